@@ -1,0 +1,45 @@
+# The doors of the project. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint unit e2e pcap record-pcap fuzz bench-line bench
+
+help: ## list the doors
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+setup: ## install what is missing (Debian 12, as root)
+	@scripts/setup.sh
+
+build: setup ## build the release binary, target/release/knotless
+	cargo build --release --locked -p switch
+
+demo: build ## three hosts, one paced port, lossless and lossy streams: watch nothing get lost
+	@/usr/bin/python3 scripts/demo
+
+test: build lint unit pcap e2e ## everything that must hold
+
+lint: setup ## rustfmt and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+unit: setup ## unit, property and in-process tests of every crate
+	cargo test --workspace --locked --exclude tests
+	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
+
+pcap: build ## pcap regressions through the real binary
+	KNOTLESS_PROFILE=release cargo test -p tests --locked --test pcap
+
+record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=name
+	KNOTLESS_RECORD=$(CASE) cargo test -p tests --locked --test pcap -- --nocapture
+	git diff --stat -- tests/pcap
+
+e2e: build ## real processes in network namespaces (root)
+	KNOTLESS_PROFILE=release cargo test -p tests --locked --test e2e -- --nocapture --test-threads=1
+
+fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
+	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
+
+bench-line: build ## 64-byte frames beside testpmd, on one core, in one run
+	@/usr/bin/python3 bench/line/line.py
+
+bench: ## criterion benches of the parts
+	cargo bench -p bench
