@@ -1,0 +1,102 @@
+//! ARP (RFC 826, with the probes and announcements of RFC 5227): IPv4's neighbours.
+
+use super::counters::Outcome;
+use super::ethernet::{Incoming, Outgoing, is_station};
+use super::interface::Interface;
+use super::neighbor::{Claim, Word};
+use super::neighborhood::Reaction;
+use crate::wire::MacAddress;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr};
+use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetProtocol};
+
+/// What to do about an ARP packet that came in at `interface`.
+///
+/// Only requests for an address of this interface are answered, whoever else's address the switch
+/// has elsewhere: a host must not find us where our packets to it would not leave.
+pub(super) fn react(interface: &Interface, incoming: &Incoming<'_>) -> Result<Reaction, Outcome> {
+    let packet = ArpPacket::new_checked(incoming.payload).map_err(|_| Outcome::Malformed)?;
+    let Ok(ArpRepr::EthernetIpv4 {
+        operation,
+        source_hardware_addr: EthernetAddress(sender),
+        source_protocol_addr: address,
+        target_protocol_addr: target,
+        ..
+    }) = ArpRepr::parse(&packet)
+    else {
+        return Err(Outcome::Malformed);
+    };
+    let sender = MacAddress(sender);
+    let is_for_us = interface.owns(target.into());
+    let is_on_link = interface.is_on_link(address.into());
+    let (word, otherwise) = match operation {
+        ArpOperation::Request if is_for_us && is_on_link => (Word::Introduction, Outcome::NotForUs),
+        ArpOperation::Request => (Word::Announcement, Outcome::NotForUs),
+        ArpOperation::Reply if is_for_us => (Word::Answer, Outcome::Unsolicited),
+        ArpOperation::Reply => (Word::Announcement, Outcome::Unsolicited),
+        ArpOperation::Unknown(_) => return Err(Outcome::Unsupported),
+    };
+    // A probe (RFC 5227, 2.1.1) asks whether an address is free and names no sender.
+    let is_probe = operation == ArpOperation::Request && address.is_unspecified();
+    if !is_station(sender) || !is_probe && !interface.is_host(address.into()) {
+        return Err(Outcome::Malformed);
+    }
+    let claim = Claim { word, mac: Some(sender), overrides: true };
+    let is_question = operation == ArpOperation::Request && is_for_us;
+    Ok(Reaction {
+        claim: (!is_probe).then_some((address.into(), claim)),
+        reply: is_question.then(|| {
+            let link = Outgoing::new(interface, incoming.source);
+            (reply(interface, link, target, sender, address), Outcome::ArpAnswered)
+        }),
+        otherwise,
+    })
+}
+
+fn reply(
+    interface: &Interface,
+    link: Outgoing,
+    ours: Ipv4Addr,
+    their_mac: MacAddress,
+    theirs: Ipv4Addr,
+) -> Vec<u8> {
+    frame(link, ArpOperation::Reply, (interface.mac, ours), (their_mac, theirs))
+}
+
+/// Asks for `target`: everybody, or only the station at `mac` if that is known. `None` if the
+/// interface has no IPv4 address to ask from.
+pub(super) fn request(
+    interface: &Interface,
+    target: Ipv4Addr,
+    mac: Option<MacAddress>,
+) -> Option<Vec<u8>> {
+    let IpAddr::V4(ours) = interface.source_for(target.into())? else { return None };
+    let link = Outgoing::new(interface, mac.unwrap_or(MacAddress::BROADCAST));
+    let nobody = MacAddress::default();
+    Some(frame(link, ArpOperation::Request, (interface.mac, ours), (nobody, target)))
+}
+
+/// Tells everybody on the link that `ours` is at our MAC address (RFC 5227, 2.3).
+pub(super) fn announcement(interface: &Interface, ours: Ipv4Addr) -> Vec<u8> {
+    let link = Outgoing::new(interface, MacAddress::BROADCAST);
+    let nobody = MacAddress::default();
+    frame(link, ArpOperation::Request, (interface.mac, ours), (nobody, ours))
+}
+
+fn frame(
+    link: Outgoing,
+    operation: ArpOperation,
+    (source_mac, source_protocol_addr): (MacAddress, Ipv4Addr),
+    (target_mac, target_protocol_addr): (MacAddress, Ipv4Addr),
+) -> Vec<u8> {
+    let repr = ArpRepr::EthernetIpv4 {
+        operation,
+        source_hardware_addr: EthernetAddress(source_mac.0),
+        source_protocol_addr,
+        target_hardware_addr: EthernetAddress(target_mac.0),
+        target_protocol_addr,
+    };
+    link.frame(EthernetProtocol::Arp, repr.buffer_len(), |payload| {
+        repr.emit(&mut ArpPacket::new_unchecked(payload));
+    })
+}

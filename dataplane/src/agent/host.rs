@@ -1,0 +1,383 @@
+//! The agent itself: which part handles a frame, and what follows from it.
+
+use super::counters::{AgentCounters, Outcome};
+use super::ethernet::Incoming;
+use super::icmp::Problem;
+use super::interface::{Interface, is_link_local};
+use super::ip::{Fragment, IpPacket};
+use super::limiter::RateLimiter;
+use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull};
+use super::neighborhood::interface_towards;
+use super::parking::Parking;
+use super::{AgentSettings, Output, PuntReason, arp, icmp, ndisc};
+use crate::ids::PortId;
+use crate::l2::Vid;
+use crate::time::Instant;
+use crate::wire::{MacAddress, ethernet};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::mem;
+use core::net::IpAddr;
+use smoltcp::wire::{EthernetProtocol, IpProtocol};
+
+/// Outputs that may wait for the caller. With more, frames are refused and time stands still, so
+/// that no traffic makes the queue grow without bound where the caller is slow to take them.
+const OUTPUTS_MAX: usize = 4_096;
+
+/// An interface, and the errors it may still send.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) interface: Interface,
+    errors: RateLimiter,
+}
+
+/// The switch as a host on its own links. See the [module](super) for how to drive it.
+#[derive(Clone, Debug)]
+pub struct HostAgent {
+    settings: AgentSettings,
+    pub(super) slots: Vec<Slot>,
+    pub(super) neighbors: NeighborCache,
+    pub(super) parking: Parking,
+    pub(super) outputs: VecDeque<Output>,
+    pub(super) counters: AgentCounters,
+}
+
+impl HostAgent {
+    /// An agent with these interfaces. It announces their addresses at once.
+    pub fn new(interfaces: Vec<Interface>, settings: AgentSettings) -> Self {
+        let mut agent = Self {
+            slots: Vec::new(),
+            neighbors: NeighborCache::new(settings.clone()),
+            parking: Parking::new(settings.parked_frames_max, settings.parked_bytes_max),
+            outputs: VecDeque::new(),
+            counters: AgentCounters::default(),
+            settings,
+        };
+        agent.set_interfaces(interfaces);
+        agent
+    }
+
+    /// Puts `interfaces` in the place of those there were. What is new or has changed is announced;
+    /// neighbours that are not where they were are forgotten, unless static.
+    pub fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
+        let old = mem::take(&mut self.slots);
+        self.slots = interfaces
+            .into_iter()
+            .map(|interface| {
+                let same = |slot: &&Slot| {
+                    (slot.interface.port, slot.interface.vlan) == (interface.port, interface.vlan)
+                };
+                let errors = match old.iter().find(same) {
+                    Some(slot) => slot.errors.clone(),
+                    None => RateLimiter::new(self.settings.icmp_errors_per_second),
+                };
+                Slot { interface, errors }
+            })
+            .collect();
+        let slots = &self.slots;
+        let gone = self.neighbors.retain(|key| {
+            let (before, after) = (interface_towards(&old, key), interface_towards(slots, key));
+            before.zip(after).is_some_and(|(before, after)| {
+                before.vlan == after.vlan
+                    && before.is_on_link(key.address) == after.is_on_link(key.address)
+                    && !slots.iter().any(|slot| slot.interface.owns(key.address))
+            })
+        });
+        self.forget(gone);
+        self.announce(|interface| !old.iter().any(|slot| slot.interface == *interface));
+    }
+
+    /// The link at `port` came up, and our addresses are announced there, or went down, and its
+    /// neighbours are forgotten, unless static.
+    pub fn handle_link(&mut self, port: PortId, is_up: bool) {
+        if is_up {
+            self.announce(|interface| interface.port == port);
+        } else {
+            let gone = self.neighbors.retain(|key| key.port != port);
+            self.forget(gone);
+        }
+    }
+
+    /// Configures a neighbour: it is up at once, and neither time nor any message changes that.
+    ///
+    /// # Errors
+    /// If the table is full; nothing has changed then.
+    pub fn add_static_neighbor(
+        &mut self,
+        now: Instant,
+        neighbor: NeighborKey,
+        mac: MacAddress,
+    ) -> Result<(), NeighborsFull> {
+        if self.neighbors.pin(now, neighbor, mac)? {
+            self.outputs.push_back(Output::NeighborUp { neighbor, mac });
+        }
+        self.release(neighbor);
+        Ok(())
+    }
+
+    /// Removes a configured neighbour. It may be found again as any other.
+    pub fn remove_static_neighbor(&mut self, neighbor: NeighborKey) {
+        if self.neighbors.unpin(neighbor) {
+            self.outputs.push_back(Output::NeighborDown { neighbor });
+        }
+    }
+
+    /// Asks for a neighbour that no frame waits for, such as a gateway whose traffic goes another
+    /// way meanwhile. Does nothing while it is known, asked for already, or was found unreachable a
+    /// short while ago; so it may be called again and again.
+    pub fn resolve(&mut self, now: Instant, neighbor: NeighborKey) {
+        if self.can_ask(neighbor).is_ok() {
+            self.start(now, neighbor);
+        }
+    }
+
+    /// A frame that the packet path punted: the whole frame as it came in at `port`, without its
+    /// FCS. `next_hop` is where it was to go: needed with [`PuntReason::Unresolved`] and
+    /// [`PuntReason::TooBig`], ignored with any other reason.
+    ///
+    /// The outcome is also counted; it is returned for whoever traces frames.
+    pub fn handle_frame(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        reason: PuntReason,
+        bytes: &[u8],
+        next_hop: Option<NeighborKey>,
+    ) -> Outcome {
+        self.counters.frames_in += 1;
+        let outcome = if self.outputs.len() >= OUTPUTS_MAX {
+            Outcome::OutputsFull
+        } else {
+            self.dispatch(now, port, reason, bytes, next_hop).unwrap_or_else(|ended| ended)
+        };
+        self.counters.count(outcome);
+        outcome
+    }
+
+    /// Time has passed. Call it when [`Self::poll_timeout`] says; earlier does no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while self.outputs.len() < OUTPUTS_MAX {
+            let Some((key, due)) = self.neighbors.poll_due(now) else { return };
+            self.do_due(now, key, due);
+        }
+    }
+
+    /// The next thing to be done, in order; `None` if all is.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is next due; `None` if nothing waits for time to pass.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.neighbors.next_deadline()
+    }
+
+    /// The interfaces.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        self.slots.iter().map(|slot| &slot.interface)
+    }
+
+    /// The neighbours, in order of port and address.
+    pub fn neighbors(&self, now: Instant) -> impl Iterator<Item = Neighbor> {
+        self.neighbors.iter(now)
+    }
+
+    /// What the agent has counted since it started.
+    pub fn counters(&self) -> &AgentCounters {
+        &self.counters
+    }
+
+    /// Frames that wait for a neighbour now.
+    pub fn parked_frames(&self) -> usize {
+        self.parking.frames()
+    }
+
+    /// Bytes of the frames that wait now.
+    pub fn parked_bytes(&self) -> usize {
+        self.parking.bytes()
+    }
+
+    fn dispatch(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        reason: PuntReason,
+        bytes: &[u8],
+        next_hop: Option<NeighborKey>,
+    ) -> Result<Outcome, Outcome> {
+        let incoming = Incoming::open(bytes).ok_or(Outcome::Malformed)?;
+        let at = self.slot_of(port, &incoming).ok_or(Outcome::NoInterface)?;
+        if incoming.source == self.slots[at].interface.mac {
+            return Err(Outcome::Spoofed);
+        }
+        match reason {
+            PuntReason::ForUs | PuntReason::Broadcast => self.handle_ours(now, at, &incoming),
+            PuntReason::Unresolved => self.handle_unresolved(now, at, &incoming, bytes, next_hop),
+            PuntReason::TtlExpired => {
+                let packet = open_ip(&incoming)?;
+                if self.owns(at, packet.ends.destination()) {
+                    return self.handle_ours(now, at, &incoming);
+                }
+                self.report(now, at, &incoming, &packet, Problem::TtlExpired);
+                Ok(Outcome::TtlExpired)
+            }
+            PuntReason::NoRoute => {
+                let packet = open_ip(&incoming)?;
+                self.report(now, at, &incoming, &packet, Problem::NoRoute);
+                Ok(Outcome::NoRoute)
+            }
+            PuntReason::TooBig => {
+                let packet = open_ip(&incoming)?;
+                let key = next_hop.ok_or(Outcome::NoNextHop)?;
+                let egress = interface_towards(&self.slots, key).ok_or(Outcome::NoInterface)?;
+                // A packet that could be fragmented is reported, too: the switch does not fragment.
+                let problem = Problem::TooBig { mtu_bytes: egress.mtu_bytes };
+                self.report(now, at, &incoming, &packet, problem);
+                Ok(Outcome::TooBig)
+            }
+        }
+    }
+
+    /// ARP, neighbour discovery, or IP that may be for us.
+    fn handle_ours(
+        &mut self,
+        now: Instant,
+        at: usize,
+        incoming: &Incoming<'_>,
+    ) -> Result<Outcome, Outcome> {
+        let interface = &self.slots[at].interface;
+        let is_to_us = incoming.destination == interface.mac;
+        if !is_to_us && !incoming.destination.is_multicast() {
+            return Err(Outcome::NotForUs);
+        }
+        match incoming.ethertype {
+            EthernetProtocol::Arp => {
+                let reaction = arp::react(interface, incoming)?;
+                self.follow(now, at, reaction)
+            }
+            EthernetProtocol::Ipv4 | EthernetProtocol::Ipv6 => {
+                let packet = open_ip(incoming)?;
+                if ndisc::is_ndisc(&packet) {
+                    let reaction = ndisc::react(interface, incoming, &packet)?;
+                    self.follow(now, at, reaction)
+                } else if is_to_us && self.owns(at, packet.ends.destination()) {
+                    self.handle_ip(now, at, incoming, &packet)
+                } else {
+                    Err(Outcome::NotForUs)
+                }
+            }
+            EthernetProtocol::Unknown(_) => Err(Outcome::Unsupported),
+        }
+    }
+
+    /// IP to one of our addresses.
+    fn handle_ip(
+        &mut self,
+        now: Instant,
+        at: usize,
+        incoming: &Incoming<'_>,
+        packet: &IpPacket<'_>,
+    ) -> Result<Outcome, Outcome> {
+        let Slot { interface, .. } = &self.slots[at];
+        if self.owns(at, packet.ends.source()) {
+            return Err(Outcome::Spoofed);
+        }
+        if !interface.is_host(packet.ends.source()) {
+            return Err(Outcome::Malformed);
+        }
+        if !matches!(packet.fragment, Fragment::Whole | Fragment::Atomic) {
+            return Err(Outcome::Fragment);
+        }
+        match packet.protocol {
+            IpProtocol::Icmp | IpProtocol::Icmpv6 => {
+                let frame = icmp::echo_reply(interface, incoming, packet)?;
+                self.send(at, frame);
+                Ok(Outcome::EchoAnswered)
+            }
+            IpProtocol::Udp => {
+                self.report(now, at, incoming, packet, Problem::PortUnreachable);
+                Ok(Outcome::PortUnreachable)
+            }
+            _ => Err(Outcome::Unsupported),
+        }
+    }
+
+    /// Tells the sender of `packet` about `problem`, if that is allowed and not too often.
+    pub(super) fn report(
+        &mut self,
+        now: Instant,
+        at: usize,
+        incoming: &Incoming<'_>,
+        packet: &IpPacket<'_>,
+        problem: Problem,
+    ) {
+        let is_from_us = self.owns(at, packet.ends.source());
+        let source = match problem {
+            Problem::PortUnreachable => Some(packet.ends.destination()),
+            _ => self.error_source(at, packet.ends.source()),
+        };
+        let Slot { interface, errors } = &mut self.slots[at];
+        let frame = source
+            .filter(|_| !is_from_us && icmp::may_report(interface, incoming, packet))
+            .and_then(|source| icmp::error(interface, incoming, packet, source, problem));
+        match frame {
+            None => self.counters.errors_withheld += 1,
+            Some(_) if !errors.take(now) => self.counters.errors_limited += 1,
+            Some(frame) => {
+                self.counters.errors_sent += 1;
+                self.send(at, frame);
+            }
+        }
+    }
+
+    /// The address that errors to `peer` come from: one of the interface they leave by, so that a
+    /// traceroute shows the way taken. On a link without addresses of its own any other address of
+    /// the switch, for a link-local one says nothing beyond the link, and is not routed.
+    fn error_source(&self, at: usize, peer: IpAddr) -> Option<IpAddr> {
+        let is_meaningful = |address: &IpAddr| is_link_local(peer) || !is_link_local(*address);
+        let here = self.slots[at].interface.source_for(peer);
+        here.filter(is_meaningful)
+            .or_else(|| {
+                let all = self.slots.iter().filter_map(|slot| slot.interface.source_for(peer));
+                all.into_iter().find(is_meaningful)
+            })
+            .or(here)
+    }
+
+    pub(super) fn send(&mut self, at: usize, frame: Vec<u8>) {
+        let port = self.slots[at].interface.port;
+        self.outputs.push_back(Output::Send { port, frame });
+    }
+
+    /// The interface where a frame came in, by its port and VLAN. A frame without a VLAN belongs to
+    /// the interface without one or, as on the packet path, to whichever the port has.
+    pub(super) fn slot_of(&self, port: PortId, incoming: &Incoming<'_>) -> Option<usize> {
+        let vid = ethernet::vid(incoming.tci);
+        let is_named = |vlan: Option<Vid>| vlan.map_or(0, Vid::value) == vid;
+        let find = |is_it: &dyn Fn(&Interface) -> bool| {
+            self.slots.iter().position(|slot| slot.interface.port == port && is_it(&slot.interface))
+        };
+        find(&|interface| is_named(interface.vlan))
+            .or_else(|| if vid == 0 { find(&|_| true) } else { None })
+    }
+
+    /// Whether `address` is ours for someone at this interface: any address of the switch, but a
+    /// link-local one only on its own link.
+    pub(super) fn owns(&self, at: usize, address: IpAddr) -> bool {
+        if is_link_local(address) {
+            self.slots[at].interface.owns(address)
+        } else {
+            self.slots.iter().any(|slot| slot.interface.owns(address))
+        }
+    }
+}
+
+/// The IP packet in a frame.
+pub(super) fn open_ip<'a>(incoming: &Incoming<'a>) -> Result<IpPacket<'a>, Outcome> {
+    match incoming.ethertype {
+        EthernetProtocol::Ipv4 | EthernetProtocol::Ipv6 => {
+            IpPacket::open(incoming.ethertype, incoming.payload).ok_or(Outcome::Malformed)
+        }
+        _ => Err(Outcome::Unsupported),
+    }
+}

@@ -1,0 +1,189 @@
+//! ICMP for both families: echo replies, and errors to the senders of what the switch cannot send
+//! on.
+
+use super::counters::Outcome;
+use super::ethernet::{Incoming, Outgoing};
+use super::interface::Interface;
+use super::ip::{CONTROL_DSCP, Ends, Fragment, HOP_LIMIT, IpHeader, IpPacket};
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use smoltcp::wire::{
+    IPV6_HEADER_LEN, IPV6_MIN_MTU, Icmpv4DstUnreachable, Icmpv4Message, Icmpv4Packet,
+    Icmpv4TimeExceeded, Icmpv6DstUnreachable, Icmpv6Message, Icmpv6Packet, Icmpv6TimeExceeded,
+    IpProtocol,
+};
+
+/// What stands before the data of every echo and the quotation of every error.
+const ICMP_HEADER_BYTES: usize = 8;
+/// What an ICMPv4 error quotes behind the IP header (RFC 792): the ports, or the echo's identity.
+const QUOTED_PAYLOAD_BYTES: usize = 8;
+/// What an ICMPv6 error quotes at most: it fits the least MTU (RFC 4443, 2.4 c).
+const QUOTED_V6_BYTES_MAX: usize = IPV6_MIN_MTU - IPV6_HEADER_LEN - ICMP_HEADER_BYTES;
+
+/// Why a packet ends here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    TtlExpired,
+    NoRoute,
+    HostUnreachable,
+    PortUnreachable,
+    TooBig { mtu_bytes: u16 },
+}
+
+/// Answers an echo request to us, from the address it was sent to and with its DSCP and PCP.
+pub(super) fn echo_reply(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+    packet: &IpPacket<'_>,
+) -> Result<Vec<u8>, Outcome> {
+    let request = packet.payload;
+    let Some(&message) = request.first() else { return Err(Outcome::Malformed) };
+    match (packet.ends, packet.protocol) {
+        (Ends::V4 { .. }, IpProtocol::Icmp) => {
+            if Icmpv4Message::from(message) != Icmpv4Message::EchoRequest {
+                return Err(Outcome::Unsupported);
+            }
+            let echo = Icmpv4Packet::new_checked(request).map_err(|_| Outcome::Malformed)?;
+            if echo.msg_code() != 0 || !echo.verify_checksum() {
+                return Err(Outcome::Malformed);
+            }
+        }
+        (Ends::V6 { source, destination }, IpProtocol::Icmpv6) => {
+            if Icmpv6Message::from(message) != Icmpv6Message::EchoRequest {
+                return Err(Outcome::Unsupported);
+            }
+            let echo = Icmpv6Packet::new_checked(request).map_err(|_| Outcome::Malformed)?;
+            if echo.msg_code() != 0 || !echo.verify_checksum(&source, &destination) {
+                return Err(Outcome::Malformed);
+            }
+        }
+        _ => return Err(Outcome::Unsupported),
+    }
+    let ends = Ends::new(packet.ends.destination(), packet.ends.source());
+    let Some(ends) = ends else { return Err(Outcome::Malformed) };
+    let header =
+        IpHeader { ends, hop_limit: HOP_LIMIT, dscp: packet.dscp, protocol: packet.protocol };
+    if header.bytes() + request.len() > interface.mtu_bytes.into() {
+        return Err(Outcome::TooBig);
+    }
+    let link = Outgoing::reply(interface, incoming);
+    Ok(header.frame(link, request.len(), |reply| {
+        reply.copy_from_slice(request);
+        match ends {
+            Ends::V4 { .. } => {
+                let mut echo = Icmpv4Packet::new_unchecked(reply);
+                echo.set_msg_type(Icmpv4Message::EchoReply);
+                echo.fill_checksum();
+            }
+            Ends::V6 { source, destination } => {
+                let mut echo = Icmpv6Packet::new_unchecked(reply);
+                echo.set_msg_type(Icmpv6Message::EchoReply);
+                echo.fill_checksum(&source, &destination);
+            }
+        }
+    }))
+}
+
+/// Whether an error may be sent about `packet` (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e): not about an
+/// error, which could go back and forth for ever, nor to or about more than one station.
+pub(super) fn may_report(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+    packet: &IpPacket<'_>,
+) -> bool {
+    let is_to_group = match packet.ends.destination() {
+        IpAddr::V4(v4) => v4.is_multicast() || interface.is_broadcast(v4),
+        IpAddr::V6(v6) => v6.is_multicast(),
+    };
+    !incoming.destination.is_multicast()
+        && !is_to_group
+        && interface.is_host(packet.ends.source())
+        && packet.fragment != Fragment::Later
+        && !is_error(packet)
+}
+
+/// Whether `packet` is an ICMP error or redirect, or may be one.
+fn is_error(packet: &IpPacket<'_>) -> bool {
+    let message = packet.payload.first().copied();
+    match packet.protocol {
+        // The queries are known and the errors are not, when new ones come.
+        IpProtocol::Icmp => {
+            message.is_none_or(|octet| !matches!(octet, 0 | 8 | 9 | 10 | 13..=18 | 42 | 43))
+        }
+        IpProtocol::Icmpv6 => message
+            .map(Icmpv6Message::from)
+            .is_none_or(|message| message.is_error() || message == Icmpv6Message::Redirect),
+        _ => false,
+    }
+}
+
+/// The error about `packet` from `source`, an address of ours, back to where it came in. `None` if
+/// that address is of the other family.
+pub(super) fn error(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+    packet: &IpPacket<'_>,
+    source: IpAddr,
+    problem: Problem,
+) -> Option<Vec<u8>> {
+    let ends = Ends::new(source, packet.ends.source())?;
+    let (protocol, quoted_bytes_max) = match ends {
+        Ends::V4 { .. } => (IpProtocol::Icmp, packet.header_bytes + QUOTED_PAYLOAD_BYTES),
+        Ends::V6 { .. } => (IpProtocol::Icmpv6, QUOTED_V6_BYTES_MAX),
+    };
+    let quoted = packet.packet.get(..quoted_bytes_max).unwrap_or(packet.packet);
+    let header = IpHeader { ends, hop_limit: HOP_LIMIT, dscp: CONTROL_DSCP, protocol };
+    let link = Outgoing::new(interface, incoming.source);
+    Some(header.frame(link, ICMP_HEADER_BYTES + quoted.len(), |message| {
+        message[ICMP_HEADER_BYTES..].copy_from_slice(quoted);
+        match ends {
+            Ends::V4 { .. } => write_v4(message, problem),
+            Ends::V6 { .. } => write_v6(message, problem, ends),
+        }
+    }))
+}
+
+fn write_v4(message: &mut [u8], problem: Problem) {
+    let (kind, code) = match problem {
+        Problem::TtlExpired => (Icmpv4Message::TimeExceeded, Icmpv4TimeExceeded::TtlExpired.into()),
+        Problem::NoRoute => unreachable(Icmpv4DstUnreachable::NetUnreachable),
+        Problem::HostUnreachable => unreachable(Icmpv4DstUnreachable::HostUnreachable),
+        Problem::PortUnreachable => unreachable(Icmpv4DstUnreachable::PortUnreachable),
+        Problem::TooBig { mtu_bytes } => {
+            message[6..8].copy_from_slice(&mtu_bytes.to_be_bytes());
+            unreachable(Icmpv4DstUnreachable::FragRequired)
+        }
+    };
+    let mut packet = Icmpv4Packet::new_unchecked(message);
+    packet.set_msg_type(kind);
+    packet.set_msg_code(code);
+    packet.fill_checksum();
+
+    fn unreachable(reason: Icmpv4DstUnreachable) -> (Icmpv4Message, u8) {
+        (Icmpv4Message::DstUnreachable, reason.into())
+    }
+}
+
+fn write_v6(message: &mut [u8], problem: Problem, ends: Ends) {
+    let Ends::V6 { source, destination } = ends else { return };
+    let (kind, code) = match problem {
+        Problem::TtlExpired => {
+            (Icmpv6Message::TimeExceeded, Icmpv6TimeExceeded::HopLimitExceeded.into())
+        }
+        Problem::NoRoute => unreachable(Icmpv6DstUnreachable::NoRoute),
+        Problem::HostUnreachable => unreachable(Icmpv6DstUnreachable::AddrUnreachable),
+        Problem::PortUnreachable => unreachable(Icmpv6DstUnreachable::PortUnreachable),
+        Problem::TooBig { .. } => (Icmpv6Message::PktTooBig, 0),
+    };
+    let mut packet = Icmpv6Packet::new_unchecked(message);
+    packet.set_msg_type(kind);
+    packet.set_msg_code(code);
+    if let Problem::TooBig { mtu_bytes } = problem {
+        packet.set_pkt_too_big_mtu(mtu_bytes.into());
+    }
+    packet.fill_checksum(&source, &destination);
+
+    fn unreachable(reason: Icmpv6DstUnreachable) -> (Icmpv6Message, u8) {
+        (Icmpv6Message::DstUnreachable, reason.into())
+    }
+}

@@ -1,0 +1,90 @@
+//! An IP interface: which addresses are ours at a port, and which are on its link.
+
+use crate::ids::PortId;
+use crate::l2::Vid;
+use crate::wire::MacAddress;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use ipnet::{IpNet, Ipv4Net};
+
+/// A routed port, or a VLAN of one: where the switch is a host and can be a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// The port. Several interfaces may share one, in different VLANs.
+    pub port: PortId,
+    /// Our MAC address there.
+    pub mac: MacAddress,
+    /// The VLAN whose tag our frames carry. Frames to us may come without a tag, too, where no
+    /// other interface of the port takes them, and with one that only carries a priority (VID 0).
+    pub vlan: Option<Vid>,
+    /// Our addresses, with the prefixes that are on the link. The IPv6 link-local address that
+    /// follows from the MAC address is ours too and need not be named.
+    pub addresses: Vec<IpNet>,
+    /// The longest IP packet that the link carries.
+    pub mtu_bytes: u16,
+}
+
+impl Interface {
+    /// The link-local address of the interface: fe80::/64 and the modified EUI-64 of its MAC
+    /// address (RFC 4291, appendix A). The packet path must punt what is sent to it: hosts answer
+    /// our questions there, and ask whether we still have it.
+    pub fn link_local(&self) -> Ipv6Addr {
+        let [a, b, c, d, e, f] = self.mac.0;
+        let halves = [[a ^ 0x02, b], [c, 0xFF], [0xFE, d], [e, f]].map(u16::from_be_bytes);
+        let [w, x, y, z] = halves;
+        Ipv6Addr::new(0xFE80, 0, 0, 0, w, x, y, z)
+    }
+
+    /// Whether `address` is ours here.
+    pub fn owns(&self, address: IpAddr) -> bool {
+        address == self.link_local() || self.addresses.iter().any(|net| net.addr() == address)
+    }
+
+    /// Whether who has `address` can be on this link.
+    pub(super) fn is_on_link(&self, address: IpAddr) -> bool {
+        is_link_local(address) || self.addresses.iter().any(|net| net.contains(&address))
+    }
+
+    /// Our address that speaks to `peer`: one that shares its link, else the first of its family
+    /// and, for IPv6, the link-local address at last. `None` if there is no address of its family.
+    pub(super) fn source_for(&self, peer: IpAddr) -> Option<IpAddr> {
+        let of_family =
+            || self.addresses.iter().filter(|net| net.addr().is_ipv4() == peer.is_ipv4());
+        let link_local = IpAddr::V6(self.link_local());
+        if is_link_local(peer) {
+            return Some(link_local);
+        }
+        of_family()
+            .find(|net| net.contains(&peer))
+            .or_else(|| of_family().find(|net| !is_link_local(net.addr())))
+            .map(IpNet::addr)
+            .or_else(|| peer.is_ipv6().then_some(link_local))
+    }
+
+    /// Whether `address` is the broadcast address of this link, or the old one of all zeros
+    /// (RFC 1812, 4.2.3.1 and 5.3.5). Prefixes of 31 and 32 bits have neither (RFC 3021).
+    pub(super) fn is_broadcast(&self, address: Ipv4Addr) -> bool {
+        let is_end = |net: &Ipv4Net| {
+            net.prefix_len() < 31 && (net.broadcast() == address || net.network() == address)
+        };
+        address.is_broadcast()
+            || self.addresses.iter().any(|net| matches!(net, IpNet::V4(net) if is_end(net)))
+    }
+
+    /// Whether `address` can be that of a single host that is reached through this interface.
+    pub(super) fn is_host(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(v4) => {
+                // 0/8 is "this network", 240/4 is reserved (RFC 1812, 4.2.2.11).
+                let [first, ..] = v4.octets();
+                (1..224).contains(&first) && !v4.is_loopback() && !self.is_broadcast(v4)
+            }
+            IpAddr::V6(v6) => !v6.is_unspecified() && !v6.is_multicast() && !v6.is_loopback(),
+        }
+    }
+}
+
+/// Whether `address` is an IPv6 address that means something on one link only.
+pub(super) fn is_link_local(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local())
+}

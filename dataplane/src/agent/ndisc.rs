@@ -1,0 +1,187 @@
+//! Neighbour discovery (RFC 4861): IPv6's neighbours. The agent solicits and advertises neighbours;
+//! it neither sends nor obeys router advertisements and redirects.
+
+use super::counters::Outcome;
+use super::ethernet::{Incoming, Outgoing, is_station};
+use super::interface::Interface;
+use super::ip::{CONTROL_DSCP, Ends, Fragment, IpHeader, IpPacket};
+use super::neighbor::{Claim, Word};
+use super::neighborhood::Reaction;
+use crate::wire::MacAddress;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv6Addr};
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    EthernetAddress, Icmpv6Message, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdiscNeighborFlags,
+    NdiscRepr, RawHardwareAddress,
+};
+
+/// The hop limit that proves a message was not routed here from another link.
+const ON_LINK_HOP_LIMIT: u8 = 255;
+/// Every node on the link.
+const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
+
+/// Whether `packet` is a neighbour solicitation or advertisement.
+pub(super) fn is_ndisc(packet: &IpPacket<'_>) -> bool {
+    let message = packet.payload.first().map(|&octet| Icmpv6Message::from(octet));
+    packet.protocol == IpProtocol::Icmpv6
+        && matches!(message, Some(Icmpv6Message::NeighborSolicit | Icmpv6Message::NeighborAdvert))
+}
+
+/// What to do about a neighbour solicitation or advertisement that came in at `interface`; checked
+/// as RFC 4861, 7.1.1 and 7.1.2 say, and RFC 6980 (no fragments).
+pub(super) fn react(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+    packet: &IpPacket<'_>,
+) -> Result<Reaction, Outcome> {
+    let Ends::V6 { source, destination } = packet.ends else { return Err(Outcome::Malformed) };
+    if packet.hop_limit != ON_LINK_HOP_LIMIT || packet.fragment != Fragment::Whole {
+        return Err(Outcome::Malformed);
+    }
+    let message = Icmpv6Packet::new_checked(packet.payload).map_err(|_| Outcome::Malformed)?;
+    let checks = ChecksumCapabilities::default();
+    match Icmpv6Repr::parse(&source, &destination, &message, &checks) {
+        Ok(Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr, lladdr })) => {
+            let mac = station(lladdr)?;
+            on_solicitation(interface, incoming, (source, destination), target_addr, mac)
+        }
+        Ok(Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert { flags, target_addr, lladdr })) => {
+            let mac = station(lladdr)?;
+            on_advertisement(interface, destination, flags, target_addr, mac)
+        }
+        _ => Err(Outcome::Malformed),
+    }
+}
+
+fn on_solicitation(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+    (source, destination): (Ipv6Addr, Ipv6Addr),
+    target: Ipv6Addr,
+    mac: Option<MacAddress>,
+) -> Result<Reaction, Outcome> {
+    // Without a source the sender checks whether the address is free (RFC 4862, 5.4.2): it can only
+    // be told by a message to all nodes.
+    let is_check = source.is_unspecified();
+    let is_sound = if is_check {
+        destination == solicited_node(target) && mac.is_none()
+    } else {
+        interface.is_host(source.into())
+    };
+    if !is_sound || target.is_multicast() {
+        return Err(Outcome::Malformed);
+    }
+    let is_for_us = interface.owns(target.into());
+    let is_on_link = interface.is_on_link(source.into());
+    let word = if is_for_us && is_on_link { Word::Introduction } else { Word::Announcement };
+    let claim = mac.map(|mac| Claim { word, mac: Some(mac), overrides: true });
+    Ok(Reaction {
+        claim: claim.map(|claim| (source.into(), claim)),
+        reply: is_for_us.then(|| {
+            let frame = if is_check {
+                announcement(interface, target)
+            } else {
+                let flags = NdiscNeighborFlags::SOLICITED | NdiscNeighborFlags::OVERRIDE;
+                advertisement(interface, target, flags, source, incoming.source)
+            };
+            (frame, Outcome::SolicitationAnswered)
+        }),
+        otherwise: Outcome::NotForUs,
+    })
+}
+
+fn on_advertisement(
+    interface: &Interface,
+    destination: Ipv6Addr,
+    flags: NdiscNeighborFlags,
+    target: Ipv6Addr,
+    mac: Option<MacAddress>,
+) -> Result<Reaction, Outcome> {
+    let is_solicited = flags.contains(NdiscNeighborFlags::SOLICITED);
+    if !interface.is_host(target.into()) || destination.is_multicast() && is_solicited {
+        return Err(Outcome::Malformed);
+    }
+    let is_answer = is_solicited && interface.owns(destination.into());
+    let word = if is_answer { Word::Answer } else { Word::Announcement };
+    let claim = Claim { word, mac, overrides: flags.contains(NdiscNeighborFlags::OVERRIDE) };
+    Ok(Reaction {
+        claim: Some((target.into(), claim)),
+        reply: None,
+        otherwise: Outcome::Unsolicited,
+    })
+}
+
+/// The MAC address in a link-layer address option, if there is one.
+fn station(option: Option<RawHardwareAddress>) -> Result<Option<MacAddress>, Outcome> {
+    let Some(raw) = option else { return Ok(None) };
+    match <[u8; 6]>::try_from(raw.as_bytes()).map(MacAddress) {
+        Ok(mac) if is_station(mac) => Ok(Some(mac)),
+        _ => Err(Outcome::Malformed),
+    }
+}
+
+/// Asks for `target`: all that could have it, or only the station at `mac` if that is known. An
+/// interface always has a link-local address to ask from, so the answer is never `None`.
+pub(super) fn solicitation(
+    interface: &Interface,
+    target: Ipv6Addr,
+    mac: Option<MacAddress>,
+) -> Option<Vec<u8>> {
+    let IpAddr::V6(source) = interface.source_for(target.into())? else { return None };
+    let destination = if mac.is_some() { target } else { solicited_node(target) };
+    let link = Outgoing::new(interface, mac.unwrap_or_else(|| multicast_mac(destination)));
+    let repr = NdiscRepr::NeighborSolicit { target_addr: target, lladdr: Some(ours(interface)) };
+    Some(frame(link, source, destination, repr))
+}
+
+/// Tells everybody on the link that `target` is at our MAC address (RFC 4861, 7.2.6).
+pub(super) fn announcement(interface: &Interface, target: Ipv6Addr) -> Vec<u8> {
+    let flags = NdiscNeighborFlags::OVERRIDE;
+    advertisement(interface, target, flags, ALL_NODES, multicast_mac(ALL_NODES))
+}
+
+fn advertisement(
+    interface: &Interface,
+    target: Ipv6Addr,
+    flags: NdiscNeighborFlags,
+    destination: Ipv6Addr,
+    mac: MacAddress,
+) -> Vec<u8> {
+    let repr = NdiscRepr::NeighborAdvert {
+        flags: flags | NdiscNeighborFlags::ROUTER,
+        target_addr: target,
+        lladdr: Some(ours(interface)),
+    };
+    frame(Outgoing::new(interface, mac), target, destination, repr)
+}
+
+fn frame(link: Outgoing, source: Ipv6Addr, destination: Ipv6Addr, repr: NdiscRepr<'_>) -> Vec<u8> {
+    let header = IpHeader {
+        ends: Ends::V6 { source, destination },
+        hop_limit: ON_LINK_HOP_LIMIT,
+        dscp: CONTROL_DSCP,
+        protocol: IpProtocol::Icmpv6,
+    };
+    header.frame(link, repr.buffer_len(), |payload| {
+        let mut message = Icmpv6Packet::new_unchecked(payload);
+        let checks = ChecksumCapabilities::default();
+        Icmpv6Repr::Ndisc(repr).emit(&source, &destination, &mut message, &checks);
+    })
+}
+
+fn ours(interface: &Interface) -> RawHardwareAddress {
+    EthernetAddress(interface.mac.0).into()
+}
+
+/// The group in which whoever has `address` listens (RFC 4291, 2.7.1).
+fn solicited_node(address: Ipv6Addr) -> Ipv6Addr {
+    const GROUP: u128 = 0xFF02_0000_0000_0000_0000_0001_FF00_0000;
+    Ipv6Addr::from_bits(GROUP | address.to_bits() & 0x00FF_FFFF)
+}
+
+/// The MAC address of an IPv6 group (RFC 2464, 7).
+fn multicast_mac(group: Ipv6Addr) -> MacAddress {
+    let [.., a, b, c, d] = group.octets();
+    MacAddress([0x33, 0x33, a, b, c, d])
+}

@@ -1,0 +1,225 @@
+//! What follows from neighbours: frames that wait for them, questions, and what is said about them.
+
+use super::counters::Outcome;
+use super::ethernet::Incoming;
+use super::host::{HostAgent, Slot, open_ip};
+use super::icmp::Problem;
+use super::interface::Interface;
+use super::neighbor::{Claim, Due, Learnt, NeighborKey, Resolution};
+use super::{Output, arp, ndisc};
+use crate::time::Instant;
+use crate::wire::MacAddress;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+/// What a message about neighbours asks of the agent.
+#[derive(Debug)]
+pub(super) struct Reaction {
+    /// What it says about who.
+    pub(super) claim: Option<(IpAddr, Claim)>,
+    /// The answer, and the outcome if it is given.
+    pub(super) reply: Option<(Vec<u8>, Outcome)>,
+    /// The outcome if there is no answer and the claim is of no interest.
+    pub(super) otherwise: Outcome,
+}
+
+impl HostAgent {
+    /// A frame whose next hop has no MAC address yet.
+    pub(super) fn handle_unresolved(
+        &mut self,
+        now: Instant,
+        at: usize,
+        incoming: &Incoming<'_>,
+        bytes: &[u8],
+        next_hop: Option<NeighborKey>,
+    ) -> Result<Outcome, Outcome> {
+        let key = next_hop.ok_or(Outcome::NoNextHop)?;
+        self.can_ask(key)?;
+        match self.start(now, key) {
+            Resolution::Resolved => {
+                // Punted before the route that a NeighborUp made was in place.
+                let port = self.slots[at].interface.port;
+                self.outputs.push_back(Output::Release { port, frame: bytes.into() });
+                return Ok(Outcome::Released);
+            }
+            Resolution::Failed => {
+                if let Ok(packet) = open_ip(incoming) {
+                    self.report(now, at, incoming, &packet, Problem::HostUnreachable);
+                }
+                return Ok(Outcome::HostUnreachable);
+            }
+            Resolution::Full => return Err(Outcome::NeighborsFull),
+            Resolution::Started | Resolution::Pending => {}
+        }
+        let port = self.slots[at].interface.port;
+        let is_parked = self.parking.park(key, port, bytes);
+        if is_parked { Ok(Outcome::Parked) } else { Err(Outcome::ParkingFull) }
+    }
+
+    /// Whether `key` can be a neighbour, and we have an address to ask for it from.
+    pub(super) fn can_ask(&self, key: NeighborKey) -> Result<(), Outcome> {
+        let egress = interface_towards(&self.slots, key).ok_or(Outcome::NoInterface)?;
+        let is_ours = self.slots.iter().any(|slot| slot.interface.owns(key.address));
+        let has_source = egress.source_for(key.address).is_some();
+        let can_ask = !is_ours && egress.is_host(key.address) && has_source;
+        if can_ask { Ok(()) } else { Err(Outcome::NoNextHop) }
+    }
+
+    /// Looks a neighbour up, and begins to ask for it if it is new.
+    pub(super) fn start(&mut self, now: Instant, key: NeighborKey) -> Resolution {
+        let resolution = self.neighbors.resolve(now, key);
+        match resolution {
+            Resolution::Started => self.ask(key, None),
+            Resolution::Full => self.counters.neighbors_refused += 1,
+            _ => {}
+        }
+        resolution
+    }
+
+    /// Believes what a message says as far as that is safe, and answers it.
+    pub(super) fn follow(
+        &mut self,
+        now: Instant,
+        at: usize,
+        reaction: Reaction,
+    ) -> Result<Outcome, Outcome> {
+        let mut outcome = reaction.otherwise;
+        if let Some((address, claim)) = reaction.claim {
+            let is_ours = claim.mac == Some(self.slots[at].interface.mac);
+            if is_ours || self.owns(at, address) {
+                return Err(Outcome::Spoofed);
+            }
+            if self.learn(now, at, address, claim)? {
+                outcome = Outcome::NeighborHeard;
+            }
+        }
+        if let Some((frame, answered)) = reaction.reply {
+            self.send(at, frame);
+            outcome = answered;
+        }
+        Ok(outcome)
+    }
+
+    /// Takes in what is said of `address` at an interface; whether it is a neighbour now.
+    fn learn(
+        &mut self,
+        now: Instant,
+        at: usize,
+        address: IpAddr,
+        claim: Claim,
+    ) -> Result<bool, Outcome> {
+        let interface = &self.slots[at].interface;
+        let key = NeighborKey { port: interface.port, address };
+        // Two VLANs of one port have different neighbours; one must not speak for the other's.
+        if interface_towards(&self.slots, key).is_none_or(|towards| towards.vlan != interface.vlan)
+        {
+            return Ok(false);
+        }
+        match self.neighbors.learn(now, key, claim) {
+            Learnt::Up(mac) => {
+                self.counters.neighbors_up += 1;
+                self.outputs.push_back(Output::NeighborUp { neighbor: key, mac });
+                self.release(key);
+            }
+            Learnt::Moved(mac) => {
+                self.counters.neighbors_moved += 1;
+                self.outputs.push_back(Output::NeighborUp { neighbor: key, mac });
+            }
+            Learnt::Same => {}
+            Learnt::Pinned => return Err(Outcome::Spoofed),
+            Learnt::Unknown => return Ok(false),
+            Learnt::Full => {
+                self.counters.neighbors_refused += 1;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Does what is due about a neighbour.
+    pub(super) fn do_due(&mut self, now: Instant, key: NeighborKey, due: Due) {
+        match due {
+            Due::Ask => self.ask(key, None),
+            Due::Probe(mac) => self.ask(key, Some(mac)),
+            Due::Failed => {
+                self.counters.neighbors_failed += 1;
+                self.give_up(now, key);
+            }
+            Due::Lost => {
+                self.counters.neighbors_lost += 1;
+                self.outputs.push_back(Output::NeighborDown { neighbor: key });
+            }
+        }
+    }
+
+    /// Sends what waits for `key` back into the pipeline.
+    pub(super) fn release(&mut self, key: NeighborKey) {
+        for parked in self.parking.take(key) {
+            self.counters.count(Outcome::Released);
+            self.outputs.push_back(Output::Release { port: parked.port, frame: parked.frame });
+        }
+    }
+
+    /// Drops what waits for `key`, which does not answer, and tells the senders.
+    fn give_up(&mut self, now: Instant, key: NeighborKey) {
+        for parked in self.parking.take(key) {
+            self.counters.count(Outcome::HostUnreachable);
+            let Some(incoming) = Incoming::open(&parked.frame) else { continue };
+            let Some(at) = self.slot_of(parked.port, &incoming) else { continue };
+            if let Ok(packet) = open_ip(&incoming) {
+                self.report(now, at, &incoming, &packet, Problem::HostUnreachable);
+            }
+        }
+    }
+
+    /// Drops what waited for neighbours that have been removed, and says so of those that were up.
+    pub(super) fn forget(&mut self, gone: Vec<(NeighborKey, bool)>) {
+        for (neighbor, was_up) in gone {
+            if was_up {
+                self.outputs.push_back(Output::NeighborDown { neighbor });
+            }
+            for _ in self.parking.take(neighbor) {
+                self.counters.count(Outcome::InterfaceGone);
+            }
+        }
+    }
+
+    /// Asks for a neighbour: everybody, or itself if its MAC address is known.
+    fn ask(&mut self, key: NeighborKey, mac: Option<MacAddress>) {
+        let Some(interface) = interface_towards(&self.slots, key) else { return };
+        let frame = match key.address {
+            IpAddr::V4(target) => arp::request(interface, target, mac),
+            IpAddr::V6(target) => ndisc::solicitation(interface, target, mac),
+        };
+        let Some(frame) = frame else { return };
+        match mac {
+            Some(_) => self.counters.probes_sent += 1,
+            None => self.counters.requests_sent += 1,
+        }
+        self.outputs.push_back(Output::Send { port: key.port, frame });
+    }
+
+    /// Announces the addresses of the interfaces that `which` picks.
+    pub(super) fn announce(&mut self, which: impl Fn(&Interface) -> bool) {
+        for Slot { interface, .. } in self.slots.iter().filter(|slot| which(&slot.interface)) {
+            let link_local = IpAddr::V6(interface.link_local());
+            let addresses = interface.addresses.iter().map(|net| net.addr());
+            let others = addresses.filter(|&address| address != link_local);
+            for address in others.chain([link_local]) {
+                let frame = match address {
+                    IpAddr::V4(ours) => arp::announcement(interface, ours),
+                    IpAddr::V6(ours) => ndisc::announcement(interface, ours),
+                };
+                self.counters.announcements_sent += 1;
+                self.outputs.push_back(Output::Send { port: interface.port, frame });
+            }
+        }
+    }
+}
+
+/// The interface through which a neighbour is reached: of those at its port the one that has it on
+/// its link, else the first.
+pub(super) fn interface_towards(slots: &[Slot], key: NeighborKey) -> Option<&Interface> {
+    let at_port = || slots.iter().map(|slot| &slot.interface).filter(|i| i.port == key.port);
+    at_port().find(|interface| interface.is_on_link(key.address)).or_else(|| at_port().next())
+}

@@ -1,0 +1,329 @@
+//! The buffer against an oracle that remembers every frame and what it was charged to, and
+//! recomputes everything from that list each time.
+
+use super::*;
+use crate::settings::{
+    MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings, Threshold, ViqSettings,
+};
+use crate::time::Speed;
+use crate::wire::MacAddress;
+use proptest::prelude::*;
+use std::string::String;
+use std::vec;
+
+const PORTS: usize = 3;
+const CELL: u16 = 256;
+
+fn settings(
+    lossless: &[(usize, ViqSettings)],
+    size_bytes: u64,
+    lossy_bytes: u64,
+) -> SwitchSettings {
+    let mut by_priority = [None; 8];
+    lossless.iter().for_each(|&(priority, viq)| by_priority[priority] = Some(viq));
+    let port = PortSettings {
+        name: String::new(),
+        mac: MacAddress::default(),
+        speed: Speed::from_gbps(10),
+        paced: false,
+        frame_bytes_max: 1514,
+        worker: crate::ids::WorkerId(0),
+        lossless: by_priority,
+        rx_backlog_xoff_frames: 0,
+    };
+    SwitchSettings {
+        ports: vec![port; PORTS],
+        buffer: BufferSettings {
+            size_bytes,
+            cell_bytes: CELL,
+            lossy_bytes,
+            lossy_queue_bytes: u32::MAX,
+            frames_max: 1000,
+        },
+        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8] },
+        ecn: [None; 8],
+        mac_table: MacTableSettings { entries_max: 16, age_ns: 1 },
+        seed: 0,
+    }
+}
+
+fn viq(threshold: Threshold) -> ViqSettings {
+    ViqSettings {
+        reserved_bytes: 2_000,
+        threshold,
+        xon_offset_bytes: 3_000,
+        headroom_bytes: 10_000,
+    }
+}
+
+fn static_xoff(xoff_bytes: u32) -> ViqSettings {
+    viq(Threshold::Static { xoff_bytes })
+}
+
+fn id(port: usize, priority: u8) -> ViqId {
+    ViqId::new(PortId::from_index(port).unwrap(), Priority::new(priority).unwrap())
+}
+
+fn xoff(buffer: &mut Buffer, port: usize) -> u8 {
+    buffer.xoff_bits(PortId::from_index(port).unwrap())
+}
+
+#[test]
+fn a_short_frame_costs_a_cell() {
+    let buffer = Buffer::new(&settings(&[], 100_000, 100_000));
+    assert_eq!(
+        (buffer.cost_bytes(60), buffer.cost_bytes(256), buffer.cost_bytes(1500)),
+        (256, 256, 1500)
+    );
+}
+
+#[test]
+fn static_limits_hold_to_the_frame() {
+    let mut buffer = Buffer::new(&settings(&[(3, static_xoff(20_000))], 200_000, 50_000));
+    for frame in 1..=20 {
+        assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted);
+        assert_eq!(xoff(&mut buffer, 0), 0, "frame {frame} reaches the threshold, not more");
+    }
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted);
+    assert_eq!(xoff(&mut buffer, 0), 1 << 3, "one frame over");
+    assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_000);
+    for _ in 0..9 {
+        assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "headroom");
+    }
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::LosslessOverrun, "one beyond headroom");
+    assert_eq!(xoff(&mut buffer, 1), 0, "another port is not told");
+
+    for left in (18..30).rev() {
+        buffer.release(id(0, 3), 1_000);
+        assert_eq!(xoff(&mut buffer, 0), 1 << 3, "{left} KB: not yet 3 KB below the threshold");
+    }
+    buffer.release(id(0, 3), 1_000);
+    assert_eq!(xoff(&mut buffer, 0), 0, "17 KB: XON");
+}
+
+#[test]
+fn once_headroom_is_used_arrivals_go_there_until_it_is_empty() {
+    let mut buffer = Buffer::new(&settings(&[(3, static_xoff(4_000))], 200_000, 50_000));
+    (0..6).for_each(|_| assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted));
+    assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 2_000);
+    buffer.release(id(0, 3), 1_000);
+    assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_000, "headroom is given back first");
+    buffer.admit(id(0, 3), 300);
+    assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_300, "and still charged");
+    buffer.release(id(0, 3), 1_300);
+    buffer.release(id(0, 3), 1_000);
+    buffer.admit(id(0, 3), 300);
+    assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 0, "empty: the threshold counts again");
+}
+
+#[test]
+fn a_dynamic_threshold_follows_what_is_free() {
+    let dynamic = viq(Threshold::Dynamic { alpha_log2: 0 });
+    // Three ports of 12,000 set aside: 60,000 are shared.
+    let mut buffer = Buffer::new(&settings(&[(3, dynamic)], 96_000, 0));
+    assert_eq!(buffer.pool().shared_size_bytes(), 60_000);
+    // Alpha 1: one VIQ takes half of the pool on top of its reserve.
+    let alone = (0..).take_while(|_| {
+        buffer.admit(id(0, 3), 500);
+        xoff(&mut buffer, 0) == 0
+    });
+    assert_eq!(alone.count(), 64, "2,000 + 30,000 bytes of 500-byte frames");
+    // The second finds 30,000 free and takes half of that.
+    let second = (0..).take_while(|_| {
+        buffer.admit(id(1, 3), 500);
+        xoff(&mut buffer, 1) == 0
+    });
+    assert_eq!(second.count(), 34, "2,000 + 15,000 bytes");
+}
+
+#[test]
+fn a_dynamic_threshold_below_the_offset_does_not_hold_an_empty_viq() {
+    let dynamic = viq(Threshold::Dynamic { alpha_log2: -7 });
+    let mut buffer = Buffer::new(&settings(&[(3, dynamic)], 60_000, 0));
+    (0..30).for_each(|_| _ = buffer.admit(id(0, 3), 256));
+    assert_eq!(xoff(&mut buffer, 0), 1 << 3);
+    (0..30).for_each(|_| buffer.release(id(0, 3), 256));
+    assert_eq!(xoff(&mut buffer, 0), 0);
+}
+
+#[test]
+fn lossy_traffic_stops_at_its_limit_and_never_asks_for_a_pause() {
+    let mut buffer = Buffer::new(&settings(&[(3, static_xoff(20_000))], 200_000, 5_000));
+    (0..5).for_each(|_| assert_eq!(buffer.admit(id(0, 0), 1_000), Admission::Admitted));
+    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::LossyFull, "one limit for all ports");
+    assert_eq!(xoff(&mut buffer, 0), 0);
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "lossless has room of its own");
+    buffer.release(id(0, 0), 1_000);
+    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::Admitted);
+}
+
+/// What a frame was charged to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Segment {
+    Lossy,
+    Base,
+    Headroom,
+}
+
+/// Every admitted frame of every VIQ, and nothing derived.
+#[derive(Default)]
+struct Oracle {
+    charges: [[Vec<(u32, Segment)>; 8]; PORTS],
+    xoff: [[bool; 8]; PORTS],
+}
+
+impl Oracle {
+    fn sum(&self, port: usize, priority: usize, segment: Segment) -> u32 {
+        let of = |charge: &&(u32, Segment)| charge.1 == segment;
+        self.charges[port][priority].iter().filter(of).map(|charge| charge.0).sum()
+    }
+
+    fn shared(&self, settings: &SwitchSettings) -> u64 {
+        let each = |port: usize, p: usize| {
+            settings.ports[port].lossless[p].map_or(0, |viq| {
+                u64::from(self.sum(port, p, Segment::Base).saturating_sub(viq.reserved_bytes))
+            })
+        };
+        (0..PORTS).flat_map(|port| (0..8).map(move |p| each(port, p))).sum()
+    }
+
+    fn lossy(&self) -> u64 {
+        let each = |(port, p)| u64::from(self.sum(port, p, Segment::Lossy));
+        (0..PORTS).flat_map(|port| (0..8).map(move |p| (port, p))).map(each).sum()
+    }
+
+    fn limit(&self, settings: &SwitchSettings, viq: &ViqSettings) -> u64 {
+        match viq.threshold {
+            Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
+            Threshold::Dynamic { alpha_log2 } => {
+                let free = lossless_shared_bytes(settings).saturating_sub(self.shared(settings));
+                let share = (free as f64 * f64::from(alpha_log2).exp2()) as u64;
+                u64::from(viq.reserved_bytes) + share
+            }
+        }
+    }
+
+    fn admit(&mut self, settings: &SwitchSettings, port: usize, p: usize, cost: u32) -> Admission {
+        let Some(viq) = settings.ports[port].lossless[p] else {
+            if self.lossy() + u64::from(cost) > settings.buffer.lossy_bytes {
+                return Admission::LossyFull;
+            }
+            self.charges[port][p].push((cost, Segment::Lossy));
+            return Admission::Admitted;
+        };
+        let base = self.sum(port, p, Segment::Base);
+        let headroom = self.sum(port, p, Segment::Headroom);
+        let limit = self.limit(settings, &viq);
+        if headroom == 0 {
+            let before = self.shared(settings);
+            self.charges[port][p].push((cost, Segment::Base));
+            let in_pool = self.shared(settings) <= lossless_shared_bytes(settings)
+                || self.shared(settings) == before;
+            if base + cost <= viq.reserved_bytes || u64::from(base + cost) <= limit && in_pool {
+                return Admission::Admitted;
+            }
+            self.charges[port][p].pop();
+        }
+        if headroom + cost > viq.headroom_bytes {
+            return Admission::LosslessOverrun;
+        }
+        self.charges[port][p].push((cost, Segment::Headroom));
+        Admission::Admitted
+    }
+
+    /// Releases `cost` bytes, headroom first. Charges are split where a release takes part of one.
+    fn release(&mut self, port: usize, p: usize, mut cost: u32) {
+        for segment in [Segment::Headroom, Segment::Base, Segment::Lossy] {
+            for charge in self.charges[port][p].iter_mut().filter(|charge| charge.1 == segment) {
+                let taken = charge.0.min(cost);
+                charge.0 -= taken;
+                cost -= taken;
+            }
+        }
+        self.charges[port][p].retain(|charge| charge.0 > 0);
+        assert_eq!(cost, 0);
+    }
+
+    fn xoff_bits(&mut self, settings: &SwitchSettings, port: usize) -> u8 {
+        (0..8).fold(0, |bits, p| bits | u8::from(self.is_xoff(settings, port, p)) << p)
+    }
+
+    fn is_xoff(&mut self, settings: &SwitchSettings, port: usize, p: usize) -> bool {
+        let Some(viq) = settings.ports[port].lossless[p] else { return false };
+        let base = u64::from(self.sum(port, p, Segment::Base));
+        let headroom = self.sum(port, p, Segment::Headroom);
+        let limit = self.limit(settings, &viq);
+        let reserve = u64::from(viq.reserved_bytes);
+        let offset = if self.xoff[port][p] { u64::from(viq.xon_offset_bytes) } else { 0 };
+        let over = base + offset > limit && base + offset > reserve && base > 0;
+        self.xoff[port][p] = headroom > 0 || over;
+        self.xoff[port][p]
+    }
+}
+
+/// Port, priority, length, and what is done: twice as often a frame comes as one leaves.
+fn step() -> impl Strategy<Value = (usize, u8, u32, u8)> {
+    (0..PORTS, prop::sample::select(vec![0_u8, 3, 4]), 60_u32..1514, 0..3_u8)
+}
+
+proptest! {
+    #[test]
+    fn the_buffer_agrees_with_the_oracle(
+        dynamic: bool, alpha_log2 in -4_i8..3,
+        steps in proptest::collection::vec(step(), 1..400),
+    ) {
+        let threshold = if dynamic {
+            Threshold::Dynamic { alpha_log2 }
+        } else {
+            Threshold::Static { xoff_bytes: 15_000 }
+        };
+        let settings = settings(&[(3, viq(threshold)), (4, static_xoff(9_000))], 160_000, 12_000);
+        let mut buffer = Buffer::new(&settings);
+        let mut oracle = Oracle::default();
+        for (port, priority, bytes, action) in steps {
+            let p = usize::from(priority);
+            let cost = buffer.cost_bytes(bytes);
+            if action < 2 {
+                prop_assert_eq!(buffer.admit(id(port, priority), cost), oracle.admit(&settings, port, p, cost));
+            } else if let Some(&(cost, _)) = oracle.charges[port][p].first() {
+                buffer.release(id(port, priority), cost);
+                oracle.release(port, p, cost);
+            }
+            let total: u32 = oracle.charges[port][p].iter().map(|charge| charge.0).sum();
+            let viq = buffer.viq(id(port, priority));
+            prop_assert_eq!(viq.bytes(), total);
+            prop_assert_eq!(viq.headroom_used_bytes(), oracle.sum(port, p, Segment::Headroom));
+            prop_assert_eq!(buffer.pool().shared_bytes(), oracle.shared(&settings));
+            prop_assert_eq!(buffer.pool().lossy_bytes(), oracle.lossy());
+            for port in 0..PORTS {
+                prop_assert_eq!(xoff(&mut buffer, port), oracle.xoff_bits(&settings, port));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ledger_tells_the_owner_what_others_released() {
+    let settings = settings(&[(3, static_xoff(20_000))], 200_000, 50_000);
+    let mut buffer = Buffer::new(&settings);
+    let ledger = alloc::sync::Arc::new(Ledger::new(PORTS));
+    let mut reader = LedgerReader::new(alloc::sync::Arc::clone(&ledger));
+    let own = [PortId::from_index(0).unwrap(), PortId::from_index(2).unwrap()];
+    (0..4).for_each(|_| _ = buffer.admit(id(0, 3), 1_000));
+    buffer.admit(id(2, 0), 500);
+    ledger.add_release(id(0, 3), 1_000);
+    ledger.add_release(id(0, 3), 1_000);
+    reader.collect(&own, &mut buffer);
+    assert_eq!(buffer.viq(id(0, 3)).bytes(), 4_000, "not published yet");
+    ledger.add_release(id(2, 0), 500);
+    ledger.publish_releases();
+    reader.collect(&own, &mut buffer);
+    reader.collect(&own, &mut buffer);
+    assert_eq!(
+        (buffer.viq(id(0, 3)).bytes(), buffer.viq(id(2, 0)).bytes()),
+        (2_000, 0),
+        "once each"
+    );
+    ledger.publish_use(7, 9);
+    assert_eq!(reader.used_bytes(), (7, 9));
+}

@@ -1,0 +1,169 @@
+//! One virtual ingress queue: the bytes in the buffer that came in by one port in one priority,
+//! from admission until each frame has left the switch.
+//!
+//! A lossless VIQ fills its reserve first, then its share of the pool up to its threshold, then its
+//! headroom. Once it has used headroom, everything that arrives is charged to headroom until that
+//! is empty again: otherwise frees make room below the threshold, arrivals slip in there, and the
+//! headroom that upstream still needs is never given back (a known simulator bug, FACTS.md).
+
+use super::{Admission, Pool};
+use crate::settings::{Threshold, ViqSettings};
+
+/// The books of one VIQ. `None` settings: a lossy one.
+#[derive(Clone, Debug)]
+pub struct Viq {
+    settings: Option<ViqSettings>,
+    /// Bytes charged to reserve and pool.
+    base_bytes: u32,
+    headroom_used_bytes: u32,
+    xoff: bool,
+    peak_bytes: u32,
+    headroom_peak_bytes: u32,
+}
+
+impl Viq {
+    /// An empty VIQ.
+    pub const fn new(settings: Option<ViqSettings>) -> Self {
+        Self {
+            settings,
+            base_bytes: 0,
+            headroom_used_bytes: 0,
+            xoff: false,
+            peak_bytes: 0,
+            headroom_peak_bytes: 0,
+        }
+    }
+
+    /// Bytes in the buffer now.
+    #[inline(always)]
+    pub const fn bytes(&self) -> u32 {
+        self.base_bytes + self.headroom_used_bytes
+    }
+
+    /// Bytes of headroom in use.
+    pub const fn headroom_used_bytes(&self) -> u32 {
+        self.headroom_used_bytes
+    }
+
+    /// The most bytes held at any time.
+    pub const fn peak_bytes(&self) -> u32 {
+        self.peak_bytes
+    }
+
+    /// The most headroom used at any time.
+    pub const fn headroom_peak_bytes(&self) -> u32 {
+        self.headroom_peak_bytes
+    }
+
+    /// Whether upstream was last asked for silence.
+    pub const fn is_xoff(&self) -> bool {
+        self.xoff
+    }
+
+    /// Whether this VIQ is lossless.
+    pub const fn is_lossless(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    /// The fill above which headroom is used, given what is free in `pool` now.
+    #[inline(always)]
+    fn limit_bytes(settings: &ViqSettings, pool: &Pool) -> u64 {
+        match settings.threshold {
+            Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
+            Threshold::Dynamic { alpha_log2 } => {
+                let free = pool.shared_free_bytes();
+                let shift = u32::from(alpha_log2.unsigned_abs());
+                let share = if alpha_log2 < 0 { free >> shift } else { free << shift };
+                u64::from(settings.reserved_bytes) + share
+            }
+        }
+    }
+
+    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole.
+    #[inline(always)]
+    pub(super) fn admit_base(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
+        let filled = self.base_bytes + cost_bytes;
+        if let Some(settings) = &self.settings {
+            let from_pool = beyond(filled, settings.reserved_bytes)
+                - beyond(self.base_bytes, settings.reserved_bytes);
+            let fits = filled <= settings.reserved_bytes
+                || u64::from(filled) <= Self::limit_bytes(settings, pool)
+                    && u64::from(from_pool) <= pool.shared_free_bytes();
+            if self.headroom_used_bytes != 0 || !fits {
+                return false;
+            }
+            pool.take_shared(from_pool);
+        } else {
+            if u64::from(cost_bytes) > pool.lossy_free_bytes() {
+                return false;
+            }
+            pool.take_lossy(cost_bytes);
+        }
+        self.base_bytes = filled;
+        self.peak_bytes = self.peak_bytes.max(filled);
+        true
+    }
+
+    #[inline]
+    pub(super) fn admit(&mut self, cost_bytes: u32, pool: &mut Pool) -> Admission {
+        if self.admit_base(cost_bytes, pool) {
+            return Admission::Admitted;
+        }
+        let Some(settings) = &self.settings else { return Admission::LossyFull };
+        if self.headroom_used_bytes + cost_bytes > settings.headroom_bytes {
+            return Admission::LosslessOverrun;
+        }
+        self.headroom_used_bytes += cost_bytes;
+        self.headroom_peak_bytes = self.headroom_peak_bytes.max(self.headroom_used_bytes);
+        self.peak_bytes = self.peak_bytes.max(self.bytes());
+        Admission::Admitted
+    }
+
+    /// Gives back headroom first, then the pool's share, then the reserve.
+    #[inline(always)]
+    pub(super) fn release(&mut self, cost_bytes: u32, pool: &mut Pool) {
+        debug_assert!(self.bytes() >= cost_bytes, "released more than was admitted");
+        let Some(settings) = &self.settings else {
+            pool.give_lossy(cost_bytes);
+            self.base_bytes = self.base_bytes.saturating_sub(cost_bytes);
+            return;
+        };
+        let from_headroom = self.headroom_used_bytes.min(cost_bytes);
+        self.headroom_used_bytes -= from_headroom;
+        let left = self.base_bytes.saturating_sub(cost_bytes - from_headroom);
+        pool.give_shared(
+            beyond(self.base_bytes, settings.reserved_bytes)
+                - beyond(left, settings.reserved_bytes),
+        );
+        self.base_bytes = left;
+    }
+
+    /// Whether upstream must be silent: from the first byte over the threshold until the VIQ is
+    /// `xon_offset_bytes` below it. A dynamic threshold can fall below the offset; then an empty
+    /// VIQ, or one within its reserve, resumes all the same, or it would never.
+    #[inline(always)]
+    pub(super) fn xoff(&mut self, pool: &Pool) -> bool {
+        let Some(settings) = &self.settings else { return false };
+        if self.bytes() == 0 {
+            self.xoff = false;
+            return false;
+        }
+        let limit = Self::limit_bytes(settings, pool);
+        if self.headroom_used_bytes > 0 {
+            self.xoff = true;
+        } else if self.xoff {
+            let with_offset = u64::from(self.base_bytes) + u64::from(settings.xon_offset_bytes);
+            self.xoff = with_offset > limit && with_offset > u64::from(settings.reserved_bytes);
+        } else {
+            self.xoff =
+                u64::from(self.base_bytes) > limit && self.base_bytes > settings.reserved_bytes;
+        }
+        self.xoff
+    }
+}
+
+/// How far `bytes` go beyond `reserved_bytes`: what the pool must hold of them.
+#[inline(always)]
+const fn beyond(bytes: u32, reserved_bytes: u32) -> u32 {
+    bytes.saturating_sub(reserved_bytes)
+}

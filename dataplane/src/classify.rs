@@ -1,0 +1,331 @@
+//! Classify: the wire's marking -> tag -> ingress priority.
+//!
+//! Reads: DSCP, PCP, the port's trust. Writes: tag, VIQ priority, whether the marking must change.
+//! Counts: nothing; every frame has a class.
+
+use crate::ids::{Priority, Tag};
+use crate::limits::{PRIORITIES, TAGS};
+use crate::wire::ethernet;
+use crate::wire::parse::{Kind, Parsed};
+
+/// How tags, the wire's markings and priorities belong together, on all ports of a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagMap {
+    /// The tag of each DSCP.
+    pub dscp_to_tag: [Tag; TAGS],
+    /// The tag of each PCP.
+    pub pcp_to_tag: [Tag; PRIORITIES],
+    /// The priority of each tag, VIQ and VEQ alike.
+    pub priority: [Priority; TAGS],
+    /// The DSCP that carries each tag.
+    pub dscp: [u8; TAGS],
+    /// The PCP that carries each tag.
+    pub pcp: [u8; TAGS],
+    /// Bit t is set if tag t is lossless: rules apply to it, and no others.
+    pub lossless_tags: u64,
+    /// The tag of frames that lost their right to be lossless.
+    pub lossy_tag: Tag,
+    /// The tag that a lossless frame of an untrusted port starts with.
+    pub initial_tag: Tag,
+}
+
+impl TagMap {
+    /// Whether frames with `tag` are lossless.
+    #[inline(always)]
+    pub const fn is_lossless(&self, tag: Tag) -> bool {
+        self.lossless_tags >> tag.index() & 1 == 1
+    }
+}
+
+/// Which marking decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClassifyBy {
+    /// The DSCP; the PCP or the default for frames that are not IP.
+    #[default]
+    Dscp,
+    /// The PCP; the default for frames without a VLAN tag.
+    Pcp,
+    /// Nothing on the frame: the port's default tag.
+    Port,
+}
+
+/// A port's part in classification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortTrust {
+    /// Which marking decides.
+    pub by: ClassifyBy,
+    /// Whether a lossless tag on the frame is believed. Where it is not, the frame starts with the
+    /// initial tag.
+    pub trusted: bool,
+    /// The tag of frames with no marking to go by.
+    pub default_tag: Tag,
+}
+
+/// What classification says of a frame: packed, since it is handed from stage to stage in a
+/// register. Kept as separate small fields it would be written in pieces and read whole, which a
+/// CPU's store buffer answers with a stall.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Class(u32);
+
+impl Class {
+    /// A frame with `tag` of `priority`; `lossless` if its tag is, `remark` if its marking says
+    /// otherwise.
+    pub const fn new(tag: Tag, priority: Priority, lossless: bool, remark: bool) -> Self {
+        Self(
+            tag.value() as u32
+                | (priority.value() as u32) << 8
+                | (lossless as u32) << 16
+                | (remark as u32) << 24,
+        )
+    }
+
+    /// The tag it comes in with.
+    #[inline(always)]
+    pub const fn tag(self) -> Tag {
+        Tag::from_low_bits((self.0 & 63) as u8)
+    }
+
+    /// The priority of that tag: its VIQ.
+    #[inline(always)]
+    pub const fn priority(self) -> Priority {
+        Priority::from_low_bits((self.0 >> 8 & 7) as u8)
+    }
+
+    /// Whether the tag is lossless.
+    #[inline(always)]
+    pub const fn is_lossless(self) -> bool {
+        self.0 >> 16 & 1 == 1
+    }
+
+    /// Whether a marking of the frame says something else and must be rewritten.
+    #[inline(always)]
+    pub const fn must_remark(self) -> bool {
+        self.0 >> 24 & 1 == 1
+    }
+
+    /// The same class, to be re-marked or not.
+    const fn with_remark(self, remark: bool) -> Self {
+        Self::new(self.tag(), self.priority(), self.is_lossless(), remark)
+    }
+
+    /// The class as a number.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The class that [`Class::bits`] made a number of.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+impl core::fmt::Debug for Class {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Class")
+            .field("tag", &self.tag())
+            .field("priority", &self.priority())
+            .field("is_lossless", &self.is_lossless())
+            .field("must_remark", &self.must_remark())
+            .finish()
+    }
+}
+
+/// A port's classification, compiled.
+///
+/// A frame may have two markings, DSCP and PCP, and the next switch may go by the other one. So
+/// neither leaves with a lossless tag that is not the frame's: a lossy frame could come to be
+/// lossless there, in a buffer where no rule and no proof expects it.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    by: ClassifyBy,
+    by_dscp: [Class; TAGS],
+    by_pcp: [Class; PRIORITIES],
+    /// The port's own tag.
+    default: Class,
+    /// What the markings say, believed or not.
+    dscp_says: [Tag; TAGS],
+    pcp_says: [Tag; PRIORITIES],
+    lossless_tags: u64,
+}
+
+impl Classifier {
+    /// Compiles `trust` under `tags`.
+    pub fn compile(tags: &TagMap, trust: &PortTrust) -> Self {
+        let class = |marked: Tag| {
+            let remark = tags.is_lossless(marked) && !trust.trusted;
+            let tag = if remark { tags.initial_tag } else { marked };
+            let lossless = tags.is_lossless(tag);
+            Class::new(tag, tags.priority[tag.index()], lossless, tag != marked)
+        };
+        let tag = trust.default_tag;
+        let default = Class::new(tag, tags.priority[tag.index()], tags.is_lossless(tag), false);
+        Self {
+            by: trust.by,
+            by_dscp: tags.dscp_to_tag.map(class),
+            by_pcp: tags.pcp_to_tag.map(class),
+            default,
+            dscp_says: tags.dscp_to_tag,
+            pcp_says: tags.pcp_to_tag,
+            lossless_tags: tags.lossless_tags,
+        }
+    }
+
+    /// The class of a frame with this DSCP, if it is IP, and this PCP, if it has a VLAN tag.
+    #[inline]
+    pub fn classify(&self, dscp: Option<u8>, pcp: Option<u8>) -> Class {
+        let dscp = dscp.map(|dscp| usize::from(dscp) % TAGS);
+        let pcp = pcp.map(|pcp| usize::from(pcp) % PRIORITIES);
+        let dscp_says = dscp.map(|dscp| self.dscp_says[dscp]);
+        let pcp_says = pcp.map(|pcp| self.pcp_says[pcp]);
+        match (self.by, dscp, pcp) {
+            (ClassifyBy::Dscp, Some(dscp), _) => self.beside(self.by_dscp[dscp], pcp_says),
+            (ClassifyBy::Dscp, None, Some(pcp)) => self.by_pcp[pcp],
+            (ClassifyBy::Pcp, _, Some(pcp)) => self.beside(self.by_pcp[pcp], dscp_says),
+            // The default tag is the operator's word, not the sender's: it is always believed, and
+            // what the frame says of itself is rewritten to it.
+            _ => {
+                let said = dscp_says.or(pcp_says);
+                let class = self.default.with_remark(said.is_some_and(|s| s != self.default.tag()));
+                self.beside(class, pcp_says)
+            }
+        }
+    }
+
+    /// `class`, to be re-marked if the frame's other marking says a lossless tag that is not its
+    /// own.
+    #[inline]
+    fn beside(&self, class: Class, other: Option<Tag>) -> Class {
+        let contradicts =
+            |tag: Tag| tag != class.tag() && self.lossless_tags >> tag.index() & 1 == 1;
+        class.with_remark(class.must_remark() || other.is_some_and(contradicts))
+    }
+}
+
+impl Classifier {
+    /// The class of a parsed frame.
+    #[inline]
+    pub(crate) fn of(&self, parsed: &Parsed) -> Class {
+        let dscp = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6).then_some(parsed.tos >> 2);
+        self.classify(dscp, parsed.is_tagged().then(|| ethernet::pcp(parsed.tci)))
+    }
+
+    /// The class of each DSCP on an untagged IP frame.
+    pub(crate) fn of_untagged_ip(&self) -> [Class; TAGS] {
+        core::array::from_fn(|dscp| self.classify(u8::try_from(dscp).ok(), None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(value: u8) -> Tag {
+        Tag::from_low_bits(value)
+    }
+
+    /// Tags 1 and 2 are lossless on DSCP 26 and 27, priorities 3 and 4; all else is lossy.
+    fn tags() -> TagMap {
+        let mut map = TagMap {
+            dscp_to_tag: core::array::from_fn(|dscp| tag(if dscp < 3 { 0 } else { dscp as u8 })),
+            pcp_to_tag: [tag(0); 8],
+            priority: [Priority::from_low_bits(0); TAGS],
+            dscp: core::array::from_fn(|tag| tag as u8),
+            pcp: [0; TAGS],
+            lossless_tags: 0b110,
+            lossy_tag: tag(0),
+            initial_tag: tag(1),
+        };
+        for (value, dscp, priority) in [(1, 26, 3), (2, 27, 4)] {
+            map.dscp_to_tag[dscp] = tag(value);
+            map.pcp_to_tag[usize::from(priority)] = tag(value);
+            map.priority[usize::from(value)] = Priority::from_low_bits(priority);
+        }
+        map
+    }
+
+    fn classifier(by: ClassifyBy, trusted: bool) -> Classifier {
+        Classifier::compile(&tags(), &PortTrust { by, trusted, default_tag: tag(0) })
+    }
+
+    #[test]
+    fn a_trusted_port_believes_the_dscp() {
+        let classifier = classifier(ClassifyBy::Dscp, true);
+        let class = classifier.classify(Some(27), Some(0));
+        assert_eq!((class.tag(), class.priority().value()), (tag(2), 4));
+        assert!(class.is_lossless() && !class.must_remark());
+    }
+
+    #[test]
+    fn an_untrusted_port_starts_every_lossless_frame_at_the_initial_tag() {
+        let classifier = classifier(ClassifyBy::Dscp, false);
+        let class = classifier.classify(Some(27), None);
+        assert_eq!((class.tag(), class.priority().value()), (tag(1), 3));
+        assert!(class.is_lossless() && class.must_remark());
+        assert!(
+            !classifier.classify(Some(26), None).must_remark(),
+            "it says the initial tag already"
+        );
+        let lossy = classifier.classify(Some(46), None);
+        assert_eq!(
+            (lossy.tag(), lossy.is_lossless(), lossy.must_remark()),
+            (tag(46), false, false)
+        );
+    }
+
+    #[test]
+    fn frames_without_ip_fall_back_to_the_pcp_and_then_to_the_default() {
+        let classifier = classifier(ClassifyBy::Dscp, true);
+        assert_eq!(classifier.classify(None, Some(4)).tag(), tag(2));
+        assert_eq!(classifier.classify(None, None).tag(), tag(0));
+    }
+
+    #[test]
+    fn a_port_that_goes_by_pcp_does_not_look_at_the_dscp() {
+        let classifier = classifier(ClassifyBy::Pcp, true);
+        assert_eq!(classifier.classify(Some(26), Some(4)).tag(), tag(2));
+        assert_eq!(classifier.classify(Some(26), None).tag(), tag(0));
+    }
+
+    #[test]
+    fn a_marking_that_does_not_decide_cannot_claim_a_lossless_tag() {
+        let by_dscp = classifier(ClassifyBy::Dscp, true);
+        let by_pcp = classifier(ClassifyBy::Pcp, true);
+        for (classifier, dscp, pcp, tag_is, remark) in [
+            (&by_dscp, 46, 3, 46, true),
+            (&by_dscp, 26, 4, 1, true),
+            (&by_dscp, 26, 3, 1, false),
+            (&by_dscp, 26, 0, 1, false),
+            (&by_dscp, 46, 7, 46, false),
+            (&by_pcp, 26, 0, 0, true),
+            (&by_pcp, 26, 4, 2, true),
+            (&by_pcp, 27, 4, 2, false),
+            (&by_pcp, 46, 4, 2, false),
+        ] {
+            let class = classifier.classify(Some(dscp), Some(pcp));
+            assert_eq!(
+                (class.tag(), class.must_remark()),
+                (tag(tag_is), remark),
+                "DSCP {dscp}, PCP {pcp}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_no_marking_or_the_right_one_is_not_re_marked() {
+        let by_port = classifier(ClassifyBy::Port, true);
+        let remark = |dscp, pcp| by_port.classify(dscp, pcp).must_remark();
+        assert!(!remark(None, None) && !remark(Some(0), None) && !remark(Some(0), Some(0)));
+        assert!(remark(Some(46), None) && remark(None, Some(3)) && remark(Some(0), Some(3)));
+        let by_dscp = classifier(ClassifyBy::Dscp, true);
+        assert!(!by_dscp.classify(None, None).must_remark());
+    }
+
+    #[test]
+    fn a_port_that_goes_by_nothing_rewrites_what_the_frame_says() {
+        let classifier = classifier(ClassifyBy::Port, true);
+        let class = classifier.classify(Some(26), Some(4));
+        assert_eq!((class.tag(), class.is_lossless(), class.must_remark()), (tag(0), false, true));
+    }
+}

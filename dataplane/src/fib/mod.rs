@@ -1,0 +1,76 @@
+//! Routing: destination address -> [`Hop`], IPv4 and IPv6, with equal-cost paths.
+//!
+//! [`Routes`] is what the control thread edits: interfaces, static routes, neighbours. It compiles
+//! them to a [`Fib`], the immutable table of the packet path. A lookup is in two parts, because
+//! only some answers need a [`FlowHash`]: the address gives a [`Leaf`], and the leaf with the hash
+//! of the flow gives the hop.
+//!
+//! ```
+//! use dataplane::fib::{Fib, Hop};
+//!
+//! let fib = Fib::default();
+//! let leaf = fib.v4([10, 0, 0, 1]);
+//! let hash = if leaf.is_group() { 0xABCD_1234 } else { 0 };
+//! assert_eq!(fib.hop(leaf, hash), &Hop::NoRoute);
+//! ```
+
+mod compile;
+mod hash;
+mod hop;
+mod leaf;
+mod prefix_map;
+mod routes;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod trie;
+
+pub use compile::Prefix;
+pub use hash::FlowHash;
+pub use hop::{Adjacency, Hop};
+pub use leaf::Leaf;
+pub use routes::{Interface, NEIGHBOURS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
+pub use trie::{Key, Trie};
+
+use alloc::boxed::Box;
+
+/// An immutable routing table for the packet path.
+#[derive(Clone, Debug)]
+pub struct Fib {
+    v4: Trie<u32>,
+    v6: Trie<u128>,
+    hops: Box<[Hop]>,
+}
+
+impl Fib {
+    /// The leaf of an IPv4 destination.
+    #[inline]
+    pub fn v4(&self, destination: [u8; 4]) -> Leaf {
+        self.v4.lookup(u32::from_be_bytes(destination))
+    }
+
+    /// The leaf of an IPv6 destination.
+    #[inline]
+    pub fn v6(&self, destination: [u8; 16]) -> Leaf {
+        self.v6.lookup(u128::from_be_bytes(destination))
+    }
+
+    /// The hop of a leaf of this table for a flow with this hash. Without a group
+    /// ([`Leaf::is_group`]) the hash does not matter.
+    #[inline]
+    pub fn hop(&self, leaf: Leaf, hash: u32) -> &Hop {
+        self.hops.get(leaf.member(hash)).unwrap_or(&Hop::NoRoute)
+    }
+
+    /// Bytes of memory behind the table.
+    pub fn memory_bytes(&self) -> usize {
+        self.v4.memory_bytes() + self.v6.memory_bytes() + size_of_val(&*self.hops)
+    }
+}
+
+impl Default for Fib {
+    /// The table without a route.
+    fn default() -> Self {
+        Self { v4: Trie::default(), v6: Trie::default(), hops: Box::new([Hop::NoRoute]) }
+    }
+}

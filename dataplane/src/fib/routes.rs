@@ -1,0 +1,266 @@
+//! The control thread's routing table: interfaces, static routes and neighbours, each added,
+//! replaced and removed alone. `snapshot.rs` compiles it for the packet path.
+
+use super::prefix_map::PrefixMap;
+use crate::ids::PortId;
+use crate::l2::Vid;
+use crate::limits::ECMP_MAX;
+use crate::wire::MacAddress;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+use ipnet::IpNet;
+
+/// Static routes of one table. With [`NEIGHBOURS_MAX`] it keeps the hops of any table, 64 for each
+/// route at the worst, within what a leaf can name.
+pub const ROUTES_MAX: usize = 1 << 18;
+/// Neighbours of one table.
+pub const NEIGHBOURS_MAX: usize = 1 << 20;
+
+const _: () = assert!(
+    ROUTES_MAX * ECMP_MAX + NEIGHBOURS_MAX + 2 * crate::limits::PORTS_MAX < super::leaf::HOPS_MAX,
+    "every hop of a full table has an index"
+);
+
+/// An address of the switch on a port, and with it the network that is connected there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Our address, with the length of the network's prefix.
+    pub net: IpNet,
+    /// The port that the network is on.
+    pub port: PortId,
+    /// The VLAN that the network is on, if its frames are tagged.
+    pub vlan: Option<Vid>,
+    /// Our MAC address there: the source of what is routed to this network.
+    pub mac: MacAddress,
+    /// The longest frame sent there, Ethernet header included, VLAN tags and FCS not.
+    pub frame_bytes_max: u16,
+}
+
+/// Where a static route leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// To one of these gateways, by the flow's hash. A gateway has to be in a connected network, of
+    /// either address family; one listed twice gets twice the flows. Those with an unknown MAC
+    /// address are left out as long as one other is known.
+    Via(Vec<IpAddr>),
+    /// Nowhere: dropped in silence.
+    Blackhole,
+}
+
+/// Why a change was refused; the table is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutesError {
+    /// A route needs a gateway.
+    NoGateway,
+    /// More gateways than [`ECMP_MAX`].
+    TooManyGateways(usize),
+    /// There are [`ROUTES_MAX`] static routes.
+    RoutesFull,
+    /// There are [`NEIGHBOURS_MAX`] neighbours.
+    NeighboursFull,
+    /// A neighbour's MAC address cannot be a multicast address.
+    MulticastNeighbour(MacAddress),
+}
+
+impl fmt::Display for RoutesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGateway => {
+                write!(f, "a route without a gateway; give one, or make it a blackhole")
+            }
+            Self::TooManyGateways(count) => {
+                write!(f, "a route with {count} gateways; {ECMP_MAX} is the most")
+            }
+            Self::RoutesFull => write!(f, "the table has {ROUTES_MAX} static routes, its most"),
+            Self::NeighboursFull => {
+                write!(f, "the table has {NEIGHBOURS_MAX} neighbours, its most")
+            }
+            Self::MulticastNeighbour(mac) => {
+                write!(
+                    f,
+                    "a neighbour with the multicast address {mac}; a neighbour is one station"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for RoutesError {}
+
+/// A station that frames to some destination are handed to: a gateway, or the destination itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// Its address: whom to ask for a MAC address if `mac` is `None`.
+    pub address: IpAddr,
+    /// Its MAC address, if known.
+    pub mac: Option<MacAddress>,
+    /// Ours in its network: where to ask, and whose addresses to ask with.
+    pub interface: Interface,
+}
+
+/// Where a neighbour was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Neighbour {
+    pub(super) port: PortId,
+    pub(super) mac: MacAddress,
+}
+
+/// The control thread's routing table.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// By network; several ports or VLANs may claim the same one, as with IPv6's fe80::/64.
+    pub(super) connected: PrefixMap<Vec<Interface>>,
+    pub(super) routes: PrefixMap<Route>,
+    pub(super) neighbours: BTreeMap<IpAddr, Neighbour>,
+}
+
+impl Routes {
+    /// A table without anything in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an interface; one with the same address on the same port and VLAN is replaced and
+    /// returned.
+    pub fn set_interface(&mut self, interface: Interface) -> Option<Interface> {
+        let Interface { net, port, vlan, .. } = interface;
+        let old = self.remove_interface(port, vlan, net.addr());
+        self.connected.get_or_insert_default(net).push(interface);
+        old
+    }
+
+    /// Removes and returns the interface with this address.
+    pub fn remove_interface(
+        &mut self,
+        port: PortId,
+        vlan: Option<Vid>,
+        address: IpAddr,
+    ) -> Option<Interface> {
+        let same = |i: &Interface| i.port == port && i.vlan == vlan && i.net.addr() == address;
+        let removed = self.connected.values_mut().find_map(|claims| {
+            let at = claims.iter().position(same)?;
+            Some(claims.remove(at))
+        });
+        self.connected.retain(|claims| !claims.is_empty());
+        removed
+    }
+
+    /// All interfaces, by network.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        self.connected.values().flatten()
+    }
+
+    /// Adds a static route; one for the same prefix is replaced and returned. Address bits beyond
+    /// the prefix do not matter. A connected network wins over a route with the same prefix.
+    pub fn set_route(&mut self, prefix: IpNet, route: Route) -> Result<Option<Route>, RoutesError> {
+        if let Route::Via(gateways) = &route {
+            match gateways.len() {
+                0 => return Err(RoutesError::NoGateway),
+                1..=ECMP_MAX => {}
+                count => return Err(RoutesError::TooManyGateways(count)),
+            }
+        }
+        if self.routes.len() >= ROUTES_MAX && !self.routes.contains(&prefix) {
+            return Err(RoutesError::RoutesFull);
+        }
+        Ok(self.routes.insert(prefix, route))
+    }
+
+    /// Removes and returns the static route for `prefix`.
+    pub fn remove_route(&mut self, prefix: &IpNet) -> Option<Route> {
+        self.routes.remove(prefix)
+    }
+
+    /// All static routes, by prefix.
+    pub fn routes(&self) -> impl Iterator<Item = (IpNet, &Route)> {
+        self.routes.iter()
+    }
+
+    /// Notes the MAC address of a neighbour and the port it answered on. Returns whether that is
+    /// news, so that nothing need be compiled if it is not.
+    pub fn set_neighbour(
+        &mut self,
+        address: IpAddr,
+        port: PortId,
+        mac: MacAddress,
+    ) -> Result<bool, RoutesError> {
+        if mac.is_multicast() {
+            return Err(RoutesError::MulticastNeighbour(mac));
+        }
+        if self.neighbours.len() >= NEIGHBOURS_MAX && !self.neighbours.contains_key(&address) {
+            return Err(RoutesError::NeighboursFull);
+        }
+        let neighbour = Neighbour { port, mac };
+        Ok(self.neighbours.insert(address, neighbour) != Some(neighbour))
+    }
+
+    /// Forgets a neighbour; returns where it was.
+    pub fn remove_neighbour(&mut self, address: IpAddr) -> Option<(PortId, MacAddress)> {
+        self.neighbours.remove(&address).map(|n| (n.port, n.mac))
+    }
+
+    /// All neighbours, by address.
+    pub fn neighbours(&self) -> impl Iterator<Item = (IpAddr, PortId, MacAddress)> {
+        self.neighbours.iter().map(|(&address, n)| (address, n.port, n.mac))
+    }
+
+    /// The stations that a frame to `destination` may be handed to: all gateways of its route, or
+    /// the destination itself in a connected network. Empty if there is no such route, and for our
+    /// own addresses.
+    pub fn next_hops(&self, destination: IpAddr) -> Vec<NextHop> {
+        if self.is_ours(destination) {
+            return Vec::new();
+        }
+        let connected = self.connected.longest_match(destination).map(|(net, _)| net.prefix_len());
+        match self.routes.longest_match(destination) {
+            Some((prefix, route)) if Some(prefix.prefix_len()) > connected => match route {
+                Route::Via(gateways) => self.all_stations(gateways),
+                Route::Blackhole => Vec::new(),
+            },
+            _ => self.stations(destination),
+        }
+    }
+
+    fn all_stations(&self, gateways: &[IpAddr]) -> Vec<NextHop> {
+        gateways.iter().flat_map(|&gateway| self.stations(gateway)).collect()
+    }
+
+    /// Whether `address` is one of the switch's own.
+    pub fn is_ours(&self, address: IpAddr) -> bool {
+        let mut nets = self.connected.covering(address);
+        nets.any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
+    }
+
+    /// The gateways of static routes whose MAC address is unknown, each once. While another gateway
+    /// of its group is known no frame asks for them, so the control thread must do so by itself.
+    pub fn unresolved_gateways(&self) -> Vec<NextHop> {
+        let gateways: BTreeSet<IpAddr> = self
+            .routes
+            .values()
+            .flat_map(|route| match route {
+                Route::Via(gateways) => gateways.as_slice(),
+                Route::Blackhole => &[],
+            })
+            .copied()
+            .collect();
+        let stations = gateways.into_iter().flat_map(|gateway| self.stations(gateway));
+        stations.filter(|station| station.mac.is_none()).collect()
+    }
+
+    /// `address`, a station in a connected network: one next hop if its MAC address is known,
+    /// otherwise one for each interface where it may be; none if it is ours or in no such network.
+    pub(super) fn stations(&self, address: IpAddr) -> Vec<NextHop> {
+        let Some((_, claims)) = self.connected.longest_match(address) else { return Vec::new() };
+        if self.is_ours(address) {
+            return Vec::new();
+        }
+        let known = self.neighbours.get(&address).and_then(|neighbour| {
+            let there = claims.iter().find(|claim| claim.port == neighbour.port)?;
+            Some(NextHop { address, mac: Some(neighbour.mac), interface: *there })
+        });
+        let unknown = |&interface| NextHop { address, mac: None, interface };
+        known.map_or_else(|| claims.iter().map(unknown).collect(), |station| Vec::from([station]))
+    }
+}

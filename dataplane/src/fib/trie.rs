@@ -1,0 +1,179 @@
+//! Longest-prefix match for the packet path: an immutable multibit trie.
+//!
+//! A key walks from entry to entry until one is a [`Leaf`]. Three kinds of step:
+//!
+//! - The **root** resolves the first 16 bits with one load. A table with few routes does without it
+//!   (256 KB matter where one process emulates hundreds of switches) and starts at a single entry.
+//! - A **node** resolves the next 8 bits with one load. Its 256 entries hold the answer of the
+//!   longest prefix so far ("leaf-pushed"), so a lookup never has to go back.
+//! - A **guard** compares the key with a whole prefix: one step through any number of bits. It
+//!   replaces the nodes of a path that does not fork, which for IPv6 are most of them (a lone host
+//!   would cost up to 15 nodes of 1 KB), and the node of a place where only two prefixes are.
+//!
+//! `compile.rs` builds it; `benches/fib.rs` measures it.
+
+use super::Leaf;
+use alloc::boxed::Box;
+use core::fmt::Debug;
+
+/// An address as an integer, most significant bit first on the wire: `u32` or `u128`.
+pub trait Key: Copy + Ord + Debug {
+    /// Bits of the address.
+    const BITS: u32;
+    /// The first 16 bits.
+    fn top16(self) -> usize;
+    /// The 8 bits above the lowest `shift`.
+    fn byte_above(self, shift: u8) -> usize;
+    /// Whether the two differ above the lowest `shift` bits.
+    fn differs_above(self, other: Self, shift: u8) -> bool;
+    /// Bits that the two have in common, from the first on.
+    fn bits_shared(self, other: Self) -> u32;
+    /// `self` with all bits cleared from bit `len` on, counted from the first.
+    fn truncated(self, len: u8) -> Self;
+}
+
+macro_rules! impl_key {
+    ($integer:ty) => {
+        impl Key for $integer {
+            const BITS: u32 = Self::BITS;
+            #[inline(always)]
+            fn top16(self) -> usize {
+                (self >> (Self::BITS - 16)) as usize
+            }
+            #[inline(always)]
+            fn byte_above(self, shift: u8) -> usize {
+                // The mask is what a shift needs to be known not to overflow.
+                (self >> (u32::from(shift) & (Self::BITS - 1))) as usize & 0xFF
+            }
+            #[inline(always)]
+            fn differs_above(self, other: Self, shift: u8) -> bool {
+                (self ^ other) >> (u32::from(shift) & (Self::BITS - 1)) != 0
+            }
+            fn bits_shared(self, other: Self) -> u32 {
+                (self ^ other).leading_zeros()
+            }
+            fn truncated(self, len: u8) -> Self {
+                let below = Self::MAX.checked_shr(u32::from(len)).unwrap_or(0);
+                self & !below
+            }
+        }
+    };
+}
+impl_key!(u32);
+impl_key!(u128);
+
+/// Where a walk stands: at a leaf (highest bit 0), a node (10) or a guard (11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry(u32);
+
+const NODE: u32 = 0b10 << 30;
+const GUARD: u32 = 0b11 << 30;
+const INDEX: u32 = !(0b11 << 30);
+
+impl Entry {
+    pub(super) const fn leaf(leaf: Leaf) -> Self {
+        Self(leaf.bits())
+    }
+
+    /// The node whose 256 entries start at `nodes[index * 256]`.
+    pub(super) fn node(index: usize) -> Self {
+        Self(NODE | Self::index_bits(index))
+    }
+
+    pub(super) fn guard(index: usize) -> Self {
+        Self(GUARD | Self::index_bits(index))
+    }
+
+    fn index_bits(index: usize) -> u32 {
+        let bits = u32::try_from(index).unwrap_or(u32::MAX);
+        assert!(bits <= INDEX, "a billion nodes are more than any address space of routes needs");
+        bits
+    }
+
+    #[inline(always)]
+    const fn index(self) -> usize {
+        (self.0 & INDEX) as usize
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_leaf(self) -> Option<Leaf> {
+        Leaf::from_bits(self.0)
+    }
+
+    #[inline(always)]
+    const fn is_node(self) -> bool {
+        self.0 & GUARD == NODE
+    }
+}
+
+/// A step through any number of bits: does the key start with this prefix?
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guard<K> {
+    /// The prefix, zeros behind it.
+    pub(super) prefix: K,
+    /// Where a key goes on that starts with it.
+    pub(super) inside: Entry,
+    /// Where every other key goes on.
+    pub(super) outside: Entry,
+    /// Bits that are not compared.
+    pub(super) shift: u8,
+    /// If `inside` leads to a node: the bits below the byte that indexes it.
+    pub(super) inside_shift: u8,
+}
+
+/// An immutable table of prefixes.
+#[derive(Clone, Debug)]
+pub struct Trie<K> {
+    pub(super) root: Box<[Entry]>,
+    /// What turns the first 16 bits into an index of `root`: 0, or 16 if `root` has one entry.
+    pub(super) root_shift: u32,
+    /// Bits below the byte that indexes a node right under the root.
+    pub(super) first_shift: u8,
+    pub(super) nodes: Box<[Entry]>,
+    pub(super) guards: Box<[Guard<K>]>,
+}
+
+impl<K: Key> Trie<K> {
+    /// The leaf of the longest prefix that `key` starts with.
+    #[inline]
+    pub fn lookup(&self, key: K) -> Leaf {
+        // Every index below is in range by construction; `get` keeps even a slip in that from
+        // ending the switch, at the price of a compare that is never taken.
+        let nowhere = Entry::leaf(Leaf::NO_ROUTE);
+        let mut entry = *self.root.get(key.top16() >> self.root_shift).unwrap_or(&nowhere);
+        let mut shift = self.first_shift;
+        loop {
+            if let Some(leaf) = entry.as_leaf() {
+                return leaf;
+            }
+            if entry.is_node() {
+                let at = entry.index() << 8 | key.byte_above(shift);
+                entry = *self.nodes.get(at).unwrap_or(&nowhere);
+                shift = shift.wrapping_sub(8);
+                continue;
+            }
+            let Some(guard) = self.guards.get(entry.index()) else { return Leaf::NO_ROUTE };
+            if key.differs_above(guard.prefix, guard.shift) {
+                entry = guard.outside;
+            } else {
+                entry = guard.inside;
+                shift = guard.inside_shift;
+            }
+        }
+    }
+
+    /// Bytes of memory behind the table.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.root) + size_of_val(&*self.nodes) + size_of_val(&*self.guards)
+    }
+}
+
+impl<K: Key> Default for Trie<K> {
+    /// The table without a route.
+    fn default() -> Self {
+        Self::compile(&mut [])
+    }
+}
+
+const _: () = assert!(size_of::<Guard<u32>>() == 16, "four guards fit a cache line");
+const _: () = assert!(size_of::<Guard<u128>>() == 32, "two guards fit a cache line");

@@ -1,0 +1,135 @@
+//! Small numbers that must not be mixed up.
+
+use crate::limits::{PORTS_MAX, PRIORITIES, TAGS};
+use core::fmt;
+
+/// A port of this switch, counted from 0. People and files count from 1: see [`PortId::number`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(u16);
+
+impl PortId {
+    /// The first port.
+    pub const FIRST: Self = Self(0);
+
+    /// The port with this index, counted from 0; `None` from [`PORTS_MAX`] on.
+    pub const fn from_index(index: usize) -> Option<Self> {
+        #[expect(clippy::cast_possible_truncation, reason = "below PORTS_MAX")]
+        if index < PORTS_MAX { Some(Self(index as u16)) } else { None }
+    }
+
+    /// The port with the number that people and files use, counted from 1.
+    pub const fn from_number(number: usize) -> Option<Self> {
+        if number == 0 { None } else { Self::from_index(number - 1) }
+    }
+
+    /// The index, counted from 0.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The index, counted from 0, in the width it is kept in.
+    pub const fn index_u16(self) -> u16 {
+        self.0
+    }
+
+    /// The number that people and files use, counted from 1.
+    pub const fn number(self) -> usize {
+        self.0 as usize + 1
+    }
+}
+
+impl fmt::Display for PortId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number())
+    }
+}
+
+/// A priority, also called a PFC class: 0 to 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The priority `value`; `None` above 7.
+    pub const fn new(value: u8) -> Option<Self> {
+        if (value as usize) < PRIORITIES { Some(Self(value)) } else { None }
+    }
+
+    /// The priority in the low three bits of `value`.
+    pub const fn from_low_bits(value: u8) -> Self {
+        Self(value & 7)
+    }
+
+    /// 0 to 7.
+    pub const fn index(self) -> usize {
+        (self.0 & 7) as usize
+    }
+
+    /// 0 to 7.
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+
+    /// The bit of this priority in a class-enable vector.
+    pub const fn bit(self) -> u8 {
+        1 << (self.0 & 7)
+    }
+
+    /// All eight, 0 first.
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
+        (0..8).map(Self)
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A deadlock-prevention tag: 0 to 63, carried in the DSCP (or PCP). Not a VLAN tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(u8);
+
+impl Tag {
+    /// The tag `value`; `None` above 63.
+    pub const fn new(value: u8) -> Option<Self> {
+        if (value as usize) < TAGS { Some(Self(value)) } else { None }
+    }
+
+    /// The tag in the low six bits of `value`.
+    pub const fn from_low_bits(value: u8) -> Self {
+        Self(value & 63)
+    }
+
+    /// 0 to 63.
+    pub const fn index(self) -> usize {
+        (self.0 & 63) as usize
+    }
+
+    /// 0 to 63.
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+
+    /// All 64, 0 first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..64).map(Self)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A worker core, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkerId(pub u8);
+
+impl WorkerId {
+    /// Counted from 0.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -1,0 +1,485 @@
+//! Receive: one burst of one port through the stages, to the queues.
+//!
+//! Reads: the frames. Writes: lanes, fates, books. Counts: `rx_*`, `drops`, `punted_frames`,
+//! `copied_frames`, `remarked_frames`, `raised_frames`, `demoted_frames`; PFC is obeyed here,
+//! before any data of its burst moves.
+
+use crate::agent::PuntReason;
+use crate::bridge::{self, Destination};
+use crate::buffer::Admission;
+use crate::classify::Class;
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::fates::{Single, Tally};
+use crate::fib::Leaf;
+use crate::frame::{Frame, length_bytes};
+use crate::ids::PortId;
+use crate::l2::{Vid, VlanPort};
+use crate::lane::{Fate, Lane, TagChange, Verdict};
+use crate::limits::BURST_MAX;
+use crate::links::{News, Punted};
+use crate::plain;
+use crate::probe::Probe;
+use crate::queue::veq::{Held, Note, low_32_bits};
+use crate::route;
+use crate::snapshot::{PortMode, PortTables, Snapshot};
+use crate::staging::Run;
+use crate::time::Instant;
+use crate::wire::mac_control::MacControl;
+use crate::wire::parse::{Kind, Parsed, parse};
+use crate::wire::{be16, ethernet};
+use crate::worker::Core;
+use arrayvec::ArrayVec;
+
+/// What the first pass notes of a frame for the general stages. No class has these bits.
+const NOT_PLAIN: u64 = u64::MAX;
+
+/// Where the frames of one fate go.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Through: to what stands ready at this slot, under this number.
+    Pass(u16, u8),
+    /// Admitted, to wait in a queue of this slot or of another worker.
+    Wait,
+    /// To be admitted one by one, since not all fit without headroom.
+    Each,
+    /// Not to any queue.
+    End,
+}
+
+impl<D: Device, P: Probe> Core<D, P> {
+    /// Takes the burst in `self.rx`, of the port at `slot`, to its end or to the queues.
+    #[inline]
+    pub(crate) fn receive(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        let input = self.own_ports[slot];
+        let Some(tables) = snapshot.ports.get(input.index()) else { return };
+        if !self.is_again {
+            self.books.totals.received += self.rx.len() as u64;
+            self.books.probe.received(self.rx.len());
+        }
+        if !self.ports[slot].up {
+            return self.drop_all(slot);
+        }
+        self.rx.iter().for_each(Frame::prefetch);
+        match &tables.mode {
+            PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, slot, now),
+            PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
+        }
+        self.recycle_trash();
+    }
+
+    /// A port that is down receives nothing; what its device brings all the same is dropped.
+    #[cold]
+    fn drop_all(&mut self, slot: usize) {
+        if !self.is_again {
+            self.ports[slot].counters.rx_unclassified_frames += self.rx.len() as u64;
+        }
+        for frame in core::mem::take(&mut self.rx) {
+            self.drop(frame, slot, DropReason::PortDown);
+        }
+        self.recycle_trash();
+    }
+
+    /// [`Self::receive`] for a frame that the control thread gives back. Its arrival was counted
+    /// when it came from the device.
+    pub(crate) fn receive_again(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        self.is_again = true;
+        self.receive(snapshot, slot, now);
+        self.is_again = false;
+    }
+
+    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too.
+    fn obey_mac_control(&mut self, slot: usize, now: Instant) {
+        let port = &mut self.ports[slot];
+        let before = port.receiver.paused_bits();
+        for frame in &self.rx {
+            let parsed = parse(frame.head(), frame.len());
+            if parsed.kind != Kind::MacControl {
+                continue;
+            }
+            let counters = &mut port.counters.pfc;
+            // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
+            match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
+                MacControl::Pfc(pfc) => port.receiver.receive(&pfc, now, counters),
+                MacControl::Pause => counters.rx_link_pause_frames += 1,
+                MacControl::Unknown => counters.rx_unknown_frames += 1,
+                MacControl::Truncated => counters.rx_truncated_frames += 1,
+            }
+        }
+        let paused_now = port.receiver.paused_bits() & !before;
+        if paused_now != 0 {
+            port.unstage(paused_now, &mut self.books);
+        }
+    }
+
+    /// The stages of a routed port: one pass that starts every frame's lookup, one that uses the
+    /// answers, so that one frame's memory latency hides behind the others' work; then each fate to
+    /// its queue.
+    #[inline(always)]
+    fn route(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan: Option<Vid>,
+        slot: usize,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
+        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
+        let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
+        // Class and leaf of each plain frame, as one number.
+        let mut first: ArrayVec<u64, BURST_MAX> = ArrayVec::new();
+        let mut has_control = false;
+        for frame in &self.rx {
+            let (head, frame_bytes) = (frame.head(), frame.len());
+            first.push(match plain::look_up(snapshot, &tables.plain, head, frame_bytes, longest) {
+                Some((class, leaf)) => u64::from(class.bits()) << 32 | u64::from(leaf.bits()),
+                None => {
+                    has_control |= parse(head, frame_bytes).kind == Kind::MacControl;
+                    NOT_PLAIN
+                }
+            });
+        }
+        if has_control {
+            self.obey_mac_control(slot, now);
+        }
+        self.fates.clear();
+        let cell_bytes = self.books.buffer.cell_bytes();
+        for (frame, &first) in self.rx.iter_mut().zip(&first) {
+            if first != NOT_PLAIN {
+                #[expect(clippy::cast_possible_truncation, reason = "two numbers of 32 bits")]
+                let (class, leaf) = (Class::from_bits((first >> 32) as u32), first as u32);
+                let leaf = Leaf::from_bits(leaf).unwrap_or(Leaf::NO_ROUTE);
+                if let Some(lane) = plain::finish(snapshot, input, class, leaf, frame) {
+                    self.fates.push(&lane, cell_bytes);
+                    continue;
+                }
+            }
+            let lane = route::general(snapshot, tables, vlan, input, frame_bytes_max, frame);
+            self.fates.push(&lane, cell_bytes);
+        }
+        self.settle(slot, now);
+    }
+
+    /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
+    /// fate; then the frames, in order.
+    #[inline(always)]
+    fn settle(&mut self, slot: usize, now: Instant) {
+        let frames = core::mem::take(&mut self.rx);
+        let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
+        for at in 0..self.fates.tallies.len() {
+            let tally = self.fates.tallies[at];
+            self.book_received(&tally, slot);
+            ways.push(self.way(&tally, frames.len(), slot, now));
+        }
+        for (at, frame) in frames.into_iter().enumerate() {
+            let single = self.fates.singles[at];
+            match ways[usize::from(single.tally)] {
+                Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
+                way => self.settle_one(frame, single, way, slot, now),
+            }
+        }
+    }
+
+    /// Where the frames of `tally` go; charges them if they fit as a whole, which is the same to
+    /// the byte as charging one by one.
+    #[inline(always)]
+    fn way(&mut self, tally: &Tally, burst_frames: usize, slot: usize, now: Instant) -> Way {
+        let fate = tally.fate;
+        if !fate.is_forward() {
+            return Way::End;
+        }
+        self.book_change(fate.change(), tally.frames, slot);
+        if !self.books.buffer.admit_run(fate.viq(), tally.cost_bytes) {
+            return Way::Each;
+        }
+        let Some(out_slot) = self.exchange.slot(fate.out()) else { return Way::Wait };
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
+        let run = Run {
+            viq: fate.viq(),
+            priority: fate.priority().value(),
+            frames: tally.frames as u8,
+            bytes: tally.bytes,
+            cost_bytes: tally.cost_bytes,
+            arrived_ns: low_32_bits(now),
+        };
+        let port = &mut self.ports[out_slot];
+        #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
+        match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
+            Some(run) => Way::Pass(out_slot as u16, run),
+            None => Way::Wait,
+        }
+    }
+
+    /// One frame that does not simply pass.
+    #[inline(never)]
+    fn settle_one(&mut self, frame: D::Frame, single: Single, way: Way, slot: usize, now: Instant) {
+        let fate = self.fates.tallies[usize::from(single.tally)].fate;
+        let note = Note {
+            viq: fate.viq(),
+            bytes: single.bytes,
+            arrived_ns: low_32_bits(now),
+            out: fate.out().index_u16(),
+            priority: fate.priority().value(),
+            l3: single.l3,
+        };
+        match way {
+            Way::End => self.end(frame, fate, slot),
+            Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
+            Way::Wait | Way::Pass(..) => self.enqueue(Held { frame, note }, fate.out(), slot, now),
+        }
+    }
+
+    /// A frame that goes to no queue.
+    fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize) {
+        match fate.verdict() {
+            Verdict::Drop(reason) => self.drop(frame, slot, reason),
+            Verdict::Punt(reason) => self.punt(frame, slot, reason),
+            Verdict::Consume => {
+                self.books.totals.consumed += 1;
+                self.throw_away(frame);
+            }
+            Verdict::Flood | Verdict::Forward => {
+                debug_assert!(false, "flooded and forwarded frames do not end here");
+                self.drop(frame, slot, DropReason::NowhereToFlood);
+            }
+        }
+    }
+
+    fn admit(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        let cost_bytes = self.books.buffer.cost_bytes(u32::from(held.note.bytes));
+        match self.books.buffer.admit(held.note.viq, cost_bytes) {
+            Admission::Admitted => self.enqueue(held, out, slot, now),
+            Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull),
+            Admission::LosslessOverrun => {
+                let priority = held.note.viq.priority().index();
+                self.ports[slot].counters.lossless_drops[priority] += 1;
+                self.drop(held.frame, slot, DropReason::LosslessOverrun);
+            }
+        }
+    }
+
+    /// Takes an admitted frame to its queue, here or at another worker.
+    #[inline]
+    fn enqueue(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        if let Some(out_slot) = self.exchange.slot(out) {
+            let port = &mut self.ports[out_slot];
+            port.enqueue_one(held, &mut self.device, &mut self.books, now);
+        } else if let Err(held) = self.exchange.push(held, &mut self.books.arena) {
+            self.books.release(&held.note);
+            self.drop(held.frame, slot, DropReason::PortDown);
+        }
+    }
+
+    /// The stages of a bridged port, frame by frame: each may teach the table what the next one
+    /// needs.
+    fn bridge(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan_port: &VlanPort,
+        slot: usize,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
+        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
+        let parse = |frame: &D::Frame| route::parse_within(frame, frame_bytes_max);
+        let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
+        if parsed.iter().any(|parsed| parsed.kind == Kind::MacControl) {
+            self.obey_mac_control(slot, now);
+        }
+        let frames = core::mem::take(&mut self.rx);
+        for (mut frame, parsed) in frames.into_iter().zip(parsed) {
+            let parsed = as_bridged(parsed, frame.head());
+            let class = tables.classifier.of(&parsed);
+            let rx_bytes = length_bytes(&frame);
+            let ends = |verdict, class| Lane::ends(verdict, class, rx_bytes);
+            let lane = match self.look_up_bridged(vlan_port, input, &parsed, frame.head(), now) {
+                Destination::Port(out, vid) => {
+                    bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
+                }
+                Destination::Flood(vid) => {
+                    let lane = ends(Verdict::Flood, Some(class.priority()));
+                    self.book_received(&Tally::of_one(&lane), slot);
+                    self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot, now });
+                    continue;
+                }
+                Destination::Ends(
+                    verdict @ (Verdict::Punt(_) | Verdict::Drop(DropReason::SamePort)),
+                ) => ends(verdict, Some(class.priority())),
+                Destination::Ends(verdict) => ends(verdict, None),
+            };
+            self.book_received(&Tally::of_one(&lane), slot);
+            self.settle_lane(frame, &lane, slot, now);
+        }
+    }
+
+    /// Takes one frame, whose arrival is booked, to its queue or its end.
+    fn settle_lane(&mut self, frame: D::Frame, lane: &Lane, slot: usize, now: Instant) {
+        let fate = lane.fate;
+        if !fate.is_forward() {
+            return self.end(frame, fate, slot);
+        }
+        self.book_change(fate.change(), 1, slot);
+        let note = Note {
+            viq: fate.viq(),
+            bytes: lane.bytes,
+            arrived_ns: low_32_bits(now),
+            out: fate.out().index_u16(),
+            priority: fate.priority().value(),
+            l3: lane.l3,
+        };
+        self.admit(Held { frame, note }, fate.out(), slot, now);
+    }
+
+    #[inline]
+    fn look_up_bridged(
+        &mut self,
+        vlan_port: &VlanPort,
+        input: PortId,
+        parsed: &Parsed,
+        head: &[u8],
+        now: Instant,
+    ) -> Destination {
+        let exchange = &mut self.exchange;
+        let news = |vid, mac| exchange.announce(News::Learnt(vid, mac, input, now));
+        match parsed.kind {
+            Kind::MacControl => Destination::Ends(Verdict::Consume),
+            Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),
+            _ => bridge::look_up(&mut self.mac_table, vlan_port, input, parsed, head, now, news),
+        }
+    }
+
+    /// A copy to every other port of the VLAN, and the frame itself to the last of them. Each copy
+    /// has its own rules, its own charge and its own end.
+    fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
+        let &Flooded { vid, class, ref parsed, slot, now } = flooded;
+        let input = self.own_ports[slot];
+        let members = snapshot.vlans.members(vid);
+        let Some(&last) = members.iter().rfind(|&&port| port != input) else {
+            return self.drop(frame, slot, DropReason::NowhereToFlood);
+        };
+        for &out in members.iter().filter(|&&port| port != input && port != last) {
+            let Some(mut copy) = self.device.copy(&frame) else {
+                // No copy was made, so none is missing from the books; but the port says so.
+                self.ports[slot].counters.uncopied_frames += 1;
+                continue;
+            };
+            self.books.totals.copied += 1;
+            self.ports[slot].counters.copied_frames += 1;
+            let lane = bridge::finish(snapshot, input, class, parsed, (out, vid), &mut copy);
+            self.settle_lane(copy, &lane, slot, now);
+        }
+        let lane = bridge::finish(snapshot, input, class, parsed, (last, vid), &mut frame);
+        self.settle_lane(frame, &lane, slot, now);
+    }
+
+    #[cold]
+    fn drop(&mut self, frame: D::Frame, slot: usize, reason: DropReason) {
+        self.ports[slot].counters.count_drop(reason);
+        self.books.totals.dropped += 1;
+        self.throw_away(frame);
+    }
+
+    #[cold]
+    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason) {
+        let port = self.own_ports[slot];
+        match self.punted.push(Punted { frame, port, reason }) {
+            Ok(()) => {
+                self.ports[slot].counters.punted_frames += 1;
+                self.books.totals.punted += 1;
+            }
+            Err(rtrb::PushError::Full(punted)) => {
+                self.drop(punted.frame, slot, reason_without_punt(reason));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn throw_away(&mut self, frame: D::Frame) {
+        if self.trash.is_full() {
+            self.recycle_trash();
+        }
+        self.trash.push(frame);
+    }
+
+    #[inline(always)]
+    fn recycle_trash(&mut self) {
+        if !self.trash.is_empty() {
+            self.device.recycle(&mut self.trash);
+        }
+    }
+
+    /// Counts received frames of one fate.
+    #[inline(always)]
+    fn book_received(&mut self, tally: &Tally, slot: usize) {
+        if self.is_again {
+            return;
+        }
+        let counters = &mut self.ports[slot].counters;
+        let frames = u64::from(tally.frames);
+        match tally.fate.class() {
+            Some(class) => {
+                counters.rx_frames[class.index()] += frames;
+                counters.rx_bytes[class.index()] += u64::from(tally.rx_bytes);
+            }
+            None if tally.fate.verdict() == Verdict::Consume => {}
+            None => counters.rx_unclassified_frames += frames,
+        }
+    }
+
+    /// Counts frames whose tag was changed.
+    fn book_change(&mut self, change: TagChange, frames: u32, slot: usize) {
+        let counters = &mut self.ports[slot].counters;
+        let counter = match change {
+            TagChange::None => return,
+            TagChange::Remarked => &mut counters.remarked_frames,
+            TagChange::Raised => &mut counters.raised_frames,
+            TagChange::Demoted => &mut counters.demoted_frames,
+        };
+        *counter += u64::from(frames);
+    }
+}
+
+/// A frame to be flooded, and what is known of it.
+struct Flooded {
+    vid: Vid,
+    class: Class,
+    parsed: Parsed,
+    slot: usize,
+    now: Instant,
+}
+
+/// A bridge does not judge what it carries: a frame whose IP header is broken or cut short is still
+/// a frame. Only one without a whole Ethernet header, or too long, cannot be carried.
+fn as_bridged(parsed: Parsed, head: &[u8]) -> Parsed {
+    match parsed.kind {
+        Kind::Bad(DropReason::BadHeader | DropReason::BadChecksum) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        Kind::Bad(DropReason::Truncated) if has_ethernet_header(&parsed, head) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        _ => parsed,
+    }
+}
+
+/// Whether the frame has what a bridge goes by: addresses, an ethertype and, if that says so, a
+/// VLAN tag. Inner tags are no business of a bridge.
+fn has_ethernet_header(parsed: &Parsed, head: &[u8]) -> bool {
+    be16(head, ethernet::HEADER_BYTES - 2).is_some_and(|ethertype| {
+        let is_tag = ethertype == ethernet::VLAN || ethertype == ethernet::SERVICE_VLAN;
+        !is_tag || parsed.is_tagged()
+    })
+}
+
+/// What a frame dies of when the control thread cannot take it.
+const fn reason_without_punt(reason: PuntReason) -> DropReason {
+    match reason {
+        PuntReason::TtlExpired => DropReason::TtlExpired,
+        PuntReason::Unresolved => DropReason::Unresolved,
+        PuntReason::TooBig => DropReason::TooBig,
+        PuntReason::NoRoute => DropReason::NoRoute,
+        PuntReason::ForUs | PuntReason::Broadcast => DropReason::PuntFull,
+    }
+}

@@ -1,0 +1,13 @@
+//! Bridging: VLANs and learnt addresses.
+
+mod mac_slice;
+mod mac_slot;
+mod mac_table;
+mod vid;
+mod vlan;
+
+pub use mac_slice::{MacSlice, SLICE_SLOTS};
+pub use mac_slot::{MacEntry, Origin, STAMP_NS};
+pub use mac_table::{Learnt, MacTable};
+pub use vid::{Vid, VidSet};
+pub use vlan::{EgressForm, VlanPort, VlanTable};

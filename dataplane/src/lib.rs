@@ -1,0 +1,51 @@
+//! The switch without a device: bytes in, bytes out, time as an argument.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests write small numbers down"
+    )
+)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod agent;
+mod books;
+mod bridge;
+pub mod buffer;
+pub mod classify;
+pub mod counters;
+pub mod device;
+mod exchange;
+mod fates;
+pub mod fib;
+pub mod frame;
+pub mod ids;
+mod ingress;
+pub mod l2;
+mod lane;
+pub mod limits;
+pub mod links;
+pub mod pfc;
+mod plain;
+mod port;
+pub mod probe;
+pub mod queue;
+pub mod report;
+mod rewrite;
+mod route;
+pub mod rules;
+pub mod settings;
+pub mod snapshot;
+mod staging;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod time;
+pub mod wire;
+pub mod worker;

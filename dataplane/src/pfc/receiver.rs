@@ -1,0 +1,202 @@
+//! Obeys PFC on one port: which priorities must be silent, and until when.
+
+use crate::counters::PfcCounters;
+use crate::ids::Priority;
+use crate::limits::PRIORITIES;
+use crate::time::{Instant, Speed};
+use crate::wire::mac_control::Pfc;
+
+/// What a port's peer has asked for.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// Priorities that obey: the lossless ones of the port.
+    obeyed_bits: u8,
+    speed: Speed,
+    paused_bits: u8,
+    until: [Instant; PRIORITIES],
+    since: [Instant; PRIORITIES],
+    /// The earliest of `until` among paused priorities.
+    expires_at: Instant,
+}
+
+impl Receiver {
+    /// A port of `speed` on which the priorities of `obeyed_bits` obey PFC.
+    pub const fn new(obeyed_bits: u8, speed: Speed) -> Self {
+        Self {
+            obeyed_bits,
+            speed,
+            paused_bits: 0,
+            until: [Instant::ZERO; PRIORITIES],
+            since: [Instant::ZERO; PRIORITIES],
+            expires_at: Instant::NEVER,
+        }
+    }
+
+    /// Priorities that must be silent. Call [`Receiver::expire`] first, once a turn.
+    #[inline(always)]
+    pub const fn paused_bits(&self) -> u8 {
+        self.paused_bits
+    }
+
+    /// When the next pause runs out, [`Instant::NEVER`] if none runs.
+    #[inline(always)]
+    pub const fn expires_at(&self) -> Instant {
+        self.expires_at
+    }
+
+    /// A PFC frame arrived. For each enabled class the new time replaces the old one, even by a
+    /// shorter one; 0 resumes. A lossy class does not obey.
+    pub fn receive(&mut self, pfc: &Pfc, now: Instant, counters: &mut PfcCounters) {
+        counters.rx_frames += 1;
+        for priority in Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0) {
+            let p = priority.index();
+            let quanta = pfc.quanta[p];
+            let kind = if quanta > 0 { &mut counters.rx_xoff } else { &mut counters.rx_xon };
+            kind[p] += 1;
+            if self.obeyed_bits & priority.bit() == 0 {
+                counters.rx_ignored[p] += 1;
+            } else if quanta == 0 {
+                self.resume(priority, now, counters);
+            } else {
+                self.pause(priority, now, now + self.speed.quanta_ns(quanta), counters);
+            }
+        }
+        self.find_next_expiry();
+    }
+
+    /// Ends the pauses that have run out by `now`.
+    #[inline(always)]
+    pub fn expire(&mut self, now: Instant, counters: &mut PfcCounters) {
+        if now >= self.expires_at {
+            self.expire_due(now, counters);
+        }
+    }
+
+    fn expire_due(&mut self, now: Instant, counters: &mut PfcCounters) {
+        for priority in Priority::all() {
+            let until = self.until[priority.index()];
+            if self.paused_bits & priority.bit() != 0 && until <= now {
+                self.resume(priority, until, counters);
+            }
+        }
+        self.find_next_expiry();
+    }
+
+    /// Ends every pause: the link went down, and its peer's wishes with it.
+    pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
+        Priority::all().for_each(|priority| self.resume(priority, now, counters));
+        self.expires_at = Instant::NEVER;
+    }
+
+    fn pause(
+        &mut self,
+        priority: Priority,
+        now: Instant,
+        until: Instant,
+        counters: &mut PfcCounters,
+    ) {
+        self.until[priority.index()] = until;
+        if self.paused_bits & priority.bit() == 0 {
+            self.paused_bits |= priority.bit();
+            self.since[priority.index()] = now;
+            counters.rx_pauses[priority.index()] += 1;
+        }
+    }
+
+    fn resume(&mut self, priority: Priority, at: Instant, counters: &mut PfcCounters) {
+        if self.paused_bits & priority.bit() != 0 {
+            self.paused_bits &= !priority.bit();
+            counters.rx_paused_ns[priority.index()] += at.ns_since(self.since[priority.index()]);
+        }
+    }
+
+    fn find_next_expiry(&mut self) {
+        self.expires_at = Priority::all()
+            .filter(|p| self.paused_bits & p.bit() != 0)
+            .map(|p| self.until[p.index()])
+            .min()
+            .unwrap_or(Instant::NEVER);
+    }
+
+    /// How long `priority` has been paused by now, of the pause that is running.
+    pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
+        let paused = self.paused_bits & priority.bit() != 0;
+        if paused { now.ns_since(self.since[priority.index()]) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GBPS_10: Speed = Speed::from_gbps(10);
+
+    fn p(value: u8) -> Priority {
+        Priority::from_low_bits(value)
+    }
+
+    fn receiver() -> (Receiver, PfcCounters) {
+        (Receiver::new(0b0001_1000, GBPS_10), PfcCounters::default())
+    }
+
+    #[test]
+    fn a_pause_holds_for_its_quanta_and_only_for_its_class() {
+        let (mut receiver, mut counters) = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 100), Instant::from_ns(1_000), &mut counters);
+        assert_eq!(receiver.paused_bits(), 1 << 3);
+        receiver.expire(Instant::from_ns(1_000 + 5_119), &mut counters);
+        assert_eq!(receiver.paused_bits(), 1 << 3, "100 quanta of 51.2 ns are 5,120 ns");
+        receiver.expire(Instant::from_ns(1_000 + 5_120), &mut counters);
+        assert_eq!(receiver.paused_bits(), 0);
+        assert_eq!(counters.rx_paused_ns[3], 5_120);
+        assert_eq!((counters.rx_pauses[3], counters.rx_xoff[3], counters.rx_xon[3]), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_new_time_replaces_the_old_even_if_shorter() {
+        let (mut receiver, mut counters) = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO, &mut counters);
+        receiver.receive(&Pfc::default().with(p(3), 1), Instant::from_ns(10), &mut counters);
+        receiver.expire(Instant::from_ns(10 + 52), &mut counters);
+        assert_eq!(receiver.paused_bits(), 0);
+        assert_eq!((counters.rx_pauses[3], counters.rx_xoff[3]), (1, 2), "one pause, told twice");
+    }
+
+    #[test]
+    fn time_0_resumes_and_counts_as_xon() {
+        let (mut receiver, mut counters) = receiver();
+        let both = Pfc::default().with(p(3), 9).with(p(4), 9);
+        receiver.receive(&both, Instant::ZERO, &mut counters);
+        receiver.receive(&Pfc::default().with(p(4), 0), Instant::from_ns(7), &mut counters);
+        assert_eq!(receiver.paused_bits(), 1 << 3);
+        assert_eq!((counters.rx_xon[4], counters.rx_paused_ns[4]), (1, 7));
+    }
+
+    #[test]
+    fn vector_0_changes_nothing_and_lossy_classes_do_not_obey() {
+        let (mut receiver, mut counters) = receiver();
+        receiver.receive(
+            &Pfc { enabled_bits: 0, quanta: [0xFFFF; 8] },
+            Instant::ZERO,
+            &mut counters,
+        );
+        receiver.receive(&Pfc::default().with(p(0), 0xFFFF), Instant::ZERO, &mut counters);
+        assert_eq!(receiver.paused_bits(), 0);
+        let expected = PfcCounters {
+            rx_frames: 2,
+            rx_xoff: [1, 0, 0, 0, 0, 0, 0, 0],
+            rx_ignored: [1, 0, 0, 0, 0, 0, 0, 0],
+            ..PfcCounters::default()
+        };
+        assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn a_link_that_goes_down_forgets_its_pauses() {
+        let (mut receiver, mut counters) = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO, &mut counters);
+        receiver.reset(Instant::from_ns(500), &mut counters);
+        assert_eq!((receiver.paused_bits(), receiver.expires_at()), (0, Instant::NEVER));
+        assert_eq!(counters.rx_paused_ns[3], 500);
+    }
+}

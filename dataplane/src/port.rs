@@ -1,0 +1,387 @@
+//! One port's egress: queues, schedule, transmit; and the port's state that both directions share.
+//!
+//! Reads: notes. Writes: VEQs, the burst that stands ready for the device. Counts: `tx_*`,
+//! `ecn_marked_frames`. Ends: `lossy_tail`, `port_down`.
+//!
+//! A frame whose port is idle, unpaused and unpaced is *staged*: it goes straight to the burst for
+//! the device and leaves at the end of the turn, or as soon as the burst is full. What the device
+//! then does not take, and what is paused meanwhile, goes back to the front of its VEQ, in order.
+
+use crate::books::Books;
+use crate::counters::{DropReason, PortCounters};
+use crate::device::Device;
+use crate::frame::Frame;
+use crate::ids::{PortId, Priority};
+use crate::limits::{BURST_MAX, PRIORITIES};
+use crate::pfc::generator::Generator;
+use crate::pfc::receiver::Receiver;
+use crate::probe::Probe;
+use crate::queue::ecn;
+use crate::queue::pacer::Pacer;
+use crate::queue::scheduler::Scheduler;
+use crate::queue::veq::{Arena, Held, Note, Veq, low_32_bits};
+use crate::report::{PortReport, QueueGauges};
+use crate::settings::{PortSettings, SwitchSettings};
+use crate::staging::{Run, Staging};
+use crate::time::Instant;
+use crate::wire::MacAddress;
+
+/// Bursts that a port serves from its queues in one turn: enough to drain what several ports bring
+/// in one, few enough that the turn stays short and a pause is heard soon.
+const BURSTS_A_TURN: usize = 4;
+
+/// A port, as its worker sees it.
+#[derive(Debug)]
+pub(crate) struct Port<F> {
+    pub(crate) id: PortId,
+    pub(crate) mac: MacAddress,
+    pub(crate) up: bool,
+    pub(crate) frame_bytes_max: u16,
+    /// Priorities that PFC protects here.
+    pub(crate) lossless_bits: u8,
+    pub(crate) backlog_xoff_frames: u32,
+    /// Whether the receive ring is so full that upstream is paused for it.
+    pub(crate) backlogged: bool,
+    /// The priority of the switch's own frames: the highest that nobody can pause.
+    pub(crate) control_priority: Priority,
+    pub(crate) generator: Generator,
+    pub(crate) receiver: Receiver,
+    pub(crate) counters: PortCounters,
+    veqs: [Veq; PRIORITIES],
+    /// Priorities with a frame in their VEQ.
+    occupied_bits: u8,
+    scheduler: Scheduler,
+    pacer: Option<Pacer>,
+    staged: Staging<F>,
+    /// Frames of open runs that are still to be staged.
+    announced_frames: usize,
+    /// Whether frames may be staged on arrival.
+    direct: bool,
+}
+
+impl<F: Frame> Port<F> {
+    pub(crate) fn new(id: PortId, settings: &PortSettings, switch: &SwitchSettings) -> Self {
+        let lossless_bits = settings.lossless_bits();
+        let control = Priority::all().rev().find(|p| lossless_bits & p.bit() == 0);
+        Self {
+            id,
+            mac: settings.mac,
+            up: true,
+            frame_bytes_max: settings.frame_bytes_max,
+            lossless_bits,
+            backlog_xoff_frames: settings.rx_backlog_xoff_frames,
+            backlogged: false,
+            control_priority: control.unwrap_or_default(),
+            generator: Generator::new(settings.speed),
+            receiver: Receiver::new(lossless_bits, settings.speed),
+            counters: PortCounters::default(),
+            veqs: core::array::from_fn(|_| Veq::default()),
+            occupied_bits: 0,
+            scheduler: Scheduler::new(&switch.scheduler),
+            pacer: settings.paced.then(|| Pacer::new(settings.speed)),
+            staged: Staging::new(),
+            announced_frames: 0,
+            direct: false,
+        }
+    }
+
+    /// Starts a turn: pauses that have run out end, and it is settled whether frames may pass
+    /// straight through in this turn.
+    #[inline(always)]
+    pub(crate) fn begin<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
+        self.receiver.expire(now, &mut self.counters.pfc);
+        self.direct =
+            self.up && self.pacer.is_none() && device.tx_room_bytes(self.id, now) == u32::MAX;
+    }
+
+    /// Makes room for `run`, admitted frames of one priority that leave here: the number under
+    /// which each is then [staged](Port::stage), or `None` if they have to wait. `burst_frames` is
+    /// the length of the burst in hand, all fates together.
+    #[inline(always)]
+    pub(crate) fn open_run<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        run: Run,
+        burst_frames: usize,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) -> Option<u8> {
+        if !self.may_pass(run.priority) {
+            return None;
+        }
+        // The first run of a burst makes room for all of it: nothing is handed over between a run's
+        // opening and its last frame.
+        if self.announced_frames == 0 && self.staged.room() < burst_frames {
+            self.flush(device, books, now);
+            if !self.may_pass(run.priority) {
+                return None;
+            }
+        }
+        self.announced_frames += usize::from(run.frames);
+        Some(self.staged.open(run))
+    }
+
+    /// Adds a frame of an open run to what stands ready.
+    #[inline(always)]
+    pub(crate) fn stage(&mut self, frame: F, run: u8) {
+        self.announced_frames -= 1;
+        self.staged.push(frame, run);
+    }
+
+    /// Takes one admitted frame that leaves here.
+    pub(crate) fn enqueue_one<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        held: Held<F>,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        match self.open_run(books.run_of_one(&held.note), 1, device, books, now) {
+            Some(run) => self.stage(held.frame, run),
+            None => self.enqueue_waiting(held, books),
+        }
+    }
+
+    /// Whether a frame may go to the device without waiting: nothing that could go first waits, and
+    /// nothing of its own priority waits or must.
+    #[inline(always)]
+    fn may_pass(&self, priority: u8) -> bool {
+        let bit = 1_u8 << (priority & 7);
+        let paused = self.receiver.paused_bits();
+        self.direct && self.occupied_bits & !paused | (self.occupied_bits | paused) & bit == 0
+    }
+
+    /// The frame has to wait in its VEQ.
+    pub(crate) fn enqueue_waiting<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
+        let priority = usize::from(held.note.priority & 7);
+        if !self.up {
+            return drop_held(held, DropReason::PortDown, &mut self.counters, books);
+        }
+        let veq = &mut self.veqs[priority];
+        let over = veq.bytes() + u32::from(held.note.bytes) > books.lossy_queue_bytes;
+        if over && books.is_lossy(&held.note) {
+            return drop_held(held, DropReason::LossyTail, &mut self.counters, books);
+        }
+        match veq.push_back(&mut books.arena, held) {
+            Ok(()) => self.occupied_bits |= 1 << priority,
+            Err(held) => drop_held(held, DropReason::LossyTail, &mut self.counters, books),
+        }
+    }
+
+    /// Hands over what stands ready, then serves the queues for as long as the device, the pace and
+    /// the peer's pauses allow. Whether anything left.
+    #[inline(always)]
+    pub(crate) fn transmit<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) -> bool {
+        let before = books.totals.sent;
+        let all_gone = self.staged.is_empty() || self.flush(device, books, now);
+        if all_gone && self.up && self.occupied_bits & !self.receiver.paused_bits() != 0 {
+            self.serve(device, books, now);
+        }
+        books.totals.sent != before
+    }
+
+    fn serve<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        let mut room_bytes = device.tx_room_bytes(self.id, now);
+        let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
+        for _ in 0..BURSTS_A_TURN {
+            while self.staged.frames.len() < frames_max {
+                let Some(held) = self.next(room_bytes, books, now) else { break };
+                room_bytes = room_bytes.saturating_sub(u32::from(held.note.bytes));
+                let run = books.run_of_one(&held.note);
+                let run = self.staged.open(run);
+                self.staged.push(held.frame, run);
+            }
+            let is_last = self.staged.frames.len() < BURST_MAX;
+            if self.staged.is_empty() || !self.flush(device, books, now) || is_last {
+                return;
+            }
+        }
+    }
+
+    /// The next frame to leave, marked if its queue is long.
+    #[inline]
+    fn next<P: Probe>(
+        &mut self,
+        room_bytes: u32,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) -> Option<Held<F>> {
+        let eligible = self.occupied_bits & !self.receiver.paused_bits();
+        if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
+            return None;
+        }
+        let (veqs, arena) = (&self.veqs, &books.arena);
+        let front_bytes = |p: usize| veqs[p].front(arena).map_or(0, |note| u32::from(note.bytes));
+        if room_bytes != u32::MAX {
+            // A device with a limit takes a frame only if there is room for the longest one.
+            let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
+            if longest.unwrap_or(0) > room_bytes {
+                return None;
+            }
+        }
+        let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
+        let depth_bytes = self.veqs[priority].bytes();
+        let mut held = self.veqs[priority].pop_front(&mut books.arena)?;
+        if self.veqs[priority].is_empty() {
+            self.occupied_bits &= !(1 << priority);
+            self.scheduler.emptied(priority);
+        }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.send(u32::from(held.note.bytes), now);
+        }
+        if let Some(settings) = &books.ecn[priority] {
+            let due = held.note.l3 != 0 && ecn::is_due(settings, depth_bytes, &mut books.dice);
+            if due && ecn::mark(&mut held.frame, held.note.l3) {
+                self.counters.ecn_marked_frames[priority] += 1;
+            }
+        }
+        Some(held)
+    }
+
+    /// Hands the staged burst to the device and books what it took; whether it took all.
+    #[inline(always)]
+    fn flush<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) -> bool {
+        device.tx_burst(self.id, &mut self.staged.frames, now);
+        let cell_bytes = books.buffer.cell_bytes();
+        let counters = &mut self.counters;
+        self.staged.book_sent(cell_bytes, |run| book_run(run, counters, books, now));
+        let all = self.staged.is_empty();
+        if !all {
+            self.direct = false;
+            self.unstage(0xFF, books);
+        }
+        all
+    }
+
+    /// Puts staged frames whose priority is in `bits` back to the front of their VEQs.
+    pub(crate) fn unstage<P: Probe>(&mut self, bits: u8, books: &mut Books<F, P>) {
+        let Self { staged, veqs, occupied_bits, counters, id, .. } = self;
+        staged.take_back(bits, *id, |held| {
+            let priority = usize::from(held.note.priority & 7);
+            match veqs[priority].push_front(&mut books.arena, held) {
+                Ok(()) => *occupied_bits |= 1 << priority,
+                Err(held) => drop_held(held, DropReason::LossyTail, counters, books),
+            }
+        });
+    }
+
+    /// The link went up or down. Down: what waits is dropped, since it has nowhere to go and would
+    /// hold its VIQs' buffers for ever, and the peer's pauses are forgotten.
+    pub(crate) fn set_link<P: Probe>(&mut self, up: bool, books: &mut Books<F, P>, now: Instant) {
+        if self.up == up {
+            return;
+        }
+        self.up = up;
+        self.receiver.reset(now, &mut self.counters.pfc);
+        if up {
+            return;
+        }
+        self.direct = false;
+        self.unstage(0xFF, books);
+        for priority in 0..PRIORITIES {
+            while let Some(held) = self.veqs[priority].pop_front(&mut books.arena) {
+                drop_held(held, DropReason::PortDown, &mut self.counters, books);
+            }
+            self.scheduler.emptied(priority);
+        }
+        self.occupied_bits = 0;
+    }
+
+    /// Frames that wait here.
+    pub(crate) fn held(&self) -> u64 {
+        let queued: u64 = self.veqs.iter().map(|veq| u64::from(veq.frames())).sum();
+        queued + self.staged.frames.len() as u64
+    }
+
+    /// The notes of the frames that wait here, by priority.
+    pub(crate) fn notes<'a>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
+        debug_assert!(self.staged.is_empty(), "between turns nothing stands ready");
+        self.veqs.iter().flat_map(|veq| veq.notes(arena))
+    }
+
+    /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
+    pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
+        let sendable = self.occupied_bits & !self.receiver.paused_bits() != 0;
+        let send_at = match &self.pacer {
+            _ if !sendable => Instant::NEVER,
+            Some(pacer) => pacer.free_at().max(now),
+            None => now,
+        };
+        let resume_at =
+            if self.occupied_bits == 0 { Instant::NEVER } else { self.receiver.expires_at() };
+        send_at.min(resume_at).min(self.generator.refresh_at())
+    }
+
+    /// Counters and gauges at `now`.
+    pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
+        let mut counters = self.counters.clone();
+        let mut queues = [QueueGauges::default(); PRIORITIES];
+        for priority in Priority::all() {
+            let p = priority.index();
+            counters.pfc.rx_paused_ns[p] += self.receiver.running_ns(priority, now);
+            counters.pfc.tx_paused_ns[p] += self.generator.running_ns(priority, now);
+            let viq = books.buffer.viq(crate::buffer::ViqId::new(self.id, priority));
+            queues[p] = QueueGauges {
+                viq_bytes: viq.bytes(),
+                viq_peak_bytes: viq.peak_bytes(),
+                headroom_bytes: viq.headroom_used_bytes(),
+                headroom_peak_bytes: viq.headroom_peak_bytes(),
+                veq_bytes: self.veqs[p].bytes(),
+                veq_peak_bytes: self.veqs[p].peak_bytes(),
+                veq_frames: self.veqs[p].frames(),
+                lossless: viq.is_lossless(),
+                rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
+                tx_paused: self.generator.told_bits() & priority.bit() != 0,
+            };
+        }
+        PortReport { port: self.id, up: self.up, counters, queues }
+    }
+}
+
+/// A frame ends at this port after it was admitted.
+#[cold]
+fn drop_held<F: Frame, P: Probe>(
+    held: Held<F>,
+    reason: DropReason,
+    counters: &mut PortCounters,
+    books: &mut Books<F, P>,
+) {
+    books.release(&held.note);
+    books.totals.dropped += 1;
+    counters.count_drop(reason);
+}
+
+/// Counts and releases frames that have left.
+#[inline(always)]
+fn book_run<F: Frame, P: Probe>(
+    run: &Run,
+    counters: &mut PortCounters,
+    books: &mut Books<F, P>,
+    now: Instant,
+) {
+    let frames = usize::from(run.frames);
+    let priority = usize::from(run.priority & 7);
+    counters.tx_frames[priority] += frames as u64;
+    counters.tx_bytes[priority] += u64::from(run.bytes);
+    books.totals.sent += frames as u64;
+    books.release_bytes(run.viq, run.cost_bytes);
+    match low_32_bits(now).wrapping_sub(run.arrived_ns) {
+        0 => books.probe.passed(frames),
+        ns => books.probe.waited(ns, frames),
+    }
+}

@@ -1,0 +1,77 @@
+//! ECN marking by the depth of the queue a frame leaves (RFC 3168; the curve is DCQCN's).
+//!
+//! Marks at dequeue, so that the mark tells of the queue as it is now. Frames that are not
+//! ECN-capable are never dropped instead: a lossless frame that is lost to ECN would defeat PFC.
+
+use crate::frame::Frame;
+use crate::settings::EcnSettings;
+use crate::wire::{ipv4, ipv6};
+
+/// The dice of one worker: xorshift64*, seeded, so that an emulated run repeats to the bit.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Dice that fall the same way for the same `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed ^ 0x9E37_79B9_7F4A_7C15 | 1)
+    }
+
+    /// 0 to 65,535, evenly.
+    fn roll_q16(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 48) as u32
+    }
+}
+
+/// Whether a frame that leaves a queue of `depth_bytes` is to be marked.
+pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool {
+    if depth_bytes <= settings.kmin_bytes {
+        return false;
+    }
+    if depth_bytes > settings.kmax_bytes {
+        return true;
+    }
+    let span = u64::from(settings.kmax_bytes - settings.kmin_bytes).max(1);
+    let above = u64::from(depth_bytes - settings.kmin_bytes);
+    u64::from(dice.roll_q16()) < u64::from(settings.pmax_q16) * above / span
+}
+
+/// Marks the IP header at `l3`; whether the frame now says "congestion experienced".
+pub fn mark<F: Frame>(frame: &mut F, l3: u8) -> bool {
+    let Some(ip) = frame.head_mut().get_mut(usize::from(l3)..) else { return false };
+    match ip.first().map(|first| first >> 4) {
+        Some(4) => ip.first_chunk_mut().is_some_and(ipv4::mark_congestion),
+        Some(6) => ip.first_chunk_mut().is_some_and(ipv6::mark_congestion),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_below_kmin_always_above_kmax_and_linear_between() {
+        let settings = EcnSettings { kmin_bytes: 100_000, kmax_bytes: 400_000, pmax_q16: 13_107 };
+        let mut dice = Dice::new(7);
+        let mut share = |depth| {
+            (0..100_000).filter(|_| is_due(&settings, depth, &mut dice)).count() as f64 / 100_000.0
+        };
+        assert_eq!(share(100_000), 0.0);
+        assert_eq!(share(400_001), 1.0);
+        for (depth, due) in [(175_000, 0.05), (250_000, 0.10), (400_000, 0.20)] {
+            assert!((share(depth) - due).abs() < 0.005, "{depth} bytes");
+        }
+    }
+
+    #[test]
+    fn kmin_equal_to_kmax_is_a_step() {
+        let settings = EcnSettings { kmin_bytes: 5_000, kmax_bytes: 5_000, pmax_q16: 65_536 };
+        let mut dice = Dice::new(1);
+        assert!(!is_due(&settings, 5_000, &mut dice));
+        assert!(is_due(&settings, 5_001, &mut dice));
+    }
+}

@@ -1,0 +1,331 @@
+//! The FIFO that a frame waits in, one for each (out port, priority).
+//!
+//! Any queue may have to hold every frame of the switch, and there may be 512 of them, so they
+//! share memory: a queue is a chain of chunks from one arena that is allocated at start. No queue
+//! ever allocates, and a frame's place costs one cache line's share, not a list node of its own.
+
+use crate::buffer::ViqId;
+use crate::frame::Frame;
+use crate::ids::{PortId, Priority};
+use crate::time::Instant;
+use alloc::boxed::Box;
+
+/// Frames a chunk holds.
+const CHUNK: usize = CHUNK_END as usize;
+/// The slot index behind a chunk's last.
+const CHUNK_END: u32 = 32;
+/// The chunk index that stands for "none".
+const NONE: u32 = u32::MAX;
+
+/// What the switch remembers of a frame it holds. The rest is in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The VIQ it is charged to.
+    pub viq: ViqId,
+    /// Length in bytes as it will leave.
+    pub bytes: u16,
+    /// Low 32 bits of the nanoseconds at which it came in.
+    pub arrived_ns: u32,
+    /// Out port's index.
+    pub out: u16,
+    /// Egress priority.
+    pub priority: u8,
+    /// Offset of the IP header, 0 if there is none: where ECN is marked.
+    pub l3: u8,
+}
+
+impl Note {
+    /// The note of a frame of the switch's own, charged to no VIQ.
+    pub fn own<F: Frame>(frame: &F, out: PortId, priority: Priority, now: Instant) -> Self {
+        Self {
+            viq: ViqId::NONE,
+            bytes: u16::try_from(frame.len()).unwrap_or(u16::MAX),
+            arrived_ns: low_32_bits(now),
+            out: u16::try_from(out.index()).unwrap_or(u16::MAX),
+            priority: priority.value(),
+            l3: 0,
+        }
+    }
+}
+
+/// The low 32 bits of a time in nanoseconds: enough for waits below four seconds.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the high bits are meant to go")]
+pub const fn low_32_bits(time: Instant) -> u32 {
+    time.ns as u32
+}
+
+/// A frame and its note.
+#[derive(Debug)]
+pub struct Held<F> {
+    /// The frame.
+    pub frame: F,
+    /// What is known of it.
+    pub note: Note,
+}
+
+#[derive(Debug)]
+struct Chunk<F> {
+    slots: [Option<Held<F>>; CHUNK],
+    next: u32,
+}
+
+/// Chunks that all queues of a worker share.
+#[derive(Debug)]
+pub struct Arena<F> {
+    chunks: Box<[Chunk<F>]>,
+    free: u32,
+}
+
+impl<F: Frame> Arena<F> {
+    /// Room for `frames` frames spread over `queues` queues in any way: each queue may leave a
+    /// chunk at its head and one at its tail part empty.
+    pub fn new(frames: usize, queues: usize) -> Self {
+        let count = frames.div_ceil(CHUNK) + 2 * queues;
+        let count = u32::try_from(count).expect("fewer than 2^32 chunks");
+        let chunks = (1..=count)
+            .map(|next| Chunk {
+                slots: [const { None }; CHUNK],
+                next: if next == count { NONE } else { next },
+            })
+            .collect();
+        Self { chunks, free: if count == 0 { NONE } else { 0 } }
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let index = self.free;
+        let chunk = self.chunks.get_mut(index as usize)?;
+        self.free = core::mem::replace(&mut chunk.next, NONE);
+        Some(index)
+    }
+
+    fn give(&mut self, index: u32) {
+        self.chunks[index as usize].next = self.free;
+        self.free = index;
+    }
+}
+
+/// A FIFO of frames. Every call takes the arena that its chunks come from: always the same one.
+#[derive(Debug)]
+pub struct Veq {
+    head: u32,
+    tail: u32,
+    /// Slot of the first frame in the head chunk.
+    first: u32,
+    /// Slot behind the last frame in the tail chunk.
+    end: u32,
+    frames: u32,
+    bytes: u32,
+    peak_bytes: u32,
+}
+
+impl Default for Veq {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, first: 0, end: 0, frames: 0, bytes: 0, peak_bytes: 0 }
+    }
+}
+
+impl Veq {
+    /// Frames waiting.
+    #[inline(always)]
+    pub const fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    /// Bytes waiting.
+    #[inline(always)]
+    pub const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The most bytes that waited at any time.
+    pub const fn peak_bytes(&self) -> u32 {
+        self.peak_bytes
+    }
+
+    /// Whether nothing waits.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.frames == 0
+    }
+
+    /// Adds a frame behind the others; gives it back if the arena is used up, which its size rules
+    /// out.
+    #[inline]
+    pub fn push_back<F: Frame>(
+        &mut self,
+        arena: &mut Arena<F>,
+        held: Held<F>,
+    ) -> Result<(), Held<F>> {
+        if self.tail == NONE || self.end as usize == CHUNK {
+            let Some(fresh) = arena.take() else { return Err(held) };
+            if self.tail == NONE {
+                self.head = fresh;
+                self.first = 0;
+            } else {
+                arena.chunks[self.tail as usize].next = fresh;
+            }
+            self.tail = fresh;
+            self.end = 0;
+        }
+        self.count_in(&held.note);
+        arena.chunks[self.tail as usize].slots[self.end as usize % CHUNK] = Some(held);
+        self.end += 1;
+        Ok(())
+    }
+
+    /// Puts a frame back before the others: the device did not take it, or its priority was paused
+    /// while it stood ready.
+    pub fn push_front<F: Frame>(
+        &mut self,
+        arena: &mut Arena<F>,
+        held: Held<F>,
+    ) -> Result<(), Held<F>> {
+        if self.tail == NONE {
+            return self.push_back(arena, held);
+        }
+        if self.first == 0 {
+            let Some(fresh) = arena.take() else { return Err(held) };
+            arena.chunks[fresh as usize].next = self.head;
+            self.head = fresh;
+            self.first = CHUNK_END;
+        }
+        self.first -= 1;
+        self.count_in(&held.note);
+        arena.chunks[self.head as usize].slots[self.first as usize % CHUNK] = Some(held);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn count_in(&mut self, note: &Note) {
+        self.frames += 1;
+        self.bytes += u32::from(note.bytes);
+        self.peak_bytes = self.peak_bytes.max(self.bytes);
+    }
+
+    /// The note of the first frame.
+    #[inline(always)]
+    pub fn front<'a, F: Frame>(&self, arena: &'a Arena<F>) -> Option<&'a Note> {
+        let chunk = arena.chunks.get(self.head as usize)?;
+        chunk.slots[self.first as usize % CHUNK].as_ref().map(|held| &held.note)
+    }
+
+    /// The notes of all frames, the first one first.
+    pub fn notes<'a, F: Frame>(&self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
+        let (mut chunk, mut slot) = (self.head, self.first as usize);
+        (0..self.frames).filter_map(move |_| {
+            if slot == CHUNK {
+                chunk = arena.chunks.get(chunk as usize)?.next;
+                slot = 0;
+            }
+            let held = arena.chunks.get(chunk as usize)?.slots[slot].as_ref()?;
+            slot += 1;
+            Some(&held.note)
+        })
+    }
+
+    /// Takes the first frame.
+    #[inline]
+    pub fn pop_front<F: Frame>(&mut self, arena: &mut Arena<F>) -> Option<Held<F>> {
+        let chunk = arena.chunks.get_mut(self.head as usize)?;
+        let held = chunk.slots[self.first as usize % CHUNK].take()?;
+        let next = chunk.next;
+        self.first += 1;
+        self.frames -= 1;
+        self.bytes -= u32::from(held.note.bytes);
+        if self.frames == 0 {
+            arena.give(self.head);
+            let peak_bytes = self.peak_bytes;
+            *self = Self { peak_bytes, ..Self::default() };
+        } else if self.first as usize == CHUNK {
+            arena.give(self.head);
+            self.head = next;
+            self.first = 0;
+        }
+        Some(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestFrame;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use std::vec::Vec;
+
+    fn held(number: u32) -> Held<TestFrame> {
+        let viq = ViqId::new(PortId::default(), Priority::default());
+        let bytes = u16::try_from(60 + number % 1400).unwrap();
+        let note = Note { viq, bytes, arrived_ns: number, out: 0, priority: 0, l3: 14 };
+        Held { frame: TestFrame::new(&[0; 60]), note }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        PushBack(usize),
+        PushFront(usize),
+        Pop(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => (0..4_usize).prop_map(Step::PushBack),
+            1 => (0..4_usize).prop_map(Step::PushFront),
+            3 => (0..4_usize).prop_map(Step::Pop),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn queues_sharing_an_arena_behave_like_deques(steps in proptest::collection::vec(step(), 1..800)) {
+            let frames = 100;
+            let mut arena = Arena::new(frames, 4);
+            let mut queues: [Veq; 4] = core::array::from_fn(|_| Veq::default());
+            let mut oracle: [VecDeque<u32>; 4] = Default::default();
+            for (number, step) in (0_u32..).zip(steps) {
+                let total: usize = oracle.iter().map(VecDeque::len).sum();
+                match step {
+                    Step::PushBack(q) if total < frames => {
+                        queues[q].push_back(&mut arena, held(number)).unwrap();
+                        oracle[q].push_back(number);
+                    }
+                    Step::PushFront(q) if total < frames => {
+                        queues[q].push_front(&mut arena, held(number)).unwrap();
+                        oracle[q].push_front(number);
+                    }
+                    Step::Pop(q) => {
+                        let front = queues[q].front(&arena).map(|note| note.arrived_ns);
+                        let popped = queues[q].pop_front(&mut arena).map(|held| held.note.arrived_ns);
+                        prop_assert_eq!(popped, oracle[q].pop_front());
+                        prop_assert_eq!(front, popped);
+                    }
+                    _ => {}
+                }
+                for (queue, oracle) in queues.iter().zip(&oracle) {
+                    prop_assert_eq!(queue.frames() as usize, oracle.len());
+                    let bytes: u32 = oracle.iter().map(|n| 60 + n % 1400).sum();
+                    prop_assert_eq!(queue.bytes(), bytes);
+                    let noted = queue.notes(&arena).map(|note| note.arrived_ns);
+                    prop_assert!(noted.eq(oracle.iter().copied()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_arena_gives_the_frame_back_and_emptying_returns_every_chunk() {
+        let mut arena = Arena::new(0, 1);
+        let mut veq = Veq::default();
+        let taken = (0..).take_while(|&n| veq.push_back(&mut arena, held(n)).is_ok()).count();
+        assert_eq!(taken, 2 * CHUNK);
+        assert_eq!(veq.push_front(&mut arena, held(9)).unwrap_err().note.arrived_ns, 9);
+        for round in 0..3 {
+            let order: Vec<u32> = core::iter::from_fn(|| veq.pop_front(&mut arena))
+                .map(|h| h.note.arrived_ns)
+                .collect();
+            assert!(order.is_sorted(), "round {round}");
+            (0..64).for_each(|n| veq.push_back(&mut arena, held(n)).unwrap());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What can change under a running switch: classification, rules, routes, VLANs.
+//!
+//! The control thread builds a snapshot off the packet path; a worker takes it between two turns
+//! and gives the old one back, so nothing is freed, lost or reordered while frames move.
+
+use crate::classify::{Class, Classifier, PortTrust, TagMap};
+use crate::fib::{Fib, FlowHash};
+use crate::ids::{PortId, Tag};
+use crate::l2::{Vid, VlanPort, VlanTable};
+use crate::limits::TAGS;
+use crate::rules::RuleTable;
+use crate::wire::MacAddress;
+use alloc::vec::Vec;
+
+/// How a port forwards.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one a port, and the packet path reads it in place")]
+pub enum PortMode {
+    /// As a router, by IP address. With a VLAN, frames carry that tag.
+    Routed {
+        /// The VLAN that frames of this port are tagged with.
+        vlan: Option<Vid>,
+    },
+    /// As a bridge, by MAC address.
+    Bridged(VlanPort),
+}
+
+/// One port's part of a snapshot.
+#[derive(Clone, Debug)]
+pub struct PortForwarding {
+    /// The address routed frames must be sent to.
+    pub mac: MacAddress,
+    /// Routed or bridged.
+    pub mode: PortMode,
+    /// Who marks.
+    pub trust: PortTrust,
+}
+
+/// An immutable set of tables. Shared by all workers.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Rises by one with every change; `ctl` waits for it.
+    pub epoch: u64,
+    /// By port index.
+    pub ports: Vec<PortTables>,
+    /// Tags and their markings.
+    pub tags: TagMap,
+    /// `None`: tags never change, plain PFC.
+    pub rules: Option<RuleTable>,
+    /// Routes.
+    pub fib: Fib,
+    /// Who is in which VLAN.
+    pub vlans: VlanTable,
+    /// Salted hash that spreads flows over ECMP members.
+    pub flow_hash: FlowHash,
+}
+
+/// One port's tables, compiled for the packet path.
+#[derive(Clone, Debug)]
+pub struct PortTables {
+    /// The address routed frames must be sent to.
+    pub mac: MacAddress,
+    /// Routed or bridged.
+    pub mode: PortMode,
+    /// From marking to class.
+    pub classifier: Classifier,
+    /// What the plain frame needs of all this.
+    pub(crate) plain: PlainPort,
+}
+
+/// The tables of a routed port, laid out for the plain frame.
+#[derive(Clone, Debug)]
+pub(crate) struct PlainPort {
+    /// The port's address in the low six octets, the first lowest.
+    pub(crate) mac_bits: u64,
+    /// The class of each DSCP.
+    pub(crate) by_dscp: [Class; TAGS],
+}
+
+impl PortTables {
+    fn compile(tags: &TagMap, port: &PortForwarding) -> Self {
+        let classifier = Classifier::compile(tags, &port.trust);
+        let [a, b, c, d, e, f] = port.mac.0;
+        let plain = PlainPort {
+            mac_bits: u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
+            by_dscp: classifier.of_untagged_ip(),
+        };
+        Self { mac: port.mac, mode: port.mode.clone(), classifier, plain }
+    }
+}
+
+impl Snapshot {
+    /// Compiles the tables of `ports`, which stand in port order.
+    pub fn new(
+        epoch: u64,
+        ports: &[PortForwarding],
+        tags: TagMap,
+        rules: Option<RuleTable>,
+        fib: Fib,
+        seed: u64,
+    ) -> Self {
+        let tables = ports.iter().map(|port| PortTables::compile(&tags, port));
+        let vlan_ports: Vec<Option<VlanPort>> = ports
+            .iter()
+            .map(|port| match &port.mode {
+                PortMode::Bridged(vlan_port) => Some(vlan_port.clone()),
+                PortMode::Routed { .. } => None,
+            })
+            .collect();
+        Self {
+            epoch,
+            ports: tables.collect(),
+            tags,
+            rules,
+            fib,
+            vlans: VlanTable::compile(&vlan_ports),
+            flow_hash: FlowHash::from_seed(seed),
+        }
+    }
+
+    /// The tag that a frame of `class` goes on with from `input` to `output`. Rules apply to
+    /// lossless tags; without rules, and for lossy tags, nothing changes.
+    #[inline(always)]
+    pub fn new_tag(&self, class: Class, input: PortId, output: PortId) -> Tag {
+        match &self.rules {
+            Some(rules) if class.is_lossless() => rules.lookup(class.tag(), input, output),
+            _ => class.tag(),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Frames that stand ready for the device, and what will be booked when it takes them.
+//!
+//! Booking goes by runs: frames of one VIQ and priority that came together are counted and released
+//! at once. What the books need of a single frame is found again in the frame, should the device
+//! refuse it.
+
+use crate::buffer::ViqId;
+use crate::frame::{Burst, Frame, length_bytes};
+use crate::ids::PortId;
+use crate::limits::BURST_MAX;
+use crate::queue::veq::{Held, Note};
+use crate::wire::parse::{Kind, parse};
+use arrayvec::ArrayVec;
+
+/// Frames that stand together and share what is booked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) viq: ViqId,
+    pub(crate) priority: u8,
+    pub(crate) frames: u8,
+    pub(crate) bytes: u32,
+    pub(crate) cost_bytes: u32,
+    pub(crate) arrived_ns: u32,
+}
+
+impl Run {
+    /// Whether frames of `other` can be booked with these.
+    #[inline(always)]
+    fn joins(&self, other: &Self) -> bool {
+        (self.viq, self.priority, self.arrived_ns) == (other.viq, other.priority, other.arrived_ns)
+    }
+}
+
+/// The burst that one port hands to its device next.
+#[derive(Debug)]
+pub(crate) struct Staging<F> {
+    pub(crate) frames: Burst<F>,
+    /// By frame: its run.
+    run_of: ArrayVec<u8, BURST_MAX>,
+    runs: ArrayVec<Run, BURST_MAX>,
+}
+
+impl<F: Frame> Staging<F> {
+    pub(crate) fn new() -> Self {
+        Self { frames: Burst::new(), run_of: ArrayVec::new(), runs: ArrayVec::new() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Frames that still fit.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> usize {
+        self.frames.remaining_capacity()
+    }
+
+    /// Announces the frames of `run`, for which there is room; each is then added with the number
+    /// that this returns.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, run: Run) -> u8 {
+        if let Some(last) = self.runs.last_mut().filter(|last| last.joins(&run)) {
+            last.frames += run.frames;
+            last.bytes += run.bytes;
+            last.cost_bytes += run.cost_bytes;
+        } else {
+            self.runs.push(run);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+        let last = (self.runs.len() - 1) as u8;
+        last
+    }
+
+    /// Adds a frame of the run numbered `run`.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, frame: F, run: u8) {
+        self.frames.push(frame);
+        self.run_of.push(run);
+    }
+
+    /// Hands each run that has left to `book`. The device took frames from the front of `frames`;
+    /// those that are still there have not left.
+    #[inline(always)]
+    pub(crate) fn book_sent(&mut self, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+        if !self.frames.is_empty() {
+            self.split_off_unsent(cell_bytes, book);
+            return;
+        }
+        self.runs.iter().for_each(&mut book);
+        self.runs.clear();
+        self.run_of.clear();
+    }
+
+    #[cold]
+    fn split_off_unsent(&mut self, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+        let taken = self.run_of.len() - self.frames.len();
+        self.run_of.drain(..taken);
+        let mut unsent: ArrayVec<Run, BURST_MAX> = self
+            .runs
+            .iter()
+            .map(|run| Run { frames: 0, bytes: 0, cost_bytes: 0, ..*run })
+            .collect();
+        for (frame, &run) in self.frames.iter().zip(&self.run_of) {
+            let bytes = u32::from(length_bytes(frame));
+            let run = &mut unsent[usize::from(run)];
+            run.frames += 1;
+            run.bytes += bytes;
+            run.cost_bytes += bytes.max(cell_bytes);
+        }
+        for (run, unsent) in self.runs.iter_mut().zip(unsent) {
+            run.frames -= unsent.frames;
+            run.bytes -= unsent.bytes;
+            run.cost_bytes -= unsent.cost_bytes;
+            book(run);
+            *run = unsent;
+        }
+    }
+
+    /// Takes the frames whose priority is in `bits` out again, the last first, each with its note.
+    pub(crate) fn take_back(&mut self, bits: u8, out: PortId, mut back: impl FnMut(Held<F>)) {
+        let mut kept: ArrayVec<(F, u8), BURST_MAX> = ArrayVec::new();
+        while let (Some(frame), Some(at)) = (self.frames.pop(), self.run_of.pop()) {
+            let run = &self.runs[usize::from(at)];
+            if bits >> run.priority & 1 == 0 {
+                kept.push((frame, at));
+                continue;
+            }
+            let note = note_again(&frame, run, out);
+            back(Held { frame, note });
+        }
+        // The numbers of the runs that stay must stay too: those taken out are emptied, not
+        // removed.
+        for run in self.runs.iter_mut().filter(|run| bits >> run.priority & 1 == 1) {
+            *run = Run { frames: 0, bytes: 0, cost_bytes: 0, ..*run };
+        }
+        while let Some((frame, run)) = kept.pop() {
+            self.push(frame, run);
+        }
+        if self.frames.is_empty() {
+            self.runs.clear();
+        }
+    }
+}
+
+/// The note of a frame that has to wait after all.
+fn note_again<F: Frame>(frame: &F, run: &Run, out: PortId) -> Note {
+    let parsed = parse(frame.head(), frame.len());
+    let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
+    Note {
+        viq: run.viq,
+        bytes: length_bytes(frame),
+        arrived_ns: run.arrived_ns,
+        out: out.index_u16(),
+        priority: run.priority,
+        l3: if is_ip { parsed.l3 } else { 0 },
+    }
+}

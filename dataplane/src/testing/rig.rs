@@ -1,0 +1,308 @@
+//! A switch of a few ports with everything wired up: routed ports with one resolved host each, or
+//! bridged ports in one VLAN; tags 1 and 2 lossless on priorities 3 and 4.
+
+use super::wire::{host_mac, host_v4, port_mac};
+use super::{TestDevice, TestFrame};
+use crate::classify::{ClassifyBy, PortTrust, TagMap};
+use crate::counters::{DropReason, Totals};
+use crate::fib::{Interface, Routes};
+use crate::ids::{PortId, Priority, Tag, WorkerId};
+use crate::l2::{Vid, VidSet, VlanPort};
+use crate::limits::TAGS;
+use crate::links::{Command, ControlLinks, connect};
+use crate::probe::NoProbe;
+use crate::report::{PortReport, Report};
+use crate::rules::{RuleTable, TcamEntry};
+use crate::settings::{
+    BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
+    Threshold, ViqSettings,
+};
+use crate::snapshot::{PortForwarding, PortMode, Snapshot};
+use crate::time::{Instant, Speed};
+use crate::worker::{Turn, Worker};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr};
+
+/// What a rig is to be, in public fields to be changed before [`RigBuilder::build`].
+#[derive(Clone, Debug)]
+pub struct RigBuilder {
+    /// Settings of the switch.
+    pub settings: SwitchSettings,
+    /// Forwarding of its ports.
+    pub forwarding: Vec<PortForwarding>,
+    /// Tags.
+    pub tags: TagMap,
+    /// Rules, if any.
+    pub rules: Option<Vec<TcamEntry>>,
+    /// Routes.
+    pub routes: Routes,
+}
+
+/// The port with this number, counted from 1.
+fn port(number: u8) -> PortId {
+    PortId::from_number(usize::from(number)).expect("a port number from 1")
+}
+
+/// Tags 1 and 2 on DSCP 26 and 27, priorities 3 and 4; a DSCP that no tag uses is lossy and its own
+/// tag.
+fn tag_map() -> TagMap {
+    let tag = Tag::from_low_bits;
+    let mut map = TagMap {
+        dscp_to_tag: core::array::from_fn(|dscp| tag(if dscp < 3 { 0 } else { six_bits(dscp) })),
+        pcp_to_tag: [tag(0); 8],
+        priority: [Priority::from_low_bits(0); TAGS],
+        dscp: core::array::from_fn(six_bits),
+        pcp: [0; TAGS],
+        lossless_tags: 0b110,
+        lossy_tag: tag(0),
+        initial_tag: tag(1),
+    };
+    for (value, dscp, priority) in [(1_u8, 26_u8, 3_u8), (2, 27, 4)] {
+        map.dscp_to_tag[usize::from(dscp)] = tag(value);
+        map.pcp_to_tag[usize::from(priority)] = tag(value);
+        map.priority[usize::from(value)] = Priority::from_low_bits(priority);
+        map.dscp[usize::from(value)] = dscp;
+        map.pcp[usize::from(value)] = priority;
+    }
+    // DSCP 26 and 27 are taken by tags 1 and 2; tags 26 and 27 do not occur.
+    map
+}
+
+/// An index below 64.
+fn six_bits(index: usize) -> u8 {
+    u8::try_from(index).expect("below 64")
+}
+
+fn settings(ports: u8) -> SwitchSettings {
+    let viq = ViqSettings {
+        reserved_bytes: 3_000,
+        threshold: Threshold::Static { xoff_bytes: 20_000 },
+        xon_offset_bytes: 3_028,
+        headroom_bytes: 40_000,
+    };
+    let mut lossless = [None; 8];
+    lossless[3] = Some(viq);
+    lossless[4] = Some(viq);
+    let one = |number: u8| PortSettings {
+        name: format!("p{number}"),
+        mac: port_mac(number),
+        speed: Speed::from_gbps(10),
+        paced: false,
+        frame_bytes_max: 1514,
+        worker: WorkerId(0),
+        lossless,
+        rx_backlog_xoff_frames: 512,
+    };
+    SwitchSettings {
+        ports: (1..=ports).map(one).collect(),
+        buffer: BufferSettings {
+            size_bytes: 100_000 * u64::from(ports) + 600_000,
+            cell_bytes: 256,
+            lossy_bytes: 300_000,
+            lossy_queue_bytes: 100_000,
+            frames_max: 16_384,
+        },
+        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8] },
+        ecn: [None; 8],
+        mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000 },
+        seed: 1,
+    }
+}
+
+impl RigBuilder {
+    fn new(ports: u8, mode: impl Fn(u8) -> PortMode) -> Self {
+        let trust = PortTrust { by: ClassifyBy::Dscp, trusted: true, default_tag: Tag::default() };
+        let forwarding =
+            |number| PortForwarding { mac: port_mac(number), mode: mode(number), trust };
+        Self {
+            settings: settings(ports),
+            forwarding: (1..=ports).map(forwarding).collect(),
+            tags: tag_map(),
+            rules: None,
+            routes: Routes::new(),
+        }
+    }
+
+    /// Routed ports: port n has 10.0.n.254/24, and a host 10.0.n.1 whose MAC address is known.
+    pub fn routed(ports: u8) -> Self {
+        let mut builder = Self::new(ports, |_| PortMode::Routed { vlan: None });
+        for number in 1..=ports {
+            let net = format!("10.0.{number}.254/24").parse().expect("a network");
+            builder.routes.set_interface(Interface {
+                net,
+                port: port(number),
+                vlan: None,
+                mac: port_mac(number),
+                frame_bytes_max: 1514,
+            });
+            let address = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
+            let mac = host_mac(number, 1);
+            builder.routes.set_neighbour(address, port(number), mac).expect("room for neighbours");
+        }
+        builder
+    }
+
+    /// Bridged ports, all untagged in VLAN 1 and tagged in VLAN 20.
+    pub fn bridged(ports: u8) -> Self {
+        let mut tagged = VidSet::default();
+        tagged.insert(Vid::new(20).expect("a VID"));
+        let member = VlanPort { native: Vid::new(1), tagged };
+        Self::new(ports, |_| PortMode::Bridged(member.clone()))
+    }
+
+    /// Gives port `number` to `worker`.
+    #[must_use]
+    pub fn owned_by(mut self, number: u8, worker: u8) -> Self {
+        self.settings.ports[port(number).index()].worker = WorkerId(worker);
+        self
+    }
+
+    /// Marks ECN on `priority`.
+    #[must_use]
+    pub const fn ecn(mut self, priority: usize, ecn: EcnSettings) -> Self {
+        self.settings.ecn[priority] = Some(ecn);
+        self
+    }
+
+    /// The tables as they stand.
+    pub fn snapshot(&self, epoch: u64) -> Snapshot {
+        let rules = self.rules.as_ref().map(|entries| {
+            RuleTable::compile(entries, self.settings.ports.len(), self.tags.lossy_tag)
+        });
+        let fib = self.routes.compile();
+        Snapshot::new(epoch, &self.forwarding, self.tags.clone(), rules, fib, self.settings.seed)
+    }
+
+    /// The switch, with as many workers as the ports' owners need.
+    pub fn build(self) -> Rig {
+        let snapshot = Arc::new(self.snapshot(0));
+        let workers = self.settings.ports.iter().map(|p| p.worker.index() + 1).max().unwrap_or(1);
+        let ports = self.settings.ports.len();
+        let (links, control) = connect(workers, ports);
+        let make = |links| {
+            let device = TestDevice::new(ports);
+            Worker::new(&self.settings, Arc::clone(&snapshot), device, links, NoProbe)
+        };
+        let workers = links.into_iter().map(make).collect();
+        Rig { builder: self, workers, control, now: Instant::from_ns(1_000) }
+    }
+}
+
+/// A running switch. Time moves only when a test says so.
+#[derive(Debug)]
+pub struct Rig {
+    /// What it was built from.
+    pub builder: RigBuilder,
+    /// Its workers.
+    pub workers: Vec<Worker<TestDevice, NoProbe>>,
+    /// The control thread's ends.
+    pub control: Vec<ControlLinks<TestFrame>>,
+    /// The time of the next turn.
+    pub now: Instant,
+}
+
+impl Rig {
+    fn owner(&self, number: u8) -> usize {
+        self.builder.settings.ports[port(number).index()].worker.index()
+    }
+
+    /// The memory behind port `number`.
+    pub fn port(&mut self, number: u8) -> &mut super::TestPort {
+        let owner = self.owner(number);
+        &mut self.workers[owner].device_mut().ports[port(number).index()]
+    }
+
+    /// Lets `bytes` arrive on port `number`.
+    pub fn arrive(&mut self, number: u8, bytes: &[u8]) {
+        self.port(number).arriving.push_back(TestFrame::new(bytes));
+    }
+
+    /// One turn of every worker.
+    pub fn turn(&mut self) -> Vec<Turn> {
+        let now = self.now;
+        self.workers.iter_mut().map(|worker| worker.turn(now)).collect()
+    }
+
+    /// Turns, without time moving, until nothing moves.
+    ///
+    /// # Panics
+    /// If something moves for ever.
+    pub fn settle(&mut self) {
+        let still = (0..100_000).any(|_| !self.turn().iter().any(|turn| turn.busy));
+        assert!(still, "100,000 turns and no end");
+    }
+
+    /// Moves time by `ns`.
+    pub fn wait(&mut self, ns: u64) {
+        self.now = self.now + ns;
+    }
+
+    /// Takes what port `number` sent.
+    pub fn sent(&mut self, number: u8) -> Vec<Vec<u8>> {
+        use crate::frame::Frame;
+        let sent = core::mem::take(&mut self.port(number).sent);
+        sent.iter().map(|frame| frame.head().to_vec()).collect()
+    }
+
+    /// Has every worker do `make()`.
+    pub fn command(&mut self, make: impl Fn() -> Command<TestFrame>) {
+        for control in &mut self.control {
+            control.commands.push(make()).expect("room for a command");
+        }
+    }
+
+    /// Port `number`'s counters and gauges.
+    pub fn report(&self, number: u8) -> PortReport {
+        let mut report = Box::<Report>::default();
+        let worker = &self.workers[self.owner(number)];
+        worker.report(&mut report, self.now);
+        let id = port(number);
+        report.ports.into_iter().find(|entry| entry.port == id).expect("the owner reports the port")
+    }
+
+    /// Which counters of which port are not zero, as `p1 rx_frames[3] = 5` lines, paused times left
+    /// out: compared whole, so that a counter that should not have moved fails the test too.
+    pub fn counters(&self) -> Vec<String> {
+        let ports = u8::try_from(self.builder.settings.ports.len()).expect("a test's few ports");
+        let mut lines = vec![];
+        for number in 1..=ports {
+            let counters = self.report(number).counters.nonzero();
+            let timeless = counters.into_iter().filter(|(name, _)| !name.contains("paused_ns"));
+            lines.extend(timeless.map(|(name, value)| format!("p{number} {name} = {value}")));
+        }
+        lines
+    }
+
+    /// Frames of port `number` dropped for `reason`.
+    pub fn dropped(&self, number: u8, reason: DropReason) -> u64 {
+        self.report(number).counters.dropped(reason)
+    }
+
+    /// The balance of all workers together, and a check that each one's holds.
+    ///
+    /// # Panics
+    /// If a frame has been lost or made up.
+    pub fn totals(&self) -> Totals {
+        let mut sum = Totals::default();
+        for worker in &self.workers {
+            let totals = worker.totals();
+            assert_eq!(totals.imbalance(), 0, "the books do not balance: {totals:?}");
+            sum.received += totals.received;
+            sum.injected += totals.injected;
+            sum.copied += totals.copied;
+            sum.taken_over += totals.taken_over;
+            sum.sent += totals.sent;
+            sum.dropped += totals.dropped;
+            sum.punted += totals.punted;
+            sum.consumed += totals.consumed;
+            sum.handed_over += totals.handed_over;
+            sum.held += totals.held;
+        }
+        sum
+    }
+}

@@ -1,0 +1,394 @@
+//! The worker: one pass over its ports, again and again. A core drives it, or `netsim`; it cannot
+//! tell.
+//!
+//! A turn, in order:
+//!
+//! 1. commands of the control thread (a new snapshot is installed here, between two bursts),
+//! 2. what other workers released and handed over,
+//! 3. receive: each port's burst through the stages ([`ingress`](crate::ingress)),
+//! 4. flow control: PFC frames for VIQs that crossed a threshold, ahead of data,
+//! 5. transmit: what stands ready, then the queues, port by port,
+//! 6. flow control again where upstream is silent: what was transmitted may have made room, and
+//!    nothing else need ever happen here that would start another turn,
+//! 7. hand over frames for other workers' ports, and publish what was released.
+
+use crate::books::Books;
+use crate::buffer::LedgerReader;
+use crate::counters::Totals;
+use crate::device::Device;
+use crate::exchange::Exchange;
+use crate::fates::Fates;
+use crate::frame::Burst;
+use crate::ids::{PortId, WorkerId};
+use crate::l2::{MacEntry, MacTable};
+use crate::limits::PRIORITIES;
+use crate::links::{Command, Handoff, Links, News, Punted, Reply};
+use crate::port::Port;
+use crate::probe::Probe;
+use crate::queue::veq::{Held, Note};
+use crate::report::Report;
+use crate::settings::SwitchSettings;
+use crate::snapshot::Snapshot;
+use crate::time::Instant;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use rtrb::{Consumer, Producer};
+
+/// Slots of the MAC table that are looked at for old age in one turn.
+const AGE_SLOTS_A_TURN: usize = 16;
+/// Nanoseconds between two looks.
+const AGE_EVERY_NS: u64 = 100_000;
+/// Frames taken over from one other worker in one turn.
+const TAKE_OVER_FRAMES: usize = 256;
+/// Frames for the arena beyond those of the buffer: bursts in flight, and the switch's own.
+const SPARE_FRAMES: usize = 4096;
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Whether anything moved. A worker that may rest rests only when nothing did.
+    pub busy: bool,
+    /// When the next turn is due even if nothing arrives.
+    pub next: Instant,
+}
+
+/// One worker: a core's ports and books, the tables in use, and its rings.
+#[derive(Debug)]
+pub struct Worker<D: Device, P> {
+    core: Core<D, P>,
+    /// Beside the core, so that a burst reads the tables without counting a reference.
+    snapshot: Arc<Snapshot>,
+    id: WorkerId,
+    commands: Consumer<Command<D::Frame>>,
+    replies: Producer<Reply>,
+    to: Vec<Option<Producer<Handoff<D::Frame>>>>,
+    from: Vec<Option<Consumer<Handoff<D::Frame>>>>,
+    readers: Vec<LedgerReader>,
+    turns: u64,
+    busy_turns: u64,
+    age_at: Instant,
+}
+
+/// What the stages work on.
+#[derive(Debug)]
+pub(crate) struct Core<D: Device, P> {
+    pub(crate) device: D,
+    pub(crate) ports: Vec<Port<D::Frame>>,
+    pub(crate) own_ports: Vec<PortId>,
+    pub(crate) books: Books<D::Frame, P>,
+    pub(crate) mac_table: MacTable,
+    pub(crate) exchange: Exchange,
+    pub(crate) fates: Fates,
+    pub(crate) rx: Burst<D::Frame>,
+    pub(crate) trash: Burst<D::Frame>,
+    pub(crate) punted: Producer<Punted<D::Frame>>,
+    /// Whether the burst in hand was received before, and counted then.
+    pub(crate) is_again: bool,
+}
+
+impl<D: Device, P: Probe> Worker<D, P> {
+    /// The worker `links.id` of a switch with `settings`, on `device`, which holds at least its
+    /// ports.
+    pub fn new(
+        settings: &SwitchSettings,
+        snapshot: Arc<Snapshot>,
+        device: D,
+        links: Links<D::Frame>,
+        probe: P,
+    ) -> Self {
+        let own_ports: Vec<PortId> = (0..settings.ports.len())
+            .filter_map(PortId::from_index)
+            .filter(|port| settings.ports[port.index()].worker == links.id)
+            .collect();
+        let ports: Vec<Port<D::Frame>> = own_ports
+            .iter()
+            .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
+            .collect();
+        let queues = ports.len() * PRIORITIES + links.to.len();
+        let ledger = Arc::clone(&links.ledgers[links.id.index()]);
+        let mut sized = settings.clone();
+        sized.buffer.frames_max += SPARE_FRAMES;
+        let others = (0..links.ledgers.len()).filter(|&worker| worker != links.id.index());
+        let readers = others.map(|worker| LedgerReader::new(Arc::clone(&links.ledgers[worker])));
+        let core = Core {
+            device,
+            books: Books::new(&sized, &own_ports, queues, ledger, probe),
+            mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
+            exchange: Exchange::new(settings, &own_ports, links.id, links.to.len()),
+            fates: Fates::default(),
+            rx: Burst::new(),
+            trash: Burst::new(),
+            punted: links.punt,
+            is_again: false,
+            ports,
+            own_ports,
+        };
+        Self {
+            core,
+            readers: readers.collect(),
+            snapshot,
+            id: links.id,
+            commands: links.commands,
+            replies: links.replies,
+            to: links.to,
+            from: links.from,
+            turns: 0,
+            busy_turns: 0,
+            age_at: Instant::ZERO,
+        }
+    }
+
+    /// One pass at time `now`, which never goes back.
+    pub fn turn(&mut self, now: Instant) -> Turn {
+        let mut busy = false;
+        for port in &mut self.core.ports {
+            port.begin(&mut self.core.device, now);
+        }
+        while let Ok(command) = self.commands.pop() {
+            self.obey(command, now);
+            busy = true;
+        }
+        if !self.readers.is_empty() {
+            self.learn_of_releases();
+            busy |= self.take_over(now);
+        }
+        for slot in 0..self.core.ports.len() {
+            self.core.device.rx_burst(self.core.own_ports[slot], &mut self.core.rx);
+            if !self.core.rx.is_empty() {
+                self.core.receive(&self.snapshot, slot, now);
+                busy = true;
+            }
+        }
+        for slot in 0..self.core.ports.len() {
+            self.control_flow(slot, now);
+        }
+        for port in &mut self.core.ports {
+            busy |= port.transmit(&mut self.core.device, &mut self.core.books, now);
+        }
+        for slot in 0..self.core.ports.len() {
+            if self.core.ports[slot].generator.told_bits() != 0 {
+                self.control_flow(slot, now);
+            }
+        }
+        if !self.readers.is_empty() {
+            self.core.exchange.hand_over(
+                &mut self.to,
+                &mut self.core.books.arena,
+                &mut self.core.books.totals,
+            );
+            self.core.books.publish();
+        }
+        self.age(now);
+        self.turns += 1;
+        self.busy_turns += u64::from(busy);
+        Turn { busy, next: self.next_turn(now) }
+    }
+
+    /// Does what the control thread asked for.
+    fn obey(&mut self, command: Command<D::Frame>, now: Instant) {
+        match command {
+            Command::Install(snapshot) => {
+                let old = core::mem::replace(&mut self.snapshot, snapshot);
+                self.reply(Reply::Retired(old));
+            }
+            Command::Report(mut report) => {
+                self.report(&mut report, now);
+                self.reply(Reply::Report(report));
+            }
+            Command::MacTable(mut slice) => {
+                slice.fill(&self.core.mac_table);
+                self.reply(Reply::MacTable(slice));
+            }
+            Command::Send(port, frame) => self.send(port, frame, now),
+            Command::Receive(port, frame) => {
+                let Some(slot) = self.core.exchange.slot(port) else { return };
+                self.core.books.totals.injected += 1;
+                self.core.ports[slot].counters.injected_frames += 1;
+                self.core.rx.push(frame);
+                self.core.receive_again(&self.snapshot, slot, now);
+            }
+            Command::Link(port, up) => {
+                if let Some(slot) = self.core.exchange.slot(port) {
+                    self.core.ports[slot].set_link(up, &mut self.core.books, now);
+                    if !up {
+                        self.flush_mac_table(port);
+                    }
+                }
+            }
+            Command::FlushMacTable(port) => self.flush_mac_table(port),
+        }
+    }
+
+    /// The control thread reads as many replies as it sends commands, so there is room; if it does
+    /// not, the reply is dropped here, which frees a snapshot late but loses no frame.
+    fn reply(&mut self, reply: Reply) {
+        drop(self.replies.push(reply));
+    }
+
+    /// Sends a frame of the switch's own: charged to nobody, in a priority that nobody pauses.
+    fn send(&mut self, port: PortId, frame: D::Frame, now: Instant) {
+        let Some(slot) = self.core.exchange.slot(port) else { return };
+        self.core.books.totals.injected += 1;
+        let port = &mut self.core.ports[slot];
+        port.counters.injected_frames += 1;
+        let note = Note::own(&frame, port.id, port.control_priority, now);
+        port.enqueue_one(Held { frame, note }, &mut self.core.device, &mut self.core.books, now);
+    }
+
+    fn flush_mac_table(&mut self, port: PortId) {
+        let exchange = &mut self.core.exchange;
+        self.core.mac_table.flush_port(port, |entry: MacEntry| {
+            exchange.announce(News::Forgotten(entry.vid, entry.mac, entry.port));
+        });
+    }
+
+    /// Takes off the books what the other workers sent of this worker's VIQs.
+    fn learn_of_releases(&mut self) {
+        let (mut shared_bytes, mut lossy_bytes) = (0, 0);
+        for reader in &mut self.readers {
+            reader.collect(&self.core.own_ports, &mut self.core.books.buffer);
+            let used = reader.used_bytes();
+            shared_bytes += used.0;
+            lossy_bytes += used.1;
+        }
+        self.core.books.buffer.set_others_bytes(shared_bytes, lossy_bytes);
+    }
+
+    /// Takes over the frames that other workers have for this worker's ports.
+    fn take_over(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for from in 0..self.from.len() {
+            for _ in 0..TAKE_OVER_FRAMES {
+                let Some(Ok(handoff)) = self.from[from].as_mut().map(|ring| ring.pop()) else {
+                    break;
+                };
+                any = true;
+                match handoff {
+                    Handoff::Frame(held) => self.take_over_frame(held, now),
+                    Handoff::News(News::Learnt(vid, mac, port, since)) => {
+                        self.core.mac_table.remote_learn(vid, mac, port, since);
+                    }
+                    Handoff::News(News::Forgotten(vid, mac, port)) => {
+                        self.core.mac_table.remote_forget(vid, mac, port);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    fn take_over_frame(&mut self, held: Held<D::Frame>, now: Instant) {
+        self.core.books.totals.taken_over += 1;
+        let slot =
+            PortId::from_index(usize::from(held.note.out)).and_then(|p| self.core.exchange.slot(p));
+        let Some(slot) = slot else {
+            debug_assert!(false, "a frame for port {} came to the wrong worker", held.note.out);
+            self.core.books.release(&held.note);
+            self.core.books.totals.dropped += 1;
+            return;
+        };
+        self.core.ports[slot].enqueue_one(held, &mut self.core.device, &mut self.core.books, now);
+    }
+
+    /// Flow control of one port: tells upstream, ahead of data, what its VIQs and its receive ring
+    /// need.
+    #[inline(always)]
+    fn control_flow(&mut self, slot: usize, now: Instant) {
+        let port = &mut self.core.ports[slot];
+        if port.lossless_bits == 0 || !port.up {
+            return;
+        }
+        if let Some(backlog) = self.core.device.rx_backlog_frames(port.id) {
+            // Resumed at half, so that a ring that hovers at the mark does not make a frame a turn.
+            port.backlogged = backlog > port.backlog_xoff_frames
+                || port.backlogged && backlog > port.backlog_xoff_frames / 2;
+        }
+        let mut xoff_bits = self.core.books.buffer.xoff_bits(port.id);
+        if port.backlogged {
+            xoff_bits |= port.lossless_bits;
+        }
+        let Some(pfc) = port.generator.poll(xoff_bits, now) else { return };
+        let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
+        let mut burst: Burst<D::Frame> = Burst::new();
+        burst.push(frame);
+        self.core.device.tx_burst(port.id, &mut burst, now);
+        if burst.is_empty() {
+            port.generator.sent(&pfc, now, &mut port.counters.pfc);
+        } else {
+            self.core.device.recycle(&mut burst);
+        }
+    }
+
+    fn age(&mut self, now: Instant) {
+        if now < self.age_at {
+            return;
+        }
+        self.age_at = now + AGE_EVERY_NS;
+        let exchange = &mut self.core.exchange;
+        self.core.mac_table.age(now, AGE_SLOTS_A_TURN, |entry| {
+            exchange.announce(News::Forgotten(entry.vid, entry.mac, entry.port));
+        });
+    }
+
+    /// The earliest of what any port waits for.
+    fn next_turn(&self, now: Instant) -> Instant {
+        let ports = self.core.ports.iter().map(|port| port.wants_turn_at(now)).min();
+        let ageing = if self.core.mac_table.is_empty() { Instant::NEVER } else { self.age_at };
+        ports.unwrap_or(Instant::NEVER).min(ageing)
+    }
+
+    /// The balance of this worker's frames, as of now.
+    pub fn totals(&self) -> Totals {
+        let queued: u64 = self.core.ports.iter().map(Port::held).sum();
+        Totals { held: queued + self.core.exchange.held(), ..self.core.books.totals }
+    }
+
+    /// The notes of the frames that wait in the queues of this worker's ports: which VIQ each is
+    /// charged to and which VEQ it waits in, which together are what waits for what.
+    pub fn held_notes(&self) -> impl Iterator<Item = &Note> {
+        self.core.ports.iter().flat_map(|port| port.notes(&self.core.books.arena))
+    }
+
+    /// Writes the state as of now into `report`, in whose memory the ports' part is kept.
+    pub fn report(&self, report: &mut Report, now: Instant) {
+        let pool = self.core.books.buffer.pool();
+        report.at = now;
+        report.epoch = self.snapshot.epoch;
+        report.turns = self.turns;
+        report.busy_turns = self.busy_turns;
+        report.totals = self.totals();
+        report.shared_bytes = pool.shared_bytes();
+        report.shared_peak_bytes = pool.shared_peak_bytes();
+        report.shared_size_bytes = pool.shared_size_bytes();
+        report.lossy_bytes = pool.lossy_bytes();
+        report.lossy_peak_bytes = pool.lossy_peak_bytes();
+        report.mac_entries = self.core.mac_table.len();
+        report.ports.clear();
+        report.ports.extend(self.core.ports.iter().map(|port| port.report(&self.core.books, now)));
+    }
+
+    /// The device, to be looked at.
+    pub const fn device(&self) -> &D {
+        &self.core.device
+    }
+
+    /// The device, for a driver that has business of its own with it.
+    pub const fn device_mut(&mut self) -> &mut D {
+        &mut self.core.device
+    }
+
+    /// The probe, to be read.
+    pub const fn probe_mut(&mut self) -> &mut P {
+        &mut self.core.books.probe
+    }
+
+    /// The worker's ports.
+    pub fn own_ports(&self) -> &[PortId] {
+        &self.core.own_ports
+    }
+
+    /// Which worker this is.
+    pub const fn id(&self) -> WorkerId {
+        self.id
+    }
+}
