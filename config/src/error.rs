@@ -1,0 +1,127 @@
+//! The one error of this crate, and the text that its positions refer to.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a file, where, and what would be right: one line.
+///
+/// ```
+/// let text = "name = 'A'\nsede = 7\n";
+/// let error = config::SwitchConfig::parse("A.toml".as_ref(), text).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "A.toml:2:1: unknown field `sede`; did you mean `seed`?"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}:{column}: {message}", file.display())]
+pub struct ConfigError {
+    /// The file, as it was named to us.
+    pub file: PathBuf,
+    /// Line, counted from 1.
+    pub line: usize,
+    /// Character within the line, counted from 1.
+    pub column: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// A file's name and text, to turn an offset into a line and a column.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    file: PathBuf,
+    text: String,
+}
+
+impl Source {
+    pub(crate) fn new(file: &Path, text: &str) -> Self {
+        Self { file: file.to_owned(), text: text.to_owned() }
+    }
+
+    /// Reads `file`.
+    pub(crate) fn read(file: &Path) -> Result<Self, ConfigError> {
+        let empty = Self::new(file, "");
+        match fs::read(file) {
+            Err(error) => Err(empty.at(0..0, format!("cannot be read: {error}"))),
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Ok(Self { text, ..empty }),
+                Err(error) => {
+                    let good = error.utf8_error().valid_up_to();
+                    let text = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+                    let source = Self { text, ..empty };
+                    Err(source.at(good..good, "not UTF-8; save the file as UTF-8 text"))
+                }
+            },
+        }
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// `path` as the file means it: relative to the directory the file is in.
+    pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
+        self.file.parent().map_or_else(|| path.to_owned(), |directory| directory.join(path))
+    }
+
+    /// An error at the start of `span`.
+    pub(crate) fn at(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        // A character is counted by its first byte, so that an offset inside one does no harm.
+        let column = before[line_start..].iter().filter(|&byte| byte & 0xC0 != 0x80).count() + 1;
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let message = message.into().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        ConfigError { file: self.file.clone(), line, column, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_becomes_the_line_and_the_character() {
+        let source = Source::new(Path::new("dir/f.toml"), "a = 1\nä = 'ü' # x\n\nlast");
+        let position = |at: usize| {
+            let error = source.at(at..at, "wrong");
+            (error.line, error.column)
+        };
+        assert_eq!(position(0), (1, 1));
+        assert_eq!(position(5), (1, 6), "the line's end belongs to the line");
+        assert_eq!(position(6), (2, 1));
+        assert_eq!(position(source.text.find('#').unwrap()), (2, 9), "ä and ü are one each");
+        assert_eq!(position(source.text.find("last").unwrap()), (4, 1));
+        assert_eq!(position(usize::MAX), (4, 5), "beyond the end is the end");
+    }
+
+    #[test]
+    fn a_message_of_several_lines_becomes_one() {
+        let source = Source::new(Path::new("f.toml"), "");
+        assert_eq!(source.at(0..0, "first\n  second").to_string(), "f.toml:1:1: first second");
+    }
+
+    #[test]
+    fn a_path_in_a_file_starts_at_the_directory_of_the_file() {
+        let source = Source::new(Path::new("dir/f.toml"), "");
+        assert_eq!(source.resolve(Path::new("rules/A.json")), Path::new("dir/rules/A.json"));
+        assert_eq!(source.resolve(Path::new("/etc/A.json")), Path::new("/etc/A.json"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_with_a_position() {
+        let missing = Source::read(Path::new("no/such.toml")).unwrap_err();
+        assert!(missing.to_string().starts_with("no/such.toml:1:1: cannot be read: "), "{missing}");
+
+        let directory = tempfile::tempdir().unwrap();
+        let binary = directory.path().join("binary.toml");
+        fs::write(&binary, b"a = 1\nb = \xFF\n").unwrap();
+        let error = Source::read(&binary).unwrap_err();
+        assert_eq!((error.line, error.column), (2, 5));
+    }
+}

@@ -1,0 +1,21 @@
+//! What an operator writes, and what follows from it.
+//!
+//! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
+//! and turned into the types of `dataplane`. [`RuleSet`] is a rule file on its own. [`headroom`] is
+//! what a lossless port must keep free.
+//!
+//! Nothing here does more than read files. Every error is one line that says where something is
+//! wrong and what would be right: [`ConfigError`].
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod fields;
+pub mod headroom;
+mod rule_file;
+mod suggest;
+pub mod switch;
+pub mod units;
+
+pub use error::ConfigError;
+pub use rule_file::RuleSet;
+pub use switch::SwitchConfig;

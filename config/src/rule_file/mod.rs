@@ -1,0 +1,221 @@
+//! A switch's rules as a file: what the compiler writes and the switch loads.
+//!
+//! ```json
+//! { "switch": "A", "ports": 4, "lossy_tag": 0, "initial_tag": 1, "priorities": { "1": 1, "2": 2 },
+//!   "entries": [ { "tag": 1, "in": [3], "out": [4], "new_tag": 2 } ] }
+//! ```
+//!
+//! The first entry that matches wins; no match is lossy. Ports count from 1. A tag is a number, or
+//! `{"value": 1, "mask": 63}`, which matches every tag that agrees with `value` in the bits of
+//! `mask`.
+
+use crate::error::{ConfigError, Source};
+use crate::suggest;
+use dataplane::ids::{PortId, Priority, Tag};
+use dataplane::limits::PORTS_MAX;
+use dataplane::rules::{PortSet, TagMatch, TcamEntry};
+use raw::{RawEntry, RawFile, RawMap, RawTag};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+mod raw;
+mod write;
+
+/// The rules of one switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleSet {
+    /// The switch's name.
+    pub switch: String,
+    /// How many ports it has.
+    pub ports: usize,
+    /// The tag of frames that lost their right to be lossless. Never in `priorities`.
+    pub lossy_tag: Tag,
+    /// The tag a frame starts with. Always in `priorities`, unless that is empty.
+    pub initial_tag: Tag,
+    /// The lossless tags, and the priority of each.
+    pub priorities: BTreeMap<Tag, Priority>,
+    /// First match wins; no match is `lossy_tag`.
+    pub entries: Vec<TcamEntry>,
+}
+
+impl RuleSet {
+    /// Reads and checks `file`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no JSON of this form, or contradicts itself.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        Self::from_source(&Source::read(file)?)
+    }
+
+    /// Reads and checks `text`, which errors will say is in `file`.
+    ///
+    /// # Errors
+    /// The text is no JSON of this form, or contradicts itself.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        Self::from_source(&Source::new(file, text))
+    }
+
+    fn from_source(source: &Source) -> Result<Self, ConfigError> {
+        let raw: RawFile<'_> = read_json(source, source.text())?;
+        let ports = raw.ports.get();
+        let in_range = |ports: &usize| (1..=PORTS_MAX).contains(ports);
+        let Some(ports) = serde_json::from_str(ports).ok().filter(in_range) else {
+            let message = format!("`ports` is {ports}; a switch has 1 to {PORTS_MAX} ports");
+            return Err(at(source, ports, message));
+        };
+        let lossy_tag = read_tag(source, raw.lossy_tag.get(), "lossy_tag")?;
+        let priorities = read_priorities(source, raw.priorities.get(), lossy_tag)?;
+        let initial_tag = read_tag(source, raw.initial_tag.get(), "initial_tag")?;
+        if !priorities.contains_key(&initial_tag) && !priorities.is_empty() {
+            let known = list(&priorities);
+            let message = format!(
+                "`initial_tag` {initial_tag} has no priority; it must be one of `priorities` ({known})"
+            );
+            return Err(at(source, raw.initial_tag.get(), message));
+        }
+        let switch = read_json(source, raw.switch.get())?;
+        let mut rules =
+            Self { switch, ports, lossy_tag, initial_tag, priorities, entries: Vec::new() };
+        for (index, entry) in raw.entries.iter().enumerate() {
+            let entry = rules.read_entry(source, index + 1, entry.get())?;
+            rules.entries.push(entry);
+        }
+        Ok(rules)
+    }
+
+    fn read_entry(
+        &self,
+        source: &Source,
+        number: usize,
+        text: &str,
+    ) -> Result<TcamEntry, ConfigError> {
+        let wrong = |message: String| at(source, text, format!("entry {number}: {message}"));
+        let raw: RawEntry = read_json(source, text).map_err(|error| ConfigError {
+            message: format!("entry {number}: {}", error.message),
+            ..error
+        })?;
+        let tag = self.tag_match(&raw.tag).map_err(wrong)?;
+        let new_tag = tag_of(raw.new_tag).ok_or_else(|| {
+            wrong(format!("`new_tag` {} is not a tag; tags are 0 to 63", raw.new_tag))
+        })?;
+        if new_tag != self.lossy_tag && !self.priorities.contains_key(&new_tag) {
+            return Err(wrong(format!(
+                "`new_tag` {new_tag} has no priority; add it to `priorities`, or use {} for lossy",
+                self.lossy_tag
+            )));
+        }
+        let set = |numbers: &[u64], name: &str| self.port_set(numbers, name).map_err(wrong);
+        let (in_ports, out_ports) = (set(&raw.input, "in")?, set(&raw.output, "out")?);
+        Ok(TcamEntry { tag, in_ports, out_ports, new_tag })
+    }
+
+    /// The match on the tag; it must be able to hit a tag that is lossless.
+    fn tag_match(&self, raw: &RawTag) -> Result<TagMatch, String> {
+        let six_bits = |number: u64, name: &str| {
+            u8::try_from(number)
+                .ok()
+                .filter(|&bits| bits < 64)
+                .ok_or_else(|| format!("`{name}` {number} does not fit; tags are 0 to 63"))
+        };
+        let (value, mask) = match *raw {
+            RawTag::Exact(tag) => (six_bits(tag, "tag")?, 63),
+            RawTag::Masked { value, mask } => (six_bits(value, "value")?, six_bits(mask, "mask")?),
+        };
+        let tag = TagMatch { value, mask };
+        if self.priorities.keys().any(|&lossless| tag.matches(lossless)) {
+            return Ok(tag);
+        }
+        let known = list(&self.priorities);
+        Err(if mask == 63 && value == self.lossy_tag.value() {
+            format!(
+                "tag {value} is the lossy tag, and what is lossy stays so; lossless are {known}"
+            )
+        } else {
+            format!("matches no lossless tag; lossless are {known}")
+        })
+    }
+
+    fn port_set(&self, numbers: &[u64], name: &str) -> Result<PortSet, String> {
+        let port = |&number: &u64| {
+            usize::try_from(number)
+                .ok()
+                .filter(|&number| number <= self.ports)
+                .and_then(PortId::from_number)
+                .ok_or_else(|| {
+                    let ports = self.ports;
+                    format!("`{name}` has port {number}; `{}` has ports 1 to {ports}", self.switch)
+                })
+        };
+        numbers.iter().map(port).collect()
+    }
+}
+
+/// Reads one value from `fragment`, a piece of the source's text.
+fn read_json<'a, T: Deserialize<'a>>(source: &Source, fragment: &'a str) -> Result<T, ConfigError> {
+    serde_json::from_str(fragment).map_err(|error| {
+        // serde_json counts lines and bytes from the start of the fragment.
+        let lines = fragment.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let line_start: usize = lines.map(str::len).sum();
+        let offset = offset_in(source, fragment) + line_start + error.column().saturating_sub(1);
+        let message = error.to_string();
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+        source.at(offset..offset, suggest::explain(message))
+    })
+}
+
+/// An error at the start of `fragment`, a piece of the source's text.
+fn at(source: &Source, fragment: &str, message: String) -> ConfigError {
+    let offset = offset_in(source, fragment);
+    source.at(offset..offset, message)
+}
+
+fn offset_in(source: &Source, fragment: &str) -> usize {
+    (fragment.as_ptr() as usize).saturating_sub(source.text().as_ptr() as usize)
+}
+
+fn tag_of(number: u64) -> Option<Tag> {
+    u8::try_from(number).ok().and_then(Tag::new)
+}
+
+fn read_tag(source: &Source, fragment: &str, name: &str) -> Result<Tag, ConfigError> {
+    serde_json::from_str(fragment).ok().and_then(tag_of).ok_or_else(|| {
+        at(
+            source,
+            fragment,
+            format!("`{name}` is {fragment}, which is not a tag; tags are 0 to 63"),
+        )
+    })
+}
+
+fn read_priorities(
+    source: &Source,
+    fragment: &str,
+    lossy_tag: Tag,
+) -> Result<BTreeMap<Tag, Priority>, ConfigError> {
+    let wrong = |message: String| at(source, fragment, message);
+    let RawMap(pairs) = read_json(source, fragment)?;
+    let mut priorities = BTreeMap::new();
+    for (key, number) in pairs {
+        let tag = key.parse().ok().and_then(tag_of).ok_or_else(|| {
+            wrong(format!("`priorities` has \"{key}\", which is not a tag; tags are 0 to 63"))
+        })?;
+        let priority = u8::try_from(number).ok().and_then(Priority::new).ok_or_else(|| {
+            wrong(format!("tag {tag} has priority {number}; there are eight, 0 to 7"))
+        })?;
+        if tag == lossy_tag {
+            let message =
+                "is `lossy_tag` and stands in `priorities`, which lists the lossless tags";
+            return Err(wrong(format!("tag {tag} {message}")));
+        }
+        if priorities.insert(tag, priority).is_some() {
+            return Err(wrong(format!("tag {tag} stands in `priorities` twice")));
+        }
+    }
+    Ok(priorities)
+}
+
+fn list(priorities: &BTreeMap<Tag, Priority>) -> String {
+    let tags: Vec<String> = priorities.keys().map(Tag::to_string).collect();
+    if tags.is_empty() { "none".to_owned() } else { tags.join(", ") }
+}

@@ -1,0 +1,206 @@
+//! `[buffer]`, `[headroom]` and `[[lossless]]`: who may hold how many bytes, and whether the buffer
+//! can keep what that promises.
+
+use super::ports::PortDraft;
+use super::schema::{Field, SwitchFile};
+use super::viq::Planner;
+use crate::error::{ConfigError, Source};
+use crate::fields::Size;
+use crate::units::show_size;
+use dataplane::ids::Priority;
+use dataplane::settings::{BufferSettings, Threshold, ViqSettings};
+use toml::Spanned;
+
+const SIZE_DEFAULT: u64 = 12_000_000;
+const SIZE_MIN: u64 = 64_000;
+const SIZE_MAX: u64 = 64_000_000_000;
+const CELL_DEFAULT: u64 = 256;
+const LOSSY_QUEUE_DEFAULT: u64 = 512_000;
+
+/// The priorities of `[[lossless]]`, as bits.
+///
+/// # Errors
+/// One stands there twice, or none is left for lossy frames.
+pub(super) fn lossless_priorities(source: &Source, file: &SwitchFile) -> Result<u8, ConfigError> {
+    let mut bits = 0;
+    for table in &file.lossless {
+        let field = &table.get_ref().priority;
+        let priority = field.get_ref().0;
+        if bits & priority.bit() != 0 {
+            let message = format!("priority {priority} has a [[lossless]] already; one is enough");
+            return Err(source.at(field.span(), message));
+        }
+        bits |= priority.bit();
+        if bits == u8::MAX {
+            let message = "all eight priorities are lossless; leave one for lossy frames";
+            return Err(source.at(field.span(), message));
+        }
+    }
+    Ok(bits)
+}
+
+/// The buffer; fills in the VIQs and the transmit limit of each port.
+///
+/// # Errors
+/// A threshold that cannot work, or more promised than there is.
+pub(super) fn build(
+    source: &Source,
+    file: &SwitchFile,
+    ports: &mut [PortDraft<'_>],
+    warnings: &mut Vec<ConfigError>,
+) -> Result<BufferSettings, ConfigError> {
+    let size_bytes = bounded(source, &file.buffer.size, SIZE_DEFAULT, SIZE_MIN, SIZE_MAX, "size")?;
+    let cell_bytes = bounded(source, &file.buffer.cell, CELL_DEFAULT, 64, 2_048, "cell")?;
+    let mut planner = Planner {
+        source,
+        headroom: &file.headroom,
+        cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
+        warnings,
+    };
+    for port in &mut *ports {
+        port.config.tx_limit_bytes = planner.tx_limit(port)?;
+        for table in file.lossless.iter().filter(|_| port.pfc) {
+            let priority = table.get_ref().priority.get_ref().0;
+            port.settings.lossless[priority.index()] = Some(planner.viq(table, port)?);
+        }
+    }
+    let longest = ports.iter().map(PortDraft::frame_bytes).max().unwrap_or_default();
+    let (lossy_bytes, lossy_queue_bytes) = lossy(source, file, size_bytes, longest)?;
+    let buffer = BufferSettings {
+        size_bytes,
+        cell_bytes: planner.cell_bytes,
+        lossy_bytes,
+        lossy_queue_bytes,
+        // A frame takes a cell at the least, so the bytes are used up with or before the frames.
+        frames_max: usize::try_from(size_bytes.div_ceil(cell_bytes)).unwrap_or(usize::MAX),
+    };
+    let pool = check_sum(source, file, ports, &buffer)?;
+    check_reach(source, file, ports, pool, warnings)?;
+    Ok(buffer)
+}
+
+/// Bytes of the shared pool: what reserves, headrooms and the lossy limit leave of the buffer.
+pub(super) fn pool_bytes(buffer: &BufferSettings, ports: &[PortDraft<'_>]) -> u64 {
+    let committed: u64 =
+        viqs(ports).map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes)).sum();
+    buffer.size_bytes.saturating_sub(buffer.lossy_bytes).saturating_sub(committed)
+}
+
+fn viqs<'a>(ports: &'a [PortDraft<'_>]) -> impl Iterator<Item = &'a ViqSettings> {
+    ports.iter().flat_map(|port| port.settings.lossless.iter().flatten())
+}
+
+/// The limits of lossy traffic: all of it, and one queue.
+fn lossy(
+    source: &Source,
+    file: &SwitchFile,
+    size: u64,
+    longest: u64,
+) -> Result<(u64, u32), ConfigError> {
+    let share = if file.lossless.is_empty() { size } else { size / 4 };
+    let lossy = bounded(source, &file.buffer.lossy, share, longest, size, "lossy")?;
+    let most = lossy.min(u64::from(u32::MAX));
+    let default = LOSSY_QUEUE_DEFAULT.min(most);
+    let queue = bounded(source, &file.buffer.lossy_queue, default, longest, most, "lossy_queue")?;
+    Ok((lossy, u32::try_from(queue).unwrap_or(u32::MAX)))
+}
+
+/// Reserves, headrooms and the lossy limit fit into the buffer; returns what is left to share.
+fn check_sum(
+    source: &Source,
+    file: &SwitchFile,
+    ports: &[PortDraft<'_>],
+    buffer: &BufferSettings,
+) -> Result<u64, ConfigError> {
+    let reserves: u64 = viqs(ports).map(|viq| u64::from(viq.reserved_bytes)).sum();
+    let headrooms: u64 = viqs(ports).map(|viq| u64::from(viq.headroom_bytes)).sum();
+    let promised = reserves + headrooms + buffer.lossy_bytes;
+    if promised <= buffer.size_bytes {
+        return Ok(pool_bytes(buffer, ports));
+    }
+    let first = file.lossless.first().map_or(0..0, Spanned::span);
+    let span = file.buffer.size.as_ref().map_or(first, Spanned::span);
+    let message = format!(
+        "the buffer of {} promises {} too much: {} lossless queues reserve {}, their headroom takes {}, \
+         lossy traffic {}; give `size` {} at least, or less headroom or `lossy`",
+        show_size(buffer.size_bytes),
+        show_size(promised - buffer.size_bytes),
+        viqs(ports).count(),
+        show_size(reserves),
+        show_size(headrooms),
+        show_size(buffer.lossy_bytes),
+        show_size(promised)
+    );
+    Err(source.at(span, message))
+}
+
+/// A static threshold lies within what its VIQ can ever hold, and a sum of them beyond the pool is
+/// worth a warning: then a full pool, not `xoff`, decides when to pause.
+fn check_reach(
+    source: &Source,
+    file: &SwitchFile,
+    ports: &[PortDraft<'_>],
+    pool: u64,
+    warnings: &mut Vec<ConfigError>,
+) -> Result<(), ConfigError> {
+    let mut shares = 0;
+    let mut last = None;
+    for table in &file.lossless {
+        let (priority, field) = (table.get_ref().priority.get_ref().0, &table.get_ref().xoff);
+        for viq in ports.iter().filter_map(|port| port.settings.lossless[priority.index()]) {
+            let Threshold::Static { xoff_bytes } = viq.threshold else { continue };
+            let share = u64::from(xoff_bytes.saturating_sub(viq.reserved_bytes));
+            let span = field.as_ref().map_or(0..0, Spanned::span);
+            if share > pool {
+                let message = unreachable(priority, share - pool, pool);
+                return Err(source.at(span, message));
+            }
+            shares += share;
+            last = Some(span);
+        }
+    }
+    if let Some(span) = last.filter(|_| shares > pool) {
+        let message = format!(
+            "static thresholds together take {} more than the shared pool of {}; when it is full, \
+             priorities pause below their `xoff`",
+            show_size(shares - pool),
+            show_size(pool)
+        );
+        warnings.push(source.at(span, message));
+    }
+    Ok(())
+}
+
+fn unreachable(priority: Priority, beyond: u64, pool: u64) -> String {
+    format!(
+        "`xoff` of priority {priority} is never reached: it lies {} beyond `size` and the shared pool of \
+         {}; lower it or raise the buffer's `size`",
+        show_size(beyond),
+        show_size(pool)
+    )
+}
+
+/// A size with a default and bounds.
+fn bounded(
+    source: &Source,
+    field: &Field<Size>,
+    default: u64,
+    least: u64,
+    most: u64,
+    name: &str,
+) -> Result<u64, ConfigError> {
+    let (value, span) = match field {
+        Some(field) => (field.get_ref().0, field.span()),
+        None => (default, 0..0),
+    };
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    let message = format!(
+        "`{name}` is {}; it is {} to {}",
+        show_size(value),
+        show_size(least),
+        show_size(most)
+    );
+    Err(source.at(span, message))
+}

@@ -1,0 +1,335 @@
+//! One switch: SWITCH.toml and what follows from it.
+//!
+//! [`schema`] is the file as it is written, table by table. The other files of this directory each
+//! turn some of the tables into what the dataplane and the program need, and check what those
+//! tables promise together. `config/examples/` shows every field in use.
+
+mod buffer;
+mod device;
+mod mode;
+mod ports;
+mod reload;
+mod routes;
+mod runtime;
+mod scheduler;
+pub mod schema;
+mod tables;
+mod tags;
+mod viq;
+
+pub use reload::changes_needing_restart;
+pub use schema::{Hugepages, Idle};
+
+use crate::error::{ConfigError, Source};
+use crate::rule_file::RuleSet;
+use crate::suggest;
+use crate::units::Length;
+use dataplane::classify::{PortTrust, TagMap};
+use dataplane::fib::Route;
+use dataplane::ids::PortId;
+use dataplane::settings::SwitchSettings;
+use dataplane::snapshot::PortMode;
+use dataplane::wire::MacAddress;
+use ipnet::IpNet;
+use schema::SwitchFile;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// A switch, read and checked.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// Its name.
+    pub name: String,
+    /// What the dataplane is built with.
+    pub settings: SwitchSettings,
+    /// Tags, markings and priorities.
+    pub tag_map: TagMap,
+    /// The ports; a port's index is its [`PortId`].
+    pub ports: Vec<PortConfig>,
+    /// Static routes: those of the tables, then those of the route file. Connected networks are not
+    /// among them.
+    pub routes: Vec<StaticRoute>,
+    /// Static neighbours.
+    pub neighbors: Vec<Neighbor>,
+    /// The rules; without them tags never change.
+    pub rules: Option<RuleSet>,
+    /// The rule file, if there is one.
+    pub rules_file: Option<PathBuf>,
+    /// The route file, if there is one.
+    pub routes_file: Option<PathBuf>,
+    /// The cores.
+    pub workers: Workers,
+    /// The memory.
+    pub memory: Memory,
+    /// The control socket.
+    pub socket: PathBuf,
+    /// What works but is probably not meant, in the form of errors.
+    pub warnings: Vec<ConfigError>,
+    /// SWITCH.toml itself, to apply other rules and routes to.
+    source: Source,
+}
+
+/// What the program needs to know of a port, beside its
+/// [`PortSettings`](dataplane::settings::PortSettings).
+#[derive(Clone, Debug)]
+pub struct PortConfig {
+    /// Its place in all lists.
+    pub id: PortId,
+    /// Its name; the number if the file gives none.
+    pub name: String,
+    /// What DPDK opens.
+    pub device: Device,
+    /// The switch's own addresses here, each with its network; none on a bridged port.
+    pub addresses: Vec<IpNet>,
+    /// Routed or bridged.
+    pub mode: PortMode,
+    /// Its part in classification.
+    pub trust: PortTrust,
+    /// The longest packet, without the Ethernet header.
+    pub mtu: u16,
+    /// Length of the cable.
+    pub length: Length,
+    /// Descriptors of the receive ring.
+    pub rx_ring: u32,
+    /// Descriptors of the transmit ring.
+    pub tx_ring: u32,
+    /// Bytes that may wait in the transmit ring, where a pause does not reach them.
+    pub tx_limit_bytes: u64,
+}
+
+/// What DPDK opens for a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// A virtual device with its arguments, as `--vdev` takes it.
+    Virtual(String),
+    /// A PCI address, as `--allow` takes it, with its domain, in lower case.
+    Pci(String),
+}
+
+impl Device {
+    /// What tells devices apart: the name without arguments, or the PCI address.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Virtual(text) => text.split(',').next().unwrap_or_default(),
+            Self::Pci(address) => address,
+        }
+    }
+}
+
+/// A static route: its prefix, without bits beyond its length, and where it leads.
+pub type StaticRoute = (IpNet, Route);
+
+/// A neighbour that need not be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbor {
+    /// Its IP address.
+    pub address: IpAddr,
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// The routed port it is behind.
+    pub port: PortId,
+}
+
+/// The worker threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// How many, 1 to [`WORKERS_MAX`](dataplane::limits::WORKERS_MAX).
+    pub count: usize,
+    /// The CPU of each; empty if they are not pinned.
+    pub cores: Vec<usize>,
+    /// What they do without work.
+    pub idle: Idle,
+}
+
+/// What DPDK is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Whether from hugepages.
+    pub hugepages: Hugepages,
+    /// All of it.
+    pub size_bytes: u64,
+    /// Mbufs: the buffer's frames, the devices' rings full, and what the workers hold.
+    pub mbufs: usize,
+    /// Data room of an mbuf, without DPDK's room in front.
+    pub mbuf_data_bytes: usize,
+}
+
+impl SwitchConfig {
+    /// Reads and checks SWITCH.toml and the files it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in any of them.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        assemble(&Source::read(file)?, None, None)
+    }
+
+    /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in any of them.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        assemble(&Source::new(file, text), None, None)
+    }
+
+    /// SWITCH.toml, as it was named.
+    pub fn file(&self) -> &Path {
+        self.source.file()
+    }
+}
+
+/// Reads the tables of the file.
+fn read_schema(source: &Source) -> Result<SwitchFile, ConfigError> {
+    toml::from_str(source.text()).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        let message = match error.message() {
+            "duplicate key" => {
+                let word = source.text().get(span.clone()).unwrap_or_default();
+                format!("`{word}` stands here twice; keep one")
+            }
+            other => suggest::explain(other),
+        };
+        source.at(span, message)
+    })
+}
+
+/// The switch that the file describes. Rules and routes that are given replace those it names.
+fn assemble(
+    source: &Source,
+    rules: Option<(&Path, RuleSet)>,
+    routes: Option<Routes>,
+) -> Result<SwitchConfig, ConfigError> {
+    let file = read_schema(source)?;
+    check_name(source, &file.name)?;
+    let workers = runtime::workers(source, &file)?;
+    let lossless = buffer::lossless_priorities(source, &file)?;
+    let rules = match (rules, &file.rules) {
+        (Some((path, rules)), _) => Some((path.to_owned(), rules)),
+        (None, Some(field)) => Some(read_rules(source, field)?),
+        (None, None) => None,
+    };
+    if let Some((path, rules)) = &rules {
+        check_rules(source, &file, path, rules)?;
+    }
+    let (rules_file, rules) = rules.unzip();
+    let tag_map = tags::build(source, &file, lossless, rules.as_ref())?;
+    let mut drafts = ports::build(source, &file, &tag_map, &workers, lossless != 0)?;
+    let mut warnings = Vec::new();
+    let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
+    let scheduler = scheduler::scheduler(source, &file, &drafts)?;
+    let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
+    let (port_settings, ports): (Vec<_>, Vec<_>) =
+        drafts.into_iter().map(|draft| (draft.settings, draft.config)).unzip();
+    let (routes, routes_file) = match routes {
+        Some(given) => given,
+        None => read_routes(source, &file, &ports)?,
+    };
+    let mac_table = runtime::mac_table(source, &file)?;
+    let seed = file.seed.unwrap_or_else(|| name_hash(file.name.get_ref()));
+    Ok(SwitchConfig {
+        name: file.name.get_ref().clone(),
+        memory: runtime::memory(source, &file, &buffer, &ports, &workers)?,
+        settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
+        tag_map,
+        neighbors: routes::neighbors(source, &file, &ports)?,
+        ports,
+        routes,
+        rules,
+        rules_file,
+        routes_file,
+        workers,
+        socket: runtime::socket(source, &file)?,
+        warnings,
+        source: source.clone(),
+    })
+}
+
+fn check_name(source: &Source, name: &Spanned<String>) -> Result<(), ConfigError> {
+    let text = name.get_ref();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let right = (1..=63).contains(&text.len()) && !text.starts_with('.') && text.chars().all(plain);
+    if right {
+        return Ok(());
+    }
+    let message =
+        format!("`{text}` is no name for a switch; use letters, digits, `-`, `_` and `.`");
+    Err(source.at(name.span(), message))
+}
+
+/// Reads the rule file. What cannot be opened is the fault of who named it; what is wrong inside is
+/// said of the rule file itself.
+fn read_rules(
+    source: &Source,
+    field: &Spanned<PathBuf>,
+) -> Result<(PathBuf, RuleSet), ConfigError> {
+    let path = source.resolve(field.get_ref());
+    check_readable(source, field, &path)?;
+    let rules = RuleSet::load(&path)?;
+    Ok((path, rules))
+}
+
+/// Routes, and the route file they came from.
+type Routes = (Vec<StaticRoute>, Option<PathBuf>);
+
+fn read_routes(
+    source: &Source,
+    file: &SwitchFile,
+    ports: &[PortConfig],
+) -> Result<Routes, ConfigError> {
+    let mut routes = routes::of_tables(source, file, ports)?;
+    let Some(field) = &file.routes else { return Ok((routes, None)) };
+    let path = source.resolve(field.get_ref());
+    check_readable(source, field, &path)?;
+    routes::append_file(&path, ports, &mut routes)?;
+    Ok((routes, Some(path)))
+}
+
+fn check_readable(
+    source: &Source,
+    field: &Spanned<PathBuf>,
+    path: &Path,
+) -> Result<(), ConfigError> {
+    match std::fs::File::open(path) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            Err(source.at(field.span(), message))
+        }
+    }
+}
+
+/// The rules are meant for this switch.
+fn check_rules(
+    source: &Source,
+    file: &SwitchFile,
+    path: &Path,
+    rules: &RuleSet,
+) -> Result<(), ConfigError> {
+    let path = path.display();
+    let span = file.rules.as_ref().map_or(0..0, Spanned::span);
+    let name = file.name.get_ref();
+    if rules.switch != *name {
+        let other = &rules.switch;
+        let message =
+            format!("{path} is for switch `{other}`, and this is `{name}`; use its own rules");
+        return Err(source.at(span, message));
+    }
+    if rules.ports != file.port.len() {
+        let message = format!(
+            "{path} is for a switch with {} ports, and there are {} [[port]] tables; they are numbered \
+             in their order and must be as many",
+            rules.ports,
+            file.port.len()
+        );
+        return Err(source.at(span, message));
+    }
+    Ok(())
+}
+
+/// FNV-1a: what is derived from the switch's name must be the same at every start and on every
+/// machine, which the standard library's hash does not promise.
+fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}

@@ -1,0 +1,127 @@
+//! Whether a port routes or switches: its addresses or its VLANs.
+
+use super::ports::{PortDraft, PortReader, span};
+use super::schema::PortTable;
+use crate::error::{ConfigError, Source};
+use crate::fields::VidRange;
+use dataplane::l2::{Vid, VidSet, VlanPort};
+use dataplane::snapshot::PortMode;
+use ipnet::IpNet;
+use toml::Spanned;
+
+impl PortReader<'_> {
+    pub(super) fn mode(&self, table: &PortTable) -> Result<PortMode, ConfigError> {
+        let vlan = table.vlan.as_ref().map(|field| field.get_ref().0);
+        if !table.addresses.is_empty() {
+            if let Some(span) = span(&table.vlans).or_else(|| span(&table.native)) {
+                return self.wrong(
+                    span,
+                    "a port with `addresses` routes and has one VLAN at most; use `vlan`, or take the \
+                     addresses out to switch",
+                );
+            }
+            return Ok(PortMode::Routed { vlan });
+        }
+        match (&table.vlan, &table.vlans) {
+            (Some(field), Some(_)) => self.wrong(
+                field.span(),
+                "use `vlan` for an access port, or `vlans` and `native` for a trunk",
+            ),
+            (Some(_), None) => match span(&table.native) {
+                Some(span) => self.wrong(span, "`native` belongs to a trunk; give it `vlans`"),
+                None => Ok(PortMode::Bridged(VlanPort { native: vlan, tagged: VidSet::EMPTY })),
+            },
+            (None, Some(field)) => {
+                let native = table.native.as_ref().map(|field| field.get_ref().0);
+                let tagged = trunk(field.get_ref(), native);
+                if tagged == VidSet::EMPTY && native.is_none() {
+                    return self
+                        .wrong(field.span(), "a trunk needs VLANs, such as [10, \"100-199\"]");
+                }
+                Ok(PortMode::Bridged(VlanPort { native, tagged }))
+            }
+            (None, None) => self.wrong(
+                span(&table.native).unwrap_or_else(|| self.span.clone()),
+                "a port needs `addresses` to route, or `vlan` or `vlans` to switch",
+            ),
+        }
+    }
+
+    pub(super) fn addresses(&self, table: &PortTable) -> Result<Vec<IpNet>, ConfigError> {
+        let mut addresses: Vec<IpNet> = Vec::new();
+        for field in &table.addresses {
+            let network = field.get_ref().0;
+            if let Some(why) = unusable(&network) {
+                return self.wrong(field.span(), format!("{network} {why}"));
+            }
+            if addresses.iter().any(|other| other.addr() == network.addr()) {
+                return self.wrong(field.span(), format!("{} stands here twice", network.addr()));
+            }
+            addresses.push(network);
+        }
+        Ok(addresses)
+    }
+}
+
+/// No two routed ports are in the same network: a route would not know which to take.
+pub(super) fn check_networks(source: &Source, ports: &[PortDraft<'_>]) -> Result<(), ConfigError> {
+    for (at, port) in ports.iter().enumerate() {
+        for (index, network) in port.config.addresses.iter().enumerate() {
+            for other in &ports[..at] {
+                for taken in &other.config.addresses {
+                    let overlap =
+                        network.contains(&taken.network()) || taken.contains(&network.network());
+                    // Link-local networks are the same on every link by nature.
+                    if overlap && !is_link_local(network) {
+                        let span = port.table.get_ref().addresses[index].span();
+                        let message = format!(
+                            "{network} overlaps {taken} of port `{}`; every routed port needs a network of \
+                             its own",
+                            other.name()
+                        );
+                        return Err(source.at(span, message));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The VLANs that are tagged: those of the ranges, less the native one.
+fn trunk(ranges: &[Spanned<VidRange>], native: Option<Vid>) -> VidSet {
+    let mut tagged = VidSet::EMPTY;
+    for range in ranges.iter().map(Spanned::get_ref) {
+        let vids = (range.first.value()..=range.last.value()).filter_map(Vid::new);
+        vids.for_each(|vid| tagged.insert(vid));
+    }
+    native.iter().for_each(|&native| tagged.remove(native));
+    tagged
+}
+
+/// Why an interface cannot have this address; `None` if it can.
+fn unusable(network: &IpNet) -> Option<&'static str> {
+    let address = network.addr();
+    if address.is_unspecified() || address.is_loopback() || address.is_multicast() {
+        return Some("is no address of a port; use a unicast one");
+    }
+    match network {
+        IpNet::V4(v4) if v4.prefix_len() == 0 => {
+            Some("is the whole internet; give its prefix length")
+        }
+        IpNet::V4(v4) if v4.prefix_len() < 31 && v4.addr() == v4.network() => {
+            Some("is the network itself; use an address in it, such as the next one")
+        }
+        IpNet::V4(v4) if v4.prefix_len() < 31 && v4.addr() == v4.broadcast() => {
+            Some("is the network's broadcast address; use another in it")
+        }
+        IpNet::V6(v6) if v6.prefix_len() == 0 => {
+            Some("is the whole internet; give its prefix length")
+        }
+        _ => None,
+    }
+}
+
+fn is_link_local(network: &IpNet) -> bool {
+    matches!(network, IpNet::V6(v6) if v6.addr().is_unicast_link_local())
+}

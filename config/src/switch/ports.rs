@@ -1,0 +1,308 @@
+//! `[[port]]`: one port, and what must differ between two. Its device is in `device.rs`, its
+//! addresses and VLANs in `mode.rs`, its lossless queues in `viq.rs`.
+
+use super::mode::check_networks;
+use super::schema::{ClassifyField, PortTable, SwitchFile};
+use super::{PortConfig, Workers};
+use crate::error::{ConfigError, Source};
+use crate::suggest;
+use crate::units::Length;
+use dataplane::classify::{ClassifyBy, PortTrust, TagMap};
+use dataplane::ids::{PortId, Tag, WorkerId};
+use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
+use dataplane::settings::PortSettings;
+use ipnet::IpNet;
+use std::ops::Range;
+use toml::Spanned;
+
+/// Ethernet header.
+const HEADER_BYTES: u16 = 14;
+/// Two VLAN tags.
+const VLAN_BYTES: u16 = 8;
+const RING_DEFAULT: u64 = 1_024;
+
+/// A port that still lacks its lossless VIQs.
+pub(super) struct PortDraft<'a> {
+    pub(super) settings: PortSettings,
+    pub(super) config: PortConfig,
+    /// Whether lossless priorities are lossless here.
+    pub(super) pfc: bool,
+    pub(super) table: &'a Spanned<PortTable>,
+}
+
+impl PortDraft<'_> {
+    /// The longest frame that can arrive, both VLAN tags included.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        u64::from(self.settings.frame_bytes_max + VLAN_BYTES)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.settings.name
+    }
+}
+
+/// The ports in order; VIQs and transmit limits come later.
+///
+/// # Errors
+/// A port contradicts itself, another port, or the tags.
+pub(super) fn build<'a>(
+    source: &Source,
+    file: &'a SwitchFile,
+    tags: &TagMap,
+    workers: &Workers,
+    any_lossless: bool,
+) -> Result<Vec<PortDraft<'a>>, ConfigError> {
+    if file.port.is_empty() {
+        return Err(source.at(file.name.span(), "a switch needs ports; add [[port]] tables"));
+    }
+    let mut ports: Vec<PortDraft<'a>> = Vec::with_capacity(file.port.len());
+    for table in &file.port {
+        let Some(id) = PortId::from_index(ports.len()) else {
+            let message = format!("a switch has at most {PORTS_MAX} ports");
+            return Err(source.at(table.span(), message));
+        };
+        let reader = PortReader { source, switch: file.name.get_ref(), id, span: table.span() };
+        let port = reader.port(table, tags, workers, any_lossless)?;
+        for other in &ports {
+            reader.check_apart(&port, other)?;
+        }
+        ports.push(port);
+    }
+    check_networks(source, &ports)?;
+    Ok(ports)
+}
+
+/// The port with the name or number `name`.
+pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
+    let named = ports.iter().find(|port| port.name == name);
+    let numbered = || ports.iter().find(|port| port.id.number().to_string() == name);
+    named.or_else(numbered).map(|port| port.id).ok_or_else(|| {
+        let names = ports.iter().map(|port| port.name.as_str());
+        match suggest::nearest(name, names) {
+            Some(near) => format!("there is no port `{name}`; did you mean `{near}`?"),
+            None => {
+                format!("there is no port `{name}`; use a [[port]]'s name, or 1 to {}", ports.len())
+            }
+        }
+    })
+}
+
+/// Reads one port's table.
+pub(super) struct PortReader<'a> {
+    pub(super) source: &'a Source,
+    /// The switch's name.
+    pub(super) switch: &'a str,
+    pub(super) id: PortId,
+    /// Where the table starts.
+    pub(super) span: Range<usize>,
+}
+
+impl PortReader<'_> {
+    pub(super) fn wrong<T>(
+        &self,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Result<T, ConfigError> {
+        Err(self.source.at(span, message))
+    }
+
+    fn port<'a>(
+        &self,
+        spanned: &'a Spanned<PortTable>,
+        tags: &TagMap,
+        workers: &Workers,
+        any_lossless: bool,
+    ) -> Result<PortDraft<'a>, ConfigError> {
+        let table = spanned.get_ref();
+        let name = self.name(table)?;
+        let device = self.device(table)?;
+        let (speed, paced) = self.speed(table, &device)?;
+        let mode = self.mode(table)?;
+        let addresses = self.addresses(table)?;
+        let mtu = self.mtu(table, &addresses)?;
+        let rx_ring = self.count(&table.rx_ring, RING_DEFAULT, 32, 32_768, "rx_ring")?;
+        let tx_ring = self.count(&table.tx_ring, RING_DEFAULT, 32, 32_768, "tx_ring")?;
+        let backlog_max = u64::from(rx_ring) - 1;
+        let rx_backlog =
+            self.count(&table.rx_backlog, u64::from(rx_ring) / 2, 1, backlog_max, "rx_backlog")?;
+        let pfc = self.pfc(table, any_lossless)?;
+        let trust = self.trust(table, tags, pfc)?;
+        let settings = PortSettings {
+            name: name.clone(),
+            mac: self.mac(table)?,
+            speed,
+            paced,
+            frame_bytes_max: mtu + HEADER_BYTES,
+            worker: self.worker(table, workers)?,
+            lossless: [None; PRIORITIES],
+            rx_backlog_xoff_frames: rx_backlog,
+        };
+        let length =
+            table.length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
+        let config = PortConfig {
+            id: self.id,
+            name,
+            device,
+            addresses,
+            mode,
+            trust,
+            mtu,
+            length,
+            rx_ring,
+            tx_ring,
+            tx_limit_bytes: 0,
+        };
+        Ok(PortDraft { settings, config, pfc, table: spanned })
+    }
+
+    fn name(&self, table: &PortTable) -> Result<String, ConfigError> {
+        let Some(field) = &table.name else { return Ok(self.id.to_string()) };
+        let name = field.get_ref();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+        if name.is_empty() || name.len() > 63 || !name.chars().all(plain) {
+            let message =
+                format!("`{name}` is no name; use letters, digits, `-`, `_`, `.` and `/`");
+            return self.wrong(field.span(), message);
+        }
+        if name.parse().is_ok_and(|number: usize| number != self.id.number()) {
+            let message = format!(
+                "port {} cannot be named `{name}`, which is the number of another; use a letter in it",
+                self.id
+            );
+            return self.wrong(field.span(), message);
+        }
+        Ok(name.clone())
+    }
+
+    fn mtu(&self, table: &PortTable, addresses: &[IpNet]) -> Result<u16, ConfigError> {
+        let Some(field) = &table.mtu else { return Ok(1_500) };
+        let (mtu, most) =
+            (*field.get_ref(), FRAME_BYTES_MAX as u64 - u64::from(HEADER_BYTES + VLAN_BYTES));
+        let six = addresses.iter().any(is_six);
+        let least = if six { 1_280 } else { 68 };
+        match u16::try_from(mtu) {
+            Ok(mtu) if (least..=most).contains(&u64::from(mtu)) => Ok(mtu),
+            _ => {
+                let why = if six { " for IPv6" } else { "" };
+                self.wrong(field.span(), format!("an `mtu` of {mtu}; it is {least} to {most}{why}"))
+            }
+        }
+    }
+
+    /// A whole number with a default and bounds.
+    fn count(
+        &self,
+        field: &Option<Spanned<u64>>,
+        default: u64,
+        least: u64,
+        most: u64,
+        name: &str,
+    ) -> Result<u32, ConfigError> {
+        let (value, span) = match field {
+            Some(field) => (*field.get_ref(), field.span()),
+            None => (default, self.span.clone()),
+        };
+        match u32::try_from(value) {
+            Ok(count) if (least..=most).contains(&value) => Ok(count),
+            _ => self.wrong(span, format!("`{name}` is {value}; it is {least} to {most}")),
+        }
+    }
+
+    fn pfc(&self, table: &PortTable, any_lossless: bool) -> Result<bool, ConfigError> {
+        match &table.pfc {
+            Some(field) if *field.get_ref() && !any_lossless => self.wrong(
+                field.span(),
+                "no priority is lossless, so there is no PFC; add a [[lossless]] table",
+            ),
+            Some(field) => Ok(*field.get_ref()),
+            None => Ok(any_lossless),
+        }
+    }
+
+    fn trust(&self, table: &PortTable, tags: &TagMap, pfc: bool) -> Result<PortTrust, ConfigError> {
+        let by = match table.classify {
+            None | Some(ClassifyField::Dscp) => ClassifyBy::Dscp,
+            Some(ClassifyField::Pcp) => ClassifyBy::Pcp,
+            Some(ClassifyField::Port) => ClassifyBy::Port,
+        };
+        let default_tag =
+            table.default_tag.as_ref().map_or(tags.lossy_tag, |field| field.get_ref().0);
+        if tags.is_lossless(default_tag) && !pfc {
+            return self.wrong(
+                span(&table.default_tag).unwrap_or_default(),
+                format!("tag {default_tag} is lossless, and nothing is on a port with pfc = false"),
+            );
+        }
+        if let Some((low, high)) = shared_pcp(tags).filter(|_| by == ClassifyBy::Pcp) {
+            let message = format!(
+                "the PCP cannot tell tag {low} from {high}, and this port goes by it; give each a `pcp` of \
+                 its own in [[tag]]"
+            );
+            return self.wrong(self.span.clone(), message);
+        }
+        Ok(PortTrust { by, trusted: table.trusted, default_tag })
+    }
+
+    fn worker(&self, table: &PortTable, workers: &Workers) -> Result<WorkerId, ConfigError> {
+        let count = workers.count;
+        let Some(field) = &table.worker else {
+            return Ok(WorkerId(narrow(self.id.index() % count)));
+        };
+        match usize::try_from(*field.get_ref()) {
+            Ok(worker) if worker < count => Ok(WorkerId(narrow(worker))),
+            _ => {
+                let last = count - 1;
+                let message = format!(
+                    "there is no worker {}; [workers] has {count}, numbered 0 to {last}",
+                    field.get_ref()
+                );
+                self.wrong(field.span(), message)
+            }
+        }
+    }
+
+    /// Nothing that must differ between two ports is the same.
+    fn check_apart(&self, port: &PortDraft<'_>, other: &PortDraft<'_>) -> Result<(), ConfigError> {
+        let table = port.table.get_ref();
+        let name_span = span(&table.name).unwrap_or_else(|| self.span.clone());
+        if port.name() == other.name() {
+            let message = format!("port {} is named `{}` already", other.config.id, port.name());
+            return self.wrong(name_span, message);
+        }
+        if port.config.device.key() == other.config.device.key() {
+            let key = port.config.device.key();
+            let message =
+                format!("port {} has {key} already; a device is one port", other.config.id);
+            let span = span(&table.device).or_else(|| span(&table.pci));
+            return self.wrong(span.unwrap_or_default(), message);
+        }
+        if port.settings.mac == other.settings.mac {
+            let message = format!(
+                "port {} has the MAC address {} already",
+                other.config.id, other.settings.mac
+            );
+            return self.wrong(span(&table.mac).unwrap_or_else(|| self.span.clone()), message);
+        }
+        Ok(())
+    }
+}
+
+/// Two lossless tags that the same PCP carries.
+fn shared_pcp(tags: &TagMap) -> Option<(Tag, Tag)> {
+    let lossless = || Tag::all().filter(|&tag| tags.is_lossless(tag));
+    let same =
+        |low: Tag, high: &Tag| *high > low && tags.pcp[high.index()] == tags.pcp[low.index()];
+    lossless().find_map(|low| Some((low, lossless().find(|high| same(low, high))?)))
+}
+
+fn narrow(worker: usize) -> u8 {
+    u8::try_from(worker).unwrap_or(u8::MAX)
+}
+
+pub(super) fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
+    field.as_ref().map(Spanned::span)
+}
+
+fn is_six(network: &IpNet) -> bool {
+    matches!(network, IpNet::V6(_))
+}

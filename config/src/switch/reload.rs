@@ -1,0 +1,125 @@
+//! What a running switch can take over from changed files, and what needs a restart.
+//!
+//! Rules, tags, routes, neighbours, addresses, VLANs and trust are a snapshot that workers swap in
+//! between two turns. What the devices, the buffer and the cores were built with stays until the
+//! next start.
+
+use super::{PortConfig, SwitchConfig, assemble, read_schema, routes};
+use crate::error::ConfigError;
+use crate::rule_file::RuleSet;
+use dataplane::settings::{PortSettings, SwitchSettings};
+use std::fmt::Debug;
+use std::path::Path;
+
+impl SwitchConfig {
+    /// This switch with the rules of `file` and nothing else changed: SWITCH.toml and the route
+    /// file are not read again.
+    ///
+    /// # Errors
+    /// The file is wrong in itself, or does not fit this switch.
+    pub fn with_rules(&self, file: &Path) -> Result<Self, ConfigError> {
+        let rules = RuleSet::load(file)?;
+        let routes = (self.routes.clone(), self.routes_file.clone());
+        assemble(&self.source, Some((file, rules)), Some(routes))
+    }
+
+    /// This switch with the routes of `file` in place of those of its route file. The `[[route]]`
+    /// tables stay, and nothing else is read again.
+    ///
+    /// # Errors
+    /// The file is wrong in itself, repeats a prefix, or has a next hop that no port leads to.
+    pub fn with_routes(&self, file: &Path) -> Result<Self, ConfigError> {
+        let schema = read_schema(&self.source)?;
+        let mut routes = routes::of_tables(&self.source, &schema, &self.ports)?;
+        routes::append_file(file, &self.ports, &mut routes)?;
+        Ok(Self { routes, routes_file: Some(file.to_owned()), ..self.clone() })
+    }
+}
+
+/// What differs between two configurations and cannot change while the switch runs, one line each;
+/// empty if `new` can be loaded into a running `old`.
+pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<String> {
+    let mut changes = Changes(Vec::new());
+    changes.compare("name", &old.name, &new.name);
+    changes.compare("control.socket", &old.socket, &new.socket);
+    changes.compare("workers", &old.workers, &new.workers);
+    changes.compare("memory", &old.memory, &new.memory);
+    changes.compare_settings(&old.settings, &new.settings);
+    changes.compare("number of ports", &old.ports.len(), &new.ports.len());
+    for (old_port, new_port) in old.ports.iter().zip(&new.ports) {
+        changes.compare_port(old_port, new_port);
+    }
+    for (old_port, new_port) in old.settings.ports.iter().zip(&new.settings.ports) {
+        changes.compare_port_settings(old_port, new_port);
+    }
+    changes.0
+}
+
+struct Changes(Vec<String>);
+
+impl Changes {
+    fn compare<T: PartialEq + Debug>(&mut self, what: &str, old: &T, new: &T) {
+        if old != new {
+            self.0.push(format!("{what}: {old:?} -> {new:?}"));
+        }
+    }
+
+    fn compare_settings(&mut self, old: &SwitchSettings, new: &SwitchSettings) {
+        // Taken apart by name, so that a field added to the settings is not forgotten here.
+        let SwitchSettings { ports: _, buffer, scheduler, ecn, mac_table, seed } = old;
+        self.compare("buffer.size", &buffer.size_bytes, &new.buffer.size_bytes);
+        self.compare("buffer.cell", &buffer.cell_bytes, &new.buffer.cell_bytes);
+        self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
+        let (queue, new_queue) = (&buffer.lossy_queue_bytes, &new.buffer.lossy_queue_bytes);
+        self.compare("buffer.lossy_queue", queue, new_queue);
+        self.compare("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
+        let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
+        self.compare("scheduler.weights", quantum, new_quantum);
+        self.compare("ecn", ecn, &new.ecn);
+        self.compare("mac_table", mac_table, &new.mac_table);
+        self.compare("seed", seed, &new.seed);
+    }
+
+    fn compare_port(&mut self, old: &PortConfig, new: &PortConfig) {
+        let field = |name: &str| format!("port {}: {name}", old.name);
+        let PortConfig {
+            id: _,
+            name: _,
+            device,
+            addresses: _,
+            mode: _,
+            trust: _,
+            mtu: _,
+            length: _,
+            rx_ring,
+            tx_ring,
+            tx_limit_bytes,
+        } = old;
+        self.compare(&field("device"), device, &new.device);
+        self.compare(&field("rx_ring"), rx_ring, &new.rx_ring);
+        self.compare(&field("tx_ring"), tx_ring, &new.tx_ring);
+        self.compare(&field("tx_limit"), tx_limit_bytes, &new.tx_limit_bytes);
+    }
+
+    fn compare_port_settings(&mut self, old: &PortSettings, new: &PortSettings) {
+        let field = |name: &str| format!("port {}: {name}", old.name);
+        let PortSettings {
+            name,
+            mac,
+            speed,
+            paced,
+            frame_bytes_max,
+            worker,
+            lossless,
+            rx_backlog_xoff_frames,
+        } = old;
+        self.compare(&field("name"), name, &new.name);
+        self.compare(&field("mac"), mac, &new.mac);
+        self.compare(&field("speed"), speed, &new.speed);
+        self.compare(&field("pace"), paced, &new.paced);
+        self.compare(&field("mtu"), frame_bytes_max, &new.frame_bytes_max);
+        self.compare(&field("worker"), worker, &new.worker);
+        self.compare(&field("lossless thresholds"), lossless, &new.lossless);
+        self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);
+    }
+}

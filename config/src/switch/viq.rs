@@ -1,0 +1,280 @@
+//! The lossless VIQs of a port: reserve, threshold, hysteresis, headroom, and the transmit limit
+//! that the headroom depends on.
+
+use super::ports::PortDraft;
+use super::schema::{HeadroomTable, LosslessTable};
+use crate::error::{ConfigError, Source};
+use crate::headroom::{Link, Software, needed_bytes};
+use crate::units::show_size;
+use dataplane::queue::pacer::CATCH_UP_NS;
+use dataplane::settings::{Threshold, ViqSettings};
+use std::ops::Range;
+use toml::Spanned;
+
+const POLL_DEFAULT_NS: u64 = 20_000;
+
+/// Works out the VIQs of the ports.
+pub(super) struct Planner<'a> {
+    pub(super) source: &'a Source,
+    pub(super) headroom: &'a HeadroomTable,
+    pub(super) cell_bytes: u16,
+    pub(super) warnings: &'a mut Vec<ConfigError>,
+}
+
+impl Planner<'_> {
+    fn wrong<T>(&self, span: Range<usize>, message: String) -> Result<T, ConfigError> {
+        Err(self.source.at(span, message))
+    }
+
+    /// What the longest frame of `port` costs the buffer.
+    fn frame_cost(&self, port: &PortDraft<'_>) -> u64 {
+        port.frame_bytes().max(u64::from(self.cell_bytes))
+    }
+
+    fn poll_ns(&self) -> u64 {
+        self.headroom.poll.as_ref().map_or(POLL_DEFAULT_NS, |field| field.get_ref().0)
+    }
+
+    /// A ring shorter than one poll's worth of the wire would run empty between two polls.
+    pub(super) fn tx_limit(&self, port: &PortDraft<'_>) -> Result<u64, ConfigError> {
+        let frame = port.frame_bytes();
+        match &port.table.get_ref().tx_limit {
+            None => {
+                let poll = Software { poll_ns: self.poll_ns(), ..Software::default() };
+                Ok(poll.bytes(port.settings.speed).max(2 * frame))
+            }
+            Some(field) if field.get_ref().0 < frame => {
+                let message = format!(
+                    "`tx_limit` {} is less than the longest frame of port `{}`, {}",
+                    show_size(field.get_ref().0),
+                    port.name(),
+                    show_size(frame)
+                );
+                self.wrong(field.span(), message)
+            }
+            Some(field) => Ok(field.get_ref().0),
+        }
+    }
+
+    pub(super) fn viq(
+        &mut self,
+        table: &Spanned<LosslessTable>,
+        port: &PortDraft<'_>,
+    ) -> Result<ViqSettings, ConfigError> {
+        let reserved = self.reserve(table, port)?;
+        let threshold = self.threshold(table, port, reserved)?;
+        let xon_offset = self.xon_offset(table, port, threshold)?;
+        let headroom = self.headroom(table, port)?;
+        let narrow = |bytes: u64, name: &str| match u32::try_from(bytes) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => {
+                let message = format!("`{name}` is {}; 4 GB is the most", show_size(bytes));
+                self.wrong(table.span(), message)
+            }
+        };
+        Ok(ViqSettings {
+            reserved_bytes: narrow(reserved, "size")?,
+            threshold,
+            xon_offset_bytes: narrow(xon_offset, "xon_offset")?,
+            headroom_bytes: narrow(headroom, "headroom")?,
+        })
+    }
+
+    /// At least one frame a port: a partition smaller than ports x MTU can be deadlocked by its own
+    /// ports (paper: TTL-based buffer management, section III).
+    fn reserve(
+        &self,
+        table: &Spanned<LosslessTable>,
+        port: &PortDraft<'_>,
+    ) -> Result<u64, ConfigError> {
+        let frame = self.frame_cost(port);
+        match &table.get_ref().size {
+            None => Ok(2 * frame),
+            Some(field) if field.get_ref().0 < frame => {
+                let message = format!(
+                    "`size` {} is less than the longest frame of port `{}`, {}; each port needs one at \
+                     least",
+                    show_size(field.get_ref().0),
+                    port.name(),
+                    show_size(frame)
+                );
+                self.wrong(field.span(), message)
+            }
+            Some(field) => Ok(field.get_ref().0),
+        }
+    }
+
+    fn threshold(
+        &self,
+        table: &Spanned<LosslessTable>,
+        port: &PortDraft<'_>,
+        reserved: u64,
+    ) -> Result<Threshold, ConfigError> {
+        let table = table.get_ref();
+        let Some(xoff) = &table.xoff else { return self.dynamic(table) };
+        if let Some(field) = &table.dynamic_th {
+            let message = "a threshold is static (`xoff`) or dynamic (`dynamic_th`), not both";
+            return self.wrong(field.span(), message.to_owned());
+        }
+        let (bytes, frame) = (xoff.get_ref().0, self.frame_cost(port));
+        let at_least = |least: u64, what: &str| {
+            let message = format!(
+                "`xoff` {} is {} below {what}; give it {} at least",
+                show_size(bytes),
+                show_size(least - bytes),
+                show_size(least)
+            );
+            self.wrong(xoff.span(), message)
+        };
+        if bytes < frame {
+            return at_least(frame, &format!("the longest frame of port `{}`", port.name()));
+        }
+        if table.size.is_some() && bytes < reserved {
+            return at_least(reserved, "`size`, which is part of it");
+        }
+        if bytes < 2 * frame {
+            return at_least(2 * frame, "the two longest frames that lie between XOFF and XON");
+        }
+        match u32::try_from(bytes) {
+            Ok(xoff_bytes) => Ok(Threshold::Static { xoff_bytes }),
+            Err(_) => {
+                self.wrong(xoff.span(), format!("`xoff` is {}; 4 GB is the most", show_size(bytes)))
+            }
+        }
+    }
+
+    fn dynamic(&self, table: &LosslessTable) -> Result<Threshold, ConfigError> {
+        if let Some(xon) = &table.xon {
+            let message = "`xon` belongs to `xoff`; with a dynamic threshold use `xon_offset`";
+            return self.wrong(xon.span(), message.to_owned());
+        }
+        let Some(field) = &table.dynamic_th else {
+            return Ok(Threshold::Dynamic { alpha_log2: 0 });
+        };
+        match i8::try_from(*field.get_ref()) {
+            Ok(alpha_log2) if (-8..=8).contains(&alpha_log2) => {
+                Ok(Threshold::Dynamic { alpha_log2 })
+            }
+            _ => {
+                let alpha = field.get_ref();
+                let message = format!(
+                    "`dynamic_th` is {alpha}; it is -8 to 8, the power of two that alpha is"
+                );
+                self.wrong(field.span(), message)
+            }
+        }
+    }
+
+    /// Between XOFF and XON lie two frames at least, or every frame would send a pause of its own.
+    fn xon_offset(
+        &self,
+        table: &Spanned<LosslessTable>,
+        port: &PortDraft<'_>,
+        threshold: Threshold,
+    ) -> Result<u64, ConfigError> {
+        let table = table.get_ref();
+        let least = 2 * self.frame_cost(port);
+        let static_xoff = match threshold {
+            Threshold::Static { xoff_bytes } => Some(u64::from(xoff_bytes)),
+            Threshold::Dynamic { .. } => None,
+        };
+        let (offset, span) = match (&table.xon, &table.xon_offset, static_xoff) {
+            (Some(_), Some(field), _) => {
+                let message = "XON is given as `xon` or as `xon_offset`, not both";
+                return self.wrong(field.span(), message.to_owned());
+            }
+            (Some(field), None, Some(xoff)) => {
+                (xoff.saturating_sub(field.get_ref().0), field.span())
+            }
+            (_, Some(field), _) => (field.get_ref().0, field.span()),
+            _ => return Ok(least),
+        };
+        if offset < least {
+            let message = format!(
+                "XON is {} below XOFF; two of the longest frames of port `{}` are the least, {}",
+                show_size(offset),
+                port.name(),
+                show_size(least)
+            );
+            return self.wrong(span, message);
+        }
+        if let Some(xoff) = static_xoff.filter(|&xoff| offset > xoff) {
+            let message = format!(
+                "`xon_offset` {} is more than `xoff`, {}",
+                show_size(offset),
+                show_size(xoff)
+            );
+            return self.wrong(span, message);
+        }
+        Ok(offset)
+    }
+
+    /// The port's own, the priority's, or the computed headroom, in this order. One that is given
+    /// and is less than the computed one gets a warning: the operator may know the link better.
+    fn headroom(
+        &mut self,
+        table: &Spanned<LosslessTable>,
+        port: &PortDraft<'_>,
+    ) -> Result<u64, ConfigError> {
+        let needed = self.needed(port);
+        let priority = table.get_ref().priority.get_ref().0;
+        let given = port.table.get_ref().headroom.as_ref();
+        let Some(field) = given.or_else(|| table.get_ref().headroom.as_ref()) else {
+            return Ok(needed);
+        };
+        let (bytes, frame) = (field.get_ref().0, self.frame_cost(port));
+        if bytes < frame {
+            let message = format!(
+                "`headroom` {} is less than the longest frame of port `{}`, {}; {} is needed",
+                show_size(bytes),
+                port.name(),
+                show_size(frame),
+                show_size(needed)
+            );
+            return self.wrong(field.span(), message);
+        }
+        if bytes < needed {
+            let message = format!(
+                "`headroom` {} of priority {priority} is {} less than port `{}` needs at worst, {}; \
+                 frames can be lost",
+                show_size(bytes),
+                show_size(needed - bytes),
+                port.name(),
+                show_size(needed)
+            );
+            self.warn_once(field.span(), message);
+        }
+        Ok(bytes)
+    }
+
+    fn needed(&self, port: &PortDraft<'_>) -> u64 {
+        let link = Link {
+            speed: port.settings.speed,
+            length: port.config.length,
+            mtu_bytes: u32::try_from(port.frame_bytes()).unwrap_or(u32::MAX),
+        };
+        let tx_limit_bytes = port.config.tx_limit_bytes;
+        let HeadroomTable { peer_poll, peer_tx_limit, .. } = self.headroom;
+        let peer_poll_ns =
+            peer_poll.as_ref().map_or_else(|| self.poll_ns(), |field| field.get_ref().0);
+        // A neighbour on a paced link that polls is paced like us; one that does not is hardware.
+        let peer_paced = port.settings.paced && peer_poll_ns > 0;
+        let software = Software {
+            poll_ns: self.poll_ns(),
+            tx_limit_bytes,
+            peer_poll_ns,
+            peer_tx_limit_bytes: peer_tx_limit.as_ref().map_or(tx_limit_bytes, |f| f.get_ref().0),
+            peer_catch_up_ns: if peer_paced { CATCH_UP_NS } else { 0 },
+        };
+        needed_bytes(&link, &software, self.cell_bytes)
+    }
+
+    /// One warning for each place in the file, however many ports it concerns.
+    fn warn_once(&mut self, span: Range<usize>, message: String) {
+        let warning = self.source.at(span, message);
+        let place = |other: &ConfigError| (other.line, other.column);
+        if !self.warnings.iter().any(|other| place(other) == place(&warning)) {
+            self.warnings.push(warning);
+        }
+    }
+}

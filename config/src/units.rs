@@ -1,0 +1,250 @@
+//! Quantities as people write them: `12MB`, `64KiB`, `40G`, `300m`, `20us`.
+//!
+//! `k`, `M` and `G` are powers of 1,000, `Ki`, `Mi` and `Gi` powers of 1,024, everywhere.
+
+use dataplane::time::Speed;
+use std::fmt;
+
+/// A quantity that is not written as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct UnitError {
+    text: String,
+    expected: &'static str,
+}
+
+const SIZE: &str =
+    "a size; write bytes as 9216, \"64KB\" (times 1000), \"64KiB\" (times 1024) or \"12MB\"";
+const SPEED: &str = "a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"";
+const LENGTH: &str = "a length; write \"10m\", \"0.5m\" or \"2km\"";
+const DURATION: &str = "a time; write \"500ns\", \"20us\", \"5ms\", \"300s\" or \"5min\"";
+
+/// A cable's length, in whole millimetres.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Length {
+    millimetres: u64,
+}
+
+impl Length {
+    /// `metres` metres.
+    pub const fn from_metres(metres: u32) -> Self {
+        Self { millimetres: metres as u64 * 1_000 }
+    }
+
+    /// Millimetres.
+    pub const fn millimetres(self) -> u64 {
+        self.millimetres
+    }
+
+    /// One-way delay in picoseconds: 5 ns a metre, copper and fibre alike.
+    pub const fn delay_ps(self) -> u64 {
+        self.millimetres * 5
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (metres, rest) = (self.millimetres / 1_000, self.millimetres % 1_000);
+        if rest == 0 {
+            write!(f, "{metres}m")
+        } else {
+            let decimals = format!("{rest:03}");
+            write!(f, "{metres}.{}m", decimals.trim_end_matches('0'))
+        }
+    }
+}
+
+/// Bytes: `9216`, `64KB`, `64KiB`, `12MB`, `1GB`.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    let unit = |suffix: &str| {
+        Some(match suffix.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kb" => 1_000,
+            "m" | "mb" => 1_000_000,
+            "g" | "gb" => 1_000_000_000,
+            "ki" | "kib" => 1 << 10,
+            "mi" | "mib" => 1 << 20,
+            "gi" | "gib" => 1 << 30,
+            _ => return None,
+        })
+    };
+    scaled(text, unit).ok_or_else(|| UnitError { text: text.to_owned(), expected: SIZE })
+}
+
+/// Bits per second: `200M`, `2.5G`, `40G`, `40Gb/s`; at least 1 Mb/s and at most 1.6 Tb/s.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_speed(text: &str) -> Result<Speed, UnitError> {
+    let unit = |suffix: &str| {
+        let lower = suffix.to_ascii_lowercase();
+        let multiple = ["bit/s", "bps", "b/s", "bit"]
+            .iter()
+            .find_map(|word| lower.strip_suffix(word))
+            .unwrap_or(lower.as_str());
+        Some(match multiple {
+            "m" => 1_000_000,
+            "g" => 1_000_000_000,
+            "t" => 1_000_000_000_000,
+            _ => return None,
+        })
+    };
+    scaled(text, unit)
+        .filter(|bps| (1_000_000..=1_600_000_000_000).contains(bps))
+        .map(Speed::from_bps)
+        .ok_or_else(|| UnitError { text: text.to_owned(), expected: SPEED })
+}
+
+/// A cable's length: `10m`, `0.5m`, `2km`; at most 100 km.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_length(text: &str) -> Result<Length, UnitError> {
+    let unit = |suffix: &str| {
+        Some(match suffix {
+            "mm" => 1,
+            "cm" => 10,
+            "m" => 1_000,
+            "km" => 1_000_000,
+            _ => return None,
+        })
+    };
+    scaled(text, unit)
+        .filter(|&millimetres| millimetres <= 100_000_000)
+        .map(|millimetres| Length { millimetres })
+        .ok_or_else(|| UnitError { text: text.to_owned(), expected: LENGTH })
+}
+
+/// Nanoseconds: `500ns`, `20us`, `5ms`, `300s`, `5min`, `1h`; at most a year.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
+    let unit = |suffix: &str| {
+        Some(match suffix {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        })
+    };
+    scaled(text, unit)
+        .filter(|&ns| ns <= 31_536_000_000_000_000)
+        .ok_or_else(|| UnitError { text: text.to_owned(), expected: DURATION })
+}
+
+/// A decimal number times its unit, if that is a whole number below 2^64.
+fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (number, suffix) = text.split_at(digits.unwrap_or(text.len()));
+    let unit = u128::from(unit(suffix.trim_start())?);
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((number.as_str(), ""));
+    if whole.is_empty() || fraction.len() > 12 || (fraction.is_empty() && number.contains('.')) {
+        return None;
+    }
+    let decimals = 10u128.pow(u32::try_from(fraction.len()).ok()?);
+    let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
+    let number = u128::from(whole.parse::<u64>().ok()?) * decimals + fraction;
+    let product = number.checked_mul(unit)?;
+    if product % decimals == 0 { u64::try_from(product / decimals).ok() } else { None }
+}
+
+/// `bytes` for people: `12 MB`, `327,680 B`. Exact where it is short, to the byte otherwise.
+pub fn show_size(bytes: u64) -> String {
+    for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")] {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{} {name}", bytes / unit);
+        }
+    }
+    let digits = bytes.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + " B"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_decimal_unless_they_say_otherwise() {
+        for (text, bytes) in [
+            ("9216", 9_216),
+            ("9_216", 9_216),
+            ("64KB", 64_000),
+            ("64kB", 64_000),
+            ("64 KB", 64_000),
+            ("64KiB", 65_536),
+            ("12MB", 12_000_000),
+            ("12MiB", 12_582_912),
+            ("1.5M", 1_500_000),
+            ("1GB", 1_000_000_000),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        let wrong =
+            ["", "KB", "-1", "12XB", "1.5", "1.", ".5KB", "1e6", "1.2.3KB", "99999999999GB"];
+        for text in wrong {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn speeds_lengths_and_times() {
+        assert_eq!(parse_speed("40G"), Ok(Speed::from_gbps(40)));
+        assert_eq!(parse_speed("200M"), Ok(Speed::from_bps(200_000_000)));
+        assert_eq!(parse_speed("2.5Gb/s"), Ok(Speed::from_bps(2_500_000_000)));
+        assert_eq!(parse_speed("1.6T"), Ok(Speed::from_bps(1_600_000_000_000)));
+        for text in ["40", "0G", "2T", "40X", "G", "999k"] {
+            assert!(parse_speed(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_length("300m").unwrap().delay_ps(), 1_500_000);
+        assert_eq!(parse_length("0.5m").unwrap().to_string(), "0.5m");
+        assert_eq!(parse_length("2km").unwrap().to_string(), "2000m");
+        assert!(parse_length("300").is_err() && parse_length("101km").is_err());
+        assert_eq!(parse_duration_ns("20us"), Ok(20_000));
+        assert_eq!(parse_duration_ns("5min"), Ok(300_000_000_000));
+        assert!(parse_duration_ns("5").is_err() && parse_duration_ns("0.5ns").is_err());
+    }
+
+    #[test]
+    fn an_error_says_what_would_be_right() {
+        let message = parse_size("12XB").unwrap_err().to_string();
+        assert!(message.starts_with("`12XB` is not a size; write bytes as 9216"), "{message}");
+    }
+
+    #[test]
+    fn sizes_are_shown_short_only_where_that_is_exact() {
+        assert_eq!(show_size(12_000_000), "12 MB");
+        assert_eq!(show_size(12_000), "12 KB");
+        assert_eq!(show_size(25_680), "25,680 B");
+        assert_eq!(show_size(1_234_567), "1,234,567 B");
+        assert_eq!(show_size(0), "0 B");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_parser_panic(text in ".{0,24}") {
+            let _ = (parse_size(&text), parse_speed(&text), parse_length(&text), parse_duration_ns(&text));
+        }
+
+        #[test]
+        fn a_shown_size_is_read_back(bytes in 0u64..=1 << 50) {
+            prop_assert_eq!(parse_size(&show_size(bytes).replace(',', "")), Ok(bytes));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Files with random damage: they load or say what is wrong, in one line, and never panic.
+
+use config::{ConfigError, RuleSet, SwitchConfig};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+
+/// One piece of damage, to be done at a place in the text.
+#[derive(Clone, Debug)]
+enum Damage {
+    /// Takes these many characters out.
+    Cut(usize),
+    /// Puts this in.
+    Insert(String),
+    /// Puts a copy of the line elsewhere there.
+    CopyLine(prop::sample::Index),
+    /// Puts this in place of the word there.
+    Replace(String),
+}
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[-0-9]{1,20}",
+        "[0-9]{1,3}(B|KB|MB|GB|KiB|G|m|us|s)",
+        "\"[^\"\n]{0,12}\"",
+        "[a-z_]{1,10}",
+        r#"(\[|\]|\{|\}|=|,|"|'|\n|#|:)"#,
+        Just("\"fe80::1/64\"".to_owned()),
+        Just("\"255.255.255.255/32\"".to_owned()),
+        Just("\"::/0\"".to_owned()),
+        Just("18446744073709551615".to_owned()),
+        Just("9223372036854775807".to_owned()),
+        Just("1e308".to_owned()),
+        Just("\u{e9}\u{1F980}".to_owned()),
+    ]
+}
+
+fn damage() -> impl Strategy<Value = (prop::sample::Index, Damage)> {
+    let kind = prop_oneof![
+        (1..30usize).prop_map(Damage::Cut),
+        word().prop_map(Damage::Insert),
+        any::<prop::sample::Index>().prop_map(Damage::CopyLine),
+        word().prop_map(Damage::Replace),
+        word().prop_map(Damage::Replace),
+    ];
+    (any::<prop::sample::Index>(), kind)
+}
+
+fn damaged(text: &str, damages: &[(prop::sample::Index, Damage)]) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for (place, damage) in damages {
+        let at = place.index(chars.len() + 1);
+        let is_word = |c: &char| c.is_alphanumeric() || "_.:/\"".contains(*c);
+        match damage {
+            Damage::Cut(count) => drop(chars.drain(at..(at + count).min(chars.len()))),
+            Damage::Insert(new) => drop(chars.splice(at..at, new.chars())),
+            Damage::CopyLine(line) => {
+                let lines: Vec<&str> = text.lines().collect();
+                let copy = format!("\n{}\n", lines[line.index(lines.len())]);
+                drop(chars.splice(at..at, copy.chars()));
+            }
+            Damage::Replace(new) => {
+                let start = at - chars[..at].iter().rev().take_while(|c| is_word(c)).count();
+                let end = at + chars[at..].iter().take_while(|c| is_word(c)).count();
+                drop(chars.splice(start..end, new.chars()));
+            }
+        }
+    }
+    chars.into_iter().collect()
+}
+
+/// Sizes around every limit there is.
+const SIZES: &[&str] = &[
+    "0",
+    "1",
+    "63",
+    "64",
+    "255",
+    "1521",
+    "1522",
+    "3044",
+    "\"9KB\"",
+    "\"64KB\"",
+    "\"100KB\"",
+    "\"1MB\"",
+    "\"3MB\"",
+    "\"12MB\"",
+    "\"64MiB\"",
+    "\"4GB\"",
+    "4294967295",
+    "4294967296",
+    "\"64GB\"",
+    "9223372036854775807",
+    "\"18446744073709551615\"",
+];
+const SIZE_FIELDS: &[&str] = &[
+    "size",
+    "cell",
+    "lossy",
+    "lossy_queue",
+    "xoff",
+    "xon",
+    "xon_offset",
+    "headroom",
+    "tx_limit",
+    "peer_tx_limit",
+    "quantum",
+    "kmin",
+    "kmax",
+];
+const NUMBERS: &[&str] = &[
+    "-9",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "7",
+    "8",
+    "16",
+    "26",
+    "32",
+    "63",
+    "64",
+    "68",
+    "1024",
+    "1500",
+    "4094",
+    "4095",
+    "9000",
+    "9706",
+    "9707",
+    "32768",
+    "65535",
+    "65536",
+    "9223372036854775807",
+];
+const NUMBER_FIELDS: &[&str] = &[
+    "priority",
+    "tag",
+    "dscp",
+    "pcp",
+    "mtu",
+    "worker",
+    "count",
+    "rx_ring",
+    "tx_ring",
+    "rx_backlog",
+    "dynamic_th",
+    "vlan",
+    "native",
+    "seed",
+    "default_tag",
+];
+/// For the other fields: values that are right for some of them.
+const VALUES: &[&str] = &[
+    "0.0",
+    "0.5",
+    "1.0",
+    "inf",
+    "true",
+    "false",
+    "\"\"",
+    "\"1\"",
+    "\"1M\"",
+    "\"10G\"",
+    "\"1.6T\"",
+    "\"0m\"",
+    "\"300m\"",
+    "\"100km\"",
+    "\"0ns\"",
+    "\"1s\"",
+    "\"8760h\"",
+    "\"dscp\"",
+    "\"pcp\"",
+    "\"port\"",
+    "\"busy\"",
+    "\"always\"",
+    "\"10.0.1.2\"",
+    "\"fe80::2\"",
+    "\"10.0.0.0/8\"",
+    "\"::/0\"",
+    "[]",
+    "[0]",
+    "[7]",
+    "[1, 2, 3]",
+    "[10, \"1-4094\"]",
+    "[\"10.0.1.1/24\"]",
+    "[\"fe80::7/64\"]",
+    "[\"10.9.1.1\"]",
+    "\"02:00:00:00:00:01\"",
+    "\"net_null0\"",
+    "\"0000:01:00.0\"",
+    "{ 0 = 255 }",
+];
+
+fn values_of(field: &str) -> &'static [&'static str] {
+    if SIZE_FIELDS.contains(&field) {
+        SIZES
+    } else if NUMBER_FIELDS.contains(&field) {
+        NUMBERS
+    } else {
+        VALUES
+    }
+}
+
+/// `text` with another value in some of its lines, so that the damage gets past the grammar.
+fn revalued(text: &str, changes: &[(prop::sample::Index, prop::sample::Index)]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let fields: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].contains(" = ")).collect();
+    for (field, value) in changes {
+        let line = &mut lines[fields[field.index(fields.len())]];
+        let Some((key, _)) = line.split_once(" = ") else { continue };
+        let values = values_of(key);
+        *line = format!("{key} = {}", values[value.index(values.len())]);
+    }
+    lines.join("\n")
+}
+
+fn assert_one_line(error: &ConfigError, text: &str) {
+    let shown = error.to_string();
+    assert!(!shown.contains('\n') && !error.message.is_empty(), "{shown:?}");
+    if error.file.ends_with("damaged") {
+        // The place is in the text, or right behind it.
+        assert!(error.line <= text.split('\n').count(), "{shown}");
+        let line = text.split('\n').nth(error.line - 1).unwrap();
+        assert!(error.column <= line.chars().count() + 1, "{shown}");
+    }
+}
+
+fn examples() -> Vec<String> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let toml = files.filter(|file| file.extension().is_some_and(|e| e == "toml"));
+    toml.map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn a_damaged_switch_file_is_refused_or_means_something(
+        which: prop::sample::Index,
+        damages in prop::collection::vec(damage(), 1..5),
+    ) {
+        let examples = examples();
+        let text = damaged(&examples[which.index(examples.len())], &damages);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/damaged");
+        match SwitchConfig::parse(&file, &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(config) => check_promises(&config),
+        }
+    }
+
+    #[test]
+    fn other_values_are_refused_or_mean_something(
+        which: prop::sample::Index,
+        changes in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..4),
+    ) {
+        let examples = examples();
+        let text = revalued(&examples[which.index(examples.len())], &changes);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/damaged");
+        match SwitchConfig::parse(&file, &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(config) => check_promises(&config),
+        }
+    }
+
+    #[test]
+    fn a_damaged_rule_file_is_refused_or_written_again(
+        damages in prop::collection::vec(damage(), 1..5),
+    ) {
+        let text = damaged(include_str!("../examples/rules/spine1.json"), &damages);
+        let file = Path::new("damaged");
+        match RuleSet::parse(file, &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(rules) => prop_assert_eq!(RuleSet::parse(file, &rules.to_json()), Ok(rules)),
+        }
+    }
+}
+
+/// What the dataplane trusts of any configuration that was accepted.
+fn check_promises(config: &SwitchConfig) {
+    let settings = &config.settings;
+    let set_aside: u64 = settings
+        .ports
+        .iter()
+        .flat_map(|port| port.lossless.iter().flatten())
+        .map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes))
+        .sum();
+    assert!(set_aside + settings.buffer.lossy_bytes <= settings.buffer.size_bytes);
+    assert!(
+        settings.buffer.frames_max as u64 * u64::from(settings.buffer.cell_bytes)
+            >= settings.buffer.size_bytes
+    );
+    assert!(config.memory.mbufs >= settings.buffer.frames_max);
+    assert_eq!(settings.ports.len(), config.ports.len());
+    assert!(settings.ports.iter().all(|port| port.worker.index() < config.workers.count));
+    assert!(settings.scheduler.quantum_bytes.iter().all(|&quantum| quantum > 0));
+    for port in &settings.ports {
+        let frame = u32::from(port.frame_bytes_max);
+        for viq in port.lossless.iter().flatten() {
+            assert!(viq.reserved_bytes >= frame && viq.headroom_bytes >= frame);
+            assert!(viq.xon_offset_bytes >= 2 * frame);
+        }
+    }
+    config.routing_table().unwrap_or_else(|error| panic!("{error}"));
+}
