@@ -1,0 +1,90 @@
+//! `knotless check`: reads a configuration file as the program that uses it would, and says what
+//! follows from it.
+
+mod switch_file;
+
+use crate::output;
+use clap::Args;
+use config::{ConfigError, RuleSet, SwitchConfig};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// `knotless check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// SWITCH.toml, or a rule file
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a good file comes to.
+struct Summary {
+    text: String,
+    json: Value,
+    warnings: Vec<ConfigError>,
+}
+
+/// Checks a file. Exit 2: it is wrong.
+pub fn run(arguments: &CheckArgs) -> ExitCode {
+    match check(&arguments.file) {
+        Ok(summary) => {
+            for warning in &summary.warnings {
+                output::error(format_args!("{warning} (warning)"));
+            }
+            if arguments.json {
+                output::print(summary.json);
+            } else {
+                output::print(summary.text);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            if arguments.json {
+                output::print(json!({ "ok": false, "error": error.to_string() }));
+            }
+            output::error(error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What kinds of files there are is told by what is in them.
+fn check(file: &Path) -> Result<Summary, ConfigError> {
+    if is_json(file) {
+        return RuleSet::load(file).map(|rules| rule_file(&rules));
+    }
+    SwitchConfig::load(file).map(|config| switch_file::summary(&config))
+}
+
+/// Whether the file is JSON rather than TOML: its first character says so. What cannot be read is
+/// left to whoever reads it in earnest.
+fn is_json(file: &Path) -> bool {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+fn rule_file(rules: &RuleSet) -> Summary {
+    let tags = rules.priorities.iter();
+    let tags: Vec<String> =
+        tags.map(|(tag, priority)| format!("{tag} (priority {priority})")).collect();
+    let text = format!(
+        "rules of switch {}: {} ports, {} entries, lossless tags {}, lossy tag {}",
+        rules.switch,
+        rules.ports,
+        rules.entries.len(),
+        if tags.is_empty() { "none".to_owned() } else { tags.join(", ") },
+        rules.lossy_tag
+    );
+    let json = json!({
+        "ok": true,
+        "kind": "rules",
+        "switch": rules.switch,
+        "ports": rules.ports,
+        "entries": rules.entries.len(),
+        "lossless_tags": rules.priorities.keys().map(|tag| tag.value()).collect::<Vec<_>>(),
+    });
+    Summary { text, json, warnings: Vec::new() }
+}

@@ -1,0 +1,301 @@
+//! What clients of the socket ask for: what can be said at once, and what has to wait for others.
+
+use super::collector::{Collector, Round};
+use super::mac_walk::MacWalk;
+use super::protocol::{
+    LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RouteRow, Routes, RuleRow,
+    Rules, Stopping, TagRow,
+};
+use super::reload::{self, Loaded, Refusal, What};
+use super::{Call, Control};
+use crate::output;
+use crate::platform::Platform;
+use config::switch::PortConfig;
+use crossbeam::channel::{Receiver, Sender, TryRecvError};
+use dataplane::agent::NeighborState;
+use dataplane::fib::Route;
+use dataplane::ids::{PortId, Tag};
+use dataplane::links::Command;
+use dataplane::time::Instant;
+use ipnet::IpNet;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::IpAddr;
+
+/// Clients whose answers are not there yet.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// For the reports of a round that has not begun.
+    stats: Vec<Sender<Reply>>,
+    /// For the reports of the round that has.
+    round: Option<(Collector, Vec<Sender<Reply>>)>,
+    /// For files to be read, in order; the first is being read.
+    reloads: VecDeque<(What, Option<Sender<Reply>>)>,
+    loading: Option<Receiver<Result<Loaded, Refusal>>>,
+    /// For tables with this number to be in use.
+    installs: Vec<(Reloaded, Option<Sender<Reply>>)>,
+    /// For the MAC table, in order; the first is being walked.
+    mac_walks: VecDeque<(MacWalk, Sender<Reply>)>,
+    /// Whether a client asked for the end.
+    pub(super) stop: bool,
+}
+
+/// A client that has gone does not want its answer.
+fn send(to: &Sender<Reply>, reply: Reply) {
+    let _gone = to.try_send(reply);
+}
+
+impl<P: Platform> Control<P> {
+    /// Takes a request. What can be answered at once is.
+    pub fn take_call(&mut self, call: Call) {
+        let Call { request, reply } = call;
+        match request {
+            Request::Stats => self.waiting.stats.push(reply),
+            Request::Reload => self.read_again(What::Everything, Some(reply)),
+            Request::SetRules { file } => self.read_again(What::Rules(file), Some(reply)),
+            Request::SetRoutes { file } => self.read_again(What::Routes(file), Some(reply)),
+            Request::Mac { offset } => {
+                self.waiting.mac_walks.push_back((MacWalk::new(offset), reply));
+            }
+            Request::Neighbors { offset } => {
+                send(&reply, Reply::Neighbors(self.neighbors(offset)));
+            }
+            Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
+            Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
+            Request::Stop => {
+                self.waiting.stop = true;
+                send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));
+            }
+            Request::Rules => send(&reply, Reply::Rules(self.rules())),
+        }
+    }
+
+    /// Has `what` read, after what is being read now. Nobody waits for the answer to a signal, so
+    /// one that is yet to be read will do for all of them.
+    pub(super) fn read_again(&mut self, what: What, reply: Option<Sender<Reply>>) {
+        let is_being_read = usize::from(self.waiting.loading.is_some());
+        let mut later = self.waiting.reloads.iter().skip(is_being_read);
+        if reply.is_some() || !later.any(|(other, client)| client.is_none() && *other == what) {
+            self.waiting.reloads.push_back((what, reply));
+        }
+    }
+
+    /// Goes on with what could not be answered at once.
+    pub(super) fn answer(&mut self, now: Instant) {
+        self.answer_stats(now);
+        let epoch = self.workers.epoch();
+        let done = self.waiting.installs.extract_if(.., |(reloaded, _)| reloaded.epoch <= epoch);
+        for (reloaded, reply) in done {
+            output::note(&format!("tables {} are in use", reloaded.epoch));
+            reply.inspect(|to| send(to, Reply::Reloaded(reloaded)));
+        }
+        if let Some((walk, reply)) = self.waiting.mac_walks.front_mut()
+            && let Some(table) = walk.step(&mut self.workers, self.tables.config())
+        {
+            send(reply, Reply::Mac(table));
+            self.waiting.mac_walks.pop_front();
+        }
+    }
+
+    fn answer_stats(&mut self, now: Instant) {
+        if let Some((collector, clients)) = self.waiting.round.take() {
+            match collector.round(&self.workers, now) {
+                Round::Waiting => {
+                    self.waiting.round = Some((collector, clients));
+                    return;
+                }
+                Round::Complete => {
+                    let stats = Box::new(self.stats(now));
+                    for client in &clients {
+                        send(client, Reply::Stats(stats.clone()));
+                    }
+                }
+                Round::Silent(worker) => {
+                    let error = format!("worker {worker} does not answer; its core is blocked");
+                    clients.iter().for_each(|client| send(client, Reply::failed(&error)));
+                }
+            }
+        }
+        if self.waiting.stats.is_empty() {
+            return;
+        }
+        let clients = std::mem::take(&mut self.waiting.stats);
+        match Collector::begin(&mut self.workers, now) {
+            Some(collector) => self.waiting.round = Some((collector, clients)),
+            None => {
+                let error =
+                    Reply::failed("a worker still owes its last report; its core is blocked");
+                clients.iter().for_each(|client| send(client, error.clone()));
+            }
+        }
+    }
+
+    /// Begins to read what is to be read next, and takes over what has been.
+    pub(super) fn take_loaded(&mut self) {
+        let Some(loading) = &self.waiting.loading else {
+            if let Some((what, _)) = self.waiting.reloads.front() {
+                let current = self.tables.config().clone();
+                self.waiting.loading = Some(reload::begin(what.clone(), current));
+            }
+            return;
+        };
+        let outcome = match loading.try_recv() {
+            Ok(outcome) => outcome,
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => Err("reading it ended in a fault".to_owned()),
+        };
+        self.waiting.loading = None;
+        let reply = self.waiting.reloads.pop_front().and_then(|(_, reply)| reply);
+        match outcome {
+            Ok(Loaded { tables, read }) => {
+                let warnings = tables.config().warnings.iter().map(ToString::to_string).collect();
+                let epoch = self.replace_tables(tables);
+                self.waiting.installs.push((Reloaded { epoch, read, warnings }, reply));
+            }
+            Err(why) => {
+                output::note(&format!("reload refused, the old tables stay in use: {why}"));
+                reply.inspect(|to| send(to, Reply::failed(format!("refused: {why}"))));
+            }
+        }
+    }
+
+    fn set_link(&mut self, name: &str, up: bool) -> Reply {
+        let config = self.tables.config();
+        let Some(port) = find(&config.ports, name) else {
+            let names: Vec<&str> = config.ports.iter().map(|port| port.name.as_str()).collect();
+            return Reply::failed(format!(
+                "there is no port `{name}`; there are {}",
+                names.join(", ")
+            ));
+        };
+        let (id, name) = (port.id, port.name.clone());
+        let Self { links, workers, slow_path, .. } = self;
+        links.set_in_service(id, up, |port, up| {
+            workers.command(port, Command::Link(port, up));
+            slow_path.agent.handle_link(port, up);
+        });
+        Reply::LinkSet(LinkSet { port: name, up })
+    }
+
+    fn port_name(&self, port: PortId) -> String {
+        let port = self.tables.config().ports.get(port.index());
+        port.map_or_else(String::new, |port| port.name.clone())
+    }
+
+    fn neighbors(&self, offset: usize) -> Neighbors {
+        let all = self.slow_path.agent.neighbors(self.platform.now());
+        let mut reply = Neighbors::default();
+        for (at, neighbor) in all.enumerate() {
+            reply.total = at + 1;
+            if at >= offset && reply.neighbors.len() < ROWS_MAX {
+                reply.neighbors.push(NeighborRow {
+                    port: self.port_name(neighbor.key.port),
+                    address: neighbor.key.address.to_string(),
+                    mac: neighbor.mac.map(|mac| mac.to_string()),
+                    state: state_name(neighbor.state).to_owned(),
+                    age_ns: neighbor.age_ns,
+                });
+            }
+        }
+        reply
+    }
+
+    /// Connected networks first, then static routes.
+    fn routes(&self, offset: usize) -> Routes {
+        let routes = self.tables.routes();
+        let mut connected: BTreeMap<IpNet, Vec<String>> = BTreeMap::new();
+        for interface in routes.interfaces() {
+            let own = format!("{}%{}", interface.net.addr(), self.port_name(interface.port));
+            connected.entry(interface.net.trunc()).or_default().push(own);
+        }
+        let total = connected.len() + routes.routes().count();
+        let connected = connected.into_iter().map(|(prefix, via)| RouteRow {
+            prefix: prefix.to_string(),
+            kind: "connected".to_owned(),
+            resolved: via.len(),
+            via,
+        });
+        let rest = offset.saturating_sub(connected.len());
+        // Many thousand routes go by few gateways.
+        let mut known = HashMap::new();
+        let fixed = routes.routes().skip(rest);
+        let fixed = fixed.map(|(prefix, route)| self.route_row(prefix, route, &mut known));
+        let rows = connected.skip(offset).chain(fixed);
+        Routes { total, routes: rows.take(ROWS_MAX).collect() }
+    }
+
+    fn route_row(
+        &self,
+        prefix: IpNet,
+        route: &Route,
+        known: &mut HashMap<IpAddr, (String, bool)>,
+    ) -> RouteRow {
+        let Route::Via(gateways) = route else {
+            let kind = "blackhole".to_owned();
+            return RouteRow { prefix: prefix.to_string(), kind, via: Vec::new(), resolved: 0 };
+        };
+        let mut row = RouteRow {
+            prefix: prefix.to_string(),
+            kind: "via".to_owned(),
+            via: Vec::new(),
+            resolved: 0,
+        };
+        for &gateway in gateways {
+            let (name, is_resolved) = known.entry(gateway).or_insert_with(|| self.gateway(gateway));
+            row.via.push(name.clone());
+            row.resolved += usize::from(*is_resolved);
+        }
+        row
+    }
+
+    /// A gateway with its port, if it is behind one, and whether its MAC address is known.
+    fn gateway(&self, gateway: IpAddr) -> (String, bool) {
+        let stations = self.tables.routes().next_hops(gateway);
+        match stations.first() {
+            None => (gateway.to_string(), false),
+            Some(station) => {
+                let port = self.port_name(station.interface.port);
+                (format!("{gateway}%{port}"), station.mac.is_some())
+            }
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        let config = self.tables.config();
+        let map = &config.tag_map;
+        let lossless = Tag::all().filter(|&tag| map.is_lossless(tag));
+        let tags = lossless
+            .map(|tag| TagRow { tag: tag.value(), priority: map.priority[tag.index()].value() });
+        let numbers = |set: &dataplane::rules::PortSet| set.iter().map(PortId::number).collect();
+        let entries = config.rules.iter().flat_map(|rules| &rules.entries);
+        let entries = entries.map(|entry| RuleRow {
+            tag: entry.tag.value,
+            mask: entry.tag.mask,
+            input: numbers(&entry.in_ports),
+            output: numbers(&entry.out_ports),
+            new_tag: entry.new_tag.value(),
+        });
+        Rules {
+            file: config.rules_file.clone(),
+            tags: tags.collect(),
+            lossy_tag: map.lossy_tag.value(),
+            initial_tag: map.initial_tag.value(),
+            entries: entries.collect(),
+        }
+    }
+}
+
+/// The port with the name or number `name`.
+fn find<'a>(ports: &'a [PortConfig], name: &str) -> Option<&'a PortConfig> {
+    let named = ports.iter().find(|port| port.name == name);
+    named.or_else(|| ports.iter().find(|port| port.id.number().to_string() == name))
+}
+
+const fn state_name(state: NeighborState) -> &'static str {
+    match state {
+        NeighborState::Incomplete => "incomplete",
+        NeighborState::Reachable => "reachable",
+        NeighborState::Stale => "stale",
+        NeighborState::Failed => "failed",
+        NeighborState::Static => "static",
+    }
+}

@@ -1,0 +1,46 @@
+//! Asks all workers for their reports at once, and knows when all have answered.
+
+use super::workers::Workers;
+use dataplane::frame::Frame;
+use dataplane::time::Instant;
+
+/// How long a worker may take to answer. It answers in its next turn; one that does not has
+/// stopped, or its core belongs to somebody else.
+const PATIENCE_NS: u64 = 3_000_000_000;
+
+/// Where a round of questions stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// All have answered.
+    Complete,
+    /// Some have not, yet.
+    Waiting,
+    /// The worker with this number has not answered for too long.
+    Silent(usize),
+}
+
+/// A round of questions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collector {
+    began: Instant,
+}
+
+impl Collector {
+    /// Asks all workers; `None` if one still owes the answer to an earlier question.
+    pub(super) fn begin<F: Frame>(workers: &mut Workers<F>, now: Instant) -> Option<Self> {
+        if workers.iter().any(|worker| worker.answer().is_none()) {
+            return None;
+        }
+        let all = workers.iter_mut().all(|worker| worker.ask());
+        all.then_some(Self { began: now })
+    }
+
+    /// Where the round stands.
+    pub(super) fn round<F: Frame>(self, workers: &Workers<F>, now: Instant) -> Round {
+        match workers.iter().position(|worker| worker.answer().is_none()) {
+            None => Round::Complete,
+            Some(silent) if now.ns_since(self.began) > PATIENCE_NS => Round::Silent(silent),
+            Some(_) => Round::Waiting,
+        }
+    }
+}

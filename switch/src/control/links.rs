@@ -1,0 +1,101 @@
+//! Links: what the devices say, and what the operator wants.
+
+use crate::platform::LinkState;
+use dataplane::ids::PortId;
+use dataplane::time::Instant;
+
+/// How often devices are asked.
+const POLL_NS: u64 = 100_000_000;
+
+/// One port's link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Port {
+    /// Whether the device's link is up, as of the last look.
+    pub(super) link: bool,
+    /// Whether the operator has the port in service.
+    pub(super) in_service: bool,
+    /// What the worker was told.
+    up: bool,
+}
+
+/// All ports' links.
+#[derive(Debug)]
+pub(super) struct LinkWatch {
+    ports: Vec<Port>,
+    poll_at: Instant,
+}
+
+impl LinkWatch {
+    /// Workers take a link to be up until they are told otherwise.
+    pub(super) fn new(ports: usize) -> Self {
+        let port = Port { link: true, in_service: true, up: true };
+        Self { ports: vec![port; ports], poll_at: Instant::ZERO }
+    }
+
+    pub(super) fn port(&self, port: PortId) -> Port {
+        self.ports[port.index()]
+    }
+
+    /// Asks the devices if it is time to. Every change goes to `tell`.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        state: impl Fn(PortId) -> LinkState,
+        mut tell: impl FnMut(PortId, bool),
+    ) {
+        if now < self.poll_at {
+            return;
+        }
+        self.poll_at = now + POLL_NS;
+        for id in (0..self.ports.len()).filter_map(PortId::from_index) {
+            self.ports[id.index()].link = state(id).up;
+            self.settle(id, &mut tell);
+        }
+    }
+
+    /// The operator wants `port` in service, or not. A change goes to `tell`.
+    pub(super) fn set_in_service(
+        &mut self,
+        port: PortId,
+        in_service: bool,
+        mut tell: impl FnMut(PortId, bool),
+    ) {
+        self.ports[port.index()].in_service = in_service;
+        self.settle(port, &mut tell);
+    }
+
+    fn settle(&mut self, id: PortId, tell: &mut impl FnMut(PortId, bool)) {
+        let port = &mut self.ports[id.index()];
+        let up = port.link && port.in_service;
+        if up != port.up {
+            port.up = up;
+            tell(id, up);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_up_while_its_link_is_and_it_is_in_service() {
+        let mut watch = LinkWatch::new(2);
+        let (one, two) = (PortId::FIRST, PortId::from_number(2).unwrap());
+        let mut told = Vec::new();
+        let link = |up| move |_| LinkState { up, speed: None };
+        watch.poll(Instant::ZERO, link(true), |port, up| told.push((port, up)));
+        assert_eq!(told, [], "as the workers took it to be");
+
+        watch.set_in_service(one, false, |port, up| told.push((port, up)));
+        assert_eq!(std::mem::take(&mut told), [(one, false)]);
+        watch.poll(Instant::from_ns(POLL_NS), link(false), |port, up| told.push((port, up)));
+        assert_eq!(std::mem::take(&mut told), [(two, false)], "the first is down already");
+        watch.set_in_service(one, true, |port, up| told.push((port, up)));
+        assert_eq!(told, [], "its link is down");
+        watch.poll(Instant::from_ns(POLL_NS + 1), link(true), |port, up| told.push((port, up)));
+        assert_eq!(told, [], "not yet time to look");
+        watch.poll(Instant::from_ns(2 * POLL_NS), link(true), |port, up| told.push((port, up)));
+        assert_eq!(told, [(one, true), (two, true)]);
+    }
+}

@@ -1,0 +1,237 @@
+//! From the workers' reports to [`Stats`].
+
+use super::stats::{
+    AgentStats, BufferStats, FrameTotals, PfcStats, PortStats, QueueStats, WorkerStats,
+};
+use config::SwitchConfig;
+use config::switch::Device;
+use dataplane::agent::{AgentCounters, Outcome};
+use dataplane::counters::{DropReason, PfcCounters, PortCounters, Totals};
+use dataplane::limits::PRIORITIES;
+use dataplane::report::{PortReport, QueueGauges, Report};
+use dataplane::settings::ViqSettings;
+use dataplane::snapshot::PortMode;
+use std::collections::BTreeMap;
+
+/// Where a worker's frames came from and how they ended.
+pub(super) const fn totals(totals: &Totals) -> FrameTotals {
+    FrameTotals {
+        received: totals.received,
+        injected: totals.injected,
+        copied: totals.copied,
+        taken_over: totals.taken_over,
+        sent: totals.sent,
+        dropped: totals.dropped,
+        punted: totals.punted,
+        consumed: totals.consumed,
+        handed_over: totals.handed_over,
+        held: totals.held,
+        imbalance: totals.imbalance(),
+    }
+}
+
+/// All workers together. What one hands over another takes over, so both stay in the sum.
+pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
+    let mut sum = FrameTotals::default();
+    for totals in workers.iter().map(|worker| &worker.totals) {
+        sum.received += totals.received;
+        sum.injected += totals.injected;
+        sum.copied += totals.copied;
+        sum.taken_over += totals.taken_over;
+        sum.sent += totals.sent;
+        sum.dropped += totals.dropped;
+        sum.punted += totals.punted;
+        sum.consumed += totals.consumed;
+        sum.handed_over += totals.handed_over;
+        sum.held += totals.held;
+        sum.imbalance += totals.imbalance;
+    }
+    sum
+}
+
+/// The buffer, from what each worker holds of it.
+pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
+    config: &SwitchConfig,
+    reports: I,
+) -> BufferStats {
+    let settings = &config.settings.buffer;
+    let mut buffer = BufferStats {
+        size_bytes: settings.size_bytes,
+        lossy_size_bytes: settings.lossy_bytes,
+        ..BufferStats::default()
+    };
+    for report in reports {
+        buffer.shared_size_bytes = report.shared_size_bytes;
+        buffer.shared_bytes += report.shared_bytes;
+        buffer.shared_peak_bytes += report.shared_peak_bytes;
+        buffer.lossy_bytes += report.lossy_bytes;
+        buffer.lossy_peak_bytes += report.lossy_peak_bytes;
+    }
+    buffer
+}
+
+/// A port: what SWITCH.toml says of it. What is counted comes by [`add_report`].
+pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats {
+    let (port, settings) = (&config.ports[index], &config.settings.ports[index]);
+    let mode = match port.mode {
+        PortMode::Routed { .. } => "routed",
+        PortMode::Bridged(_) => "bridged",
+    };
+    PortStats {
+        number: port.id.number(),
+        name: port.name.clone(),
+        device: match &port.device {
+            Device::Virtual(text) | Device::Pci(text) => text.clone(),
+        },
+        worker: settings.worker.0,
+        mac: settings.mac.to_string(),
+        mode: mode.to_owned(),
+        mtu: port.mtu,
+        speed_bps: settings.speed.bps(),
+        paced: settings.paced,
+        ..PortStats::default()
+    }
+}
+
+/// Adds what a worker reports of its port.
+pub(super) fn add_report(
+    stats: &mut PortStats,
+    report: &PortReport,
+    lossless: &[Option<ViqSettings>; PRIORITIES],
+) {
+    stats.up = report.up;
+    add_counters(stats, &report.counters);
+    for (priority, gauges) in report.queues.iter().enumerate() {
+        let headroom = lossless[priority].map_or(0, |viq| viq.headroom_bytes);
+        stats.queues[priority] = queue(gauges, headroom);
+    }
+}
+
+fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
+    // Taken apart by name, so that a counter added to the core is not forgotten here.
+    let PortCounters {
+        rx_frames,
+        rx_bytes,
+        rx_unclassified_frames,
+        tx_frames,
+        tx_bytes,
+        drops: _,
+        lossless_drops,
+        punted_frames,
+        injected_frames,
+        copied_frames,
+        uncopied_frames,
+        ecn_marked_frames,
+        remarked_frames,
+        raised_frames,
+        demoted_frames,
+        pfc,
+    } = counters;
+    stats.rx_frames = *rx_frames;
+    stats.rx_bytes = *rx_bytes;
+    stats.rx_unclassified_frames = *rx_unclassified_frames;
+    stats.tx_frames = *tx_frames;
+    stats.tx_bytes = *tx_bytes;
+    stats.drops = drops(counters);
+    stats.lossless_drops = *lossless_drops;
+    stats.punted_frames = *punted_frames;
+    stats.injected_frames = *injected_frames;
+    stats.copied_frames = *copied_frames;
+    stats.uncopied_frames = *uncopied_frames;
+    stats.ecn_marked_frames = *ecn_marked_frames;
+    stats.remarked_frames = *remarked_frames;
+    stats.raised_frames = *raised_frames;
+    stats.demoted_frames = *demoted_frames;
+    stats.pfc = self::pfc(pfc);
+}
+
+fn drops(counters: &PortCounters) -> BTreeMap<String, u64> {
+    let counted = DropReason::ALL.iter().map(|&reason| (reason, counters.dropped(reason)));
+    counted.filter(|&(_, frames)| frames > 0).map(|(r, n)| (r.name().to_owned(), n)).collect()
+}
+
+const fn pfc(counters: &PfcCounters) -> PfcStats {
+    let PfcCounters {
+        rx_frames,
+        rx_xoff,
+        rx_xon,
+        rx_ignored,
+        rx_pauses,
+        rx_paused_ns,
+        rx_link_pause_frames,
+        rx_unknown_frames,
+        rx_truncated_frames,
+        tx_frames,
+        tx_xoff,
+        tx_xon,
+        tx_pauses,
+        tx_paused_ns,
+    } = *counters;
+    PfcStats {
+        rx_frames,
+        rx_xoff,
+        rx_xon,
+        rx_ignored,
+        rx_pauses,
+        rx_paused_ns,
+        rx_link_pause_frames,
+        rx_unknown_frames,
+        rx_truncated_frames,
+        tx_frames,
+        tx_xoff,
+        tx_xon,
+        tx_pauses,
+        tx_paused_ns,
+    }
+}
+
+const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
+    let QueueGauges {
+        viq_bytes,
+        viq_peak_bytes,
+        headroom_bytes,
+        headroom_peak_bytes,
+        veq_bytes,
+        veq_peak_bytes,
+        veq_frames,
+        lossless,
+        rx_paused,
+        tx_paused,
+    } = *gauges;
+    QueueStats {
+        lossless,
+        viq_bytes,
+        viq_peak_bytes,
+        headroom_bytes,
+        headroom_peak_bytes,
+        headroom_size_bytes,
+        veq_bytes,
+        veq_peak_bytes,
+        veq_frames,
+        rx_paused,
+        tx_paused,
+    }
+}
+
+/// The switch as a host.
+pub(super) fn agent(counters: &AgentCounters, parked_frames: usize) -> AgentStats {
+    let outcomes = Outcome::ALL.iter().map(|&outcome| (outcome, counters.frames(outcome)));
+    let outcomes = outcomes.filter(|&(_, frames)| frames > 0);
+    AgentStats {
+        frames_in: counters.frames_in,
+        outcomes: outcomes.map(|(outcome, n)| (outcome.name().to_owned(), n)).collect(),
+        parked_frames: parked_frames as u64,
+        requests_sent: counters.requests_sent,
+        probes_sent: counters.probes_sent,
+        announcements_sent: counters.announcements_sent,
+        errors_sent: counters.errors_sent,
+        errors_limited: counters.errors_limited,
+        errors_withheld: counters.errors_withheld,
+        neighbors_up: counters.neighbors_up,
+        neighbors_moved: counters.neighbors_moved,
+        neighbors_failed: counters.neighbors_failed,
+        neighbors_lost: counters.neighbors_lost,
+        neighbors_refused: counters.neighbors_refused,
+        unmade_frames: 0,
+    }
+}

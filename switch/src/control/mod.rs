@@ -1,0 +1,251 @@
+//! The control thread: everything about a running switch that is not the packet path.
+//!
+//! It never waits for anybody. Workers, clients of the socket and files each answer when they can,
+//! by rings and channels; [`Control::step`] looks at all of them in turn and does what is due.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `workers` | the rings to the workers |
+//! | `slow_path` | punted frames, and what the agent wants done |
+//! | `tables` | from the configuration to the packet path's tables |
+//! | `reload` | new tables from changed files |
+//! | `links` | which ports are up |
+//! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `answers`, `mac_walk` | what clients ask for |
+//! | `drain` | the end |
+//! | `protocol`, `server` | the socket |
+
+mod answers;
+mod collector;
+mod drain;
+mod links;
+mod mac_walk;
+mod merge;
+pub mod protocol;
+mod reload;
+pub mod server;
+mod slow_path;
+mod snapshot;
+pub mod stats;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+pub use tables::{Tables, TablesError};
+
+use crate::output;
+use crate::platform::{Platform, PortFacts};
+use crate::worker_thread::ControlSampleLinks;
+use answers::Waiting;
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
+use dataplane::agent::NeighborKey;
+use dataplane::ids::PortId;
+use dataplane::links::{Command, ControlLinks};
+use dataplane::time::Instant;
+use links::LinkWatch;
+use protocol::{Reply, Request};
+use reload::What;
+use slow_path::SlowPath;
+use stats::Stats;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use workers::{WorkerLink, Workers};
+
+/// A request, and where its reply goes.
+#[derive(Debug)]
+pub struct Call {
+    /// What is asked.
+    pub request: Request,
+    /// Takes one reply.
+    pub reply: Sender<Reply>,
+}
+
+/// What comes from outside the program: signals.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// The switch is to end.
+    pub stop: Arc<AtomicBool>,
+    /// SWITCH.toml is to be read again.
+    pub reload: Arc<AtomicBool>,
+}
+
+/// Number of the tables that workers start with.
+pub const FIRST_EPOCH: u64 = 1;
+
+/// How long after something happened the control thread looks often.
+const ALERT_NS: u64 = 100_000_000;
+/// How often it then looks: a part of how long a ping takes.
+const LOOK_ALERT: Duration = Duration::from_micros(100);
+/// How often it looks otherwise.
+const LOOK_CALM: Duration = Duration::from_millis(1);
+
+/// The control thread's state.
+#[derive(Debug)]
+pub struct Control<P: Platform> {
+    platform: P,
+    facts: Vec<PortFacts>,
+    tables: Tables,
+    workers: Workers<P::Frame>,
+    slow_path: SlowPath,
+    links: LinkWatch,
+    waiting: Waiting,
+    /// Number of the newest tables.
+    epoch: u64,
+    /// Whether the workers need new tables.
+    needs_tables: bool,
+    /// Tables are not compiled again before, so that compiling never takes more than half the time.
+    compile_at: Instant,
+}
+
+impl<P: Platform> Control<P> {
+    /// The control thread of a switch whose workers run with `tables`, compiled under
+    /// [`FIRST_EPOCH`], on the other ends of `links`. `facts` stands in port order.
+    pub fn new(
+        platform: P,
+        tables: Tables,
+        facts: Vec<PortFacts>,
+        links: Vec<(ControlLinks<P::Frame>, ControlSampleLinks)>,
+    ) -> Self {
+        let settings = &tables.config().settings;
+        let links = links.into_iter();
+        let links = links.map(|(links, samples)| WorkerLink::new(links, samples, FIRST_EPOCH));
+        let mut control = Self {
+            facts,
+            workers: Workers::new(links.collect(), settings),
+            slow_path: SlowPath::new(&tables),
+            links: LinkWatch::new(settings.ports.len()),
+            waiting: Waiting::default(),
+            epoch: FIRST_EPOCH,
+            needs_tables: false,
+            compile_at: Instant::ZERO,
+            platform,
+            tables,
+        };
+        control.pin_neighbors(&[]);
+        control
+    }
+
+    /// Works until a signal or a client asks for the end.
+    pub fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
+        let mut alert_until = Instant::ZERO;
+        while !signals.stop.load(Ordering::Relaxed) && !self.waiting.stop {
+            if signals.reload.swap(false, Ordering::Relaxed) {
+                self.read_again(What::Everything, None);
+            }
+            let now = self.platform.now();
+            if self.step(now) {
+                alert_until = now + ALERT_NS;
+            }
+            let look = if now < alert_until { LOOK_ALERT } else { LOOK_CALM };
+            match calls.recv_timeout(look) {
+                Ok(call) => {
+                    alert_until = now + ALERT_NS;
+                    self.take_call(call);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // Without a server there is nothing to wait for by the channel.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(look),
+            }
+        }
+    }
+
+    /// Does everything that is due at `now`. Returns whether there was anything.
+    pub fn step(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for worker in self.workers.iter_mut() {
+            any |= worker.take_replies();
+            worker.push_backlog();
+        }
+        let Self { platform, slow_path, workers, tables, .. } = self;
+        any |= slow_path.take_punted(platform, workers, tables, now);
+        if slow_path.agent.poll_timeout().is_some_and(|due| due <= now) {
+            slow_path.agent.handle_timeout(now);
+        }
+        slow_path.seek_gateways(platform, tables, now);
+        self.watch_links(now);
+        self.take_loaded();
+        let Self { platform, slow_path, workers, tables, .. } = self;
+        self.needs_tables |= slow_path.obey_agent(platform, workers, tables);
+        if self.needs_tables {
+            self.install(now);
+        }
+        if !self.needs_tables && self.slow_path.has_releases() {
+            self.slow_path.release(&self.platform, &mut self.workers);
+            any = true;
+        }
+        self.answer(now);
+        any
+    }
+
+    /// Compiles tables and hands them out, once the workers have taken the ones before: so what
+    /// changes meanwhile is compiled together, and there are never more than two tables at once.
+    fn install(&mut self, now: Instant) {
+        if now < self.compile_at || self.workers.epoch() < self.epoch {
+            return;
+        }
+        self.epoch += 1;
+        let snapshot = Arc::new(self.tables.snapshot(self.epoch));
+        let done = self.platform.now();
+        self.compile_at = done + done.ns_since(now);
+        self.workers.install(&snapshot);
+        self.needs_tables = false;
+    }
+
+    fn watch_links(&mut self, now: Instant) {
+        let Self { platform, links, workers, slow_path, tables, .. } = self;
+        let tell = |port: PortId, up| {
+            let name = &tables.config().settings.ports[port.index()].name;
+            output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
+            workers.command(port, Command::Link(port, up));
+            slow_path.agent.handle_link(port, up);
+        };
+        links.poll(now, |port| platform.link(port), tell);
+    }
+
+    /// Makes the agent's static neighbours those of the configuration, which were `old` before.
+    fn pin_neighbors(&mut self, old: &[config::switch::Neighbor]) {
+        let now = self.platform.now();
+        let agent = &mut self.slow_path.agent;
+        let new = &self.tables.config().neighbors;
+        for neighbor in old.iter().filter(|neighbor| !new.contains(neighbor)) {
+            agent.remove_static_neighbor(key(neighbor));
+        }
+        let refused: Vec<_> = new
+            .iter()
+            .filter_map(|one| agent.add_static_neighbor(now, key(one), one.mac).err())
+            .collect();
+        if let Some(full) = refused.first() {
+            let count = refused.len();
+            output::note(&format!("{count} static neighbours need a restart: {full}"));
+        }
+    }
+
+    /// Puts `tables` in the place of those there are. Returns the number they will have.
+    fn replace_tables(&mut self, mut tables: Tables) -> u64 {
+        tables.take_neighbors(&self.tables);
+        let old = std::mem::replace(&mut self.tables, tables);
+        self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
+        self.pin_neighbors(&old.config().neighbors);
+        for port in self.tables.remade_ports(&old) {
+            self.workers.command(port, Command::FlushMacTable(port));
+        }
+        self.needs_tables = true;
+        self.epoch + 1
+    }
+
+    /// The time on the workers' clock.
+    pub fn now(&self) -> Instant {
+        self.platform.now()
+    }
+
+    /// The state of the switch from the workers' last answers.
+    pub fn stats(&self, now: Instant) -> Stats {
+        self.snapshot(now)
+    }
+}
+
+fn key(neighbor: &config::switch::Neighbor) -> NeighborKey {
+    NeighborKey { port: neighbor.port, address: neighbor.address }
+}

@@ -1,0 +1,311 @@
+//! What goes over the control socket: one JSON object a line, each way.
+//!
+//! A request names itself in `request`; the reply to it is one of the structs here, as
+//! [`Request`] says, or `{"error": "..."}`. A reply of one kind always has the same fields.
+//!
+//! ```text
+//! > {"request":"link","port":"up1","up":false}
+//! < {"port":"up1","up":false}
+//! > {"request":"links"}
+//! < {"error":"unknown variant `links`, expected one of `stats`, ..."}
+//! ```
+
+use super::stats::Stats;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The longest request, in bytes with its newline. A path is the longest thing in one.
+pub const REQUEST_BYTES_MAX: usize = 16 << 10;
+
+/// Rows of a table in one reply. Whoever wants more asks again with an `offset`.
+pub const ROWS_MAX: usize = 5_000;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Everything that is counted: [`Stats`].
+    Stats,
+    /// Who is next to the switch: [`Neighbors`].
+    Neighbors {
+        /// Rows to leave out.
+        #[serde(default)]
+        offset: usize,
+    },
+    /// Connected networks and static routes: [`Routes`].
+    Routes {
+        /// Rows to leave out.
+        #[serde(default)]
+        offset: usize,
+    },
+    /// Learnt addresses: [`MacTable`].
+    Mac {
+        /// Rows to leave out.
+        #[serde(default)]
+        offset: usize,
+    },
+    /// The rules in use: [`Rules`].
+    Rules,
+    /// Reads the rules of this file instead of those in use: [`Reloaded`].
+    SetRules {
+        /// Absolute, for the switch has a working directory of its own.
+        file: PathBuf,
+    },
+    /// Reads the routes of this file instead of those of the route file in use: [`Reloaded`].
+    SetRoutes {
+        /// Absolute.
+        file: PathBuf,
+    },
+    /// Reads SWITCH.toml and the files it names again: [`Reloaded`].
+    Reload,
+    /// Takes a port out of service, or back into it: [`LinkSet`].
+    Link {
+        /// Its name or number.
+        port: String,
+        /// Whether frames are to pass.
+        up: bool,
+    },
+    /// Ends the switch: [`Stopping`]; the reply comes before the end.
+    Stop,
+}
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Reply {
+    /// To [`Request::Stats`].
+    Stats(Box<Stats>),
+    /// To [`Request::Neighbors`].
+    Neighbors(Neighbors),
+    /// To [`Request::Routes`].
+    Routes(Routes),
+    /// To [`Request::Mac`].
+    Mac(MacTable),
+    /// To [`Request::Rules`].
+    Rules(Rules),
+    /// To [`Request::SetRules`], [`Request::SetRoutes`], [`Request::Reload`].
+    Reloaded(Reloaded),
+    /// To [`Request::Link`].
+    LinkSet(LinkSet),
+    /// To [`Request::Stop`].
+    Stopping(Stopping),
+    /// To any request that was not fulfilled.
+    Failed(Failed),
+}
+
+impl Reply {
+    /// The request was not fulfilled because of `error`, in one line.
+    pub fn failed(error: impl ToString) -> Self {
+        Self::Failed(Failed { error: error.to_string() })
+    }
+}
+
+/// Neighbours, in order of port and address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbors {
+    /// How many there are.
+    pub total: usize,
+    /// Up to [`ROWS_MAX`] of them.
+    pub neighbors: Vec<NeighborRow>,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeighborRow {
+    /// Name of the port it is behind.
+    pub port: String,
+    /// Its IP address.
+    pub address: String,
+    /// Its MAC address, if known.
+    pub mac: Option<String>,
+    /// `incomplete`, `reachable`, `stale`, `failed` or `static`.
+    pub state: String,
+    /// Nanoseconds since it was last heard.
+    pub age_ns: u64,
+}
+
+/// Routes, in order of prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routes {
+    /// How many there are.
+    pub total: usize,
+    /// Up to [`ROWS_MAX`] of them.
+    pub routes: Vec<RouteRow>,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouteRow {
+    /// Where to.
+    pub prefix: String,
+    /// `connected`, `via` or `blackhole`.
+    pub kind: String,
+    /// Gateways, or the ports of a connected network, each with its port: `10.9.1.0%up1`.
+    pub via: Vec<String>,
+    /// How many of the gateways have a known MAC address.
+    pub resolved: usize,
+}
+
+/// Addresses learnt on bridged ports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MacTable {
+    /// How many there are.
+    pub total: usize,
+    /// Up to [`ROWS_MAX`] of them.
+    pub addresses: Vec<MacRow>,
+}
+
+/// A learnt address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MacRow {
+    /// The VLAN it is in.
+    pub vlan: u16,
+    /// The address.
+    pub mac: String,
+    /// Name of the port it is behind.
+    pub port: String,
+}
+
+/// The rules in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// The file they came from, if there are any.
+    pub file: Option<PathBuf>,
+    /// The lossless tags, each with its priority.
+    pub tags: Vec<TagRow>,
+    /// The tag of frames that are lossy.
+    pub lossy_tag: u8,
+    /// The tag that a lossless frame of an untrusted port starts with.
+    pub initial_tag: u8,
+    /// First match wins; no match is lossy. Empty without rules, when tags never change.
+    pub entries: Vec<RuleRow>,
+}
+
+/// A lossless tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagRow {
+    /// 0 to 63.
+    pub tag: u8,
+    /// 0 to 7.
+    pub priority: u8,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRow {
+    /// Bits of the tag to be found.
+    pub tag: u8,
+    /// Bits of the tag to be looked at; 63 is all.
+    pub mask: u8,
+    /// Ingress ports, by number.
+    #[serde(rename = "in")]
+    pub input: Vec<usize>,
+    /// Egress ports, by number.
+    #[serde(rename = "out")]
+    pub output: Vec<usize>,
+    /// The tag to go on with.
+    pub new_tag: u8,
+}
+
+/// New tables are in use by all workers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The number of the tables.
+    pub epoch: u64,
+    /// What was read: files, as they were named.
+    pub read: Vec<PathBuf>,
+    /// What works but is probably not meant.
+    pub warnings: Vec<String>,
+}
+
+/// A port is in the state that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkSet {
+    /// Its name.
+    pub port: String,
+    /// Whether it is in service.
+    pub up: bool,
+}
+
+/// The switch is coming to an end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// Process id, to wait for.
+    pub stopping: u32,
+}
+
+/// The request was not fulfilled, and nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failed {
+    /// Why, in one line.
+    pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Request, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn requests_are_read_as_they_are_documented() {
+        assert_eq!(read(r#"{"request":"stats"}"#), Ok(Request::Stats));
+        assert_eq!(read(r#"{"request":"routes"}"#), Ok(Request::Routes { offset: 0 }));
+        assert_eq!(read(r#"{"request":"mac","offset":7}"#), Ok(Request::Mac { offset: 7 }));
+        assert_eq!(
+            read(r#"{"request":"link","port":"up1","up":false}"#),
+            Ok(Request::Link { port: "up1".into(), up: false })
+        );
+        assert_eq!(
+            read(r#"{"request":"set_rules","file":"/a/b.json"}"#),
+            Ok(Request::SetRules { file: "/a/b.json".into() })
+        );
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused_with_a_reason() {
+        for (text, reason) in [
+            (r#"{"request":"links"}"#, "unknown variant `links`"),
+            (r#"{"request":"link","port":"up1"}"#, "missing field `up`"),
+            (r#"{"request":"link","port":"1","up":true,"now":1}"#, "unknown field `now`"),
+            (r#"{"request":"mac","offset":-1}"#, "invalid value"),
+            (r#"{"stats":1}"#, "missing field `request`"),
+            ("stats", "expected value"),
+            ("", "EOF"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_request_survives_its_own_writing() {
+        for request in [
+            Request::Stats,
+            Request::Neighbors { offset: 1 },
+            Request::Routes { offset: 2 },
+            Request::Mac { offset: 3 },
+            Request::Rules,
+            Request::SetRules { file: "/x y".into() },
+            Request::SetRoutes { file: "/\u{e9}".into() },
+            Request::Reload,
+            Request::Link { port: "\"".into(), up: true },
+            Request::Stop,
+        ] {
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(read(&text), Ok(request), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_from_every_other_reply() {
+        let text = serde_json::to_string(&Reply::failed("no")).unwrap();
+        assert_eq!(text, r#"{"error":"no"}"#);
+        let set = Reply::LinkSet(LinkSet { port: "p".into(), up: true });
+        let text = serde_json::to_string(&set).unwrap();
+        assert!(serde_json::from_str::<Failed>(&text).is_err());
+    }
+}

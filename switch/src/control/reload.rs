@@ -1,0 +1,74 @@
+//! New rules, routes and addresses for a running switch: read and checked on a thread of their own,
+//! so that a large file holds up nothing; refused as a whole if anything is wrong or needs a
+//! restart.
+
+use super::tables::Tables;
+use config::SwitchConfig;
+use config::switch::changes_needing_restart;
+use crossbeam::channel::{Receiver, bounded};
+use std::path::PathBuf;
+use std::thread;
+
+/// What is to be read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// SWITCH.toml and the files it names.
+    Everything,
+    /// Rules from this file.
+    Rules(PathBuf),
+    /// Routes from this file.
+    Routes(PathBuf),
+}
+
+/// Tables that were read and fit the running switch.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) tables: Tables,
+    pub(super) read: Vec<PathBuf>,
+}
+
+/// Why nothing was changed: one line.
+pub(super) type Refusal = String;
+
+/// Begins to read `what` for a switch that runs with `current`. The outcome comes by the channel.
+pub(super) fn begin(what: What, current: SwitchConfig) -> Receiver<Result<Loaded, Refusal>> {
+    let (done, outcome) = bounded(1);
+    let read = move || {
+        // Nobody listens any more if the switch is coming to its end.
+        let _ended = done.send(load(&what, &current));
+    };
+    let started = thread::Builder::new().name("reload".into()).spawn(read);
+    if let Err(error) = started {
+        let (refuse, refused) = bounded(1);
+        let _room_for_one = refuse.send(Err(format!("no thread to read it on: {error}")));
+        return refused;
+    }
+    outcome
+}
+
+/// Reads `what` for a switch that runs with `current`.
+pub(super) fn load(what: &What, current: &SwitchConfig) -> Result<Loaded, Refusal> {
+    let (config, read) = match what {
+        What::Everything => {
+            let config = SwitchConfig::load(current.file()).map_err(|error| error.to_string())?;
+            let named = [config.rules_file.clone(), config.routes_file.clone()];
+            let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
+            let read = read.collect();
+            (config, read)
+        }
+        What::Rules(file) => {
+            let config = current.with_rules(file).map_err(|error| error.to_string())?;
+            (config, vec![file.clone()])
+        }
+        What::Routes(file) => {
+            let config = current.with_routes(file).map_err(|error| error.to_string())?;
+            (config, vec![file.clone()])
+        }
+    };
+    let changes = changes_needing_restart(current, &config);
+    if !changes.is_empty() {
+        return Err(format!("needs a restart: {}", changes.join("; ")));
+    }
+    let tables = Tables::new(config).map_err(|error| error.to_string())?;
+    Ok(Loaded { tables, read })
+}

@@ -1,0 +1,204 @@
+//! The control socket: one thread accepts, one for each client reads lines and writes replies. The
+//! control thread sees whole requests only, so no client can hold it up.
+
+use super::protocol::{REQUEST_BYTES_MAX, Reply, Request};
+use super::{Call, Signals};
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Clients at a time. More are told so.
+const CLIENTS_MAX: usize = 32;
+/// Requests that may wait for the control thread.
+const CALLS_MAX: usize = 64;
+/// A client that says nothing for so long is gone.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// A client that takes its reply no faster is gone.
+const WRITE_MAX: Duration = Duration::from_secs(5);
+/// How long a reply may take. Reading a file of routes is the longest work there is.
+const REPLY_MAX: Duration = Duration::from_secs(120);
+/// How often the accepting thread looks whether it is to end.
+const LOOK_MS: u16 = 50;
+
+/// The socket, for as long as it is served.
+#[derive(Debug)]
+pub struct Server {
+    path: PathBuf,
+    ended: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves the socket at `path`, where nothing may be but the socket of a process that has
+    /// ended. Nobody but this user can connect, from the first moment on. Requests come by the
+    /// receiver.
+    ///
+    /// # Errors
+    /// The socket cannot be made there.
+    pub fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
+        remove_stale(path)?;
+        let listener = bind_private(path)?;
+        listener.set_nonblocking(true)?;
+        let (calls, receiver) = bounded(CALLS_MAX);
+        let ended = Arc::new(AtomicBool::new(false));
+        let their_ended = Arc::clone(&ended);
+        let accept = move || accept(&listener, &calls, &their_ended);
+        let accepting = thread::Builder::new().name("ctl".into()).spawn(accept)?;
+        let server = Self { path: path.to_owned(), ended, accepting: Some(accepting) };
+        Ok((server, receiver))
+    }
+}
+
+impl Drop for Server {
+    /// Nobody new is served, and the socket goes.
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(accepting) = self.accepting.take() {
+            let _fault_of_the_thread = accepting.join();
+        }
+        let _gone_already = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes what a process that has ended left behind. Whoever calls holds the instance's lock, so
+/// no process serves it.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    match fs::symlink_metadata(path) {
+        Ok(file) if file.file_type().is_socket() => fs::remove_file(path),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Binds with a umask under which the socket is born with mode 0600.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    use nix::sys::stat::{Mode, umask};
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let bound = UnixListener::bind(path);
+    umask(before);
+    bound
+}
+
+/// Takes clients in until the end.
+fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
+    let clients = Arc::new(AtomicUsize::new(0));
+    while !ended.load(Ordering::Relaxed) {
+        let mut readable = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        // An interrupted or failed wait is a wait cut short.
+        let _cut_short = poll(&mut readable, PollTimeout::from(LOOK_MS));
+        if let Ok((stream, _)) = listener.accept() {
+            take_in(stream, calls.clone(), Arc::clone(&clients));
+        }
+    }
+}
+
+fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<AtomicUsize>) {
+    let place = Place::take(clients);
+    let serve = move || {
+        // A client that breaks off has said all it wanted to.
+        let _broken_off = match place {
+            Some(_held_until_the_end) => serve(stream, &calls),
+            None => refuse(stream),
+        };
+    };
+    // Without a thread the client sees the connection close.
+    let _closed = thread::Builder::new().name("ctl-client".into()).spawn(serve);
+}
+
+/// One of the places for clients.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(clients: Arc<AtomicUsize>) -> Option<Self> {
+        let before = clients.fetch_add(1, Ordering::Relaxed);
+        let place = Self(clients);
+        (before < CLIENTS_MAX).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn refuse(mut stream: UnixStream) -> io::Result<()> {
+    stream.set_write_timeout(Some(WRITE_MAX))?;
+    write_reply(&mut stream, &Reply::failed(format!("{CLIENTS_MAX} clients are connected already")))
+}
+
+/// Answers one client, line by line, until it goes.
+fn serve(stream: UnixStream, calls: &Sender<Call>) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(SILENCE_MAX))?;
+    stream.set_write_timeout(Some(WRITE_MAX))?;
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = u64::try_from(REQUEST_BYTES_MAX).unwrap_or(u64::MAX);
+        reader.by_ref().take(most).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(());
+        }
+        if !line.ends_with(b"\n") {
+            let why =
+                if line.len() >= REQUEST_BYTES_MAX { "longer than 16 KiB" } else { "cut short" };
+            return write_reply(&mut writer, &Reply::failed(format!("a request that is {why}")));
+        }
+        let reply = match serde_json::from_slice::<Request>(&line) {
+            Ok(request) => ask(request, calls),
+            Err(error) => Reply::failed(error),
+        };
+        write_reply(&mut writer, &reply)?;
+    }
+}
+
+/// Has the control thread answer.
+fn ask(request: Request, calls: &Sender<Call>) -> Reply {
+    let (reply, answer) = bounded(1);
+    if calls.send_timeout(Call { request, reply }, WRITE_MAX).is_err() {
+        return Reply::failed("the switch is too busy to answer, or coming to its end");
+    }
+    match answer.recv_timeout(REPLY_MAX) {
+        Ok(reply) => reply,
+        Err(RecvTimeoutError::Timeout) => Reply::failed("the switch took too long to answer"),
+        Err(RecvTimeoutError::Disconnected) => Reply::failed("the switch is coming to its end"),
+    }
+}
+
+fn write_reply(to: &mut UnixStream, reply: &Reply) -> io::Result<()> {
+    let mut text = serde_json::to_vec(reply)?;
+    text.push(b'\n');
+    to.write_all(&text)
+}
+
+impl Signals {
+    /// Flags that SIGINT and SIGTERM (stop) and SIGHUP (reload) raise. A second SIGINT or SIGTERM
+    /// ends the process at once.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn install() -> io::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::flag;
+        let signals = Self::default();
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the first signal finds the flag down, and then raises it.
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signals.stop))?;
+            flag::register(signal, Arc::clone(&signals.stop))?;
+        }
+        flag::register(SIGHUP, Arc::clone(&signals.reload))?;
+        Ok(signals)
+    }
+}

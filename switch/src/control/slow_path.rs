@@ -1,0 +1,217 @@
+//! Frames that workers could not handle alone: to the agent, and what the agent wants done about
+//! them.
+//!
+//! A frame that waited for its next hop enters the pipeline again only when the tables that know
+//! the next hop are on their way to the workers: in order behind them, so it finds them in use.
+
+use super::tables::Tables;
+use super::workers::Workers;
+use crate::platform::Platform;
+use dataplane::agent::{AgentSettings, HostAgent, NeighborKey, Output, PuntReason};
+use dataplane::ids::PortId;
+use dataplane::links::{Command, Punted};
+use dataplane::time::Instant;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Frames taken from each worker in one step, so that a flood of them delays nothing else for long.
+const PUNTS_A_STEP: usize = 256;
+
+/// How often unknown gateways are asked for.
+const SEEK_NS: u64 = 1_000_000_000;
+/// Looking for them takes no more than one part in so many of the time.
+const SEEK_SHARE: u64 = 100;
+
+/// The agent, and what lies between it and the workers.
+#[derive(Debug)]
+pub(super) struct SlowPath {
+    pub(super) agent: HostAgent,
+    /// The bytes of the frame in hand.
+    bytes: Vec<u8>,
+    /// Frames that enter the pipeline again behind the next tables.
+    releases: Vec<(PortId, Vec<u8>)>,
+    /// Frames of ours for which no buffer was left.
+    pub(super) unmade_frames: u64,
+    /// When unknown gateways are asked for next.
+    seek_at: Instant,
+}
+
+impl SlowPath {
+    pub(super) fn new(tables: &Tables) -> Self {
+        Self {
+            agent: HostAgent::new(tables.interfaces().to_vec(), agent_settings(tables)),
+            bytes: Vec::new(),
+            releases: Vec::new(),
+            unmade_frames: 0,
+            seek_at: Instant::ZERO,
+        }
+    }
+
+    /// Gives the agent what the workers punted. Returns whether there was anything.
+    pub(super) fn take_punted<P: Platform>(
+        &mut self,
+        platform: &P,
+        workers: &mut Workers<P::Frame>,
+        tables: &Tables,
+        now: Instant,
+    ) -> bool {
+        let mut any = false;
+        for worker in workers.iter_mut() {
+            for _ in 0..PUNTS_A_STEP {
+                let Some(punted) = worker.punted() else { break };
+                any = true;
+                self.handle(platform, tables, now, &punted);
+            }
+        }
+        any
+    }
+
+    fn handle<P: Platform>(
+        &mut self,
+        platform: &P,
+        tables: &Tables,
+        now: Instant,
+        punted: &Punted<P::Frame>,
+    ) {
+        self.bytes.clear();
+        platform.read(&punted.frame, &mut self.bytes);
+        let next_hop = next_hop(tables, punted.reason, &self.bytes);
+        self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
+    }
+
+    /// Asks for gateways that are not known, if it is time to: while another gateway of its route
+    /// is known, no frame makes the agent ask.
+    pub(super) fn seek_gateways<P: Platform>(
+        &mut self,
+        platform: &P,
+        tables: &Tables,
+        now: Instant,
+    ) {
+        if now < self.seek_at {
+            return;
+        }
+        for hop in tables.routes().unresolved_gateways() {
+            let key = NeighborKey { port: hop.interface.port, address: hop.address };
+            self.agent.resolve(now, key);
+        }
+        // A table of many thousand routes takes a while to look through.
+        let took_ns = platform.now().ns_since(now);
+        self.seek_at = now + SEEK_NS.max(took_ns * SEEK_SHARE);
+    }
+
+    /// Does what the agent wants done. Returns whether the packet path needs new tables for it.
+    pub(super) fn obey_agent<P: Platform>(
+        &mut self,
+        platform: &P,
+        workers: &mut Workers<P::Frame>,
+        tables: &mut Tables,
+    ) -> bool {
+        let mut needs_tables = false;
+        while let Some(output) = self.agent.poll_output() {
+            match output {
+                Output::Send { port, frame } => match platform.frame(&frame) {
+                    Some(frame) => workers.command(port, Command::Send(port, frame)),
+                    None => self.unmade_frames += 1,
+                },
+                Output::NeighborUp { neighbor, mac } => {
+                    needs_tables |= tables.neighbor_up(neighbor, mac);
+                }
+                Output::NeighborDown { neighbor } => needs_tables |= tables.neighbor_down(neighbor),
+                Output::Release { port, frame } => self.releases.push((port, frame)),
+            }
+        }
+        needs_tables
+    }
+
+    /// Whether frames wait for the next tables.
+    pub(super) const fn has_releases(&self) -> bool {
+        !self.releases.is_empty()
+    }
+
+    /// Sends the frames that waited for tables after them.
+    pub(super) fn release<P: Platform>(&mut self, platform: &P, workers: &mut Workers<P::Frame>) {
+        for (port, bytes) in self.releases.drain(..) {
+            match platform.frame(&bytes) {
+                Some(frame) => workers.command(port, Command::Receive(port, frame)),
+                None => self.unmade_frames += 1,
+            }
+        }
+    }
+}
+
+/// The defaults, with room for the static neighbours beside those that are found.
+fn agent_settings(tables: &Tables) -> AgentSettings {
+    let settings = AgentSettings::default();
+    let neighbors_max = settings.neighbors_max + tables.config().neighbors.len();
+    AgentSettings { neighbors_max, ..settings }
+}
+
+/// Where a punted frame was to go, for the reasons that want to know.
+fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NeighborKey> {
+    match reason {
+        PuntReason::Unresolved => tables.unresolved_hop(destination(bytes)?),
+        PuntReason::TooBig => tables.narrowest_hop(destination(bytes)?),
+        PuntReason::ForUs
+        | PuntReason::TtlExpired
+        | PuntReason::NoRoute
+        | PuntReason::Broadcast => None,
+    }
+}
+
+const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
+const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xDD];
+const ETHERTYPES_VLAN: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xA8]];
+
+/// The IP address that a frame with up to two VLAN tags is for.
+fn destination(frame: &[u8]) -> Option<IpAddr> {
+    let mut l3 = 14;
+    let mut ethertype = *frame.get(12..)?.first_chunk::<2>()?;
+    for _ in 0..2 {
+        if ETHERTYPES_VLAN.contains(&ethertype) {
+            l3 += 4;
+            ethertype = *frame.get(l3 - 2..)?.first_chunk::<2>()?;
+        }
+    }
+    match ethertype {
+        ETHERTYPE_IPV4 => {
+            let octets = *frame.get(l3 + 16..)?.first_chunk::<4>()?;
+            Some(IpAddr::V4(Ipv4Addr::from(octets)))
+        }
+        ETHERTYPE_IPV6 => {
+            let octets = *frame.get(l3 + 24..)?.first_chunk::<16>()?;
+            Some(IpAddr::V6(Ipv6Addr::from(octets)))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(tags: &[u8], ethertype: [u8; 2], header: &[u8]) -> Vec<u8> {
+        [&[0; 12], tags, &ethertype, header].concat()
+    }
+
+    #[test]
+    fn the_destination_is_found_behind_up_to_two_tags() {
+        let mut v4 = [0; 20];
+        v4[16..].copy_from_slice(&[10, 1, 2, 3]);
+        let mut v6 = [0; 40];
+        v6[24..].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
+        for tags in [&[][..], &[0x81, 0, 0, 5], &[0x88, 0xA8, 0, 5, 0x81, 0, 0, 6]] {
+            let found = destination(&frame(tags, ETHERTYPE_IPV4, &v4));
+            assert_eq!(found, Some("10.1.2.3".parse().unwrap()), "{tags:?}");
+            let found = destination(&frame(tags, ETHERTYPE_IPV6, &v6));
+            assert_eq!(found, Some("::1".parse().unwrap()), "{tags:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_or_not_ip_has_no_destination() {
+        let whole = frame(&[0x81, 0, 0, 5], ETHERTYPE_IPV6, &[0; 40]);
+        for end in 0..whole.len() {
+            assert_eq!(destination(&whole[..end]), None, "{end} bytes");
+        }
+        assert_eq!(destination(&frame(&[], [0x08, 0x06], &[0; 28])), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! The state of the whole switch, from the workers' last answers.
+
+use super::stats::{PortStats, Stats, WorkerStats};
+use super::{Control, merge};
+use crate::histograms::Tallies;
+use crate::platform::Platform;
+use dataplane::ids::PortId;
+use dataplane::report::Report;
+use dataplane::time::Instant;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+impl<P: Platform> Control<P> {
+    pub(super) fn snapshot(&self, now: Instant) -> Stats {
+        let config = self.tables.config();
+        let reports = || self.workers.iter().filter_map(|worker| worker.answer());
+        let workers = self.worker_stats();
+        let mut tallies = Tallies::default();
+        self.workers.iter().for_each(|worker| tallies.add(&worker.tallies));
+        let mut agent =
+            merge::agent(self.slow_path.agent.counters(), self.slow_path.agent.parked_frames());
+        agent.unmade_frames = self.slow_path.unmade_frames;
+        let mac_addresses = reports().map(|report| report.mac_entries as u64).max();
+        Stats {
+            name: config.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            time_unix_ms: time_unix_ms(),
+            uptime_ns: now.ns,
+            epoch: self.workers.epoch(),
+            ports: self.port_stats(),
+            buffer: merge::buffer(config, reports()),
+            totals: merge::sum(&workers),
+            workers,
+            mbufs: self.platform.buffers(),
+            agent,
+            latency_ns: tallies.latency_ns(),
+            burst_frames: tallies.burst_frames(),
+            neighbors: self.slow_path.agent.neighbors(now).count() as u64,
+            routes: config.routes.len() as u64,
+            mac_addresses: mac_addresses.unwrap_or_default(),
+        }
+    }
+
+    fn worker_stats(&self) -> Vec<WorkerStats> {
+        let cores = &self.tables.config().workers.cores;
+        let nothing = Report::default();
+        let stats = self.workers.iter().enumerate().map(|(number, worker)| {
+            let report = worker.answer().unwrap_or(&nothing);
+            WorkerStats {
+                number,
+                core: cores.get(number).copied(),
+                turns: report.turns,
+                busy_turns: report.busy_turns,
+                epoch: worker.epoch,
+                totals: merge::totals(&report.totals),
+                turn_ns: worker.tallies.turn_ns(),
+                poll_gap_ns_max: worker.tallies.poll_gap_ns_max(),
+                commands_lost: worker.commands_lost,
+            }
+        });
+        stats.collect()
+    }
+
+    fn port_stats(&self) -> Vec<PortStats> {
+        let config = self.tables.config();
+        let mut ports: Vec<PortStats> =
+            (0..config.ports.len()).map(|index| merge::configured_port(config, index)).collect();
+        for (port, facts) in ports.iter_mut().zip(&self.facts) {
+            port.driver.clone_from(&facts.driver);
+            port.flow_control.clone_from(&facts.flow_control);
+            port.tells_rx_backlog = facts.tells_rx_backlog;
+        }
+        for (stats, id) in ports.iter_mut().zip((0..).filter_map(PortId::from_index)) {
+            let port = self.links.port(id);
+            stats.link = port.link;
+            stats.in_service = port.in_service;
+            stats.device_counters = self.platform.device_counters(id);
+        }
+        for worker in self.workers.iter() {
+            for &(port, losses) in worker.losses() {
+                ports[port.index()].device_losses = losses;
+            }
+            for report in worker.answer().map_or(&[][..], |report| &report.ports) {
+                let index = report.port.index();
+                let lossless = &config.settings.ports[index].lossless;
+                merge::add_report(&mut ports[index], report, lossless);
+            }
+        }
+        ports
+    }
+}
+
+fn time_unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,315 @@
+//! Everything a switch counts, at one moment: what `ctl` and `top` read, and what is printed at the
+//! end.
+//!
+//! Each worker's part is consistent in itself (it is written between two turns); the workers' parts
+//! are microseconds apart. Arrays of eight are by priority. Counters never fall while a switch
+//! runs.
+
+use crate::histograms::Distribution;
+use crate::platform::{DeviceCounters, DeviceLosses, FrameBuffers};
+use dataplane::limits::PRIORITIES;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// By priority.
+pub type ByPriority = [u64; PRIORITIES];
+
+/// A switch at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// The switch's name.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// When this was put together: milliseconds since 1970.
+    pub time_unix_ms: u64,
+    /// The same on the clock of the workers: nanoseconds since the switch started.
+    pub uptime_ns: u64,
+    /// The number of the tables in use by all workers; it rises with every change of rules, routes,
+    /// neighbours or VLANs.
+    pub epoch: u64,
+    /// In the order of their numbers.
+    pub ports: Vec<PortStats>,
+    /// The shared buffer.
+    pub buffer: BufferStats,
+    /// In the order of their numbers.
+    pub workers: Vec<WorkerStats>,
+    /// Where frames came from and how they ended, all workers together.
+    pub totals: FrameTotals,
+    /// Buffers that hold frames.
+    pub mbufs: FrameBuffers,
+    /// The switch as a host: ARP, neighbour discovery, ICMP.
+    pub agent: AgentStats,
+    /// From a frame's arrival to its hand-over to the egress device, in nanoseconds, since start.
+    pub latency_ns: Distribution,
+    /// Frames of a received burst, since start.
+    pub burst_frames: Distribution,
+    /// Neighbours that are known.
+    pub neighbors: u64,
+    /// Static routes.
+    pub routes: u64,
+    /// Addresses learnt on bridged ports: the most that any worker knows.
+    pub mac_addresses: u64,
+}
+
+/// A port at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PortStats {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// Its device, as SWITCH.toml has it.
+    pub device: String,
+    /// The device's driver, such as `net_tap`.
+    pub driver: String,
+    /// The worker that owns it.
+    pub worker: u8,
+    /// Its own MAC address.
+    pub mac: String,
+    /// `routed` or `bridged`.
+    pub mode: String,
+    /// The longest packet, without the Ethernet header, in bytes.
+    pub mtu: u16,
+    /// Whether frames pass: the device's link is up and the port in service.
+    pub up: bool,
+    /// Whether the device's link is up.
+    pub link: bool,
+    /// Whether the operator has it in service (`ctl link`).
+    pub in_service: bool,
+    /// Rate that its quanta, and its pace if it has one, go by: bits per second.
+    pub speed_bps: u64,
+    /// Whether the switch itself holds it to that.
+    pub paced: bool,
+    /// What stands between the switch and PFC frames on its wire, in words.
+    pub flow_control: String,
+    /// Whether its receive ring's backlog can be told, so that the switch pauses on it.
+    pub tells_rx_backlog: bool,
+    /// Data frames received, by ingress priority. MAC control frames are not data.
+    pub rx_frames: ByPriority,
+    /// Their bytes, without FCS.
+    pub rx_bytes: ByPriority,
+    /// Frames received that could not be read or were not for this port, so have no priority.
+    pub rx_unclassified_frames: u64,
+    /// Data frames sent, by egress priority.
+    pub tx_frames: ByPriority,
+    /// Their bytes, without FCS.
+    pub tx_bytes: ByPriority,
+    /// Frames dropped, by cause; causes that never occurred are left out.
+    pub drops: BTreeMap<String, u64>,
+    /// Lossless frames dropped beyond their headroom, by ingress priority: promises broken. In sum
+    /// also `lossless_overrun` in `drops`.
+    pub lossless_drops: ByPriority,
+    /// Frames handed to the control thread.
+    pub punted_frames: u64,
+    /// Frames of the control thread sent or received again here.
+    pub injected_frames: u64,
+    /// Copies made to flood a frame that came in here.
+    pub copied_frames: u64,
+    /// Copies that were due and not made, for want of a buffer.
+    pub uncopied_frames: u64,
+    /// Frames marked congestion experienced on leaving here, by egress priority.
+    pub ecn_marked_frames: ByPriority,
+    /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
+    /// PCP contradicted each other.
+    pub remarked_frames: u64,
+    /// Frames that a rule moved to another lossless tag.
+    pub raised_frames: u64,
+    /// Frames that the rules made lossy.
+    pub demoted_frames: u64,
+    /// Flow control.
+    pub pfc: PfcStats,
+    /// Queues.
+    pub queues: [QueueStats; PRIORITIES],
+    /// What the device counts by itself.
+    pub device_counters: DeviceCounters,
+    /// Frames lost between the device and the core.
+    pub device_losses: DeviceLosses,
+}
+
+/// Flow control of a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PfcStats {
+    /// PFC frames received.
+    pub rx_frames: u64,
+    /// Of those, the ones that pause this priority (time above 0).
+    pub rx_xoff: ByPriority,
+    /// Of those, the ones that resume this priority (time 0).
+    pub rx_xon: ByPriority,
+    /// Of those, the ones that address a priority this port does not protect.
+    pub rx_ignored: ByPriority,
+    /// Times this priority went from sending to paused.
+    pub rx_pauses: ByPriority,
+    /// Nanoseconds this priority has been paused by its peer.
+    pub rx_paused_ns: ByPriority,
+    /// Link PAUSE frames received, which are not obeyed.
+    pub rx_link_pause_frames: u64,
+    /// Other MAC control frames received.
+    pub rx_unknown_frames: u64,
+    /// MAC control frames cut short.
+    pub rx_truncated_frames: u64,
+    /// PFC frames sent.
+    pub tx_frames: u64,
+    /// Of those, the ones that pause this priority, refreshes included.
+    pub tx_xoff: ByPriority,
+    /// Of those, the ones that resume this priority.
+    pub tx_xon: ByPriority,
+    /// Times this priority's upstream was told to stop.
+    pub tx_pauses: ByPriority,
+    /// Nanoseconds this priority's upstream has been told to be silent.
+    pub tx_paused_ns: ByPriority,
+}
+
+/// Gauges of one port and priority, in bytes unless they say otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueStats {
+    /// Whether PFC protects it.
+    pub lossless: bool,
+    /// In the buffer, of what came in here (the VIQ).
+    pub viq_bytes: u32,
+    /// The most there were.
+    pub viq_peak_bytes: u32,
+    /// Headroom in use.
+    pub headroom_bytes: u32,
+    /// The most that was used.
+    pub headroom_peak_bytes: u32,
+    /// Headroom there is.
+    pub headroom_size_bytes: u32,
+    /// Waiting to leave here (the VEQ).
+    pub veq_bytes: u32,
+    /// The most there were.
+    pub veq_peak_bytes: u32,
+    /// Frames waiting to leave.
+    pub veq_frames: u32,
+    /// Whether the peer has paused us.
+    pub rx_paused: bool,
+    /// Whether we have paused the peer.
+    pub tx_paused: bool,
+}
+
+/// The shared buffer, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferStats {
+    /// All of it.
+    pub size_bytes: u64,
+    /// What lossless priorities share.
+    pub shared_size_bytes: u64,
+    /// Of that, in use.
+    pub shared_bytes: u64,
+    /// The sum over workers of the most that each used at once.
+    pub shared_peak_bytes: u64,
+    /// What lossy traffic may hold.
+    pub lossy_size_bytes: u64,
+    /// Of that, in use.
+    pub lossy_bytes: u64,
+    /// The sum over workers of the most that each used at once.
+    pub lossy_peak_bytes: u64,
+}
+
+/// A worker at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerStats {
+    /// Its number, from 0.
+    pub number: usize,
+    /// The CPU it is pinned to.
+    pub core: Option<usize>,
+    /// Turns taken.
+    pub turns: u64,
+    /// Turns in which something moved.
+    pub busy_turns: u64,
+    /// The number of the tables it uses.
+    pub epoch: u64,
+    /// Its frames.
+    pub totals: FrameTotals,
+    /// Length of the turns in which something moved, in nanoseconds.
+    pub turn_ns: Distribution,
+    /// The longest time between two looks at a port, in nanoseconds: what a headroom must allow for
+    /// (`poll` in SWITCH.toml).
+    pub poll_gap_ns_max: u64,
+    /// Commands of the control thread that found no room and were given up.
+    pub commands_lost: u64,
+}
+
+/// Where frames came from and how they ended. `received + injected + copied + taken_over = sent +
+/// dropped + punted + consumed + handed_over + held`, or `imbalance` says by how much not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameTotals {
+    /// Received from devices.
+    pub received: u64,
+    /// Sent or given back by the control thread.
+    pub injected: u64,
+    /// Copied for flooding.
+    pub copied: u64,
+    /// Taken over from other workers.
+    pub taken_over: u64,
+    /// Taken by devices.
+    pub sent: u64,
+    /// Dropped, all causes.
+    pub dropped: u64,
+    /// Given to the control thread.
+    pub punted: u64,
+    /// MAC control frames, which end in the switch.
+    pub consumed: u64,
+    /// Handed to other workers.
+    pub handed_over: u64,
+    /// Still in queues.
+    pub held: u64,
+    /// Frames that came minus frames that ended: always 0.
+    pub imbalance: i64,
+}
+
+/// The switch as a host on its links.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentStats {
+    /// Frames handed in.
+    pub frames_in: u64,
+    /// How they ended; outcomes that never occurred are left out.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Frames that wait for a neighbour now.
+    pub parked_frames: u64,
+    /// Questions for a MAC address.
+    pub requests_sent: u64,
+    /// Questions whether a neighbour is still there.
+    pub probes_sent: u64,
+    /// Announcements of our own addresses.
+    pub announcements_sent: u64,
+    /// ICMP errors sent.
+    pub errors_sent: u64,
+    /// ICMP errors held back by the rate limit.
+    pub errors_limited: u64,
+    /// ICMP errors that the rules of ICMP forbid.
+    pub errors_withheld: u64,
+    /// Neighbours that came up.
+    pub neighbors_up: u64,
+    /// Neighbours whose MAC address changed.
+    pub neighbors_moved: u64,
+    /// Neighbours that never answered.
+    pub neighbors_failed: u64,
+    /// Neighbours that stopped answering.
+    pub neighbors_lost: u64,
+    /// Neighbours not taken because the table was full.
+    pub neighbors_refused: u64,
+    /// Frames of ours for which no buffer was left.
+    pub unmade_frames: u64,
+}
+
+impl PortStats {
+    /// Frames dropped, all causes.
+    pub fn dropped(&self) -> u64 {
+        self.drops.values().sum()
+    }
+
+    /// Lossless frames lost.
+    pub fn lossless_dropped(&self) -> u64 {
+        self.lossless_drops.iter().sum()
+    }
+}
+
+impl Stats {
+    /// Lossless frames lost on any port: 0, or a promise was broken.
+    pub fn lossless_dropped(&self) -> u64 {
+        self.ports.iter().map(PortStats::lossless_dropped).sum()
+    }
+}

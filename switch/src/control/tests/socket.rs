@@ -1,0 +1,151 @@
+//! The socket, with a control thread that answers by itself: what clients can and cannot do.
+
+use crate::control::Call;
+use crate::control::protocol::{REQUEST_BYTES_MAX, Reply, Request, Stopping};
+use crate::control::server::Server;
+use crate::ctl::client::{Client, CtlError};
+use crossbeam::channel::Receiver;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+struct Served {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+    server: Option<Server>,
+}
+
+/// Answers every `stop` with 7 and everything else with a refusal.
+fn answer_all(calls: &Receiver<Call>) {
+    for Call { request, reply } in calls {
+        let answer = match request {
+            Request::Stop => Reply::Stopping(Stopping { stopping: 7 }),
+            other => Reply::failed(format!("no {other:?}")),
+        };
+        reply.send(answer).unwrap();
+    }
+}
+
+fn serve() -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s.sock");
+    let (server, calls) = Server::start(&socket).unwrap();
+    thread::spawn(move || answer_all(&calls));
+    Served { _folder: folder, socket, server: Some(server) }
+}
+
+/// What the switch says to `text`.
+fn say(socket: &Path, text: &[u8]) -> String {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.write_all(text).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line
+}
+
+#[test]
+fn only_its_user_can_connect_and_the_socket_goes_with_the_server() {
+    let mut served = serve();
+    let mode = std::fs::metadata(&served.socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(served.server.take());
+    assert!(!served.socket.exists());
+}
+
+#[test]
+fn a_client_asks_many_times_by_one_connection() {
+    let served = serve();
+    let mut client = Client::connect(&served.socket).unwrap();
+    for _ in 0..100 {
+        let stopping: Stopping = client.ask(&Request::Stop).unwrap();
+        assert_eq!(stopping.stopping, 7);
+        let refused = client.ask::<Stopping>(&Request::Rules).unwrap_err();
+        assert!(matches!(refused, CtlError::Refused(ref why) if why == "no Rules"), "{refused}");
+        assert_eq!(refused.exit_code(), 2);
+    }
+}
+
+#[test]
+fn nonsense_is_answered_with_an_error_and_the_connection_stays() {
+    let served = serve();
+    let mut stream = UnixStream::connect(&served.socket).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    for nonsense in ["\n", "{}\n", "[1,2]\n", "{\"request\":\"fly\"}\n", "\u{1F600}\n"] {
+        stream.write_all(nonsense.as_bytes()).unwrap();
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.starts_with("{\"error\":"), "{nonsense:?}: {line}");
+    }
+    stream.write_all(b"\xFF\xFE\n{\"request\":\"stop\"}\n").unwrap();
+    let lines: Vec<String> = reader.lines().take(2).map(Result::unwrap).collect();
+    assert!(lines[0].starts_with("{\"error\":"), "{lines:?}");
+    assert_eq!(lines[1], "{\"stopping\":7}");
+}
+
+#[test]
+fn a_line_without_an_end_is_cut_off() {
+    let served = serve();
+    let answer = say(&served.socket, &vec![b'x'; REQUEST_BYTES_MAX + 10]);
+    assert!(answer.contains("longer than 16 KiB"), "{answer}");
+
+    let mut stream = UnixStream::connect(&served.socket).unwrap();
+    stream.write_all(b"{\"request\":").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("cut short"), "{answer}");
+}
+
+#[test]
+fn clients_that_say_nothing_keep_nobody_else_waiting_until_their_places_are_gone() {
+    let served = serve();
+    let connect = |count| -> Vec<UnixStream> {
+        (0..count).map(|_| UnixStream::connect(&served.socket).unwrap()).collect()
+    };
+    let silent = connect(20);
+    let began = Instant::now();
+    assert_eq!(say(&served.socket, b"{\"request\":\"stop\"}\n"), "{\"stopping\":7}\n");
+    assert!(began.elapsed() < Duration::from_secs(5));
+
+    let more = connect(20);
+    let refused = say(&served.socket, b"{\"request\":\"stop\"}\n");
+    assert!(refused.contains("32 clients are connected already"), "{refused}");
+    drop((silent, more));
+    let until = Instant::now() + Duration::from_secs(10);
+    while !say(&served.socket, b"{\"request\":\"stop\"}\n").contains('7') {
+        assert!(Instant::now() < until, "the places are not given back");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_dead_process_s_socket_is_replaced_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s.sock");
+    drop(UnixListener::bind(&socket).unwrap());
+    assert!(socket.exists(), "left behind");
+    drop(Server::start(&socket).unwrap());
+
+    std::fs::write(&socket, "precious").unwrap();
+    let error = Server::start(&socket).unwrap_err().to_string();
+    assert!(error.contains("something else is there"), "{error}");
+    assert_eq!(std::fs::read_to_string(&socket).unwrap(), "precious");
+}
+
+#[test]
+fn an_end_without_an_answer_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s.sock");
+    let (server, calls) = Server::start(&socket).unwrap();
+    let asking = thread::spawn({
+        let socket = socket.clone();
+        move || say(&socket, b"{\"request\":\"stats\"}\n")
+    });
+    let call = calls.recv().unwrap();
+    drop(call);
+    assert!(asking.join().unwrap().contains("coming to its end"));
+    drop(server);
+}

@@ -1,0 +1,210 @@
+//! The control thread's side of the workers' rings: commands go out in order, tables are counted in
+//! and out, and nobody ever waits.
+
+use crate::histograms::{Sample, Tallies};
+use crate::platform::DeviceLosses;
+use crate::worker_thread::{ControlSampleLinks, WorkerEnd};
+use dataplane::frame::Frame;
+use dataplane::ids::{PortId, WorkerId};
+use dataplane::l2::MacSlice;
+use dataplane::links::{Command, ControlLinks, Punted, Reply};
+use dataplane::report::Report;
+use dataplane::settings::SwitchSettings;
+use dataplane::snapshot::Snapshot;
+use rtrb::PushError;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Commands that may wait here for room in a worker's ring. Frames beyond that are given up; a
+/// worker that far behind has stopped.
+const BACKLOG_MAX: usize = 4_096;
+
+/// One worker, as the control thread sees it.
+#[derive(Debug)]
+pub(super) struct WorkerLink<F> {
+    links: ControlLinks<F>,
+    samples: ControlSampleLinks,
+    backlog: VecDeque<Command<F>>,
+    /// Numbers of the tables that are on their way to the worker.
+    installing: VecDeque<u64>,
+    /// Number of the tables that the worker uses.
+    pub(super) epoch: u64,
+    /// Frames for the worker that were given up.
+    pub(super) commands_lost: u64,
+    /// At home, or with the worker.
+    report: Option<Box<Report>>,
+    /// At home, or with the worker.
+    sample: Option<Box<Sample>>,
+    /// At home, or with the worker.
+    mac_slice: Option<Box<MacSlice>>,
+    /// All samples so far.
+    pub(super) tallies: Tallies,
+}
+
+impl<F: Frame> WorkerLink<F> {
+    pub(super) fn new(links: ControlLinks<F>, samples: ControlSampleLinks, epoch: u64) -> Self {
+        Self {
+            links,
+            samples,
+            backlog: VecDeque::new(),
+            installing: VecDeque::new(),
+            epoch,
+            commands_lost: 0,
+            report: Some(Box::default()),
+            sample: Some(Box::default()),
+            mac_slice: Some(Box::default()),
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// The next frame that the worker could not handle alone.
+    pub(super) fn punted(&mut self) -> Option<Punted<F>> {
+        self.links.punted.pop().ok()
+    }
+
+    /// Takes what the worker answered; whether there was anything.
+    pub(super) fn take_replies(&mut self) -> bool {
+        let mut any = false;
+        while let Ok(reply) = self.links.replies.pop() {
+            any = true;
+            match reply {
+                // The last worker to give its tables back has them freed here, on this thread.
+                Reply::Retired(_) => {
+                    if let Some(epoch) = self.installing.pop_front() {
+                        self.epoch = epoch;
+                    }
+                }
+                Reply::Report(report) => self.report = Some(report),
+                Reply::MacTable(slice) => self.mac_slice = Some(slice),
+            }
+        }
+        if let Ok(mut sample) = self.samples.given.pop() {
+            any = true;
+            self.tallies.add(&sample.tallies);
+            sample.tallies.clear();
+            self.sample = Some(sample);
+        }
+        any
+    }
+
+    /// Hands on what waits; whether anything still does.
+    pub(super) fn push_backlog(&mut self) -> bool {
+        while let Some(command) = self.backlog.pop_front() {
+            if let Err(PushError::Full(command)) = self.links.commands.push(command) {
+                self.backlog.push_front(command);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Gives the worker `command`, after all that it was given before.
+    pub(super) fn command(&mut self, command: Command<F>) {
+        if self.push_backlog() {
+            self.defer(command);
+        } else if let Err(PushError::Full(command)) = self.links.commands.push(command) {
+            self.defer(command);
+        }
+    }
+
+    fn defer(&mut self, command: Command<F>) {
+        let is_frame = matches!(command, Command::Send(..) | Command::Receive(..));
+        if is_frame && self.backlog.len() >= BACKLOG_MAX {
+            self.commands_lost += 1;
+        } else {
+            self.backlog.push_back(command);
+        }
+    }
+
+    /// Has the worker use `snapshot` from its next turn on.
+    pub(super) fn install(&mut self, snapshot: &Arc<Snapshot>) {
+        self.installing.push_back(snapshot.epoch);
+        self.command(Command::Install(Arc::clone(snapshot)));
+    }
+
+    /// Asks for a report and a sample; false if the last ones are not back yet.
+    pub(super) fn ask(&mut self) -> bool {
+        if self.report.is_none() || self.sample.is_none() {
+            return false;
+        }
+        if let Some(report) = self.report.take() {
+            self.command(Command::Report(report));
+        }
+        if let Some(Err(PushError::Full(sample))) =
+            self.sample.take().map(|sample| self.samples.ask.push(sample))
+        {
+            self.sample = Some(sample);
+        }
+        true
+    }
+
+    /// The report, once it and the sample are back.
+    pub(super) fn answer(&self) -> Option<&Report> {
+        let _and_the_sample = self.sample.as_ref()?;
+        self.report.as_deref()
+    }
+
+    /// The worker has ended and left this.
+    pub(super) fn take_end(&mut self, end: WorkerEnd) {
+        self.tallies.add(&end.sample.tallies);
+        self.sample = Some(Box::new(end.sample));
+        self.report = Some(Box::new(end.report));
+    }
+
+    /// What the worker's device has lost, by port, as of the last sample.
+    pub(super) fn losses(&self) -> &[(PortId, DeviceLosses)] {
+        self.sample.as_ref().map_or(&[], |sample| &sample.losses)
+    }
+
+    /// Asks for the part of the MAC table that begins at `slot`; false if the last one is not back.
+    pub(super) fn ask_mac_table(&mut self, slot: usize) -> bool {
+        let Some(mut slice) = self.mac_slice.take() else { return false };
+        slice.begin_at(slot);
+        self.command(Command::MacTable(slice));
+        true
+    }
+
+    /// The part of the MAC table that was asked for, once it is back.
+    pub(super) fn mac_slice(&self) -> Option<&MacSlice> {
+        self.mac_slice.as_deref()
+    }
+}
+
+/// All workers.
+#[derive(Debug)]
+pub(super) struct Workers<F> {
+    links: Vec<WorkerLink<F>>,
+    owner_of: Vec<WorkerId>,
+}
+
+impl<F: Frame> Workers<F> {
+    pub(super) fn new(links: Vec<WorkerLink<F>>, settings: &SwitchSettings) -> Self {
+        Self { links, owner_of: settings.ports.iter().map(|port| port.worker).collect() }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerLink<F>> {
+        self.links.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut WorkerLink<F>> {
+        self.links.iter_mut()
+    }
+
+    /// Gives `command` to the worker that owns `port`.
+    pub(super) fn command(&mut self, port: PortId, command: Command<F>) {
+        let owner = self.owner_of.get(port.index());
+        if let Some(link) = owner.and_then(|owner| self.links.get_mut(owner.index())) {
+            link.command(command);
+        }
+    }
+
+    /// Has all workers use `snapshot`.
+    pub(super) fn install(&mut self, snapshot: &Arc<Snapshot>) {
+        self.links.iter_mut().for_each(|link| link.install(snapshot));
+    }
+
+    /// The number of the tables that all workers use, or have gone beyond.
+    pub(super) fn epoch(&self) -> u64 {
+        self.links.iter().map(|link| link.epoch).min().unwrap_or_default()
+    }
+}

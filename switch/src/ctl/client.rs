@@ -1,0 +1,219 @@
+//! The client's end of the control socket.
+
+use crate::control::protocol::{
+    Failed, MacRow, MacTable, NeighborRow, Neighbors, Request, RouteRow, Routes,
+};
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where switches have their sockets unless SWITCH.toml says otherwise.
+pub const SOCKETS: &str = "/run/knotless";
+
+/// A reply takes no longer, however large the file that is read for it.
+const REPLY_MAX: Duration = Duration::from_secs(150);
+
+/// Why a request came to nothing: one line.
+#[derive(Debug, thiserror::Error)]
+pub enum CtlError {
+    /// Nobody is behind the socket.
+    #[error("no switch runs behind {}: {error}; start one with `knotless run`", socket.display())]
+    NoSwitch {
+        /// The socket.
+        socket: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It belongs to another user.
+    #[error(
+        "{} belongs to another user: {error}; use that user's account, or root",
+        socket.display()
+    )]
+    NotYours {
+        /// The socket.
+        socket: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Which switch is meant cannot be told.
+    #[error("{0}")]
+    Which(String),
+    /// The switch says no.
+    #[error("{0}")]
+    Refused(String),
+    /// The connection broke.
+    #[error("the switch went away: {0}")]
+    Broken(io::Error),
+    /// The switch speaks another language; it may be of another version.
+    #[error("the switch answers what this program does not understand: {0}")]
+    Unclear(serde_json::Error),
+}
+
+impl CtlError {
+    /// 1 for what broke, 2 for what was asked wrongly.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Broken(_) | Self::Unclear(_) => 1,
+            Self::NoSwitch { .. } | Self::NotYours { .. } | Self::Which(_) | Self::Refused(_) => 2,
+        }
+    }
+}
+
+/// The socket of the switch that is meant: by its path, by its name, or because it is the only one.
+///
+/// # Errors
+/// Neither is given, and there is not exactly one.
+pub fn find_socket(path: Option<&Path>, name: Option<&str>) -> Result<PathBuf, CtlError> {
+    match (path, name) {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, Some(name)) => Ok(Path::new(SOCKETS).join(format!("{name}.sock"))),
+        (None, None) => only_socket(Path::new(SOCKETS)),
+    }
+}
+
+fn only_socket(directory: &Path) -> Result<PathBuf, CtlError> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
+    let mut sockets: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "sock")).collect();
+    sockets.sort();
+    let which = |what: String| {
+        CtlError::Which(format!("{what}; say which with --name NAME or --socket PATH"))
+    };
+    match sockets.as_slice() {
+        [] => Err(which(format!("no switch has its socket in {}", directory.display()))),
+        [only] => Ok(only.clone()),
+        several => {
+            let names = several.iter().filter_map(|path| path.file_stem());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+            Err(which(format!("there are several switches: {}", names.join(", "))))
+        }
+    }
+}
+
+/// A connection to a switch.
+#[derive(Debug)]
+pub struct Client {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+}
+
+impl Client {
+    /// Connects to the switch behind `socket`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn connect(socket: &Path) -> Result<Self, CtlError> {
+        let writer = UnixStream::connect(socket).map_err(|error| {
+            let socket = socket.to_owned();
+            match error.kind() {
+                io::ErrorKind::PermissionDenied => CtlError::NotYours { socket, error },
+                _ => CtlError::NoSwitch { socket, error },
+            }
+        })?;
+        writer.set_read_timeout(Some(REPLY_MAX)).map_err(CtlError::Broken)?;
+        let reader = BufReader::new(writer.try_clone().map_err(CtlError::Broken)?);
+        Ok(Self { reader, writer })
+    }
+
+    /// Asks for something that is answered with a `T`.
+    ///
+    /// # Errors
+    /// The switch refuses, or goes away.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
+        let mut line = serde_json::to_vec(request).map_err(CtlError::Unclear)?;
+        line.push(b'\n');
+        self.writer.write_all(&line).map_err(CtlError::Broken)?;
+        line.clear();
+        self.reader.read_until(b'\n', &mut line).map_err(CtlError::Broken)?;
+        if line.is_empty() {
+            return Err(CtlError::Broken(io::ErrorKind::UnexpectedEof.into()));
+        }
+        if let Ok(Failed { error }) = serde_json::from_slice(&line) {
+            return Err(CtlError::Refused(error));
+        }
+        serde_json::from_slice(&line).map_err(CtlError::Unclear)
+    }
+
+    /// Asks for all neighbours.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn neighbors(&mut self) -> Result<Vec<NeighborRow>, CtlError> {
+        self.all(
+            |offset| Request::Neighbors { offset },
+            |page: Neighbors| (page.total, page.neighbors),
+        )
+    }
+
+    /// Asks for all routes.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn routes(&mut self) -> Result<Vec<RouteRow>, CtlError> {
+        self.all(|offset| Request::Routes { offset }, |page: Routes| (page.total, page.routes))
+    }
+
+    /// Asks for all learnt addresses.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn mac_table(&mut self) -> Result<Vec<MacRow>, CtlError> {
+        let mut rows = self
+            .all(|offset| Request::Mac { offset }, |page: MacTable| (page.total, page.addresses))?;
+        rows.sort_by(|one, other| (one.vlan, &one.mac).cmp(&(other.vlan, &other.mac)));
+        Ok(rows)
+    }
+
+    /// Asks page by page. A table that changes meanwhile is as good as its pages.
+    fn all<P: DeserializeOwned, R>(
+        &mut self,
+        request: impl Fn(usize) -> Request,
+        open: impl Fn(P) -> (usize, Vec<R>),
+    ) -> Result<Vec<R>, CtlError> {
+        let mut rows = Vec::new();
+        loop {
+            let (total, page) = open(self.ask(&request(rows.len()))?);
+            let is_last = page.is_empty();
+            rows.extend(page);
+            if is_last || rows.len() >= total {
+                return Ok(rows);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_switch_need_not_be_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let said = |result: Result<PathBuf, CtlError>| result.unwrap_err().to_string();
+        let none = said(only_socket(directory.path()));
+        assert!(
+            none.starts_with("no switch has its socket in ") && none.contains("--name"),
+            "{none}"
+        );
+
+        fs::write(directory.path().join("a.sock.lock"), "1").unwrap();
+        fs::write(directory.path().join("a.sock"), "").unwrap();
+        assert_eq!(only_socket(directory.path()).unwrap(), directory.path().join("a.sock"));
+
+        fs::write(directory.path().join("b.sock"), "").unwrap();
+        let several = said(only_socket(directory.path()));
+        assert!(several.starts_with("there are several switches: a, b; "), "{several}");
+    }
+
+    #[test]
+    fn nobody_behind_a_socket_is_said_with_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Client::connect(&directory.path().join("x.sock")).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let error = error.to_string();
+        assert!(error.contains("x.sock") && error.contains("knotless run"), "{error}");
+    }
+}

@@ -1,0 +1,128 @@
+//! What a switch counts, as tables for people.
+
+use crate::control::stats::{ByPriority, PortStats, Stats};
+use comfy_table::{CellAlignment, Table, presets};
+use std::fmt::Display;
+
+/// A table with these headings and no lines.
+pub fn table<const COLUMNS: usize>(headings: [&str; COLUMNS]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(headings);
+    table
+}
+
+/// As [`table`], with all columns but the first `left` ones aligned to the right, as numbers are.
+pub fn numbers<const COLUMNS: usize>(headings: [&str; COLUMNS], left: usize) -> Table {
+    let mut table = table(headings);
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// The table without the blanks around it.
+pub fn text(table: &Table) -> String {
+    let lines = table.lines().map(|line| line.get(1..).unwrap_or_default().trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A speed in its largest whole unit: `200M`, `40G`.
+pub fn speed(bps: u64) -> String {
+    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let whole = units.into_iter().find(|(unit, _)| bps >= *unit && bps.is_multiple_of(*unit));
+    whole.map_or_else(|| format!("{bps}"), |(unit, name)| format!("{}{name}", bps / unit))
+}
+
+pub(super) fn sum(by_priority: &ByPriority) -> u64 {
+    by_priority.iter().sum()
+}
+
+/// The values that are not zero, each with its priority: `3:17 4:2`.
+pub(super) fn by_priority(values: &ByPriority) -> String {
+    let values = values.iter().enumerate().filter(|&(_, &value)| value > 0);
+    let values: Vec<String> =
+        values.map(|(priority, value)| format!("{priority}:{value}")).collect();
+    if values.is_empty() { "-".to_owned() } else { values.join(" ") }
+}
+
+pub(super) fn drops(port: &PortStats) -> String {
+    named(&port.drops.iter().map(|(cause, &frames)| (cause, frames)).collect::<Vec<_>>())
+}
+
+/// What was lost between the wire and the core, by name, without what never occurred.
+pub(super) fn device_losses(port: &PortStats) -> Vec<(&'static str, u64)> {
+    let (device, losses) = (&port.device_counters, &port.device_losses);
+    let all = [
+        ("rx_missed_frames", device.rx_missed_frames),
+        ("rx_error_frames", device.rx_error_frames),
+        ("rx_no_buffer", device.rx_no_buffer),
+        ("tx_error_frames", device.tx_error_frames),
+        ("rx_unreadable_frames", losses.rx_unreadable_frames),
+        ("tx_oversize_frames", losses.tx_oversize_frames),
+        ("tx_segmented_frames", losses.tx_segmented_frames),
+        ("rx_after_stop_frames", losses.rx_after_stop_frames),
+    ];
+    all.into_iter().filter(|&(_, value)| value > 0).collect()
+}
+
+fn named<T: Display>(values: &[(T, u64)]) -> String {
+    let values = values.iter().map(|(name, value)| format!("{name} {value}"));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// The end of a run: what each port did, and the balance of all frames.
+pub fn totals(stats: &Stats) -> String {
+    let mut ports =
+        numbers(["port", "rx frames", "rx bytes", "tx frames", "tx bytes", "dropped"], 1);
+    for port in &stats.ports {
+        ports.add_row([
+            port.name.clone(),
+            (sum(&port.rx_frames) + port.rx_unclassified_frames).to_string(),
+            sum(&port.rx_bytes).to_string(),
+            sum(&port.tx_frames).to_string(),
+            sum(&port.tx_bytes).to_string(),
+            port.dropped().to_string(),
+        ]);
+    }
+    let mut lines = vec![text(&ports)];
+    for port in stats.ports.iter().filter(|port| port.dropped() > 0) {
+        lines.push(format!("port {} dropped: {}", port.name, drops(port)));
+    }
+    for port in stats.ports.iter().filter(|port| port.pfc.tx_frames + port.pfc.rx_frames > 0) {
+        lines.push(format!(
+            "port {} pfc: sent XOFF {} XON {}; received XOFF {} XON {}",
+            port.name,
+            by_priority(&port.pfc.tx_xoff),
+            by_priority(&port.pfc.tx_xon),
+            by_priority(&port.pfc.rx_xoff),
+            by_priority(&port.pfc.rx_xon),
+        ));
+    }
+    for port in &stats.ports {
+        let lost = device_losses(port);
+        if !lost.is_empty() {
+            lines.push(format!("port {} lost in the device: {}", port.name, named(&lost)));
+        }
+    }
+    lines.push(balance(stats));
+    lines.push(format!("lossless drops: {}", stats.lossless_dropped()));
+    lines.join("\n")
+}
+
+/// Where all frames came from and how they ended.
+pub fn balance(stats: &Stats) -> String {
+    let totals = &stats.totals;
+    format!(
+        "frames: {} received + {} injected + {} copied = {} sent + {} dropped + {} punted + {} \
+         consumed + {} held; imbalance {}",
+        totals.received,
+        totals.injected,
+        totals.copied,
+        totals.sent,
+        totals.dropped,
+        totals.punted,
+        totals.consumed,
+        totals.held,
+        totals.imbalance
+    )
+}

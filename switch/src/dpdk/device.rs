@@ -1,0 +1,260 @@
+//! The ports of one worker as the core sees them: bursts straight between the core's storage and
+//! the device's rings.
+
+use super::mbuf::Mbuf;
+use super::mempool::Pool;
+use super::pacer::{Pacer, TxCap};
+use super::port::{L2_OVERHEAD_BYTES, PortQueues};
+use dataplane::device::Device;
+use dataplane::frame::{Burst, Frame};
+use dataplane::ids::PortId;
+use dataplane::limits::{BURST_MAX, PORTS_MAX};
+use dataplane::time::Instant;
+use dpdk_sys::rte_mbuf;
+use std::sync::Arc;
+
+/// A port to be driven.
+#[derive(Debug)]
+pub struct DevicePort {
+    /// The switch's number for it.
+    pub port: PortId,
+    /// Its queues.
+    pub queues: PortQueues,
+    /// What may wait in its transmit ring; `None` where it hands frames on at once (`net_tap`) or
+    /// nothing is known about its speed.
+    pub tx_cap: Option<TxCap>,
+}
+
+/// Frames that ended in the device layer. The switch adds them to its own counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceDrops {
+    /// Received in pieces with too short a first one, and no buffer left to copy them to.
+    pub rx_unreadable_frames: u64,
+    /// Longer than the MTU of the port that should have sent them.
+    pub tx_oversize_frames: u64,
+    /// In several pieces, for a NIC that cannot send that, and no buffer left to copy them to.
+    pub tx_segmented_frames: u64,
+}
+
+/// The ports that one worker owns.
+#[derive(Debug)]
+pub struct DpdkDevice {
+    slots: Vec<Slot>,
+    /// By port index: the index in `slots`, [`NO_SLOT`] for ports of other workers.
+    slot_of_port: Box<[u16; PORTS_MAX]>,
+    data: Arc<Pool>,
+    control: Arc<Pool>,
+}
+
+const NO_SLOT: u16 = u16::MAX;
+
+#[derive(Debug)]
+struct Slot {
+    id: u16,
+    frame_bytes_max: u32,
+    checks_heads: bool,
+    sends_segments: bool,
+    tells_rx_backlog: bool,
+    pacer: Option<Pacer>,
+    drops: DeviceDrops,
+    _queues: PortQueues,
+}
+
+impl Slot {
+    fn new(port: DevicePort, data: &Pool) -> Self {
+        let info = port.queues.port().info();
+        let frame_bytes_max = u32::from(info.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES);
+        Self {
+            id: info.id,
+            frame_bytes_max,
+            // A NIC fills a buffer before it begins another, and never needs another for a frame
+            // that fits. What a peer puts into a virtual device is the peer's choice.
+            checks_heads: info.is_virtual || frame_bytes_max > u32::from(data.data_room_bytes()),
+            sends_segments: info.sends_segments,
+            tells_rx_backlog: info.tells_rx_backlog,
+            pacer: port.tx_cap.map(Pacer::new),
+            drops: DeviceDrops::default(),
+            _queues: port.queues,
+        }
+    }
+}
+
+impl DpdkDevice {
+    /// The device over `ports`. Copies come from `data`; the switch's own frames from `control`,
+    /// which nothing else must use.
+    pub fn new(ports: Vec<DevicePort>, data: &Arc<Pool>, control: &Arc<Pool>) -> Self {
+        let mut slot_of_port = Box::new([NO_SLOT; PORTS_MAX]);
+        let mut slots = Vec::with_capacity(ports.len());
+        for port in ports {
+            slot_of_port[port.port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
+            slots.push(Slot::new(port, data));
+        }
+        Self { slots, slot_of_port, data: Arc::clone(data), control: Arc::clone(control) }
+    }
+
+    /// What `port` lost in this layer so far.
+    pub fn drops(&self, port: PortId) -> DeviceDrops {
+        let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
+        slot.map(|slot| slot.drops).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn slot(&mut self, port: PortId) -> Option<&mut Slot> {
+        self.slots.get_mut(usize::from(self.slot_of_port[port.index()]))
+    }
+}
+
+const _: () = assert!(BURST_MAX <= u16::MAX as usize, "DPDK counts a burst in 16 bits");
+
+/// The storage of `burst` from frame `from` on, as DPDK takes it.
+#[inline(always)]
+fn storage(burst: &mut Burst<Mbuf>, from: usize) -> *mut *mut rte_mbuf {
+    debug_assert!(from <= burst.capacity());
+    // `Mbuf` is a transparent NonNull, so a slot for one is a slot for a pointer.
+    // SAFETY: within the array or at its end.
+    unsafe { burst.as_mut_ptr().add(from) }.cast()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most BURST_MAX, which fits")]
+const fn burst_count(frames: usize) -> u16 {
+    frames as u16
+}
+
+impl Device for DpdkDevice {
+    type Frame = Mbuf;
+
+    #[inline]
+    fn rx_burst(&mut self, port: PortId, into: &mut Burst<Mbuf>) {
+        let Some(slot) = self.slot(port) else { return };
+        let held = into.len();
+        let (start, room) = (storage(into, held), burst_count(into.remaining_capacity()));
+        // SAFETY: the port is started and its queues are this device's alone; there are `room`
+        // places.
+        let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, 0, start, room) };
+        // SAFETY: the driver wrote `count` valid pointers there, and gave the chains up to us.
+        unsafe { into.set_len(held + usize::from(count)) };
+        if slot.checks_heads && !into[held..].iter().all(Mbuf::has_head) {
+            self.make_heads(port, into);
+        }
+    }
+
+    #[inline]
+    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
+        match self.slot(port) {
+            Some(Slot { pacer: Some(pacer), .. }) => pacer.room_bytes(now),
+            Some(_) => u32::MAX,
+            None => 0,
+        }
+    }
+
+    #[inline]
+    fn tx_burst(&mut self, port: PortId, from: &mut Burst<Mbuf>, _now: Instant) {
+        let Some(slot) = self.slot(port) else { return };
+        let (bytes_max, in_pieces) = (slot.frame_bytes_max as usize, slot.sends_segments);
+        if !from
+            .iter()
+            .all(|frame| frame.len() <= bytes_max && (in_pieces || frame.segments() == 1))
+        {
+            self.make_sendable(port, from);
+        }
+        self.send(port, from);
+    }
+
+    #[inline]
+    fn make_control(&mut self, bytes: &[u8]) -> Option<Mbuf> {
+        self.control.alloc_with(bytes)
+    }
+
+    #[inline]
+    fn copy(&mut self, frame: &Mbuf) -> Option<Mbuf> {
+        self.data.copy_of(frame)
+    }
+
+    #[inline]
+    fn recycle(&mut self, frames: &mut Burst<Mbuf>) {
+        let count = u32::from(burst_count(frames.len()));
+        let start = storage(frames, 0);
+        // SAFETY: the frames are given up here, and freed below, once.
+        unsafe { frames.set_len(0) };
+        // SAFETY: `count` valid chains that were ours and now belong to nobody.
+        unsafe { dpdk_sys::rte_pktmbuf_free_bulk(start, count) };
+    }
+
+    #[inline]
+    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
+        let slot = self.slot(port).filter(|slot| slot.tells_rx_backlog)?;
+        // SAFETY: the port is started and has a queue 0.
+        let count = unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(slot.id, 0) };
+        u32::try_from(count).ok()
+    }
+}
+
+impl DpdkDevice {
+    /// Hands frames over and moves the rest to the front.
+    #[inline]
+    fn send(&mut self, port: PortId, from: &mut Burst<Mbuf>) {
+        let Some(slot) = self.slot(port) else { return };
+        let count = from.len();
+        let bytes: usize = match slot.pacer {
+            Some(_) => from.iter().map(Frame::len).sum(),
+            None => 0,
+        };
+        let start = storage(from, 0);
+        // SAFETY: from here the frames are the driver's; what it leaves is taken back below.
+        unsafe { from.set_len(0) };
+        // SAFETY: `count` valid chains that belong to nobody else; the queues are this device's
+        // alone.
+        let taken =
+            unsafe { dpdk_sys::shim_rte_eth_tx_burst(slot.id, 0, start, burst_count(count)) };
+        let taken = usize::from(taken).min(count);
+        // SAFETY: `taken` is at most `count`, so this stays inside the array.
+        let left = unsafe { start.add(taken) };
+        // SAFETY: both ranges lie in the array; they may overlap, which `copy` allows.
+        unsafe { std::ptr::copy(left, start, count - taken) };
+        // SAFETY: the driver left these alone, so they are ours again; they are at the front now.
+        unsafe { from.set_len(count - taken) };
+        if let Some(pacer) = &mut slot.pacer {
+            let kept: usize = from.iter().map(Frame::len).sum();
+            pacer.sent(taken, bytes - kept);
+        }
+    }
+
+    /// Makes the head of every frame contiguous. Frames for which there is no buffer are dropped.
+    #[cold]
+    fn make_heads(&mut self, port: PortId, frames: &mut Burst<Mbuf>) {
+        let data = Arc::clone(&self.data);
+        let Some(slot) = self.slot(port) else { return };
+        frames.retain(|frame| {
+            if frame.has_head() || frame.pull_up_head() {
+                return true;
+            }
+            let copy = data.copy_of(frame);
+            slot.drops.rx_unreadable_frames += u64::from(copy.is_none());
+            replace(frame, copy)
+        });
+    }
+
+    /// Drops frames that are too long, and copies into one piece those that must be in one.
+    #[cold]
+    fn make_sendable(&mut self, port: PortId, frames: &mut Burst<Mbuf>) {
+        let data = Arc::clone(&self.data);
+        let Some(slot) = self.slot(port) else { return };
+        frames.retain(|frame| {
+            if frame.len() > slot.frame_bytes_max as usize {
+                slot.drops.tx_oversize_frames += 1;
+                return false;
+            }
+            if slot.sends_segments || frame.segments() == 1 {
+                return true;
+            }
+            let copy = data.copy_of(frame).filter(|copy| copy.segments() == 1);
+            slot.drops.tx_segmented_frames += u64::from(copy.is_none());
+            replace(frame, copy)
+        });
+    }
+}
+
+/// Puts `new` in the place of `frame`, whose buffers go home; false if there is none.
+fn replace(frame: &mut Mbuf, new: Option<Mbuf>) -> bool {
+    new.map(|new| *frame = new).is_some()
+}

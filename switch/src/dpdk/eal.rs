@@ -1,0 +1,204 @@
+//! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
+
+use super::clock::{self, Mark};
+use super::device_args::PciAddress;
+use super::error::{DpdkError, c_string, last_errno_text};
+use super::log;
+use super::memory::{Memory, MemoryInUse, free_hugepages_mb};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
+
+/// What a process may choose about the EAL.
+#[derive(Clone, Debug)]
+pub struct EalOptions {
+    /// Memory for all pools and queues; see
+    /// [`Pool::memory_bytes`](super::mempool::Pool::memory_bytes).
+    pub memory: Memory,
+    /// The PCI devices that the EAL may touch. Empty: the PCI bus is not even scanned.
+    pub pci: Vec<PciAddress>,
+    /// CPUs of the calling thread, which becomes the EAL's main lcore; empty: as they are now.
+    pub main_cpus: Vec<usize>,
+    /// Print DPDK's whole log to stderr instead of keeping only its errors.
+    pub verbose: bool,
+}
+
+impl EalOptions {
+    /// Only virtual devices, quiet, the calling thread left where it is.
+    pub const fn new(memory: Memory) -> Self {
+        Self { memory, pci: Vec::new(), main_cpus: Vec::new(), verbose: false }
+    }
+}
+
+/// The running EAL. Pools, ports and registered threads keep it alive.
+#[derive(Debug)]
+pub struct Eal {
+    memory: MemoryInUse,
+    pci: Vec<PciAddress>,
+    main_thread: ThreadId,
+    tsc_hz: u64,
+}
+
+/// DPDK can be initialised once, whether it worked or not.
+static INITIALISED: AtomicBool = AtomicBool::new(false);
+
+impl Eal {
+    /// Starts DPDK with the calling thread as main lcore. Drivers are loaded from the plugin
+    /// directory of the installed libdpdk.
+    ///
+    /// # Errors
+    /// [`DpdkError::AlreadyInitialised`] the second time, [`DpdkError::Hugepages`] before anything
+    /// is touched, [`DpdkError::Init`] with DPDK's own words.
+    pub fn init(options: &EalOptions) -> Result<Arc<Self>, DpdkError> {
+        let memory = options.memory.choose(free_hugepages_mb())?;
+        let arguments = arguments(options, memory);
+        let arguments =
+            arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<CString>, _>>()?;
+        if INITIALISED.swap(true, Ordering::SeqCst) {
+            return Err(DpdkError::AlreadyInitialised);
+        }
+        if !options.verbose {
+            log::capture_errors();
+        }
+        let before = Mark::now();
+        let started = run_init(arguments);
+        // The EAL makes a directory even where it shares nothing. Only an empty one is removed.
+        let _in_use = std::fs::remove_dir(runtime_directory());
+        started?;
+        log::forget();
+        Ok(Arc::new(Self {
+            memory,
+            pci: options.pci.clone(),
+            main_thread: thread::current().id(),
+            tsc_hz: clock::tsc_hz(before),
+        }))
+    }
+
+    /// The memory that was chosen, for the operator to see.
+    pub const fn memory(&self) -> MemoryInUse {
+        self.memory
+    }
+
+    /// The PCI devices it may touch.
+    pub fn pci(&self) -> &[PciAddress] {
+        &self.pci
+    }
+
+    /// Ticks of the TSC in a second.
+    pub const fn tsc_hz(&self) -> u64 {
+        self.tsc_hz
+    }
+
+    /// Whether the calling thread is the one that started the EAL.
+    pub(super) fn on_main_thread(&self) -> bool {
+        thread::current().id() == self.main_thread
+    }
+}
+
+impl Drop for Eal {
+    fn drop(&mut self) {
+        // Cleaning up unmaps all of DPDK's memory, and belongs to the main lcore. Elsewhere the
+        // process is on its way out, and the kernel takes everything back.
+        if !self.on_main_thread() {
+            return;
+        }
+        // SAFETY: pools, ports and registered threads each hold an Arc of this value, and a pool
+        // with frames outstanding never lets go of its own: nothing refers to DPDK's memory.
+        unsafe { dpdk_sys::rte_eal_cleanup() };
+    }
+}
+
+/// The EAL's command line. Its first word names the program in DPDK's messages.
+fn arguments(options: &EalOptions, memory: MemoryInUse) -> Vec<String> {
+    let mut arguments = vec![
+        "knotless".to_owned(),
+        "--no-telemetry".to_owned(),
+        format!("--file-prefix=knotless-{}", std::process::id()),
+        format!("--lcores=0@({})", comma_separated(&main_cpus(options))),
+    ];
+    arguments.extend(memory.eal_arguments());
+    if options.pci.is_empty() {
+        arguments.push("--no-pci".to_owned());
+    }
+    for address in &options.pci {
+        arguments.extend(["-a".to_owned(), address.to_string()]);
+    }
+    arguments
+}
+
+/// The CPUs asked for, else those that the thread may run on now: the EAL binds the thread to the
+/// list it is given, and an unasked-for binding would be inherited by every thread made later.
+fn main_cpus(options: &EalOptions) -> Vec<usize> {
+    if !options.main_cpus.is_empty() {
+        return options.main_cpus.clone();
+    }
+    let allowed = core_affinity::get_core_ids().unwrap_or_default();
+    let cpus: Vec<usize> = allowed.into_iter().map(|core| core.id).collect();
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+fn comma_separated(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn run_init(arguments: Vec<CString>) -> Result<(), DpdkError> {
+    // DPDK keeps pointers into its command line (for instance of `-a`), so it must live on.
+    let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
+    let count = c_int::try_from(pointers.len()).expect("a handful of arguments");
+    pointers.push(std::ptr::null_mut());
+    let pointers = pointers.leak();
+    log::forget();
+    // SAFETY: argc and argv as main() has them, NUL-terminated, valid for the rest of the process;
+    // INITIALISED let only one caller through.
+    let parsed = unsafe { dpdk_sys::rte_eal_init(count, pointers.as_mut_ptr()) };
+    if parsed < 0 {
+        let (errno, logged) = (last_errno_text(), log::take());
+        let cause = if logged.is_empty() { errno } else { format!("{logged} ({errno})") };
+        return Err(DpdkError::Init { cause });
+    }
+    Ok(())
+}
+
+fn runtime_directory() -> PathBuf {
+    // SAFETY: takes nothing and returns a static.
+    let path = unsafe { dpdk_sys::rte_eal_get_runtime_dir() };
+    // SAFETY: a static buffer that holds a NUL-terminated path, empty before the EAL has made one.
+    let path = unsafe { CStr::from_ptr(path) };
+    PathBuf::from(OsStr::from_bytes(path.to_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pci_bus_is_untouched_unless_devices_are_named() {
+        let mut options = EalOptions::new(Memory::Plain { mb: 64 });
+        options.main_cpus = vec![1, 3];
+        let memory = options.memory.choose(0).unwrap();
+        let words = arguments(&options, memory);
+        assert!(words.contains(&"--no-pci".to_owned()), "{words:?}");
+        assert!(words.contains(&"--lcores=0@(1,3)".to_owned()), "{words:?}");
+        assert!(words.ends_with(&["64".to_owned(), "--no-pci".to_owned()]), "{words:?}");
+
+        options.pci = vec!["0000:01:00.0".parse().unwrap(), "0000:01:00.1".parse().unwrap()];
+        let words = arguments(&options, memory);
+        assert!(!words.contains(&"--no-pci".to_owned()), "{words:?}");
+        assert_eq!(words[words.len() - 4..], ["-a", "0000:01:00.0", "-a", "0000:01:00.1"]);
+    }
+
+    #[test]
+    fn hugepages_and_plain_memory_exclude_each_other() {
+        let options = EalOptions::new(Memory::Auto { mb: 64 });
+        for (free_mb, with, without) in
+            [(64, "--in-memory", "--no-huge"), (63, "--no-huge", "--in-memory")]
+        {
+            let words = arguments(&options, options.memory.choose(free_mb).unwrap());
+            assert!(words.iter().any(|word| word == with), "{words:?}");
+            assert!(!words.iter().any(|word| word == without), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Whether PFC in software can work on a device: many NICs swallow MAC control frames, and some
+//! answer them on their own.
+
+use super::error::errno_text;
+use dpdk_sys::{RTE_ETH_FC_NONE, rte_eth_fc_conf};
+use std::fmt;
+use std::mem::MaybeUninit;
+
+/// What stands between the switch and the PFC frames on a port's wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowControl {
+    /// A virtual device: it passes every frame and answers none.
+    Virtual,
+    /// The NIC's own flow control is off, and it was told to pass MAC control frames on
+    /// (`mac_ctrl_frame_fwd`), which it confirms.
+    Forwarded,
+    /// As [`Self::Forwarded`], but the NIC does not confirm it: some drivers honour the setting
+    /// without reporting it, some ignore it. Watch whether pauses are received.
+    Unconfirmed,
+    /// The NIC's own flow control is off, but it refuses to pass MAC control frames on.
+    Eaten {
+        /// What it said.
+        cause: String,
+    },
+    /// The NIC's own flow control cannot be turned off: it would pause beside the switch.
+    Conflict {
+        /// What it said.
+        cause: String,
+    },
+    /// The driver has no say in it, so nothing is known.
+    Unknown,
+}
+
+impl FlowControl {
+    /// Whether PFC frames surely reach the switch.
+    pub const fn software_pfc_works(&self) -> bool {
+        matches!(self, Self::Virtual | Self::Forwarded)
+    }
+}
+
+impl fmt::Display for FlowControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Virtual => write!(f, "software PFC works here (virtual device)"),
+            Self::Forwarded => {
+                write!(f, "software PFC works here (set mode=none, mac_ctrl_frame_fwd=1)")
+            }
+            Self::Unconfirmed => write!(
+                f,
+                "the NIC took mode=none, mac_ctrl_frame_fwd=1 but does not confirm it: software \
+                 PFC works only if received pauses are counted"
+            ),
+            Self::Eaten { cause } => write!(
+                f,
+                "the NIC eats PFC frames (set mode=none; mac_ctrl_frame_fwd: {cause}): \
+                 received pauses are not seen"
+            ),
+            Self::Conflict { cause } => {
+                write!(f, "conflict: the NIC's own flow control stays on ({cause})")
+            }
+            Self::Unknown => write!(
+                f,
+                "unknown whether the NIC passes PFC frames on: its driver has no flow-control \
+                 setting"
+            ),
+        }
+    }
+}
+
+/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us, and
+/// reads back what came of it. Call on a started port; `is_virtual` is for its bus.
+pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
+    if is_virtual {
+        return FlowControl::Virtual;
+    }
+    let Ok(mut wanted) = read(id) else { return FlowControl::Unknown };
+    wanted.mode = RTE_ETH_FC_NONE;
+    wanted.mac_ctrl_frame_fwd = 1;
+    let with_forwarding = write(id, &mut wanted);
+    if with_forwarding.is_err() {
+        wanted.mac_ctrl_frame_fwd = 0;
+        if let Err(cause) = write(id, &mut wanted) {
+            return verdict(read(id).ok(), Some(&cause));
+        }
+    }
+    verdict(read(id).ok(), with_forwarding.err().as_deref())
+}
+
+/// What a NIC's state, read back, says; `refusal` is its answer to the setting, if it refused.
+fn verdict(state: Option<rte_eth_fc_conf>, refusal: Option<&str>) -> FlowControl {
+    let cause = || refusal.unwrap_or("it ignores mode=none").to_owned();
+    match (state, refusal) {
+        (None, _) => FlowControl::Unknown,
+        (Some(state), _) if state.mode != RTE_ETH_FC_NONE => {
+            FlowControl::Conflict { cause: cause() }
+        }
+        (Some(_), Some(_)) => FlowControl::Eaten { cause: cause() },
+        (Some(state), None) if state.mac_ctrl_frame_fwd == 0 => FlowControl::Unconfirmed,
+        (Some(_), None) => FlowControl::Forwarded,
+    }
+}
+
+fn read(id: u16) -> Result<rte_eth_fc_conf, String> {
+    let mut conf = MaybeUninit::<rte_eth_fc_conf>::zeroed();
+    // SAFETY: `conf` is a valid place to write to; a bad id is an error, not undefined.
+    match unsafe { dpdk_sys::rte_eth_dev_flow_ctrl_get(id, conf.as_mut_ptr()) } {
+        // SAFETY: plain integers, all initialised: zeroed, then filled in.
+        0 => Ok(unsafe { conf.assume_init() }),
+        errno => Err(errno_text(errno)),
+    }
+}
+
+fn write(id: u16, conf: &mut rte_eth_fc_conf) -> Result<(), String> {
+    // SAFETY: `conf` is valid, and DPDK keeps no pointer to it.
+    match unsafe { dpdk_sys::rte_eth_dev_flow_ctrl_set(id, conf) } {
+        0 => Ok(()),
+        errno => Err(errno_text(errno)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpdk_sys::{RTE_ETH_FC_FULL, RTE_ETH_FC_RX_PAUSE, rte_eth_fc_mode};
+
+    fn state(mode: rte_eth_fc_mode, mac_ctrl_frame_fwd: u8) -> Option<rte_eth_fc_conf> {
+        Some(rte_eth_fc_conf {
+            high_water: 0,
+            low_water: 0,
+            pause_time: 0,
+            send_xon: 0,
+            mode,
+            mac_ctrl_frame_fwd,
+            autoneg: 0,
+        })
+    }
+
+    #[test]
+    fn the_verdict_follows_what_the_nic_says_afterwards() {
+        let no = "Operation not supported";
+        let eaten = FlowControl::Eaten { cause: no.to_owned() };
+        let refused = FlowControl::Conflict { cause: no.to_owned() };
+        let ignored = FlowControl::Conflict { cause: "it ignores mode=none".to_owned() };
+        for (state, refusal, expected) in [
+            (None, None, FlowControl::Unknown),
+            (state(RTE_ETH_FC_NONE, 1), None, FlowControl::Forwarded),
+            (state(RTE_ETH_FC_NONE, 0), None, FlowControl::Unconfirmed),
+            (state(RTE_ETH_FC_NONE, 0), Some(no), eaten),
+            (state(RTE_ETH_FC_FULL, 1), Some(no), refused),
+            (state(RTE_ETH_FC_RX_PAUSE, 1), None, ignored),
+        ] {
+            assert_eq!(verdict(state, refusal), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_surely_works_is_called_working() {
+        assert!(FlowControl::Virtual.software_pfc_works());
+        assert!(FlowControl::Forwarded.software_pfc_works());
+        assert!(!FlowControl::Unconfirmed.software_pfc_works());
+        assert!(!FlowControl::Unknown.software_pfc_works());
+        assert!(!FlowControl::Eaten { cause: String::new() }.software_pfc_works());
+        assert!(!FlowControl::Conflict { cause: String::new() }.software_pfc_works());
+    }
+}

@@ -1,0 +1,24 @@
+//! The safe layer over DPDK: the only unsafe code outside `dpdk-sys`.
+//!
+//! Order of use: [`eal::Eal::init`] once; [`mempool::Pool::new`] for frames and, apart, for control
+//! frames; [`port::Port::open`] for each device; then on each worker thread
+//! [`lcore::register_thread`] and a [`device::DpdkDevice`] over the queues of its ports.
+//!
+//! Everything keeps what it needs alive (a port its pool, a pool the EAL), so values may be dropped
+//! in any order; see [`mempool::Pool`] for what happens to a pool whose frames outlive it.
+
+pub mod clock;
+pub mod device;
+pub mod device_args;
+pub mod eal;
+pub mod error;
+pub mod flow_control;
+pub mod lcore;
+pub mod link;
+mod log;
+pub mod mbuf;
+pub mod memory;
+pub mod mempool;
+pub mod pacer;
+pub mod port;
+mod setup;

@@ -1,0 +1,206 @@
+//! A device on its way from probed to started: what it can do, and what is set.
+
+use super::device_args::{Bus, DeviceArgs};
+use super::error::DpdkError;
+use super::flow_control;
+use super::log;
+use super::mempool::Pool;
+use super::port::{L2_OVERHEAD_BYTES, PortInfo, PortOptions, failure};
+use dpdk_sys::{
+    SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,
+    rte_eth_conf, rte_eth_dev_info, rte_ether_addr,
+};
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+
+const FCS_BYTES: u32 = 4;
+
+/// One device, what DPDK says about it, and what is asked of it.
+pub(super) struct Setup<'a> {
+    pub(super) args: &'a DeviceArgs,
+    pub(super) id: u16,
+    pub(super) facts: rte_eth_dev_info,
+    pub(super) pool: &'a Pool,
+    pub(super) options: &'a PortOptions,
+}
+
+/// Virtual devices that send a chain of buffers without saying so in their capabilities.
+const SENDS_SEGMENTS_SILENTLY: [&str; 3] = ["net_null", "net_pcap", "net_ring"];
+
+/// Virtual devices that name a largest frame but chain buffers for as long a frame as comes.
+const LIMIT_IS_NOMINAL: [&str; 1] = ["net_memif"];
+
+/// `net_tap` fills a chain of as many buffers as it has descriptors for each read, and holds them
+/// all, while the kernel queues hundreds of frames behind it anyway.
+const TAP_RX_DESCRIPTORS_MAX: u16 = 64;
+
+impl Setup<'_> {
+    pub(super) fn run(&self) -> Result<PortInfo, DpdkError> {
+        log::forget();
+        let driver = self.driver();
+        let mtu_set_bytes = self.check_mtu(&driver)?;
+        let sends_segments = self.facts.tx_offload_capa & MULTI_SEGS != 0
+            || SENDS_SEGMENTS_SILENTLY.contains(&driver.as_str());
+        let in_pieces = self.frame_bytes_max() > u32::from(self.pool.data_room_bytes());
+        if in_pieces {
+            self.check_pieces(sends_segments)?;
+        }
+        self.configure(in_pieces, mtu_set_bytes)?;
+        self.set_mtu(mtu_set_bytes)?;
+        let (rx_descriptors, tx_descriptors) = self.set_up_queues(&driver)?;
+        // SAFETY: the port is configured and both its queues are set up.
+        self.expect("cannot be started", unsafe { dpdk_sys::rte_eth_dev_start(self.id) })?;
+        self.enable_promiscuous()?;
+        let is_virtual = self.args.bus() == Bus::Virtual;
+        Ok(PortInfo {
+            id: self.id,
+            device: self.args.text().to_owned(),
+            driver,
+            is_virtual,
+            mac: self.mac()?,
+            mtu_bytes: self.options.mtu_bytes,
+            rx_descriptors,
+            tx_descriptors,
+            // SAFETY: the port is started and has a queue 0.
+            tells_rx_backlog: unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(self.id, 0) } >= 0,
+            sends_segments,
+            flow_control: flow_control::take_over(self.id, is_virtual),
+        })
+    }
+
+    /// The longest frame that may be in a buffer, with the FCS that some NICs leave there for a
+    /// while.
+    fn frame_bytes_max(&self) -> u32 {
+        u32::from(self.options.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES) + FCS_BYTES
+    }
+
+    fn driver(&self) -> String {
+        if self.facts.driver_name.is_null() {
+            return String::new();
+        }
+        // SAFETY: not null, so it is the driver's static, NUL-terminated name.
+        unsafe { CStr::from_ptr(self.facts.driver_name) }.to_string_lossy().into_owned()
+    }
+
+    /// Frames longer than a buffer need a device that receives and sends them in pieces.
+    fn check_pieces(&self, sends_segments: bool) -> Result<(), DpdkError> {
+        // A virtual device that has no scatter flag chains buffers as a matter of course.
+        let receives = self.args.bus() == Bus::Virtual || self.facts.rx_offload_capa & SCATTER != 0;
+        if receives && sends_segments {
+            return Ok(());
+        }
+        Err(DpdkError::Device {
+            device: self.args.text().to_owned(),
+            cause: format!(
+                "an MTU of {} bytes needs frames in several buffers of {} bytes, which it cannot {}",
+                self.options.mtu_bytes,
+                self.pool.data_room_bytes(),
+                if receives { "send" } else { "receive" },
+            ),
+            right: format!("give the pool buffers of {} bytes", self.frame_bytes_max()),
+        })
+    }
+
+    /// The MTU to configure: the one asked for, if the device takes it.
+    fn check_mtu(&self, driver: &str) -> Result<u16, DpdkError> {
+        let max_bytes = mtu_max(&self.facts);
+        if self.options.mtu_bytes <= max_bytes {
+            return Ok(self.options.mtu_bytes);
+        }
+        if LIMIT_IS_NOMINAL.contains(&driver) {
+            return Ok(max_bytes);
+        }
+        Err(DpdkError::Device {
+            device: self.args.text().to_owned(),
+            cause: format!("it does not take an MTU of {} bytes", self.options.mtu_bytes),
+            right: format!("{driver} takes up to {max_bytes} bytes"),
+        })
+    }
+
+    fn configure(&self, in_pieces: bool, mtu_bytes: u16) -> Result<(), DpdkError> {
+        // SAFETY: the struct is plain integers and pointers, for which all zeros is a value; DPDK
+        // takes zeros for "nothing special".
+        let mut conf: rte_eth_conf = unsafe { MaybeUninit::zeroed().assume_init() };
+        conf.rxmode.mtu = u32::from(mtu_bytes);
+        if in_pieces {
+            conf.rxmode.offloads = self.facts.rx_offload_capa & SCATTER;
+            conf.txmode.offloads = self.facts.tx_offload_capa & MULTI_SEGS;
+        }
+        // SAFETY: `conf` is valid, and DPDK copies it.
+        let status = unsafe { dpdk_sys::rte_eth_dev_configure(self.id, 1, 1, &raw const conf) };
+        self.expect("cannot be configured", status)
+    }
+
+    /// Drivers without an MTU setting have no limit of their own, beyond what configuring checked.
+    fn set_mtu(&self, mtu_bytes: u16) -> Result<(), DpdkError> {
+        // SAFETY: the port is configured.
+        let status = unsafe { dpdk_sys::rte_eth_dev_set_mtu(self.id, mtu_bytes) };
+        self.tolerate_unsupported("refuses the MTU", status)
+    }
+
+    fn set_up_queues(&self, driver: &str) -> Result<(u16, u16), DpdkError> {
+        let (mut rx, mut tx) = (self.options.rx_descriptors, self.options.tx_descriptors);
+        if driver == "net_tap" {
+            rx = rx.min(TAP_RX_DESCRIPTORS_MAX);
+        }
+        // SAFETY: both are valid places to read and write.
+        let status = unsafe {
+            dpdk_sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.id, &raw mut rx, &raw mut tx)
+        };
+        self.expect("refuses the number of descriptors", status)?;
+        let (any, pool) = (dpdk_sys::SOCKET_ID_ANY.cast_unsigned(), self.pool.as_raw());
+        // SAFETY: the port is configured with one receive queue; the pool outlives the port, whose
+        // value holds it; a null configuration asks for the driver's default.
+        let status = unsafe {
+            dpdk_sys::rte_eth_rx_queue_setup(self.id, 0, rx, any, std::ptr::null(), pool)
+        };
+        self.expect("cannot receive", status)?;
+        // SAFETY: the port is configured with one transmit queue, as above.
+        let status =
+            unsafe { dpdk_sys::rte_eth_tx_queue_setup(self.id, 0, tx, any, std::ptr::null()) };
+        self.expect("cannot send", status)?;
+        Ok((rx, tx))
+    }
+
+    /// A switch receives frames to all addresses. Devices without the setting do so anyway.
+    fn enable_promiscuous(&self) -> Result<(), DpdkError> {
+        // SAFETY: the port is started.
+        let status = unsafe { dpdk_sys::rte_eth_promiscuous_enable(self.id) };
+        self.tolerate_unsupported("does not receive all addresses", status)
+    }
+
+    fn mac(&self) -> Result<[u8; 6], DpdkError> {
+        let mut mac = rte_ether_addr { addr_bytes: [0; 6] };
+        // SAFETY: `mac` is a valid place to write to.
+        let status = unsafe { dpdk_sys::rte_eth_macaddr_get(self.id, &raw mut mac) };
+        self.expect("has no MAC address", status)?;
+        Ok(mac.addr_bytes)
+    }
+
+    fn expect(&self, doing: &str, status: i32) -> Result<(), DpdkError> {
+        if status != 0 {
+            return Err(failure(self.args, doing, status));
+        }
+        // What a step grumbles about and gets over is not the cause of a later one's failure.
+        log::forget();
+        Ok(())
+    }
+
+    fn tolerate_unsupported(&self, doing: &str, status: i32) -> Result<(), DpdkError> {
+        const ENOTSUP: i32 = 95;
+        if status == -ENOTSUP { Ok(()) } else { self.expect(doing, status) }
+    }
+}
+
+/// The largest MTU that DPDK will let this device have, by its own reckoning: drivers give the
+/// longest frame, and some the largest MTU too, whose difference is then their overhead.
+fn mtu_max(facts: &rte_eth_dev_info) -> u16 {
+    const ETHERNET_OVERHEAD_BYTES: u32 = 14 + FCS_BYTES;
+    let (frame_max, mtu_max) = (facts.max_rx_pktlen, facts.max_mtu);
+    let overhead = match frame_max.checked_sub(u32::from(mtu_max)) {
+        Some(more) if more > 0 && mtu_max != u16::MAX => more,
+        _ => ETHERNET_OVERHEAD_BYTES,
+    };
+    let by_frame = u16::try_from(frame_max.saturating_sub(overhead)).unwrap_or(u16::MAX);
+    by_frame.min(mtu_max)
+}

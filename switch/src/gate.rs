@@ -1,0 +1,155 @@
+//! A device with a gate: open while the switch runs; closed while it drains, when it lets in flow
+//! control and nothing else, so that queues run empty and a peer's pauses are still obeyed.
+
+use crate::platform::{DeviceLosses, PortDevice};
+use dataplane::device::Device;
+use dataplane::frame::{Burst, Frame};
+use dataplane::ids::PortId;
+use dataplane::limits::PORTS_MAX;
+use dataplane::time::Instant;
+
+/// The ethertype of MAC control frames (IEEE 802.3, annex 31A), where it stands in a frame.
+const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+const ETHERTYPE_OFFSET: usize = 12;
+
+/// `device` behind a gate.
+#[derive(Debug)]
+pub struct Gate<D> {
+    device: D,
+    is_open: bool,
+    turned_away: Box<[u64; PORTS_MAX]>,
+}
+
+impl<D: PortDevice> Gate<D> {
+    /// An open gate.
+    pub fn new(device: D) -> Self {
+        Self { device, is_open: true, turned_away: Box::new([0; PORTS_MAX]) }
+    }
+
+    /// From now on data that arrives is thrown away, and counted.
+    pub const fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// What is behind the gate.
+    pub const fn device_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    #[cold]
+    fn turn_away(&mut self, port: PortId, into: &mut Burst<D::Frame>, held: usize) {
+        let mut away: Burst<D::Frame> = Burst::new();
+        for frame in into.drain(held..).collect::<Burst<D::Frame>>() {
+            if is_mac_control(frame.head()) {
+                into.push(frame);
+            } else {
+                away.push(frame);
+            }
+        }
+        self.turned_away[port.index()] += away.len() as u64;
+        self.device.recycle(&mut away);
+    }
+}
+
+impl<D: PortDevice> PortDevice for Gate<D> {
+    fn losses(&self, port: PortId) -> DeviceLosses {
+        let rx_after_stop_frames = self.turned_away[port.index()];
+        DeviceLosses { rx_after_stop_frames, ..self.device.losses(port) }
+    }
+}
+
+fn is_mac_control(head: &[u8]) -> bool {
+    head.get(ETHERTYPE_OFFSET..ETHERTYPE_OFFSET + 2) == Some(&MAC_CONTROL)
+}
+
+impl<D: PortDevice> Device for Gate<D> {
+    type Frame = D::Frame;
+
+    #[inline(always)]
+    fn rx_burst(&mut self, port: PortId, into: &mut Burst<D::Frame>) {
+        let held = into.len();
+        self.device.rx_burst(port, into);
+        if !self.is_open && into.len() > held {
+            self.turn_away(port, into, held);
+        }
+    }
+
+    #[inline(always)]
+    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
+        self.device.tx_room_bytes(port, now)
+    }
+
+    #[inline(always)]
+    fn tx_room_frames(&self, port: PortId) -> usize {
+        self.device.tx_room_frames(port)
+    }
+
+    #[inline(always)]
+    fn tx_burst(&mut self, port: PortId, from: &mut Burst<D::Frame>, now: Instant) {
+        self.device.tx_burst(port, from, now);
+    }
+
+    #[inline(always)]
+    fn make_control(&mut self, bytes: &[u8]) -> Option<D::Frame> {
+        self.device.make_control(bytes)
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, frame: &D::Frame) -> Option<D::Frame> {
+        self.device.copy(frame)
+    }
+
+    #[inline(always)]
+    fn recycle(&mut self, frames: &mut Burst<D::Frame>) {
+        self.device.recycle(frames);
+    }
+
+    #[inline(always)]
+    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
+        self.device.rx_backlog_frames(port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::testing::wire::Udp;
+    use dataplane::testing::{TestDevice, TestFrame};
+
+    impl PortDevice for TestDevice {
+        fn losses(&self, _port: PortId) -> DeviceLosses {
+            DeviceLosses { tx_oversize_frames: 7, ..DeviceLosses::default() }
+        }
+    }
+
+    #[test]
+    fn a_closed_gate_lets_flow_control_in_and_counts_what_it_turns_away() {
+        let pfc =
+            [&[1, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9], &MAC_CONTROL[..], &[1; 46]].concat();
+        let data = Udp::routed(1, 2, 0).bytes();
+        let mut device = TestDevice::new(1);
+        for bytes in [&data, &pfc, &data, &data, &pfc] {
+            device.arrive(PortId::FIRST, bytes);
+        }
+        let mut gate = Gate::new(device);
+        let mut burst: Burst<TestFrame> = Burst::new();
+        burst.push(TestFrame::new(&data));
+        gate.close();
+        gate.rx_burst(PortId::FIRST, &mut burst);
+        let kept: Vec<&[u8]> = burst.iter().map(Frame::head).collect();
+        assert_eq!(kept, [&data[..], &pfc, &pfc], "what the burst held before is not looked at");
+        let losses = gate.losses(PortId::FIRST);
+        assert_eq!((losses.rx_after_stop_frames, losses.tx_oversize_frames), (3, 7));
+    }
+
+    #[test]
+    fn an_open_gate_changes_nothing() {
+        let mut device = TestDevice::new(1);
+        device.arrive(PortId::FIRST, &Udp::routed(1, 2, 0).bytes());
+        let mut gate = Gate::new(device);
+        let mut burst: Burst<TestFrame> = Burst::new();
+        gate.rx_burst(PortId::FIRST, &mut burst);
+        assert_eq!(burst.len(), 1);
+        assert_eq!(gate.losses(PortId::FIRST).rx_after_stop_frames, 0);
+    }
+}

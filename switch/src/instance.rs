@@ -1,0 +1,170 @@
+//! One switch a name: whoever holds the lock beside the control socket is the one.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The right to be the switch behind a socket, until it is dropped.
+#[derive(Debug)]
+pub struct Instance {
+    path: PathBuf,
+    _locked: File,
+}
+
+/// Why this process cannot be that switch.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// Another process is.
+    #[error(
+        "a switch runs already behind {}{}; stop it (`knotless ctl stop`), or give this one \
+         another name or [control] socket",
+        socket.display(),
+        pid.as_ref().map(|pid| format!(", process {pid}")).unwrap_or_default()
+    )]
+    Running {
+        /// Its socket.
+        socket: PathBuf,
+        /// Its process, if it has said so.
+        pid: Option<u32>,
+    },
+    /// The directory of the socket cannot be made.
+    #[error(
+        "cannot create {} for the control socket: {error}; run as root, or set [control] socket \
+         to a path that this user can write",
+        directory.display()
+    )]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The lock cannot be made.
+    #[error(
+        "cannot write {}: {error}; run as root, or set [control] socket to a path that this user \
+         can write",
+        path.display()
+    )]
+    Lock {
+        /// The lock.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl Instance {
+    /// Becomes the switch behind `socket`.
+    ///
+    /// # Errors
+    /// Another process is, or the lock cannot be made.
+    pub fn claim(socket: &Path) -> Result<Self, InstanceError> {
+        if let Some(directory) = socket.parent().filter(|path| !path.as_os_str().is_empty()) {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(
+                |error| InstanceError::Directory { directory: directory.to_owned(), error },
+            )?;
+        }
+        let path = lock_path(socket);
+        let failed = |error| InstanceError::Lock { path: path.clone(), error };
+        loop {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(&path)
+                .map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(InstanceError::Running {
+                        socket: socket.to_owned(),
+                        pid: read_pid(&mut file),
+                    });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            // Whoever held the lock before may have removed the file after we opened it; then what
+            // we locked is nobody's.
+            if is_still(&file, &path) {
+                write_pid(&mut file).map_err(failed)?;
+                return Ok(Self { path, _locked: file });
+            }
+        }
+    }
+}
+
+impl Drop for Instance {
+    /// The file goes before the lock, so nobody finds it unlocked and takes it for theirs.
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_file(&self.path);
+    }
+}
+
+/// `SOCKET.lock`.
+fn lock_path(socket: &Path) -> PathBuf {
+    let mut path = socket.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+fn is_still(file: &File, path: &Path) -> bool {
+    let identity = |of: &fs::Metadata| (of.dev(), of.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => identity(&ours) == identity(&there),
+        _ => false,
+    }
+}
+
+fn read_pid(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn write_pid(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    writeln!(file, "{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_can_be_the_switch_behind_a_socket() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("new/dir/a.sock");
+        let first = Instance::claim(&socket).unwrap();
+        let error = Instance::claim(&socket).unwrap_err().to_string();
+        let own = format!("process {}", std::process::id());
+        assert!(error.contains("runs already") && error.contains(&own), "{error}");
+        assert!(error.contains("new/dir/a.sock"), "{error}");
+
+        let other = Instance::claim(&directory.path().join("b.sock"));
+        assert!(other.is_ok(), "another socket is another switch");
+        drop(first);
+        assert!(!lock_path(&socket).exists());
+        assert!(Instance::claim(&socket).is_ok(), "the first has gone");
+    }
+
+    #[test]
+    fn a_lock_that_a_dead_process_left_is_taken_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("a.sock");
+        fs::write(lock_path(&socket), "4194305\n").unwrap();
+        let instance = Instance::claim(&socket).unwrap();
+        let pid = fs::read_to_string(lock_path(&socket)).unwrap();
+        assert_eq!(pid.trim(), std::process::id().to_string());
+        drop(instance);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_said() {
+        let error = Instance::claim(Path::new("/proc/no/such/a.sock")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot create /proc/no/such"), "{error}");
+        assert!(error.contains("[control] socket"), "{error}");
+    }
+}

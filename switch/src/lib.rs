@@ -1,0 +1,21 @@
+//! The program `knotless` as a library: ports and cores around the dataplane, the control thread,
+//! and what the command line does.
+#![deny(unsafe_code)]
+
+pub mod check;
+pub mod control;
+pub mod cpu;
+pub mod ctl;
+#[cfg(feature = "dpdk")]
+#[allow(unsafe_code)]
+pub mod dpdk;
+pub mod gate;
+pub mod histograms;
+pub mod instance;
+pub mod output;
+pub mod platform;
+#[cfg(feature = "dpdk")]
+pub mod run;
+pub mod top;
+pub mod traffic;
+pub mod worker_thread;

@@ -1,0 +1,60 @@
+//! The program `knotless`.
+#![deny(unsafe_code)]
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use switch::traffic::{self, TrafficCommand};
+use switch::{check, cpu, ctl, output, top};
+
+/// A lossless Ethernet switch in software.
+///
+/// Exit codes: 0 it worked; 1 it failed, or what was to be proven is not so; 2 the input is wrong,
+/// or the program cannot start.
+#[derive(Debug, Parser)]
+#[command(name = "knotless", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a switch until Ctrl-C, then drain it and print totals
+    #[cfg(feature = "dpdk")]
+    Run(switch::run::RunArgs),
+    /// Run a switch (this program was built without DPDK and cannot)
+    #[cfg(not(feature = "dpdk"))]
+    Run {
+        /// SWITCH.toml
+        file: std::path::PathBuf,
+    },
+    /// Validate a configuration file; change nothing
+    Check(check::CheckArgs),
+    /// Talk to a running switch
+    Ctl(ctl::CtlArgs),
+    /// Watch a running switch
+    Top(top::TopArgs),
+    /// Send, receive and measure traffic on a Linux interface, obeying PFC as a RoCE NIC does
+    #[command(subcommand)]
+    Traffic(TrafficCommand),
+}
+
+fn main() -> ExitCode {
+    if let Err(missing) = cpu::check() {
+        output::error(missing);
+        return ExitCode::from(2);
+    }
+    match CommandLine::parse().command {
+        #[cfg(feature = "dpdk")]
+        Command::Run(arguments) => switch::run::run(&arguments),
+        #[cfg(not(feature = "dpdk"))]
+        Command::Run { .. } => {
+            output::error("this program was built without DPDK; build it with `--features dpdk`");
+            ExitCode::from(2)
+        }
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Ctl(arguments) => ctl::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
+        Command::Traffic(command) => traffic::run(&command),
+    }
+}

@@ -1,0 +1,105 @@
+//! What the program needs of the devices below it, and nothing more: DPDK provides it, and so does
+//! the memory of a test.
+
+use dataplane::device::Device;
+use dataplane::frame::Frame;
+use dataplane::ids::PortId;
+use dataplane::time::{Instant, Speed};
+use serde::{Deserialize, Serialize};
+
+/// The control thread's view: it makes and reads frames, and asks after links.
+pub trait Platform {
+    /// The frames of the ports.
+    type Frame: Frame;
+
+    /// The time, of the same clock as the workers'.
+    fn now(&self) -> Instant;
+
+    /// A frame that holds `bytes`; `None` if no buffer is left.
+    fn frame(&self, bytes: &[u8]) -> Option<Self::Frame>;
+
+    /// Appends all bytes of `frame` to `into`.
+    fn read(&self, frame: &Self::Frame, into: &mut Vec<u8>);
+
+    /// The link of `port`.
+    fn link(&self, port: PortId) -> LinkState;
+
+    /// The counters of the device behind `port`.
+    fn device_counters(&self, port: PortId) -> DeviceCounters;
+
+    /// Buffers of frames.
+    fn buffers(&self) -> FrameBuffers;
+}
+
+/// A worker's view: the core's device, and what it lost by itself.
+pub trait PortDevice: Device {
+    /// What the layer below the core has lost at `port`.
+    fn losses(&self, port: PortId) -> DeviceLosses;
+}
+
+/// A port's link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkState {
+    /// Whether frames can pass.
+    pub up: bool,
+    /// Its speed, where the device knows.
+    pub speed: Option<Speed>,
+}
+
+/// What a device counts by itself, since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Frames received.
+    pub rx_frames: u64,
+    /// Bytes received.
+    pub rx_bytes: u64,
+    /// Frames sent.
+    pub tx_frames: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Frames lost because the receive ring was full: the cores did not keep up.
+    pub rx_missed_frames: u64,
+    /// Frames received broken.
+    pub rx_error_frames: u64,
+    /// Times that no buffer was left for the receive ring.
+    pub rx_no_buffer: u64,
+    /// Frames that could not be sent.
+    pub tx_error_frames: u64,
+}
+
+/// Frames that ended between a device and the core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceLosses {
+    /// Received in pieces with too short a first one, and no buffer left to join them.
+    pub rx_unreadable_frames: u64,
+    /// Longer than the MTU of the port that should have sent them.
+    pub tx_oversize_frames: u64,
+    /// In several pieces, for a device that cannot send that, and no buffer left to join them.
+    pub tx_segmented_frames: u64,
+    /// Data that arrived after the switch was told to stop.
+    pub rx_after_stop_frames: u64,
+}
+
+/// Buffers of frames, all allocated at start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameBuffers {
+    /// Buffers for received frames.
+    pub data_total: u64,
+    /// Of those, the ones that hold a frame or wait in a receive ring for one.
+    pub data_in_use: u64,
+    /// Buffers kept for flow control, which data cannot use up.
+    pub control_total: u64,
+    /// Of those, the ones in use.
+    pub control_in_use: u64,
+}
+
+/// What is known of a port once it is open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortFacts {
+    /// The device's driver, such as `net_tap`.
+    pub driver: String,
+    /// What stands between the switch and PFC frames on the wire, in words.
+    pub flow_control: String,
+    /// Whether the receive ring's backlog can be told.
+    pub tells_rx_backlog: bool,
+}

@@ -1,0 +1,84 @@
+//! What a switch says of itself when it starts.
+
+use super::RunArgs;
+use super::machine::Machine;
+use crate::ctl::tables::{speed, table, text};
+use crate::output;
+use config::SwitchConfig;
+use config::switch::{Device, PortConfig};
+use dataplane::settings::PortSettings;
+use dataplane::snapshot::PortMode;
+
+/// A line for whoever started the switch: on stdout, unless that is for JSON.
+pub(super) fn say(arguments: &RunArgs, text: &str) {
+    if arguments.json {
+        output::note(text);
+    } else {
+        output::print(text);
+    }
+}
+
+/// The ports, and what each can and cannot do.
+pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, machine: &Machine) {
+    let mut rows = table(["port", "name", "device", "speed", "mode", "worker", "lossless", "mac"]);
+    for (port, settings) in config.ports.iter().zip(&config.settings.ports) {
+        rows.add_row(row(port, settings));
+    }
+    say(arguments, &text(&rows));
+    for (port, info) in config.ports.iter().zip(machine.infos()) {
+        let backlog = if info.tells_rx_backlog {
+            "its receive backlog is watched"
+        } else {
+            "it cannot tell its receive backlog: cores that are too slow lose frames there"
+        };
+        say(arguments, &format!("port {}: {}; {backlog}", port.name, info.flow_control));
+    }
+    say(arguments, &format!("memory: {}", machine.memory()));
+    let missing = machine.missing_frames(config);
+    if missing > 0 {
+        output::note(&format!(
+            "devices hold so many buffers that {missing} of those the shared buffer counts on are \
+             missing; lossless frames can be lost"
+        ));
+    }
+}
+
+/// The switch is at work.
+pub(super) fn running(arguments: &RunArgs, config: &SwitchConfig) {
+    let workers = config.workers.count;
+    let line = format!(
+        "{} runs: {} ports, {workers} worker{}, control socket {}; Ctrl-C ends it",
+        config.name,
+        config.ports.len(),
+        if workers == 1 { "" } else { "s" },
+        config.socket.display()
+    );
+    say(arguments, &line);
+}
+
+fn row(port: &PortConfig, settings: &PortSettings) -> [String; 8] {
+    let (Device::Virtual(device) | Device::Pci(device)) = &port.device;
+    let mode = match &port.mode {
+        PortMode::Routed { vlan } => {
+            let addresses = port.addresses.iter().map(ToString::to_string);
+            let vlan = vlan.map(|vlan| format!("vlan {vlan}"));
+            addresses.chain(vlan).collect::<Vec<_>>().join(" ")
+        }
+        PortMode::Bridged(_) => "bridged".to_owned(),
+    };
+    let lossless: Vec<String> = (0..settings.lossless.len())
+        .filter(|&priority| settings.lossless[priority].is_some())
+        .map(|priority| priority.to_string())
+        .collect();
+    let pace = if settings.paced { " paced" } else { "" };
+    [
+        port.id.to_string(),
+        port.name.clone(),
+        device.clone(),
+        format!("{}{pace}", speed(settings.speed.bps())),
+        mode,
+        settings.worker.0.to_string(),
+        if lossless.is_empty() { "-".to_owned() } else { lossless.join(",") },
+        settings.mac.to_string(),
+    ]
+}

@@ -1,0 +1,225 @@
+//! DPDK below a switch: memory, pools, ports, and the control thread's view of them.
+
+use super::RunError;
+use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
+use super::threads::main_cpus;
+use crate::dpdk::clock::Clock;
+use crate::dpdk::device::{DevicePort, DpdkDevice};
+use crate::dpdk::device_args::PciAddress;
+use crate::dpdk::eal::{Eal, EalOptions};
+use crate::dpdk::error::DpdkError;
+use crate::dpdk::mbuf::Mbuf;
+use crate::dpdk::memory::MemoryInUse;
+use crate::dpdk::mempool::Pool;
+use crate::dpdk::pacer::{CAP_BYTES_MAX, TxCap};
+use crate::dpdk::port::{Port, PortInfo, PortOptions, PortQueues};
+use crate::platform::{
+    DeviceCounters, DeviceLosses, FrameBuffers, LinkState, Platform, PortDevice, PortFacts,
+};
+use config::SwitchConfig;
+use config::switch::{Device, PortConfig};
+use dataplane::ids::PortId;
+use dataplane::time::Instant;
+use nix::net::if_::if_nametoindex;
+use std::sync::Arc;
+
+/// The machine under a switch.
+#[derive(Debug)]
+pub(super) struct Machine {
+    /// In the order of their numbers. They go before the pools, which go before the EAL.
+    ports: Vec<Arc<Port>>,
+    data: Arc<Pool>,
+    control: Arc<Pool>,
+    clock: Clock,
+    eal: Arc<Eal>,
+}
+
+impl Machine {
+    /// Starts DPDK, makes the pools and opens the ports of `config`. The queues of the ports stand
+    /// in port order.
+    ///
+    /// # Errors
+    /// What DPDK or a device says.
+    pub(super) fn start(
+        config: &SwitchConfig,
+        verbose: bool,
+    ) -> Result<(Self, Vec<PortQueues>), RunError> {
+        let sizes = PoolSizes::of(config);
+        let eal = Eal::init(&EalOptions {
+            memory: memory(config, &sizes),
+            pci: pci_addresses(config),
+            main_cpus: main_cpus(config),
+            verbose,
+        })?;
+        let clock = Clock::new(&eal);
+        let data = Pool::new(&eal, "data", sizes.data_frames, sizes.data_bytes, CACHE_FRAMES)?;
+        let control =
+            Pool::new(&eal, "control", sizes.control_frames, CONTROL_DATA_BYTES, CACHE_FRAMES)?;
+        let mut machine = Self { ports: Vec::new(), data, control, clock, eal };
+        let mut queues = Vec::with_capacity(config.ports.len());
+        for port in &config.ports {
+            let opened = machine.open(port);
+            let (port, its_queues) =
+                opened.map_err(|error| RunError::Port { name: port.name.clone(), error })?;
+            machine.ports.push(port);
+            queues.push(its_queues);
+        }
+        Ok((machine, queues))
+    }
+
+    fn open(&self, port: &PortConfig) -> Result<(Arc<Port>, PortQueues), DpdkError> {
+        let (Device::Virtual(device) | Device::Pci(device)) = &port.device;
+        let descriptors = |count| u16::try_from(count).unwrap_or(u16::MAX);
+        let options = PortOptions {
+            mtu_bytes: port.mtu,
+            rx_descriptors: descriptors(port.rx_ring),
+            tx_descriptors: descriptors(port.tx_ring),
+        };
+        Port::open(&self.eal, device, &options, &self.data)
+    }
+
+    /// The device of the worker that owns these ports.
+    pub(super) fn device(
+        &self,
+        config: &SwitchConfig,
+        queues: Vec<(PortId, PortQueues)>,
+    ) -> DpdkDevice {
+        let ports = queues.into_iter().map(|(port, queues)| {
+            let tx_cap = tx_cap(config, port);
+            DevicePort { port, queues, tx_cap }
+        });
+        DpdkDevice::new(ports.collect(), &self.data, &self.control)
+    }
+
+    pub(super) const fn eal(&self) -> &Arc<Eal> {
+        &self.eal
+    }
+
+    pub(super) const fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// What was chosen, for the operator to see.
+    pub(super) fn memory(&self) -> MemoryInUse {
+        self.eal.memory()
+    }
+
+    /// In port order.
+    pub(super) fn infos(&self) -> impl Iterator<Item = &PortInfo> {
+        self.ports.iter().map(|port| port.info())
+    }
+
+    /// In port order.
+    pub(super) fn facts(&self) -> Vec<PortFacts> {
+        let facts = self.infos().map(|info| PortFacts {
+            driver: info.driver.clone(),
+            flow_control: info.flow_control.to_string(),
+            tells_rx_backlog: info.tells_rx_backlog,
+        });
+        facts.collect()
+    }
+
+    /// Frames that the data pool has less than the buffer promises, because devices took more of it
+    /// than their rings: `net_pcap` holds all frames that it replays.
+    pub(super) fn missing_frames(&self, config: &SwitchConfig) -> u32 {
+        let sent: u32 = self.infos().map(|info| u32::from(info.tx_descriptors)).sum();
+        let promised = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
+        promised.saturating_add(sent).saturating_sub(self.data.available())
+    }
+
+    /// Closes the ports and counts the buffers that are not back in their pools, and all there are.
+    pub(super) fn close(mut self) -> (u32, u32) {
+        self.ports.clear();
+        let missing = self.data.in_use() + self.control.in_use();
+        (missing, self.data.frames() + self.control.frames())
+    }
+}
+
+fn pci_addresses(config: &SwitchConfig) -> Vec<PciAddress> {
+    let pci = config.ports.iter().filter_map(|port| match &port.device {
+        // The configuration has checked its form.
+        Device::Pci(address) => address.parse().ok(),
+        Device::Virtual(_) => None,
+    });
+    pci.collect()
+}
+
+/// Only a NIC has a queue of its own behind its ring, at a speed that is known.
+fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
+    let (settings, port) = (&config.settings.ports[port.index()], &config.ports[port.index()]);
+    match port.device {
+        Device::Pci(_) => Some(TxCap {
+            speed: settings.speed,
+            bytes: u32::try_from(port.tx_limit_bytes).unwrap_or(u32::MAX).min(CAP_BYTES_MAX),
+        }),
+        Device::Virtual(_) => None,
+    }
+}
+
+impl Platform for Machine {
+    type Frame = Mbuf;
+
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn frame(&self, bytes: &[u8]) -> Option<Mbuf> {
+        self.data.alloc_with(bytes)
+    }
+
+    fn read(&self, frame: &Mbuf, into: &mut Vec<u8>) {
+        frame.pieces().for_each(|piece| into.extend_from_slice(piece));
+    }
+
+    fn link(&self, port: PortId) -> LinkState {
+        let Some(port) = self.ports.get(port.index()) else { return LinkState::default() };
+        let link = port.link();
+        LinkState { up: link.up || is_out_of_sight(port.info()), speed: link.speed }
+    }
+
+    fn device_counters(&self, port: PortId) -> DeviceCounters {
+        let Some(port) = self.ports.get(port.index()) else { return DeviceCounters::default() };
+        let counters = port.counters();
+        DeviceCounters {
+            rx_frames: counters.rx_frames,
+            rx_bytes: counters.rx_bytes,
+            tx_frames: counters.tx_frames,
+            tx_bytes: counters.tx_bytes,
+            rx_missed_frames: counters.rx_missed_frames,
+            rx_error_frames: counters.rx_error_frames,
+            rx_no_buffer: counters.rx_no_buffer,
+            tx_error_frames: counters.tx_error_frames,
+        }
+    }
+
+    fn buffers(&self) -> FrameBuffers {
+        FrameBuffers {
+            data_total: u64::from(self.data.frames()),
+            data_in_use: u64::from(self.data.in_use()),
+            control_total: u64::from(self.control.frames()),
+            control_in_use: u64::from(self.control.in_use()),
+        }
+    }
+}
+
+/// A tap asks after its interface by name, and takes one that was moved to another network
+/// namespace to be down. Frames pass all the same.
+fn is_out_of_sight(info: &PortInfo) -> bool {
+    if info.driver != "net_tap" {
+        return false;
+    }
+    let named = info.device.split(',').find_map(|word| word.strip_prefix("iface="));
+    named.is_some_and(|name| if_nametoindex(name).is_err())
+}
+
+impl PortDevice for DpdkDevice {
+    fn losses(&self, port: PortId) -> DeviceLosses {
+        let drops = self.drops(port);
+        DeviceLosses {
+            rx_unreadable_frames: drops.rx_unreadable_frames,
+            tx_oversize_frames: drops.tx_oversize_frames,
+            tx_segmented_frames: drops.tx_segmented_frames,
+            rx_after_stop_frames: 0,
+        }
+    }
+}

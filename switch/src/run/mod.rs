@@ -1,0 +1,153 @@
+//! `knotless run`: a switch from its start to its end.
+
+mod announce;
+mod machine;
+mod pools;
+mod threads;
+
+use crate::control::server::Server;
+use crate::control::stats::Stats;
+use crate::control::{Control, FIRST_EPOCH, Signals, Tables, TablesError};
+use crate::ctl::tables as show;
+use crate::dpdk::error::DpdkError;
+use crate::instance::{Instance, InstanceError};
+use crate::output;
+use crate::worker_thread::{Phase, SharedPhase, wake_on_time};
+use clap::Args;
+use config::{ConfigError, SwitchConfig};
+use machine::Machine;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use threads::Threads;
+
+/// How long queues may take to run empty at the end.
+const DRAIN_NS: u64 = 1_000_000_000;
+
+/// `knotless run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// SWITCH.toml
+    file: PathBuf,
+    /// Print the totals at the end as one JSON object, and all other words to stderr
+    #[arg(long)]
+    json: bool,
+    /// Print DPDK's own log to stderr
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Why a switch cannot start: one line.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    #[error(transparent)]
+    Dpdk(#[from] DpdkError),
+    #[error("port {name}: {error}")]
+    Port { name: String, error: DpdkError },
+    #[error("worker {number}: {why}")]
+    Worker { number: usize, why: String },
+    #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
+    Socket { path: PathBuf, error: io::Error },
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// What came of a run.
+#[derive(Debug)]
+struct Ended {
+    stats: Stats,
+    /// Workers that failed.
+    failed: Vec<usize>,
+    /// Buffers that did not come back, and how many there are.
+    missing: (u32, u32),
+}
+
+/// Runs the switch. Exit 0: it ended as it was asked to, and its books balance; 1: they do not, or
+/// a worker failed; 2: it could not start.
+pub fn run(arguments: &RunArgs) -> ExitCode {
+    match start(arguments) {
+        Ok(ended) => finish(arguments, &ended),
+        Err(error) => {
+            output::error(error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(arguments: &RunArgs) -> Result<Ended, RunError> {
+    let config = SwitchConfig::load(&arguments.file)?;
+    for warning in &config.warnings {
+        output::error(format_args!("{warning} (warning)"));
+    }
+    let tables = Tables::new(config.clone())?;
+    threads::check_cpus(&config)?;
+    let _instance = Instance::claim(&config.socket)?;
+    let signals = Signals::install().map_err(RunError::Signals)?;
+    let (machine, queues) = Machine::start(&config, arguments.verbose)?;
+    announce::ports(arguments, &config, &machine);
+    let phase = SharedPhase::default();
+    let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
+    let (threads, rings) =
+        Threads::start(&config, &snapshot, &machine, queues, &phase, &signals.stop)?;
+    drop(snapshot);
+    let facts = machine.facts();
+    let mut control = Control::new(machine, tables, facts, rings);
+    let (_server, calls) = match Server::start(&config.socket) {
+        Ok(served) => served,
+        Err(error) => {
+            phase.go_on_to(Phase::Stop);
+            threads.join();
+            return Err(RunError::Socket { path: config.socket, error });
+        }
+    };
+    announce::running(arguments, &config);
+    wake_on_time();
+    control.run(&calls, &signals);
+    Ok(end(control, &phase, threads))
+}
+
+/// Lets the queues run empty, ends the workers, gives everything back.
+fn end(mut control: Control<Machine>, phase: &SharedPhase, threads: Threads) -> Ended {
+    output::note("stopping");
+    phase.go_on_to(Phase::Drain);
+    control.drain(control.now() + DRAIN_NS);
+    phase.go_on_to(Phase::Stop);
+    let ends = threads.join();
+    let failed = ends.iter().enumerate().filter(|(_, end)| end.is_none());
+    let failed = failed.map(|(number, _)| number).collect();
+    let stats = control.last_stats(ends.into_iter().map(Option::unwrap_or_default).collect());
+    Ended { stats, failed, missing: control.into_platform().close() }
+}
+
+/// Prints the totals, and says whether they are as they must be.
+fn finish(arguments: &RunArgs, ended: &Ended) -> ExitCode {
+    let Ended { stats, failed, missing: (missing, buffers) } = ended;
+    if arguments.json {
+        output::print(serde_json::to_string(stats).unwrap_or_default());
+    } else {
+        output::print(show::totals(stats));
+    }
+    let mut wrong: Vec<String> = failed.iter().map(|n| format!("worker {n} failed")).collect();
+    let totals = &stats.totals;
+    if totals.imbalance != 0 {
+        wrong.push(format!("the books are {} frames off", totals.imbalance));
+    }
+    let between = totals.handed_over.abs_diff(totals.taken_over);
+    if between != 0 && totals.held == 0 {
+        wrong.push(format!("{between} frames were lost between workers"));
+    }
+    if *missing == 0 {
+        announce::say(arguments, &format!("all {buffers} buffers are back"));
+    } else {
+        wrong.push(format!("{missing} of {buffers} buffers did not come back"));
+    }
+    wrong.iter().for_each(output::error);
+    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,146 @@
+//! Where the moments come from: the control socket of a switch, asked again and again by a thread
+//! of its own, so that a switch that is slow, silent or gone never holds up the keys.
+
+use crate::control::protocol::Request;
+use crate::control::stats::Stats;
+use crate::ctl::client::{Client, CtlError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a switch that is gone is looked for.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// What the thread has to tell.
+#[derive(Debug)]
+pub(super) enum News {
+    /// How things are.
+    Stats(Box<Stats>),
+    /// Why that cannot be said. It goes on trying.
+    Waiting(String),
+}
+
+/// Everything the switch counts, now.
+///
+/// # Errors
+/// It refuses, or goes away.
+pub(super) fn ask(client: &mut Client) -> Result<Stats, CtlError> {
+    client.ask(&Request::Stats)
+}
+
+/// Asks the switch behind `socket` every `interval` until nobody listens any more.
+///
+/// # Errors
+/// The system has no thread left.
+pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<News>> {
+    let (sender, receiver) = sync_channel(1);
+    thread::Builder::new()
+        .name("top-feed".into())
+        .spawn(move || feed(&socket, interval, &sender))?;
+    Ok(receiver)
+}
+
+fn feed(socket: &Path, interval: Duration, to: &SyncSender<News>) {
+    let mut connection = None;
+    let mut due = Instant::now();
+    loop {
+        let (news, pause) = match next(socket, &mut connection) {
+            Ok(stats) => (News::Stats(Box::new(stats)), interval),
+            Err(error) => (News::Waiting(error.to_string()), RETRY),
+        };
+        if to.send(news).is_err() {
+            return;
+        }
+        // Late once is no reason to ask twice in a row.
+        due = (due + pause).max(Instant::now());
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Asks by the connection there is, or by a new one. After an error there is none.
+fn next(socket: &Path, connection: &mut Option<Client>) -> Result<Stats, CtlError> {
+    let mut client = match connection.take() {
+        Some(client) => client,
+        None => Client::connect(socket)?,
+    };
+    let stats = ask(&mut client)?;
+    *connection = Some(client);
+    Ok(stats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Call;
+    use crate::control::protocol::Reply;
+    use crate::control::server::Server;
+    use crossbeam::channel::Receiver as Calls;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Says how things are at `uptime_ns`, once.
+    fn answer(calls: &Calls<Call>, uptime_ns: u64) {
+        let Call { request, reply } = calls.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(request, Request::Stats);
+        let stats = Stats { name: "leaf1".to_owned(), uptime_ns, ..Stats::default() };
+        reply.send(Reply::Stats(Box::new(stats))).unwrap();
+    }
+
+    /// The next that is no repetition of having to wait.
+    fn next_stats(news: &Receiver<News>) -> u64 {
+        loop {
+            if let News::Stats(stats) = news.recv_timeout(PATIENCE).unwrap() {
+                return stats.uptime_ns;
+            }
+        }
+    }
+
+    fn next_waiting(news: &Receiver<News>) -> String {
+        loop {
+            if let News::Waiting(why) = news.recv_timeout(PATIENCE).unwrap() {
+                return why;
+            }
+        }
+    }
+
+    /// A switch that is there for so many answers.
+    fn switch(socket: &Path, uptimes_ns: Vec<u64>) -> thread::JoinHandle<()> {
+        let socket = socket.to_owned();
+        thread::spawn(move || {
+            let (_server, calls) = Server::start(&socket).unwrap();
+            uptimes_ns.into_iter().for_each(|uptime_ns| answer(&calls, uptime_ns));
+        })
+    }
+
+    #[test]
+    fn a_switch_is_found_and_found_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("a.sock");
+        let news = start(socket.clone(), Duration::from_millis(1)).unwrap();
+        assert!(next_waiting(&news).contains("a.sock"), "not there yet");
+
+        let first = switch(&socket, vec![1, 2]);
+        assert_eq!([next_stats(&news), next_stats(&news)], [1, 2]);
+        first.join().unwrap();
+        next_waiting(&news);
+
+        let second = switch(&socket, vec![7]);
+        assert_eq!(next_stats(&news), 7);
+        second.join().unwrap();
+    }
+
+    #[test]
+    fn a_switch_that_refuses_says_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("a.sock");
+        let (_server, calls) = Server::start(&socket).unwrap();
+        let news = start(socket, Duration::from_millis(1)).unwrap();
+        let call = calls.recv_timeout(PATIENCE).unwrap();
+        call.reply.send(Reply::failed("worker 0 does not answer")).unwrap();
+        assert_eq!(next_waiting(&news), "worker 0 does not answer");
+        answer(&calls, 3);
+        assert_eq!(next_stats(&news), 3);
+    }
+}

@@ -1,0 +1,264 @@
+//! The picture on a terminal: drawn anew when the switch, a key or the terminal's size changes it.
+
+use super::TopError;
+use super::feed::{self, News};
+use super::history::History;
+use super::input::{Action, Choices, Extent, action};
+use super::view::{Screen, draw};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+/// How long a key waits for what the switch says, and the other way round.
+const LOOK: Duration = Duration::from_millis(50);
+/// A switch answers at once, and after three seconds if one of its workers does not. One that takes
+/// longer is in trouble, and what is on the screen is old.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
+/// Draws until a key, a signal or the last of `count` pictures ends it.
+///
+/// # Errors
+/// The terminal is of no use.
+pub(super) fn watch(
+    socket: PathBuf,
+    interval: Duration,
+    count: Option<u64>,
+) -> Result<(), TopError> {
+    let ended = ending_signals().map_err(TopError::Signals)?;
+    let news = feed::start(socket, interval).map_err(TopError::Thread)?;
+    // From here on a panic, too, leaves the terminal as it was.
+    let terminal = ratatui::try_init().map_err(TopError::Terminal);
+    let outcome = terminal.and_then(|mut terminal| {
+        let mut live = Live::new(interval, count, Instant::now());
+        live.run(&mut terminal, &news, &ended).map_err(TopError::Terminal)
+    });
+    // A terminal that is gone cannot be restored, and need not be.
+    let _gone = ratatui::try_restore();
+    outcome
+}
+
+/// A flag that the signals to end raise. They may come before Ctrl-C has become a key, or from
+/// elsewhere.
+fn ending_signals() -> io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&ended))?;
+    }
+    Ok(ended)
+}
+
+/// The picture, and what it is made of.
+#[derive(Debug)]
+struct Live {
+    history: History,
+    choices: Choices,
+    /// What was drawn last.
+    extent: Extent,
+    /// Why there is nothing new, if there is not.
+    waiting: Option<String>,
+    heard: Instant,
+    /// How long the switch may say nothing.
+    patience: Duration,
+    /// Pictures still to be taken, if they are counted.
+    left: Option<u64>,
+}
+
+impl Live {
+    fn new(interval: Duration, count: Option<u64>, now: Instant) -> Self {
+        Self {
+            history: History::default(),
+            choices: Choices::default(),
+            extent: Extent::default(),
+            waiting: None,
+            heard: now,
+            patience: interval + SILENCE_MAX,
+            left: count,
+        }
+    }
+
+    fn run(
+        &mut self,
+        terminal: &mut DefaultTerminal,
+        news: &Receiver<News>,
+        ended: &AtomicBool,
+    ) -> io::Result<()> {
+        let mut stale = true;
+        while !ended.load(Ordering::Relaxed) {
+            if stale {
+                self.draw(terminal)?;
+            }
+            if self.left == Some(0) {
+                return Ok(());
+            }
+            stale = self.hear(news, Instant::now())?;
+            if event::poll(LOOK)? {
+                // Also if the terminal was resized, or something else happened to it.
+                stale = true;
+                if let Event::Key(key) = event::read()?
+                    && let Some(action) = action(key)
+                    && self.act(action)
+                {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self, terminal: &mut DefaultTerminal) -> io::Result<()> {
+        let view = self.history.view();
+        terminal.draw(|frame| {
+            let screen = Screen {
+                view: view.as_ref(),
+                waiting: self.waiting.as_deref(),
+                choices: &self.choices,
+            };
+            self.extent = draw(frame, &screen);
+        })?;
+        self.choices.stay_within(self.extent);
+        Ok(())
+    }
+
+    /// Takes what the switch has said. Says whether that changes the picture.
+    fn hear(&mut self, news: &Receiver<News>, now: Instant) -> io::Result<bool> {
+        match news.try_recv() {
+            Ok(News::Stats(stats)) => {
+                self.heard = now;
+                self.waiting = None;
+                if !self.choices.paused {
+                    self.history.take(*stats);
+                    self.left = self.left.map(|left| left.saturating_sub(1));
+                }
+                Ok(true)
+            }
+            Ok(News::Waiting(why)) => {
+                self.heard = now;
+                Ok(self.wait(why))
+            }
+            Err(TryRecvError::Empty) => {
+                let silent = now.saturating_duration_since(self.heard);
+                let is_long = silent > self.patience;
+                Ok(is_long && self.wait(format!("it has not answered for {} s", silent.as_secs())))
+            }
+            Err(TryRecvError::Disconnected) => {
+                Err(io::Error::other("the thread that asks the switch has failed"))
+            }
+        }
+    }
+
+    /// Says that this changes the picture, if it does.
+    fn wait(&mut self, why: String) -> bool {
+        let changes = self.waiting.as_ref() != Some(&why);
+        self.waiting = Some(why);
+        changes
+    }
+
+    /// Does what a key asks for. Says whether it is the end.
+    fn act(&mut self, action: Action) -> bool {
+        if action == Action::ResetPeaks {
+            self.history.reset_peaks();
+        }
+        self.choices.apply(action, self.extent);
+        action == Action::Quit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::stats::Stats;
+    use std::sync::mpsc::{SyncSender, sync_channel};
+
+    struct Case {
+        live: Live,
+        sender: SyncSender<News>,
+        news: Receiver<News>,
+        start: Instant,
+    }
+
+    impl Case {
+        fn new(count: Option<u64>) -> Self {
+            let (sender, news) = sync_channel(1);
+            let start = Instant::now();
+            let live = Live::new(Duration::from_secs(1), count, start);
+            Self { live, sender, news, start }
+        }
+
+        /// Whether it changes the picture.
+        fn hear(&mut self, news: Option<News>, after_s: u64) -> bool {
+            news.into_iter().for_each(|news| self.sender.send(news).unwrap());
+            self.live.hear(&self.news, self.start + Duration::from_secs(after_s)).unwrap()
+        }
+
+        fn uptime_ns(&self) -> Option<u64> {
+            self.live.history.view().map(|view| view.uptime_ns)
+        }
+    }
+
+    fn stats(uptime_ns: u64) -> Option<News> {
+        Some(News::Stats(Box::new(Stats { pid: 1, uptime_ns, ..Stats::default() })))
+    }
+
+    #[test]
+    fn a_switch_that_goes_and_comes_back_is_waited_for() {
+        let mut case = Case::new(None);
+        assert!(case.hear(stats(10), 0));
+        let gone = || Some(News::Waiting("gone".to_owned()));
+        assert!(case.hear(gone(), 1));
+        assert!(!case.hear(gone(), 2), "said already");
+        assert_eq!(case.live.waiting.as_deref(), Some("gone"));
+        assert_eq!(case.uptime_ns(), Some(10), "the last that was seen stays");
+        assert!(case.hear(stats(5), 3));
+        assert_eq!((case.live.waiting.as_deref(), case.uptime_ns()), (None, Some(5)));
+    }
+
+    #[test]
+    fn silence_is_said_once_a_second() {
+        let mut case = Case::new(None);
+        case.hear(stats(10), 0);
+        assert!(!case.hear(None, 6));
+        assert!(case.hear(None, 7));
+        assert_eq!(case.live.waiting.as_deref(), Some("it has not answered for 7 s"));
+        assert!(!case.hear(None, 7));
+        assert!(case.hear(None, 8));
+        assert!(case.hear(stats(20), 9));
+        assert_eq!(case.live.waiting, None);
+    }
+
+    #[test]
+    fn a_stopped_picture_takes_nothing_in_and_goes_on_later() {
+        let mut case = Case::new(Some(2));
+        case.hear(stats(10), 0);
+        assert!(!case.live.act(Action::Pause));
+        case.hear(stats(20), 1);
+        assert_eq!((case.uptime_ns(), case.live.left), (Some(10), Some(1)));
+        case.live.act(Action::Pause);
+        case.hear(stats(40), 2);
+        assert_eq!((case.uptime_ns(), case.live.left), (Some(40), Some(0)));
+        assert_eq!(case.live.history.view().unwrap().interval_ns, 30);
+    }
+
+    #[test]
+    fn a_thread_that_fails_is_no_silence() {
+        let Case { mut live, sender, news, start } = Case::new(None);
+        drop(sender);
+        assert!(live.hear(&news, start).is_err());
+    }
+
+    #[test]
+    fn only_quitting_quits() {
+        let mut case = Case::new(None);
+        assert!(case.live.act(Action::Quit));
+        assert!(
+            ![Action::Back, Action::Help, Action::ResetPeaks]
+                .map(|key| case.live.act(key))
+                .contains(&true)
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! `knotless top`: a running switch, looked at.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `live` | the picture on a terminal |
+//! | `feed` | asks the switch, and finds it again |
+//! | `sample` | two moments of a switch to rates and what is new |
+//! | `history` | peaks, and what has been quiet for long |
+//! | `view` | from that to lines and to the screen |
+//! | `plain` | the same as text |
+//! | `input` | keys |
+//! | `humane` | numbers in few characters |
+
+mod feed;
+#[cfg(test)]
+mod fixture;
+mod history;
+mod humane;
+mod input;
+mod live;
+mod plain;
+mod sample;
+mod view;
+
+use crate::ctl::client::{Client, CtlError, find_socket};
+use crate::output;
+use crate::traffic::quantity;
+use clap::Args;
+use history::History;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Columns of plain text that goes to no terminal.
+const PLAIN_WIDTH: usize = 120;
+/// More often, the picture is a blur and the switch busy with it.
+const INTERVAL_MIN: Duration = Duration::from_millis(50);
+/// Less often, it is not live.
+const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
+
+/// `knotless top`
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    /// The switch's control socket
+    #[arg(long, value_name = "PATH", conflicts_with = "name")]
+    socket: Option<PathBuf>,
+    /// The switch's name: its socket is /run/knotless/NAME.sock
+    #[arg(long)]
+    name: Option<String>,
+    /// Time between two pictures, such as 1s or 250ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    interval: Duration,
+    /// Print one picture as plain text, and end; also when stdout is no terminal
+    #[arg(long, conflicts_with = "count")]
+    once: bool,
+    /// End after so many pictures
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+}
+
+/// The time between two pictures.
+///
+/// # Errors
+/// It is no time, or none that makes sense.
+fn interval(text: &str) -> Result<Duration, String> {
+    let ns = quantity::nanoseconds(text).map_err(|error| error.to_string())?;
+    let interval = Duration::from_nanos(ns);
+    if (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
+        return Ok(interval);
+    }
+    Err(format!("{INTERVAL_MIN:?} to {INTERVAL_MAX:?} are possible"))
+}
+
+/// Why there is nothing to see: one line.
+#[derive(Debug, Error)]
+enum TopError {
+    #[error(transparent)]
+    Ctl(#[from] CtlError),
+    #[error("cannot use the terminal: {0}; `--once` needs none")]
+    Terminal(io::Error),
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+}
+
+/// Shows the switch until it is told to end. Exit 0: it was; 1: the connection broke, or the
+/// terminal is of no use; 2: there is no switch. On a screen it waits for the switch instead.
+pub fn run(arguments: &TopArgs) -> ExitCode {
+    match show(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(match error {
+                TopError::Ctl(error) => error.exit_code(),
+                TopError::Terminal(_) | TopError::Signals(_) | TopError::Thread(_) => 1,
+            })
+        }
+    }
+}
+
+fn show(arguments: &TopArgs) -> Result<(), TopError> {
+    let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
+    if arguments.once || !io::stdout().is_terminal() {
+        return run_plain(&socket, arguments);
+    }
+    live::watch(socket, arguments.interval, arguments.count)
+}
+
+/// Prints pictures below each other, each over one interval.
+fn run_plain(socket: &Path, arguments: &TopArgs) -> Result<(), TopError> {
+    let mut client = Client::connect(socket)?;
+    let mut history = History::default();
+    history.take(feed::ask(&mut client)?);
+    let width = match ratatui::crossterm::terminal::size() {
+        Ok((columns, _)) if io::stdout().is_terminal() => usize::from(columns),
+        _ => PLAIN_WIDTH,
+    };
+    for picture in 0..arguments.count.unwrap_or(1) {
+        thread::sleep(arguments.interval);
+        history.take(feed::ask(&mut client)?);
+        if let Some(view) = history.view() {
+            let between = if picture > 0 { "\n" } else { "" };
+            output::print(format_args!("{between}{}", plain::text(&view, width).trim_end()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_make_sense_are_taken() {
+        assert_eq!(interval("1s"), Ok(Duration::from_secs(1)));
+        assert_eq!(interval("50ms"), Ok(Duration::from_millis(50)));
+        assert_eq!(interval("1us").unwrap_err(), "50ms to 3600s are possible");
+        assert!(interval("2h").is_err() && interval("").is_err() && interval("3601s").is_err());
+    }
+}

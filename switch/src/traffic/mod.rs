@@ -1,0 +1,169 @@
+//! Traffic with a memory: a sender that obeys PFC as a RoCE NIC does, and a receiver that tells
+//! loss, reordering, duplication, damage and delay.
+//!
+//! A Linux host ignores PFC, so it can overrun any headroom behind a software switch. This sender
+//! does not: it looks for a pause before every burst it hands to the kernel (by default a burst is
+//! one frame). It runs on any Linux interface, the kernel's side of a `net_tap` port or one end of
+//! a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
+//!
+//! The parts that think take the time as an argument and do no IO: [`schedule`], [`pauser`],
+//! [`sequence`], [`payload`], [`frame`]. The parts that touch the system are [`socket`],
+//! [`interface`] and [`clock`], and the commands put them together.
+
+pub mod clock;
+pub mod flow;
+pub mod frame;
+pub mod interface;
+pub mod pauser;
+pub mod payload;
+mod pfc;
+pub mod pfc_socket;
+pub mod quantity;
+pub mod report;
+pub mod schedule;
+mod send;
+pub mod sequence;
+mod sink;
+pub mod socket;
+pub mod tally;
+
+pub use pfc::PfcArgs;
+pub use send::SendArgs;
+pub use sink::SinkArgs;
+
+use clap::Subcommand;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// `knotless traffic ...`
+#[derive(Debug, Subcommand)]
+pub enum TrafficCommand {
+    /// Send marked frames at a pace, and stop for PFC as a RoCE NIC does
+    Send(SendArgs),
+    /// Receive marked frames and report loss, reordering, duplication, damage and delay
+    Sink(SinkArgs),
+    /// Send PFC frames
+    Pfc(PfcArgs),
+}
+
+/// Why a traffic command ended before its work was done.
+#[derive(Debug, Error)]
+pub enum TrafficError {
+    /// No such interface here.
+    #[error("no interface `{interface}` in this network namespace")]
+    NoInterface {
+        /// The name that was asked for.
+        interface: String,
+    },
+    /// The interface is down, or went away.
+    #[error("interface {interface} is down; `ip link set {interface} up` first")]
+    InterfaceDown {
+        /// Its name.
+        interface: String,
+    },
+    /// A frame that the interface does not take.
+    #[error("a frame of {bytes} bytes is longer than the MTU of {interface} allows")]
+    FrameTooLong {
+        /// Its name.
+        interface: String,
+        /// Length of the frame, Ethernet header included.
+        bytes: usize,
+    },
+    /// Nobody can be reached at the address.
+    #[error("cannot reach {destination} by {interface}: {why}")]
+    Unresolved {
+        /// Where frames should go.
+        destination: IpAddr,
+        /// The interface they should leave by.
+        interface: String,
+        /// What the kernel said.
+        why: String,
+    },
+    /// Options that do not fit together.
+    #[error("{0}")]
+    Arguments(String),
+    /// The operating system refuses.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+impl TrafficError {
+    /// 2 for bad input, 1 for what failed on good input.
+    const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoInterface { .. } | Self::FrameTooLong { .. } | Self::Arguments(_) => 2,
+            Self::InterfaceDown { .. } | Self::Unresolved { .. } | Self::System { .. } => 1,
+        }
+    }
+}
+
+/// Runs `command` and prints its report; an error is one line on stderr.
+pub fn run(command: &TrafficCommand) -> ExitCode {
+    let ended = match command {
+        TrafficCommand::Send(arguments) => send::run(arguments),
+        TrafficCommand::Sink(arguments) => sink::run(arguments),
+        TrafficCommand::Pfc(arguments) => pfc::run(arguments),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&error.to_string());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// A line for people. If nobody listens on stderr, that is their choice.
+fn tell(what: &str) {
+    let _ = writeln!(io::stderr(), "knotless traffic: {what}");
+}
+
+/// Becomes true when the user (SIGINT) or the system (SIGTERM) asks for the end.
+#[derive(Debug)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn on_signals() -> Result<Self, TrafficError> {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&flag))
+                .map_err(|source| TrafficError::System { what: "catch signals", source })?;
+        }
+        Ok(Self(flag))
+    }
+
+    fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The longest sleep, so that a signal between looking and sleeping is not slept through.
+const SLEEP_NS_MAX: u64 = 50_000_000;
+
+/// Asks the kernel to wake this thread when it wanted, not up to 50 us later to save power.
+fn wake_on_time() -> Result<(), TrafficError> {
+    nix::sys::prctl::set_timerslack(1).map_err(|source| TrafficError::System {
+        what: "set the timer slack",
+        source: source.into(),
+    })
+}
+
+/// A PFC priority on the command line.
+fn priority(text: &str) -> Result<dataplane::ids::Priority, String> {
+    let value = text.parse().ok().and_then(dataplane::ids::Priority::new);
+    value.ok_or_else(|| format!("`{text}` is not a priority from 0 to 7"))
+}
+
+/// The speed of a link on the command line.
+fn speed(text: &str) -> Result<dataplane::time::Speed, quantity::NotAQuantity> {
+    quantity::bits_per_second(text).map(dataplane::time::Speed::from_bps)
+}

@@ -1,0 +1,279 @@
+//! A receiver that asks for pauses on a timetable: XOFF for `on_ns` of every `period_ns`, refreshed
+//! before half its quanta have run out, then XON. And what still came after it asked.
+//!
+//! Sans-IO: the caller hands in the time, and sends the frames that come out.
+
+use dataplane::ids::Priority;
+use dataplane::time::{Instant, Speed};
+use dataplane::wire::mac_control::Pfc;
+use serde::{Deserialize, Serialize};
+
+/// The longest time a PFC frame can say.
+const QUANTA: u16 = 0xFFFF;
+
+/// When to pause what.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    /// The priorities.
+    pub priorities: Vec<Priority>,
+    /// The first XOFF.
+    pub start: Instant,
+    /// How long each pause lasts.
+    pub on_ns: u64,
+    /// From one XOFF to the next; `None` pauses once.
+    pub period_ns: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Running { pause_at: Instant },
+    Paused(Pause),
+}
+
+/// A pause in progress.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    /// Since when the peer has known, without a lapse.
+    since: Instant,
+    end: Instant,
+    refresh_at: Instant,
+    /// The last XOFF holds the peer until then, at least.
+    expiry: Instant,
+    /// What the XOFF before it held the peer to; `None` if it was the first.
+    expiry_before: Option<Instant>,
+}
+
+/// What came of the pauses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauserCounters {
+    /// Pauses asked for.
+    pub pauses: u64,
+    /// XOFF frames sent, refreshes included.
+    pub xoff_frames: u64,
+    /// XON frames sent.
+    pub xon_frames: u64,
+    /// Times that a refresh went out only after the peer's pause had run out: this machine was
+    /// too busy, and the peer was free to send meanwhile.
+    pub lapses: u64,
+    /// Frames of paused priorities that came between an XOFF and its XON.
+    pub frames_after_xoff: u64,
+    /// The most bytes of them in one pause: what headroom here would have had to hold.
+    pub bytes_after_xoff_max: u64,
+    /// The longest from an XOFF to the last of them.
+    pub ns_after_xoff_max: u64,
+}
+
+/// Asks for pauses, and measures how they are obeyed.
+#[derive(Clone, Debug)]
+pub struct Pauser {
+    timetable: Timetable,
+    quanta_ns: u64,
+    phase: Phase,
+    counters: PauserCounters,
+    bytes_after_xoff: u64,
+}
+
+impl Pauser {
+    /// Follows `timetable` on a link of `speed`.
+    pub fn new(timetable: Timetable, speed: Speed) -> Self {
+        let phase = Phase::Running { pause_at: timetable.start };
+        let quanta_ns = speed.quanta_ns(QUANTA);
+        let counters = PauserCounters::default();
+        Self { timetable, quanta_ns, phase, counters, bytes_after_xoff: 0 }
+    }
+
+    /// The frame that is due at `now`, if one is; ask again until none is, and call
+    /// [`Pauser::sent`] after each.
+    pub fn poll(&mut self, now: Instant) -> Option<Pfc> {
+        match self.phase {
+            Phase::Running { pause_at } if pause_at <= now => {
+                self.counters.pauses += 1;
+                self.bytes_after_xoff = 0;
+                let end = now + self.timetable.on_ns;
+                Some(self.xoff(Pause { since: now, end, ..self.pause(now, None) }))
+            }
+            Phase::Paused(pause) if pause.end <= now => Some(self.xon(now)),
+            Phase::Paused(Pause { since, end, refresh_at, expiry, .. }) if refresh_at <= now => {
+                Some(self.xoff(Pause { since, end, ..self.pause(now, Some(expiry)) }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note that the frame from [`Pauser::poll`] had gone out by `now`, which may be later
+    /// than it was polled.
+    pub fn sent(&mut self, now: Instant) {
+        let Phase::Paused(pause) = &mut self.phase else { return };
+        let lapsed = pause.expiry_before.is_some_and(|expiry| expiry <= now);
+        self.counters.lapses += u64::from(lapsed);
+        if lapsed || pause.expiry_before.is_none() {
+            pause.since = now;
+        }
+    }
+
+    /// The XON that a pause in progress still needs when everything stops.
+    pub fn stop(&mut self, now: Instant) -> Option<Pfc> {
+        matches!(self.phase, Phase::Paused(_)).then(|| self.xon(now))
+    }
+
+    /// When [`Pauser::poll`] has something next.
+    pub const fn next(&self) -> Instant {
+        match self.phase {
+            Phase::Running { pause_at } => pause_at,
+            Phase::Paused(Pause { end, refresh_at, .. }) => {
+                if end.ns < refresh_at.ns {
+                    end
+                } else {
+                    refresh_at
+                }
+            }
+        }
+    }
+
+    /// Takes note of a frame of `bytes` and `priority` that came at `when`.
+    pub fn arrived(&mut self, priority: Priority, bytes: u64, when: Instant) {
+        let Phase::Paused(Pause { since, expiry, .. }) = self.phase else { return };
+        if when <= since || when >= expiry || !self.timetable.priorities.contains(&priority) {
+            return;
+        }
+        self.bytes_after_xoff += bytes;
+        let counters = &mut self.counters;
+        counters.frames_after_xoff += 1;
+        counters.bytes_after_xoff_max = counters.bytes_after_xoff_max.max(self.bytes_after_xoff);
+        counters.ns_after_xoff_max = counters.ns_after_xoff_max.max(when.ns_since(since));
+    }
+
+    /// The priorities it pauses.
+    pub fn priorities(&self) -> impl Iterator<Item = Priority> + '_ {
+        self.timetable.priorities.iter().copied()
+    }
+
+    /// What came of it so far.
+    pub const fn counters(&self) -> PauserCounters {
+        self.counters
+    }
+
+    fn pause(&self, now: Instant, expiry_before: Option<Instant>) -> Pause {
+        let (refresh_at, expiry) = (now + self.quanta_ns / 2, now + self.quanta_ns);
+        Pause { since: now, end: now, refresh_at, expiry, expiry_before }
+    }
+
+    fn xoff(&mut self, pause: Pause) -> Pfc {
+        self.phase = Phase::Paused(pause);
+        self.counters.xoff_frames += 1;
+        self.frame(QUANTA)
+    }
+
+    fn xon(&mut self, now: Instant) -> Pfc {
+        let pause_at = self.timetable.period_ns.map_or(Instant::NEVER, |period_ns| {
+            let start = self.timetable.start;
+            let periods = now.ns_since(start) / period_ns.max(1) + 1;
+            start + periods.saturating_mul(period_ns.max(1))
+        });
+        self.phase = Phase::Running { pause_at };
+        self.counters.xon_frames += 1;
+        self.frame(0)
+    }
+
+    fn frame(&self, quanta: u16) -> Pfc {
+        let priorities = self.timetable.priorities.iter();
+        priorities.fold(Pfc::default(), |pfc, &priority| pfc.with(priority, quanta))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: Priority = Priority::from_low_bits(3);
+    const MS: u64 = 1_000_000;
+
+    fn pauser(on_ns: u64, period_ns: Option<u64>) -> Pauser {
+        let start = Instant::from_ns(5 * MS);
+        let timetable = Timetable { priorities: vec![THREE], start, on_ns, period_ns };
+        Pauser::new(timetable, Speed::from_gbps(10))
+    }
+
+    /// What it sends until `end`, if it is asked exactly when it wants to be.
+    fn sent(pauser: &mut Pauser, end: u64) -> Vec<(u64, u16)> {
+        let mut sent = Vec::new();
+        while pauser.next().ns < end {
+            let now = pauser.next();
+            let frame = pauser.poll(now).expect("it asked for this time");
+            assert_eq!(frame.enabled_bits, THREE.bit());
+            pauser.sent(now);
+            sent.push((now.ns, frame.quanta[3]));
+            assert_eq!(pauser.poll(now), None, "once");
+        }
+        sent
+    }
+
+    #[test]
+    fn a_short_pause_is_xoff_and_xon_every_period() {
+        let mut pauser = pauser(MS, Some(10 * MS));
+        let wanted = [(5 * MS, QUANTA), (6 * MS, 0), (15 * MS, QUANTA), (16 * MS, 0)];
+        assert_eq!(sent(&mut pauser, 25 * MS), wanted);
+        assert_eq!(pauser.counters().pauses, 2);
+    }
+
+    #[test]
+    fn a_long_pause_is_refreshed_at_half_its_time() {
+        let mut pauser = pauser(4 * MS, None);
+        let half = 3_355_392 / 2;
+        let wanted = [5 * MS, 5 * MS + half, 5 * MS + 2 * half].map(|ns| (ns, QUANTA));
+        let sent = sent(&mut pauser, 60_000 * MS);
+        assert_eq!(sent[..3], wanted);
+        assert_eq!(sent[3..], [(9 * MS, 0)], "and then never again");
+    }
+
+    #[test]
+    fn a_refresh_that_comes_too_late_is_our_lapse_and_not_the_senders_fault() {
+        let mut pauser = pauser(20 * MS, None);
+        let at = |us: u64| Instant::from_ns(5 * MS + us * 1_000);
+        pauser.poll(at(0)).expect("due");
+        pauser.sent(at(10));
+        pauser.arrived(THREE, 100, at(5));
+        pauser.arrived(THREE, 100, at(20));
+        pauser.poll(at(2_000)).expect("due");
+        pauser.sent(at(2_010));
+        assert_eq!((pauser.counters().lapses, pauser.counters().frames_after_xoff), (0, 1));
+        pauser.poll(at(4_000)).expect("due");
+        pauser.sent(at(6_000));
+        pauser.arrived(THREE, 100, at(5_900));
+        pauser.arrived(THREE, 100, at(6_005));
+        let counters = pauser.counters();
+        assert_eq!((counters.lapses, counters.frames_after_xoff), (1, 2));
+        assert_eq!(counters.ns_after_xoff_max, 10_000, "from the XOFF that found it running");
+    }
+
+    #[test]
+    fn stopping_in_a_pause_resumes() {
+        let mut pauser = pauser(MS, None);
+        assert_eq!(pauser.stop(Instant::ZERO), None);
+        pauser.poll(Instant::from_ns(5 * MS)).expect("due");
+        let xon = pauser.stop(Instant::from_ns(5 * MS + 1)).expect("a pause was on");
+        assert_eq!((xon.enabled_bits, xon.quanta[3]), (THREE.bit(), 0));
+    }
+
+    #[test]
+    fn only_paused_frames_after_the_xoff_are_held_against_the_sender() {
+        let mut pauser = pauser(MS, Some(10 * MS));
+        let at = |us: u64| Instant::from_ns(5 * MS + us * 1_000);
+        pauser.arrived(THREE, 100, at(0));
+        pauser.poll(at(0)).expect("due");
+        pauser.sent(at(0));
+        pauser.arrived(THREE, 100, at(0));
+        pauser.arrived(THREE, 200, at(3));
+        pauser.arrived(Priority::default(), 400, at(4));
+        pauser.arrived(THREE, 300, at(7));
+        pauser.poll(at(1_000)).expect("due");
+        pauser.arrived(THREE, 800, at(1_001));
+        pauser.poll(at(10_000)).expect("due");
+        pauser.sent(at(10_000));
+        pauser.arrived(THREE, 450, at(10_002));
+        let counters = pauser.counters();
+        assert_eq!(counters.frames_after_xoff, 3);
+        assert_eq!(counters.bytes_after_xoff_max, 500);
+        assert_eq!(counters.ns_after_xoff_max, 7_000);
+    }
+}

@@ -1,0 +1,49 @@
+//! A packet socket that hears MAC control frames and nothing else, so that a sender can look for a
+//! pause before each frame without wading through data.
+
+use super::TrafficError;
+use super::interface::Interface;
+use super::socket::{Listen, PacketSocket};
+use dataplane::time::Instant;
+use dataplane::wire::mac_control::MacControl;
+
+/// Frames read before the caller has its turn again, so that a flood of PFC cannot hold it.
+const FRAMES_A_TURN: usize = 64;
+
+/// The socket.
+#[derive(Debug)]
+pub struct PfcSocket {
+    socket: PacketSocket,
+    buffer: Vec<u8>,
+}
+
+impl PfcSocket {
+    /// Listens on `interface`.
+    ///
+    /// # Errors
+    /// The system refuses a raw socket (it takes CAP_NET_RAW).
+    pub fn open(interface: &Interface) -> Result<Self, TrafficError> {
+        let socket = PacketSocket::open(interface, Listen::MacControl)?;
+        Ok(Self { socket, buffer: vec![0; 256] })
+    }
+
+    /// Hands each MAC control frame that has arrived to `each`, in order. Never blocks.
+    ///
+    /// # Errors
+    /// The interface went down.
+    pub fn poll(&mut self, mut each: impl FnMut(MacControl)) -> Result<(), TrafficError> {
+        for _ in 0..FRAMES_A_TURN {
+            let Some(bytes) = self.socket.receive(&mut self.buffer)? else { break };
+            each(MacControl::parse(&self.buffer[..bytes]));
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a MAC control frame arrives, for `until - now` at most.
+    ///
+    /// # Errors
+    /// The system refuses to wait.
+    pub fn wait(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+        self.socket.wait(until.ns_since(now))
+    }
+}

@@ -1,0 +1,378 @@
+//! What the commands print: a table for people, one JSON object for programs.
+
+use super::TrafficError;
+use super::pauser::PauserCounters;
+use comfy_table::{CellAlignment, Table, presets};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+/// What `send` did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SendReport {
+    /// The interface.
+    pub interface: String,
+    /// From the first look at the clock to the last.
+    pub elapsed_ns: u64,
+    /// Frames the interface accepted, all flows together.
+    pub frames: u64,
+    /// Bytes in them, without FCS.
+    pub bytes: u64,
+    /// Bursts that the interface did not take whole, and that were tried again.
+    pub refused: u64,
+    /// Frames that the interface accepted and dropped after all. `frames` less these left.
+    pub dropped_by_own_interface: u64,
+    /// What the interface itself counts as dropped meanwhile, refusals included.
+    pub interface_tx_dropped: u64,
+    /// False if PFC was told to be ignored.
+    pub pfc_obeyed: bool,
+    /// Link-level PAUSE frames received, and not obeyed.
+    pub link_pause_frames: u64,
+    /// What was heard for each priority.
+    pub priorities: Vec<PrioritySent>,
+    /// The flows.
+    pub flows: Vec<FlowSent>,
+}
+
+/// One priority of a sender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PrioritySent {
+    /// 0 to 7.
+    pub priority: u8,
+    /// Times above 0 received, refreshes included.
+    pub xoff: u64,
+    /// Times of 0 received.
+    pub xon: u64,
+    /// Times it went from sending to paused.
+    pub pauses: u64,
+    /// Time spent paused.
+    pub paused_ns: u64,
+}
+
+/// One flow of a sender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FlowSent {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub flow: u8,
+    /// From where.
+    pub source: IpAddr,
+    /// To where.
+    pub destination: IpAddr,
+    /// To which MAC.
+    pub destination_mac: String,
+    /// Whose pauses stop it.
+    pub priority: u8,
+    /// Its DSCP.
+    pub dscp: u8,
+    /// Frames the interface accepted.
+    pub frames: u64,
+    /// Bytes in them, without FCS.
+    pub bytes: u64,
+    /// Bits per second of whole frames.
+    pub rate_bps: u64,
+    /// Bits per second of UDP payload.
+    pub goodput_bps: u64,
+    /// Time's worth of frames not sent because this program came too late.
+    pub forfeited_ns: u64,
+}
+
+/// What `sink` received.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SinkReport {
+    /// The interface.
+    pub interface: String,
+    /// How long it listened.
+    pub elapsed_ns: u64,
+    /// Frames of ours, all flows together.
+    pub frames: u64,
+    /// Bytes in them, without FCS.
+    pub bytes: u64,
+    /// Frames of ours to another station's MAC.
+    pub misdelivered: u64,
+    /// Frames that began as ours but whose header was damaged.
+    pub damaged_headers: u64,
+    /// Frames of others.
+    pub other_frames: u64,
+    /// Frames that reached this socket while its buffer was full: lost here, not on the way.
+    pub dropped_by_own_socket: u64,
+    /// Link-level PAUSE frames heard.
+    pub link_pause_frames: u64,
+    /// PFC heard, for each priority.
+    pub priorities: Vec<PriorityHeard>,
+    /// What came of the pauses that were asked for.
+    pub pauser: Option<PauserReport>,
+    /// The flows.
+    pub flows: Vec<FlowReceived>,
+}
+
+/// PFC heard for one priority.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PriorityHeard {
+    /// 0 to 7.
+    pub priority: u8,
+    /// Times above 0.
+    pub xoff: u64,
+    /// Times of 0.
+    pub xon: u64,
+}
+
+/// The pauses a receiver asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PauserReport {
+    /// For which priorities.
+    pub priorities: Vec<u8>,
+    /// What came of them.
+    #[serde(flatten)]
+    pub counters: PauserCounters,
+}
+
+/// One flow of a receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowReceived {
+    /// Its name, as far as its frames have room for it; by its number if they have none.
+    pub name: String,
+    /// Its number.
+    pub flow: u8,
+    /// From where.
+    pub source: IpAddr,
+    /// To where.
+    pub destination: IpAddr,
+    /// The priority its sender meant.
+    pub priority: u8,
+    /// Frames received, duplicates included.
+    pub frames: u64,
+    /// Bytes in them, without FCS.
+    pub bytes: u64,
+    /// Bits per second of UDP payload, from the first frame to the last.
+    pub goodput_bps: u64,
+    /// The highest sequence number; they start at 0.
+    pub highest_sequence: u64,
+    /// Numbers below it that never came. What was lost after it only the sender's count tells.
+    pub lost: u64,
+    /// Frames that came for the first time after a higher number (RFC 4737).
+    pub reordered: u64,
+    /// How many frames late the latest of them was.
+    pub reorder_extent_max: u64,
+    /// Frames that came again.
+    pub duplicates: u64,
+    /// Frames whose payload or checksums were damaged.
+    pub corrupt: u64,
+    /// Frames marked Congestion Experienced.
+    pub ecn_ce: u64,
+    /// DSCPs seen, and how often.
+    pub dscp: BTreeMap<usize, u64>,
+    /// PCPs seen, and how often.
+    pub pcp: BTreeMap<usize, u64>,
+    /// The lowest TTL seen.
+    pub ttl_min: u8,
+    /// The highest TTL seen.
+    pub ttl_max: u8,
+    /// From handing the frame to the sender's kernel to its arrival in ours.
+    pub latency_ns: Latency,
+    /// When the first frame came, after the start.
+    pub first_ns: u64,
+    /// When the last frame came, after the start.
+    pub last_ns: u64,
+}
+
+/// A distribution, to three digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// The least.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// 99 in 100 are below.
+    pub p99: u64,
+    /// 999 in 1,000 are below.
+    pub p999: u64,
+    /// The most.
+    pub max: u64,
+}
+
+/// Bits per second of `bytes` in `elapsed_ns`; 0 if no time passed.
+pub fn rate_bps(bytes: u64, elapsed_ns: u64) -> u64 {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    let bps = bits.checked_div(u128::from(elapsed_ns)).unwrap_or(0);
+    u64::try_from(bps).unwrap_or(u64::MAX)
+}
+
+/// Prints `report` as one JSON object.
+pub fn print_json(report: &impl Serialize) -> Result<(), TrafficError> {
+    let text = serde_json::to_string(report).map_err(|error| written(error.into()))?;
+    print(&text)
+}
+
+/// Prints names and values, one pair a line.
+pub fn print_table(rows: &[(&str, String)]) -> Result<(), TrafficError> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    for (name, value) in rows {
+        table.add_row([*name, value]);
+    }
+    print(&table.to_string())
+}
+
+fn print(text: &str) -> Result<(), TrafficError> {
+    writeln!(io::stdout().lock(), "{text}").map_err(written)
+}
+
+fn written(source: io::Error) -> TrafficError {
+    TrafficError::System { what: "write the report", source }
+}
+
+/// A table with `heads` over columns of which all but the first `names` hold numbers.
+fn columns(heads: &[&str], names: usize, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(heads.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(names) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn megabits(bps: u64) -> String {
+    format!("{}.{:01} Mb/s", bps / 1_000_000, bps / 100_000 % 10)
+}
+
+fn microseconds(ns: u64) -> String {
+    format!("{}.{:01}", ns / 1_000, ns / 100 % 10)
+}
+
+fn list(counts: &BTreeMap<usize, u64>) -> String {
+    let values: Vec<String> = counts.keys().map(ToString::to_string).collect();
+    values.join(" ")
+}
+
+impl SendReport {
+    /// Prints it for people.
+    pub fn print(&self) -> Result<(), TrafficError> {
+        let heads =
+            ["flow", "to", "priority", "DSCP", "frames", "bytes", "rate", "goodput", "late us"];
+        let rows = self.flows.iter().map(|flow| {
+            vec![
+                flow.name.clone(),
+                flow.destination.to_string(),
+                flow.priority.to_string(),
+                flow.dscp.to_string(),
+                flow.frames.to_string(),
+                flow.bytes.to_string(),
+                megabits(flow.rate_bps),
+                megabits(flow.goodput_bps),
+                microseconds(flow.forfeited_ns),
+            ]
+        });
+        print(&columns(&heads, 2, rows).to_string())?;
+        let heard = |class: &&PrioritySent| class.xoff + class.xon > 0;
+        let rows = self.priorities.iter().filter(heard).map(|class| {
+            vec![
+                class.priority.to_string(),
+                class.xoff.to_string(),
+                class.xon.to_string(),
+                class.pauses.to_string(),
+                microseconds(class.paused_ns),
+            ]
+        });
+        let heads = ["priority", "XOFF", "XON", "pauses", "paused us"];
+        let table = columns(&heads, 0, rows);
+        if !table.is_empty() {
+            print(&format!("\n{table}"))?;
+        }
+        print(&format!(
+            "\n{} frames in {} us on {}; {} refused and tried again, {} dropped by the interface{}",
+            self.frames,
+            microseconds(self.elapsed_ns),
+            self.interface,
+            self.refused,
+            self.dropped_by_own_interface,
+            if self.pfc_obeyed { "" } else { "; PFC ignored" },
+        ))
+    }
+}
+
+impl SinkReport {
+    /// Prints it for people.
+    pub fn print(&self) -> Result<(), TrafficError> {
+        let heads = [
+            "flow",
+            "from",
+            "frames",
+            "goodput",
+            "lost",
+            "reordered",
+            "duplicate",
+            "corrupt",
+            "CE",
+            "DSCP",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "max us",
+        ];
+        let rows = self.flows.iter().map(|flow| {
+            vec![
+                flow.name.clone(),
+                flow.source.to_string(),
+                flow.frames.to_string(),
+                megabits(flow.goodput_bps),
+                flow.lost.to_string(),
+                flow.reordered.to_string(),
+                flow.duplicates.to_string(),
+                flow.corrupt.to_string(),
+                flow.ecn_ce.to_string(),
+                list(&flow.dscp),
+                microseconds(flow.latency_ns.p50),
+                microseconds(flow.latency_ns.p99),
+                microseconds(flow.latency_ns.p999),
+                microseconds(flow.latency_ns.max),
+            ]
+        });
+        print(&columns(&heads, 2, rows).to_string())?;
+        if let Some(PauserReport { counters, .. }) = &self.pauser {
+            print(&format!(
+                "\n{} pauses asked for, {} lapses; at most {} bytes came after an XOFF, the last {} us \
+                 later",
+                counters.pauses,
+                counters.lapses,
+                counters.bytes_after_xoff_max,
+                microseconds(counters.ns_after_xoff_max),
+            ))?;
+        }
+        print(&format!(
+            "\n{} frames in {} us on {}; {} dropped by this socket, {} misdelivered, \
+             {} damaged headers, {} other frames",
+            self.frames,
+            microseconds(self.elapsed_ns),
+            self.interface,
+            self.dropped_by_own_socket,
+            self.misdelivered,
+            self.damaged_headers,
+            self.other_frames,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_bits_a_second() {
+        assert_eq!(rate_bps(1_000, 8_000), 1_000_000_000);
+        assert_eq!(rate_bps(1_000, 0), 0);
+        assert_eq!(rate_bps(u64::MAX, 1), u64::MAX);
+    }
+
+    #[test]
+    fn numbers_are_printed_with_their_unit() {
+        assert_eq!(megabits(49_960_000), "49.9 Mb/s");
+        assert_eq!(microseconds(12_345), "12.3");
+        assert_eq!(list(&BTreeMap::from([(26, 3), (4, 1)])), "4 26");
+    }
+}

@@ -1,0 +1,343 @@
+//! `knotless traffic send`: paced flows that stop for PFC.
+
+use super::clock::{self, Clock};
+use super::flow::FlowSpec;
+use super::frame::{Addresses, FrameTemplate};
+use super::interface::Interface;
+use super::payload::{Mark, SEQUENCES};
+use super::pfc_socket::PfcSocket;
+use super::report::{self, FlowSent, PrioritySent, SendReport};
+use super::schedule::{Pace, Schedule, Step};
+use super::socket::{Listen, PacketSocket, SOCKET_BURST_MAX};
+use super::{SLEEP_NS_MAX, Stop, TrafficError, quantity, speed, wake_on_time};
+use arrayvec::ArrayVec;
+use clap::Args;
+use dataplane::counters::PfcCounters;
+use dataplane::ids::Priority;
+use dataplane::limits::{FRAME_BYTES_MAX, WIRE_OVERHEAD_BYTES};
+use dataplane::pfc::receiver::Receiver;
+use dataplane::time::{Instant, Speed};
+use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::MacControl;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// What to send, and for how long.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// Interface to send on
+    #[arg(long)]
+    dev: String,
+    /// One flow, as KEY=VALUE,...; may be given several times. Keys: dst-ip (the only one needed),
+    /// name, dst-mac (default auto), src-ip, src-mac, dscp, ecn, priority (default dscp / 8), ttl,
+    /// vlan, pcp, port (default 4791), src-port, size (bytes without FCS, default 1000), rate
+    /// (bits/s of whole frames, or max) or fps, count (frames), start (time after the sender's)
+    #[arg(long = "flow", required = true, value_name = "KEYS")]
+    flows: Vec<FlowSpec>,
+    /// How long to send [default: until every flow has sent its count, or a signal]
+    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    duration: Option<u64>,
+    /// Speed of the link: all flows together keep to it, and a PFC quantum is 512 of its bit times
+    #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
+    speed: Speed,
+    /// Send on whatever PFC says, as a plain host does (PFC is still counted)
+    #[arg(long)]
+    ignore_pfc: bool,
+    /// Frames handed to the kernel between two looks for PFC: more is faster, and stops later
+    #[arg(long, default_value_t = 1, value_name = "FRAMES",
+          value_parser = clap::value_parser!(u32).range(1..=SOCKET_BURST_MAX as i64))]
+    burst: u32,
+    /// Lateness that is made good with a burst; what is later is not sent at all
+    #[arg(long, default_value = "5ms", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    burst_time: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// How soon a frame is tried again that the interface had no room for.
+const RETRY_NS: u64 = 20_000;
+/// The shortest sleep: at high rates, what falls due meanwhile is one small burst, and the core is
+/// free in between.
+const COALESCE_NS: u64 = 50_000;
+/// Sleeps shorter than this end later than looking at the clock again does.
+const SLEEP_NS_MIN: u64 = 3_000;
+/// The first UDP source port of flows that name none: they differ, so that ECMP tells them apart.
+const SOURCE_PORT: u16 = 49_152;
+/// Flows of one sender: a mark has eight bits for them.
+const FLOWS_MAX: usize = 256;
+
+/// Runs the command.
+pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
+    let stop = Stop::on_signals()?;
+    wake_on_time()?;
+    let interface = Interface::find(&arguments.dev)?;
+    let streams = streams(&interface, &arguments.flows)?;
+    let dropped_before = interface.tx_dropped()?;
+    let mut sender = Sender::open(arguments, &interface, streams)?;
+    let (start, end) = sender.run(arguments.duration, &stop)?;
+    let dropped = interface.tx_dropped()?.saturating_sub(dropped_before);
+    let report = sender.report(&interface, end.ns_since(start), dropped, end);
+    if arguments.json { report::print_json(&report) } else { report.print() }
+}
+
+/// A flow with all it needs to be sent.
+#[derive(Debug)]
+struct Stream {
+    spec: FlowSpec,
+    name: String,
+    id: u8,
+    addresses: Addresses,
+    template: FrameTemplate,
+}
+
+/// Fills in what the flows left open, and gives each its name and number.
+fn streams(interface: &Interface, flows: &[FlowSpec]) -> Result<Vec<Stream>, TrafficError> {
+    if flows.len() > FLOWS_MAX {
+        return Err(TrafficError::Arguments(format!("--flow: more than {FLOWS_MAX} flows")));
+    }
+    let mut neighbours = HashMap::new();
+    let mut streams: Vec<Stream> = Vec::new();
+    for (id, spec) in (0_u8..=u8::MAX).zip(flows) {
+        let name = spec.name.clone().unwrap_or_else(|| format!("flow{id}"));
+        if streams.iter().any(|stream| stream.name == name) {
+            return Err(TrafficError::Arguments(format!("--flow: two flows are named `{name}`")));
+        }
+        let addresses = addresses(interface, spec, id, &mut neighbours)?;
+        let template = FrameTemplate::new(spec, &addresses, &name);
+        streams.push(Stream { spec: spec.clone(), name, id, addresses, template });
+    }
+    Ok(streams)
+}
+
+/// Asks the kernel only for what the flow left open.
+fn addresses(
+    interface: &Interface,
+    spec: &FlowSpec,
+    id: u8,
+    neighbours: &mut HashMap<IpAddr, MacAddress>,
+) -> Result<Addresses, TrafficError> {
+    let destination = spec.destination;
+    let (source, destination_mac) = match (spec.source, spec.destination_mac) {
+        (Some(source), Some(mac)) => (source, mac),
+        (source, mac) => {
+            let route = interface.route(destination)?;
+            let source = source.or(route.source).ok_or_else(|| TrafficError::Unresolved {
+                destination,
+                interface: interface.name.clone(),
+                why: "the interface has no address; give src-ip".to_owned(),
+            })?;
+            let mac = match mac.or_else(|| neighbours.get(&route.next_hop).copied()) {
+                Some(mac) => mac,
+                None => {
+                    let mac = interface.neighbour(route.next_hop)?;
+                    neighbours.insert(route.next_hop, mac);
+                    mac
+                }
+            };
+            (source, mac)
+        }
+    };
+    let source_mac = spec.source_mac.unwrap_or(interface.mac);
+    let source_port = spec.source_port.unwrap_or_else(|| SOURCE_PORT + u16::from(id));
+    Ok(Addresses { source_mac, destination_mac, source, source_port })
+}
+
+#[derive(Debug)]
+struct Sender {
+    streams: Vec<Stream>,
+    schedule: Schedule,
+    clock: Clock,
+    socket: PacketSocket,
+    pfc: PfcSocket,
+    pauses: Receiver,
+    heard: PfcCounters,
+    obey: bool,
+    run: u8,
+    coalesce_ns: u64,
+    refused: u64,
+    buffer: Vec<u8>,
+}
+
+impl Sender {
+    fn open(
+        arguments: &SendArgs,
+        interface: &Interface,
+        streams: Vec<Stream>,
+    ) -> Result<Self, TrafficError> {
+        let pfc = PfcSocket::open(interface)?;
+        let socket = PacketSocket::open(interface, Listen::Nothing)?;
+        socket.set_qdisc_bypass()?;
+        let burst = usize::try_from(arguments.burst).unwrap_or(SOCKET_BURST_MAX);
+        let obeyed_bits = if arguments.ignore_pfc { 0 } else { u8::MAX };
+        let clock = Clock::start();
+        let start = clock.now();
+        let paces: Vec<Pace> =
+            streams.iter().map(|stream| pace(&stream.spec, arguments.speed, start)).collect();
+        let schedule = Schedule::new(&paces, start, arguments.burst_time, arguments.burst);
+        Ok(Self {
+            streams,
+            schedule,
+            clock,
+            socket,
+            pfc,
+            pauses: Receiver::new(obeyed_bits, arguments.speed),
+            heard: PfcCounters::default(),
+            obey: !arguments.ignore_pfc,
+            run: run_number(),
+            coalesce_ns: COALESCE_NS.min(arguments.burst_time / 2),
+            refused: 0,
+            buffer: vec![0; burst * FRAME_BYTES_MAX],
+        })
+    }
+
+    /// Sends until the flows are done, `duration_ns` is over or `stop` is asked; says from when to
+    /// when.
+    fn run(
+        &mut self,
+        duration_ns: Option<u64>,
+        stop: &Stop,
+    ) -> Result<(Instant, Instant), TrafficError> {
+        let start = self.clock.now();
+        let end = duration_ns.map_or(Instant::NEVER, |ns| start + ns);
+        loop {
+            let now = self.clock.now();
+            if now >= end || stop.asked() {
+                return Ok((start, now));
+            }
+            self.hear()?;
+            match self.schedule.next(now, self.pauses.paused_bits()) {
+                Step::Send { flow, frames } => self.send(flow, frames, now)?,
+                Step::Wait(until) => {
+                    self.rest(now, until.min(self.pauses.expires_at()).min(end))?;
+                }
+                Step::Finished => return Ok((start, now)),
+            }
+        }
+    }
+
+    /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends
+    /// early.
+    fn hear(&mut self) -> Result<(), TrafficError> {
+        let Self { clock, pfc, pauses, heard, .. } = self;
+        pfc.poll(|control| {
+            let now = clock.now();
+            pauses.expire(now, heard);
+            match control {
+                MacControl::Pfc(pfc) => pauses.receive(&pfc, now, heard),
+                MacControl::Pause => heard.rx_link_pause_frames += 1,
+                MacControl::Unknown => heard.rx_unknown_frames += 1,
+                MacControl::Truncated => heard.rx_truncated_frames += 1,
+            }
+        })?;
+        pauses.expire(clock.now(), heard);
+        Ok(())
+    }
+
+    /// Sends `frames` of one flow, as many as the interface takes.
+    fn send(&mut self, flow: usize, frames: u32, now: Instant) -> Result<(), TrafficError> {
+        let stream = &self.streams[flow];
+        let first = self.schedule.frames_sent(flow);
+        let mut mark = Mark {
+            flow: stream.id,
+            priority: stream.spec.priority,
+            run: self.run,
+            sequence: 0,
+            sent_ns: clock::monotonic_ns(),
+        };
+        let mut burst: ArrayVec<&[u8], SOCKET_BURST_MAX> = ArrayVec::new();
+        let slots = self.buffer.chunks_exact_mut(FRAME_BYTES_MAX);
+        for (sequence, slot) in (first..first + u64::from(frames)).zip(slots) {
+            mark.sequence = sequence;
+            burst.push(stream.template.write(&mark, slot));
+        }
+        let accepted = self.socket.send(&burst)?;
+        if accepted < burst.len() {
+            self.refused += 1;
+        }
+        let accepted = u32::try_from(accepted).unwrap_or(u32::MAX);
+        self.schedule.sent(flow, accepted, now);
+        if accepted == 0 { self.pfc.wait(now, now + RETRY_NS) } else { Ok(()) }
+    }
+
+    /// Sleeps until `until`, or a little longer so that several frames go at once; a PFC frame
+    /// ends it.
+    fn rest(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+        let until = until.max(now + self.coalesce_ns).min(now + SLEEP_NS_MAX);
+        if until.ns_since(now) < SLEEP_NS_MIN { Ok(()) } else { self.pfc.wait(now, until) }
+    }
+
+    fn report(
+        &self,
+        interface: &Interface,
+        elapsed_ns: u64,
+        dropped: u64,
+        end: Instant,
+    ) -> SendReport {
+        let flows: Vec<FlowSent> = (self.streams.iter().enumerate())
+            .map(|(index, stream)| {
+                let frames = self.schedule.frames_sent(index);
+                let bytes = frames * stream.template.frame_bytes() as u64;
+                FlowSent {
+                    name: stream.name.clone(),
+                    flow: stream.id,
+                    source: stream.addresses.source,
+                    destination: stream.spec.destination,
+                    destination_mac: stream.addresses.destination_mac.to_string(),
+                    priority: stream.spec.priority.value(),
+                    dscp: stream.spec.dscp,
+                    frames,
+                    bytes,
+                    rate_bps: report::rate_bps(bytes, elapsed_ns),
+                    goodput_bps: report::rate_bps(
+                        frames * stream.template.payload_bytes() as u64,
+                        elapsed_ns,
+                    ),
+                    forfeited_ns: self.schedule.forfeited_ns(index),
+                }
+            })
+            .collect();
+        SendReport {
+            interface: interface.name.clone(),
+            elapsed_ns,
+            frames: flows.iter().map(|flow| flow.frames).sum(),
+            bytes: flows.iter().map(|flow| flow.bytes).sum(),
+            refused: self.refused,
+            // The driver counts what it refused, and we tried again, among its drops.
+            dropped_by_own_interface: dropped.saturating_sub(self.refused),
+            interface_tx_dropped: dropped,
+            pfc_obeyed: self.obey,
+            link_pause_frames: self.heard.rx_link_pause_frames,
+            priorities: Priority::all()
+                .map(|priority| PrioritySent {
+                    priority: priority.value(),
+                    xoff: self.heard.rx_xoff[priority.index()],
+                    xon: self.heard.rx_xon[priority.index()],
+                    pauses: self.heard.rx_pauses[priority.index()],
+                    paused_ns: self.heard.rx_paused_ns[priority.index()]
+                        + self.pauses.running_ns(priority, end),
+                })
+                .collect(),
+            flows,
+        }
+    }
+}
+
+fn pace(spec: &FlowSpec, speed: Speed, start: Instant) -> Pace {
+    let wire_bytes = (spec.size_bytes + WIRE_OVERHEAD_BYTES) as u64;
+    Pace {
+        priority: spec.priority,
+        interval_ps: spec.rate.interval_ps(spec.size_bytes),
+        wire_ps: speed.bytes_ps(wire_bytes),
+        count: Some(spec.count.unwrap_or(SEQUENCES)),
+        start: start + spec.start_ns,
+    }
+}
+
+/// A number that differs from one start to the next, so that a receiver that outlives its sender
+/// does not take the next one's frames for duplicates.
+fn run_number() -> u8 {
+    let [a, b, c, d, ..] = (clock::monotonic_ns() >> 16).to_le_bytes();
+    let [e, f, ..] = std::process::id().to_le_bytes();
+    a ^ b ^ c ^ d ^ e ^ f
+}

@@ -1,0 +1,242 @@
+//! `knotless traffic sink`: receives, measures, and perhaps asks for pauses.
+
+use super::clock::{Clock, StampConverter};
+use super::interface::Interface;
+use super::pauser::{Pauser, Timetable};
+use super::report::{self, PauserReport, PriorityHeard, SinkReport};
+use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
+use super::tally::{Arrived, Tally};
+use super::{SLEEP_NS_MAX, Stop, TrafficError, priority, quantity, speed, wake_on_time};
+use clap::Args;
+use dataplane::ids::Priority;
+use dataplane::time::{Instant, Speed};
+use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::Pfc;
+use socket2::SockRef;
+use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::time::Duration;
+
+/// Where to receive, for how long, and which pauses to ask for.
+#[derive(Debug, Args)]
+pub struct SinkArgs {
+    /// Interface to receive on
+    #[arg(long)]
+    dev: String,
+    /// End after this time [default: at a signal]
+    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    duration: Option<u64>,
+    /// End when, after the first frame of ours, none has come for this time
+    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    idle: Option<u64>,
+    /// Bytes of received frames that the kernel may keep for us
+    #[arg(long, default_value = "64M", value_parser = quantity::count, value_name = "BYTES")]
+    buffer: u64,
+    /// UDP ports to hold open, so that the kernel does not answer our frames with ICMP
+    #[arg(long, default_value = "4791", value_delimiter = ',', value_name = "PORT")]
+    udp_port: Vec<u16>,
+    /// Count frames to other MACs as ours too, not as misdelivered
+    #[arg(long)]
+    any_mac: bool,
+    /// Priorities to pause by the timetable of the next three options
+    #[arg(long, value_parser = priority, value_delimiter = ',', value_name = "PRIORITY")]
+    pause_class: Vec<Priority>,
+    /// How long each pause lasts
+    #[arg(long, default_value = "10ms", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    pause_for: u64,
+    /// From one pause's begin to the next [default: one pause only]
+    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    pause_every: Option<u64>,
+    /// When the first pause begins, after the start
+    #[arg(long, default_value = "0s", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    pause_after: u64,
+    /// Speed of the link: how long a quantum lasts
+    #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
+    speed: Speed,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// After a burst that was not full, frames may gather for this long: one wake-up for many frames.
+/// The kernel stamps them when they come, so it shows in no figure.
+const GATHER: Duration = Duration::from_micros(100);
+
+/// Runs the command.
+pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
+    if arguments.pause_every.is_some_and(|period_ns| period_ns <= arguments.pause_for) {
+        let what = "--pause-every: must be longer than --pause-for, or use --pause-for alone";
+        return Err(TrafficError::Arguments(what.to_owned()));
+    }
+    let stop = Stop::on_signals()?;
+    wake_on_time()?;
+    let interface = Interface::find(&arguments.dev)?;
+    let _held: Vec<UdpSocket> =
+        arguments.udp_port.iter().filter_map(|&port| hold_open(port)).collect();
+    let mut sink = Sink::open(arguments, &interface)?;
+    super::tell(&format!("listening on {}", interface.name));
+    let (start, end) = sink.run(arguments, &stop)?;
+    let report = sink.report(&interface, end.ns_since(start))?;
+    if arguments.json { report::print_json(&report) } else { report.print() }
+}
+
+/// A UDP socket that is never read; `None` if somebody else has the port, who then keeps the
+/// kernel from answering.
+fn hold_open(port: u16) -> Option<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port))
+        .or_else(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)))
+        .ok()?;
+    // As little as the kernel allows: what arrives is not wanted. If it refuses, memory is wasted.
+    let _ = SockRef::from(&socket).set_recv_buffer_size(1);
+    Some(socket)
+}
+
+#[derive(Debug)]
+struct Sink {
+    clock: Clock,
+    stamps: StampConverter,
+    mac: MacAddress,
+    socket: PacketSocket,
+    ring: ReceiveRing,
+    tally: Tally,
+    pauser: Option<Pauser>,
+}
+
+impl Sink {
+    fn open(arguments: &SinkArgs, interface: &Interface) -> Result<Self, TrafficError> {
+        let socket = PacketSocket::open(interface, Listen::Everything)?;
+        let buffer_bytes = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
+        socket.set_receive_buffer(buffer_bytes)?;
+        socket.set_qdisc_bypass()?;
+        let ring = ReceiveRing::new(&socket)?;
+        let clock = Clock::start();
+        let pauser = (!arguments.pause_class.is_empty()).then(|| {
+            let timetable = Timetable {
+                priorities: arguments.pause_class.clone(),
+                start: clock.now() + arguments.pause_after,
+                on_ns: arguments.pause_for,
+                period_ns: arguments.pause_every,
+            };
+            Pauser::new(timetable, arguments.speed)
+        });
+        let tally = Tally::new(interface.mac, arguments.any_mac);
+        let mac = interface.mac;
+        Ok(Self { clock, stamps: StampConverter::measure(), mac, socket, ring, tally, pauser })
+    }
+
+    /// Receives until the time is over, silence has fallen or `stop` is asked; says from when to
+    /// when.
+    fn run(
+        &mut self,
+        arguments: &SinkArgs,
+        stop: &Stop,
+    ) -> Result<(Instant, Instant), TrafficError> {
+        let start = self.clock.now();
+        let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
+        loop {
+            let full = self.drain()?;
+            let now = self.clock.now();
+            let silent = match (self.tally.last, arguments.idle) {
+                (Some(last), Some(idle_ns)) => last + idle_ns,
+                _ => Instant::NEVER,
+            };
+            if now >= end || now >= silent || stop.asked() {
+                self.finish(now)?;
+                return Ok((start, now));
+            }
+            self.pause(now)?;
+            if full {
+                continue;
+            }
+            let pause = self.pauser.as_ref().map_or(Instant::NEVER, Pauser::next);
+            let until = end.min(silent).min(pause).min(now + SLEEP_NS_MAX);
+            if until.ns_since(now) > GATHER_NS {
+                self.socket.wait(until.ns_since(now))?;
+                std::thread::sleep(GATHER);
+            }
+        }
+    }
+
+    /// Receives one burst, and says whether there may be more.
+    fn drain(&mut self) -> Result<bool, TrafficError> {
+        let now = self.clock.now();
+        self.stamps.refresh(self.clock.monotonic_ns(now));
+        let Self { clock, stamps, socket, ring, tally, pauser, .. } = self;
+        let frames = ring.receive(socket, |frame| {
+            let monotonic_ns = frame
+                .realtime_ns
+                .map_or_else(|| clock.monotonic_ns(now), |stamp| stamps.monotonic_ns(stamp));
+            let when = clock.instant(monotonic_ns);
+            let (bytes, tci, cut) = (frame.bytes, frame.tci, frame.cut);
+            let known = tally.arrived(&Arrived { bytes, tci, cut, when, monotonic_ns });
+            if let (Some((priority, bytes)), Some(pauser)) = (known, pauser.as_mut()) {
+                pauser.arrived(priority, bytes, when);
+            }
+        })?;
+        Ok(frames == SOCKET_BURST_MAX)
+    }
+
+    fn pause(&mut self, now: Instant) -> Result<(), TrafficError> {
+        while let Some(frame) = self.pauser.as_mut().and_then(|pauser| pauser.poll(now)) {
+            self.send(&frame)?;
+            let now = self.clock.now();
+            if let Some(pauser) = &mut self.pauser {
+                pauser.sent(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has already arrived, and leaves nobody paused.
+    fn finish(&mut self, now: Instant) -> Result<(), TrafficError> {
+        if let Some(frame) = self.pauser.as_mut().and_then(|pauser| pauser.stop(now)) {
+            self.send(&frame)?;
+        }
+        while self.drain()? && self.clock.now() < now + DRAIN_NS_MAX {}
+        Ok(())
+    }
+
+    /// Sends a PFC frame; an interface that has no room for it is given a little time.
+    fn send(&mut self, pfc: &Pfc) -> Result<(), TrafficError> {
+        let bytes = pfc.to_frame(self.mac);
+        for _ in 0..SEND_TRIES {
+            if self.socket.send(&[&bytes])? == 1 {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        let source = std::io::ErrorKind::WouldBlock.into();
+        Err(TrafficError::System { what: "send a PFC frame", source })
+    }
+
+    fn report(&self, interface: &Interface, elapsed_ns: u64) -> Result<SinkReport, TrafficError> {
+        let flows = self.tally.flows();
+        let heard = |priority: Priority| {
+            let heard = self.tally.pfc[priority.index()];
+            PriorityHeard { priority: priority.value(), xoff: heard.xoff, xon: heard.xon }
+        };
+        Ok(SinkReport {
+            interface: interface.name.clone(),
+            elapsed_ns,
+            frames: flows.iter().map(|flow| flow.frames).sum(),
+            bytes: flows.iter().map(|flow| flow.bytes).sum(),
+            misdelivered: self.tally.misdelivered,
+            damaged_headers: self.tally.damaged_headers,
+            other_frames: self.tally.other,
+            dropped_by_own_socket: self.socket.take_statistics()?.dropped,
+            link_pause_frames: self.tally.link_pauses,
+            priorities: Priority::all().map(heard).collect(),
+            pauser: self.pauser.as_ref().map(|pauser| PauserReport {
+                priorities: pauser.priorities().map(Priority::value).collect(),
+                counters: pauser.counters(),
+            }),
+            flows,
+        })
+    }
+}
+
+/// [`GATHER`] in nanoseconds: no sleep is planned that would end sooner.
+const GATHER_NS: u64 = 100_000;
+/// How long the last drain may take if frames keep coming.
+const DRAIN_NS_MAX: u64 = 200_000_000;
+/// How often a PFC frame is tried, 20 us apart.
+const SEND_TRIES: usize = 5_000;

@@ -1,0 +1,384 @@
+//! What a receiver knows of the flows that reach it.
+//!
+//! No IO: the caller hands in each frame and when it came.
+
+use super::frame::observe;
+use super::payload::{self, Mark, Payload};
+use super::report::{FlowReceived, Latency, rate_bps};
+use super::sequence::SequenceTracker;
+use dataplane::ids::Priority;
+use dataplane::limits::{PRIORITIES, TAGS};
+use dataplane::time::Instant;
+use dataplane::wire::mac_control::MacControl;
+use dataplane::wire::{MacAddress, be16, ethernet};
+use hdrhistogram::Histogram;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+/// Flows kept apart; frames of more count as other frames. Bounds what a stranger can make us hold.
+const FLOWS_MAX: usize = 1_024;
+
+/// One received frame, as the socket gave it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a> {
+    /// The frame without its FCS.
+    pub bytes: &'a [u8],
+    /// The VLAN tag that the kernel took off it.
+    pub tci: Option<u16>,
+    /// Whether it was cut short.
+    pub cut: bool,
+    /// When it came.
+    pub when: Instant,
+    /// The same, as CLOCK_MONOTONIC tells it.
+    pub monotonic_ns: u64,
+}
+
+impl Arrived<'_> {
+    /// Length on the wire without FCS, the VLAN tag included.
+    fn wire_bytes(&self) -> u64 {
+        self.bytes.len() as u64 + if self.tci.is_some() { 4 } else { 0 }
+    }
+}
+
+/// PFC heard about one priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PfcHeard {
+    /// Times above 0.
+    pub xoff: u64,
+    /// Times of 0.
+    pub xon: u64,
+}
+
+/// Everything received.
+#[derive(Debug)]
+pub struct Tally {
+    own: MacAddress,
+    any_mac: bool,
+    flows: HashMap<(IpAddr, u8, u8), FlowTally>,
+    /// Frames of ours to another station's MAC: flooded, or led astray.
+    pub misdelivered: u64,
+    /// Frames that began as ours but whose header was damaged.
+    pub damaged_headers: u64,
+    /// Frames that are not ours at all.
+    pub other: u64,
+    /// PFC heard, by priority.
+    pub pfc: [PfcHeard; PRIORITIES],
+    /// Link-level PAUSE frames heard.
+    pub link_pauses: u64,
+    /// When a frame of ours last came.
+    pub last: Option<Instant>,
+}
+
+/// One flow, in one run of its sender.
+#[derive(Debug)]
+struct FlowTally {
+    name: String,
+    destination: IpAddr,
+    priority: Priority,
+    sequence: SequenceTracker,
+    frames: u64,
+    bytes: u64,
+    payload_bytes: u64,
+    first_payload_bytes: u64,
+    first: Instant,
+    last: Instant,
+    damaged: u64,
+    congested: u64,
+    dscp: [u64; TAGS],
+    pcp: [u64; PRIORITIES],
+    ttl: (u8, u8),
+    latency_ns: Histogram<u64>,
+}
+
+/// A minute: frames that took longer count as having taken this.
+const LATENCY_NS_MAX: u64 = 60_000_000_000;
+
+impl Tally {
+    /// Nothing yet. Frames to a MAC other than `own` count as misdelivered, unless `any_mac`.
+    pub fn new(own: MacAddress, any_mac: bool) -> Self {
+        Self {
+            own,
+            any_mac,
+            flows: HashMap::new(),
+            misdelivered: 0,
+            damaged_headers: 0,
+            other: 0,
+            pfc: Default::default(),
+            link_pauses: 0,
+            last: None,
+        }
+    }
+
+    /// Takes note of a frame; its priority and length if it is one of ours, meant for us.
+    pub fn arrived(&mut self, frame: &Arrived<'_>) -> Option<(Priority, u64)> {
+        if be16(frame.bytes, ethernet::HEADER_BYTES - 2) == Some(ethernet::MAC_CONTROL) {
+            self.heard(MacControl::parse(frame.bytes));
+            return None;
+        }
+        let Some(observed) = observe(frame.bytes) else {
+            self.other += 1;
+            return None;
+        };
+        let (mark, name, intact) = match payload::read(observed.payload) {
+            Payload::Ours { mark, name, intact } => (mark, name, intact),
+            Payload::Damaged => {
+                self.damaged_headers += 1;
+                return None;
+            }
+            Payload::Foreign => {
+                self.other += 1;
+                return None;
+            }
+        };
+        if !self.any_mac && frame.bytes.first_chunk() != Some(&self.own.0) {
+            self.misdelivered += 1;
+            return None;
+        }
+        let key = (observed.source, mark.flow, mark.run);
+        if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&key) {
+            self.other += 1;
+            return None;
+        }
+        self.last = Some(frame.when);
+        let flow = self.flows.entry(key).or_insert_with(|| {
+            let payload_bytes = observed.payload.len() as u64;
+            FlowTally::new(&mark, name, observed.destination, payload_bytes, frame.when)
+        });
+        flow.sequence.arrived(mark.sequence);
+        flow.frames += 1;
+        flow.bytes += frame.wire_bytes();
+        flow.payload_bytes += observed.payload.len() as u64;
+        flow.last = flow.last.max(frame.when);
+        flow.damaged += u64::from(!intact || !observed.checksums_fit || frame.cut);
+        flow.congested += u64::from(observed.congested);
+        flow.dscp[usize::from(observed.dscp)] += 1;
+        if let Some(tci) = frame.tci {
+            flow.pcp[usize::from(tci >> 13)] += 1;
+        }
+        flow.ttl = (flow.ttl.0.min(observed.ttl), flow.ttl.1.max(observed.ttl));
+        flow.latency_ns.saturating_record(mark.age_ns(frame.monotonic_ns));
+        Some((mark.priority, frame.wire_bytes()))
+    }
+
+    fn heard(&mut self, control: MacControl) {
+        match control {
+            MacControl::Pause => self.link_pauses += 1,
+            MacControl::Unknown | MacControl::Truncated => self.other += 1,
+            MacControl::Pfc(pfc) => {
+                let enabled = Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0);
+                for class in enabled.map(Priority::index) {
+                    let heard = &mut self.pfc[class];
+                    *(if pfc.quanta[class] == 0 { &mut heard.xon } else { &mut heard.xoff }) += 1;
+                }
+            }
+        }
+    }
+
+    /// What is known of each flow, in the order in which they first came.
+    pub fn flows(&self) -> Vec<FlowReceived> {
+        let mut flows: Vec<_> = self.flows.iter().collect();
+        flows.sort_by_key(|&(&key, flow)| (flow.first, key));
+        flows.into_iter().map(|(&(source, id, _), flow)| flow.report(source, id)).collect()
+    }
+}
+
+impl FlowTally {
+    fn new(
+        mark: &Mark,
+        name: &[u8],
+        destination: IpAddr,
+        payload_bytes: u64,
+        first: Instant,
+    ) -> Self {
+        let Ok(latency_ns) = Histogram::new_with_max(LATENCY_NS_MAX, 3) else {
+            unreachable!("three digits up to a minute are within the histogram's limits");
+        };
+        Self {
+            name: String::from_utf8_lossy(name).into_owned(),
+            destination,
+            priority: mark.priority,
+            sequence: SequenceTracker::default(),
+            frames: 0,
+            bytes: 0,
+            payload_bytes: 0,
+            first_payload_bytes: payload_bytes,
+            first,
+            last: first,
+            damaged: 0,
+            congested: 0,
+            dscp: [0; TAGS],
+            pcp: [0; PRIORITIES],
+            ttl: (u8::MAX, 0),
+            latency_ns,
+        }
+    }
+
+    fn report(&self, source: IpAddr, flow: u8) -> FlowReceived {
+        // The first frame opens the interval; what came in it are the others.
+        let goodput_bytes = self.payload_bytes - self.first_payload_bytes;
+        // The shortest frames have no room for it.
+        let name = if self.name.is_empty() { format!("flow{flow}") } else { self.name.clone() };
+        let quantile = |quantile| self.latency_ns.value_at_quantile(quantile);
+        FlowReceived {
+            name,
+            flow,
+            source,
+            destination: self.destination,
+            priority: self.priority.value(),
+            frames: self.frames,
+            bytes: self.bytes,
+            goodput_bps: rate_bps(goodput_bytes, self.last.ns_since(self.first)),
+            highest_sequence: self.sequence.next().saturating_sub(1),
+            lost: self.sequence.lost(),
+            reordered: self.sequence.reordered(),
+            reorder_extent_max: self.sequence.extent_max(),
+            duplicates: self.sequence.duplicates(),
+            corrupt: self.damaged,
+            ecn_ce: self.congested,
+            dscp: seen(&self.dscp),
+            pcp: seen(&self.pcp),
+            ttl_min: self.ttl.0,
+            ttl_max: self.ttl.1,
+            latency_ns: Latency {
+                min: self.latency_ns.min(),
+                p50: quantile(0.5),
+                p99: quantile(0.99),
+                p999: quantile(0.999),
+                max: self.latency_ns.max(),
+            },
+            first_ns: self.first.ns,
+            last_ns: self.last.ns,
+        }
+    }
+}
+
+/// The values that were seen, and how often.
+fn seen(counts: &[u64]) -> BTreeMap<usize, u64> {
+    counts.iter().copied().enumerate().filter(|&(_, count)| count > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flow::FlowSpec;
+    use super::super::frame::{Addresses, FrameTemplate};
+    use super::*;
+    use dataplane::wire::mac_control::Pfc;
+
+    const OWN: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+
+    fn frame(spec: &str, sequence: u64) -> Vec<u8> {
+        let flow: FlowSpec = spec.parse().expect(spec);
+        let addresses = Addresses {
+            source_mac: MacAddress([2, 0, 0, 0, 0, 1]),
+            destination_mac: flow.destination_mac.unwrap_or(OWN),
+            source: IpAddr::from([10, 0, 0, 1]),
+            source_port: 50_000,
+        };
+        let mark = Mark { flow: 4, priority: flow.priority, run: 1, sequence, sent_ns: 1_000 };
+        let mut buffer = vec![0; 10_000];
+        FrameTemplate::new(&flow, &addresses, "f4").write(&mark, &mut buffer).to_vec()
+    }
+
+    fn arrive(tally: &mut Tally, bytes: &[u8], ns: u64) -> Option<(Priority, u64)> {
+        let when = Instant::from_ns(ns);
+        tally.arrived(&Arrived {
+            bytes,
+            tci: Some(5 << 13),
+            cut: false,
+            when,
+            monotonic_ns: 1_000 + ns,
+        })
+    }
+
+    #[test]
+    fn a_flow_is_told_in_full() {
+        let mut tally = Tally::new(OWN, false);
+        let spec = "dst-ip=10.0.0.2,dscp=26,size=142,ttl=9";
+        for (sequence, ns) in [(0, 1_000), (2, 2_000), (1, 3_000), (1, 4_000), (5, 9_000)] {
+            let told = arrive(&mut tally, &frame(spec, sequence), ns);
+            assert_eq!(told, Some((Priority::from_low_bits(3), 146)), "its tag is four bytes");
+        }
+        let marked = frame("dst-ip=10.0.0.2,dscp=26,size=142,ttl=7,ecn=3", 6);
+        arrive(&mut tally, &marked, 11_000);
+        let flows = tally.flows();
+        let wanted = FlowReceived {
+            name: "f4".to_owned(),
+            flow: 4,
+            source: IpAddr::from([10, 0, 0, 1]),
+            destination: IpAddr::from([10, 0, 0, 2]),
+            priority: 3,
+            frames: 6,
+            bytes: 6 * 146,
+            goodput_bps: 400_000_000,
+            highest_sequence: 6,
+            lost: 2,
+            reordered: 1,
+            reorder_extent_max: 1,
+            duplicates: 1,
+            corrupt: 0,
+            ecn_ce: 1,
+            dscp: BTreeMap::from([(26, 6)]),
+            pcp: BTreeMap::from([(5, 6)]),
+            ttl_min: 7,
+            ttl_max: 9,
+            latency_ns: Latency { min: 1_000, p50: 3_001, p99: 11_007, p999: 11_007, max: 11_007 },
+            first_ns: 1_000,
+            last_ns: 11_000,
+        };
+        assert_eq!(flows, [wanted]);
+        assert_eq!((tally.other, tally.damaged_headers, tally.misdelivered), (0, 0, 0));
+    }
+
+    #[test]
+    fn every_frame_is_counted_in_one_place() {
+        let mut tally = Tally::new(OWN, false);
+        let good = frame("dst-ip=10.0.0.2", 0);
+        let mut body = good.clone();
+        body[500] ^= 1;
+        let mut header = good.clone();
+        header[50] ^= 1;
+        let astray = frame("dst-ip=10.0.0.2,dst-mac=02:00:00:00:00:09", 0);
+        for bytes in [&good[..], &body, &header, &astray, b"short", &[0; 60]] {
+            arrive(&mut tally, bytes, 1);
+        }
+        let flows = tally.flows();
+        assert_eq!((flows.len(), flows[0].frames, flows[0].corrupt), (1, 2, 1));
+        assert_eq!((tally.damaged_headers, tally.misdelivered, tally.other), (1, 1, 2));
+        let mut any = Tally::new(OWN, true);
+        arrive(&mut any, &astray, 1);
+        assert_eq!((any.flows().len(), any.misdelivered), (1, 0));
+    }
+
+    #[test]
+    fn pfc_is_heard_and_is_no_data() {
+        let mut tally = Tally::new(OWN, false);
+        let pfc = Pfc { enabled_bits: 0b0001_1000, quanta: [0, 0, 0, 7, 0, 9, 0, 0] };
+        arrive(&mut tally, &pfc.to_frame(OWN), 1);
+        assert_eq!(tally.pfc[3], PfcHeard { xoff: 1, xon: 0 });
+        assert_eq!(tally.pfc[4], PfcHeard { xoff: 0, xon: 1 });
+        assert_eq!(tally.pfc[5], PfcHeard::default(), "its bit is not set");
+        assert_eq!((tally.other, tally.flows().len(), tally.last), (0, 0, None));
+    }
+
+    #[test]
+    fn two_runs_of_a_sender_are_two_flows_and_strangers_have_a_limit() {
+        let mut tally = Tally::new(OWN, false);
+        let flow: FlowSpec = "dst-ip=10.0.0.2,size=60".parse().expect("whole");
+        let mut buffer = vec![0; 60];
+        for index in 0..FLOWS_MAX as u64 + 3 {
+            let [low, high, ..] = index.to_le_bytes();
+            let addresses = Addresses {
+                source_mac: MacAddress::default(),
+                destination_mac: OWN,
+                source: IpAddr::from([10, 1, high, low]),
+                source_port: 1,
+            };
+            let mark = Mark { flow: 0, priority: flow.priority, run: low, sequence: 0, sent_ns: 0 };
+            let bytes =
+                FrameTemplate::new(&flow, &addresses, "").write(&mark, &mut buffer).to_vec();
+            arrive(&mut tally, &bytes, index);
+        }
+        assert_eq!((tally.flows().len(), tally.other), (FLOWS_MAX, 3));
+        assert_eq!(tally.flows()[0].name, "flow0", "60 bytes have no room for a name");
+    }
+}

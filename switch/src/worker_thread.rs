@@ -1,0 +1,257 @@
+//! A worker's thread: turns, one after the other, until it is told to stop; and what it does when
+//! there is nothing to do.
+
+use crate::gate::Gate;
+use crate::histograms::{Recorder, Sample};
+use crate::platform::PortDevice;
+use config::switch::Idle;
+use dataplane::report::Report;
+use dataplane::time::Instant;
+use dataplane::worker::{Turn, Worker};
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// What all workers are to do, as the control thread says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Take turns.
+    Run,
+    /// Take turns, but let no more data in.
+    Drain,
+    /// Come to an end.
+    Stop,
+}
+
+/// The phase, shared by all threads; written twice in the life of a switch.
+#[derive(Clone, Debug)]
+pub struct SharedPhase(Arc<AtomicU8>);
+
+impl Default for SharedPhase {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU8::new(Phase::Run as u8)))
+    }
+}
+
+impl SharedPhase {
+    /// The phase now.
+    #[inline(always)]
+    pub fn now(&self) -> Phase {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Phase::Run,
+            1 => Phase::Drain,
+            _ => Phase::Stop,
+        }
+    }
+
+    /// Goes on to `phase`; never back.
+    pub fn go_on_to(&self, phase: Phase) {
+        self.0.fetch_max(phase as u8, Ordering::Relaxed);
+    }
+}
+
+/// The worker's ends of the rings by which the control thread asks for samples.
+#[derive(Debug)]
+pub struct SampleLinks {
+    asked: Consumer<Box<Sample>>,
+    given: Producer<Box<Sample>>,
+}
+
+/// The control thread's ends.
+#[derive(Debug)]
+pub struct ControlSampleLinks {
+    /// An empty sample to be filled.
+    pub ask: Producer<Box<Sample>>,
+    /// It comes back here.
+    pub given: Consumer<Box<Sample>>,
+}
+
+/// Rings for one worker; one sample is on its way at a time.
+pub fn sample_links() -> (SampleLinks, ControlSampleLinks) {
+    let (ask, asked) = RingBuffer::new(1);
+    let (give, given) = RingBuffer::new(1);
+    (SampleLinks { asked, given: give }, ControlSampleLinks { ask, given })
+}
+
+/// What a worker leaves behind.
+#[derive(Debug, Default)]
+pub struct WorkerEnd {
+    /// Its last report.
+    pub report: Report,
+    /// What it counted since the last sample.
+    pub sample: Sample,
+}
+
+/// A worker and what its thread needs beside it.
+pub struct Seat<D: PortDevice> {
+    /// The worker.
+    pub worker: Worker<Gate<D>, Recorder>,
+    /// Where it is asked for samples.
+    pub samples: SampleLinks,
+    /// What it is to do.
+    pub phase: SharedPhase,
+    /// What it does without work.
+    pub idle: Idle,
+}
+
+impl<D: PortDevice> fmt::Debug for Seat<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("worker", &self.worker.id()).finish_non_exhaustive()
+    }
+}
+
+impl<D: PortDevice> Seat<D> {
+    /// Takes turns until the phase is [`Phase::Stop`]. `clock` is read once a turn.
+    pub fn drive(mut self, clock: impl Fn() -> Instant) -> WorkerEnd {
+        let mut rest = Rest::default();
+        let mut start = clock();
+        loop {
+            let (turn, end) = self.turn(start, &clock);
+            match self.phase.now() {
+                Phase::Run => {}
+                Phase::Drain => self.worker.device_mut().close(),
+                Phase::Stop => break,
+            }
+            let next = match self.idle {
+                Idle::Busy => end,
+                Idle::Sleep => rest.after(turn, end, &clock),
+            };
+            self.worker.probe_mut().poll_gap(next.ns_since(start));
+            start = next;
+        }
+        self.end(clock())
+    }
+
+    /// One turn, which begins at `start`, and what is noted of it; the turn's end comes with it.
+    #[inline(always)]
+    pub fn turn(&mut self, start: Instant, clock: &impl Fn() -> Instant) -> (Turn, Instant) {
+        let turn = self.worker.turn(start);
+        let end = clock();
+        self.worker.probe_mut().end_turn(end.ns_since(start), turn.busy);
+        if let Ok(sample) = self.samples.asked.pop() {
+            self.give(sample);
+        }
+        (turn, end)
+    }
+
+    /// Fills and returns `sample`. There is room: only one is ever on its way.
+    #[cold]
+    fn give(&mut self, mut sample: Box<Sample>) {
+        self.fill(&mut sample);
+        drop(self.samples.given.push(sample));
+    }
+
+    fn fill(&mut self, sample: &mut Sample) {
+        self.worker.probe_mut().swap(sample);
+        sample.losses.clear();
+        for at in 0..self.worker.own_ports().len() {
+            let port = self.worker.own_ports()[at];
+            sample.losses.push((port, self.worker.device_mut().losses(port)));
+        }
+    }
+
+    /// The worker's frames go back to their pool here, on its own thread.
+    fn end(mut self, now: Instant) -> WorkerEnd {
+        let mut report = Report::default();
+        self.worker.report(&mut report, now);
+        let mut sample = Sample::default();
+        self.fill(&mut sample);
+        WorkerEnd { report, sample }
+    }
+}
+
+/// Empty turns in a row that are taken for a pause between two bursts.
+const EMPTY_TURNS_BEFORE_REST: u32 = 64;
+/// The first sleep of an idle stretch; each further one is twice as long.
+const SLEEP_NS_FIRST: u64 = 50_000;
+/// The longest sleep: the longest that a frame waits that comes to an idle switch.
+const SLEEP_NS_MAX: u64 = 1_000_000;
+/// How long before a turn is due the thread is woken; the scheduler needs some of it.
+const WAKE_EARLY_NS: u64 = 10_000;
+
+/// What a worker does that leaves its core to others when it has nothing to do.
+#[derive(Debug, Default)]
+struct Rest {
+    empty_turns: u32,
+    slept_ns: u64,
+}
+
+impl Rest {
+    /// Rests as long as `turn`, which ended at `now`, allows; returns the time after that.
+    fn after(&mut self, turn: Turn, now: Instant, clock: &impl Fn() -> Instant) -> Instant {
+        let sleep_ns = self.sleep_ns(turn, now);
+        if sleep_ns == 0 {
+            return now;
+        }
+        if sleep_ns < WAKE_EARLY_NS {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_nanos(sleep_ns));
+        }
+        clock()
+    }
+
+    /// How long to sleep now; 0 is not at all.
+    fn sleep_ns(&mut self, turn: Turn, now: Instant) -> u64 {
+        if turn.busy {
+            *self = Self::default();
+            return 0;
+        }
+        self.empty_turns = self.empty_turns.saturating_add(1);
+        if self.empty_turns < EMPTY_TURNS_BEFORE_REST {
+            return 0;
+        }
+        self.slept_ns = (self.slept_ns * 2).clamp(SLEEP_NS_FIRST, SLEEP_NS_MAX);
+        self.slept_ns.min(turn.next.ns_since(now).saturating_sub(WAKE_EARLY_NS).max(1))
+    }
+}
+
+/// Has the kernel wake this thread when it asked, not up to 50 us later to save power.
+pub fn wake_on_time() {
+    // A kernel that refuses only makes sleeps longer.
+    let _later = nix::sys::prctl::set_timerslack(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(busy: bool, next_ns: u64) -> Turn {
+        Turn { busy, next: Instant::from_ns(next_ns) }
+    }
+
+    #[test]
+    fn sleep_comes_after_a_stretch_of_empty_turns_and_grows_to_a_bound() {
+        let mut rest = Rest::default();
+        let now = Instant::ZERO;
+        let never = turn(false, u64::MAX);
+        for _ in 1..EMPTY_TURNS_BEFORE_REST {
+            assert_eq!(rest.sleep_ns(never, now), 0);
+        }
+        let sleeps: Vec<u64> = (0..7).map(|_| rest.sleep_ns(never, now)).collect();
+        assert_eq!(sleeps, [50_000, 100_000, 200_000, 400_000, 800_000, 1_000_000, 1_000_000]);
+        assert_eq!(rest.sleep_ns(turn(true, u64::MAX), now), 0, "work ends the rest");
+        assert_eq!(rest.sleep_ns(never, now), 0, "and the stretch begins anew");
+    }
+
+    #[test]
+    fn no_sleep_lasts_beyond_the_next_turn_that_is_due() {
+        let mut rest = Rest { empty_turns: EMPTY_TURNS_BEFORE_REST, slept_ns: SLEEP_NS_MAX };
+        let now = Instant::from_ns(1_000_000);
+        assert_eq!(rest.sleep_ns(turn(false, 1_060_000), now), 50_000);
+        assert_eq!(rest.sleep_ns(turn(false, 1_000_500), now), 1, "due at once: only a yield");
+        assert_eq!(rest.sleep_ns(turn(false, 0), now), 1, "overdue");
+    }
+
+    #[test]
+    fn the_phase_never_goes_back() {
+        let phase = SharedPhase::default();
+        assert_eq!(phase.now(), Phase::Run);
+        phase.go_on_to(Phase::Stop);
+        phase.go_on_to(Phase::Drain);
+        assert_eq!(phase.now(), Phase::Stop);
+    }
+}

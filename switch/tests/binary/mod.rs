@@ -1,0 +1,193 @@
+//! The real program, run as an operator would: a folder with files, a switch, `ctl`.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take. The machine may have other work.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder with a SWITCH.toml, and whatever else a test puts there.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new(switch_toml: &str) -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        place.write("SWITCH.toml", switch_toml);
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// `knotless` in this folder.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_knotless"));
+        command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `knotless` to its end.
+    pub(crate) fn knotless(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Runs `knotless` with bad input: it must say one line, which is returned, and exit with 2.
+    pub(crate) fn refused(&self, words: &[&str]) -> String {
+        refusal(&self.knotless(words))
+    }
+
+    /// Starts the switch; returns when it says that it runs.
+    pub(crate) fn start(&self, words: &[&str]) -> Switch<'_> {
+        let mut command = self.command(&["run", "SWITCH.toml"]);
+        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut said = String::new();
+        if !words.contains(&"--json") {
+            while !said.contains(" runs: ") {
+                if stdout.read_line(&mut said).unwrap() == 0 {
+                    let mut error = String::new();
+                    child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+                    panic!("it did not start: {said}{error}");
+                }
+            }
+        }
+        let switch = Switch { place: self, child, stdout, said };
+        switch.wait_for("the socket", |switch| switch.place.path("s.sock").exists());
+        switch
+    }
+}
+
+/// The one line that a program said which was given bad input.
+pub(crate) fn refusal(output: &Output) -> String {
+    let error = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(error.lines().count(), 1, "one line: {error}");
+    error
+}
+
+/// A running switch.
+pub(crate) struct Switch<'a> {
+    place: &'a Place,
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// What it said when it started.
+    pub(crate) said: String,
+}
+
+impl Switch<'_> {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `knotless ctl` with these words.
+    pub(crate) fn ctl(&self, words: &[&str]) -> Output {
+        let words = [&["ctl", "--socket", "s.sock"], words].concat();
+        self.place.knotless(&words)
+    }
+
+    /// The same; it must succeed, and what it printed is returned.
+    pub(crate) fn ask(&self, words: &[&str]) -> String {
+        let output = self.ctl(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same, as JSON.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        let text = self.ask(&[words, &["--json"]].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"))
+    }
+
+    /// A number of `ctl stats`.
+    pub(crate) fn number(&self, pointer: &str) -> u64 {
+        let stats = self.json(&["stats"]);
+        stats
+            .pointer(pointer)
+            .and_then(Value::as_u64)
+            .unwrap_or_else(|| panic!("{pointer}: {stats}"))
+    }
+
+    /// Waits until `done`.
+    pub(crate) fn wait_for(&self, what: &str, done: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !done(self) {
+            assert!(Instant::now() < until, "{what} does not come");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.pid()).unwrap());
+        nix::sys::signal::kill(pid, signal).unwrap();
+    }
+
+    /// Presses Ctrl-C and waits for the end, which must be a good one. Returns what was printed
+    /// after the start, and what went to stderr.
+    pub(crate) fn interrupt(self) -> (String, String) {
+        self.signal(nix::sys::signal::Signal::SIGINT);
+        self.ended_well()
+    }
+
+    /// Waits for the end, which must be a good one.
+    pub(crate) fn ended_well(mut self) -> (String, String) {
+        let (mut output, mut error) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut output).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        let status = self.child.wait().unwrap();
+        assert_eq!(status.code(), Some(0), "{output}{error}");
+        assert!(!self.place.path("s.sock").exists(), "the socket is gone");
+        assert!(!self.place.path("s.sock.lock").exists(), "the lock is gone");
+        (output, error)
+    }
+}
+
+impl Drop for Switch<'_> {
+    /// A test that fails leaves no switch behind.
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _ended_already = self.child.wait();
+    }
+}
+
+/// Writes a pcap file (little-endian, microseconds, Ethernet).
+pub(crate) fn write_pcap(path: &Path, frames: &[Vec<u8>]) {
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    for frame in frames {
+        let length = u32::try_from(frame.len()).unwrap();
+        for word in [0, 0, length, length] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    fs::write(path, file).unwrap();
+}
+
+/// Reads a little-endian pcap file, whatever its time's unit.
+pub(crate) fn read_pcap(path: &Path) -> Vec<Vec<u8>> {
+    let file = fs::read(path).unwrap();
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    assert!([0xa1b2_c3d4, 0xa1b2_3c4d].contains(&word(0)), "a little-endian pcap file");
+    let (mut frames, mut at) = (Vec::new(), 24);
+    while at < file.len() {
+        let captured = word(at + 8) as usize;
+        frames.push(file[at + 16..at + 16 + captured].to_vec());
+        at += 16 + captured;
+    }
+    frames
+}

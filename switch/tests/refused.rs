@@ -1,0 +1,158 @@
+//! Bad input and a machine that lacks something: one line that says what, and exit 2.
+#![cfg(feature = "dpdk")]
+
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod binary;
+
+use binary::Place;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+
+fn switch(ports: &str) -> String {
+    format!(
+        "name = \"s1\"\n[buffer]\nsize = \"4MB\"\n[control]\nsocket = \"s.sock\"\n[memory]\n\
+         hugepages = \"never\"\n[workers]\nidle = \"sleep\"\n{ports}"
+    )
+}
+
+fn port(device: &str) -> String {
+    format!("[[port]]\ndevice = \"{device}\"\naddresses = [\"10.0.1.254/24\"]\n")
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_alike_by_check_and_run() {
+    for (text, error) in [
+        (switch(""), "SWITCH.toml:1:8: a switch needs ports"),
+        (switch(&port("eth0")), "SWITCH.toml:11:10: `eth0` is no virtual device"),
+        (switch("[[prot]]\n"), "SWITCH.toml:10:3: unknown field `prot`; did you mean `port`?"),
+        (switch(&port("net_null0")).replace("4MB", "4XB"), "SWITCH.toml:3:8: "),
+        (
+            switch(&format!(
+                "[[lossless]]\npriority = 3\nheadroom = \"3MB\"\n{}{}",
+                port("net_null0"),
+                port("net_null1").replace("10.0.1", "10.0.2")
+            )),
+            "too much: 2 lossless queues reserve",
+        ),
+    ] {
+        let place = Place::new(&text);
+        let checked = place.refused(&["check", "SWITCH.toml"]);
+        assert!(checked.contains(error), "{checked}");
+        assert_eq!(place.refused(&["run", "SWITCH.toml"]), checked);
+        assert!(!place.path("s.sock.lock").exists(), "nothing was touched");
+    }
+}
+
+#[test]
+fn what_the_machine_lacks_is_named() {
+    for (text, error) in [
+        (switch(&port("net_pcap0,rx_pcap=missing.pcap")), "missing.pcap"),
+        (switch(&port("net_nonsense0")), "device `net_nonsense0`: "),
+        (
+            switch(&port("net_null0")).replace("idle", "cores = [4000]\nidle"),
+            "cannot run on CPU 4000",
+        ),
+        (
+            switch(&port("net_null0")).replace("\"never\"", "\"always\"\nsize = \"9000GiB\""),
+            "of hugepages are needed and",
+        ),
+        (switch(&port("net_null0")).replace("s.sock", "/proc/no/s.sock"), "cannot create /proc/no"),
+    ] {
+        let place = Place::new(&text);
+        let refusal = place.refused(&["run", "SWITCH.toml"]);
+        assert!(refusal.contains(error), "{refusal}");
+        assert!(!place.path("s.sock").exists() && !place.path("s.sock.lock").exists());
+    }
+    let place = Place::new("");
+    assert!(place.refused(&["run", "none.toml"]).contains("none.toml:1:1: cannot be read"));
+}
+
+#[test]
+fn without_root_it_says_what_is_missing() {
+    if !nix::unistd::Uid::effective().is_root() {
+        println!("not root: nothing to take away");
+        return;
+    }
+    let nobody = 65_534;
+    for (text, missing) in [
+        (switch(&port("net_tap0,iface=knotless-no")), "CAP_NET_ADMIN"),
+        (switch(&port("net_af_packet0,iface=lo")), "CAP_NET_RAW"),
+        (
+            switch(&port("net_null0")).replace("\"s.sock\"", "\"/run/knotless-no/s.sock\""),
+            "run as root",
+        ),
+    ] {
+        let place = Place::new(&text);
+        let folder = place.path("");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let mut command = place.command(&["run", "SWITCH.toml"]);
+        command.uid(nobody).gid(nobody).env("XDG_RUNTIME_DIR", &folder).env("HOME", &folder);
+        let output = command.output().unwrap();
+        let refusal = binary::refusal(&output);
+        assert!(refusal.contains(missing), "{refusal}");
+    }
+}
+
+#[test]
+fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
+    let place = Place::new(&switch(&format!(
+        "[[lossless]]\npriority = 3\nheadroom = \"20KB\"\n{}",
+        port("net_null0")
+    )));
+    let output = place.knotless(&["check", "SWITCH.toml"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for said in ["switch s1: 1 ports", "buffer: 4 MB = ", "20 KB", "from plain pages"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.contains("SWITCH.toml:12:12: ") && warning.contains("(warning)"), "{warning}");
+
+    let output = place.knotless(&["check", "SWITCH.toml", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["ok"], &json["kind"]), (&true.into(), &"switch".into()));
+    let buffer = &json["buffer"];
+    let parts = ["reserved_bytes", "headroom_bytes", "lossy_bytes", "shared_bytes"];
+    let sum: u64 = parts.iter().map(|part| buffer[part].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), buffer["size_bytes"].as_u64(), "the parts are the whole");
+
+    place.write("SWITCH.toml", "name = 1");
+    let output = place.knotless(&["check", "SWITCH.toml", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["ok"], false);
+    assert!(json["error"].as_str().unwrap().starts_with("SWITCH.toml:1:8: "), "{json}");
+}
+
+#[test]
+fn check_tells_a_rule_file_from_a_switch_file() {
+    let place = Place::new("");
+    let rules = r#"{"switch":"A","ports":4,"lossy_tag":0,"initial_tag":1,"priorities":{"1":1},
+        "entries":[{"tag":1,"in":[3],"out":[4],"new_tag":1}]}"#;
+    place.write("A.json", rules);
+    let output = place.knotless(&["check", "A.json"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .starts_with("rules of switch A: 4 ports, 1 entries")
+    );
+    place.write("A.json", &rules.replace("\"out\":[4]", "\"out\":[5]"));
+    let error = place.refused(&["check", "A.json"]);
+    assert!(error.starts_with("A.json:2:"), "{error}");
+}
+
+#[test]
+fn the_examples_are_right() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/examples");
+    let place = Place::new("");
+    let mut count = 0;
+    for file in std::fs::read_dir(examples).unwrap().map(|file| file.unwrap().path()) {
+        if file.extension().is_some_and(|end| end == "toml") {
+            let output = place.knotless(&["check", file.to_str().unwrap()]);
+            assert!(output.status.success(), "{}: {output:?}", file.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 6, "{count}");
+}
