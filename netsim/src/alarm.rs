@@ -1,0 +1,96 @@
+//! A node's alarm clock: it wants to be woken at one time, and changes its mind with every turn.
+//!
+//! A planned event cannot be taken back, so an alarm that was moved later leaves its old event in
+//! the queue. The clock remembers what it has planned and plans only what comes before all of that;
+//! when an old event comes up, it plans anew if it must. So however often a node changes its mind,
+//! few of its events are in the queue.
+
+use crate::event::{Event, EventQueue, NEVER, Picoseconds};
+
+/// One node's alarm.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    event: Event,
+    wanted_ps: Picoseconds,
+    /// Times of this alarm's events in the queue, the earliest last; no two are the same.
+    planned_ps: Vec<Picoseconds>,
+}
+
+impl Alarm {
+    /// An alarm that is not set and wakes with `event`.
+    pub(crate) const fn new(event: Event) -> Self {
+        Self { event, wanted_ps: NEVER, planned_ps: Vec::new() }
+    }
+
+    /// Sets the alarm to `at_ps`, whatever it was set to before; [`NEVER`] switches it off.
+    pub(crate) fn set(&mut self, at_ps: Picoseconds, queue: &mut EventQueue) {
+        self.wanted_ps = at_ps;
+        self.plan(queue);
+    }
+
+    fn plan(&mut self, queue: &mut EventQueue) {
+        let wanted_ps = self.wanted_ps;
+        if wanted_ps != NEVER && self.planned_ps.last().is_none_or(|&first| wanted_ps < first) {
+            self.planned_ps.push(wanted_ps);
+            queue.plan(wanted_ps, self.event);
+        }
+    }
+
+    /// One of the alarm's events came up at `now_ps`; whether the node is to be woken.
+    pub(crate) fn rings(&mut self, now_ps: Picoseconds, queue: &mut EventQueue) -> bool {
+        debug_assert_eq!(self.planned_ps.last(), Some(&now_ps), "events come in order");
+        self.planned_ps.pop();
+        if self.wanted_ps <= now_ps {
+            self.wanted_ps = NEVER;
+            return true;
+        }
+        self.plan(queue);
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The oracle: a single time, looked at every picosecond.
+        #[test]
+        fn it_rings_exactly_when_it_was_last_set_to(
+            moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
+        ) {
+            let mut queue = EventQueue::default();
+            let mut alarm = Alarm::new(Event::Wake(7));
+            let (mut now_ps, mut wanted) = (0, None);
+            let horizon = (1_000, None);
+            for (gap, ahead) in moves.into_iter().chain([horizon]) {
+                for at_ps in now_ps + 1..=now_ps + gap {
+                    let mut rang = false;
+                    while let Some(event) = queue.pop_at(at_ps) {
+                        prop_assert_eq!(event, Event::Wake(7));
+                        rang |= alarm.rings(at_ps, &mut queue);
+                    }
+                    prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
+                    wanted = wanted.filter(|_| !rang);
+                }
+                now_ps += gap;
+                wanted = ahead.map(|ahead| now_ps + 1 + ahead);
+                alarm.set(wanted.unwrap_or(NEVER), &mut queue);
+                prop_assert!(alarm.planned_ps.is_sorted_by(|a, b| a > b));
+            }
+        }
+    }
+
+    #[test]
+    fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
+        let mut queue = EventQueue::default();
+        let mut alarm = Alarm::new(Event::Wake(0));
+        for at_ps in 1..1_000 {
+            alarm.set(1_000_000, &mut queue);
+            alarm.set(at_ps, &mut queue);
+            assert_eq!(alarm.planned_ps, [1_000_000, at_ps]);
+            assert!(queue.pop_at(at_ps).is_some() && alarm.rings(at_ps, &mut queue));
+        }
+    }
+}

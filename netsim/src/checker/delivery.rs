@@ -1,0 +1,23 @@
+//! Frames arrive where they were sent to, and those of one flow in the order in which they were
+//! sent.
+
+use super::Violation;
+use crate::network::Network;
+
+/// # Errors
+/// The first host with a frame of others, or flow whose frames overtook each other.
+pub(crate) fn check(network: &Network) -> Result<(), Violation> {
+    for host in &network.hosts {
+        let frames = host.counters.stray_frames;
+        if frames != 0 {
+            return Err(Violation::Stray { host: host.name.clone(), frames });
+        }
+    }
+    for (flow, state) in network.flows.iter().enumerate() {
+        let frames = state.tally.reordered_frames;
+        if frames != 0 {
+            return Err(Violation::Reordered { flow, frames });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! No lossless frame is ever dropped: by a switch beyond its headroom, or by a host that sends
+//! XOFF.
+
+use super::Violation;
+use crate::network::Network;
+use dataplane::ids::Priority;
+
+/// # Errors
+/// The first place where a lossless frame was dropped.
+pub(crate) fn check(network: &Network) -> Result<(), Violation> {
+    for (switch, report) in network.switch_reports() {
+        for port in &report.ports {
+            for priority in Priority::all() {
+                let frames = port.counters.lossless_drops[priority.index()];
+                if frames != 0 {
+                    let (switch, port) = (switch.name.clone(), port.port);
+                    return Err(Violation::LosslessDrop { switch, port, priority, frames });
+                }
+            }
+        }
+    }
+    for host in &network.hosts {
+        for priority in Priority::all().filter(|p| network.lossless_bits & p.bit() != 0) {
+            let frames = host.counters.overrun_frames[priority.index()];
+            if frames != 0 {
+                let host = host.name.clone();
+                return Err(Violation::HostOverrun { host, priority, frames });
+            }
+        }
+    }
+    Ok(())
+}

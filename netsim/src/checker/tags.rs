@@ -1,0 +1,96 @@
+//! Along its path a frame's tag never falls, and what has become lossy stays so: half of the proof
+//! that rules are deadlock-free (Tagger, section IV). Read from the DSCP of every frame at every
+//! hop.
+
+use super::Violation;
+use crate::flow::dscp;
+use crate::frame::SimFrame;
+use dataplane::classify::TagMap;
+use dataplane::ids::{PortId, Tag};
+use dataplane::limits::TAGS;
+
+/// Above every lossless tag.
+const LOSSY: u8 = 64;
+
+/// Compares what each frame carries with what it carried a hop before.
+#[derive(Debug)]
+pub(crate) struct TagWatch {
+    /// By DSCP: the tag if it is lossless, else [`LOSSY`].
+    rank: [u8; TAGS],
+    violation: Option<(usize, PortId, u8, u8)>,
+}
+
+impl TagWatch {
+    pub(crate) fn new(tags: &TagMap) -> Self {
+        let rank = |tag: Tag| if tags.is_lossless(tag) { tag.value() } else { LOSSY };
+        Self { rank: tags.dscp_to_tag.map(rank), violation: None }
+    }
+
+    #[inline(always)]
+    fn rank(&self, frame: &SimFrame) -> u8 {
+        self.rank[usize::from(dscp(frame) & 63)]
+    }
+
+    /// A host sends `frame`.
+    #[inline]
+    pub(crate) fn starts(&self, frame: &mut SimFrame) {
+        *frame.tag_rank_mut() = self.rank(frame);
+    }
+
+    /// Switch number `switch` sends `frame` at `port`.
+    #[inline]
+    pub(crate) fn passes(&mut self, frame: &mut SimFrame, switch: usize, port: PortId) {
+        let rank = self.rank(frame);
+        let before = std::mem::replace(frame.tag_rank_mut(), rank);
+        if rank < before && self.violation.is_none() {
+            self.violation = Some((switch, port, before, rank));
+        }
+    }
+
+    /// # Errors
+    /// The first fall. `name` knows the switches' names.
+    pub(crate) fn check(&self, name: impl Fn(usize) -> String) -> Result<(), Violation> {
+        let Some((switch, port, from, to)) = self.violation else { return Ok(()) };
+        // A lossy rank has many tags; the lossy one stands for them.
+        let tag = |rank: u8| Tag::from_low_bits(if rank == LOSSY { 0 } else { rank });
+        Err(Violation::TagFell { switch: name(switch), port, from: tag(from), to: tag(to) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Pool;
+    use crate::tags::tag_map;
+    use dataplane::frame::Frame;
+    use dataplane::ids::Priority;
+
+    /// The first fall along a path on which the frame has these DSCPs.
+    fn walk(dscps: &[u8]) -> Option<(u8, u8)> {
+        let lossless = [2, 5].map(|t| (Tag::new(t).unwrap(), Priority::new(t).unwrap()));
+        let mut watch = TagWatch::new(&tag_map(&lossless));
+        let mut frame = Pool::default().take(&[0; 60], 60);
+        for (at, dscp) in dscps.iter().enumerate() {
+            frame.head_mut()[15] = dscp << 2 | 3;
+            if at == 0 {
+                watch.starts(&mut frame);
+            } else {
+                watch.passes(&mut frame, at, PortId::FIRST);
+            }
+        }
+        watch.check(|switch| switch.to_string()).err().map(|violation| match violation {
+            Violation::TagFell { from, to, .. } => (from.value(), to.value()),
+            other => panic!("{other}"),
+        })
+    }
+
+    #[test]
+    fn a_tag_may_stay_rise_or_become_lossy_and_nothing_else() {
+        for fine in [&[2, 2, 5, 5][..], &[2, 0], &[5, 7, 0, 63], &[0, 1]] {
+            assert_eq!(walk(fine), None, "{fine:?}");
+        }
+        assert_eq!(walk(&[2, 5, 2]), Some((5, 2)));
+        assert_eq!(walk(&[5, 0, 5]), Some((0, 5)), "lossy is for ever");
+        assert_eq!(walk(&[5, 2, 5, 2]), Some((5, 2)), "the first one is told");
+    }
+}

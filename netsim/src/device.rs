@@ -1,0 +1,266 @@
+//! A switch's ports, as its worker sees them: wires with nothing between them and the queues.
+//!
+//! A port takes one data frame when its wire is free and none while it is busy, so every byte that
+//! a pause can still hold back is in the switch. PFC frames wait for the wire ahead of data.
+
+use crate::event::{NEVER, Picoseconds};
+use crate::frame::{Pool, SimFrame};
+use crate::link::{Launch, Transmitter};
+use dataplane::device::Device;
+use dataplane::frame::{Burst, Frame};
+use dataplane::ids::PortId;
+use dataplane::limits::{BURST_MAX, FRAME_BYTES_MAX};
+use dataplane::time::Instant;
+use dataplane::wire::ethernet;
+use std::collections::VecDeque;
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct SimDevice {
+    pool: Pool,
+    ports: Vec<SimPort>,
+    now_ps: Picoseconds,
+    launched: Vec<Launch>,
+    /// Frames in all `arrived`, and in all `ahead`.
+    arrived_frames: usize,
+    ahead_frames: usize,
+}
+
+/// One port.
+#[derive(Debug)]
+pub(crate) struct SimPort {
+    transmitter: Transmitter,
+    /// The wire it sends on; `None` where no link is.
+    wire: Option<u32>,
+    arrived: VecDeque<SimFrame>,
+    /// Control frames that wait for the wire.
+    ahead: VecDeque<SimFrame>,
+}
+
+impl SimPort {
+    /// A port that sends on `wire` with `transmitter`.
+    pub(crate) const fn new(transmitter: Transmitter, wire: Option<u32>) -> Self {
+        Self { transmitter, wire, arrived: VecDeque::new(), ahead: VecDeque::new() }
+    }
+
+    fn takes_data(&self, now_ps: Picoseconds) -> bool {
+        self.wire.is_some() && self.ahead.is_empty() && self.transmitter.is_free(now_ps)
+    }
+
+    /// Puts `frame` on the wire, which is free.
+    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds) -> Option<Launch> {
+        let last_bit_ps = self.transmitter.start(frame.len(), now_ps);
+        self.wire.map(|wire| Launch { wire, frame, last_bit_ps })
+    }
+}
+
+/// Whether this is a MAC control frame: PFC.
+#[inline(always)]
+pub(crate) fn is_control(frame: &SimFrame) -> bool {
+    frame.head().get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes())
+}
+
+impl SimDevice {
+    /// A device with these ports.
+    pub(crate) const fn new(ports: Vec<SimPort>, pool: Pool) -> Self {
+        Self { pool, ports, now_ps: 0, launched: Vec::new(), arrived_frames: 0, ahead_frames: 0 }
+    }
+
+    /// A frame has arrived whole at `port`.
+    pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
+        self.arrived_frames += 1;
+        self.ports[port.index()].arrived.push_back(frame);
+    }
+
+    /// Whether frames wait that no burst had room for.
+    pub(crate) const fn has_arrivals(&self) -> bool {
+        self.arrived_frames != 0
+    }
+
+    /// Control frames that wait for a wire.
+    pub(crate) const fn ahead_frames(&self) -> usize {
+        self.ahead_frames
+    }
+
+    /// Control frames that wait at `port`.
+    pub(crate) fn ahead(&self, port: PortId) -> impl Iterator<Item = &SimFrame> {
+        self.ports[port.index()].ahead.iter()
+    }
+
+    /// Time is now `now_ps`; control frames whose wire has become free go.
+    pub(crate) fn begin(&mut self, now_ps: Picoseconds) {
+        self.now_ps = now_ps;
+        if self.ahead_frames == 0 {
+            return;
+        }
+        for port in self.ports.iter_mut().filter(|port| port.transmitter.is_free(now_ps)) {
+            if let Some(frame) = port.ahead.pop_front() {
+                self.ahead_frames -= 1;
+                self.launched.extend(port.launch(frame, now_ps));
+            }
+        }
+    }
+
+    /// When the next busy wire becomes free.
+    pub(crate) fn next_free_ps(&self) -> Picoseconds {
+        let busy = self.ports.iter().map(|port| port.transmitter.free_at_ps());
+        busy.filter(|&free_at_ps| free_at_ps > self.now_ps).min().unwrap_or(NEVER)
+    }
+
+    /// Takes the buffer of a frame that nobody wants.
+    pub(crate) fn throw_away(&self, frame: SimFrame) {
+        self.pool.give(frame);
+    }
+
+    /// What was put on wires since last asked.
+    pub(crate) const fn launched_mut(&mut self) -> &mut Vec<Launch> {
+        &mut self.launched
+    }
+}
+
+impl Device for SimDevice {
+    type Frame = SimFrame;
+
+    #[inline]
+    fn rx_burst(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
+        let arrived = &mut self.ports[port.index()].arrived;
+        let count = arrived.len().min(BURST_MAX - into.len());
+        self.arrived_frames -= count;
+        into.extend((0..count).filter_map(|_| arrived.pop_front()));
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "asserted in limits to fit 16 bits")]
+    fn tx_room_bytes(&mut self, port: PortId, _now: Instant) -> u32 {
+        let takes = self.ports[port.index()].takes_data(self.now_ps);
+        if takes { FRAME_BYTES_MAX as u32 } else { 0 }
+    }
+
+    fn tx_room_frames(&self, _port: PortId) -> usize {
+        1
+    }
+
+    fn tx_burst(&mut self, port: PortId, from: &mut Burst<SimFrame>, _now: Instant) {
+        let port = &mut self.ports[port.index()];
+        let mut taken = 0;
+        for frame in &*from {
+            if !is_control(frame) && (taken > 0 || !port.takes_data(self.now_ps)) {
+                break;
+            }
+            taken += 1;
+        }
+        for frame in from.drain(..taken) {
+            if port.takes_data(self.now_ps) {
+                self.launched.extend(port.launch(frame, self.now_ps));
+            } else {
+                port.ahead.push_back(frame);
+                self.ahead_frames += 1;
+            }
+        }
+    }
+
+    fn make_control(&mut self, bytes: &[u8]) -> Option<SimFrame> {
+        Some(self.pool.take(bytes, 0))
+    }
+
+    fn copy(&mut self, frame: &SimFrame) -> Option<SimFrame> {
+        Some(self.pool.copy(frame))
+    }
+
+    fn recycle(&mut self, frames: &mut Burst<SimFrame>) {
+        frames.drain(..).for_each(|frame| self.pool.give(frame));
+    }
+
+    #[inline]
+    fn rx_backlog_frames(&mut self, _port: PortId) -> Option<u32> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::time::Speed;
+    use dataplane::wire::MacAddress;
+    use dataplane::wire::mac_control::Pfc;
+
+    const PORT: PortId = PortId::FIRST;
+
+    /// One port of 10G on wire 7, and a frame of 1,000 bytes or a PFC frame.
+    fn device() -> (SimDevice, Pool) {
+        let pool = Pool::default();
+        let port = SimPort::new(Transmitter::new(Speed::from_gbps(10)), Some(7));
+        (SimDevice::new(vec![port], pool.clone()), pool)
+    }
+
+    fn burst(pool: &Pool, count: usize) -> Burst<SimFrame> {
+        (0..count).map(|_| pool.take(&[0; 60], 1_000)).collect()
+    }
+
+    /// Lengths of what was launched, and when the last bits leave.
+    fn launched(device: &mut SimDevice) -> Vec<(usize, Picoseconds)> {
+        device.launched_mut().drain(..).map(|l| (l.frame.len(), l.last_bit_ps)).collect()
+    }
+
+    #[test]
+    fn a_port_takes_one_frame_while_its_wire_is_free_and_none_while_it_is_busy() {
+        let (mut device, pool) = device();
+        let mut frames = burst(&pool, 3);
+        device.begin(100);
+        assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 9_728);
+        device.tx_burst(PORT, &mut frames, Instant::ZERO);
+        assert_eq!(frames.len(), 2);
+        assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0);
+        device.tx_burst(PORT, &mut frames, Instant::ZERO);
+        assert_eq!(frames.len(), 2);
+        assert_eq!(launched(&mut device), [(1_000, 100 + 1_012 * 800)]);
+        let free_at_ps = 100 + 1_024 * 800;
+        assert_eq!(device.next_free_ps(), free_at_ps);
+        device.begin(free_at_ps - 1);
+        assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "not a picosecond before");
+        device.begin(free_at_ps);
+        assert_eq!(device.next_free_ps(), NEVER);
+        device.tx_burst(PORT, &mut frames, Instant::ZERO);
+        assert_eq!(launched(&mut device), [(1_000, free_at_ps + 1_012 * 800)]);
+    }
+
+    #[test]
+    fn pfc_waits_for_the_frame_on_the_wire_and_for_nothing_else() {
+        let (mut device, pool) = device();
+        let mut frames = burst(&pool, 1);
+        device.tx_burst(PORT, &mut frames, Instant::ZERO);
+        let pfc = Pfc::default().to_frame(MacAddress::default());
+        let mut control: Burst<SimFrame> =
+            (0..2).filter_map(|_| device.make_control(&pfc)).collect();
+        device.tx_burst(PORT, &mut control, Instant::ZERO);
+        assert!(control.is_empty() && device.ahead(PORT).count() == 2);
+        assert_eq!((device.ahead_frames(), launched(&mut device).len()), (2, 1));
+        let mut now_ps = device.next_free_ps();
+        for left in [1, 0] {
+            device.begin(now_ps);
+            assert_eq!(launched(&mut device), [(60, now_ps + 72 * 800)]);
+            assert_eq!(device.ahead_frames(), left);
+            assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "data comes after it");
+            now_ps = device.next_free_ps();
+        }
+        device.begin(now_ps);
+        assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 9_728);
+    }
+
+    #[test]
+    fn what_arrives_comes_out_in_order_as_much_as_fits_a_burst() {
+        let (mut device, pool) = device();
+        for number in 0..70 {
+            device.arrive(PORT, pool.take(&[number; 60], 60));
+        }
+        let mut order = Vec::new();
+        for left in [true, false, false] {
+            let mut frames = Burst::new();
+            device.rx_burst(PORT, &mut frames);
+            order.extend(frames.iter().map(|frame| frame.head()[0]));
+            assert_eq!(device.has_arrivals(), left);
+            device.recycle(&mut frames);
+        }
+        assert_eq!(order, (0..70).collect::<Vec<u8>>());
+    }
+}

@@ -1,0 +1,211 @@
+//! A flow: frames with one mark, numbered, from a host to a host; and what became of them.
+//!
+//! The mark is the first twelve bytes of the UDP payload: the flow's number, then the frame's,
+//! big-endian.
+
+use crate::event::Picoseconds;
+use crate::routing::Way;
+use crate::topology::HostId;
+use dataplane::frame::Frame;
+use dataplane::ids::Tag;
+use dataplane::time::Speed;
+use dataplane::wire::{MacAddress, ethernet};
+use std::net::Ipv4Addr;
+
+/// A flow, as [`NetworkBuilder::flow`](crate::NetworkBuilder::flow) named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub(crate) usize);
+
+/// When a flow's frames are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Always: as fast as the host's wire and its other flows allow.
+    BackToBack,
+    /// At even intervals that make this rate on the wire, whether they can be sent or not: what
+    /// waits for the network is sent when it can be.
+    Steady(Speed),
+    /// The same on average, at intervals of anything up to twice that.
+    Random(Speed),
+}
+
+/// What a flow is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// The sender.
+    pub from: HostId,
+    /// The receiver.
+    pub to: HostId,
+    /// Which way.
+    pub way: Way,
+    /// The tag it starts with; lossless if the network knows it as such.
+    pub tag: Tag,
+    /// Length of every frame, Ethernet header included, FCS not.
+    pub frame_bytes: u16,
+    /// How fast.
+    pub pace: Pace,
+    /// When the first frame is due.
+    pub start_ps: Picoseconds,
+}
+
+impl FlowSpec {
+    /// Frames of 1,514 bytes with `tag`, back to back from the start, by a shortest way.
+    pub const fn new(from: HostId, to: HostId, tag: Tag) -> Self {
+        let (way, pace) = (Way::Shortest, Pace::BackToBack);
+        Self { from, to, way, tag, frame_bytes: 1_514, pace, start_ps: 0 }
+    }
+}
+
+/// What became of a flow's frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowTally {
+    /// Frames that the sender put on its wire.
+    pub sent_frames: u64,
+    /// Frames that reached the receiver.
+    pub received_frames: u64,
+    /// Their bytes, without FCS.
+    pub received_bytes: u64,
+    /// Frames that came after one with a higher number.
+    pub reordered_frames: u64,
+    /// The number above the highest that came.
+    pub next_number: u64,
+}
+
+impl FlowTally {
+    /// Frame number `number`, of `frame_bytes`, reached the receiver.
+    pub(crate) const fn receive(&mut self, number: u64, frame_bytes: u64) {
+        self.received_frames += 1;
+        self.received_bytes += frame_bytes;
+        if number < self.next_number {
+            self.reordered_frames += 1;
+        } else {
+            self.next_number = number + 1;
+        }
+    }
+
+    /// Frames sent and not received: lost, or still in the network.
+    pub const fn missing_frames(&self) -> u64 {
+        self.sent_frames.saturating_sub(self.received_frames)
+    }
+}
+
+/// A frame's mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) flow: u32,
+    pub(crate) number: u64,
+}
+
+const IP: usize = ethernet::HEADER_BYTES;
+const UDP: usize = IP + 20;
+const FLOW: usize = UDP + 8;
+const NUMBER: usize = FLOW + 4;
+/// What every frame of a flow starts with: headers and mark.
+pub(crate) const HEAD_BYTES: usize = NUMBER + 8;
+/// DSCP and ECN.
+const TOS: usize = IP + 1;
+
+/// The addresses of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    pub(crate) source_mac: MacAddress,
+    pub(crate) gateway_mac: MacAddress,
+    pub(crate) source: Ipv4Addr,
+    pub(crate) destination: Ipv4Addr,
+}
+
+/// The head of flow `flow`'s frames, with `dscp`, each of `frame_bytes`; number 0. ECN-capable.
+pub(crate) fn head(
+    flow: u32,
+    addresses: &Addresses,
+    dscp: u8,
+    frame_bytes: u16,
+) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..6].copy_from_slice(&addresses.gateway_mac.0);
+    head[6..12].copy_from_slice(&addresses.source_mac.0);
+    head[12..IP].copy_from_slice(&ethernet::IPV4.to_be_bytes());
+    let [flow_a, flow_b, flow_c, flow_d] = flow.to_be_bytes();
+    let ip_bytes = frame_bytes.saturating_sub(14);
+    head[IP..IP + 2].copy_from_slice(&[0x45, dscp << 2 | 0b10]);
+    head[IP + 2..IP + 4].copy_from_slice(&ip_bytes.to_be_bytes());
+    // Not to be fragmented, 64 hops, UDP.
+    head[IP + 6..IP + 10].copy_from_slice(&[0x40, 0, 64, 17]);
+    head[IP + 12..IP + 16].copy_from_slice(&addresses.source.octets());
+    head[IP + 16..UDP].copy_from_slice(&addresses.destination.octets());
+    let sum = checksum(&head[IP..UDP]);
+    head[IP + 10..IP + 12].copy_from_slice(&sum.to_be_bytes());
+    // The source port carries the entropy, as RoCEv2's does: 49,152 and up. No UDP checksum.
+    head[UDP..UDP + 4].copy_from_slice(&[0xC0 | flow_c, flow_d, 0x12, 0xB7]);
+    head[UDP + 4..UDP + 6].copy_from_slice(&ip_bytes.saturating_sub(20).to_be_bytes());
+    head[FLOW..NUMBER].copy_from_slice(&[flow_a, flow_b, flow_c, flow_d]);
+    head
+}
+
+/// Gives a flow's head frame number `number`.
+#[inline(always)]
+pub(crate) fn set_number(head: &mut [u8; HEAD_BYTES], number: u64) {
+    head[NUMBER..].copy_from_slice(&number.to_be_bytes());
+}
+
+/// The mark of a frame that is IPv4; `None` if it is not, or too short.
+#[inline]
+pub(crate) fn mark<F: Frame>(frame: &F) -> Option<Mark> {
+    let head = frame.head();
+    let is_ip = head.get(12..IP) == Some(&ethernet::IPV4.to_be_bytes());
+    let flow = head.get(FLOW..)?.first_chunk()?;
+    let number = head.get(NUMBER..)?.first_chunk()?;
+    is_ip.then(|| Mark { flow: u32::from_be_bytes(*flow), number: u64::from_be_bytes(*number) })
+}
+
+/// The DSCP of a frame of a flow.
+#[inline(always)]
+pub(crate) fn dscp<F: Frame>(frame: &F) -> u8 {
+    frame.head().get(TOS).map_or(0, |tos| tos >> 2)
+}
+
+/// RFC 791's checksum over a header whose checksum field is zero.
+fn checksum(header: &[u8]) -> u16 {
+    let (pairs, _) = header.as_chunks::<2>();
+    let mut sum: u32 = pairs.iter().map(|&pair| u32::from(u16::from_be_bytes(pair))).sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !u16::try_from(sum).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Pool;
+    use dataplane::wire::parse::{Kind, parse};
+
+    #[test]
+    fn a_head_is_a_frame_that_the_switch_reads_as_it_was_meant() {
+        let addresses = Addresses {
+            source_mac: MacAddress([2, 0, 0, 0, 7, 0]),
+            gateway_mac: MacAddress([2, 0, 0, 0, 1, 3]),
+            source: Ipv4Addr::new(10, 0, 0, 7),
+            destination: Ipv4Addr::new(100, 64, 1, 2),
+        };
+        for frame_bytes in [60, 1_514, 9_000] {
+            let mut head = head(0x0102_0304, &addresses, 26, frame_bytes);
+            set_number(&mut head, 5 << 40);
+            let mut frame = Pool::default().take(&head, frame_bytes);
+            let parsed = parse(frame.head(), frame.len());
+            assert_eq!((parsed.kind, parsed.tos, parsed.ttl), (Kind::Ipv4, 26 << 2 | 2, 64));
+            assert_eq!(mark(&frame), Some(Mark { flow: 0x0102_0304, number: 5 << 40 }));
+            assert_eq!(dscp(&frame), 26);
+            frame.head_mut()[12] = 0x86;
+            assert_eq!(mark(&frame), None);
+        }
+        assert_eq!(mark(&Pool::default().take(&[0; 20], 20)), None);
+    }
+
+    #[test]
+    fn a_tally_tells_late_from_missing() {
+        let mut tally = FlowTally { sent_frames: 6, ..FlowTally::default() };
+        [0, 3, 2, 4].into_iter().for_each(|number| tally.receive(number, 100));
+        assert_eq!((tally.received_frames, tally.reordered_frames), (4, 1));
+        assert_eq!((tally.missing_frames(), tally.received_bytes), (2, 400));
+    }
+}

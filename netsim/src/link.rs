@@ -1,0 +1,179 @@
+//! A link: two wires, each with a rate and a delay, exact to the picosecond.
+//!
+//! A frame takes the wire for its preamble, its bytes, its FCS and the gap behind it. It has left
+//! when the gap is over, and has arrived when the last bit of its FCS has: nobody cuts through, and
+//! nobody stops a frame that has started, so a pause never does.
+
+use crate::event::Picoseconds;
+use crate::frame::SimFrame;
+use config::units::Length;
+use dataplane::ids::PortId;
+use dataplane::limits::WIRE_OVERHEAD_BYTES;
+use dataplane::time::Speed;
+use std::collections::VecDeque;
+
+/// The least gap between two frames (IEEE 802.3 clause 4.4.2), part of [`WIRE_OVERHEAD_BYTES`].
+const GAP_BYTES: u64 = 12;
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+
+/// What a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// Rate of both wires.
+    pub speed: Speed,
+    /// Length of the cable, which is the delay.
+    pub length: Length,
+}
+
+impl LinkSpec {
+    /// A link of `gigabits` gigabits per second over `metres` metres.
+    pub const fn new(gigabits: u64, metres: u32) -> Self {
+        Self { speed: Speed::from_gbps(gigabits), length: Length::from_metres(metres) }
+    }
+}
+
+/// One end of a wire, at its sender: what is being sent, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct Transmitter {
+    bits_per_second: u64,
+    /// Picoseconds of a byte where that is a whole number, as it is at all usual speeds; else 0.
+    byte_ps: u64,
+    free_at_ps: Picoseconds,
+    /// What the wire is busy beyond `free_at_ps`, in 1/`bits_per_second` picoseconds, so that
+    /// frames back to back take exactly as long as their bits.
+    fraction: u64,
+}
+
+impl Transmitter {
+    /// An idle sender of `speed`.
+    pub(crate) fn new(speed: Speed) -> Self {
+        let byte = 8 * PS_PER_SECOND;
+        let whole = byte.is_multiple_of(speed.bps());
+        Self {
+            bits_per_second: speed.bps(),
+            byte_ps: if whole { byte / speed.bps() } else { 0 },
+            free_at_ps: 0,
+            fraction: 0,
+        }
+    }
+
+    /// When the next frame may start.
+    #[inline(always)]
+    pub(crate) const fn free_at_ps(&self) -> Picoseconds {
+        self.free_at_ps
+    }
+
+    /// Whether a frame may start at `now_ps`.
+    #[inline(always)]
+    pub(crate) const fn is_free(&self, now_ps: Picoseconds) -> bool {
+        self.free_at_ps <= now_ps
+    }
+
+    /// Starts a frame of `frame_bytes`, FCS not counted, at `now_ps`, when the wire is free.
+    /// Returns when its last bit leaves.
+    #[inline]
+    pub(crate) fn start(&mut self, frame_bytes: usize, now_ps: Picoseconds) -> Picoseconds {
+        debug_assert!(self.is_free(now_ps), "the wire is busy until {}", self.free_at_ps);
+        let bytes = (frame_bytes + WIRE_OVERHEAD_BYTES) as u64;
+        if self.byte_ps != 0 {
+            self.free_at_ps = now_ps + bytes * self.byte_ps;
+            return self.free_at_ps - GAP_BYTES * self.byte_ps;
+        }
+        let before = if self.free_at_ps == now_ps { self.fraction } else { 0 };
+        let (last_bit_ps, _) = self.span_ps(bytes - GAP_BYTES, before);
+        let (span_ps, fraction) = self.span_ps(bytes, before);
+        self.free_at_ps = now_ps + span_ps;
+        self.fraction = fraction;
+        now_ps + last_bit_ps
+    }
+
+    /// How long `bytes` take beyond a start that is `before` late: whole picoseconds and the rest.
+    fn span_ps(&self, bytes: u64, before: u64) -> (u64, u64) {
+        let total = u128::from(bytes) * u128::from(8 * PS_PER_SECOND) + u128::from(before);
+        let rate = u128::from(self.bits_per_second);
+        let whole = u64::try_from(total / rate).unwrap_or(u64::MAX);
+        (whole, u64::try_from(total % rate).unwrap_or_default())
+    }
+}
+
+/// Where a wire ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    /// Index of the node: switches first, then hosts.
+    pub(crate) node: usize,
+    /// Its port.
+    pub(crate) port: PortId,
+}
+
+/// One direction of a link. What is in flight arrives in the order in which it was sent.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) from: Endpoint,
+    pub(crate) to: Endpoint,
+    pub(crate) delay_ps: u64,
+    pub(crate) in_flight: VecDeque<SimFrame>,
+}
+
+/// A frame that a node has put on one of its wires.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// Index of the wire.
+    pub(crate) wire: u32,
+    pub(crate) frame: SimFrame,
+    /// When its last bit leaves.
+    pub(crate) last_bit_ps: Picoseconds,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_minimum_frame_at_10g_takes_67_2_ns_and_its_last_bit_leaves_9_6_ns_before() {
+        let mut sender = Transmitter::new(Speed::from_gbps(10));
+        assert_eq!(sender.start(60, 5), 5 + 57_600);
+        assert_eq!(sender.free_at_ps(), 5 + 67_200);
+        assert!(!sender.is_free(67_204) && sender.is_free(67_205));
+        let times = [25, 40, 100, 400, 1_600].map(|gbps| {
+            let mut sender = Transmitter::new(Speed::from_gbps(gbps));
+            (sender.start(1_514, 0), sender.free_at_ps())
+        });
+        let expected = [
+            (488_320, 492_160),
+            (305_200, 307_600),
+            (122_080, 123_040),
+            (30_520, 30_760),
+            (7_630, 7_690),
+        ];
+        assert_eq!(times, expected);
+    }
+
+    proptest! {
+        /// Whatever the speed, frames back to back take as long as all their bits in one go.
+        #[test]
+        fn no_rate_error_builds_up(
+            bps in 1_000_000_u64..=1_600_000_000_000,
+            sizes in proptest::collection::vec(60_usize..9_000, 1..60), start_ps in 0_u64..1 << 50,
+        ) {
+            let mut sender = Transmitter::new(Speed::from_bps(bps));
+            let mut now_ps = start_ps;
+            for &bytes in &sizes {
+                let last_bit_ps = sender.start(bytes, now_ps);
+                prop_assert!(now_ps < last_bit_ps && last_bit_ps < sender.free_at_ps());
+                now_ps = sender.free_at_ps();
+            }
+            let bits: u128 = sizes.iter().map(|&bytes| (bytes as u128 + 24) * 8).sum();
+            let exact = bits * 1_000_000_000_000 / u128::from(bps);
+            prop_assert_eq!(u128::from(now_ps - start_ps), exact);
+            // An idle wire starts on the picosecond, with nothing left over from before.
+            let mut fresh = Transmitter::new(Speed::from_bps(bps));
+            prop_assert_eq!(sender.start(60, now_ps + 9) - 9, fresh.start(60, now_ps));
+        }
+    }
+
+    #[test]
+    fn a_metre_is_five_nanoseconds() {
+        assert_eq!(LinkSpec::new(10, 300).length.delay_ps(), 1_500_000);
+    }
+}

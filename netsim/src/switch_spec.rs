@@ -1,0 +1,147 @@
+//! What a switch of the network is given: buffer, thresholds, scheduler. Headroom follows from its
+//! links.
+
+use crate::builder::BuildError;
+use crate::link::LinkSpec;
+use crate::topology::{SwitchId, mac};
+use config::headroom::{Link, Software, needed_bytes};
+use dataplane::ids::{PortId, Priority, Tag, WorkerId};
+use dataplane::limits::PRIORITIES;
+use dataplane::settings::{
+    BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
+    Threshold, ViqSettings,
+};
+use dataplane::time::Speed;
+
+/// A switch's buffer and queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchSpec {
+    /// The whole buffer.
+    pub buffer_bytes: u64,
+    /// What a frame costs at the least.
+    pub cell_bytes: u16,
+    /// What all lossy frames together may hold.
+    pub lossy_bytes: u64,
+    /// What one lossy queue may hold.
+    pub lossy_queue_bytes: u32,
+    /// When each lossless VIQ asks for silence.
+    pub threshold: Threshold,
+    /// Bytes a round that each priority may send.
+    pub quantum_bytes: [u32; PRIORITIES],
+    /// ECN marking by egress priority.
+    pub ecn: [Option<EcnSettings>; PRIORITIES],
+}
+
+impl Default for SwitchSpec {
+    /// 12 MB, a quarter of them for lossy traffic, and a static threshold of 40 KB: the switch of
+    /// the reconfiguration paper, section 2.3.
+    fn default() -> Self {
+        Self {
+            buffer_bytes: 12_000_000,
+            cell_bytes: 256,
+            lossy_bytes: 3_000_000,
+            lossy_queue_bytes: 512_000,
+            threshold: Threshold::Static { xoff_bytes: 40_000 },
+            quantum_bytes: [1_514; PRIORITIES],
+            ecn: [None; PRIORITIES],
+        }
+    }
+}
+
+/// What holds for every switch of a network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common<'a> {
+    pub(crate) lossless: &'a [(Tag, Priority)],
+    pub(crate) frame_bytes_max: u16,
+    pub(crate) seed: u64,
+}
+
+impl SwitchSpec {
+    /// The settings of switch `id`, called `name`, with these links at its ports.
+    ///
+    /// # Errors
+    /// The buffer is smaller than what reserves, headrooms and the lossy limit add up to.
+    pub(crate) fn settings(
+        &self,
+        id: SwitchId,
+        name: &str,
+        links: &[Option<LinkSpec>],
+        common: &Common<'_>,
+    ) -> Result<SwitchSettings, BuildError> {
+        let ports = (0..).map_while(PortId::from_index).zip(links);
+        let ports = ports.map(|(port, link)| self.port(id, port, *link, common)).collect();
+        let settings = SwitchSettings {
+            ports,
+            buffer: BufferSettings {
+                size_bytes: self.buffer_bytes,
+                cell_bytes: self.cell_bytes,
+                lossy_bytes: self.lossy_bytes,
+                lossy_queue_bytes: self.lossy_queue_bytes,
+                // A frame costs a cell at the least, so bytes are used up with or before frames.
+                frames_max: frames(self.buffer_bytes, self.cell_bytes),
+            },
+            scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: self.quantum_bytes },
+            ecn: self.ecn,
+            mac_table: MacTableSettings { entries_max: 0, age_ns: 0 },
+            seed: common.seed,
+        };
+        let promised_bytes = promised_bytes(&settings);
+        if promised_bytes > self.buffer_bytes {
+            let (switch, buffer_bytes) = (name.to_owned(), self.buffer_bytes);
+            return Err(BuildError::BufferTooSmall { switch, buffer_bytes, promised_bytes });
+        }
+        Ok(settings)
+    }
+
+    fn port(
+        &self,
+        id: SwitchId,
+        port: PortId,
+        link: Option<LinkSpec>,
+        common: &Common<'_>,
+    ) -> PortSettings {
+        let mut lossless = [None; PRIORITIES];
+        if let Some(link) = link {
+            for (_, priority) in common.lossless {
+                lossless[priority.index()] = Some(self.viq(link, common.frame_bytes_max));
+            }
+        }
+        PortSettings {
+            name: port.to_string(),
+            mac: mac(id.0, port),
+            speed: link.map_or(Speed::from_gbps(1), |link| link.speed),
+            paced: false,
+            frame_bytes_max: common.frame_bytes_max,
+            worker: WorkerId(0),
+            lossless,
+            rx_backlog_xoff_frames: u32::MAX,
+        }
+    }
+
+    /// Reserve one longest frame, resume two below the threshold; headroom as 802.3 wants it on
+    /// this link. Nodes here act at once and hand over one frame at a time, so software adds
+    /// nothing.
+    fn viq(&self, link: LinkSpec, frame_bytes_max: u16) -> ViqSettings {
+        let frame_cost = u32::from(frame_bytes_max.max(self.cell_bytes));
+        let on_wire =
+            Link { speed: link.speed, length: link.length, mtu_bytes: u32::from(frame_bytes_max) };
+        let headroom = needed_bytes(&on_wire, &Software::default(), self.cell_bytes);
+        ViqSettings {
+            reserved_bytes: frame_cost,
+            threshold: self.threshold,
+            xon_offset_bytes: 2 * frame_cost,
+            headroom_bytes: u32::try_from(headroom).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+fn promised_bytes(settings: &SwitchSettings) -> u64 {
+    let viqs = settings.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+    let lossless: u64 =
+        viqs.map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes)).sum();
+    lossless + settings.buffer.lossy_bytes
+}
+
+fn frames(buffer_bytes: u64, cell_bytes: u16) -> usize {
+    usize::try_from(buffer_bytes.div_ceil(u64::from(cell_bytes.max(1)))).unwrap_or(usize::MAX)
+}

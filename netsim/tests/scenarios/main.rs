@@ -1,0 +1,8 @@
+//! Whole networks under load: each file one question.
+
+mod building;
+mod chain;
+mod overload;
+mod random_networks;
+mod ring;
+mod support;
