@@ -1,0 +1,131 @@
+//! A Linux host: a namespace of its own with one interface, whose other end is a port of a switch.
+
+use crate::namespace::Namespace;
+use crate::process::{Ended, Running};
+use nix::sys::signal::Signal;
+use serde::de::DeserializeOwned;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use switch::traffic::report::{SendReport, SinkReport};
+
+/// Longer than any command here takes.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// One host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) namespace: Namespace,
+    /// Its interface.
+    pub(crate) dev: String,
+    directory: PathBuf,
+    knotless: PathBuf,
+    /// Numbers the files of its processes.
+    started: Cell<u32>,
+}
+
+/// `knotless traffic send` on its way.
+#[derive(Debug)]
+pub(crate) struct Sender(Running);
+
+/// `knotless traffic sink`, listening.
+#[derive(Debug)]
+pub(crate) struct Sink(Running);
+
+impl Host {
+    /// A host with nothing but a loopback interface; `dev` comes by [`Namespace::hand_over`].
+    pub(crate) fn new(dev: &str, directory: &Path, knotless: &Path) -> Self {
+        let namespace = Namespace::new();
+        namespace.ip("link set lo up");
+        Self {
+            namespace,
+            dev: dev.to_owned(),
+            directory: directory.to_owned(),
+            knotless: knotless.to_owned(),
+            started: Cell::new(0),
+        }
+    }
+
+    /// Brings the interface up with these addresses.
+    ///
+    /// No link-local address and no autoconfiguration: what a test does not send is not there to be
+    /// counted.
+    pub(crate) fn settle(&self, addresses: &[&str]) {
+        let dev = &self.dev;
+        self.namespace.ip(&format!("link set {dev} addrgenmode none"));
+        // A tap holds this many frames before the switch has read them. At the rates of these tests
+        // that is a tenth of a second, for which a busy machine may forget the switch.
+        self.namespace.ip(&format!("link set {dev} txqueuelen 2000 up"));
+        for address in addresses {
+            let nodad = if address.contains(':') { " nodad" } else { "" };
+            self.namespace.ip(&format!("addr add {address} dev {dev}{nodad}"));
+        }
+    }
+
+    /// Everything else is behind `gateway`.
+    pub(crate) fn route_by(&self, gateway: &str) {
+        self.namespace.ip(&format!("route add default via {gateway}"));
+    }
+
+    /// Starts `program` here. Arguments are separated by blanks.
+    pub(crate) fn start(&self, program: &str, arguments: &str) -> Running {
+        let number = self.started.replace(self.started.get() + 1);
+        let mut command = self.namespace.command(program);
+        command.args(arguments.split_ascii_whitespace());
+        let base = program.rsplit('/').next().unwrap_or(program);
+        Running::start(command, &self.directory, &format!("{}-{base}-{number}", self.dev))
+    }
+
+    /// Runs `program` here to its end.
+    pub(crate) fn run(&self, program: &str, arguments: &str) -> Ended {
+        self.start(program, arguments).end(PATIENCE)
+    }
+
+    /// Starts `knotless traffic`.
+    pub(crate) fn traffic(&self, command: &str, arguments: &str) -> Running {
+        let knotless = self.knotless.to_str().expect("a path of ours");
+        self.start(knotless, &format!("traffic {command} --json --dev {} {arguments}", self.dev))
+    }
+
+    /// Starts to send.
+    pub(crate) fn send(&self, arguments: &str) -> Sender {
+        Sender(self.traffic("send", arguments))
+    }
+
+    /// Starts to receive, and returns when it does. It ends when for a second nothing has come.
+    pub(crate) fn sink(&self, arguments: &str) -> Sink {
+        let mut sink = self.traffic("sink", &format!("--idle 1s --duration 140s {arguments}"));
+        sink.wait_for("listening");
+        Sink(sink)
+    }
+
+    /// Pings `address`, and all answers come. Returns what ping says.
+    pub(crate) fn ping(&self, address: &str) -> String {
+        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 2 {address}")).success();
+        assert!(said.contains(" 0% packet loss"), "{said}");
+        said
+    }
+}
+
+impl Sender {
+    /// Ends it before its time.
+    pub(crate) fn stop(self) -> SendReport {
+        self.0.signal(Signal::SIGTERM);
+        self.report()
+    }
+
+    pub(crate) fn report(self) -> SendReport {
+        parse(self.0)
+    }
+}
+
+impl Sink {
+    pub(crate) fn report(self) -> SinkReport {
+        parse(self.0)
+    }
+}
+
+fn parse<T: DeserializeOwned>(running: Running) -> T {
+    let said = running.end(PATIENCE).success();
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}

@@ -1,0 +1,78 @@
+//! Two hosts send twice what the port of a third carries.
+
+use crate::account::Load;
+use crate::capture::{Capture, PfcSeen};
+use crate::lab::{Lab, Setup};
+use crate::load_seconds;
+use switch::control::stats::Stats;
+
+/// One lossless and one lossy flow of a host to h3: at 160 + 120 Mb/s for two hosts, nearly three
+/// times what h3's port carries.
+fn flows(host: usize) -> String {
+    format!(
+        "--flow name=lossless-{host},dst-ip=10.1.3.2,dscp=26,size=1000,rate=80M \
+         --flow name=lossy-{host},dst-ip=10.1.3.2,dscp=0,size=1000,rate=60M"
+    )
+}
+
+/// Has h1 and h2 overload h3 for `seconds`.
+fn overload(lab: &mut Lab, seconds: u64) -> Load {
+    // Neighbours are found before anything is counted.
+    lab.host(1).ping("10.1.3.2");
+    lab.host(2).ping("10.1.3.2");
+    let before = lab.switch.settled();
+    let sink = lab.host(3).sink("");
+    let senders = [1, 2].map(|number| {
+        let how = format!("--speed 1G --duration {seconds}s {}", flows(number));
+        lab.host(number).send(&how)
+    });
+    let sent = senders.map(crate::host::Sender::report).into();
+    let received = sink.report();
+    Load { sent, received, before, after: lab.switch.settled() }
+}
+
+#[test]
+fn overload_loses_nothing_lossless_and_every_frame_is_accounted_for() {
+    let Some(mut lab) = Setup::new().start() else { return };
+    let captures = [1, 2].map(|number| Capture::start(lab.host(number), lab.directory.path()));
+    let load = overload(&mut lab, load_seconds(5));
+    load.check();
+
+    // The lossy class was overloaded and says where.
+    let dropped = load.dropped();
+    assert_eq!(dropped.keys().copied().collect::<Vec<_>>(), ["lossy_tail"]);
+    assert_eq!(load.after.ports[2].drops["lossy_tail"], dropped["lossy_tail"]);
+    // Both classes got their half of the port, as long as there was any load.
+    let [lossy, .., lossless] = &load.after.ports[2].tx_frames[..4] else {
+        panic!("eight classes")
+    };
+    assert!(lossless * 3 > lossy * 2 && lossy * 3 > lossless * 2, "{lossless} and {lossy}");
+
+    for (port, capture) in captures.into_iter().enumerate() {
+        check_wire(&capture.stop(), &load.before, &load.after, port);
+        let heard = &load.sent[port].priorities;
+        for priority in heard.iter().filter(|heard| heard.priority != 3) {
+            assert_eq!((priority.xoff, priority.paused_ns), (0, 0), "{priority:?}");
+        }
+        assert!(heard[3].xoff > 0 && heard[3].paused_ns > 1_000_000_000, "{:?}", heard[3]);
+    }
+    lab.stop();
+}
+
+/// What tshark saw on a host's wire is what the switch says it sent there, in class 3 alone.
+fn check_wire(seen: &[PfcSeen], before: &Stats, after: &Stats, port: usize) {
+    let (before, after) = (&before.ports[port], &after.ports[port]);
+    for frame in seen {
+        assert_eq!((frame.opcode, frame.classes), (0x0101, 1 << 3), "{frame:?}");
+        assert_eq!(frame.destination, "01:80:c2:00:00:01");
+        assert_eq!((&frame.source, frame.frame_bytes), (&after.mac, 60), "{frame:?}");
+        let others = frame.quanta.iter().enumerate().filter(|&(class, _)| class != 3);
+        assert!(others.map(|(_, &quanta)| quanta).all(|quanta| quanta == 0), "{frame:?}");
+    }
+    let count = |quanta| seen.iter().filter(|frame| frame.quanta[3] == quanta).count() as u64;
+    let (xoff, xon) = (count(0xFFFF), count(0));
+    assert_eq!(xoff, after.pfc.tx_xoff[3] - before.pfc.tx_xoff[3]);
+    assert_eq!(xon, after.pfc.tx_xon[3] - before.pfc.tx_xon[3]);
+    assert_eq!(xoff + xon, seen.len() as u64, "XOFF says the longest time there is, XON none");
+    assert!(xoff > 10 && xon > 10, "{xoff} XOFF and {xon} XON in an overload of seconds");
+}

@@ -1,0 +1,7 @@
+from case import Case
+from wire import pfc, routed, udp
+
+case = Case(__file__)
+
+case.arrive(1, *(udp(1, 2, n, dscp=3) for n in range(5)))
+case.arrive(2, pfc({3: 1}), pfc({3: 0xFFFF}))

@@ -1,0 +1,38 @@
+//! Bytes at every parser, and sequences of operations at what keeps books.
+//!
+//! Each target is a function of bytes that panics if a promise is broken. libFuzzer drives them
+//! (`make fuzz TARGET=name SECONDS=60`), and so do bounded random tests that run everywhere
+//! (`fuzz_bodies.rs`). What a target promises stands at the head of its file.
+
+pub mod agent_frames;
+pub mod buffer_ops;
+pub mod parse;
+pub mod rules_json;
+mod script;
+mod seeds;
+pub mod switch_toml;
+mod upstream;
+pub mod worker_ops;
+
+pub use seeds::seeds;
+
+/// A target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// Does what the bytes say.
+    pub run: fn(&[u8]),
+    /// The longest input that is worth a try, in bytes.
+    pub bytes_max: usize,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 6] = [
+    Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
+    Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
+    Target { name: "parse", run: parse::run, bytes_max: 256 },
+    Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
+    Target { name: "switch_toml", run: switch_toml::run, bytes_max: 4_096 },
+    Target { name: "worker_ops", run: worker_ops::run, bytes_max: 1_024 },
+];

@@ -1,0 +1,33 @@
+//! The project's own files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The directory that holds the workspace.
+pub fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().map_or_else(|| tests.to_owned(), Path::to_owned)
+}
+
+/// The files that belong to the project, relative to [`root`], sorted: what git knows and what it
+/// would take.
+///
+/// # Errors
+/// git cannot be run here.
+pub fn files() -> io::Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let names = output.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut files: Vec<PathBuf> =
+        names.map(|name| PathBuf::from(String::from_utf8_lossy(name).into_owned())).collect();
+    // Git lists what is deleted and not yet committed, too.
+    files.retain(|file| root().join(file).is_file());
+    files.sort();
+    Ok(files)
+}
