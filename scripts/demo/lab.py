@@ -1,0 +1,173 @@
+"""Hosts and processes that end with the demo, whatever ends it.
+
+A host is a network namespace without a name: it lives as long as the process that holds it. Every
+process is killed by the kernel when this one dies, so even `kill -9` leaves nothing running.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+
+ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+class Failed(Exception):
+    """Why the demo cannot go on, in a line."""
+
+
+class Stopped(Exception):
+    """Somebody wants the demo to end, with this signal."""
+
+
+class Lab:
+    """A folder, and processes in namespaces; all of it is gone after `close`."""
+
+    def __init__(self, knotless: pathlib.Path):
+        # Until the first process runs, nothing raises where nobody would clean up.
+        self.is_starting = True
+        self.stopped_by = None
+        for end in ENDS:
+            signal.signal(end, self.stop)
+        self.knotless = knotless
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="knotless-demo-"))
+        self.processes = []
+        self.socket = self.folder / "switch.sock"
+        self.namespaces = {}
+
+    def stop(self, number, _frame):
+        """Ends the demo, once: nothing disturbs the cleaning up."""
+        for end in ENDS:
+            signal.signal(end, signal.SIG_IGN)
+        self.stopped_by = signal.Signals(number)
+        # What is just being made must become known first.
+        if not self.is_starting:
+            raise Stopped(self.stopped_by)
+
+    def close(self):
+        """Ends every process by its id, the switch first, and removes the folder."""
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, command: list, where: str | None = None, name: str | None = None):
+        """Starts `command` in the namespace `where`. Its output goes to `name`.out and .err."""
+        prefix = ["setpriv", "--pdeathsig", "KILL", "--"]
+        if where is not None:
+            prefix += ["nsenter", f"--net=/proc/{self.namespaces[where]}/ns/net", "--"]
+        name = name or f"{len(self.processes)}-{pathlib.Path(command[0]).name}"
+        out, err = self.folder / f"{name}.out", self.folder / f"{name}.err"
+        self.is_starting = True
+        with open(out, "w") as stdout, open(err, "w") as stderr:
+            # A session of its own: Ctrl-C reaches the demo only, which then ends the rest.
+            process = subprocess.Popen(
+                prefix + [str(word) for word in command],
+                stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+            )
+        process.out, process.err, process.what = out, err, name
+        self.processes.append(process)
+        self.is_starting = False
+        if self.stopped_by is not None:
+            raise Stopped(self.stopped_by)
+        return process
+
+    def finish(self, process, patience=30.0) -> str:
+        """Waits for the end of `process`, which must be a good one, and returns what it said."""
+        try:
+            status = process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{process.what} goes on and on") from None
+        if status != 0:
+            said = process.err.read_text().strip() or process.out.read_text().strip()
+            raise Failed(f"{process.what} ended with {status}: {said}")
+        return process.out.read_text()
+
+    def run(self, command: list, where: str | None = None) -> str:
+        """Runs `command` to its end, which must be a good one, and returns what it said."""
+        return self.finish(self.start(command, where))
+
+    def wait_for(self, process, text: str, patience=10.0):
+        """Waits until `process` has written `text` to stderr."""
+        self.wait_until(lambda: text in process.err.read_text(), process, patience)
+
+    def wait_until(self, is_so, process, patience=10.0):
+        """Waits until `is_so()`, while `process` runs."""
+        deadline = time.monotonic() + patience
+        while not is_so():
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = process.err.read_text().strip()
+                raise Failed(f"{process.what} does not come up: {said}")
+            time.sleep(0.01)
+
+    def add_namespace(self, name: str):
+        """Makes a network namespace, with its loopback up."""
+        holder = self.start(["unshare", "--net", "sleep", "infinity"], name=f"{name}-namespace")
+        ours = os.stat("/proc/self/ns/net").st_ino
+        there = f"/proc/{holder.pid}/ns/net"
+        self.wait_until(lambda: os.stat(there).st_ino != ours, holder)
+        self.namespaces[name] = holder.pid
+        self.ip(name, "link set lo up")
+
+    def ip(self, where: str, *commands: str):
+        """Runs `ip` commands in a namespace."""
+        for command in commands:
+            self.run(["ip", *command.split()], where)
+
+    def start_switch(self, example: pathlib.Path):
+        """Runs the switch of `example`, a folder, with a control socket of its own."""
+        for file in example.iterdir():
+            shutil.copy(file, self.folder)
+        with open(self.folder / "switch.toml", "a") as file:
+            file.write(f'\n[control]\nsocket = "{self.socket}"\n')
+        self.add_namespace("switch")
+        # Interfaces are the switch's for a moment, and would announce themselves there.
+        quiet = "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"
+        self.run(["sh", "-c", quiet], "switch")
+        command = ["nice", "-n", "-10", self.knotless, "run", self.folder / "switch.toml"]
+        switch = self.start(command, "switch", "switch")
+        self.wait_until(self.socket.exists, switch)
+        return switch
+
+    def add_host(self, name: str, dev: str, net: int):
+        """Makes a host and gives it the interface `dev` of the switch."""
+        self.add_namespace(name)
+        self.ip("switch", f"link set {dev} netns {self.namespaces[name]}")
+        self.ip(
+            name,
+            # Nothing announces itself while frames are counted.
+            f"link set {dev} addrgenmode none",
+            f"link set {dev} up",
+            f"addr add 10.1.{net}.2/24 dev {dev}",
+            f"addr add fd00:1:{net}::2/64 dev {dev} nodad",
+            f"route add default via 10.1.{net}.1",
+            f"route add default via fd00:1:{net}::1",
+        )
+
+    def ctl(self, *arguments: str) -> str:
+        """What the switch answers to `knotless ctl`."""
+        return self.run([self.knotless, "ctl", "--socket", self.socket, *arguments])
+
+    def stats(self) -> dict:
+        """Everything the switch counts."""
+        return json.loads(self.ctl("stats", "--json"))
+
+    def settled(self) -> dict:
+        """The same, once no frame waits in the switch any more."""
+        for _ in range(100):
+            stats = self.stats()
+            if stats["totals"]["held"] == 0:
+                return stats
+            time.sleep(0.05)
+        raise Failed(f"{stats['totals']['held']} frames stay in the switch")
+
+    def traffic(self, what: str, host: str, dev: str, *arguments: str):
+        """Starts `knotless traffic` on a host."""
+        command = [self.knotless, "traffic", what, "--json", "--dev", dev, *arguments]
+        return self.start(command, host, f"{what}-{host}")
