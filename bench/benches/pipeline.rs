@@ -1,0 +1,123 @@
+//! The whole pipeline of one worker without a driver: nanoseconds for each frame at bursts of 1, 8,
+//! 32 and 64, with 1,000 routes, 64 rules, PFC armed on two priorities; and congested, when every
+//! frame waits in a queue. What comes out is checked before anything is timed.
+
+use bench::loop_device::LoopDevice;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use dataplane::fib::Route;
+use dataplane::ids::{PortId, Tag};
+use dataplane::links::connect;
+use dataplane::probe::NoProbe;
+use dataplane::rules::{PortSet, TagMatch, TcamEntry};
+use dataplane::testing::RigBuilder;
+use dataplane::testing::wire::{Udp, host_mac, host_v4, port_mac};
+use dataplane::time::Instant;
+use dataplane::worker::Worker;
+use std::hint::black_box;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+const PORTS: u8 = 2;
+
+fn port(number: u8) -> PortId {
+    PortId::from_number(usize::from(number)).expect("a port")
+}
+
+/// Two routed ports, 1,000 routes by port 2's host and 1,000 by port 1's, 64 entries of which the
+/// last ones match.
+fn switch(burst_frames: usize) -> Worker<LoopDevice, NoProbe> {
+    let mut builder = RigBuilder::routed(PORTS);
+    for (number, first) in [(1, 20_u8), (2, 40)] {
+        let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
+        for route in 0..1_000_u16 {
+            let [high, low] = route.to_be_bytes();
+            let net = format!("{first}.{high}.{low}.0/24").parse().expect("a network");
+            builder.routes.set_route(net, Route::Via(vec![gateway])).expect("room");
+        }
+    }
+    let all: PortSet = [port(1), port(2)].into_iter().collect();
+    let filler = (0..62).map(|value| TcamEntry {
+        tag: TagMatch { value: 2, mask: 63 },
+        in_ports: PortSet::from_iter([port(1 + value % 2)]),
+        out_ports: all,
+        new_tag: Tag::from_low_bits(2),
+    });
+    let keep = |value| TcamEntry {
+        tag: TagMatch { value, mask: 63 },
+        in_ports: all,
+        out_ports: all,
+        new_tag: Tag::from_low_bits(value),
+    };
+    builder.rules = Some(filler.chain([keep(1), keep(2)]).collect());
+    let templates = [(1, 40_u8), (2, 20)].map(|(from, first)| {
+        let one = |flow: u16| {
+            let [high, low] = (flow % 1_000).to_be_bytes();
+            Udp { dst: [first, high, low, 9], src_port: flow, ..Udp::routed(from, 1, 26) }.bytes()
+        };
+        (0..1_024).map(one).collect()
+    });
+    let snapshot = Arc::new(builder.snapshot(0));
+    let (mut links, control) = connect(1, usize::from(PORTS));
+    // The control thread's ends must live as long as the worker, and have nothing to do here.
+    Box::leak(Box::new(control));
+    let device = LoopDevice::new(templates.to_vec(), 4_096, burst_frames);
+    Worker::new(&builder.settings, snapshot, device, links.remove(0), NoProbe)
+}
+
+/// One turn routes a burst each way, and the frames look as they must.
+fn check(worker: &mut Worker<LoopDevice, NoProbe>) {
+    worker.device_mut().keep_last = true;
+    worker.turn(Instant::from_ns(1));
+    let sent = worker.device_mut().last[1].clone();
+    assert_eq!(sent[..12], [host_mac(2, 1).0, port_mac(2).0].concat());
+    assert_eq!((sent[22], sent[15] >> 2), (63, 26));
+    assert_eq!(worker.totals().dropped + worker.totals().held, 0);
+    worker.device_mut().keep_last = false;
+}
+
+fn uncongested(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pipeline");
+    for burst_frames in [1, 8, 32, 64] {
+        let mut worker = switch(burst_frames);
+        check(&mut worker);
+        group.throughput(Throughput::Elements(2 * burst_frames as u64));
+        let mut now = 0;
+        group.bench_function(BenchmarkId::new("direct", burst_frames), |bencher| {
+            bencher.iter(|| {
+                now += 1_000;
+                black_box(worker.turn(Instant::from_ns(now)))
+            });
+        });
+        assert_eq!(worker.totals().imbalance(), 0);
+        assert_eq!(worker.totals().dropped, 0);
+    }
+    group.finish();
+}
+
+/// Every frame waits: the ports open every other turn, so each frame goes through a VEQ and the
+/// scheduler.
+fn congested(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pipeline");
+    for burst_frames in [8, 32] {
+        let mut worker = switch(burst_frames);
+        group.throughput(Throughput::Elements(2 * burst_frames as u64));
+        let mut now = 0;
+        group.bench_function(BenchmarkId::new("queued", burst_frames), |bencher| {
+            bencher.iter(|| {
+                now += 1_000;
+                worker.device_mut().open = vec![false; 2];
+                worker.turn(Instant::from_ns(now));
+                worker.device_mut().open = vec![true; 2];
+                worker.device_mut().burst_frames = 0;
+                worker.turn(Instant::from_ns(now + 500));
+                worker.device_mut().burst_frames = burst_frames;
+            });
+        });
+        assert_eq!(worker.totals().imbalance(), 0);
+        assert_eq!(worker.totals().dropped, 0);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, uncongested, congested);
+criterion_main!(benches);

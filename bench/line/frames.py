@@ -1,0 +1,73 @@
+"""Frames for the line-rate bench, made and judged without the switch's own code."""
+
+import struct
+
+ROUTES = 1_000
+FLOWS = 1_024
+LOSSLESS_DSCP = 26
+
+
+def checksum(header: bytes) -> int:
+    total = sum(struct.unpack(f"!{len(header) // 2}H", header))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def port_mac(port: int) -> bytes:
+    return bytes([2, 0, 0, 0, 0, port])
+
+
+def host_mac(port: int) -> bytes:
+    return bytes([2, 0, 0, 0, 1, port])
+
+
+def destination(port: int, flow: int) -> bytes:
+    """Behind the other port of the pair, spread over all routes."""
+    route = flow % ROUTES
+    return bytes([20 if port == 2 else 40, route >> 8, route & 0xFF, 1 + flow % 250])
+
+
+def udp(port: int, flow: int, frame_bytes: int) -> bytes:
+    """Frame `flow` that arrives at `port`; `frame_bytes` is its length on the wire, FCS included."""
+    ip_bytes = frame_bytes - 4 - 14
+    dscp = LOSSLESS_DSCP if flow % 2 else 0
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, dscp << 2, ip_bytes, flow, 0x4000, 64, 17, 0,
+                     bytes([10, 0, port, 1]), destination(port, flow))
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    payload = struct.pack("!HHHH", 49_152 + flow, 4791, ip_bytes - 20, 0)
+    frame = port_mac(port) + host_mac(port) + b"\x08\x00" + ip + payload
+    return frame.ljust(frame_bytes - 4, b"\xa5")
+
+
+def routed(frame: bytes, port_out: int) -> bytes:
+    """What `frame` must look like when it leaves by `port_out`."""
+    ip = bytearray(frame[14:34])
+    ip[8] -= 1
+    ip[10:12] = b"\0\0"
+    ip[10:12] = struct.pack("!H", checksum(bytes(ip)))
+    return host_mac(port_out) + port_mac(port_out) + frame[12:14] + bytes(ip) + frame[34:]
+
+
+def sizes(kind: str) -> list[int]:
+    """Frame lengths of a pcap: all 64, or the simple IMIX of 7 x 64, 4 x 594, 1 x 1518."""
+    pattern = [64] if kind == "64" else [64, 594, 64, 64, 594, 64, 1518, 64, 594, 64, 594, 64]
+    return [pattern[flow % len(pattern)] for flow in range(FLOWS)]
+
+
+def write_pcap(path: str, frames: list[bytes]) -> None:
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1))
+        for number, frame in enumerate(frames):
+            file.write(struct.pack("<IIII", 0, number, len(frame), len(frame)) + frame)
+
+
+def read_pcap(path: str) -> list[bytes]:
+    with open(path, "rb") as file:
+        data = file.read()
+    frames, at = [], 24
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        frames.append(data[at + 16:at + 16 + length])
+        at += 16 + length
+    return frames

@@ -1,0 +1,85 @@
+"""The switch of the line-rate bench: everything on."""
+
+import json
+
+from frames import ROUTES
+
+
+def rules() -> str:
+    """64 entries, of which the two that match come last."""
+    fill = [{"tag": 2, "in": [1 + n % 2], "out": [1, 2], "new_tag": 2} for n in range(62)]
+    keep = [{"tag": tag, "in": [1, 2], "out": [1, 2], "new_tag": tag} for tag in (1, 2)]
+    return json.dumps({"switch": "line", "ports": 2, "lossy_tag": 0, "initial_tag": 1,
+                       "priorities": {"1": 3, "2": 4}, "entries": fill + keep})
+
+
+def routes() -> str:
+    """1,000 routes behind each port."""
+    lines = []
+    for port, first in ((1, 20), (2, 40)):
+        lines += [f"{first}.{n >> 8}.{n & 255}.0/24 via 10.0.{port}.2" for n in range(ROUTES)]
+    return "\n".join(lines) + "\n"
+
+
+def switch(devices: list[str], core: int, socket: str) -> str:
+    """SWITCH.toml for `devices`, one worker on `core`."""
+    text = f'''name = "line"
+seed = 1
+rules = "rules.json"
+routes = "routes.txt"
+
+[control]
+socket = "{socket}"
+
+[workers]
+cores = [{core}]
+
+[buffer]
+size = "12MB"
+cell = 256
+
+[[tag]]
+tag = 1
+dscp = 26
+pcp = 3
+priority = 3
+
+[[tag]]
+tag = 2
+dscp = 27
+pcp = 4
+priority = 4
+
+[[lossless]]
+priority = 3
+xoff = "200KB"
+xon_offset = "20KB"
+headroom = "200KB"
+
+[[lossless]]
+priority = 4
+xoff = "200KB"
+xon_offset = "20KB"
+headroom = "200KB"
+
+[[ecn]]
+priority = 3
+kmin = "50KB"
+kmax = "150KB"
+pmax = 0.1
+'''
+    for port, device in enumerate(devices, 1):
+        text += f'''
+[[port]]
+device = "{device}"
+mac = "02:00:00:00:00:0{port}"
+addresses = ["10.0.{port}.254/24"]
+speed = "100G"
+pace = false
+trusted = true
+
+[[neighbor]]
+address = "10.0.{port}.2"
+mac = "02:00:00:00:01:0{port}"
+'''
+    return text

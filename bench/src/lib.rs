@@ -1,0 +1,11 @@
+//! What the benches share: repeatable random input, and the designs that lost.
+//!
+//! Every bench checks the answers that it times: a fast wrong answer is worth nothing.
+
+pub mod bit_vector;
+mod dice;
+pub mod loop_device;
+pub mod rules;
+pub mod shared_rows;
+
+pub use dice::Dice;
