@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint unit e2e pcap record-pcap fuzz bench-line bench
+.PHONY: help setup build demo test lint unit loom e2e pcap record-pcap fuzz soak bench-line bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -15,7 +15,7 @@ build: setup ## build the release binary, target/release/knotless
 demo: build ## three hosts, one paced port, lossless and lossy streams: watch nothing get lost
 	@/usr/bin/python3 scripts/demo
 
-test: build lint unit pcap e2e ## everything that must hold
+test: build lint unit loom pcap e2e ## everything that must hold
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
@@ -24,6 +24,9 @@ lint: setup ## rustfmt and clippy, warnings are errors
 unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked --exclude tests
 	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
+
+loom: setup ## what crosses workers, under every order of loads and stores
+	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom buffer::ledger
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test -p tests --locked --test pcap
@@ -37,6 +40,9 @@ e2e: build ## real processes in network namespaces (root)
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
+
+soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60
+	@/usr/bin/python3 bench/line/soak.py --minutes $(or $(MINUTES),60)
 
 bench-line: build ## 64-byte frames beside testpmd, on one core, in one run
 	@/usr/bin/python3 bench/line/line.py

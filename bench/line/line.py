@@ -13,90 +13,17 @@ Writes target/bench/line.json. Usage: line.py [--rounds N] [--seconds S] [--core
 import argparse
 import json
 import os
-import pathlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import frames
-import switch_toml
+from bed import Bench, ROOT, ctl, on_core_seconds, sent_frames, start_switch, stop
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-KNOTLESS = ROOT / "target" / "release" / "knotless"
 TESTPMD_MODES = ("csum", "5tswap", "macswap", "io")
-
-
-class Bench:
-    """A folder with the frames and the switch's files, gone when the bench ends."""
-
-    def __init__(self, options):
-        self.options = options
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="knotless-line-"))
-        self.pcaps = {}
-        for port in (1, 2):
-            lengths = frames.sizes(options.frames)
-            made = [frames.udp(port, flow, size) for flow, size in enumerate(lengths)]
-            self.pcaps[port] = self.folder / f"in-{port}.pcap"
-            frames.write_pcap(self.pcaps[port], made)
-        (self.folder / "rules.json").write_text(switch_toml.rules())
-        (self.folder / "routes.txt").write_text(switch_toml.routes())
-        self.socket = self.folder / "line.sock"
-
-    def devices(self, more: str) -> list[str]:
-        return [f"net_pcap{n - 1},rx_pcap={self.pcaps[n]},{more.format(port=n)}" for n in (1, 2)]
-
-    def close(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def start_switch(bench: Bench, devices: list[str]) -> subprocess.Popen:
-    """Starts the switch and waits until it answers."""
-    config = bench.folder / "switch.toml"
-    config.write_text(switch_toml.switch(devices, bench.options.core, str(bench.socket)))
-    log = open(bench.folder / "knotless.log", "w")
-    process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
-    for _ in range(200):
-        if process.poll() is not None:
-            sys.exit(f"knotless did not start:\n{(bench.folder / 'knotless.log').read_text()}")
-        if bench.socket.exists() and ctl(bench) is not None:
-            return process
-        time.sleep(0.05)
-    process.kill()
-    sys.exit("knotless started and does not answer")
-
-
-def ctl(bench: Bench):
-    """The switch's statistics; None while it does not answer."""
-    command = [KNOTLESS, "ctl", "--socket", bench.socket, "stats", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return json.loads(done.stdout) if done.returncode == 0 else None
-
-
-def stop(process: subprocess.Popen):
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def sent_frames(stats) -> int:
-    return sum(worker["totals"]["sent"] for worker in stats["workers"])
-
-
-def on_core_seconds(pid: int, thread_name: str) -> float:
-    """Time that the polling thread has really had a core, by the kernel's books: on a machine that is
-    shared, what it lost to others is not its own slowness."""
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        if (task / "comm").read_text().startswith(thread_name):
-            return int((task / "schedstat").read_text().split()[0]) / 1e9
-    sys.exit(f"process {pid} has no thread {thread_name}")
 
 
 def measure_knotless(bench: Bench) -> float:

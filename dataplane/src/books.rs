@@ -1,7 +1,7 @@
 //! What a worker's ports share while frames move: the buffer's books, the queues' memory, the
 //! totals.
 
-use crate::buffer::{Buffer, Ledger, ViqId};
+use crate::buffer::{Buffer, Ledger, LedgerWriter, ViqId};
 use crate::counters::Totals;
 use crate::frame::Frame;
 use crate::ids::PortId;
@@ -23,7 +23,7 @@ pub(crate) struct Books<F, P> {
     pub(crate) lossy_queue_bytes: u32,
     pub(crate) probe: P,
     /// What this worker released of other workers' VIQs.
-    ledger: Arc<Ledger>,
+    ledger: LedgerWriter,
     has_news: bool,
     /// Shared and lossy bytes that the others were last told of.
     published_bytes: (u64, u64),
@@ -57,7 +57,7 @@ impl<F: Frame, P> Books<F, P> {
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
             probe,
-            ledger,
+            ledger: LedgerWriter::new(ledger),
             has_news: false,
             published_bytes: (0, 0),
             owned,

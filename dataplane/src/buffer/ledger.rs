@@ -51,29 +51,47 @@ impl Ledger {
         }
     }
 
-    /// Publishes what this worker's VIQs hold of the pool.
-    pub fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
-        self.shared_bytes.0.store(shared_bytes, Ordering::Relaxed);
-        self.lossy_bytes.0.store(lossy_bytes, Ordering::Relaxed);
-    }
-
     /// What the writer's VIQs hold of the pool: (lossless shared, lossy) bytes, a turn old at most.
     pub fn used_bytes(&self) -> (u64, u64) {
         (self.shared_bytes.0.load(Ordering::Relaxed), self.lossy_bytes.0.load(Ordering::Relaxed))
     }
+}
 
-    /// Publishes that `cost_bytes` more of `viq` have left. Only the owning worker may call it;
-    /// [`Ledger::publish_releases`] makes it seen.
+/// The pen of the one worker that writes a ledger. It knows by heart what it wrote, so it only ever
+/// stores to lines that others read.
+#[derive(Debug)]
+pub struct LedgerWriter {
+    ledger: Arc<Ledger>,
+    version: u64,
+    released_bytes: Vec<[u64; PRIORITIES]>,
+}
+
+impl LedgerWriter {
+    /// The writer of `ledger`, of which there must be no other.
+    pub fn new(ledger: Arc<Ledger>) -> Self {
+        let ports = ledger.rows.len();
+        Self { ledger, version: 0, released_bytes: vec![[0; PRIORITIES]; ports] }
+    }
+
+    /// Publishes what this worker's VIQs hold of the pool.
+    pub fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
+        self.ledger.shared_bytes.0.store(shared_bytes, Ordering::Relaxed);
+        self.ledger.lossy_bytes.0.store(lossy_bytes, Ordering::Relaxed);
+    }
+
+    /// Notes that `cost_bytes` more of `viq` have left; [`Self::publish_releases`] makes it seen.
     #[inline(always)]
-    pub fn add_release(&self, viq: ViqId, cost_bytes: u32) {
-        let cell = &self.rows[viq.port_index()].0[viq.priority().index()];
-        cell.store(cell.load(Ordering::Relaxed) + u64::from(cost_bytes), Ordering::Relaxed);
+    pub fn add_release(&mut self, viq: ViqId, cost_bytes: u32) {
+        let (port, priority) = (viq.port_index(), viq.priority().index());
+        let released_bytes = &mut self.released_bytes[port][priority];
+        *released_bytes += u64::from(cost_bytes);
+        self.ledger.rows[port].0[priority].store(*released_bytes, Ordering::Relaxed);
     }
 
     /// Makes the releases added so far seen by readers.
-    pub fn publish_releases(&self) {
-        let next = self.version.0.load(Ordering::Relaxed) + 1;
-        self.version.0.store(next, Ordering::Release);
+    pub fn publish_releases(&mut self) {
+        self.version += 1;
+        self.ledger.version.0.store(self.version, Ordering::Release);
     }
 }
 
@@ -119,3 +137,7 @@ impl LedgerReader {
         }
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "ledger_loom.rs"]
+mod tests;

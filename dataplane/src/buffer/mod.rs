@@ -8,7 +8,7 @@ mod ledger;
 mod pool;
 mod viq;
 
-pub use ledger::{Ledger, LedgerReader};
+pub use ledger::{Ledger, LedgerReader, LedgerWriter};
 pub use pool::Pool;
 pub use viq::Viq;
 

@@ -308,15 +308,16 @@ fn the_ledger_tells_the_owner_what_others_released() {
     let mut buffer = Buffer::new(&settings);
     let ledger = alloc::sync::Arc::new(Ledger::new(PORTS));
     let mut reader = LedgerReader::new(alloc::sync::Arc::clone(&ledger));
+    let mut writer = LedgerWriter::new(ledger);
     let own = [PortId::from_index(0).unwrap(), PortId::from_index(2).unwrap()];
     (0..4).for_each(|_| _ = buffer.admit(id(0, 3), 1_000));
     buffer.admit(id(2, 0), 500);
-    ledger.add_release(id(0, 3), 1_000);
-    ledger.add_release(id(0, 3), 1_000);
+    writer.add_release(id(0, 3), 1_000);
+    writer.add_release(id(0, 3), 1_000);
     reader.collect(&own, &mut buffer);
     assert_eq!(buffer.viq(id(0, 3)).bytes(), 4_000, "not published yet");
-    ledger.add_release(id(2, 0), 500);
-    ledger.publish_releases();
+    writer.add_release(id(2, 0), 500);
+    writer.publish_releases();
     reader.collect(&own, &mut buffer);
     reader.collect(&own, &mut buffer);
     assert_eq!(
@@ -324,6 +325,6 @@ fn the_ledger_tells_the_owner_what_others_released() {
         (2_000, 0),
         "once each"
     );
-    ledger.publish_use(7, 9);
+    writer.publish_use(7, 9);
     assert_eq!(reader.used_bytes(), (7, 9));
 }
