@@ -106,5 +106,5 @@ pub(crate) fn finish<F: Frame>(
     };
     let l3 = if is_ip { parsed.l3.wrapping_add_signed(moved) } else { 0 };
     let bytes = rx_bytes.wrapping_add_signed(i16::from(moved));
-    Lane { fate: tagged.fate, rx_bytes, bytes, l3 }
+    Lane { fate: tagged.fate.with_l3(l3), rx_bytes, bytes }
 }

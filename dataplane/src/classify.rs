@@ -79,6 +79,9 @@ impl Class {
         )
     }
 
+    /// Stands for a class that is not known; no frame has it.
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX);
+
     /// The tag it comes in with.
     #[inline(always)]
     pub const fn tag(self) -> Tag {
@@ -112,12 +115,6 @@ impl Class {
     #[inline(always)]
     pub(crate) const fn bits(self) -> u32 {
         self.0
-    }
-
-    /// The class that [`Class::bits`] made a number of.
-    #[inline(always)]
-    pub(crate) const fn from_bits(bits: u32) -> Self {
-        Self(bits)
     }
 }
 

@@ -15,7 +15,7 @@ const BUCKETS: usize = 2 * BURST_MAX;
 const EMPTY: u8 = u8::MAX;
 
 /// What frames of one fate come to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) fate: Fate,
     pub(crate) frames: u32,
@@ -33,88 +33,110 @@ impl Tally {
     }
 }
 
-/// What one frame has to itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Single {
-    /// Its tally's place.
-    pub(crate) tally: u8,
-    /// Offset of its IP header as it leaves, 0 if there is none.
-    pub(crate) l3: u8,
-    /// Length as it leaves, in bytes.
-    pub(crate) bytes: u16,
+/// Finds places of a burst's table by key: open addressing over bytes, two cache lines.
+#[derive(Debug)]
+pub(crate) struct Index([u8; BUCKETS]);
+
+impl Default for Index {
+    fn default() -> Self {
+        Self([EMPTY; BUCKETS])
+    }
+}
+
+impl Index {
+    /// Empties the buckets of `keys`, which must be all that were set.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, keys: impl Iterator<Item = u64>) {
+        // A burst of one fate leaves one bucket to be emptied, which is most of them.
+        for key in keys {
+            let mut bucket = first_bucket(key);
+            while self.0[bucket] != EMPTY {
+                self.0[bucket] = EMPTY;
+                bucket = (bucket + 1) % BUCKETS;
+            }
+        }
+    }
+
+    /// The place whose key, as `key_at` says, is `key`; or the bucket where it would go.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: u64, key_at: impl Fn(u8) -> Option<u64>) -> Result<u8, usize> {
+        let mut bucket = first_bucket(key);
+        loop {
+            let at = self.0[bucket];
+            match key_at(at) {
+                Some(there) if there == key => return Ok(at),
+                Some(_) => bucket = (bucket + 1) % BUCKETS,
+                None => return Err(bucket),
+            }
+        }
+    }
+
+    /// Puts `at` into a bucket that [`Self::find`] gave.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, bucket: usize, at: u8) {
+        self.0[bucket] = at;
+    }
 }
 
 /// The fates of the burst in hand.
 #[derive(Debug)]
 pub(crate) struct Fates {
-    buckets: [u8; BUCKETS],
+    index: Index,
+    /// The shortest charge.
+    pub(crate) cell_bytes: u32,
     pub(crate) tallies: ArrayVec<Tally, BURST_MAX>,
-    /// By frame of the burst.
-    pub(crate) singles: ArrayVec<Single, BURST_MAX>,
-}
-
-impl Default for Fates {
-    fn default() -> Self {
-        Self { buckets: [EMPTY; BUCKETS], tallies: ArrayVec::new(), singles: ArrayVec::new() }
-    }
 }
 
 impl Fates {
+    /// No burst yet; frames will be charged `cell_bytes` at the least.
+    pub(crate) fn new(cell_bytes: u32) -> Self {
+        Self { index: Index::default(), cell_bytes, tallies: ArrayVec::new() }
+    }
+
     /// Forgets the burst before.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
-        // A burst of one fate leaves one bucket to be emptied, which is most of them.
-        for tally in &self.tallies {
-            let mut bucket = first_bucket(tally.fate);
-            while self.buckets[bucket] != EMPTY {
-                self.buckets[bucket] = EMPTY;
-                bucket = (bucket + 1) % BUCKETS;
-            }
-        }
+        self.index.clear(self.tallies.iter().map(|tally| tally.fate.key()));
         self.tallies.clear();
-        self.singles.clear();
     }
 
-    /// Adds the next frame of the burst, with the shortest charge `cell_bytes`.
+    /// Counts a frame of the burst; the place of its tally.
     #[inline(always)]
-    pub(crate) fn push(&mut self, lane: &Lane, cell_bytes: u32) {
+    pub(crate) fn add(&mut self, lane: &Lane) -> u8 {
         let at = self.place(lane.fate);
-        let tally = &mut self.tallies[at];
+        let tally = &mut self.tallies[usize::from(at)];
         tally.frames += 1;
         tally.rx_bytes += u32::from(lane.rx_bytes);
         tally.bytes += u32::from(lane.bytes);
-        tally.cost_bytes += u32::from(lane.bytes).max(cell_bytes);
-        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 fates at the most")]
-        self.singles.push(Single { tally: at as u8, l3: lane.l3, bytes: lane.bytes });
+        tally.cost_bytes += u32::from(lane.bytes).max(self.cell_bytes);
+        at
     }
 
     /// The place of the tally of `fate`, a new one if there is none.
     #[inline(always)]
-    fn place(&mut self, fate: Fate) -> usize {
-        let mut bucket = first_bucket(fate);
-        loop {
-            let at = usize::from(self.buckets[bucket]);
-            match self.tallies.get(at) {
-                Some(tally) if tally.fate == fate => return at,
-                Some(_) => bucket = (bucket + 1) % BUCKETS,
-                None => return self.found(bucket, fate),
-            }
+    pub(crate) fn place(&mut self, fate: Fate) -> u8 {
+        let tallies = &self.tallies;
+        let key_at = |at| tallies.get(usize::from(at)).map(|tally: &Tally| tally.fate.key());
+        match self.index.find(fate.key(), key_at) {
+            Ok(at) => at,
+            Err(bucket) => self.found(bucket, fate),
         }
     }
 
     #[inline(never)]
-    fn found(&mut self, bucket: usize, fate: Fate) -> usize {
-        let at = self.tallies.len();
+    fn found(&mut self, bucket: usize, fate: Fate) -> u8 {
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 fates at the most")]
+        let at = self.tallies.len() as u8;
         self.tallies.push(Tally { fate, frames: 0, rx_bytes: 0, bytes: 0, cost_bytes: 0 });
-        self.buckets[bucket] = u8::try_from(at).unwrap_or(EMPTY);
+        self.index.set(bucket, at);
         at
     }
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "seven bits are left")]
-const fn first_bucket(fate: Fate) -> usize {
-    (fate.key().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BUCKETS.trailing_zeros())) as usize
+const fn first_bucket(key: u64) -> usize {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BUCKETS.trailing_zeros())) as usize
 }
 
 const _: () = assert!(BUCKETS.is_power_of_two() && BURST_MAX < EMPTY as usize);
@@ -138,17 +160,16 @@ mod tests {
         fn tallies_are_the_sums_of_their_frames(
             bursts in proptest::collection::vec(burst(), 1..20),
         ) {
-            let mut fates = Fates::default();
+            let mut fates = Fates::new(256);
             for burst in bursts {
                 fates.clear();
                 let lane = |&(reason, bytes): &(usize, u16)| {
                     Lane::ends(Verdict::Drop(DropReason::ALL[reason]), None, bytes)
                 };
                 let lanes: Vec<Lane> = burst.iter().map(lane).collect();
-                lanes.iter().for_each(|lane| fates.push(lane, 256));
-                for (lane, single) in lanes.iter().zip(&fates.singles) {
-                    prop_assert_eq!(fates.tallies[usize::from(single.tally)].fate, lane.fate);
-                    prop_assert_eq!(single.bytes, lane.bytes);
+                let places: Vec<u8> = lanes.iter().map(|lane| fates.add(lane)).collect();
+                for (lane, &tally) in lanes.iter().zip(&places) {
+                    prop_assert_eq!(fates.tallies[usize::from(tally)].fate, lane.fate);
                 }
                 for tally in &fates.tallies {
                     let mine = || lanes.iter().filter(|lane| lane.fate == tally.fate);

@@ -10,7 +10,7 @@ use crate::buffer::Admission;
 use crate::classify::Class;
 use crate::counters::DropReason;
 use crate::device::Device;
-use crate::fates::{Single, Tally};
+use crate::fates::Tally;
 use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
@@ -30,9 +30,6 @@ use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
-
-/// What the first pass notes of a frame for the general stages. No class has these bits.
-const NOT_PLAIN: u64 = u64::MAX;
 
 /// Where the frames of one fate go.
 #[derive(Clone, Copy, Debug)]
@@ -112,9 +109,8 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
     }
 
-    /// The stages of a routed port: one pass that starts every frame's lookup, one that uses the
-    /// answers, so that one frame's memory latency hides behind the others' work; then each fate to
-    /// its queue.
+    /// The stages of a routed port, each for the whole burst: what the headers say, where they
+    /// lead, what follows for the frame; then each fate to its queue.
     #[inline(always)]
     fn route(
         &mut self,
@@ -127,56 +123,67 @@ impl<D: Device, P: Probe> Core<D, P> {
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
-        // Class and leaf of each plain frame, as one number.
-        let mut first: ArrayVec<u64, BURST_MAX> = ArrayVec::new();
+        let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
         let mut has_control = false;
-        for frame in &self.rx {
+        let noted = classes.iter_mut().zip(&mut destinations);
+        for (frame, (class, destination)) in self.rx.iter().zip(noted) {
             let (head, frame_bytes) = (frame.head(), frame.len());
-            first.push(match plain::look_up(snapshot, &tables.plain, head, frame_bytes, longest) {
-                Some((class, leaf)) => u64::from(class.bits()) << 32 | u64::from(leaf.bits()),
-                None => {
-                    has_control |= parse(head, frame_bytes).kind == Kind::MacControl;
-                    NOT_PLAIN
-                }
-            });
+            match plain::examine(&tables.plain, head, frame_bytes, longest) {
+                Some(plain) => (*class, *destination) = plain,
+                None => has_control |= parse(head, frame_bytes).kind == Kind::MacControl,
+            }
         }
         if has_control {
             self.obey_mac_control(slot, now);
         }
+        let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
+        let frames = self.rx.len();
+        snapshot.fib.v4_burst(&destinations[..frames], &mut leaves[..frames]);
         self.fates.clear();
-        let cell_bytes = self.books.buffer.cell_bytes();
-        for (frame, &first) in self.rx.iter_mut().zip(&first) {
-            if first != NOT_PLAIN {
-                #[expect(clippy::cast_possible_truncation, reason = "two numbers of 32 bits")]
-                let (class, leaf) = (Class::from_bits((first >> 32) as u32), first as u32);
-                let leaf = Leaf::from_bits(leaf).unwrap_or(Leaf::NO_ROUTE);
-                if let Some(lane) = plain::finish(snapshot, input, class, leaf, frame) {
-                    self.fates.push(&lane, cell_bytes);
-                    continue;
-                }
+        self.recipes.clear();
+        let mut tally_of = [0; BURST_MAX];
+        let looked_up = classes.iter().zip(&leaves).zip(&mut tally_of);
+        for (frame, ((&class, &leaf), tally)) in self.rx.iter_mut().zip(looked_up) {
+            let fates = &mut self.fates;
+            if class != Class::UNKNOWN
+                && let Some(at) = self.recipes.apply(snapshot, input, class, leaf, frame, fates)
+            {
+                *tally = at;
+                continue;
             }
             let lane = route::general(snapshot, tables, vlan, input, frame_bytes_max, frame);
-            self.fates.push(&lane, cell_bytes);
+            *tally = fates.add(&lane);
         }
-        self.settle(slot, now);
+        self.recipes.book(&mut self.fates);
+        self.settle(&tally_of, slot, now);
     }
 
     /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
-    /// fate; then the frames, in order.
+    /// fate; then the frames, in order. `tally_of` has the place of each one's tally.
     #[inline(always)]
-    fn settle(&mut self, slot: usize, now: Instant) {
-        let frames = core::mem::take(&mut self.rx);
+    fn settle(&mut self, tally_of: &[u8; BURST_MAX], slot: usize, now: Instant) {
         let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
-        for at in 0..self.fates.tallies.len() {
+        let mut runs = [0; BURST_MAX];
+        for (at, number) in (0..self.fates.tallies.len()).zip(&mut runs) {
             let tally = self.fates.tallies[at];
             self.book_received(&tally, slot);
-            ways.push(self.way(&tally, frames.len(), slot, now));
+            let way = self.way(&tally, self.rx.len(), slot, now);
+            if let Way::Pass(_, run) = way {
+                *number = run;
+            }
+            ways.push(way);
         }
-        for (at, frame) in frames.into_iter().enumerate() {
-            let single = self.fates.singles[at];
-            match ways[usize::from(single.tally)] {
+        if let Some(out_slot) = only_way(&ways) {
+            let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
+            let port = &mut self.ports[out_slot];
+            return port.stage_burst(&mut self.rx, &run_of, &mut self.device, &mut self.books, now);
+        }
+        let frames = core::mem::take(&mut self.rx);
+        for (frame, &tally) in frames.into_iter().zip(tally_of) {
+            let tally = usize::from(tally);
+            match ways[tally] {
                 Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
-                way => self.settle_one(frame, single, way, slot, now),
+                way => self.settle_one(frame, self.fates.tallies[tally].fate, way, slot, now),
             }
         }
     }
@@ -213,16 +220,8 @@ impl<D: Device, P: Probe> Core<D, P> {
 
     /// One frame that does not simply pass.
     #[inline(never)]
-    fn settle_one(&mut self, frame: D::Frame, single: Single, way: Way, slot: usize, now: Instant) {
-        let fate = self.fates.tallies[usize::from(single.tally)].fate;
-        let note = Note {
-            viq: fate.viq(),
-            bytes: single.bytes,
-            arrived_ns: low_32_bits(now),
-            out: fate.out().index_u16(),
-            priority: fate.priority().value(),
-            l3: single.l3,
-        };
+    fn settle_one(&mut self, frame: D::Frame, fate: Fate, way: Way, slot: usize, now: Instant) {
+        let note = note(fate, length_bytes(&frame), now);
         match way {
             Way::End => self.end(frame, fate, slot),
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
@@ -321,14 +320,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             return self.end(frame, fate, slot);
         }
         self.book_change(fate.change(), 1, slot);
-        let note = Note {
-            viq: fate.viq(),
-            bytes: lane.bytes,
-            arrived_ns: low_32_bits(now),
-            out: fate.out().index_u16(),
-            priority: fate.priority().value(),
-            l3: lane.l3,
-        };
+        let note = note(fate, lane.bytes, now);
         self.admit(Held { frame, note }, fate.out(), slot, now);
     }
 
@@ -439,6 +431,27 @@ impl<D: Device, P: Probe> Core<D, P> {
         };
         *counter += u64::from(frames);
     }
+}
+
+/// What a queue needs to know of a frame of `bytes` that is forwarded.
+#[inline(always)]
+fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
+    Note {
+        viq: fate.viq(),
+        bytes,
+        arrived_ns: low_32_bits(now),
+        out: fate.out().index_u16(),
+        priority: fate.priority().value(),
+        l3: fate.l3(),
+    }
+}
+
+/// The slot that a whole burst passes to, if there is one.
+#[inline(always)]
+fn only_way(ways: &[Way]) -> Option<usize> {
+    let &Way::Pass(first, _) = ways.first()? else { return None };
+    let all = ways.iter().all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
+    all.then_some(usize::from(first))
 }
 
 /// A frame to be flooded, and what is known of it.

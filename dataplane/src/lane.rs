@@ -72,7 +72,7 @@ impl Fate {
     }
 
     /// Of a frame of ingress priority `class`, charged to `viq`, that leaves by `out` with
-    /// `priority`.
+    /// `priority`; without an IP header, until [`Self::with_l3`] says where it is.
     #[inline(always)]
     pub(crate) const fn forward(
         viq: ViqId,
@@ -88,6 +88,18 @@ impl Fate {
                 | (change as u64) << 44
                 | (class.value() as u64) << 48,
         )
+    }
+
+    /// The same with the IP header at offset `l3` of the frame as it leaves.
+    #[inline(always)]
+    pub(crate) const fn with_l3(self, l3: u8) -> Self {
+        Self(self.0 & (u64::MAX >> 8) | (l3 as u64) << 56)
+    }
+
+    /// Offset of the IP header as the frame leaves, 0 if there is none.
+    #[inline(always)]
+    pub(crate) const fn l3(self) -> u8 {
+        (self.0 >> 56) as u8
     }
 
     /// What becomes of the frame.
@@ -153,6 +165,7 @@ impl core::fmt::Debug for Fate {
             .field("priority", &self.priority())
             .field("change", &self.change())
             .field("class", &self.class())
+            .field("l3", &self.l3())
             .finish()
     }
 }
@@ -165,15 +178,13 @@ pub(crate) struct Lane {
     pub(crate) rx_bytes: u16,
     /// Length as it leaves, in bytes.
     pub(crate) bytes: u16,
-    /// Offset of its IP header as it leaves, 0 if there is none.
-    pub(crate) l3: u8,
 }
 
 impl Lane {
     /// The lane of a frame of `rx_bytes` that ends here, of priority `class` if it got that far.
     #[inline(always)]
     pub(crate) const fn ends(verdict: Verdict, class: Option<Priority>, rx_bytes: u16) -> Self {
-        Self { fate: Fate::ends(verdict, class), rx_bytes, bytes: rx_bytes, l3: 0 }
+        Self { fate: Fate::ends(verdict, class), rx_bytes, bytes: rx_bytes }
     }
 }
 
@@ -241,13 +252,14 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_packed_is_unpacked(
-            out in 0_usize..256, input in 0_usize..256, p in 0_u8..8, class in 0_u8..8, change in 0_usize..4,
+            out in 0_usize..256, input in 0_usize..256, p in 0_u8..8, class in 0_u8..8, change in 0_usize..4, l3: u8,
         ) {
             let changes = [TagChange::None, TagChange::Remarked, TagChange::Raised, TagChange::Demoted];
             let port = |index| PortId::from_index(index).unwrap();
             let (out, priority, class) = (port(out), Priority::from_low_bits(p), Priority::from_low_bits(class));
             let viq = ViqId::new(port(input), priority);
-            let fate = Fate::forward(viq, out, priority, changes[change], class);
+            let fate = Fate::forward(viq, out, priority, changes[change], class).with_l3(l3);
+            prop_assert_eq!(fate.l3(), l3);
             prop_assert_eq!((fate.viq(), fate.out(), fate.priority()), (viq, out, priority));
             prop_assert_eq!((fate.change(), fate.class()), (changes[change], Some(class)));
             prop_assert!(fate.is_forward());

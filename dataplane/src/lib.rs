@@ -37,6 +37,7 @@ mod plain;
 mod port;
 pub mod probe;
 pub mod queue;
+mod recipe;
 pub mod report;
 mod rewrite;
 mod route;

@@ -10,7 +10,7 @@
 use crate::books::Books;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
-use crate::frame::Frame;
+use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::generator::Generator;
@@ -126,6 +126,24 @@ impl<F: Frame> Port<F> {
     pub(crate) fn stage(&mut self, frame: F, run: u8) {
         self.announced_frames -= 1;
         self.staged.push(frame, run);
+    }
+
+    /// Adds a whole burst of frames of open runs, whose numbers are in `run_of`. If that fills what
+    /// stands ready, it goes to the device at once, while the caches still have it.
+    #[inline(always)]
+    pub(crate) fn stage_burst<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        frames: &mut Burst<F>,
+        run_of: &[u8; BURST_MAX],
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        self.announced_frames -= frames.len();
+        self.staged.push_burst(frames, run_of);
+        if self.staged.room() == 0 {
+            self.flush(device, books, now);
+        }
     }
 
     /// Takes one admitted frame that leaves here.
@@ -256,10 +274,11 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
         now: Instant,
     ) -> bool {
+        let staged = self.staged.frames.len();
         device.tx_burst(self.id, &mut self.staged.frames, now);
         let cell_bytes = books.buffer.cell_bytes();
         let counters = &mut self.counters;
-        self.staged.book_sent(cell_bytes, |run| book_run(run, counters, books, now));
+        self.staged.book_sent(staged, cell_bytes, |run| book_run(run, counters, books, now));
         let all = self.staged.is_empty();
         if !all {
             self.direct = false;

@@ -203,7 +203,7 @@ fn forward<F: Frame>(
         return Lane::ends(Verdict::Drop(DropReason::TooLong), Some(class.priority()), rx_bytes);
     };
     let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
-    Lane { fate: tagged.fate, rx_bytes, bytes, l3 }
+    Lane { fate: tagged.fate.with_l3(l3), rx_bytes, bytes }
 }
 
 #[cold]

@@ -35,14 +35,14 @@ impl Run {
 #[derive(Debug)]
 pub(crate) struct Staging<F> {
     pub(crate) frames: Burst<F>,
-    /// By frame: its run.
-    run_of: ArrayVec<u8, BURST_MAX>,
+    /// By frame: the number of its run.
+    run_of: [u8; BURST_MAX],
     runs: ArrayVec<Run, BURST_MAX>,
 }
 
 impl<F: Frame> Staging<F> {
     pub(crate) fn new() -> Self {
-        Self { frames: Burst::new(), run_of: ArrayVec::new(), runs: ArrayVec::new() }
+        Self { frames: Burst::new(), run_of: [0; BURST_MAX], runs: ArrayVec::new() }
     }
 
     #[inline(always)]
@@ -75,27 +75,43 @@ impl<F: Frame> Staging<F> {
     /// Adds a frame of the run numbered `run`.
     #[inline(always)]
     pub(crate) fn push(&mut self, frame: F, run: u8) {
+        if let Some(place) = self.run_of.get_mut(self.frames.len()) {
+            *place = run;
+        }
         self.frames.push(frame);
-        self.run_of.push(run);
     }
 
-    /// Hands each run that has left to `book`. The device took frames from the front of `frames`;
-    /// those that are still there have not left.
+    /// Adds the frames of a burst, for which there is room; `run_of` has their runs' numbers.
     #[inline(always)]
-    pub(crate) fn book_sent(&mut self, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+    pub(crate) fn push_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8; BURST_MAX]) {
+        let (count, end) = (self.frames.len(), self.frames.len() + frames.len());
+        if let (Some(to), Some(from)) =
+            (self.run_of.get_mut(count..end), run_of.get(..frames.len()))
+        {
+            to.copy_from_slice(from);
+        }
+        if count == 0 {
+            core::mem::swap(&mut self.frames, frames);
+        } else {
+            self.frames.extend(frames.drain(..));
+        }
+    }
+
+    /// Hands each run that has left to `book`. The device took frames from the front of `frames`,
+    /// which were `staged`; those that are still there have not left.
+    #[inline(always)]
+    pub(crate) fn book_sent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
         if !self.frames.is_empty() {
-            self.split_off_unsent(cell_bytes, book);
+            self.split_off_unsent(staged, cell_bytes, book);
             return;
         }
         self.runs.iter().for_each(&mut book);
         self.runs.clear();
-        self.run_of.clear();
     }
 
     #[cold]
-    fn split_off_unsent(&mut self, cell_bytes: u32, mut book: impl FnMut(&Run)) {
-        let taken = self.run_of.len() - self.frames.len();
-        self.run_of.drain(..taken);
+    fn split_off_unsent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+        self.run_of.copy_within(staged - self.frames.len()..staged, 0);
         let mut unsent: ArrayVec<Run, BURST_MAX> = self
             .runs
             .iter()
@@ -120,7 +136,8 @@ impl<F: Frame> Staging<F> {
     /// Takes the frames whose priority is in `bits` out again, the last first, each with its note.
     pub(crate) fn take_back(&mut self, bits: u8, out: PortId, mut back: impl FnMut(Held<F>)) {
         let mut kept: ArrayVec<(F, u8), BURST_MAX> = ArrayVec::new();
-        while let (Some(frame), Some(at)) = (self.frames.pop(), self.run_of.pop()) {
+        while let Some(frame) = self.frames.pop() {
+            let at = self.run_of[self.frames.len()];
             let run = &self.runs[usize::from(at)];
             if bits >> run.priority & 1 == 0 {
                 kept.push((frame, at));

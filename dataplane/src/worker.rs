@@ -26,6 +26,7 @@ use crate::links::{Command, Handoff, Links, News, Punted, Reply};
 use crate::port::Port;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note};
+use crate::recipe::Recipes;
 use crate::report::Report;
 use crate::settings::SwitchSettings;
 use crate::snapshot::Snapshot;
@@ -79,6 +80,7 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) mac_table: MacTable,
     pub(crate) exchange: Exchange,
     pub(crate) fates: Fates,
+    pub(crate) recipes: Recipes,
     pub(crate) rx: Burst<D::Frame>,
     pub(crate) trash: Burst<D::Frame>,
     pub(crate) punted: Producer<Punted<D::Frame>>,
@@ -115,7 +117,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             books: Books::new(&sized, &own_ports, queues, ledger, probe),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
             exchange: Exchange::new(settings, &own_ports, links.id, links.to.len()),
-            fates: Fates::default(),
+            fates: Fates::new(u32::from(settings.buffer.cell_bytes)),
+            recipes: Recipes::default(),
             rx: Burst::new(),
             trash: Burst::new(),
             punted: links.punt,

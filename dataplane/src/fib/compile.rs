@@ -22,7 +22,7 @@ struct Shape {
 /// Measured with 100,000 routes: runs of four take half the memory of runs of two and twice the
 /// time, because which guard of a run matches is what a CPU cannot predict; single ones take more
 /// of both.
-const SHAPE: Shape = Shape { guards_max: 2, root_prefixes_min: 4096 };
+const SHAPE: Shape = Shape { guards_max: 2, root_prefixes_min: 512 };
 
 /// A prefix and what it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +193,7 @@ fn bytes_shared<K: Key>(list: &[Prefix<K>]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::BURST_MAX;
     use proptest::prelude::*;
 
     /// The slow, obvious way: of the prefixes that the key starts with, the longest; of equal ones
@@ -225,6 +226,19 @@ mod tests {
             for &key in &keys {
                 let (found, truth) = (trie.lookup(key), linear(prefixes, key));
                 prop_assert_eq!(found, truth, "{:x?} in {:?} with {:x?}", key, shape, prefixes);
+            }
+            for burst in keys.chunks(BURST_MAX) {
+                let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
+                trie.lookup_burst(burst, &mut leaves[..burst.len()]);
+                for (&key, leaf) in burst.iter().zip(leaves) {
+                    prop_assert_eq!(
+                        leaf,
+                        trie.lookup(key),
+                        "{:x?} in a burst of {:x?}",
+                        key,
+                        burst
+                    );
+                }
             }
         }
         Ok(())

@@ -32,6 +32,8 @@ pub use leaf::Leaf;
 pub use routes::{Interface, NEIGHBOURS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
 pub use trie::{Key, Trie};
 
+#[cfg(doc)]
+use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
 
 /// An immutable routing table for the packet path.
@@ -49,6 +51,13 @@ impl Fib {
         self.v4.lookup(u32::from_be_bytes(destination))
     }
 
+    /// The leaf of each of `destinations`, at most [`BURST_MAX`], written to the same place of
+    /// `leaves`.
+    #[inline]
+    pub fn v4_burst(&self, destinations: &[u32], leaves: &mut [Leaf]) {
+        self.v4.lookup_burst(destinations, leaves);
+    }
+
     /// The leaf of an IPv6 destination.
     #[inline]
     pub fn v6(&self, destination: [u8; 16]) -> Leaf {
@@ -59,7 +68,13 @@ impl Fib {
     /// ([`Leaf::is_group`]) the hash does not matter.
     #[inline]
     pub fn hop(&self, leaf: Leaf, hash: u32) -> &Hop {
-        self.hops.get(leaf.member(hash)).unwrap_or(&Hop::NoRoute)
+        self.hop_at(leaf.member(hash))
+    }
+
+    /// The hop with this index: [`Leaf::member`] of a leaf of this table.
+    #[inline]
+    pub fn hop_at(&self, index: usize) -> &Hop {
+        self.hops.get(index).unwrap_or(&Hop::NoRoute)
     }
 
     /// Bytes of memory behind the table.

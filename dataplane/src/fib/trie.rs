@@ -13,6 +13,7 @@
 //! `compile.rs` builds it; `benches/fib.rs` measures it.
 
 use super::Leaf;
+use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
@@ -159,6 +160,48 @@ impl<K: Key> Trie<K> {
                 entry = guard.inside;
                 shift = guard.inside_shift;
             }
+        }
+    }
+
+    /// The leaf of each of `keys`, written to the same place of `leaves`, which is as long. Each
+    /// step is taken for all keys before the next, so that their loads wait for memory together and
+    /// not one after the other.
+    #[inline]
+    pub fn lookup_burst(&self, keys: &[K], leaves: &mut [Leaf]) {
+        let nowhere = Entry::leaf(Leaf::NO_ROUTE);
+        let mut entries = [nowhere; BURST_MAX];
+        for (entry, key) in entries.iter_mut().zip(keys) {
+            *entry = *self.root.get(key.top16() >> self.root_shift).unwrap_or(&nowhere);
+        }
+        let mut shift = self.first_shift;
+        let mut open;
+        loop {
+            let mut deeper = false;
+            open = nowhere;
+            for (entry, key) in entries.iter_mut().zip(keys) {
+                // A select, not a branch: which keys end here is anyone's guess.
+                let inside = entry.index() << 8 | key.byte_above(shift);
+                let at = if entry.is_node() { inside } else { 0 };
+                let next = *self.nodes.get(at).unwrap_or(&nowhere);
+                *entry = if entry.is_node() { next } else { *entry };
+                deeper |= entry.is_node();
+                open = Entry(open.0 | entry.0);
+            }
+            if !deeper {
+                break;
+            }
+            shift = shift.wrapping_sub(8);
+        }
+        if open.as_leaf().is_none() {
+            // Behind a guard keys are at different depths: each goes by itself.
+            for (entry, &key) in entries.iter_mut().zip(keys) {
+                if entry.as_leaf().is_none() {
+                    *entry = Entry::leaf(self.lookup(key));
+                }
+            }
+        }
+        for (leaf, entry) in leaves.iter_mut().zip(&entries) {
+            *leaf = entry.as_leaf().unwrap_or(Leaf::NO_ROUTE);
         }
     }
 

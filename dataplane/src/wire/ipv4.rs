@@ -14,7 +14,10 @@ mod field {
 pub fn checksum_holds(header: &[u8]) -> bool {
     // The common header is five words of 32 bits: added as such, folded once.
     if let Ok(plain) = <&[u8; HEADER_BYTES]>::try_from(header) {
-        return fold(sum_20(plain)) == 0xFFFF;
+        // Folded it is 0xFFFF: a multiple of that, which is one multiplication to find out; and not
+        // zero.
+        let sum = sum_20(plain);
+        return sum.is_multiple_of(0xFFFF) && sum != 0;
     }
     let words = header.chunks_exact(2).map(|two| u64::from(u16::from_ne_bytes([two[0], two[1]])));
     fold(words.sum()) == 0xFFFF
@@ -42,20 +45,19 @@ fn fold(sum: u64) -> u16 {
 /// Sets the TOS octet and the TTL and mends the checksum for both.
 #[inline(always)]
 pub fn set_tos_and_ttl(header: &mut [u8; HEADER_BYTES], tos: u8, ttl: u8) {
-    // RFC 1624, equation 3: HC' = ~(~HC + ~m + m'). TOS is the low octet of its word, TTL the high
-    // octet of its own.
-    let old = u32::from(header[field::TOS]) + (u32::from(header[field::TTL]) << 8);
-    let new = u32::from(tos) + (u32::from(ttl) << 8);
-    let checksum = u16::from_be_bytes([header[field::CHECKSUM], header[field::CHECKSUM + 1]]);
-    let sum = u32::from(!checksum) + new + 0x1_FFFE - old;
+    // RFC 1624, equation 3: HC' = ~(~HC + ~m + m'), which is HC + m - m' modulo 65,535. Taken as
+    // they come on a little-endian machine, TOS is the high octet of its word and TTL the low one
+    // of its own; byte order does not matter to such sums. With 65,535 twice it is never negative.
+    let old = (u32::from(header[field::TOS]) << 8) + u32::from(header[field::TTL]);
+    let new = (u32::from(tos) << 8) + u32::from(ttl);
+    let checksum = u16::from_le_bytes([header[field::CHECKSUM], header[field::CHECKSUM + 1]]);
+    let sum = u32::from(checksum) + old + 0x1_FFFE - new;
     let sum = (sum & 0xFFFF) + (sum >> 16);
-    let sum = (sum & 0xFFFF) + (sum >> 16);
-    #[expect(clippy::cast_possible_truncation, reason = "folded to 16 bits")]
-    let checksum = (!(sum as u16)).to_be_bytes();
+    #[expect(clippy::cast_possible_truncation, reason = "below 65,535")]
+    let checksum = (if sum >= 0xFFFF { sum - 0xFFFF } else { sum }) as u16;
     header[field::TOS] = tos;
     header[field::TTL] = ttl;
-    header[field::CHECKSUM] = checksum[0];
-    header[field::CHECKSUM + 1] = checksum[1];
+    [header[field::CHECKSUM], header[field::CHECKSUM + 1]] = checksum.to_le_bytes();
 }
 
 /// Marks congestion experienced if the frame is ECN-capable; whether it was marked (or was before).
