@@ -39,10 +39,10 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_switch(bench: Bench, devices: list[str]) -> subprocess.Popen:
-    """Starts the switch and waits until it answers."""
+def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = None) -> subprocess.Popen:
+    """Starts the switch, with one worker if no cores are named, and waits until it answers."""
     config = bench.folder / "switch.toml"
-    config.write_text(switch_toml.switch(devices, bench.options.core, str(bench.socket)))
+    config.write_text(switch_toml.switch(devices, cores or [bench.options.core], str(bench.socket)))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     for _ in range(200):

@@ -21,8 +21,8 @@ def routes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def switch(devices: list[str], core: int, socket: str) -> str:
-    """SWITCH.toml for `devices`, one worker on `core`."""
+def switch(devices: list[str], cores: list[int], socket: str) -> str:
+    """SWITCH.toml for `devices`, one worker on each of `cores`, ports dealt out in turn."""
     text = f'''name = "line"
 seed = 1
 rules = "rules.json"
@@ -32,7 +32,7 @@ routes = "routes.txt"
 socket = "{socket}"
 
 [workers]
-cores = [{core}]
+cores = {cores}
 
 [buffer]
 size = "12MB"
@@ -74,6 +74,7 @@ pmax = 0.1
 device = "{device}"
 mac = "02:00:00:00:00:0{port}"
 addresses = ["10.0.{port}.254/24"]
+worker = {(port - 1) % len(cores)}
 speed = "100G"
 pace = false
 trusted = true

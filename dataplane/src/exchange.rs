@@ -1,16 +1,21 @@
-//! Frames and news for other workers. What finds a ring full waits here, in order, and stays
-//! charged to its VIQ: a slow worker makes upstream pause, it does not lose frames.
+//! Which port is whose, and frames and news for the ports of other workers. What finds a way full
+//! waits here, in order, and stays charged to its VIQ: a slow worker makes upstream pause, it does
+//! not lose frames.
 
+use crate::books::Books;
 use crate::counters::Totals;
+use crate::fates::Tally;
 use crate::frame::Frame;
+use crate::handoff::{Crossing, Crossings, News, Numbered, Outbox};
 use crate::ids::{PortId, WorkerId};
-use crate::links::{Handoff, News};
-use crate::queue::veq::{Arena, Held, Veq};
+use crate::limits::BURST_MAX;
+use crate::queue::veq::{Held, Note, Veq};
 use crate::settings::SwitchSettings;
+use crate::staging::Run;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use rtrb::{Producer, PushError};
+use arrayvec::ArrayVec;
 
 /// News that may wait for one worker. What does not fit is not told: that worker floods to the
 /// address, which is right, only slower.
@@ -20,44 +25,49 @@ const FOREIGN: u16 = u16::MAX;
 
 /// Which port is whose, and what is on its way there.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct Exchange<F> {
     /// By port index: its place among this worker's ports, or [`FOREIGN`].
     slot_of: Vec<u16>,
     /// By port index.
     owner_of: Vec<WorkerId>,
     /// By worker index.
-    peers: Vec<Peer>,
+    peers: Vec<Peer<F>>,
 }
 
-/// What waits for one other worker.
+/// What goes to one other worker.
 #[derive(Debug)]
-struct Peer {
-    frames: Veq,
+struct Peer<F> {
+    /// `None` for this worker itself.
+    outbox: Option<Outbox<F>>,
+    /// The burst in hand.
+    frames: ArrayVec<Numbered<F>, BURST_MAX>,
+    crossings: Crossings,
+    /// Frames that found no room.
+    waiting: Veq,
     news: VecDeque<News>,
-    /// False for this worker itself.
-    is_other: bool,
 }
 
-impl Exchange {
+impl<F: Frame> Exchange<F> {
     pub(crate) fn new(
         settings: &SwitchSettings,
         own_ports: &[PortId],
-        me: WorkerId,
-        workers: usize,
+        outboxes: Vec<Option<Outbox<F>>>,
     ) -> Self {
         let mut slot_of = vec![FOREIGN; settings.ports.len()];
         for (slot, port) in (0_u16..).zip(own_ports) {
             slot_of[port.index()] = slot;
         }
-        let peer = |worker| Peer {
-            frames: Veq::default(),
-            news: VecDeque::with_capacity(if worker == me.index() { 0 } else { NEWS_MAX }),
-            is_other: worker != me.index(),
+        let peer = |outbox: Option<Outbox<F>>| Peer {
+            news: VecDeque::with_capacity(if outbox.is_some() { NEWS_MAX } else { 0 }),
+            outbox,
+            frames: ArrayVec::new(),
+            crossings: Crossings::new(),
+            waiting: Veq::default(),
         };
         Self {
             slot_of,
             owner_of: settings.ports.iter().map(|port| port.worker).collect(),
-            peers: (0..workers).map(peer).collect(),
+            peers: outboxes.into_iter().map(peer).collect(),
         }
     }
 
@@ -70,68 +80,112 @@ impl Exchange {
         }
     }
 
-    /// Takes a frame for a port of another worker; gives it back if nobody has that port, or the
-    /// arena is used up, which its size rules out.
+    /// The place of `tally`'s frames, which are those of `run`, in the burst that crosses next: a
+    /// worker, and the number under which each is then [added](Self::add). `None` if they have to
+    /// wait: there is no room, or others wait already.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, tally: &Tally, run: Run) -> Option<(u8, u8)> {
+        let out = tally.fate.out();
+        let owner = *self.owner_of.get(out.index())?;
+        let peer = self.peers.get_mut(owner.index())?;
+        // The first run asks for the whole burst.
+        if !peer.waiting.is_empty()
+            || peer.crossings.is_empty() && !peer.outbox.as_mut()?.has_room()
+        {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
+        let number = peer.crossings.len() as u8;
+        peer.crossings.push(Crossing { run, out: out.index_u16(), l3: tally.fate.l3() });
+        Some((owner.0, number))
+    }
+
+    /// Adds a frame of an open run to the burst for `worker`.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, worker: u8, frame: F, number: u8) {
+        if let Some(peer) = self.peers.get_mut(usize::from(worker)) {
+            peer.frames.push(Numbered { frame, number });
+        }
+    }
+
+    /// Sends the bursts in hand.
     #[inline]
-    pub(crate) fn push<F: Frame>(
+    pub(crate) fn send(&mut self, totals: &mut Totals) {
+        for peer in self.peers.iter_mut().filter(|peer| !peer.crossings.is_empty()) {
+            peer.send(totals);
+        }
+    }
+
+    /// Takes a frame for a port of another worker to wait; gives it back if nobody has that port,
+    /// or the arena is used up, which its size rules out.
+    #[inline]
+    pub(crate) fn push<P>(
         &mut self,
         held: Held<F>,
-        arena: &mut Arena<F>,
+        books: &mut Books<F, P>,
     ) -> Result<(), Held<F>> {
         let owner = self.owner_of.get(usize::from(held.note.out));
         match owner.and_then(|owner| self.peers.get_mut(owner.index())) {
-            Some(peer) => peer.frames.push_back(arena, held),
+            Some(peer) => peer.waiting.push_back(&mut books.arena, held),
             None => Err(held),
         }
     }
 
     /// Has `news` told to every other worker.
     pub(crate) fn announce(&mut self, news: News) {
-        for peer in self.peers.iter_mut().filter(|peer| peer.is_other) {
+        for peer in self.peers.iter_mut().filter(|peer| peer.outbox.is_some()) {
             if peer.news.len() < NEWS_MAX {
                 peer.news.push_back(news);
             }
         }
     }
 
-    /// Hands over as much as the rings take.
-    pub(crate) fn hand_over<F: Frame>(
-        &mut self,
-        rings: &mut [Option<Producer<Handoff<F>>>],
-        arena: &mut Arena<F>,
-        totals: &mut Totals,
-    ) {
-        for (peer, ring) in self.peers.iter_mut().zip(rings) {
-            let Some(ring) = ring else { continue };
+    /// Sends as much of what waits as there is room for.
+    pub(crate) fn hand_over<P>(&mut self, books: &mut Books<F, P>) {
+        for peer in &mut self.peers {
+            let Some(outbox) = &mut peer.outbox else { continue };
             while let Some(&news) = peer.news.front() {
-                if ring.push(Handoff::News(news)).is_err() {
+                if outbox.news.push(news).is_err() {
                     break;
                 }
                 peer.news.pop_front();
             }
-            while let Some(held) = peer.frames.pop_front(arena) {
-                match ring.push(Handoff::Frame(held)) {
-                    Ok(()) => totals.handed_over += 1,
-                    Err(PushError::Full(handoff)) => {
-                        peer.put_back(handoff, arena);
-                        break;
-                    }
+            while !peer.waiting.is_empty() && peer.outbox.as_mut().is_some_and(Outbox::has_room) {
+                while !peer.frames.is_full()
+                    && let Some(held) = peer.waiting.pop_front(&mut books.arena)
+                {
+                    peer.join(books.run_of_one(&held.note), held);
                 }
+                peer.send(&mut books.totals);
             }
         }
     }
 
     /// Frames that wait for other workers.
     pub(crate) fn held(&self) -> u64 {
-        self.peers.iter().map(|peer| u64::from(peer.frames.frames())).sum()
+        self.peers.iter().map(|peer| u64::from(peer.waiting.frames())).sum()
     }
 }
 
-impl Peer {
-    fn put_back<F: Frame>(&mut self, handoff: Handoff<F>, arena: &mut Arena<F>) {
-        if let Handoff::Frame(held) = handoff {
-            let back = self.frames.push_front(arena, held);
-            debug_assert!(back.is_ok(), "the frame's place was just freed");
+impl<F: Frame> Peer<F> {
+    fn send(&mut self, totals: &mut Totals) {
+        totals.handed_over += self.frames.len() as u64;
+        if let Some(outbox) = &mut self.outbox {
+            outbox.send(&mut self.frames, &mut self.crossings);
         }
+    }
+
+    /// Adds a frame that has waited, which is `run` by itself, to the burst in hand.
+    fn join(&mut self, run: Run, held: Held<F>) {
+        let Note { out, l3, .. } = held.note;
+        match self.crossings.last_mut() {
+            Some(last) if (last.out, last.l3) == (out, l3) && last.run.joins(&run) => {
+                last.run.add(&run);
+            }
+            _ => self.crossings.push(Crossing { run, out, l3 }),
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
+        let number = (self.crossings.len() - 1) as u8;
+        self.frames.push(Numbered { frame: held.frame, number });
     }
 }

@@ -22,6 +22,10 @@ pub trait Frame: Sized {
     /// Asks the CPU to fetch the start of the headers; does nothing by default.
     #[inline(always)]
     fn prefetch(&self) {}
+    /// Asks the CPU to fetch what the frame's owner keeps of it, which another core had last; does
+    /// nothing by default.
+    #[inline(always)]
+    fn prefetch_bookkeeping(&self) {}
     /// Whether the frame has no bytes at all.
     fn is_empty(&self) -> bool {
         self.len() == 0

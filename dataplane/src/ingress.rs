@@ -13,11 +13,12 @@ use crate::device::Device;
 use crate::fates::Tally;
 use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
+use crate::handoff::News;
 use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
 use crate::lane::{Fate, Lane, TagChange, Verdict};
 use crate::limits::BURST_MAX;
-use crate::links::{News, Punted};
+use crate::links::Punted;
 use crate::plain;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note, low_32_bits};
@@ -33,10 +34,12 @@ use arrayvec::ArrayVec;
 
 /// Where the frames of one fate go.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+pub(crate) enum Way {
     /// Through: to what stands ready at this slot, under this number.
     Pass(u16, u8),
-    /// Admitted, to wait in a queue of this slot or of another worker.
+    /// To this other worker, under this number of the burst that crosses.
+    Cross(u8, u8),
+    /// Admitted, to wait in a queue of this slot or for another worker.
     Wait,
     /// To be admitted one by one, since not all fit without headroom.
     Each,
@@ -176,15 +179,20 @@ impl<D: Device, P: Probe> Core<D, P> {
         if let Some(out_slot) = only_way(&ways) {
             let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
             let port = &mut self.ports[out_slot];
-            return port.stage_burst(&mut self.rx, &run_of, &mut self.device, &mut self.books, now);
+            port.stage_burst(&mut self.rx, &run_of);
+            return port.flush_if_full(&mut self.device, &mut self.books, now);
         }
         let frames = core::mem::take(&mut self.rx);
         for (frame, &tally) in frames.into_iter().zip(tally_of) {
             let tally = usize::from(tally);
             match ways[tally] {
                 Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
+                Way::Cross(worker, number) => self.exchange.add(worker, frame, number),
                 way => self.settle_one(frame, self.fates.tallies[tally].fate, way, slot, now),
             }
+        }
+        if ways.iter().any(|way| matches!(way, Way::Cross(..))) {
+            self.exchange.send(&mut self.books.totals);
         }
     }
 
@@ -200,7 +208,6 @@ impl<D: Device, P: Probe> Core<D, P> {
         if !self.books.buffer.admit_run(fate.viq(), tally.cost_bytes) {
             return Way::Each;
         }
-        let Some(out_slot) = self.exchange.slot(fate.out()) else { return Way::Wait };
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
         let run = Run {
             viq: fate.viq(),
@@ -209,6 +216,10 @@ impl<D: Device, P: Probe> Core<D, P> {
             bytes: tally.bytes,
             cost_bytes: tally.cost_bytes,
             arrived_ns: low_32_bits(now),
+        };
+        let Some(out_slot) = self.exchange.slot(fate.out()) else {
+            let place = self.exchange.open(tally, run);
+            return place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number));
         };
         let port = &mut self.ports[out_slot];
         #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
@@ -225,7 +236,9 @@ impl<D: Device, P: Probe> Core<D, P> {
         match way {
             Way::End => self.end(frame, fate, slot),
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
-            Way::Wait | Way::Pass(..) => self.enqueue(Held { frame, note }, fate.out(), slot, now),
+            Way::Wait | Way::Pass(..) | Way::Cross(..) => {
+                self.enqueue(Held { frame, note }, fate.out(), slot, now);
+            }
         }
     }
 
@@ -264,7 +277,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         if let Some(out_slot) = self.exchange.slot(out) {
             let port = &mut self.ports[out_slot];
             port.enqueue_one(held, &mut self.device, &mut self.books, now);
-        } else if let Err(held) = self.exchange.push(held, &mut self.books.arena) {
+        } else if let Err(held) = self.exchange.push(held, &mut self.books) {
             self.books.release(&held.note);
             self.drop(held.frame, slot, DropReason::PortDown);
         }
@@ -448,7 +461,7 @@ fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
 
 /// The slot that a whole burst passes to, if there is one.
 #[inline(always)]
-fn only_way(ways: &[Way]) -> Option<usize> {
+pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
     let &Way::Pass(first, _) = ways.first()? else { return None };
     let all = ways.iter().all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
     all.then_some(usize::from(first))

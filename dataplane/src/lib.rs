@@ -26,6 +26,7 @@ mod exchange;
 mod fates;
 pub mod fib;
 pub mod frame;
+mod handoff;
 pub mod ids;
 mod ingress;
 pub mod l2;
@@ -45,6 +46,7 @@ pub mod rules;
 pub mod settings;
 pub mod snapshot;
 mod staging;
+mod takeover;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;

@@ -3,21 +3,18 @@
 
 use crate::agent::PuntReason;
 use crate::buffer::Ledger;
+use crate::handoff::mailbox;
 use crate::ids::{PortId, WorkerId};
-use crate::l2::{MacSlice, Vid};
-use crate::queue::veq::Held;
+use crate::l2::MacSlice;
 use crate::report::Report;
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
-use crate::wire::MacAddress;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Frames that may be on their way from one worker to another. What does not fit waits in the
-/// sender's queues.
-pub const EXCHANGE_FRAMES: usize = 1024;
+pub use crate::handoff::{EXCHANGE_FRAMES, Inbox, News, Outbox};
+
 /// Frames that may wait for the control thread. Few, since they hold buffers of the data path.
 pub const PUNT_FRAMES: usize = 256;
 /// Commands that may wait for a worker.
@@ -32,24 +29,6 @@ pub struct Punted<F> {
     pub port: PortId,
     /// Why it is here.
     pub reason: PuntReason,
-}
-
-/// What workers give each other.
-#[derive(Debug)]
-pub enum Handoff<F> {
-    /// A frame for a port of yours.
-    Frame(Held<F>),
-    /// Where an address is.
-    News(News),
-}
-
-/// What workers tell each other of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// It was learnt, or has moved, on a port of mine at this time.
-    Learnt(Vid, MacAddress, PortId, Instant),
-    /// It has aged out on this port of mine.
-    Forgotten(Vid, MacAddress, PortId),
 }
 
 /// What the control thread tells a worker; done between two turns, in order.
@@ -88,9 +67,9 @@ pub struct Links<F> {
     /// Which worker this is.
     pub id: WorkerId,
     /// By worker index; `None` for itself.
-    pub to: Vec<Option<Producer<Handoff<F>>>>,
+    pub to: Vec<Option<Outbox<F>>>,
     /// By worker index; `None` for itself.
-    pub from: Vec<Option<Consumer<Handoff<F>>>>,
+    pub from: Vec<Option<Inbox<F>>>,
     /// By worker index, its own too.
     pub ledgers: Vec<Arc<Ledger>>,
     /// To the control thread.
@@ -115,17 +94,8 @@ pub struct ControlLinks<F> {
 /// Rings for `workers` workers of a switch of `ports` ports.
 pub fn connect<F>(workers: usize, ports: usize) -> (Vec<Links<F>>, Vec<ControlLinks<F>>) {
     let ledgers: Vec<Arc<Ledger>> = (0..workers).map(|_| Arc::new(Ledger::new(ports))).collect();
-    let mut exchange: Vec<Vec<(Option<Producer<_>>, Option<Consumer<_>>)>> = (0..workers)
-        .map(|from| {
-            (0..workers)
-                .map(|to| {
-                    let ring = (from != to).then(|| RingBuffer::new(EXCHANGE_FRAMES));
-                    ring.map_or((None, None), |(producer, consumer)| {
-                        (Some(producer), Some(consumer))
-                    })
-                })
-                .collect()
-        })
+    let mut exchange: Vec<Vec<(Option<Outbox<F>>, Option<Inbox<F>>)>> = (0..workers)
+        .map(|from| (0..workers).map(|to| (from != to).then(mailbox).unzip()).collect())
         .collect();
     (0_u8..)
         .take(workers)

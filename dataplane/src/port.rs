@@ -128,19 +128,22 @@ impl<F: Frame> Port<F> {
         self.staged.push(frame, run);
     }
 
-    /// Adds a whole burst of frames of open runs, whose numbers are in `run_of`. If that fills what
-    /// stands ready, it goes to the device at once, while the caches still have it.
+    /// Adds a whole burst of frames of open runs, whose numbers are in `run_of`.
     #[inline(always)]
-    pub(crate) fn stage_burst<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn stage_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8; BURST_MAX]) {
+        self.announced_frames -= frames.len();
+        self.staged.push_burst(frames, run_of);
+    }
+
+    /// If what stands ready is a whole burst, hands it to the device at once, while the caches
+    /// still have it.
+    #[inline(always)]
+    pub(crate) fn flush_if_full<D: Device<Frame = F>, P: Probe>(
         &mut self,
-        frames: &mut Burst<F>,
-        run_of: &[u8; BURST_MAX],
         device: &mut D,
         books: &mut Books<F, P>,
         now: Instant,
     ) {
-        self.announced_frames -= frames.len();
-        self.staged.push_burst(frames, run_of);
         if self.staged.room() == 0 {
             self.flush(device, books, now);
         }

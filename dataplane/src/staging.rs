@@ -26,8 +26,16 @@ pub(crate) struct Run {
 impl Run {
     /// Whether frames of `other` can be booked with these.
     #[inline(always)]
-    fn joins(&self, other: &Self) -> bool {
+    pub(crate) fn joins(&self, other: &Self) -> bool {
         (self.viq, self.priority, self.arrived_ns) == (other.viq, other.priority, other.arrived_ns)
+    }
+
+    /// Adds the frames of `other`, which [joins](Self::joins) these.
+    #[inline(always)]
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+        self.cost_bytes += other.cost_bytes;
     }
 }
 
@@ -61,9 +69,7 @@ impl<F: Frame> Staging<F> {
     #[inline(always)]
     pub(crate) fn open(&mut self, run: Run) -> u8 {
         if let Some(last) = self.runs.last_mut().filter(|last| last.joins(&run)) {
-            last.frames += run.frames;
-            last.bytes += run.bytes;
-            last.cost_bytes += run.cost_bytes;
+            last.add(&run);
         } else {
             self.runs.push(run);
         }

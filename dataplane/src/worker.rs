@@ -19,10 +19,11 @@ use crate::device::Device;
 use crate::exchange::Exchange;
 use crate::fates::Fates;
 use crate::frame::Burst;
+use crate::handoff::{Inbox, News};
 use crate::ids::{PortId, WorkerId};
 use crate::l2::{MacEntry, MacTable};
-use crate::limits::PRIORITIES;
-use crate::links::{Command, Handoff, Links, News, Punted, Reply};
+use crate::limits::{BURST_MAX, PRIORITIES};
+use crate::links::{Command, Links, Punted, Reply};
 use crate::port::Port;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note};
@@ -39,8 +40,8 @@ use rtrb::{Consumer, Producer};
 const AGE_SLOTS_A_TURN: usize = 16;
 /// Nanoseconds between two looks.
 const AGE_EVERY_NS: u64 = 100_000;
-/// Frames taken over from one other worker in one turn.
-const TAKE_OVER_FRAMES: usize = 256;
+/// Bursts taken over from one other worker in one turn.
+const TAKE_OVER_BURSTS: usize = 4;
 /// Frames for the arena beyond those of the buffer: bursts in flight, and the switch's own.
 const SPARE_FRAMES: usize = 4096;
 
@@ -62,8 +63,7 @@ pub struct Worker<D: Device, P> {
     id: WorkerId,
     commands: Consumer<Command<D::Frame>>,
     replies: Producer<Reply>,
-    to: Vec<Option<Producer<Handoff<D::Frame>>>>,
-    from: Vec<Option<Consumer<Handoff<D::Frame>>>>,
+    from: Vec<Option<Inbox<D::Frame>>>,
     readers: Vec<LedgerReader>,
     turns: u64,
     busy_turns: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) own_ports: Vec<PortId>,
     pub(crate) books: Books<D::Frame, P>,
     pub(crate) mac_table: MacTable,
-    pub(crate) exchange: Exchange,
+    pub(crate) exchange: Exchange<D::Frame>,
     pub(crate) fates: Fates,
     pub(crate) recipes: Recipes,
     pub(crate) rx: Burst<D::Frame>,
@@ -116,7 +116,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             device,
             books: Books::new(&sized, &own_ports, queues, ledger, probe),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
-            exchange: Exchange::new(settings, &own_ports, links.id, links.to.len()),
+            exchange: Exchange::new(settings, &own_ports, links.to),
             fates: Fates::new(u32::from(settings.buffer.cell_bytes)),
             recipes: Recipes::default(),
             rx: Burst::new(),
@@ -133,7 +133,6 @@ impl<D: Device, P: Probe> Worker<D, P> {
             id: links.id,
             commands: links.commands,
             replies: links.replies,
-            to: links.to,
             from: links.from,
             turns: 0,
             busy_turns: 0,
@@ -174,11 +173,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             }
         }
         if !self.readers.is_empty() {
-            self.core.exchange.hand_over(
-                &mut self.to,
-                &mut self.core.books.arena,
-                &mut self.core.books.totals,
-            );
+            self.core.exchange.hand_over(&mut self.core.books);
             self.core.books.publish();
         }
         self.age(now);
@@ -257,40 +252,29 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.books.buffer.set_others_bytes(shared_bytes, lossy_bytes);
     }
 
-    /// Takes over the frames that other workers have for this worker's ports.
+    /// Takes over what other workers have for this one.
     fn take_over(&mut self, now: Instant) -> bool {
         let mut any = false;
-        for from in 0..self.from.len() {
-            for _ in 0..TAKE_OVER_FRAMES {
-                let Some(Ok(handoff)) = self.from[from].as_mut().map(|ring| ring.pop()) else {
-                    break;
-                };
+        for inbox in self.from.iter_mut().flatten() {
+            while let Ok(news) = inbox.news.pop() {
                 any = true;
-                match handoff {
-                    Handoff::Frame(held) => self.take_over_frame(held, now),
-                    Handoff::News(News::Learnt(vid, mac, port, since)) => {
+                match news {
+                    News::Learnt(vid, mac, port, since) => {
                         self.core.mac_table.remote_learn(vid, mac, port, since);
                     }
-                    Handoff::News(News::Forgotten(vid, mac, port)) => {
+                    News::Forgotten(vid, mac, port) => {
                         self.core.mac_table.remote_forget(vid, mac, port);
                     }
                 }
             }
+            for _ in 0..TAKE_OVER_BURSTS {
+                let (mut frames, mut numbers) = (Burst::new(), [0; BURST_MAX]);
+                let Some(crossings) = inbox.take(&mut frames, &mut numbers) else { break };
+                any = true;
+                self.core.take_over(&mut frames, &crossings, &numbers, now);
+            }
         }
         any
-    }
-
-    fn take_over_frame(&mut self, held: Held<D::Frame>, now: Instant) {
-        self.core.books.totals.taken_over += 1;
-        let slot =
-            PortId::from_index(usize::from(held.note.out)).and_then(|p| self.core.exchange.slot(p));
-        let Some(slot) = slot else {
-            debug_assert!(false, "a frame for port {} came to the wrong worker", held.note.out);
-            self.core.books.release(&held.note);
-            self.core.books.totals.dropped += 1;
-            return;
-        };
-        self.core.ports[slot].enqueue_one(held, &mut self.core.device, &mut self.core.books, now);
     }
 
     /// Flow control of one port: tells upstream, ahead of data, what its VIQs and its receive ring

@@ -217,6 +217,18 @@ impl Frame for Mbuf {
         // SAFETY: a prefetch never faults; SSE is part of x86-64.
         unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(start) };
     }
+
+    #[inline(always)]
+    fn prefetch_bookkeeping(&self) {
+        let start = self.0.as_ptr().cast_const().cast::<i8>();
+        // An mbuf is two cache lines: the driver reads the first, and the second when it frees.
+        for line in [start, start.wrapping_add(64)] {
+            // SAFETY: a prefetch never faults; SSE is part of x86-64.
+            unsafe {
+                core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line)
+            };
+        }
+    }
 }
 
 impl Drop for Mbuf {
