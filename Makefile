@@ -26,7 +26,7 @@ unit: setup ## unit, property and in-process tests of every crate
 	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
 
 loom: setup ## what crosses workers, under every order of loads and stores
-	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom buffer::ledger
+	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom -- buffer::ledger doors
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test -p tests --locked --test pcap

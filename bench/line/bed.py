@@ -32,8 +32,11 @@ class Bench:
         (self.folder / "routes.txt").write_text(switch_toml.routes())
         self.socket = self.folder / "line.sock"
 
-    def devices(self, more: str) -> list[str]:
-        return [f"net_pcap{n - 1},rx_pcap={self.pcaps[n]},{more.format(port=n)}" for n in (1, 2)]
+    def devices(self, more: str, workers: int = 1) -> list[str]:
+        """A device for each port. `net_pcap` has as many transmit queues as it is given files to read;
+        only the first of those is read."""
+        files = {n: ",".join([f"rx_pcap={self.pcaps[n]}"] * workers) for n in (1, 2)}
+        return [f"net_pcap{n - 1},{files[n]},{more.format(port=n)}" for n in (1, 2)]
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -4,12 +4,18 @@ use crate::frame::{Burst, Frame};
 use crate::ids::PortId;
 use crate::time::Instant;
 
-/// The ports that one worker owns. No call blocks.
+/// The ports that one worker owns, and ways to send at ports of others. No call blocks.
 ///
 /// A DPDK port implements it on real rings, `netsim` on virtual links; the core cannot tell.
 pub trait Device {
     /// The frames of these ports.
     type Frame: Frame;
+
+    /// Whether this device can also [send](Self::tx_burst) at `port`, which belongs to another
+    /// worker: by a transmit queue of its own, whose frames leave at once.
+    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+        false
+    }
 
     /// Appends received frames of `port` to `into`, as many as there are and fit.
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<Self::Frame>);

@@ -26,8 +26,11 @@ const FOREIGN: u16 = u16::MAX;
 /// Which port is whose, and what is on its way there.
 #[derive(Debug)]
 pub(crate) struct Exchange<F> {
-    /// By port index: its place among this worker's ports, or [`FOREIGN`].
+    /// By port index: its place among this worker's ports, behind which are those of others that it
+    /// sends at; or [`FOREIGN`].
     slot_of: Vec<u16>,
+    /// Ports that are this worker's own.
+    own_ports: usize,
     /// By port index.
     owner_of: Vec<WorkerId>,
     /// By worker index.
@@ -39,6 +42,8 @@ pub(crate) struct Exchange<F> {
 struct Peer<F> {
     /// `None` for this worker itself.
     outbox: Option<Outbox<F>>,
+    /// Bursts sent so far.
+    sent_bursts: u64,
     /// The burst in hand.
     frames: ArrayVec<Numbered<F>, BURST_MAX>,
     crossings: Crossings,
@@ -51,33 +56,56 @@ impl<F: Frame> Exchange<F> {
     pub(crate) fn new(
         settings: &SwitchSettings,
         own_ports: &[PortId],
+        sent_at: &[PortId],
         outboxes: Vec<Option<Outbox<F>>>,
     ) -> Self {
         let mut slot_of = vec![FOREIGN; settings.ports.len()];
-        for (slot, port) in (0_u16..).zip(own_ports) {
+        for (slot, port) in (0_u16..).zip(own_ports.iter().chain(sent_at)) {
             slot_of[port.index()] = slot;
         }
         let peer = |outbox: Option<Outbox<F>>| Peer {
             news: VecDeque::with_capacity(if outbox.is_some() { NEWS_MAX } else { 0 }),
             outbox,
+            sent_bursts: 0,
             frames: ArrayVec::new(),
             crossings: Crossings::new(),
             waiting: Veq::default(),
         };
         Self {
             slot_of,
+            own_ports: own_ports.len(),
             owner_of: settings.ports.iter().map(|port| port.worker).collect(),
             peers: outboxes.into_iter().map(peer).collect(),
         }
     }
 
-    /// The place of `port` among this worker's ports, `None` if it is another's.
+    /// The place of `port` among this worker's own ports, `None` if it is another's.
     #[inline(always)]
     pub(crate) fn slot(&self, port: PortId) -> Option<usize> {
+        self.way_out(port).filter(|&slot| slot < self.own_ports)
+    }
+
+    /// The place of `port` among the ports that this worker can send at, `None` if it has to cross.
+    #[inline(always)]
+    pub(crate) fn way_out(&self, port: PortId) -> Option<usize> {
         match self.slot_of.get(port.index()) {
             Some(&slot) if slot != FOREIGN => Some(usize::from(slot)),
             _ => None,
         }
+    }
+
+    /// Whether the port at `slot` is this worker's own.
+    #[inline(always)]
+    pub(crate) const fn is_own(&self, slot: usize) -> bool {
+        slot < self.own_ports
+    }
+
+    /// The owner of `port`, and how many bursts it was sent so far; `None` while frames wait to be.
+    #[inline]
+    pub(crate) fn sent_bursts(&self, port: PortId) -> (WorkerId, Option<u64>) {
+        let owner = self.owner_of[port.index()];
+        let peer = &self.peers[owner.index()];
+        (owner, peer.waiting.is_empty().then_some(peer.sent_bursts))
     }
 
     /// The place of `tally`'s frames, which are those of `run`, in the burst that crosses next: a
@@ -170,6 +198,7 @@ impl<F: Frame> Exchange<F> {
 impl<F: Frame> Peer<F> {
     fn send(&mut self, totals: &mut Totals) {
         totals.handed_over += self.frames.len() as u64;
+        self.sent_bursts += 1;
         if let Some(outbox) = &mut self.outbox {
             outbox.send(&mut self.frames, &mut self.crossings);
         }

@@ -14,7 +14,7 @@ use crate::fates::Tally;
 use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
 use crate::handoff::News;
-use crate::ids::PortId;
+use crate::ids::{PortId, Priority};
 use crate::l2::{Vid, VlanPort};
 use crate::lane::{Fate, Lane, TagChange, Verdict};
 use crate::limits::BURST_MAX;
@@ -217,16 +217,24 @@ impl<D: Device, P: Probe> Core<D, P> {
             cost_bytes: tally.cost_bytes,
             arrived_ns: low_32_bits(now),
         };
-        let Some(out_slot) = self.exchange.slot(fate.out()) else {
-            let place = self.exchange.open(tally, run);
-            return place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number));
-        };
-        let port = &mut self.ports[out_slot];
-        #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
-        match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
-            Some(run) => Way::Pass(out_slot as u16, run),
-            None => Way::Wait,
+        if let Some(out_slot) = self.exchange.way_out(fate.out()) {
+            let port = &mut self.ports[out_slot];
+            #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
+            match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
+                Some(run) => return Way::Pass(out_slot as u16, run),
+                None if self.waits_here(out_slot, fate.priority()) => return Way::Wait,
+                None => {}
+            }
         }
+        let place = self.exchange.open(tally, run);
+        place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number))
+    }
+
+    /// Whether a frame of `priority` that cannot pass waits at `out_slot`, and not at the owner of
+    /// that port.
+    #[inline]
+    fn waits_here(&self, out_slot: usize, priority: Priority) -> bool {
+        self.exchange.is_own(out_slot) || self.ports[out_slot].has_waiting(priority)
     }
 
     /// One frame that does not simply pass.
@@ -274,7 +282,11 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// Takes an admitted frame to its queue, here or at another worker.
     #[inline]
     fn enqueue(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
-        if let Some(out_slot) = self.exchange.slot(out) {
+        let way_out = self.exchange.way_out(out).filter(|&out_slot| {
+            let priority = Priority::from_low_bits(held.note.priority);
+            self.waits_here(out_slot, priority) || self.ports[out_slot].may_pass(priority.value())
+        });
+        if let Some(out_slot) = way_out {
             let port = &mut self.ports[out_slot];
             port.enqueue_one(held, &mut self.device, &mut self.books, now);
         } else if let Err(held) = self.exchange.push(held, &mut self.books) {

@@ -22,6 +22,7 @@ pub mod buffer;
 pub mod classify;
 pub mod counters;
 pub mod device;
+mod doors;
 mod exchange;
 mod fates;
 pub mod fib;

@@ -13,6 +13,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use rtrb::{Consumer, Producer, RingBuffer};
 
+pub use crate::doors::Doors;
 pub use crate::handoff::{EXCHANGE_FRAMES, Inbox, News, Outbox};
 
 /// Frames that may wait for the control thread. Few, since they hold buffers of the data path.
@@ -72,6 +73,8 @@ pub struct Links<F> {
     pub from: Vec<Option<Inbox<F>>>,
     /// By worker index, its own too.
     pub ledgers: Vec<Arc<Ledger>>,
+    /// By worker index, its own too.
+    pub doors: Vec<Arc<Doors>>,
     /// To the control thread.
     pub punt: Producer<Punted<F>>,
     /// From the control thread.
@@ -94,7 +97,10 @@ pub struct ControlLinks<F> {
 /// Rings for `workers` workers of a switch of `ports` ports.
 pub fn connect<F>(workers: usize, ports: usize) -> (Vec<Links<F>>, Vec<ControlLinks<F>>) {
     let ledgers: Vec<Arc<Ledger>> = (0..workers).map(|_| Arc::new(Ledger::new(ports))).collect();
-    let mut exchange: Vec<Vec<(Option<Outbox<F>>, Option<Inbox<F>>)>> = (0..workers)
+    let doors: Vec<Arc<Doors>> =
+        (0..workers).map(|_| Arc::new(Doors::new(workers, ports))).collect();
+    type Ends<F> = (Option<Outbox<F>>, Option<Inbox<F>>);
+    let mut exchange: Vec<Vec<Ends<F>>> = (0..workers)
         .map(|from| (0..workers).map(|to| (from != to).then(mailbox).unzip()).collect())
         .collect();
     (0_u8..)
@@ -109,6 +115,7 @@ pub fn connect<F>(workers: usize, ports: usize) -> (Vec<Links<F>>, Vec<ControlLi
                 to: exchange[me].iter_mut().map(|ends| ends.0.take()).collect(),
                 from: exchange.iter_mut().map(|row| row[me].1.take()).collect(),
                 ledgers: ledgers.clone(),
+                doors: doors.clone(),
                 punt,
                 commands,
                 replies: reply,

@@ -10,6 +10,7 @@
 use crate::books::Books;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
+use crate::doors::Door;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, PRIORITIES};
@@ -57,6 +58,9 @@ pub(crate) struct Port<F> {
     announced_frames: usize,
     /// Whether frames may be staged on arrival.
     direct: bool,
+    /// Priorities that may not leave here for a reason of the port's owner, if that is another
+    /// worker.
+    closed_bits: u8,
 }
 
 impl<F: Frame> Port<F> {
@@ -82,6 +86,7 @@ impl<F: Frame> Port<F> {
             staged: Staging::new(),
             announced_frames: 0,
             direct: false,
+            closed_bits: 0,
         }
     }
 
@@ -92,6 +97,43 @@ impl<F: Frame> Port<F> {
         self.receiver.expire(now, &mut self.counters.pfc);
         self.direct =
             self.up && self.pacer.is_none() && device.tx_room_bytes(self.id, now) == u32::MAX;
+    }
+
+    /// Starts a turn of a port that another worker owns, which shows `door`.
+    #[inline]
+    pub(crate) fn begin_at_door<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        door: Door,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        if door.up != self.up {
+            self.set_link(door.up, books, now);
+        }
+        self.closed_bits = !door.open_bits;
+        self.direct = self.up && device.tx_room_bytes(self.id, now) == u32::MAX;
+    }
+
+    /// What other workers may do here, as this turn leaves it.
+    #[inline]
+    pub(crate) fn door(&self) -> Door {
+        let paused = self.held_bits();
+        let idle = self.direct && self.occupied_bits & !paused == 0;
+        let open_bits = if idle { !(self.occupied_bits | paused) } else { 0 };
+        Door { open_bits, up: self.up }
+    }
+
+    /// Priorities that may not leave now.
+    #[inline(always)]
+    const fn held_bits(&self) -> u8 {
+        self.receiver.paused_bits() | self.closed_bits
+    }
+
+    /// Whether frames of `priority` wait here, so that others of it must wait behind them.
+    #[inline(always)]
+    pub(crate) const fn has_waiting(&self, priority: Priority) -> bool {
+        self.occupied_bits & priority.bit() != 0
     }
 
     /// Makes room for `run`, admitted frames of one priority that leave here: the number under
@@ -166,9 +208,9 @@ impl<F: Frame> Port<F> {
     /// Whether a frame may go to the device without waiting: nothing that could go first waits, and
     /// nothing of its own priority waits or must.
     #[inline(always)]
-    fn may_pass(&self, priority: u8) -> bool {
+    pub(crate) fn may_pass(&self, priority: u8) -> bool {
         let bit = 1_u8 << (priority & 7);
-        let paused = self.receiver.paused_bits();
+        let paused = self.held_bits();
         self.direct && self.occupied_bits & !paused | (self.occupied_bits | paused) & bit == 0
     }
 
@@ -200,7 +242,7 @@ impl<F: Frame> Port<F> {
     ) -> bool {
         let before = books.totals.sent;
         let all_gone = self.staged.is_empty() || self.flush(device, books, now);
-        if all_gone && self.up && self.occupied_bits & !self.receiver.paused_bits() != 0 {
+        if all_gone && self.up && self.occupied_bits & !self.held_bits() != 0 {
             self.serve(device, books, now);
         }
         books.totals.sent != before
@@ -237,7 +279,7 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
         now: Instant,
     ) -> Option<Held<F>> {
-        let eligible = self.occupied_bits & !self.receiver.paused_bits();
+        let eligible = self.occupied_bits & !self.held_bits();
         if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
             return None;
         }
@@ -338,7 +380,7 @@ impl<F: Frame> Port<F> {
 
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        let sendable = self.occupied_bits & !self.receiver.paused_bits() != 0;
+        let sendable = self.occupied_bits & !self.held_bits() != 0;
         let send_at = match &self.pacer {
             _ if !sendable => Instant::NEVER,
             Some(pacer) => pacer.free_at().max(now),
@@ -371,7 +413,7 @@ impl<F: Frame> Port<F> {
                 tx_paused: self.generator.told_bits() & priority.bit() != 0,
             };
         }
-        PortReport { port: self.id, up: self.up, counters, queues }
+        PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }
     }
 }
 

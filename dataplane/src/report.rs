@@ -36,6 +36,9 @@ pub struct QueueGauges {
 pub struct PortReport {
     /// Which port.
     pub port: PortId,
+    /// Whether the worker owns it; if not, this is what it sent there by itself, to be added to
+    /// what the owner counts.
+    pub is_owner: bool,
     /// Whether its link is up.
     pub up: bool,
     /// Counters since start; pauses that are running are counted up to now.
@@ -69,6 +72,6 @@ pub struct Report {
     pub lossy_peak_bytes: u64,
     /// Addresses in the MAC table.
     pub mac_entries: usize,
-    /// The worker's ports.
+    /// The worker's ports, then those of others that it sends at.
     pub ports: Vec<PortReport>,
 }

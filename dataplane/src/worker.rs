@@ -16,6 +16,7 @@ use crate::books::Books;
 use crate::buffer::LedgerReader;
 use crate::counters::Totals;
 use crate::device::Device;
+use crate::doors::{Doorkeeper, Doors};
 use crate::exchange::Exchange;
 use crate::fates::Fates;
 use crate::frame::Burst;
@@ -28,11 +29,12 @@ use crate::port::Port;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note};
 use crate::recipe::Recipes;
-use crate::report::Report;
+use crate::report::{PortReport, Report};
 use crate::settings::SwitchSettings;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use rtrb::{Consumer, Producer};
 
@@ -64,6 +66,10 @@ pub struct Worker<D: Device, P> {
     commands: Consumer<Command<D::Frame>>,
     replies: Producer<Reply>,
     from: Vec<Option<Inbox<D::Frame>>>,
+    /// By worker index: bursts taken over from it.
+    taken_bursts: Vec<u64>,
+    doors: Vec<Arc<Doors>>,
+    doorkeeper: Doorkeeper,
     readers: Vec<LedgerReader>,
     turns: u64,
     busy_turns: u64,
@@ -102,8 +108,14 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .filter_map(PortId::from_index)
             .filter(|port| settings.ports[port.index()].worker == links.id)
             .collect();
+        let sent_at: Vec<PortId> = (0..settings.ports.len())
+            .filter_map(PortId::from_index)
+            .filter(|port| !own_ports.contains(port) && !settings.ports[port.index()].paced)
+            .filter(|&port| device.sends_for_owner_of(port))
+            .collect();
         let ports: Vec<Port<D::Frame>> = own_ports
             .iter()
+            .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
             .collect();
         let queues = ports.len() * PRIORITIES + links.to.len();
@@ -116,7 +128,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             device,
             books: Books::new(&sized, &own_ports, queues, ledger, probe),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
-            exchange: Exchange::new(settings, &own_ports, links.to),
+            exchange: Exchange::new(settings, &own_ports, &sent_at, links.to),
             fates: Fates::new(u32::from(settings.buffer.cell_bytes)),
             recipes: Recipes::default(),
             rx: Burst::new(),
@@ -128,6 +140,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
         };
         Self {
             core,
+            doorkeeper: Doorkeeper::new(Arc::clone(&links.doors[links.id.index()])),
+            taken_bursts: vec![0; links.from.len()],
+            doors: links.doors,
             readers: readers.collect(),
             snapshot,
             id: links.id,
@@ -143,9 +158,11 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// One pass at time `now`, which never goes back.
     pub fn turn(&mut self, now: Instant) -> Turn {
         let mut busy = false;
-        for port in &mut self.core.ports {
+        let own_ports = self.core.own_ports.len();
+        for port in &mut self.core.ports[..own_ports] {
             port.begin(&mut self.core.device, now);
         }
+        self.look_at_doors(now);
         while let Ok(command) = self.commands.pop() {
             self.obey(command, now);
             busy = true;
@@ -154,20 +171,20 @@ impl<D: Device, P: Probe> Worker<D, P> {
             self.learn_of_releases();
             busy |= self.take_over(now);
         }
-        for slot in 0..self.core.ports.len() {
+        for slot in 0..own_ports {
             self.core.device.rx_burst(self.core.own_ports[slot], &mut self.core.rx);
             if !self.core.rx.is_empty() {
                 self.core.receive(&self.snapshot, slot, now);
                 busy = true;
             }
         }
-        for slot in 0..self.core.ports.len() {
+        for slot in 0..own_ports {
             self.control_flow(slot, now);
         }
         for port in &mut self.core.ports {
             busy |= port.transmit(&mut self.core.device, &mut self.core.books, now);
         }
-        for slot in 0..self.core.ports.len() {
+        for slot in 0..own_ports {
             if self.core.ports[slot].generator.told_bits() != 0 {
                 self.control_flow(slot, now);
             }
@@ -175,6 +192,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         if !self.readers.is_empty() {
             self.core.exchange.hand_over(&mut self.core.books);
             self.core.books.publish();
+            self.set_doors();
         }
         self.age(now);
         self.turns += 1;
@@ -252,10 +270,33 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.books.buffer.set_others_bytes(shared_bytes, lossy_bytes);
     }
 
+    /// Finds out at which ports of others this worker may send by itself in this turn.
+    fn look_at_doors(&mut self, now: Instant) {
+        let Core { ports, own_ports, exchange, device, books, .. } = &mut self.core;
+        for port in &mut ports[own_ports.len()..] {
+            let (owner, sent_bursts) = exchange.sent_bursts(port.id);
+            // No count of bursts is that high: it closes the door.
+            let sent_bursts = sent_bursts.unwrap_or(u64::MAX);
+            let door = self.doors[owner.index()].look(port.id, self.id, sent_bursts);
+            port.begin_at_door(door, device, books, now);
+        }
+    }
+
+    /// Tells the others at which of this worker's ports they may send by themselves.
+    fn set_doors(&mut self) {
+        for port in &self.core.ports[..self.core.own_ports.len()] {
+            self.doorkeeper.set_door(port.id, port.door());
+        }
+        for (worker, &bursts) in self.taken_bursts.iter().enumerate() {
+            self.doorkeeper.set_taken(worker, bursts);
+        }
+    }
+
     /// Takes over what other workers have for this one.
     fn take_over(&mut self, now: Instant) -> bool {
         let mut any = false;
-        for inbox in self.from.iter_mut().flatten() {
+        for (inbox, taken) in self.from.iter_mut().zip(&mut self.taken_bursts) {
+            let Some(inbox) = inbox else { continue };
             while let Ok(news) = inbox.news.pop() {
                 any = true;
                 match news {
@@ -271,6 +312,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 let (mut frames, mut numbers) = (Burst::new(), [0; BURST_MAX]);
                 let Some(crossings) = inbox.take(&mut frames, &mut numbers) else { break };
                 any = true;
+                *taken += 1;
                 self.core.take_over(&mut frames, &crossings, &numbers, now);
             }
         }
@@ -351,7 +393,11 @@ impl<D: Device, P: Probe> Worker<D, P> {
         report.lossy_peak_bytes = pool.lossy_peak_bytes();
         report.mac_entries = self.core.mac_table.len();
         report.ports.clear();
-        report.ports.extend(self.core.ports.iter().map(|port| port.report(&self.core.books, now)));
+        let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
+            is_owner: self.core.exchange.is_own(slot),
+            ..port.report(&self.core.books, now)
+        });
+        report.ports.extend(entries);
     }
 
     /// The device, to be looked at.
@@ -367,6 +413,11 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// The probe, to be read.
     pub const fn probe_mut(&mut self) -> &mut P {
         &mut self.core.books.probe
+    }
+
+    /// The worker's ports, then those of others that it sends at.
+    pub fn ports(&self) -> impl Iterator<Item = PortId> {
+        self.core.ports.iter().map(|port| port.id)
     }
 
     /// The worker's ports.

@@ -65,6 +65,10 @@ fn is_mac_control(head: &[u8]) -> bool {
 impl<D: PortDevice> Device for Gate<D> {
     type Frame = D::Frame;
 
+    fn sends_for_owner_of(&self, port: PortId) -> bool {
+        self.device.sends_for_owner_of(port)
+    }
+
     #[inline(always)]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<D::Frame>) {
         let held = into.len();

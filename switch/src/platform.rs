@@ -80,6 +80,21 @@ pub struct DeviceLosses {
     pub rx_after_stop_frames: u64,
 }
 
+impl std::ops::AddAssign for DeviceLosses {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            rx_unreadable_frames,
+            tx_oversize_frames,
+            tx_segmented_frames,
+            rx_after_stop_frames,
+        } = other;
+        self.rx_unreadable_frames += rx_unreadable_frames;
+        self.tx_oversize_frames += tx_oversize_frames;
+        self.tx_segmented_frames += tx_segmented_frames;
+        self.rx_after_stop_frames += rx_after_stop_frames;
+    }
+}
+
 /// Buffers of frames, all allocated at start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameBuffers {

@@ -147,10 +147,8 @@ impl<D: PortDevice> Seat<D> {
     fn fill(&mut self, sample: &mut Sample) {
         self.worker.probe_mut().swap(sample);
         sample.losses.clear();
-        for at in 0..self.worker.own_ports().len() {
-            let port = self.worker.own_ports()[at];
-            sample.losses.push((port, self.worker.device_mut().losses(port)));
-        }
+        let device = self.worker.device();
+        sample.losses.extend(self.worker.ports().map(|port| (port, device.losses(port))));
     }
 
     /// The worker's frames go back to their pool here, on its own thread.

@@ -40,7 +40,7 @@ fn connected_pair(pools: &Pools, folder: &Folder) -> (Vec<Arc<Port>>, DpdkDevice
         let port = PortId::from_number(number).unwrap();
         ports.push(DevicePort { port, queues, tx_cap: None });
     }
-    let device = DpdkDevice::new(ports, &pools.data, &pools.control);
+    let device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
     wait_until("the link comes up", || watchers.iter().all(|port| port.link().up));
     (watchers, device)
 }

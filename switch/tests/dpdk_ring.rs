@@ -169,7 +169,7 @@ fn what_a_virtual_port_says_about_itself() {
 
     let cap = TxCap { speed: Speed::from_gbps(10), bytes: 3_000 };
     let ports = vec![DevicePort { port: port_1(), queues, tx_cap: Some(cap) }];
-    let mut device = DpdkDevice::new(ports, &pools.data, &pools.control);
+    let mut device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
     assert_eq!(device.rx_backlog_frames(port_1()).is_some(), port.info().tells_rx_backlog);
     assert_eq!(device.tx_room_bytes(port_1(), Instant::ZERO), 3_000);
     send(&mut device, [pools.data.alloc_with(&test_frame(0, 976)).unwrap()]);

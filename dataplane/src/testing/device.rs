@@ -86,6 +86,8 @@ pub struct TestDevice {
     pub copies_left: usize,
     /// Control frames it can still make.
     pub control_left: usize,
+    /// Whether it has a queue at the ports of other workers.
+    pub sends_for_others: bool,
 }
 
 impl TestDevice {
@@ -95,6 +97,7 @@ impl TestDevice {
             ports: vec![TestPort::default(); ports],
             copies_left: usize::MAX,
             control_left: usize::MAX,
+            sends_for_others: false,
         }
     }
 
@@ -106,6 +109,10 @@ impl TestDevice {
 
 impl Device for TestDevice {
     type Frame = TestFrame;
+
+    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+        self.sends_for_others
+    }
 
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<TestFrame>) {
         let arriving = &mut self.ports[port.index()].arriving;

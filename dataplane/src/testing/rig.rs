@@ -41,6 +41,8 @@ pub struct RigBuilder {
     pub rules: Option<Vec<TcamEntry>>,
     /// Routes.
     pub routes: Routes,
+    /// Whether workers' devices have a queue at the ports of the others.
+    pub sends_for_others: bool,
 }
 
 /// The port with this number, counted from 1.
@@ -125,6 +127,7 @@ impl RigBuilder {
             tags: tag_map(),
             rules: None,
             routes: Routes::new(),
+            sends_for_others: false,
         }
     }
 
@@ -185,7 +188,8 @@ impl RigBuilder {
         let ports = self.settings.ports.len();
         let (links, control) = connect(workers, ports);
         let make = |links| {
-            let device = TestDevice::new(ports);
+            let mut device = TestDevice::new(ports);
+            device.sends_for_others = self.sends_for_others;
             Worker::new(&self.settings, Arc::clone(&snapshot), device, links, NoProbe)
         };
         let workers = links.into_iter().map(make).collect();
@@ -262,7 +266,11 @@ impl Rig {
         let worker = &self.workers[self.owner(number)];
         worker.report(&mut report, self.now);
         let id = port(number);
-        report.ports.into_iter().find(|entry| entry.port == id).expect("the owner reports the port")
+        report
+            .ports
+            .into_iter()
+            .find(|entry| entry.port == id && entry.is_owner)
+            .expect("the owner reports the port")
     }
 
     /// Which counters of which port are not zero, as `p1 rx_frames[3] = 5` lines, paused times left

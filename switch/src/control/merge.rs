@@ -93,17 +93,37 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
     }
 }
 
-/// Adds what a worker reports of its port.
+/// Adds what a worker reports of its port, or has sent at another's.
 pub(super) fn add_report(
     stats: &mut PortStats,
     report: &PortReport,
     lossless: &[Option<ViqSettings>; PRIORITIES],
 ) {
+    if !report.is_owner {
+        return add_sent_for_owner(stats, report);
+    }
     stats.up = report.up;
     add_counters(stats, &report.counters);
     for (priority, gauges) in report.queues.iter().enumerate() {
         let headroom = lossless[priority].map_or(0, |viq| viq.headroom_bytes);
         stats.queues[priority] = queue(gauges, headroom);
+    }
+}
+
+/// A worker that sends at a port of another counts what it sends and what waits or ends on the way.
+fn add_sent_for_owner(stats: &mut PortStats, report: &PortReport) {
+    let counters = &report.counters;
+    for priority in 0..PRIORITIES {
+        stats.tx_frames[priority] += counters.tx_frames[priority];
+        stats.tx_bytes[priority] += counters.tx_bytes[priority];
+        stats.ecn_marked_frames[priority] += counters.ecn_marked_frames[priority];
+        let (queue, gauges) = (&mut stats.queues[priority], &report.queues[priority]);
+        queue.veq_bytes += gauges.veq_bytes;
+        queue.veq_peak_bytes += gauges.veq_peak_bytes;
+        queue.veq_frames += gauges.veq_frames;
+    }
+    for (reason, frames) in drops(counters) {
+        *stats.drops.entry(reason).or_default() += frames;
     }
 }
 

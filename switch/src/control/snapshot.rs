@@ -78,9 +78,14 @@ impl<P: Platform> Control<P> {
         }
         for worker in self.workers.iter() {
             for &(port, losses) in worker.losses() {
-                ports[port.index()].device_losses = losses;
+                ports[port.index()].device_losses += losses;
             }
-            for report in worker.answer().map_or(&[][..], |report| &report.ports) {
+        }
+        // What owners say is set, what others sent there is added to it.
+        let answers = || self.workers.iter().filter_map(|worker| worker.answer());
+        let reports = || answers().flat_map(|report| &report.ports);
+        for is_owner in [true, false] {
+            for report in reports().filter(|report| report.is_owner == is_owner) {
                 let index = report.port.index();
                 let lossless = &config.settings.ports[index].lossless;
                 merge::add_report(&mut ports[index], report, lossless);

@@ -1,10 +1,10 @@
-//! The ports of one worker as the core sees them: bursts straight between the core's storage and
+//! The ports of one worker, and queues at those of others, as the core sees them: bursts straight between the core's storage and
 //! the device's rings.
 
 use super::mbuf::Mbuf;
 use super::mempool::Pool;
 use super::pacer::{Pacer, TxCap};
-use super::port::{L2_OVERHEAD_BYTES, PortQueues};
+use super::port::{L2_OVERHEAD_BYTES, Port, PortQueues, TxQueue};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
@@ -23,6 +23,15 @@ pub struct DevicePort {
     /// What may wait in its transmit ring; `None` where it hands frames on at once (`net_tap`) or
     /// nothing is known about its speed.
     pub tx_cap: Option<TxCap>,
+}
+
+/// A port of another worker, to be sent at.
+#[derive(Debug)]
+pub struct ForeignPort {
+    /// The switch's number for it.
+    pub port: PortId,
+    /// This worker's own way there.
+    pub queue: TxQueue,
 }
 
 /// Frames that ended in the device layer. The switch adds them to its own counters.
@@ -51,43 +60,77 @@ const NO_SLOT: u16 = u16::MAX;
 #[derive(Debug)]
 struct Slot {
     id: u16,
+    tx_queue: u16,
     frame_bytes_max: u32,
     checks_heads: bool,
     sends_segments: bool,
     tells_rx_backlog: bool,
     pacer: Option<Pacer>,
     drops: DeviceDrops,
-    _queues: PortQueues,
+    right: Right,
+}
+
+/// What a worker may do with a port.
+#[derive(Debug)]
+enum Right {
+    /// Everything: it owns it.
+    All(PortQueues),
+    /// Send.
+    Send(TxQueue),
+}
+
+impl Right {
+    const fn port(&self) -> &Arc<Port> {
+        match self {
+            Self::All(queues) => queues.port(),
+            Self::Send(queue) => queue.port(),
+        }
+    }
+
+    const fn tx_queue(&self) -> u16 {
+        match self {
+            Self::All(_) => 0,
+            Self::Send(queue) => queue.number(),
+        }
+    }
 }
 
 impl Slot {
-    fn new(port: DevicePort, data: &Pool) -> Self {
-        let info = port.queues.port().info();
+    fn new(right: Right, tx_cap: Option<TxCap>, data: &Pool) -> Self {
+        let info = right.port().info();
         let frame_bytes_max = u32::from(info.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES);
         Self {
             id: info.id,
+            tx_queue: right.tx_queue(),
             frame_bytes_max,
             // A NIC fills a buffer before it begins another, and never needs another for a frame
             // that fits. What a peer puts into a virtual device is the peer's choice.
             checks_heads: info.is_virtual || frame_bytes_max > u32::from(data.data_room_bytes()),
             sends_segments: info.sends_segments,
             tells_rx_backlog: info.tells_rx_backlog,
-            pacer: port.tx_cap.map(Pacer::new),
+            pacer: tx_cap.map(Pacer::new),
             drops: DeviceDrops::default(),
-            _queues: port.queues,
+            right,
         }
     }
 }
 
 impl DpdkDevice {
-    /// The device over `ports`. Copies come from `data`; the switch's own frames from `control`,
+    /// The device over `ports`, which can send at `foreign` ones too. Copies come from `data`; the switch's own frames from `control`,
     /// which nothing else must use.
-    pub fn new(ports: Vec<DevicePort>, data: &Arc<Pool>, control: &Arc<Pool>) -> Self {
+    pub fn new(
+        ports: Vec<DevicePort>,
+        foreign: Vec<ForeignPort>,
+        data: &Arc<Pool>,
+        control: &Arc<Pool>,
+    ) -> Self {
         let mut slot_of_port = Box::new([NO_SLOT; PORTS_MAX]);
-        let mut slots = Vec::with_capacity(ports.len());
-        for port in ports {
-            slot_of_port[port.port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
-            slots.push(Slot::new(port, data));
+        let own = ports.into_iter().map(|own| (own.port, Right::All(own.queues), own.tx_cap));
+        let foreign = foreign.into_iter().map(|port| (port.port, Right::Send(port.queue), None));
+        let mut slots = Vec::new();
+        for (port, right, tx_cap) in own.chain(foreign) {
+            slot_of_port[port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
+            slots.push(Slot::new(right, tx_cap, data));
         }
         Self { slots, slot_of_port, data: Arc::clone(data), control: Arc::clone(control) }
     }
@@ -123,9 +166,15 @@ const fn burst_count(frames: usize) -> u16 {
 impl Device for DpdkDevice {
     type Frame = Mbuf;
 
+    fn sends_for_owner_of(&self, port: PortId) -> bool {
+        let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
+        slot.is_some_and(|slot| matches!(slot.right, Right::Send(_)))
+    }
+
     #[inline]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<Mbuf>) {
         let Some(slot) = self.slot(port) else { return };
+        debug_assert!(matches!(slot.right, Right::All(_)), "only the owner receives");
         let held = into.len();
         let (start, room) = (storage(into, held), burst_count(into.remaining_capacity()));
         // SAFETY: the port is started and its queues are this device's alone; there are `room`
@@ -206,8 +255,9 @@ impl DpdkDevice {
         unsafe { from.set_len(0) };
         // SAFETY: `count` valid chains that belong to nobody else; the queues are this device's
         // alone.
-        let taken =
-            unsafe { dpdk_sys::shim_rte_eth_tx_burst(slot.id, 0, start, burst_count(count)) };
+        let taken = unsafe {
+            dpdk_sys::shim_rte_eth_tx_burst(slot.id, slot.tx_queue, start, burst_count(count))
+        };
         let taken = usize::from(taken).min(count);
         // SAFETY: `taken` is at most `count`, so this stays inside the array.
         let left = unsafe { start.add(taken) };

@@ -1,4 +1,4 @@
-//! A device opened as a port: one receive and one transmit queue, promiscuous, started.
+//! A device opened as a port: one receive queue, a transmit queue or more, promiscuous, started.
 
 use super::device_args::{Bus, DeviceArgs};
 use super::eal::Eal;
@@ -28,11 +28,13 @@ pub struct PortOptions {
     /// Transmit descriptors. Sent frames stay in the ring until it needs the place, so each may
     /// hold a buffer of the pool (and of the pool of control frames).
     pub tx_descriptors: u16,
+    /// Transmit queues that there is use for. A device that cannot have as many gets one.
+    pub tx_queues: u16,
 }
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { mtu_bytes: 1_500, rx_descriptors: 512, tx_descriptors: 512 }
+        Self { mtu_bytes: 1_500, rx_descriptors: 512, tx_descriptors: 512, tx_queues: 1 }
     }
 }
 
@@ -55,6 +57,8 @@ pub struct PortInfo {
     pub rx_descriptors: u16,
     /// Transmit descriptors, as the device took them.
     pub tx_descriptors: u16,
+    /// Transmit queues.
+    pub tx_queues: u16,
     /// Whether it can tell how many frames wait in its receive ring. Where it cannot, the switch
     /// cannot pause on a backlog and may lose frames in the ring when its cores are too slow.
     pub tells_rx_backlog: bool,
@@ -73,16 +77,49 @@ pub struct Port {
     _eal: Arc<Eal>,
 }
 
-/// The right to receive from and send to a port: there is one, and one thread has it.
+/// The right to receive from a port, and to send by its first transmit queue: there is one, and one
+/// thread has it.
 #[derive(Debug)]
 pub struct PortQueues {
     port: Arc<Port>,
+    /// Further transmit queues that nobody has yet.
+    spare: Vec<TxQueue>,
+}
+
+/// The right to send by one further transmit queue of a port: there is one for each.
+#[derive(Debug)]
+pub struct TxQueue {
+    port: Arc<Port>,
+    number: u16,
 }
 
 impl PortQueues {
+    fn new(port: Arc<Port>) -> Self {
+        let spare =
+            (1..port.info.tx_queues).map(|number| TxQueue { port: Arc::clone(&port), number });
+        Self { spare: spare.collect(), port }
+    }
+
     /// The port.
     pub const fn port(&self) -> &Arc<Port> {
         &self.port
+    }
+
+    /// A transmit queue for another thread, while there are any.
+    pub fn take_spare(&mut self) -> Option<TxQueue> {
+        self.spare.pop()
+    }
+}
+
+impl TxQueue {
+    /// The port.
+    pub const fn port(&self) -> &Arc<Port> {
+        &self.port
+    }
+
+    /// Which of its transmit queues.
+    pub const fn number(&self) -> u16 {
+        self.number
     }
 }
 
@@ -110,7 +147,7 @@ impl Port {
         };
         let (_pool, _eal) = (Arc::clone(pool), Arc::clone(eal));
         let port = Arc::new(Self { device, info, _pool, _eal });
-        Ok((Arc::clone(&port), PortQueues { port }))
+        Ok((Arc::clone(&port), PortQueues::new(port)))
     }
 
     /// What it is.

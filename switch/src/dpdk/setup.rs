@@ -30,6 +30,11 @@ const SENDS_SEGMENTS_SILENTLY: [&str; 3] = ["net_null", "net_pcap", "net_ring"];
 /// Virtual devices that name a largest frame but chain buffers for as long a frame as comes.
 const LIMIT_IS_NOMINAL: [&str; 1] = ["net_memif"];
 
+/// Virtual devices that may have more transmit than receive queues, each of which hands frames on
+/// at once. (`net_tap` and `net_af_packet` want as many of both; how many a `net_memif` has, its
+/// peer decides.)
+const HAS_FREE_TX_QUEUES: [&str; 2] = ["net_null", "net_pcap"];
+
 /// `net_tap` fills a chain of as many buffers as it has descriptors for each read, and holds them
 /// all, while the kernel queues hundreds of frames behind it anyway.
 const TAP_RX_DESCRIPTORS_MAX: u16 = 64;
@@ -45,10 +50,11 @@ impl Setup<'_> {
         if in_pieces {
             self.check_pieces(sends_segments)?;
         }
-        self.configure(in_pieces, mtu_set_bytes)?;
+        let tx_queues = self.tx_queues(&driver);
+        self.configure(in_pieces, mtu_set_bytes, tx_queues)?;
         self.set_mtu(mtu_set_bytes)?;
-        let (rx_descriptors, tx_descriptors) = self.set_up_queues(&driver)?;
-        // SAFETY: the port is configured and both its queues are set up.
+        let (rx_descriptors, tx_descriptors) = self.set_up_queues(&driver, tx_queues)?;
+        // SAFETY: the port is configured and all its queues are set up.
         self.expect("cannot be started", unsafe { dpdk_sys::rte_eth_dev_start(self.id) })?;
         self.enable_promiscuous()?;
         let is_virtual = self.args.bus() == Bus::Virtual;
@@ -61,6 +67,7 @@ impl Setup<'_> {
             mtu_bytes: self.options.mtu_bytes,
             rx_descriptors,
             tx_descriptors,
+            tx_queues,
             // SAFETY: the port is started and has a queue 0.
             tells_rx_backlog: unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(self.id, 0) } >= 0,
             sends_segments,
@@ -117,7 +124,15 @@ impl Setup<'_> {
         })
     }
 
-    fn configure(&self, in_pieces: bool, mtu_bytes: u16) -> Result<(), DpdkError> {
+    /// As many as are asked for, or one.
+    fn tx_queues(&self, driver: &str) -> u16 {
+        let wanted = self.options.tx_queues;
+        let is_nic = self.args.bus() != Bus::Virtual;
+        let is_free = is_nic || HAS_FREE_TX_QUEUES.contains(&driver);
+        if is_free && wanted <= self.facts.max_tx_queues { wanted.max(1) } else { 1 }
+    }
+
+    fn configure(&self, in_pieces: bool, mtu_bytes: u16, tx_queues: u16) -> Result<(), DpdkError> {
         // SAFETY: the struct is plain integers and pointers, for which all zeros is a value; DPDK
         // takes zeros for "nothing special".
         let mut conf: rte_eth_conf = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -127,7 +142,8 @@ impl Setup<'_> {
             conf.txmode.offloads = self.facts.tx_offload_capa & MULTI_SEGS;
         }
         // SAFETY: `conf` is valid, and DPDK copies it.
-        let status = unsafe { dpdk_sys::rte_eth_dev_configure(self.id, 1, 1, &raw const conf) };
+        let status =
+            unsafe { dpdk_sys::rte_eth_dev_configure(self.id, 1, tx_queues, &raw const conf) };
         self.expect("cannot be configured", status)
     }
 
@@ -138,7 +154,7 @@ impl Setup<'_> {
         self.tolerate_unsupported("refuses the MTU", status)
     }
 
-    fn set_up_queues(&self, driver: &str) -> Result<(u16, u16), DpdkError> {
+    fn set_up_queues(&self, driver: &str, tx_queues: u16) -> Result<(u16, u16), DpdkError> {
         let (mut rx, mut tx) = (self.options.rx_descriptors, self.options.tx_descriptors);
         if driver == "net_tap" {
             rx = rx.min(TAP_RX_DESCRIPTORS_MAX);
@@ -155,10 +171,13 @@ impl Setup<'_> {
             dpdk_sys::rte_eth_rx_queue_setup(self.id, 0, rx, any, std::ptr::null(), pool)
         };
         self.expect("cannot receive", status)?;
-        // SAFETY: the port is configured with one transmit queue, as above.
-        let status =
-            unsafe { dpdk_sys::rte_eth_tx_queue_setup(self.id, 0, tx, any, std::ptr::null()) };
-        self.expect("cannot send", status)?;
+        for queue in 0..tx_queues {
+            // SAFETY: the port is configured with `tx_queues` transmit queues; null as above.
+            let status = unsafe {
+                dpdk_sys::rte_eth_tx_queue_setup(self.id, queue, tx, any, std::ptr::null())
+            };
+            self.expect("cannot send", status)?;
+        }
         Ok((rx, tx))
     }
 

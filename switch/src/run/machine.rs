@@ -4,7 +4,7 @@ use super::RunError;
 use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
 use super::threads::main_cpus;
 use crate::dpdk::clock::Clock;
-use crate::dpdk::device::{DevicePort, DpdkDevice};
+use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort};
 use crate::dpdk::device_args::PciAddress;
 use crate::dpdk::eal::{Eal, EalOptions};
 use crate::dpdk::error::DpdkError;
@@ -58,7 +58,7 @@ impl Machine {
         let mut machine = Self { ports: Vec::new(), data, control, clock, eal };
         let mut queues = Vec::with_capacity(config.ports.len());
         for port in &config.ports {
-            let opened = machine.open(port);
+            let opened = machine.open(config, port);
             let (port, its_queues) =
                 opened.map_err(|error| RunError::Port { name: port.name.clone(), error })?;
             machine.ports.push(port);
@@ -67,13 +67,18 @@ impl Machine {
         Ok((machine, queues))
     }
 
-    fn open(&self, port: &PortConfig) -> Result<(Arc<Port>, PortQueues), DpdkError> {
+    fn open(
+        &self,
+        config: &SwitchConfig,
+        port: &PortConfig,
+    ) -> Result<(Arc<Port>, PortQueues), DpdkError> {
         let (Device::Virtual(device) | Device::Pci(device)) = &port.device;
         let descriptors = |count| u16::try_from(count).unwrap_or(u16::MAX);
         let options = PortOptions {
             mtu_bytes: port.mtu,
             rx_descriptors: descriptors(port.rx_ring),
             tx_descriptors: descriptors(port.tx_ring),
+            tx_queues: tx_queues(config, port.id),
         };
         Port::open(&self.eal, device, &options, &self.data)
     }
@@ -83,12 +88,13 @@ impl Machine {
         &self,
         config: &SwitchConfig,
         queues: Vec<(PortId, PortQueues)>,
+        foreign: Vec<ForeignPort>,
     ) -> DpdkDevice {
         let ports = queues.into_iter().map(|(port, queues)| {
             let tx_cap = tx_cap(config, port);
             DevicePort { port, queues, tx_cap }
         });
-        DpdkDevice::new(ports.collect(), &self.data, &self.control)
+        DpdkDevice::new(ports.collect(), foreign, &self.data, &self.control)
     }
 
     pub(super) const fn eal(&self) -> &Arc<Eal> {
@@ -154,6 +160,13 @@ fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
         }),
         Device::Virtual(_) => None,
     }
+}
+
+/// One for each worker, if any may send there without asking the owner: not where a pace or a cap
+/// has to be kept, which takes one who counts.
+fn tx_queues(config: &SwitchConfig, port: PortId) -> u16 {
+    let is_counted = config.settings.ports[port.index()].paced || tx_cap(config, port).is_some();
+    if is_counted { 1 } else { u16::try_from(config.workers.count).unwrap_or(1) }
 }
 
 impl Platform for Machine {

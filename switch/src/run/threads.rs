@@ -3,7 +3,7 @@
 use super::RunError;
 use super::machine::Machine;
 use crate::dpdk::clock::Clock;
-use crate::dpdk::device::DpdkDevice;
+use crate::dpdk::device::{DpdkDevice, ForeignPort};
 use crate::dpdk::eal::Eal;
 use crate::dpdk::lcore::{self, LcoreGuard};
 use crate::dpdk::mbuf::Mbuf;
@@ -23,6 +23,7 @@ use dataplane::links::{ControlLinks, Links, connect};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
 use dataplane::worker::Worker;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -68,11 +69,13 @@ impl Threads {
         let mut queues: Vec<Option<PortQueues>> = queues.into_iter().map(Some).collect();
         let (links, control_links) = connect(config.workers.count, config.ports.len());
         let (mut threads, mut rings) = (Self::default(), Vec::new());
+        let mut foreign = deal_spare_queues(config, &mut queues);
         for (number, (links, control_links)) in links.into_iter().zip(control_links).enumerate() {
             let (samples, control_samples) = sample_links();
+            let own = take_queues(config, number, &mut queues);
             rings.push((control_links, control_samples));
             let start = Start {
-                device: machine.device(config, take_queues(config, number, &mut queues)),
+                device: machine.device(config, own, mem::take(&mut foreign[number])),
                 settings: config.settings.clone(),
                 snapshot: Arc::clone(snapshot),
                 links,
@@ -119,6 +122,23 @@ fn take_queues(
     let own = |port: PortId| config.settings.ports[port.index()].worker.index() == number;
     let ports = (0..).filter_map(PortId::from_index).zip(queues);
     ports.filter(|(port, _)| own(*port)).filter_map(|(p, q)| Some((p, q.take()?))).collect()
+}
+
+/// Deals the further transmit queues of each port to the workers that do not own it; by worker.
+fn deal_spare_queues(
+    config: &SwitchConfig,
+    queues: &mut [Option<PortQueues>],
+) -> Vec<Vec<ForeignPort>> {
+    let mut dealt: Vec<Vec<ForeignPort>> = (0..config.workers.count).map(|_| vec![]).collect();
+    for (port, queues) in (0..).filter_map(PortId::from_index).zip(queues) {
+        let owner = config.settings.ports[port.index()].worker.index();
+        let others = dealt.iter_mut().enumerate().filter(|(number, _)| *number != owner);
+        for (_, ports) in others {
+            let queue = queues.as_mut().and_then(PortQueues::take_spare);
+            ports.extend(queue.map(|queue| ForeignPort { port, queue }));
+        }
+    }
+    dealt
 }
 
 impl Start {
