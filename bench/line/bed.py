@@ -22,30 +22,33 @@ class Bench:
     def __init__(self, options):
         self.options = options
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="knotless-line-"))
-        self.pcaps = {}
+        self.pcaps, self.congested = {}, {}
         for port in (1, 2):
             lengths = frames.sizes(options.frames)
             made = [frames.udp(port, flow, size) for flow, size in enumerate(lengths)]
             self.pcaps[port] = self.folder / f"in-{port}.pcap"
             frames.write_pcap(self.pcaps[port], made)
+            self.congested[port] = self.folder / f"congested-{port}.pcap"
+            frames.write_pcap(self.congested[port], frames.congested(port))
         (self.folder / "rules.json").write_text(switch_toml.rules())
         (self.folder / "routes.txt").write_text(switch_toml.routes())
         self.socket = self.folder / "line.sock"
 
-    def devices(self, more: str, workers: int = 1) -> list[str]:
+    def devices(self, more: str, workers: int = 1, pcaps: dict | None = None) -> list[str]:
         """A device for each port. `net_pcap` has as many transmit queues as it is given files to read;
         only the first of those is read."""
-        files = {n: ",".join([f"rx_pcap={self.pcaps[n]}"] * workers) for n in (1, 2)}
+        files = {n: ",".join([f"rx_pcap={(pcaps or self.pcaps)[n]}"] * workers) for n in (1, 2)}
         return [f"net_pcap{n - 1},{files[n]},{more.format(port=n)}" for n in (1, 2)]
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = None) -> subprocess.Popen:
+def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = None,
+                 xoff: str = "200KB") -> subprocess.Popen:
     """Starts the switch, with one worker if no cores are named, and waits until it answers."""
     config = bench.folder / "switch.toml"
-    config.write_text(switch_toml.switch(devices, cores or [bench.options.core], str(bench.socket)))
+    config.write_text(switch_toml.switch(devices, cores or [bench.options.core], str(bench.socket), xoff))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     for _ in range(200):

@@ -5,6 +5,14 @@ import struct
 ROUTES = 1_000
 FLOWS = 1_024
 LOSSLESS_DSCP = 26
+# What the rules raise it to.
+RAISED_DSCP = 27
+EGRESS_PRIORITY = 4
+
+
+def new_dscp(dscp: int) -> int:
+    """The DSCP that a frame of `dscp` leaves with."""
+    return RAISED_DSCP if dscp == LOSSLESS_DSCP else dscp
 
 
 def checksum(header: bytes) -> int:
@@ -28,10 +36,12 @@ def destination(port: int, flow: int) -> bytes:
     return bytes([20 if port == 2 else 40, route >> 8, route & 0xFF, 1 + flow % 250])
 
 
-def udp(port: int, flow: int, frame_bytes: int) -> bytes:
-    """Frame `flow` that arrives at `port`; `frame_bytes` is its length on the wire, FCS included."""
+def udp(port: int, flow: int, frame_bytes: int, dscp: int | None = None) -> bytes:
+    """Frame `flow` that arrives at `port`; `frame_bytes` is its length on the wire, FCS included. Every
+    other flow is lossless, if `dscp` does not say otherwise."""
     ip_bytes = frame_bytes - 4 - 14
-    dscp = LOSSLESS_DSCP if flow % 2 else 0
+    if dscp is None:
+        dscp = LOSSLESS_DSCP if flow % 2 else 0
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, dscp << 2, ip_bytes, flow, 0x4000, 64, 17, 0,
                      bytes([10, 0, port, 1]), destination(port, flow))
     ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
@@ -40,10 +50,27 @@ def udp(port: int, flow: int, frame_bytes: int) -> bytes:
     return frame.ljust(frame_bytes - 4, b"\xa5")
 
 
+def pfc(port: int, quanta: int) -> bytes:
+    """From the station behind `port`: pause the priority that lossless frames leave with."""
+    times = [quanta if priority == EGRESS_PRIORITY else 0 for priority in range(8)]
+    body = struct.pack("!HH8H", 0x0101, 1 << EGRESS_PRIORITY, *times)
+    return (bytes.fromhex("0180c2000001") + host_mac(port) + b"\x88\x08" + body).ljust(60, b"\0")
+
+
+def congested(port: int) -> list[bytes]:
+    """Lossless frames only; of every two bursts of 64, one finds its queue paused by the far end and waits,
+    and the other finds that there and waits behind it."""
+    made = [udp(port, flow, 64, LOSSLESS_DSCP) for flow in range(FLOWS)]
+    for start in range(0, FLOWS, 256):
+        made[start], made[start + 192] = pfc(port, 0xFFFF), pfc(port, 0)
+    return made
+
+
 def routed(frame: bytes, port_out: int) -> bytes:
     """What `frame` must look like when it leaves by `port_out`."""
     ip = bytearray(frame[14:34])
     ip[8] -= 1
+    ip[1] = new_dscp(ip[1] >> 2) << 2 | ip[1] & 0b11
     ip[10:12] = b"\0\0"
     ip[10:12] = struct.pack("!H", checksum(bytes(ip)))
     return host_mac(port_out) + port_mac(port_out) + frame[12:14] + bytes(ip) + frame[34:]

@@ -6,11 +6,11 @@ from frames import ROUTES
 
 
 def rules() -> str:
-    """64 entries, of which the two that match come last."""
-    fill = [{"tag": 2, "in": [1 + n % 2], "out": [1, 2], "new_tag": 2} for n in range(62)]
-    keep = [{"tag": tag, "in": [1, 2], "out": [1, 2], "new_tag": tag} for tag in (1, 2)]
+    """64 entries, of which the one that matches comes last: it raises tag 1 to 2."""
+    fill = [{"tag": 2, "in": [1 + n % 2], "out": [1, 2], "new_tag": 2} for n in range(63)]
+    raised = [{"tag": 1, "in": [1, 2], "out": [1, 2], "new_tag": 2}]
     return json.dumps({"switch": "line", "ports": 2, "lossy_tag": 0, "initial_tag": 1,
-                       "priorities": {"1": 3, "2": 4}, "entries": fill + keep})
+                       "priorities": {"1": 3, "2": 4}, "entries": fill + raised})
 
 
 def routes() -> str:
@@ -21,8 +21,9 @@ def routes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def switch(devices: list[str], cores: list[int], socket: str) -> str:
-    """SWITCH.toml for `devices`, one worker on each of `cores`, ports dealt out in turn."""
+def switch(devices: list[str], cores: list[int], socket: str, xoff: str) -> str:
+    """SWITCH.toml for `devices`, one worker on each of `cores`, ports dealt out in turn; upstream is
+    paused above `xoff`."""
     text = f'''name = "line"
 seed = 1
 rules = "rules.json"
@@ -52,20 +53,20 @@ priority = 4
 
 [[lossless]]
 priority = 3
-xoff = "200KB"
-xon_offset = "20KB"
+xoff = "{xoff}"
+xon_offset = "4KB"
 headroom = "200KB"
 
 [[lossless]]
 priority = 4
-xoff = "200KB"
-xon_offset = "20KB"
+xoff = "{xoff}"
+xon_offset = "4KB"
 headroom = "200KB"
 
 [[ecn]]
 priority = 3
-kmin = "50KB"
-kmax = "150KB"
+kmin = "5KB"
+kmax = "10KB"
 pmax = 0.1
 '''
     for port, device in enumerate(devices, 1):

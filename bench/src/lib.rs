@@ -4,8 +4,10 @@
 
 pub mod bit_vector;
 mod dice;
+pub mod line_switch;
 pub mod loop_device;
 pub mod rules;
 pub mod shared_rows;
+pub mod table;
 
 pub use dice::Dice;

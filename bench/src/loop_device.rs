@@ -6,19 +6,31 @@ use dataplane::ids::PortId;
 use dataplane::time::Instant;
 
 const FRONT_BYTES: u16 = 64;
-const BUFFER_BYTES: usize = 2048;
+/// An odd number of cache lines, as DPDK lays out its pools: else all headers would compete for a
+/// few sets of the first-level cache.
+const BUFFER_BYTES: usize = 33 * 64;
 
-/// A frame in a buffer of its own, as an mbuf is.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Buffer([u8; BUFFER_BYTES]);
+
+/// A frame in a buffer of its own, as an mbuf is. Buffers live as long as the bench.
 #[derive(Debug)]
 pub struct LoopFrame {
-    buffer: Box<[u8; BUFFER_BYTES]>,
+    buffer: &'static mut [u8; BUFFER_BYTES],
     start: u16,
     length: u16,
 }
 
 impl LoopFrame {
-    fn empty() -> Self {
-        Self { buffer: Box::new([0; BUFFER_BYTES]), start: FRONT_BYTES, length: 0 }
+    fn many(count: usize) -> Vec<Self> {
+        let buffers = vec![Buffer([0; BUFFER_BYTES]); count].leak();
+        let frame = |buffer: &'static mut Buffer| Self {
+            buffer: &mut buffer.0,
+            start: FRONT_BYTES,
+            length: 0,
+        };
+        buffers.iter_mut().map(frame).collect()
     }
 
     fn fill(&mut self, bytes: &[u8]) {
@@ -73,6 +85,10 @@ pub struct LoopDevice {
     pub taken: Vec<u64>,
     /// By port index: whether the port takes anything.
     pub open: Vec<bool>,
+    /// Frames that a port takes in a turn, which begins when it is asked for frames.
+    pub tx_frames_a_turn: usize,
+    /// By port index: what is left of that.
+    tx_room_frames: Vec<usize>,
     /// The last frame each port took.
     pub last: Vec<Vec<u8>>,
     /// Whether `last` is kept, which a bench turns off.
@@ -84,11 +100,13 @@ impl LoopDevice {
     pub fn new(templates: Vec<Vec<Vec<u8>>>, frames: usize, burst_frames: usize) -> Self {
         let ports = templates.len();
         Self {
-            stock: (0..frames).map(|_| LoopFrame::empty()).collect(),
+            stock: LoopFrame::many(frames),
             templates: templates.into_iter().map(|frames| (frames, 0)).collect(),
             burst_frames,
             taken: vec![0; ports],
             open: vec![true; ports],
+            tx_frames_a_turn: usize::MAX,
+            tx_room_frames: vec![usize::MAX; ports],
             last: vec![Vec::new(); ports],
             keep_last: false,
         }
@@ -105,6 +123,7 @@ impl Device for LoopDevice {
 
     #[inline(always)]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<LoopFrame>) {
+        self.tx_room_frames[port.index()] = self.tx_frames_a_turn;
         let (templates, next) = &mut self.templates[port.index()];
         if templates.is_empty() {
             return;
@@ -123,17 +142,27 @@ impl Device for LoopDevice {
     }
 
     #[inline(always)]
+    fn tx_room_frames(&self, port: PortId) -> usize {
+        self.tx_room_frames[port.index()]
+    }
+
+    #[inline(always)]
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<LoopFrame>, _now: Instant) {
         if !self.open[port.index()] {
             return;
         }
-        self.taken[port.index()] += from.len() as u64;
+        // A PFC frame goes out ahead of data, and takes nobody's place.
+        let is_control = from.len() == 1 && from[0].head()[12..14] == [0x88, 0x08];
+        let room = if is_control { &mut 1 } else { &mut self.tx_room_frames[port.index()] };
+        let count = from.len().min(*room);
+        *room -= count;
+        self.taken[port.index()] += count as u64;
         if self.keep_last
             && let Some(frame) = from.last()
         {
             self.last[port.index()] = frame.head().to_vec();
         }
-        self.stock.extend(from.drain(..));
+        self.stock.extend(from.drain(..count));
     }
 
     fn make_control(&mut self, bytes: &[u8]) -> Option<LoopFrame> {

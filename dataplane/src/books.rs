@@ -74,15 +74,9 @@ impl<F: Frame, P> Books<F, P> {
     }
 
     /// The frame of `note`, as the run it is by itself.
+    #[inline]
     pub(crate) fn run_of_one(&self, note: &Note) -> Run {
-        Run {
-            viq: note.viq,
-            priority: note.priority & 7,
-            frames: 1,
-            bytes: u32::from(note.bytes),
-            cost_bytes: self.buffer.cost_bytes(u32::from(note.bytes)),
-            arrived_ns: note.arrived_ns,
-        }
+        Run::of_one(note, self.buffer.cell_bytes())
     }
 
     /// The frame of `note` has left, or was dropped after admission.

@@ -9,6 +9,9 @@
 //! worker uses a door only when all it ever sent has been taken over *before* the door was found
 //! open. Then none of its frames is left that a later one could overtake.
 //!
+//! What had to wait for room to cross goes through a door that opens, too: else a worker that once
+//! fell behind would have to hand everything over for ever.
+//!
 //! A door is looked at once a turn, so a pause is heard one turn of each worker later, at most.
 
 use crate::ids::{PortId, WorkerId};

@@ -7,7 +7,7 @@ use crate::counters::Totals;
 use crate::fates::Tally;
 use crate::frame::Frame;
 use crate::handoff::{Crossing, Crossings, News, Numbered, Outbox};
-use crate::ids::{PortId, WorkerId};
+use crate::ids::{PortId, Priority, WorkerId};
 use crate::limits::BURST_MAX;
 use crate::queue::veq::{Held, Note, Veq};
 use crate::settings::SwitchSettings;
@@ -82,12 +82,21 @@ impl<F: Frame> Exchange<F> {
     /// The place of `port` among this worker's own ports, `None` if it is another's.
     #[inline(always)]
     pub(crate) fn slot(&self, port: PortId) -> Option<usize> {
-        self.way_out(port).filter(|&slot| slot < self.own_ports)
+        self.any_slot(port).filter(|&slot| slot < self.own_ports)
     }
 
-    /// The place of `port` among the ports that this worker can send at, `None` if it has to cross.
+    /// The place of `port` among the ports that this worker can send at now; `None` if it is
+    /// another's, and frames wait already to cross to that worker, or have to.
     #[inline(always)]
     pub(crate) fn way_out(&self, port: PortId) -> Option<usize> {
+        let slot = self.any_slot(port)?;
+        (slot < self.own_ports
+            || self.peers[self.owner_of[port.index()].index()].waiting.is_empty())
+        .then_some(slot)
+    }
+
+    #[inline(always)]
+    fn any_slot(&self, port: PortId) -> Option<usize> {
         match self.slot_of.get(port.index()) {
             Some(&slot) if slot != FOREIGN => Some(usize::from(slot)),
             _ => None,
@@ -100,12 +109,11 @@ impl<F: Frame> Exchange<F> {
         slot < self.own_ports
     }
 
-    /// The owner of `port`, and how many bursts it was sent so far; `None` while frames wait to be.
+    /// The owner of `port`, and how many bursts it was sent so far.
     #[inline]
-    pub(crate) fn sent_bursts(&self, port: PortId) -> (WorkerId, Option<u64>) {
+    pub(crate) fn sent_bursts(&self, port: PortId) -> (WorkerId, u64) {
         let owner = self.owner_of[port.index()];
-        let peer = &self.peers[owner.index()];
-        (owner, peer.waiting.is_empty().then_some(peer.sent_bursts))
+        (owner, self.peers[owner.index()].sent_bursts)
     }
 
     /// The place of `tally`'s frames, which are those of `run`, in the burst that crosses next: a
@@ -168,8 +176,36 @@ impl<F: Frame> Exchange<F> {
         }
     }
 
-    /// Sends as much of what waits as there is room for.
-    pub(crate) fn hand_over<P>(&mut self, books: &mut Books<F, P>) {
+    /// The next frame that waits to cross to `worker` and may leave here after all, as `may_leave`
+    /// says of a place among the ports and a priority; with that place.
+    pub(crate) fn pop_waiting<P>(
+        &mut self,
+        worker: usize,
+        books: &mut Books<F, P>,
+        may_leave: impl Fn(usize, Priority) -> bool,
+    ) -> Option<(Held<F>, usize)> {
+        let note = self.peers[worker].waiting.front(&books.arena)?;
+        let slot = self.any_slot(PortId::from_index(usize::from(note.out))?)?;
+        if !may_leave(slot, Priority::from_low_bits(note.priority)) {
+            return None;
+        }
+        let held = self.peers[worker].waiting.pop_front(&mut books.arena)?;
+        Some((held, slot))
+    }
+
+    /// Sends as much of what waits as there is room for, up to a frame that, as `has_to_stay` says
+    /// of a place among the ports and a priority, has others before it that wait here.
+    pub(crate) fn hand_over<P>(
+        &mut self,
+        books: &mut Books<F, P>,
+        has_to_stay: impl Fn(usize, Priority) -> bool,
+    ) {
+        let slot_of = &self.slot_of;
+        let may_cross = |note: &Note| {
+            let slot = slot_of.get(usize::from(note.out)).filter(|&&slot| slot != FOREIGN);
+            let priority = Priority::from_low_bits(note.priority);
+            !slot.is_some_and(|&slot| has_to_stay(usize::from(slot), priority))
+        };
         for peer in &mut self.peers {
             let Some(outbox) = &mut peer.outbox else { continue };
             while let Some(&news) = peer.news.front() {
@@ -178,8 +214,11 @@ impl<F: Frame> Exchange<F> {
                 }
                 peer.news.pop_front();
             }
-            while !peer.waiting.is_empty() && peer.outbox.as_mut().is_some_and(Outbox::has_room) {
+            while peer.waiting.front(&books.arena).is_some_and(may_cross)
+                && peer.outbox.as_mut().is_some_and(Outbox::has_room)
+            {
                 while !peer.frames.is_full()
+                    && peer.waiting.front(&books.arena).is_some_and(may_cross)
                     && let Some(held) = peer.waiting.pop_front(&mut books.arena)
                 {
                     peer.join(books.run_of_one(&held.note), held);

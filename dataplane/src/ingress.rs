@@ -39,6 +39,9 @@ pub(crate) enum Way {
     Pass(u16, u8),
     /// To this other worker, under this number of the burst that crosses.
     Cross(u8, u8),
+    /// Admitted, to wait in a queue of this slot, which takes all of them; with what is noted of
+    /// each but its length.
+    Queue(u16, Note),
     /// Admitted, to wait in a queue of this slot or for another worker.
     Wait,
     /// To be admitted one by one, since not all fit without headroom.
@@ -183,11 +186,27 @@ impl<D: Device, P: Probe> Core<D, P> {
             return port.flush_if_full(&mut self.device, &mut self.books, now);
         }
         let frames = core::mem::take(&mut self.rx);
+        if let Some((out_slot, priority)) = only_queue(&ways) {
+            let note_of = |way: &Way| match way {
+                Way::Queue(_, note) => *note,
+                _ => Note::NONE,
+            };
+            let notes: ArrayVec<Note, BURST_MAX> = ways.iter().map(note_of).collect();
+            let held = frames.into_iter().zip(tally_of).map(|(frame, &tally)| {
+                let noted = notes[usize::from(tally)];
+                Held { note: Note { bytes: length_bytes(&frame), ..noted }, frame }
+            });
+            return self.ports[out_slot].queue_burst(priority, held, &mut self.books);
+        }
         for (frame, &tally) in frames.into_iter().zip(tally_of) {
             let tally = usize::from(tally);
             match ways[tally] {
                 Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
                 Way::Cross(worker, number) => self.exchange.add(worker, frame, number),
+                Way::Queue(out_slot, note) => {
+                    let held = Held { note: Note { bytes: length_bytes(&frame), ..note }, frame };
+                    self.ports[usize::from(out_slot)].queue(held, &mut self.books);
+                }
                 way => self.settle_one(frame, self.fates.tallies[tally].fate, way, slot, now),
             }
         }
@@ -222,7 +241,11 @@ impl<D: Device, P: Probe> Core<D, P> {
             #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
             match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
                 Some(run) => return Way::Pass(out_slot as u16, run),
-                None if self.waits_here(out_slot, fate.priority()) => return Way::Wait,
+                None if self.waits_here(out_slot, fate.priority()) => {
+                    let note = note(fate, 0, now);
+                    let is_whole = self.ports[out_slot].up && !self.books.is_lossy(&note);
+                    return if is_whole { Way::Queue(out_slot as u16, note) } else { Way::Wait };
+                }
                 None => {}
             }
         }
@@ -244,7 +267,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         match way {
             Way::End => self.end(frame, fate, slot),
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
-            Way::Wait | Way::Pass(..) | Way::Cross(..) => {
+            Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
                 self.enqueue(Held { frame, note }, fate.out(), slot, now);
             }
         }
@@ -477,6 +500,14 @@ pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
     let &Way::Pass(first, _) = ways.first()? else { return None };
     let all = ways.iter().all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
     all.then_some(usize::from(first))
+}
+
+/// The slot and priority whose queue a whole burst joins, if there is one.
+#[inline(always)]
+fn only_queue(ways: &[Way]) -> Option<(usize, Priority)> {
+    let &Way::Queue(first, Note { priority, .. }) = ways.first()? else { return None };
+    let joins = |way: &Way| matches!(way, Way::Queue(slot, note) if (*slot, note.priority) == (first, priority));
+    ways.iter().all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
 }
 
 /// A frame to be flooded, and what is known of it.

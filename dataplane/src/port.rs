@@ -17,12 +17,12 @@ use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
 use crate::probe::Probe;
-use crate::queue::ecn;
+use crate::queue::ecn::{self, Dice};
 use crate::queue::pacer::Pacer;
 use crate::queue::scheduler::Scheduler;
 use crate::queue::veq::{Arena, Held, Note, Veq, low_32_bits};
 use crate::report::{PortReport, QueueGauges};
-use crate::settings::{PortSettings, SwitchSettings};
+use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
 use crate::staging::{Run, Staging};
 use crate::time::Instant;
 use crate::wire::MacAddress;
@@ -220,12 +220,36 @@ impl<F: Frame> Port<F> {
         if !self.up {
             return drop_held(held, DropReason::PortDown, &mut self.counters, books);
         }
-        let veq = &mut self.veqs[priority];
-        let over = veq.bytes() + u32::from(held.note.bytes) > books.lossy_queue_bytes;
+        let over =
+            self.veqs[priority].bytes() + u32::from(held.note.bytes) > books.lossy_queue_bytes;
         if over && books.is_lossy(&held.note) {
             return drop_held(held, DropReason::LossyTail, &mut self.counters, books);
         }
-        match veq.push_back(&mut books.arena, held) {
+        self.queue(held, books);
+    }
+
+    /// Puts admitted frames of `priority` at the end of its VEQ.
+    #[inline(always)]
+    pub(crate) fn queue_burst<P: Probe>(
+        &mut self,
+        priority: Priority,
+        frames: impl Iterator<Item = Held<F>>,
+        books: &mut Books<F, P>,
+    ) {
+        let mut refused: Burst<Held<F>> = Burst::new();
+        let veq = &mut self.veqs[priority.index()];
+        veq.extend(&mut books.arena, frames, |held| refused.push(held));
+        self.occupied_bits |= priority.bit();
+        for held in refused {
+            drop_held(held, DropReason::LossyTail, &mut self.counters, books);
+        }
+    }
+
+    /// Puts an admitted frame at the end of its VEQ.
+    #[inline(always)]
+    pub(crate) fn queue<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
+        let priority = usize::from(held.note.priority & 7);
+        match self.veqs[priority].push_back(&mut books.arena, held) {
             Ok(()) => self.occupied_bits |= 1 << priority,
             Err(held) => drop_held(held, DropReason::LossyTail, &mut self.counters, books),
         }
@@ -255,8 +279,12 @@ impl<F: Frame> Port<F> {
         now: Instant,
     ) {
         let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
+        let is_free = room_bytes == u32::MAX && self.pacer.is_none();
         for _ in 0..BURSTS_A_TURN {
+            let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
+            if is_free {
+                self.stage_alone(frames_max, books);
+            }
             while self.staged.frames.len() < frames_max {
                 let Some(held) = self.next(room_bytes, books, now) else { break };
                 room_bytes = room_bytes.saturating_sub(u32::from(held.note.bytes));
@@ -268,6 +296,42 @@ impl<F: Frame> Port<F> {
             if self.staged.is_empty() || !self.flush(device, books, now) || is_last {
                 return;
             }
+        }
+    }
+
+    /// Stages frames of the one priority that can leave, if there is just one: nobody competes, so
+    /// the scheduler has nothing to say.
+    #[inline]
+    fn stage_alone<P: Probe>(&mut self, frames_max: usize, books: &mut Books<F, P>) {
+        let eligible = self.occupied_bits & !self.held_bits();
+        if !eligible.is_power_of_two() {
+            return;
+        }
+        let priority = eligible.trailing_zeros() as usize % PRIORITIES;
+        let (ecn, cell_bytes) = (books.ecn[priority], books.buffer.cell_bytes());
+        let room = frames_max.saturating_sub(self.staged.frames.len());
+        let (veq, staged) = (&mut self.veqs[priority], &mut self.staged);
+        let mut room = room;
+        while room > 0 && !veq.is_empty() {
+            let mut depth_bytes = veq.bytes();
+            let (places, notes) = veq.front_frames(&mut books.arena, room);
+            let (took, dice) = (notes.len(), &mut books.dice);
+            staged.take_waiting(places, notes, cell_bytes, |frame, note| {
+                if let Some(settings) = &ecn
+                    && depth_bytes > settings.kmin_bytes
+                {
+                    let marked = mark(settings, depth_bytes, note.l3, frame, dice);
+                    self.counters.ecn_marked_frames[priority] += u64::from(marked);
+                }
+                depth_bytes -= u32::from(note.bytes);
+            });
+            let bytes = veq.bytes() - depth_bytes;
+            veq.took(&mut books.arena, took, bytes);
+            room -= took;
+        }
+        if self.veqs[priority].is_empty() {
+            self.occupied_bits &= !(1 << priority);
+            self.scheduler.emptied(priority);
         }
     }
 
@@ -303,10 +367,13 @@ impl<F: Frame> Port<F> {
             pacer.send(u32::from(held.note.bytes), now);
         }
         if let Some(settings) = &books.ecn[priority] {
-            let due = held.note.l3 != 0 && ecn::is_due(settings, depth_bytes, &mut books.dice);
-            if due && ecn::mark(&mut held.frame, held.note.l3) {
-                self.counters.ecn_marked_frames[priority] += 1;
-            }
+            self.counters.ecn_marked_frames[priority] += u64::from(mark(
+                settings,
+                depth_bytes,
+                held.note.l3,
+                &mut held.frame,
+                &mut books.dice,
+            ));
         }
         Some(held)
     }
@@ -415,6 +482,18 @@ impl<F: Frame> Port<F> {
         }
         PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }
     }
+}
+
+/// Marks a frame that leaves a queue of `depth_bytes`, if it is due; whether it was.
+#[inline]
+fn mark<F: Frame>(
+    settings: &EcnSettings,
+    depth_bytes: u32,
+    l3: u8,
+    frame: &mut F,
+    dice: &mut Dice,
+) -> bool {
+    l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
 }
 
 /// A frame ends at this port after it was admitted.

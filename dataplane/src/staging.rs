@@ -24,6 +24,24 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The frame of `note` by itself, which costs `cell_bytes` at the least.
+    #[inline(always)]
+    pub(crate) fn of_one(note: &Note, cell_bytes: u32) -> Self {
+        Self {
+            viq: note.viq,
+            priority: note.priority & 7,
+            frames: 1,
+            bytes: u32::from(note.bytes),
+            cost_bytes: u32::from(note.bytes).max(cell_bytes),
+            arrived_ns: note.arrived_ns,
+        }
+    }
+
+    /// The same run before any frame has joined it.
+    pub(crate) const fn without_frames(self) -> Self {
+        Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
+    }
+
     /// Whether frames of `other` can be booked with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
@@ -68,14 +86,40 @@ impl<F: Frame> Staging<F> {
     /// that this returns.
     #[inline(always)]
     pub(crate) fn open(&mut self, run: Run) -> u8 {
-        if let Some(last) = self.runs.last_mut().filter(|last| last.joins(&run)) {
-            last.add(&run);
-        } else {
-            self.runs.push(run);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
-        let last = (self.runs.len() - 1) as u8;
-        last
+        open(&mut self.runs, run)
+    }
+
+    /// Takes the frames out of `places`, for which there is room, each of the run that its note says;
+    /// `look` sees each before.
+    #[inline(always)]
+    pub(crate) fn take_waiting(
+        &mut self,
+        places: &mut [Option<F>],
+        notes: &[Note],
+        cell_bytes: u32,
+        mut look: impl FnMut(&mut F, &Note),
+    ) {
+        let Some(first) = notes.first() else { return };
+        // What frames join, summed up here until one joins another run.
+        let mut sum = Run::of_one(first, cell_bytes).without_frames();
+        let mut number = self.open(sum);
+        let start = self.frames.len();
+        let Self { frames, run_of, runs } = self;
+        let waiting = places.iter_mut().zip(notes).zip(&mut run_of[start..]);
+        frames.extend(waiting.filter_map(|((place, note), run)| {
+            let mut frame = place.take()?;
+            look(&mut frame, note);
+            let one = Run::of_one(note, cell_bytes);
+            if !sum.joins(&one) {
+                runs[usize::from(number)].add(&sum);
+                sum = one.without_frames();
+                number = open(runs, sum);
+            }
+            sum.add(&one);
+            *run = number;
+            Some(frame)
+        }));
+        self.runs[usize::from(number)].add(&sum);
     }
 
     /// Adds a frame of the run numbered `run`.
@@ -118,11 +162,8 @@ impl<F: Frame> Staging<F> {
     #[cold]
     fn split_off_unsent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
         self.run_of.copy_within(staged - self.frames.len()..staged, 0);
-        let mut unsent: ArrayVec<Run, BURST_MAX> = self
-            .runs
-            .iter()
-            .map(|run| Run { frames: 0, bytes: 0, cost_bytes: 0, ..*run })
-            .collect();
+        let mut unsent: ArrayVec<Run, BURST_MAX> =
+            self.runs.iter().map(|run| run.without_frames()).collect();
         for (frame, &run) in self.frames.iter().zip(&self.run_of) {
             let bytes = u32::from(length_bytes(frame));
             let run = &mut unsent[usize::from(run)];
@@ -141,29 +182,38 @@ impl<F: Frame> Staging<F> {
 
     /// Takes the frames whose priority is in `bits` out again, the last first, each with its note.
     pub(crate) fn take_back(&mut self, bits: u8, out: PortId, mut back: impl FnMut(Held<F>)) {
-        let mut kept: ArrayVec<(F, u8), BURST_MAX> = ArrayVec::new();
+        let mut kept: ArrayVec<(F, usize), BURST_MAX> = ArrayVec::new();
         while let Some(frame) = self.frames.pop() {
-            let at = self.run_of[self.frames.len()];
-            let run = &self.runs[usize::from(at)];
+            let at = usize::from(self.run_of[self.frames.len()]);
+            let run = &self.runs[at];
             if bits >> run.priority & 1 == 0 {
-                kept.push((frame, at));
+                // Runs before it that go move it up.
+                let gone = self.runs[..at].iter().filter(|run| bits >> run.priority & 1 == 1);
+                kept.push((frame, at - gone.count()));
                 continue;
             }
             let note = note_again(&frame, run, out);
             back(Held { frame, note });
         }
-        // The numbers of the runs that stay must stay too: those taken out are emptied, not
-        // removed.
-        for run in self.runs.iter_mut().filter(|run| bits >> run.priority & 1 == 1) {
-            *run = Run { frames: 0, bytes: 0, cost_bytes: 0, ..*run };
-        }
+        self.runs.retain(|run| bits >> run.priority & 1 == 0);
         while let Some((frame, run)) = kept.pop() {
-            self.push(frame, run);
-        }
-        if self.frames.is_empty() {
-            self.runs.clear();
+            #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+            self.push(frame, run as u8);
         }
     }
+}
+
+/// The number of the run in `runs` that the frames of `run` join: the last, if they can.
+#[inline(always)]
+fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
+    if let Some(last) = runs.last_mut().filter(|last| last.joins(&run)) {
+        last.add(&run);
+    } else {
+        runs.push(run);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+    let last = (runs.len() - 1) as u8;
+    last
 }
 
 /// The note of a frame that has to wait after all.

@@ -21,7 +21,7 @@ use crate::exchange::Exchange;
 use crate::fates::Fates;
 use crate::frame::Burst;
 use crate::handoff::{Inbox, News};
-use crate::ids::{PortId, WorkerId};
+use crate::ids::{PortId, Priority, WorkerId};
 use crate::l2::{MacEntry, MacTable};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::links::{Command, Links, Punted, Reply};
@@ -190,7 +190,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             }
         }
         if !self.readers.is_empty() {
-            self.core.exchange.hand_over(&mut self.core.books);
+            let Core { ports, exchange, books, .. } = &mut self.core;
+            exchange.hand_over(books, |slot, priority| ports[slot].has_waiting(priority));
             self.core.books.publish();
             self.set_doors();
         }
@@ -270,15 +271,27 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.books.buffer.set_others_bytes(shared_bytes, lossy_bytes);
     }
 
-    /// Finds out at which ports of others this worker may send by itself in this turn.
+    /// Finds out at which ports of others this worker may send by itself in this turn, and sends
+    /// there what has been waiting to cross. Nothing may cross before that in a turn.
     fn look_at_doors(&mut self, now: Instant) {
         let Core { ports, own_ports, exchange, device, books, .. } = &mut self.core;
+        if ports.len() == own_ports.len() {
+            return;
+        }
         for port in &mut ports[own_ports.len()..] {
             let (owner, sent_bursts) = exchange.sent_bursts(port.id);
-            // No count of bursts is that high: it closes the door.
-            let sent_bursts = sent_bursts.unwrap_or(u64::MAX);
             let door = self.doors[owner.index()].look(port.id, self.id, sent_bursts);
             port.begin_at_door(door, device, books, now);
+        }
+        for worker in 0..self.doors.len() {
+            let may_leave = |ports: &[Port<D::Frame>], slot: usize, priority: Priority| {
+                ports[slot].has_waiting(priority) || ports[slot].may_pass(priority.value())
+            };
+            while let Some((held, slot)) = exchange
+                .pop_waiting(worker, books, |slot, priority| may_leave(ports, slot, priority))
+            {
+                ports[slot].enqueue_one(held, device, books, now);
+            }
         }
     }
 

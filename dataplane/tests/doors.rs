@@ -196,3 +196,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_worker_that_fell_behind_finds_its_way_back_through_the_door() {
+    let mut builder = RigBuilder::routed(3).owned_by(3, 1);
+    builder.sends_for_others = true;
+    for port in &mut builder.settings.ports {
+        port.lossless[3].as_mut().unwrap().headroom_bytes = 2_000_000;
+    }
+    builder.settings.buffer.size_bytes += 10_000_000;
+    let mut rig = builder.build();
+    let load = |rig: &mut Rig, from: u32| {
+        (from..from + 64).for_each(|sequence| arrive(rig, 1, 26, sequence));
+    };
+    // The other worker does not come to its turn until the way to it is full.
+    for number in 0..40 {
+        load(&mut rig, 64 * number);
+        let now = rig.now;
+        rig.workers[0].turn(now);
+    }
+    // From now on both do, but frames keep coming as fast as one worker sends.
+    for number in 40..60 {
+        load(&mut rig, 64 * number);
+        rig.turn();
+    }
+    let before = rig.totals().handed_over;
+    for number in 60..80 {
+        load(&mut rig, 64 * number);
+        rig.turn();
+    }
+    let after = rig.totals();
+    assert_eq!((after.handed_over - before, after.held, after.dropped), (0, 0, 0));
+}

@@ -119,11 +119,11 @@ impl Buffer {
         self.viqs[viq.index()].admit(cost_bytes, &mut self.pool)
     }
 
-    /// Charges frames of `cost_bytes` together to `viq` if all of them fit without headroom; false,
-    /// and nothing is charged, if each must be looked at.
+    /// Charges frames of `cost_bytes` together to `viq` if that is the same to the byte as charging
+    /// each; false, and nothing is charged, if each must be looked at.
     #[inline(always)]
     pub fn admit_run(&mut self, viq: ViqId, cost_bytes: u32) -> bool {
-        self.viqs[viq.index()].admit_base(cost_bytes, &mut self.pool)
+        self.viqs[viq.index()].admit_run(cost_bytes, &mut self.pool)
     }
 
     /// Takes `cost_bytes` off `viq`: a frame left the switch, or was dropped after admission.

@@ -104,19 +104,40 @@ impl Viq {
         true
     }
 
+    /// Charges frames of `cost_bytes` together, if that is the same to the byte as charging them one
+    /// by one: all of them fit without headroom, or all of them into headroom, which is in use.
+    #[inline(always)]
+    pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
+        self.admit_base(cost_bytes, pool)
+            || self.headroom_used_bytes != 0 && self.admit_headroom(cost_bytes)
+    }
+
+    #[inline]
+    fn admit_headroom(&mut self, cost_bytes: u32) -> bool {
+        let Some(settings) = &self.settings else { return false };
+        let used_bytes = self.headroom_used_bytes + cost_bytes;
+        if used_bytes > settings.headroom_bytes {
+            return false;
+        }
+        self.headroom_used_bytes = used_bytes;
+        self.headroom_peak_bytes = self.headroom_peak_bytes.max(used_bytes);
+        self.peak_bytes = self.peak_bytes.max(self.bytes());
+        true
+    }
+
     #[inline]
     pub(super) fn admit(&mut self, cost_bytes: u32, pool: &mut Pool) -> Admission {
         if self.admit_base(cost_bytes, pool) {
             return Admission::Admitted;
         }
-        let Some(settings) = &self.settings else { return Admission::LossyFull };
-        if self.headroom_used_bytes + cost_bytes > settings.headroom_bytes {
-            return Admission::LosslessOverrun;
+        if self.settings.is_none() {
+            return Admission::LossyFull;
         }
-        self.headroom_used_bytes += cost_bytes;
-        self.headroom_peak_bytes = self.headroom_peak_bytes.max(self.headroom_used_bytes);
-        self.peak_bytes = self.peak_bytes.max(self.bytes());
-        Admission::Admitted
+        if self.admit_headroom(cost_bytes) {
+            Admission::Admitted
+        } else {
+            Admission::LosslessOverrun
+        }
     }
 
     /// Gives back headroom first, then the pool's share, then the reserve.

@@ -35,6 +35,10 @@ pub struct Note {
 }
 
 impl Note {
+    /// Of no frame.
+    pub(crate) const NONE: Self =
+        Self { viq: ViqId::NONE, bytes: 0, arrived_ns: 0, out: 0, priority: 0, l3: 0 };
+
     /// The note of a frame of the switch's own, charged to no VIQ.
     pub fn own<F: Frame>(frame: &F, out: PortId, priority: Priority, now: Instant) -> Self {
         Self {
@@ -66,7 +70,9 @@ pub struct Held<F> {
 
 #[derive(Debug)]
 struct Chunk<F> {
-    slots: [Option<Held<F>>; CHUNK],
+    /// Apart, since most of what a queue does needs only one of the two.
+    frames: [Option<F>; CHUNK],
+    notes: [Note; CHUNK],
     next: u32,
 }
 
@@ -85,7 +91,8 @@ impl<F: Frame> Arena<F> {
         let count = u32::try_from(count).expect("fewer than 2^32 chunks");
         let chunks = (1..=count)
             .map(|next| Chunk {
-                slots: [const { None }; CHUNK],
+                frames: [const { None }; CHUNK],
+                notes: [Note::NONE; CHUNK],
                 next: if next == count { NONE } else { next },
             })
             .collect();
@@ -169,9 +176,39 @@ impl Veq {
             self.end = 0;
         }
         self.count_in(&held.note);
-        arena.chunks[self.tail as usize].slots[self.end as usize % CHUNK] = Some(held);
+        arena.chunks[self.tail as usize].put(self.end, held);
         self.end += 1;
         Ok(())
+    }
+
+    /// Adds frames behind the others, as [`Self::push_back`] would one by one; `refused` gets those
+    /// for which the arena has no place.
+    #[inline]
+    pub fn extend<F: Frame>(
+        &mut self,
+        arena: &mut Arena<F>,
+        mut frames: impl Iterator<Item = Held<F>>,
+        mut refused: impl FnMut(Held<F>),
+    ) {
+        // The first of each chunk makes sure that there is one.
+        while let Some(held) = frames.next() {
+            if let Err(held) = self.push_back(arena, held) {
+                refused(held);
+                continue;
+            }
+            let Chunk { frames: places, notes, .. } = &mut arena.chunks[self.tail as usize];
+            let (mut count, mut bytes) = (0, 0);
+            let places = places.iter_mut().zip(notes).skip(self.end as usize);
+            for ((place, noted), held) in places.zip(&mut frames) {
+                count += 1;
+                bytes += u32::from(held.note.bytes);
+                (*place, *noted) = (Some(held.frame), held.note);
+            }
+            self.end += count;
+            self.frames += count;
+            self.bytes += bytes;
+            self.peak_bytes = self.peak_bytes.max(self.bytes);
+        }
     }
 
     /// Puts a frame back before the others: the device did not take it, or its priority was paused
@@ -192,7 +229,7 @@ impl Veq {
         }
         self.first -= 1;
         self.count_in(&held.note);
-        arena.chunks[self.head as usize].slots[self.first as usize % CHUNK] = Some(held);
+        arena.chunks[self.head as usize].put(self.first, held);
         Ok(())
     }
 
@@ -206,8 +243,8 @@ impl Veq {
     /// The note of the first frame.
     #[inline(always)]
     pub fn front<'a, F: Frame>(&self, arena: &'a Arena<F>) -> Option<&'a Note> {
-        let chunk = arena.chunks.get(self.head as usize)?;
-        chunk.slots[self.first as usize % CHUNK].as_ref().map(|held| &held.note)
+        // The head of an empty queue is no chunk.
+        Some(&arena.chunks.get(self.head as usize)?.notes[self.first as usize % CHUNK])
     }
 
     /// The notes of all frames, the first one first.
@@ -218,31 +255,71 @@ impl Veq {
                 chunk = arena.chunks.get(chunk as usize)?.next;
                 slot = 0;
             }
-            let held = arena.chunks.get(chunk as usize)?.slots[slot].as_ref()?;
+            let note = &arena.chunks.get(chunk as usize)?.notes[slot];
             slot += 1;
-            Some(&held.note)
+            Some(note)
         })
+    }
+
+    /// The first frames and their notes, as many as stand together and `frames_max` at the most;
+    /// those that the caller takes out it has to [count](Self::took).
+    #[inline]
+    pub fn front_frames<'a, F: Frame>(
+        &self,
+        arena: &'a mut Arena<F>,
+        frames_max: usize,
+    ) -> (&'a mut [Option<F>], &'a [Note]) {
+        let Some(chunk) = arena.chunks.get_mut(self.head as usize) else {
+            return (&mut [], &[]);
+        };
+        let first = self.first as usize % CHUNK;
+        let end = CHUNK.min(first + frames_max.min(self.frames as usize));
+        (&mut chunk.frames[first..end], &chunk.notes[first..end])
+    }
+
+    /// Counts `frames` of `bytes` in all, the first ones, that were taken out.
+    #[inline]
+    pub fn took<F: Frame>(&mut self, arena: &mut Arena<F>, frames: usize, bytes: u32) {
+        #[expect(clippy::cast_possible_truncation, reason = "no more than a chunk has")]
+        let frames = frames as u32;
+        self.first += frames;
+        self.frames -= frames;
+        self.bytes -= bytes;
+        self.leave_chunk(arena);
+    }
+
+    /// Gives the head chunk back if it has nothing left.
+    #[inline]
+    fn leave_chunk<F: Frame>(&mut self, arena: &mut Arena<F>) {
+        if self.frames == 0 {
+            arena.give(self.head);
+            let peak_bytes = self.peak_bytes;
+            *self = Self { peak_bytes, ..Self::default() };
+        } else if self.first as usize == CHUNK {
+            let next = arena.chunks[self.head as usize].next;
+            arena.give(self.head);
+            self.head = next;
+            self.first = 0;
+        }
     }
 
     /// Takes the first frame.
     #[inline]
     pub fn pop_front<F: Frame>(&mut self, arena: &mut Arena<F>) -> Option<Held<F>> {
         let chunk = arena.chunks.get_mut(self.head as usize)?;
-        let held = chunk.slots[self.first as usize % CHUNK].take()?;
-        let next = chunk.next;
-        self.first += 1;
-        self.frames -= 1;
-        self.bytes -= u32::from(held.note.bytes);
-        if self.frames == 0 {
-            arena.give(self.head);
-            let peak_bytes = self.peak_bytes;
-            *self = Self { peak_bytes, ..Self::default() };
-        } else if self.first as usize == CHUNK {
-            arena.give(self.head);
-            self.head = next;
-            self.first = 0;
-        }
+        let at = self.first as usize % CHUNK;
+        let held = Held { frame: chunk.frames[at].take()?, note: chunk.notes[at] };
+        self.took(arena, 1, u32::from(held.note.bytes));
         Some(held)
+    }
+}
+
+impl<F> Chunk<F> {
+    #[inline(always)]
+    fn put(&mut self, at: u32, held: Held<F>) {
+        let at = at as usize % CHUNK;
+        self.frames[at] = Some(held.frame);
+        self.notes[at] = held.note;
     }
 }
 
@@ -266,6 +343,8 @@ mod tests {
         PushBack(usize),
         PushFront(usize),
         Pop(usize),
+        Extend(usize, usize),
+        Take(usize, usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -273,6 +352,8 @@ mod tests {
             3 => (0..4_usize).prop_map(Step::PushBack),
             1 => (0..4_usize).prop_map(Step::PushFront),
             3 => (0..4_usize).prop_map(Step::Pop),
+            1 => (0..4_usize, 0..70_usize).prop_map(|(q, count)| Step::Extend(q, count)),
+            1 => (0..4_usize, 0..70_usize).prop_map(|(q, count)| Step::Take(q, count)),
         ]
     }
 
@@ -299,6 +380,23 @@ mod tests {
                         let popped = queues[q].pop_front(&mut arena).map(|held| held.note.arrived_ns);
                         prop_assert_eq!(popped, oracle[q].pop_front());
                         prop_assert_eq!(front, popped);
+                    }
+                    Step::Extend(q, count) if total + count <= frames => {
+                        let more = (0..u32::try_from(count).unwrap()).map(|n| n * 1_000 + number);
+                        queues[q].extend(&mut arena, more.clone().map(held), |_| panic!("no room"));
+                        oracle[q].extend(more);
+                    }
+                    Step::Take(q, count) => {
+                        let (places, notes) = queues[q].front_frames(&mut arena, count);
+                        let (took, bytes) = (notes.len(), notes.iter().map(|n| u32::from(n.bytes)).sum());
+                        for (place, note) in places.iter_mut().zip(notes) {
+                            prop_assert!(place.take().is_some());
+                            prop_assert_eq!(Some(note.arrived_ns), oracle[q].pop_front());
+                        }
+                        prop_assert!(took > 0 || count == 0 || oracle[q].is_empty());
+                        if took > 0 {
+                            queues[q].took(&mut arena, took, bytes);
+                        }
                     }
                     _ => {}
                 }

@@ -8,7 +8,7 @@ use dataplane::frame::HEAD_BYTES;
 use dataplane::links::{COMMANDS, PUNT_FRAMES};
 
 /// Buffers that a pool keeps at hand for each lcore.
-pub(super) const CACHE_FRAMES: u32 = 256;
+pub(super) const CACHE_FRAMES: u32 = 512;
 /// What a flow-control frame may be long; they are 60 bytes.
 #[expect(clippy::cast_possible_truncation, reason = "128")]
 pub(super) const CONTROL_DATA_BYTES: u16 = HEAD_BYTES as u16;

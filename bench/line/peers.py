@@ -1,0 +1,154 @@
+"""The forwarders that Knotless is measured beside: testpmd's modes, and OVS-DPDK with equivalent flows."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import frames
+from bed import Bench, on_core_seconds
+
+TESTPMD_MODES = ("csum", "5tswap", "macswap", "io")
+OVS = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+
+
+def measure_testpmd(bench: Bench, mode: str) -> float:
+    """Millions of frames a second that testpmd's forwarding core took in, both ports together."""
+    other = other_core(bench)
+    command = ["dpdk-testpmd", "--in-memory", "--no-pci", "--file-prefix=line-bench",
+               "-l", f"{other},{bench.options.core}", "--main-lcore", str(other)]
+    for device in bench.devices("infinite_rx=1"):
+        command += ["--vdev", device]
+    command += ["--", f"--forward-mode={mode}", "--nb-cores=1", "--auto-start",
+                "--total-num-mbufs=65536"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               stdin=subprocess.PIPE)
+    time.sleep(bench.options.seconds + 1)
+    seconds = on_core_seconds(process.pid, f"rte-worker-{bench.options.core}")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=20)
+    totals = re.findall(r"RX-packets:\s+(\d+)", output.split("Accumulated forward statistics")[-1])
+    if not totals:
+        sys.exit(f"testpmd {mode} printed no total:\n{output[-2000:]}")
+    return int(totals[0]) / seconds / 1e6
+
+
+def other_core(bench: Bench) -> int:
+    """A core for what does not forward."""
+    return min(os.sched_getaffinity(0) - {bench.options.core}, default=bench.options.core)
+
+
+class Ovs:
+    """OVS-DPDK with a database of its own in the bench's folder; gone when left."""
+
+    def __init__(self, bench: Bench, devices: list[str], last: int = 2):
+        """Port `last` opens when the other is there."""
+        self.bench, self.devices, self.last = bench, devices, last
+        self.folder = bench.folder / "ovs"
+        names = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
+        self.env = os.environ | {name: str(self.folder) for name in names}
+        self.database = f"unix:{self.folder}/db.sock"
+        self.processes = []
+
+    def __enter__(self):
+        self.folder.mkdir(exist_ok=True)
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start(self):
+        file = self.folder / "conf.db"
+        file.unlink(missing_ok=True)
+        self.run("ovsdb-tool", "create", file, OVS_SCHEMA)
+        self.spawn("ovsdb-server", file, f"--remote=p{self.database}", f"--unixctl={self.folder}/db.ctl")
+        wait_for(self.folder / "db.sock")
+        self.vsctl("--no-wait", "init")
+        self.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
+                   "other_config:dpdk-extra=--no-pci --in-memory", "other_config:dpdk-socket-mem=512",
+                   f"other_config:pmd-cpu-mask={1 << self.bench.options.core:#x}",
+                   f"other_config:dpdk-lcore-mask={1 << other_core(self.bench):#x}")
+        self.spawn(OVS, self.database, f"--unixctl={self.folder}/vs.ctl", f"--log-file={self.folder}/vs.log")
+        self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev",
+                   "fail-mode=secure")
+        for flow in flows():
+            self.run("ovs-ofctl", "add-flow", f"unix:{self.folder}/br0.mgmt", flow)
+        for port in (3 - self.last, self.last):
+            device = self.devices[port - 1]
+            self.vsctl("add-port", "br0", f"p{port}", "--", "set", "Interface", f"p{port}", "type=dpdk",
+                       f"ofport_request={port}", f"options:dpdk-devargs={device.rstrip(',')}")
+
+    def spawn(self, *command):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.processes.append(subprocess.Popen(command, env=self.env, **quiet))
+
+    def run(self, *command) -> str:
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            sys.exit(f"{command[0]}: {done.stderr}")
+        return done.stdout
+
+    def vsctl(self, *words) -> str:
+        return self.run("ovs-vsctl", "--timeout=30", f"--db={self.database}", *words)
+
+    def received(self) -> int:
+        """Frames that the forwarding thread has taken in."""
+        command = ("ovs-appctl", "-t", f"{self.folder}/vs.ctl", "dpif-netdev/pmd-stats-show")
+        return sum(int(count) for count in re.findall(r"packets received: (\d+)", self.run(*command)))
+
+    def missed(self) -> int:
+        """Frames that no flow matched."""
+        command = ("ovs-appctl", "-t", f"{self.folder}/vs.ctl", "dpif-netdev/pmd-stats-show")
+        return sum(int(n) for n in re.findall(r"miss with failed upcall: (\d+)", self.run(*command)))
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def wait_for(path):
+    for _ in range(100):
+        if path.exists():
+            return
+        time.sleep(0.05)
+    sys.exit(f"{path} does not appear")
+
+
+def flows() -> list[str]:
+    """For each way and class: match prefix and DSCP, decrement TTL, set DSCP and addresses, output."""
+    made = []
+    for port, other in ((1, 2), (2, 1)):
+        prefix = ".".join(map(str, frames.destination(port, 0)[:1])) + ".0.0.0/8"
+        macs = f"mod_dl_src:{text(frames.port_mac(other))},mod_dl_dst:{text(frames.host_mac(other))}"
+        for dscp in (0, frames.LOSSLESS_DSCP):
+            change = f"mod_nw_tos:{frames.new_dscp(dscp) << 2}," if frames.new_dscp(dscp) != dscp else ""
+            made.append(f"in_port={port},ip,nw_dst={prefix},nw_tos={dscp << 2},"
+                        f"actions=dec_ttl,{change}{macs},output:{other}")
+    return made
+
+
+def text(mac: bytes) -> str:
+    return ":".join(f"{octet:02x}" for octet in mac)
+
+
+def measure_ovs(bench: Bench) -> float:
+    """Millions of frames a second of OVS's forwarding thread."""
+    with Ovs(bench, bench.devices("infinite_rx=1")) as ovs:
+        time.sleep(2)  # All flows are in its caches by then.
+        pid, thread = ovs.processes[1].pid, f"pmd-c{bench.options.core:02d}"
+        missed, before, start = ovs.missed(), ovs.received(), on_core_seconds(pid, thread)
+        time.sleep(bench.options.seconds)
+        after, end = ovs.received(), on_core_seconds(pid, thread)
+        if ovs.missed() != missed:
+            sys.exit("OVS dropped frames that it has no flow for")
+    return (after - before) / (end - start) / 1e6

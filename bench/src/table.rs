@@ -1,0 +1,37 @@
+//! What the benches without criterion share: rounds and medians on a terminal, and the same figures
+//! as JSON.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+/// Nanoseconds that one of `count` things took, of the fastest half of `rounds` calls of `run`, at
+/// the median of those: a machine that is shared only ever makes things slower.
+pub fn nanoseconds_each(rounds: usize, count: u64, mut run: impl FnMut()) -> f64 {
+    let mut took: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_nanos() as f64 / count as f64
+        })
+        .collect();
+    took.sort_by(f64::total_cmp);
+    took[rounds / 4]
+}
+
+/// Writes `pairs` as one JSON object to `target/bench/NAME.json`.
+///
+/// # Panics
+/// If the file cannot be written.
+pub fn save(name: &str, pairs: &[(String, f64)]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
+    fs::create_dir_all(&folder).expect("target/bench can be made");
+    let mut text = String::from("{\n");
+    for (number, (key, value)) in pairs.iter().enumerate() {
+        let comma = if number + 1 < pairs.len() { "," } else { "" };
+        let _always_fits = writeln!(text, "  {key:?}: {value:.4}{comma}");
+    }
+    text.push_str("}\n");
+    fs::write(folder.join(format!("{name}.json")), text).expect("target/bench can be written");
+}
