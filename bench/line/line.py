@@ -35,10 +35,16 @@ def measure_switch(bench: Bench, devices: list[str], cores: list[int], xoff: str
     finally:
         stop(process)
     log = (bench.folder / "knotless.log").read_text()
-    if "lossless drops: 0" not in log or "imbalance 0" not in log:
+    if lossless_drops(before) != lossless_drops(after) or "imbalance 0" not in log:
         sys.exit(f"a lossless frame was dropped or the books do not balance:\n{log}")
     seconds = sum(b - a for a, b in zip(start, end)) / len(cores)
     return (sent_frames(after) - sent_frames(before)) / seconds / 1e6, after
+
+
+def lossless_drops(stats) -> int:
+    """None while it is measured. (A pcap file obeys no pause, so workers that have not got their cores yet
+    when it starts can lose some of it.)"""
+    return sum(sum(port["lossless_drops"]) for port in stats["ports"])
 
 
 def measure_one(bench: Bench) -> float:

@@ -4,7 +4,6 @@
 
 use crate::books::Books;
 use crate::counters::Totals;
-use crate::fates::Tally;
 use crate::frame::Frame;
 use crate::handoff::{Crossing, Crossings, News, Numbered, Outbox};
 use crate::ids::{PortId, Priority, WorkerId};
@@ -116,12 +115,11 @@ impl<F: Frame> Exchange<F> {
         (owner, self.peers[owner.index()].sent_bursts)
     }
 
-    /// The place of `tally`'s frames, which are those of `run`, in the burst that crosses next: a
+    /// The place of the frames of `run`, which leave by `out`, in the burst that crosses next: a
     /// worker, and the number under which each is then [added](Self::add). `None` if they have to
     /// wait: there is no room, or others wait already.
     #[inline(always)]
-    pub(crate) fn open(&mut self, tally: &Tally, run: Run) -> Option<(u8, u8)> {
-        let out = tally.fate.out();
+    pub(crate) fn open(&mut self, out: PortId, run: Run) -> Option<(u8, u8)> {
         let owner = *self.owner_of.get(out.index())?;
         let peer = self.peers.get_mut(owner.index())?;
         // The first run asks for the whole burst.
@@ -132,7 +130,7 @@ impl<F: Frame> Exchange<F> {
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
         let number = peer.crossings.len() as u8;
-        peer.crossings.push(Crossing { run, out: out.index_u16(), l3: tally.fate.l3() });
+        peer.crossings.push(Crossing { run, out: out.index_u16() });
         Some((owner.0, number))
     }
 
@@ -245,12 +243,12 @@ impl<F: Frame> Peer<F> {
 
     /// Adds a frame that has waited, which is `run` by itself, to the burst in hand.
     fn join(&mut self, run: Run, held: Held<F>) {
-        let Note { out, l3, .. } = held.note;
+        let out = held.note.out;
         match self.crossings.last_mut() {
-            Some(last) if (last.out, last.l3) == (out, l3) && last.run.joins(&run) => {
+            Some(last) if last.out == out && last.run.joins(&run) => {
                 last.run.add(&run);
             }
-            _ => self.crossings.push(Crossing { run, out, l3 }),
+            _ => self.crossings.push(Crossing { run, out }),
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
         let number = (self.crossings.len() - 1) as u8;

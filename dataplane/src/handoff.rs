@@ -35,8 +35,6 @@ pub(crate) struct Crossing {
     pub(crate) run: Run,
     /// Out port's index.
     pub(crate) out: u16,
-    /// Offset of the frames' IP header, 0 if there is none.
-    pub(crate) l3: u8,
 }
 
 /// The runs of one burst, in the order of their numbers.

@@ -224,13 +224,18 @@ impl<D: Device, P: Probe> Core<D, P> {
             return Way::End;
         }
         self.book_change(fate.change(), tally.frames, slot);
-        if !self.books.buffer.admit_run(fate.viq(), tally.cost_bytes) {
-            return Way::Each;
+        let buffer = &mut self.books.buffer;
+        if !buffer.admit_run(fate.viq(), tally.cost_bytes) {
+            let are_cells = tally.cost_bytes == tally.frames * buffer.cell_bytes();
+            if !are_cells || !buffer.admit_cells(fate.viq(), tally.frames) {
+                return Way::Each;
+            }
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
         let run = Run {
             viq: fate.viq(),
             priority: fate.priority().value(),
+            l3: fate.l3(),
             frames: tally.frames as u8,
             bytes: tally.bytes,
             cost_bytes: tally.cost_bytes,
@@ -249,7 +254,7 @@ impl<D: Device, P: Probe> Core<D, P> {
                 None => {}
             }
         }
-        let place = self.exchange.open(tally, run);
+        let place = self.exchange.open(fate.out(), run);
         place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number))
     }
 

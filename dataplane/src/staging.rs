@@ -1,7 +1,7 @@
 //! Frames that stand ready for the device, and what will be booked when it takes them.
 //!
 //! Booking goes by runs: frames of one VIQ and priority that came together are counted and released
-//! at once. What the books need of a single frame is found again in the frame, should the device
+//! at once. What the books need of a single frame is its run's and its length, should the device
 //! refuse it.
 
 use crate::buffer::ViqId;
@@ -9,7 +9,6 @@ use crate::frame::{Burst, Frame, length_bytes};
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::queue::veq::{Held, Note};
-use crate::wire::parse::{Kind, parse};
 use arrayvec::ArrayVec;
 
 /// Frames that stand together and share what is booked.
@@ -17,6 +16,8 @@ use arrayvec::ArrayVec;
 pub(crate) struct Run {
     pub(crate) viq: ViqId,
     pub(crate) priority: u8,
+    /// Offset of the frames' IP header, 0 if there is none.
+    pub(crate) l3: u8,
     pub(crate) frames: u8,
     pub(crate) bytes: u32,
     pub(crate) cost_bytes: u32,
@@ -30,6 +31,7 @@ impl Run {
         Self {
             viq: note.viq,
             priority: note.priority & 7,
+            l3: note.l3,
             frames: 1,
             bytes: u32::from(note.bytes),
             cost_bytes: u32::from(note.bytes).max(cell_bytes),
@@ -45,7 +47,8 @@ impl Run {
     /// Whether frames of `other` can be booked with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
-        (self.viq, self.priority, self.arrived_ns) == (other.viq, other.priority, other.arrived_ns)
+        (self.viq, self.priority, self.l3, self.arrived_ns)
+            == (other.viq, other.priority, other.l3, other.arrived_ns)
     }
 
     /// Adds the frames of `other`, which [joins](Self::joins) these.
@@ -218,14 +221,12 @@ fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
 
 /// The note of a frame that has to wait after all.
 fn note_again<F: Frame>(frame: &F, run: &Run, out: PortId) -> Note {
-    let parsed = parse(frame.head(), frame.len());
-    let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
     Note {
         viq: run.viq,
         bytes: length_bytes(frame),
         arrived_ns: run.arrived_ns,
         out: out.index_u16(),
         priority: run.priority,
-        l3: if is_ip { parsed.l3 } else { 0 },
+        l3: run.l3,
     }
 }

@@ -72,7 +72,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             arrived_ns: crossing.run.arrived_ns,
             out: crossing.out,
             priority: crossing.run.priority,
-            l3: crossing.l3,
+            l3: crossing.run.l3,
         };
         let held = Held { frame, note };
         if let Some(slot) = self.slot_of(crossing.out) {

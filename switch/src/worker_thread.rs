@@ -18,6 +18,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
+    /// Wait until all workers are there: a frame for a worker that is not would have to wait, too.
+    Gather,
     /// Take turns.
     Run,
     /// Take turns, but let no more data in.
@@ -26,13 +28,13 @@ pub enum Phase {
     Stop,
 }
 
-/// The phase, shared by all threads; written twice in the life of a switch.
+/// The phase, shared by all threads; written three times in the life of a switch.
 #[derive(Clone, Debug)]
 pub struct SharedPhase(Arc<AtomicU8>);
 
 impl Default for SharedPhase {
     fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(Phase::Run as u8)))
+        Self(Arc::new(AtomicU8::new(Phase::Gather as u8)))
     }
 }
 
@@ -41,8 +43,9 @@ impl SharedPhase {
     #[inline(always)]
     pub fn now(&self) -> Phase {
         match self.0.load(Ordering::Relaxed) {
-            0 => Phase::Run,
-            1 => Phase::Drain,
+            0 => Phase::Gather,
+            1 => Phase::Run,
+            2 => Phase::Drain,
             _ => Phase::Stop,
         }
     }
@@ -106,12 +109,15 @@ impl<D: PortDevice> fmt::Debug for Seat<D> {
 impl<D: PortDevice> Seat<D> {
     /// Takes turns until the phase is [`Phase::Stop`]. `clock` is read once a turn.
     pub fn drive(mut self, clock: impl Fn() -> Instant) -> WorkerEnd {
+        while self.phase.now() == Phase::Gather {
+            std::thread::yield_now();
+        }
         let mut rest = Rest::default();
         let mut start = clock();
         loop {
             let (turn, end) = self.turn(start, &clock);
             match self.phase.now() {
-                Phase::Run => {}
+                Phase::Gather | Phase::Run => {}
                 Phase::Drain => self.worker.device_mut().close(),
                 Phase::Stop => break,
             }
@@ -247,6 +253,8 @@ mod tests {
     #[test]
     fn the_phase_never_goes_back() {
         let phase = SharedPhase::default();
+        assert_eq!(phase.now(), Phase::Gather);
+        phase.go_on_to(Phase::Run);
         assert_eq!(phase.now(), Phase::Run);
         phase.go_on_to(Phase::Stop);
         phase.go_on_to(Phase::Drain);

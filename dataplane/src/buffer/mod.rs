@@ -126,6 +126,13 @@ impl Buffer {
         self.viqs[viq.index()].admit_run(cost_bytes, &mut self.pool)
     }
 
+    /// Charges `frames` frames of a cell each to `viq`; false, and nothing is charged, if not all of
+    /// them may come in.
+    #[inline]
+    pub fn admit_cells(&mut self, viq: ViqId, frames: u32) -> bool {
+        self.viqs[viq.index()].admit_equal(frames, self.cell_bytes, &mut self.pool)
+    }
+
     /// Takes `cost_bytes` off `viq`: a frame left the switch, or was dropped after admission.
     #[inline(always)]
     pub fn release(&mut self, viq: ViqId, cost_bytes: u32) {

@@ -166,7 +166,7 @@ enum Segment {
 }
 
 /// Every admitted frame of every VIQ, and nothing derived.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Oracle {
     charges: [[Vec<(u32, Segment)>; 8]; PORTS],
     xoff: [[bool; 8]; PORTS],
@@ -261,9 +261,10 @@ impl Oracle {
     }
 }
 
-/// Port, priority, length, and what is done: twice as often a frame comes as one leaves.
+/// Port, priority, length, and what is done: twice as often a frame comes as one leaves; or a burst
+/// comes, of equal frames or not.
 fn step() -> impl Strategy<Value = (usize, u8, u32, u8)> {
-    (0..PORTS, prop::sample::select(vec![0_u8, 3, 4]), 60_u32..1514, 0..3_u8)
+    (0..PORTS, prop::sample::select(vec![0_u8, 3, 4]), 60_u32..1514, 0..6_u8)
 }
 
 proptest! {
@@ -283,7 +284,26 @@ proptest! {
         for (port, priority, bytes, action) in steps {
             let p = usize::from(priority);
             let cost = buffer.cost_bytes(bytes);
-            if action < 2 {
+            if action >= 4 {
+                // Together or not at all; and if together, as one by one.
+                let costs: Vec<u32> = match action {
+                    4 => vec![buffer.cell_bytes(); bytes as usize / 100],
+                    _ => (0..bytes / 200).map(|n| cost + n * 10).collect(),
+                };
+                let viq = id(port, priority);
+                let count = u32::try_from(costs.len()).unwrap();
+                let together = buffer.admit_run(viq, costs.iter().sum())
+                    || action == 4 && buffer.admit_cells(viq, count);
+                let mut alone = oracle.clone();
+                let one_by_one = costs
+                    .iter()
+                    .all(|&cost| alone.admit(&settings, port, p, cost) == Admission::Admitted);
+                prop_assert!(one_by_one || !together, "let in what may not come in");
+                prop_assert!(together || action != 4 || !one_by_one, "kept out what may come in");
+                if together {
+                    oracle = alone;
+                }
+            } else if action < 2 {
                 prop_assert_eq!(buffer.admit(id(port, priority), cost), oracle.admit(&settings, port, p, cost));
             } else if let Some(&(cost, _)) = oracle.charges[port][p].first() {
                 buffer.release(id(port, priority), cost);

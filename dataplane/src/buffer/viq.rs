@@ -112,6 +112,19 @@ impl Viq {
             || self.headroom_used_bytes != 0 && self.admit_headroom(cost_bytes)
     }
 
+    /// Charges `frames` frames of `cost_bytes` each, one by one; false, and nothing is charged, if
+    /// not all of them may come in.
+    #[inline]
+    pub(super) fn admit_equal(&mut self, frames: u32, cost_bytes: u32, pool: &mut Pool) -> bool {
+        let admitted =
+            (0..frames).take_while(|_| self.admit(cost_bytes, pool) == Admission::Admitted);
+        let admitted = u32::try_from(admitted.count()).unwrap_or(frames);
+        if admitted != frames {
+            self.release(admitted * cost_bytes, pool);
+        }
+        admitted == frames
+    }
+
     #[inline]
     fn admit_headroom(&mut self, cost_bytes: u32) -> bool {
         let Some(settings) = &self.settings else { return false };

@@ -93,6 +93,7 @@ impl Threads {
                 return Err(RunError::Worker { number, why });
             }
         }
+        phase.go_on_to(Phase::Run);
         Ok((threads, rings))
     }
 
