@@ -65,13 +65,12 @@ impl Viq {
         self.settings.is_some()
     }
 
-    /// The fill above which headroom is used, given what is free in `pool` now.
+    /// The fill above which headroom is used while `free` bytes of the pool are.
     #[inline(always)]
-    fn limit_bytes(settings: &ViqSettings, pool: &Pool) -> u64 {
+    fn limit_bytes(settings: &ViqSettings, free: u64) -> u64 {
         match settings.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
             Threshold::Dynamic { alpha_log2 } => {
-                let free = pool.shared_free_bytes();
                 let shift = u32::from(alpha_log2.unsigned_abs());
                 let share = if alpha_log2 < 0 { free >> shift } else { free << shift };
                 u64::from(settings.reserved_bytes) + share
@@ -79,16 +78,20 @@ impl Viq {
         }
     }
 
-    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole.
+    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole. Of a
+    /// run each frame has to: a dynamic threshold falls as its frames come in, so they are held to
+    /// where it ends.
     #[inline(always)]
-    pub(super) fn admit_base(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
+    fn admit_base(&mut self, cost_bytes: u32, is_run: bool, pool: &mut Pool) -> bool {
         let filled = self.base_bytes + cost_bytes;
         if let Some(settings) = &self.settings {
             let from_pool = beyond(filled, settings.reserved_bytes)
                 - beyond(self.base_bytes, settings.reserved_bytes);
+            let free = pool.shared_free_bytes();
+            let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             let fits = filled <= settings.reserved_bytes
-                || u64::from(filled) <= Self::limit_bytes(settings, pool)
-                    && u64::from(from_pool) <= pool.shared_free_bytes();
+                || u64::from(filled) <= Self::limit_bytes(settings, left)
+                    && u64::from(from_pool) <= free;
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }
@@ -108,7 +111,7 @@ impl Viq {
     /// by one: all of them fit without headroom, or all of them into headroom, which is in use.
     #[inline(always)]
     pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
-        self.admit_base(cost_bytes, pool)
+        self.admit_base(cost_bytes, true, pool)
             || self.headroom_used_bytes != 0 && self.admit_headroom(cost_bytes)
     }
 
@@ -140,7 +143,7 @@ impl Viq {
 
     #[inline]
     pub(super) fn admit(&mut self, cost_bytes: u32, pool: &mut Pool) -> Admission {
-        if self.admit_base(cost_bytes, pool) {
+        if self.admit_base(cost_bytes, false, pool) {
             return Admission::Admitted;
         }
         if self.settings.is_none() {
@@ -182,7 +185,7 @@ impl Viq {
             self.xoff = false;
             return false;
         }
-        let limit = Self::limit_bytes(settings, pool);
+        let limit = Self::limit_bytes(settings, pool.shared_free_bytes());
         if self.headroom_used_bytes > 0 {
             self.xoff = true;
         } else if self.xoff {
