@@ -8,14 +8,19 @@
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
+mod dice;
 mod error;
 pub mod fields;
 pub mod headroom;
+pub mod network;
+pub mod paths;
 mod rule_file;
 mod suggest;
 pub mod switch;
 pub mod units;
 
 pub use error::ConfigError;
+pub use network::{Network, NetworkConfig};
+pub use paths::PathSet;
 pub use rule_file::RuleSet;
 pub use switch::SwitchConfig;
