@@ -8,6 +8,7 @@
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
+pub mod compile;
 mod dice;
 mod error;
 pub mod fields;
@@ -18,6 +19,7 @@ mod rule_file;
 mod suggest;
 pub mod switch;
 pub mod units;
+pub mod verify;
 
 pub use error::ConfigError;
 pub use network::{Network, NetworkConfig};

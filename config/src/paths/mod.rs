@@ -27,6 +27,7 @@ pub use listed::Listed;
 
 use crate::network::Network;
 use climbs::Climbs;
+pub(crate) use climbs::levels;
 use dags::Dags;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
