@@ -4,13 +4,16 @@
 //! nothing that [`verify`](crate::verify) has not proven free of deadlock.
 
 mod acyclic;
+mod cells;
 pub mod demand;
 pub mod order;
 mod peel;
 mod repair;
 pub mod score;
 mod search;
+mod tagger;
 pub mod tcam;
+mod topology_order;
 pub mod turns;
 mod updown;
 
@@ -119,7 +122,25 @@ pub fn compile(
     }
     let edges = EdgePorts::alike(network);
     let found = match options.algorithm {
-        _ => by_order(network, &edges, paths, lossless_max, tell),
+        Algorithm::UpDown => by_order(network, &edges, paths, lossless_max, tell),
+        Algorithm::Greedy => {
+            let tags = usize::from(lossless_max);
+            let merged = tagger::greedy(network, &edges, paths, tags, tell);
+            let priorities = own_priorities(merged.tags);
+            let method = "Tagger, Algorithm 2";
+            let found = by_cells(network, paths, &merged.cells, priorities, method);
+            Found { conflicts: Some(merged.conflicts), ..found }
+        }
+        Algorithm::BruteForce => {
+            let hops = paths.longest(network) + usize::from(classes) - 1;
+            let tags = hops.min(usize::from(lossless_max));
+            let cells = tagger::brute_force(network, &edges, paths, tags);
+            // The tag after the last hop is for hosts; towards them it shares the last priority.
+            let mut priorities = own_priorities(tags);
+            let last = priorities.values().next_back().copied().unwrap_or_default();
+            priorities.insert(updown::tag_of(tags), last);
+            by_cells(network, paths, &cells, priorities, "Tagger, Algorithm 1")
+        }
     };
     let lossy_tag = Tag::default();
     let names = (0..u32_of(network.switches())).zip(found.entries);
@@ -185,6 +206,29 @@ fn by_order(
         raised_paths: Some(found.score.raised_paths),
         conflicts: None,
         method: found.name,
+    }
+}
+
+/// Rules that are given cell by cell.
+fn by_cells(
+    network: &Network,
+    paths: &PathSet,
+    cells: &cells::Cells,
+    priorities: BTreeMap<Tag, Priority>,
+    method: &'static str,
+) -> Found {
+    let hosts_alike = paths.hosts_alike();
+    let all = 0..u32_of(network.switches());
+    let demands = all
+        .into_par_iter()
+        .map(|switch| cells.demand(network, switch, Tag::default(), hosts_alike));
+    Found {
+        entries: demands.map(|demand| tcam::compress(&demand)).collect(),
+        priorities,
+        priorities_min: paths.classes(),
+        raised_paths: None,
+        conflicts: None,
+        method,
     }
 }
 

@@ -15,6 +15,8 @@ use std::ops::ControlFlow;
 const PATHS_MAX: usize = 8_000_000;
 /// Moves for each path that is broken at first, and a few more.
 const MOVES: usize = 60;
+/// Paths looked at after which the search ends: a minute or so.
+const LOOKS_MAX: u64 = 1_000_000_000;
 /// One move in so many is random, to leave a place from which no single move leads on.
 const RANDOM_ONE_IN: usize = 25;
 
@@ -30,7 +32,7 @@ pub(super) fn repair(
     let mut dice = Dice::new(1);
     let mut best = (at_first, search.keys.clone());
     for _ in 0..MOVES * (at_first + 100) {
-        if search.broken.is_empty() {
+        if search.broken.is_empty() || search.looks > LOOKS_MAX {
             break;
         }
         search.step(&mut dice);
@@ -60,6 +62,8 @@ struct Search {
     /// Broken paths, and by path its place among them.
     broken: Vec<u32>,
     places: Vec<u32>,
+    /// How many paths have been looked at.
+    looks: u64,
 }
 
 /// In `places`: not broken.
@@ -75,6 +79,7 @@ impl Search {
             through: vec![Vec::new(); network.switches()],
             broken: Vec::new(),
             places: Vec::new(),
+            looks: 0,
         };
         let flow = paths.visit(network, edges, 5, &mut |turns| {
             if search.places.len() == PATHS_MAX {
@@ -167,6 +172,7 @@ impl Search {
         let now = through.iter().filter(|&&path| self.places[path as usize] != WHOLE).count();
         let before = std::mem::replace(&mut self.keys[switch as usize], key);
         let through = &self.through[switch as usize];
+        self.looks += through.len() as u64;
         let then = through.iter().filter(|&&path| self.is_broken(path)).count();
         self.keys[switch as usize] = before;
         i64::try_from(then).unwrap_or(i64::MAX) - i64::try_from(now).unwrap_or(0)

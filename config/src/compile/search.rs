@@ -68,7 +68,11 @@ pub(super) fn best_order(
         }
     }
     let mut found = best.expect("an order has been considered");
-    if found.score.raises_max > 1
+    // Paths that are given by their bounces include some that pass a link once for each bounce:
+    // the paper's proof (section IV-D) is for those.
+    let by_bounces = paths.bounces().map_or(1, |bounces| bounces + 1);
+    priorities_min = priorities_min.max(by_bounces.min(found.score.raises_max + 1));
+    if found.score.raises_max + 1 > priorities_min.max(2)
         && let Some(ranks) = best_ranks
     {
         tell("repairing the order");
@@ -80,10 +84,7 @@ pub(super) fn best_order(
             }
         }
     }
-    // Paths that are given by their bounces include some that pass a link once for each bounce:
-    // the paper's proof (section IV-D) is for those.
-    let by_bounces = paths.bounces().map_or(1, |bounces| bounces + 1);
-    found.priorities_min = priorities_min.max(by_bounces.min(found.score.raises_max + 1));
+    found.priorities_min = priorities_min;
     found
 }
 

@@ -38,7 +38,8 @@ impl PathSet {
         if spec.random > 0 {
             let switches = spec.random_switches.unwrap_or_else(|| paths.longest(network));
             let switches = switches.clamp(1, super::listed::SWITCHES_MAX);
-            let listed = random::paths(network, spec.random, switches, spec.seed)?;
+            let listed =
+                random::paths(network, spec.random, switches, spec.seed, paths.hosts_alike())?;
             paths.parts.push(Part::Listed(listed));
         }
         Ok(paths)

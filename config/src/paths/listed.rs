@@ -63,6 +63,10 @@ impl Listed {
         self.batches.len()
     }
 
+    pub(super) const fn hosts_alike(&self) -> bool {
+        self.hosts_alike
+    }
+
     /// Switches on the longest path.
     pub fn longest(&self) -> usize {
         let lengths = self.batches.iter().flat_map(|batch| &batch.lengths);

@@ -167,6 +167,14 @@ impl PathSet {
         lengths.max().unwrap_or(0)
     }
 
+    /// Whether what holds for one host of a switch holds for all of them.
+    pub(crate) fn hosts_alike(&self) -> bool {
+        self.parts.iter().all(|part| match part {
+            Part::Listed(listed) => listed.hosts_alike(),
+            Part::Trees(_) | Part::Dags(_) | Part::Climbs(_) => true,
+        })
+    }
+
     /// How often a path may turn from down to up, if the paths are given by that and not one by
     /// one.
     pub fn bounces(&self) -> Option<u8> {

@@ -9,12 +9,13 @@ use crate::network::Network;
 /// Walks that may end in a dead end for each path that is found.
 const TRIES_MAX: usize = 10_000;
 
-/// `count` random walks over `switches` different switches, from one with hosts to one with hosts.
+/// `count` random walks, for all hosts of their ends or for the first of each over `switches` different switches, from one with hosts to one with hosts.
 pub(super) fn paths(
     network: &Network,
     count: usize,
     switches: usize,
     seed: u64,
+    hosts_alike: bool,
 ) -> Result<Listed, PathsError> {
     let mut dice = Dice::new(seed);
     let sources = edge_switches(network);
@@ -27,7 +28,7 @@ pub(super) fn paths(
         });
         collector.push(network, &found.ok_or(PathsError::NoRandom { switches })?);
     }
-    Ok(collector.finish(true))
+    Ok(collector.finish(hosts_alike))
 }
 
 /// One walk; `None` if it comes to a dead end, or ends where there are no hosts.

@@ -23,7 +23,7 @@ use waits::Waits;
 /// Lossy paths that are named.
 const NAMED_MAX: usize = 10;
 /// Paths looked at one by one for those: a handful is all that is wanted.
-const LOOKED_AT_MAX: u64 = 200_000_000;
+const LOOKED_AT_MAX: u64 = 2_000_000;
 
 /// What was proven, or what stands against it.
 #[derive(Clone, Debug)]
