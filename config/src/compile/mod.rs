@@ -218,6 +218,9 @@ fn by_cells(
     method: &'static str,
 ) -> Found {
     let hosts_alike = paths.hosts_alike();
+    let edges = EdgePorts::alike(network);
+    let used = turns::UsedTurns::collect(network, &edges, paths, 0, 1, |_, _, _| 0);
+    let has_cycle = acyclic::topological(network, &used).is_none();
     let all = 0..u32_of(network.switches());
     let demands = all
         .into_par_iter()
@@ -225,7 +228,7 @@ fn by_cells(
     Found {
         entries: demands.map(|demand| tcam::compress(&demand)).collect(),
         priorities,
-        priorities_min: paths.classes(),
+        priorities_min: paths.classes() + u8::from(has_cycle),
         raised_paths: None,
         conflicts: None,
         method,

@@ -65,18 +65,62 @@ fn compress_tag(demand: &Demand, tag: &TagDemand) -> Vec<TcamEntry> {
             Some((last, before)) if is_lossy(last) => before.to_vec(),
             _ => order,
         };
-        let mut rows = rows.clone();
-        let mut entries = Vec::new();
-        for answer in order {
-            let new_tag = tag.answers[answer].new_tag;
-            for (in_ports, out_ports) in cover(&mut rows, answer) {
-                let tag = TagMatch::exactly(tag.tag);
-                entries.push(TcamEntry { tag, in_ports, out_ports, new_tag });
-            }
-        }
-        entries
+        let mut settled = rows.clone();
+        let rectangles = order.into_iter().flat_map(|answer| {
+            let found = cover(&mut settled, answer).into_iter();
+            found.map(move |(inputs, outputs)| Rectangle { inputs, outputs, answer })
+        });
+        prune(&rows, rectangles.collect(), |answer| !is_lossy(&answer))
     });
-    lists.min_by_key(Vec::len).unwrap_or_default()
+    let rectangles = lists.min_by_key(Vec::len).unwrap_or_default();
+    let entry = |rectangle: Rectangle| TcamEntry {
+        tag: TagMatch::exactly(tag.tag),
+        in_ports: rectangle.inputs,
+        out_ports: rectangle.outputs,
+        new_tag: tag.answers[rectangle.answer].new_tag,
+    };
+    rectangles.into_iter().map(entry).collect()
+}
+
+/// What an entry covers, and with which answer.
+#[derive(Clone, Copy, Debug)]
+struct Rectangle {
+    inputs: PortSet,
+    outputs: PortSet,
+    answer: usize,
+}
+
+/// Takes away what the others do as well: greedy choices may overlap until one has nothing left.
+fn prune(
+    rows: &[Row],
+    mut rectangles: Vec<Rectangle>,
+    is_lossless: impl Fn(usize) -> bool,
+) -> Vec<Rectangle> {
+    let is_right = |rectangles: &[Rectangle]| {
+        rows.iter().all(|row| {
+            let mut settled = PortSet::EMPTY;
+            for rectangle in rectangles {
+                if row.inputs.intersection(&rectangle.inputs).is_empty() {
+                    continue;
+                }
+                let here = rectangle.outputs.difference(&settled);
+                if !is_subset(&here, &row.may[rectangle.answer]) {
+                    return false;
+                }
+                settled = union(&settled, &here);
+            }
+            let mut answers = row.must.iter().enumerate();
+            answers.all(|(at, must)| !is_lossless(at) || is_subset(must, &settled))
+        })
+    };
+    for at in (0..rectangles.len()).rev() {
+        let without: Vec<Rectangle> =
+            rectangles.iter().enumerate().filter(|&(n, _)| n != at).map(|(_, &r)| r).collect();
+        if is_right(&without) {
+            rectangles = without;
+        }
+    }
+    rectangles
 }
 
 fn rows(demand: &Demand, tag: &TagDemand) -> Vec<Row> {

@@ -123,7 +123,7 @@ fn every_entry_of_the_triangle_is_needed() {
                 let mut rules = compiled.rules.clone();
                 let entry = &mut rules[switch].entries[at];
                 if algorithm != Algorithm::UpDown {
-                    rules[switch].entries.remove(at);
+                    entry.new_tag = dataplane::ids::Tag::default();
                 } else if entry.new_tag.value() > entry.tag.value {
                     entry.new_tag = dataplane::ids::Tag::new(entry.tag.value).unwrap();
                 } else {
