@@ -27,7 +27,19 @@ impl UsedTurns {
         turn: impl Fn(u32, u32, u8) -> u8 + Sync,
     ) -> Self {
         let used = Self::new(network, states);
-        used.add(network, edges, paths, start, turn);
+        used.add(1, network, edges, paths, start, turn);
+        used
+    }
+
+    /// The turns that some of the paths take, one group of them in `stride`.
+    pub(super) fn sample(
+        stride: usize,
+        network: &Network,
+        edges: &EdgePorts,
+        paths: &PathSet,
+    ) -> Self {
+        let used = Self::new(network, 1);
+        used.add(stride, network, edges, paths, 0, |_, _, _| 0);
         used
     }
 
@@ -39,29 +51,37 @@ impl UsedTurns {
         Self { states, words, bits }
     }
 
-    /// Follows all paths once more, from another state.
-    pub fn add(
+    /// Follows paths once more, one group of them in `stride`, from another state.
+    pub(super) fn add(
         &self,
+        stride: usize,
         network: &Network,
         edges: &EdgePorts,
         paths: &PathSet,
         start: u8,
         turn: impl Fn(u32, u32, u8) -> u8 + Sync,
     ) {
-        paths.tally(network, edges, start, self.states + 1, |input, output, state, _| {
-            if usize::from(state) == self.states {
-                return state;
-            }
-            let port = usize::from(network.port_index(output));
-            let row = input as usize * self.states + usize::from(state);
-            let word = &self.bits[row * self.words + port / 64];
-            let bit = 1 << (port % 64);
-            // Most turns are known by now, and a look is cheaper than a locked write.
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                word.fetch_or(bit, Ordering::Relaxed);
-            }
-            turn(input, output, state)
-        });
+        paths.tally_some(
+            stride,
+            network,
+            edges,
+            start,
+            self.states + 1,
+            |input, output, state, _| {
+                if usize::from(state) == self.states {
+                    return state;
+                }
+                let port = usize::from(network.port_index(output));
+                let row = input as usize * self.states + usize::from(state);
+                let word = &self.bits[row * self.words + port / 64];
+                let bit = 1 << (port % 64);
+                // Most turns are known by now, and a look is cheaper than a locked write.
+                if word.load(Ordering::Relaxed) & bit == 0 {
+                    word.fetch_or(bit, Ordering::Relaxed);
+                }
+                turn(input, output, state)
+            },
+        );
     }
 
     /// The ports that frames in `state` from `input` go out by.
@@ -91,7 +111,7 @@ impl TurnWeights {
     /// More turns than this are not weighed: a gigabyte.
     const TURNS_MAX: usize = 1 << 28;
 
-    /// Counts; `None` if the network is too large.
+    /// Counts, on a sample if there are many paths; `None` if the network is too large.
     pub(super) fn of(network: &Network, edges: &EdgePorts, paths: &PathSet) -> Option<Self> {
         let ports = (0..network.switches())
             .map(|switch| network.ports(crate::network::graph::u32_of(switch)));
@@ -101,7 +121,7 @@ impl TurnWeights {
             return None;
         }
         let weights: Vec<AtomicU32> = (0..turns).map(|_| AtomicU32::new(0)).collect();
-        paths.tally(network, edges, 0, 1, |input, output, _, paths| {
+        paths.tally_some(paths.sample_stride(), network, edges, 0, 1, |input, output, _, paths| {
             if network.far_slot(input).is_some() && network.far_slot(output).is_some() {
                 let at = input as usize * ports + usize::from(network.port_index(output));
                 let paths = u32::try_from(paths).unwrap_or(u32::MAX);

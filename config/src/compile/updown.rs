@@ -97,7 +97,7 @@ impl Rules<'_> {
         let turn = |input, output, state| self.turn(input, output, state);
         let used = UsedTurns::collect(self.network, edges, paths, 0, self.tags, turn);
         for class in 1..paths.classes() {
-            used.add(self.network, edges, paths, class, turn);
+            used.add(1, self.network, edges, paths, class, turn);
         }
         used
     }

@@ -66,6 +66,8 @@ struct Scene<'a> {
 #[derive(Default)]
 struct Scratch {
     counts: Vec<u64>,
+    /// By switch: one bit for each state that is there.
+    present: Vec<u64>,
     order: Vec<u32>,
 }
 
@@ -91,11 +93,29 @@ impl PathSet {
     where
         F: Fn(u32, u32, u8, u64) -> u8 + Sync,
     {
+        self.tally_some(1, network, edges, start, states, turn)
+    }
+
+    /// As [`PathSet::tally`], for one group of paths in `stride` only: a group is the paths to one
+    /// destination, or from one source.
+    pub(crate) fn tally_some<F>(
+        &self,
+        stride: usize,
+        network: &Network,
+        edges: &EdgePorts,
+        start: u8,
+        states: usize,
+        turn: F,
+    ) -> Vec<u64>
+    where
+        F: Fn(u32, u32, u8, u64) -> u8 + Sync,
+    {
         let scene = Scene { network, edges, start, states };
         let mut total = vec![0; states];
         for part in &self.parts {
             let ends = (0..part.groups())
                 .into_par_iter()
+                .step_by(stride.max(1))
                 .fold(
                     || (Scratch::default(), vec![0; states]),
                     |(mut scratch, mut ends), group| {
@@ -129,6 +149,12 @@ impl PathSet {
             }
         }
         ends
+    }
+
+    /// A stride for [`PathSet::tally_some`] that leaves about a thousand groups: enough to judge all.
+    pub(crate) fn sample_stride(&self) -> usize {
+        let groups = self.parts.iter().map(Part::groups).max().unwrap_or(1);
+        groups.div_ceil(1_000).max(1)
     }
 
     /// How many paths there are; `u64::MAX` for that many or more.

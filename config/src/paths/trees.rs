@@ -148,7 +148,8 @@ impl Trees {
         let next = self.row(&self.next, group);
         farthest_first(self.row(&self.dists, group), &mut scratch.order);
         scratch.counts.resize(self.switches * states, 0);
-        let leaving = &mut scratch.counts;
+        scratch.present.resize(self.switches, 0);
+        let (leaving, present) = (&mut scratch.counts, &mut scratch.present);
         for &switch in &scratch.order {
             if switch == root {
                 continue;
@@ -158,25 +159,33 @@ impl Trees {
             for &input in scene.edges.of(switch) {
                 let state = turn(input, out, scene.start, 1);
                 add(&mut leaving[at + usize::from(state)], 1);
+                present[switch as usize] |= 1 << (state & 63);
             }
+            let mut left = std::mem::take(&mut present[switch as usize]);
             let Some(input) = network.far_slot(out) else { continue };
             let parent = network.owner(input);
-            for state in 0..states {
-                let paths = std::mem::take(&mut leaving[at + state]);
-                if paths == 0 {
-                    continue;
-                }
-                #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
-                let state = state as u8;
-                if parent == root {
-                    for &output in scene.edges.of(root) {
-                        let state = turn(input, output, state, paths);
-                        add(&mut ends[usize::from(state)], paths);
+            while left != 0 {
+                let first = left.trailing_zeros() as usize;
+                left &= left - 1;
+                // A bit stands for all states that agree in the low six bits: nearly always one.
+                for state in (first..states).step_by(64) {
+                    let paths = std::mem::take(&mut leaving[at + state]);
+                    if paths == 0 {
+                        continue;
                     }
-                } else {
-                    let output = network.slot_at(parent, next[parent as usize]);
-                    let state = turn(input, output, state, paths);
-                    add(&mut leaving[parent as usize * states + usize::from(state)], paths);
+                    #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
+                    let state = state as u8;
+                    if parent == root {
+                        for &output in scene.edges.of(root) {
+                            let state = turn(input, output, state, paths);
+                            add(&mut ends[usize::from(state)], paths);
+                        }
+                    } else {
+                        let output = network.slot_at(parent, next[parent as usize]);
+                        let state = turn(input, output, state, paths);
+                        add(&mut leaving[parent as usize * states + usize::from(state)], paths);
+                        present[parent as usize] |= 1 << (state & 63);
+                    }
                 }
             }
         }
