@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 const PATHS_MAX: usize = 8_000_000;
 /// Moves for each path that is broken at first, and a few more.
 const MOVES: usize = 60;
-/// Paths looked at after which the search ends: a minute or so.
-const LOOKS_MAX: u64 = 1_000_000_000;
+/// Paths looked at after which the search ends: half a minute or so.
+const LOOKS_MAX: u64 = 500_000_000;
 /// One move in so many is random, to leave a place from which no single move leads on.
 const RANDOM_ONE_IN: usize = 25;
 
@@ -57,13 +57,22 @@ struct Search {
     switches: Vec<u32>,
     /// Where each path begins in `switches`, and the end.
     starts: Vec<u32>,
-    /// By switch: the paths it is on.
-    through: Vec<Vec<u32>>,
+    /// By switch: where it is on paths.
+    through: Vec<Vec<Place>>,
     /// Broken paths, and by path its place among them.
     broken: Vec<u32>,
     places: Vec<u32>,
     /// How many paths have been looked at.
     looks: u64,
+}
+
+/// A switch on a path, with all that is needed to see whether a move changes anything there: most
+/// do not, and need not look at the path.
+#[derive(Clone, Copy)]
+struct Place {
+    path: u32,
+    /// The switches before and after; at an end of the path, the switch itself.
+    neighbors: [u32; 2],
 }
 
 /// In `places`: not broken.
@@ -86,10 +95,11 @@ impl Search {
                 return ControlFlow::Break(());
             }
             let path = crate::network::graph::u32_of(search.places.len());
-            for &(input, _) in turns {
-                let switch = network.owner(input);
-                search.switches.push(switch);
-                search.through[switch as usize].push(path);
+            let owner = |at: usize| network.owner(turns[at].0);
+            for at in 0..turns.len() {
+                let neighbors = [owner(at.saturating_sub(1)), owner((at + 1).min(turns.len() - 1))];
+                search.switches.push(owner(at));
+                search.through[owner(at) as usize].push(Place { path, neighbors });
             }
             search.starts.push(crate::network::graph::u32_of(search.switches.len()));
             search.places.push(WHOLE);
@@ -159,21 +169,28 @@ impl Search {
             costs.min_by_key(|&(cost, _, _)| cost).map(|(_, switch, key)| (switch, key))
         };
         if let Some((switch, key)) = chosen {
+            let touched = self.touched(switch, key);
             self.keys[switch as usize] = key;
-            for at in 0..self.through[switch as usize].len() {
-                self.note(self.through[switch as usize][at]);
-            }
+            touched.into_iter().for_each(|path| self.note(path));
         }
+    }
+
+    /// The paths on which `switch` would change sides with a neighbour if it were at `key`.
+    fn touched(&mut self, switch: u32, key: f64) -> Vec<u32> {
+        let before = self.key(switch);
+        let changes = |&neighbor: &u32| (self.key(neighbor) > before) != (self.key(neighbor) > key);
+        let places = self.through[switch as usize].iter();
+        let touched = places.filter(|place| place.neighbors.iter().any(changes));
+        touched.map(|place| place.path).collect()
     }
 
     /// Broken paths through `switch` if it were at `key`, less those broken now.
     fn cost(&mut self, switch: u32, key: f64) -> i64 {
-        let through = &self.through[switch as usize];
-        let now = through.iter().filter(|&&path| self.places[path as usize] != WHOLE).count();
+        let touched = self.touched(switch, key);
+        self.looks += (self.through[switch as usize].len() / 16 + touched.len()) as u64;
+        let now = touched.iter().filter(|&&path| self.places[path as usize] != WHOLE).count();
         let before = std::mem::replace(&mut self.keys[switch as usize], key);
-        let through = &self.through[switch as usize];
-        self.looks += through.len() as u64;
-        let then = through.iter().filter(|&&path| self.is_broken(path)).count();
+        let then = touched.iter().filter(|&&path| self.is_broken(path)).count();
         self.keys[switch as usize] = before;
         i64::try_from(then).unwrap_or(i64::MAX) - i64::try_from(now).unwrap_or(0)
     }

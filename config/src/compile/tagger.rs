@@ -145,8 +145,9 @@ fn merged_cells(
     (cells, conflicting.len() as u64)
 }
 
-/// Follows every path. A turn without a rule gets one: the tag stays if that closes no cycle among
-/// the turns that keep it, else it rises. Returns the rules that paths use, and how many tags.
+/// Follows every path. A turn without a rule gets one: the tag stays if the turn ascends in a
+/// topological order of the turns that keep it, else it rises. Returns the rules that paths use, and
+/// how many tags.
 fn complete(
     network: &Network,
     edges: &EdgePorts,
@@ -154,13 +155,8 @@ fn complete(
     mut cells: Cells,
     tags_max: usize,
 ) -> (Cells, usize) {
-    let mut graphs = vec![AcyclicGraph::new(network.slots()); tags_max];
-    cells.for_each(|slot, tag, output, new_tag| {
-        if let (true, Some(far)) = (tag == new_tag, network.far_slot(output)) {
-            let is_acyclic = graphs[usize::from(tag)].add_edge(slot, far);
-            debug_assert!(is_acyclic, "Algorithm 2 merges without a cycle");
-        }
-    });
+    let places: Vec<Vec<u32>> =
+        (0..tags_max).map(|tag| topological(network, &cells, tag)).collect();
     let lossy = u8::try_from(tags_max).unwrap_or(u8::MAX);
     let mut reached = Cells::new(network);
     let mut highest = 0;
@@ -170,9 +166,10 @@ fn complete(
                 return lossy;
             }
             let new_tag = cells.get(input, state, output).unwrap_or_else(|| {
+                let places = &places[usize::from(state)];
                 let stays = network
                     .far_slot(output)
-                    .is_none_or(|far| graphs[usize::from(state)].add_edge(input, far));
+                    .is_none_or(|far| places[input as usize] < places[far as usize]);
                 cells.set(input, state, output, state + u8::from(!stays));
                 state + u8::from(!stays)
             });
@@ -186,4 +183,36 @@ fn complete(
         paths.tally_in_order(network, edges, class, tags_max + 1, &mut turn);
     }
     (reached, usize::from(highest) + 1)
+}
+
+/// By slot: its place in a topological order of the turns that keep `tag`. A host's slot has none
+/// before it, as nothing turns into it.
+fn topological(network: &Network, cells: &Cells, tag: usize) -> Vec<u32> {
+    let mut heads: Vec<Vec<u32>> = vec![Vec::new(); network.slots()];
+    let mut before = vec![0_u32; network.slots()];
+    cells.for_each(|slot, of, output, new_tag| {
+        if usize::from(of) == tag
+            && of == new_tag
+            && let Some(far) = network.far_slot(output)
+        {
+            heads[slot as usize].push(far);
+            before[far as usize] += 1;
+        }
+    });
+    let slots = 0..u32_of(network.slots());
+    let mut ready: Vec<u32> = slots.rev().filter(|&slot| before[slot as usize] == 0).collect();
+    let mut places = vec![0; network.slots()];
+    let mut place = 0;
+    while let Some(slot) = ready.pop() {
+        places[slot as usize] = place;
+        place += 1;
+        for &far in &heads[slot as usize] {
+            before[far as usize] -= 1;
+            if before[far as usize] == 0 {
+                ready.push(far);
+            }
+        }
+    }
+    debug_assert_eq!(place as usize, network.slots(), "Algorithm 2 merges without a cycle");
+    places
 }
