@@ -187,7 +187,10 @@ impl<'a> Waits<'a> {
         });
         let shortest =
             found.min_by(|one, two| one.len().cmp(&two.len()).then_with(|| one.cmp(two)));
-        shortest.map(|edges| self.hops(&edges)).unwrap_or_default()
+        let mut hops = shortest.map(|edges| self.hops(&edges)).unwrap_or_default();
+        let lowest = (0..hops.len()).min_by_key(|&at| hops[at].input).unwrap_or(0);
+        hops.rotate_left(lowest);
+        hops
     }
 
     /// The edges of a shortest cycle through `start`: a breadth-first search back to it.

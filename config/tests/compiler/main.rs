@@ -2,6 +2,7 @@
 //! random networks every algorithm against slow, obvious oracles.
 
 mod clos;
+mod examples;
 mod oracle;
 mod random;
 mod tables;
