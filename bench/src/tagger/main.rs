@@ -87,7 +87,8 @@ fn report(row: &Row, ours: &Run, greedy: Option<&Run>) -> (Value, bool) {
 
 fn line(row: &Row, value: &Value) -> Vec<String> {
     let text = |value: &Value| if value.is_null() { "-".to_owned() } else { value.to_string() };
-    let seconds = |value: &Value| value.as_f64().map_or("-".to_owned(), |s| format!("{s:.1} s"));
+    let seconds =
+        |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), |s| format!("{s:.1} s"));
     let (ours, greedy) = (&value["ours"], &value["greedy"]);
     vec![
         row.name.to_owned(),

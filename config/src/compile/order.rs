@@ -4,10 +4,10 @@
 //! rises on every other turn. Then no set of turns that keep a tag closes a cycle, whatever paths
 //! frames take, because numbers grow along them; and tags never fall. That is the whole proof.
 //!
-//! An order of the *switches* is the special case with the fewest rules: a link leads up if it leads
-//! to a switch that comes earlier; all channels up come first, those that leave later switches
-//! before those that leave earlier ones, then all channels down, the other way round. The tag then
-//! rises on down-to-up turns and nowhere else.
+//! An order of the *switches* is the special case with the fewest rules: a link leads up if it
+//! leads to a switch that comes earlier; all channels up come first, those that leave later
+//! switches before those that leave earlier ones, then all channels down, the other way round. The
+//! tag then rises on down-to-up turns and nowhere else.
 
 use crate::network::Network;
 use crate::network::graph::u32_of;

@@ -146,8 +146,8 @@ fn merged_cells(
 }
 
 /// Follows every path. A turn without a rule gets one: the tag stays if the turn ascends in a
-/// topological order of the turns that keep it, else it rises. Returns the rules that paths use, and
-/// how many tags.
+/// topological order of the turns that keep it, else it rises. Returns the rules that paths use,
+/// and how many tags.
 fn complete(
     network: &Network,
     edges: &EdgePorts,

@@ -1,4 +1,5 @@
-//! All shortest paths (ECMP): a distance for each pair of switches, from which the next hops follow.
+//! All shortest paths (ECMP): a distance for each pair of switches, from which the next hops
+//! follow.
 
 use super::trees::{Adjacency, UNREACHED, edge_switches, farthest_first, search};
 use super::{EdgePorts, Scene, Scratch, Turn, add};

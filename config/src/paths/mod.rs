@@ -4,8 +4,8 @@
 //! to the slot it goes out by, and ends at a host. What is asked of paths is nearly always the same
 //! question: what becomes of a small state, a tag or a count of raises, that every turn may change?
 //! [`PathSet::tally`] answers it for all paths at once: where paths meet in the same port with the
-//! same state they go on as one, with a count. [`PathSet::visit`] is the slow, obvious way: one path
-//! after the other, turn by turn.
+//! same state they go on as one, with a count. [`PathSet::visit`] is the slow, obvious way: one
+//! path after the other, turn by turn.
 //!
 //! The hosts of a switch are alike to all but a path file, so one host's port stands for all of
 //! them, or one for each group that the rules treat differently: [`EdgePorts`].
@@ -151,7 +151,8 @@ impl PathSet {
         ends
     }
 
-    /// A stride for [`PathSet::tally_some`] that leaves about a thousand groups: enough to judge all.
+    /// A stride for [`PathSet::tally_some`] that leaves about a thousand groups: enough to judge
+    /// all.
     pub(crate) fn sample_stride(&self) -> usize {
         let groups = self.parts.iter().map(Part::groups).max().unwrap_or(1);
         groups.div_ceil(1_000).max(1)

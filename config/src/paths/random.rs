@@ -9,7 +9,8 @@ use crate::network::Network;
 /// Walks that may end in a dead end for each path that is found.
 const TRIES_MAX: usize = 10_000;
 
-/// `count` random walks, for all hosts of their ends or for the first of each over `switches` different switches, from one with hosts to one with hosts.
+/// `count` random walks over `switches` different switches, from one with hosts to one with hosts;
+/// for all hosts there, or for the first of each only.
 pub(super) fn paths(
     network: &Network,
     count: usize,

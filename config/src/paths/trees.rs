@@ -133,8 +133,8 @@ impl Trees {
         &of[group * self.switches..][..self.switches]
     }
 
-    /// From the leaves to the root: the paths that leave a switch in one state are one. As all paths
-    /// leave a switch by the same port, the state after the turn is all that has to be kept.
+    /// From the leaves to the root: the paths that leave a switch in one state are one. As all
+    /// paths leave a switch by the same port, the state after the turn is all that has to be kept.
     pub(super) fn walk(
         &self,
         group: usize,

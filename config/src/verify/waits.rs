@@ -3,9 +3,9 @@
 //! A buffer is (slot, priority). It waits for another if the rules let a frame turn from the one
 //! into the other, whether any path does so or not. Every buffer of a class of in ports waits for
 //! every buffer behind a class of out ports that it has a lossless answer for, so the graph is kept
-//! in classes: from (switch, class of in ports, priority) to (switch, class of out ports, priority),
-//! and from there over each link to the next switch. A cycle in one graph is a cycle in the other,
-//! and this one has a few edges for each port instead of one for each pair of ports.
+//! in classes: from (switch, class of in ports, priority) to (switch, class of out ports,
+//! priority), and from there over each link to the next switch. A cycle in one graph is a cycle in
+//! the other, and this one has a few edges for each port instead of one for each pair of ports.
 
 use super::book::RuleBook;
 use super::table::Table;

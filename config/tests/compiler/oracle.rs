@@ -77,8 +77,8 @@ fn closes(
     found
 }
 
-/// Expected paths, and those that are lossless: one after the other, and that tags never fall. Every
-/// host of a switch is looked at.
+/// Expected paths, and those that are lossless: one after the other, and that tags never fall.
+/// Every host of a switch is looked at.
 pub(crate) fn walk(case: &Case, rules: &[RuleSet]) -> (u64, u64) {
     let network = &case.network;
     let edges = EdgePorts::grouped(network, |slot| slot);

@@ -1,5 +1,5 @@
-//! BCube(n, k): n^(k+1) servers of k + 1 ports, which forward, and k + 1 levels of n^k switches of n
-//! ports, which join the servers that differ in one digit (Guo et al., 2009).
+//! BCube(n, k): n^(k+1) servers of k + 1 ports, which forward, and k + 1 levels of n^k switches of
+//! n ports, which join the servers that differ in one digit (Guo et al., 2009).
 //!
 //! A server that forwards is a switch here: port d + 1 leads to level d, and one port more, the
 //! last, to the server's own traffic, which is the host. It has rules like any other switch.
