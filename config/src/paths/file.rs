@@ -80,10 +80,8 @@ fn path(network: &Network, names: &Names<'_>, words: &[Word<'_>]) -> Result<Vec<
         }
         seen.push(switch);
     }
-    let Some((&last_switch, word)) = seen.last().zip(switches.last()) else {
-        return Ok(Vec::new());
-    };
-    check_end(network, target, last_switch, last, word)?;
+    let Some(&last_switch) = seen.last() else { return Ok(Vec::new()) };
+    check_end(network, target, last_switch, last, last)?;
     if source == target {
         let message = format!("the path ends where it begins, at `{}`; name two hosts", last.text);
         return Err((last.at, message));
