@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint unit loom e2e pcap record-pcap fuzz soak bench-line bench
+.PHONY: help setup build demo test lint unit loom e2e pcap record-pcap fuzz soak bench-line bench-tagger bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -46,6 +46,9 @@ soak: build ## an hour at full rate, everything on: nothing grows, every buffer 
 
 bench-line: build ## 64-byte frames beside testpmd, on one core, in one run
 	@/usr/bin/python3 bench/line/line.py
+
+bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
+	cargo run --release --locked -p bench --bin bench-tagger
 
 bench: ## criterion benches of the parts
 	cargo bench -p bench

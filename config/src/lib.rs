@@ -8,14 +8,21 @@
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
+pub mod compile;
+mod dice;
 mod error;
 pub mod fields;
 pub mod headroom;
+pub mod network;
+pub mod paths;
 mod rule_file;
 mod suggest;
 pub mod switch;
 pub mod units;
+pub mod verify;
 
 pub use error::ConfigError;
+pub use network::{Network, NetworkConfig};
+pub use paths::PathSet;
 pub use rule_file::RuleSet;
 pub use switch::SwitchConfig;

@@ -10,8 +10,10 @@ pub mod ctl;
 #[allow(unsafe_code)]
 pub mod dpdk;
 pub mod gate;
+pub mod headroom;
 pub mod histograms;
 pub mod instance;
+pub mod network;
 pub mod output;
 pub mod platform;
 #[cfg(feature = "dpdk")]

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{check, cpu, ctl, output, top};
+use switch::{check, cpu, ctl, headroom, network, output, top};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -30,6 +30,12 @@ enum Command {
     },
     /// Validate a configuration file; change nothing
     Check(check::CheckArgs),
+    /// From a topology and its lossless paths to each switch's rules, proven free of deadlock
+    Compile(network::compile::CompileArgs),
+    /// Prove that a network's rules cannot deadlock, or show how they can
+    Verify(network::verify::VerifyArgs),
+    /// What a lossless port must keep free, by every model
+    Headroom(headroom::HeadroomArgs),
     /// Talk to a running switch
     Ctl(ctl::CtlArgs),
     /// Watch a running switch
@@ -53,6 +59,9 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
         Command::Check(arguments) => check::run(&arguments),
+        Command::Compile(arguments) => network::compile::run(&arguments),
+        Command::Verify(arguments) => network::verify::run(&arguments),
+        Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),

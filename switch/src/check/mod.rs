@@ -1,11 +1,12 @@
 //! `knotless check`: reads a configuration file as the program that uses it would, and says what
 //! follows from it.
 
+mod network_file;
 mod switch_file;
 
 use crate::output;
 use clap::Args;
-use config::{ConfigError, RuleSet, SwitchConfig};
+use config::{ConfigError, NetworkConfig, RuleSet, SwitchConfig};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 /// `knotless check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// SWITCH.toml, or a rule file
+    /// SWITCH.toml, NETWORK.toml, or a rule file
     file: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -55,6 +56,9 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
 fn check(file: &Path) -> Result<Summary, ConfigError> {
     if is_json(file) {
         return RuleSet::load(file).map(|rules| rule_file(&rules));
+    }
+    if std::fs::read_to_string(file).is_ok_and(|text| NetworkConfig::is_meant(&text)) {
+        return NetworkConfig::load(file).map(|config| network_file::summary(&config));
     }
     SwitchConfig::load(file).map(|config| switch_file::summary(&config))
 }

@@ -1,0 +1,182 @@
+//! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
+
+use super::graph::{End, Link, LinkError, Network};
+use super::schema::{LinkTable, NetworkFile};
+use crate::error::{ConfigError, Source};
+use crate::suggest;
+use dataplane::ids::PortId;
+use dataplane::limits::PORTS_MAX;
+use std::collections::HashMap;
+use std::ops::Range;
+use toml::Spanned;
+
+/// Nodes by name. Ordered output never comes from it, so its order does not matter.
+#[derive(Debug, Default)]
+pub(crate) struct Names<'a> {
+    nodes: HashMap<&'a str, Node>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// A switch, by its number.
+    Switch(u32),
+    /// A host, by its number.
+    Host(u32),
+}
+
+impl<'a> Names<'a> {
+    /// The names of a whole network.
+    pub(crate) fn of(network: &'a Network) -> Self {
+        let mut names = Self::default();
+        for switch in 0..super::graph::u32_of(network.switches()) {
+            names.nodes.insert(network.switch_name(switch), Node::Switch(switch));
+        }
+        for host in 0..super::graph::u32_of(network.hosts()) {
+            names.nodes.insert(network.host_name(host), Node::Host(host));
+        }
+        names
+    }
+
+    /// What `name` stands for; `Err` is the whole message.
+    pub(crate) fn find(&self, name: &str) -> Result<Node, String> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            // Hundreds of thousands of names are no help, and slow to compare.
+            let few = self.nodes.len() <= 1_000;
+            let mut known: Vec<&str> = self.nodes.keys().filter(|_| few).copied().collect();
+            known.sort_unstable();
+            match suggest::nearest(name, known) {
+                Some(near) => {
+                    format!("there is no switch or host `{name}`; did you mean `{near}`?")
+                }
+                None => format!("there is no switch or host `{name}`; name one of those declared"),
+            }
+        })
+    }
+}
+
+/// Builds the network of the tables.
+pub(super) fn build(source: &Source, file: &NetworkFile) -> Result<Network, ConfigError> {
+    let mut network = Network::new();
+    let mut names = Names::default();
+    for table in &file.switch {
+        let (name, ports) = (&table.get_ref().name, &table.get_ref().ports);
+        check_name(source, name)?;
+        let count = usize::try_from(*ports.get_ref()).ok();
+        let Some(count) = count.filter(|count| (1..=PORTS_MAX).contains(count)) else {
+            let message =
+                format!("`ports` is {}; a switch has 1 to {PORTS_MAX} ports", ports.get_ref());
+            return Err(source.at(ports.span(), message));
+        };
+        let switch = network.add_switch(name.get_ref().as_str(), count);
+        declare(source, &mut names, name, Node::Switch(switch))?;
+    }
+    for table in &file.host {
+        let name = &table.get_ref().name;
+        check_name(source, name)?;
+        let host = network.add_host(name.get_ref().as_str());
+        declare(source, &mut names, name, Node::Host(host))?;
+    }
+    for table in &file.link {
+        add_link(source, &mut network, &names, table.get_ref())?;
+    }
+    for (host, table) in (0..).zip(&file.host) {
+        if network.host_slot(host).is_none() {
+            let name = network.host_name(host);
+            let message = format!("host `{name}` has no link; add one, or remove the host");
+            return Err(source.at(table.get_ref().name.span(), message));
+        }
+    }
+    Ok(network)
+}
+
+/// A name becomes the name of a rule file, and a word of a path file.
+fn check_name(source: &Source, name: &Spanned<String>) -> Result<(), ConfigError> {
+    let text = name.get_ref();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if (1..=63).contains(&text.len()) && !text.starts_with('.') && text.chars().all(plain) {
+        return Ok(());
+    }
+    let message = format!("`{text}` is no name for a node; use letters, digits, `-`, `_` and `.`");
+    Err(source.at(name.span(), message))
+}
+
+fn declare<'a>(
+    source: &Source,
+    names: &mut Names<'a>,
+    name: &'a Spanned<String>,
+    node: Node,
+) -> Result<(), ConfigError> {
+    match names.nodes.insert(name.get_ref(), node) {
+        None => Ok(()),
+        Some(_) => {
+            let message =
+                format!("`{}` is declared twice; every node needs its own name", name.get_ref());
+            Err(source.at(name.span(), message))
+        }
+    }
+}
+
+fn add_link(
+    source: &Source,
+    network: &mut Network,
+    names: &Names<'_>,
+    table: &LinkTable,
+) -> Result<(), ConfigError> {
+    let [one, other] = &table.ends.get_ref()[..] else {
+        let message = format!(
+            "a link has two ends, this one has {}; write ends = [\"A:1\", \"B:1\"]",
+            table.ends.get_ref().len()
+        );
+        return Err(source.at(table.ends.span(), message));
+    };
+    let find = |text: &Spanned<String>| {
+        find_end(network, names, text.get_ref()).map_err(|m| source.at(text.span(), m))
+    };
+    let ends = [find(one)?, find(other)?];
+    let link = Link {
+        ends,
+        speed: table.speed.as_ref().map(|speed| speed.get_ref().0),
+        length: table.length.as_ref().map(|length| length.get_ref().0),
+    };
+    network.add_link(link).map_err(|error| {
+        let (text, span): (&str, Range<usize>) = match error {
+            LinkError::Used(used) if used == ends[1] => (other.get_ref(), other.span()),
+            LinkError::Used(_) => (one.get_ref(), one.span()),
+            LinkError::NoSwitch | LinkError::SamePort => ("the link", table.ends.span()),
+        };
+        let hint = match error {
+            LinkError::Used(End::Slot(_)) => "; a port has one link, use a free port",
+            LinkError::Used(End::Host(_)) => "; a host has one port",
+            _ => "",
+        };
+        source.at(span, format!("`{text}` {error}{hint}"))
+    })
+}
+
+/// One end of a link; `Err` is the whole message.
+fn find_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
+    let (name, port) = match text.split_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (text, None),
+    };
+    match (names.find(name)?, port) {
+        (Node::Host(host), None) => Ok(End::Host(host)),
+        (Node::Host(_), Some(_)) => {
+            Err(format!("`{name}` is a host and has one port; write \"{name}\""))
+        }
+        (Node::Switch(switch), Some(port)) => slot_of(network, switch, port).map(End::Slot),
+        (Node::Switch(_), None) => {
+            Err(format!("`{name}` is a switch; say which port, such as \"{name}:1\""))
+        }
+    }
+}
+
+/// A switch's port by its number as text; `Err` is the whole message.
+pub(crate) fn slot_of(network: &Network, switch: u32, port: &str) -> Result<u32, String> {
+    let number = port.parse().ok().and_then(PortId::from_number);
+    number.and_then(|port| network.slot(switch, port)).ok_or_else(|| {
+        let (name, ports) = (network.switch_name(switch), network.ports(switch));
+        format!("`{name}` has no port `{port}`; its ports are 1 to {ports}")
+    })
+}

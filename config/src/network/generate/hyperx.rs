@@ -1,0 +1,36 @@
+//! HyperX: switches in a lattice, each linked to all that differ from it in one coordinate (Ahn et
+//! al., 2009).
+
+use super::{Draft, Parameters};
+use crate::error::ConfigError;
+use dataplane::limits::PORTS_MAX;
+
+/// Builds it. Switch `X` is numbered with the first coordinate fastest.
+pub(super) fn build(draft: &mut Draft, fields: &Parameters<'_>) -> Result<(), ConfigError> {
+    fields.allow(&["shape", "hosts"])?;
+    let shape = fields.shape()?;
+    let hosts = fields.optional("hosts", 1, PORTS_MAX)?.unwrap_or(1);
+    let ports = hosts + shape.iter().map(|size| size - 1).sum::<usize>();
+    if ports > PORTS_MAX {
+        let message = format!("a switch would need {ports} ports; it can have {PORTS_MAX}");
+        return Err(fields.wrong("hosts", message));
+    }
+    let factors: Vec<usize> = shape.iter().copied().chain([ports]).collect();
+    fields.check_size(&factors)?;
+    let count = shape.iter().product();
+    let switches: Vec<u32> =
+        (1..=count).map(|number| draft.switch(format!("X{number}"), ports)).collect();
+    switches.iter().for_each(|&switch| draft.hosts(switch, hosts));
+    let mut stride = 1;
+    for (dimension, &size) in (0..).zip(&shape) {
+        for at in 0..count {
+            let coordinate = at / stride % size;
+            for further in 1..size - coordinate {
+                let slots = draft.link(switches[at], switches[at + further * stride]);
+                slots.iter().for_each(|&slot| draft.network.set_dimension(slot, dimension));
+            }
+        }
+        stride *= size;
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! NETWORK.toml: a topology, explicit or generated, and the paths that must be lossless.
+//!
+//! [`NetworkConfig`] is the file, read and checked. [`Network`] is its topology: switches, hosts
+//! and links by number, ports by *slot*. [`PathSpec`] says which paths; [`PathSet`] holds them.
+//!
+//! [`PathSet`]: crate::paths::PathSet
+
+mod explicit;
+mod generate;
+pub mod graph;
+mod path_spec;
+mod schema;
+
+pub use graph::{End, Link, LinkError, Network, Peer};
+pub use path_spec::{PathKind, PathSpec};
+
+pub(crate) use explicit::{Names, Node, slot_of};
+
+use crate::error::{ConfigError, Source};
+use crate::suggest;
+use schema::NetworkFile;
+use std::path::Path;
+
+/// NETWORK.toml, read and checked.
+///
+/// ```
+/// let text = r#"
+/// [generate]
+/// kind = "fat-tree"
+/// k = 4
+/// [paths]
+/// kind = "up-down"
+/// bounces = 1
+/// "#;
+/// let config = config::NetworkConfig::parse("fat-tree.toml".as_ref(), text)?;
+/// assert_eq!((config.network.switches(), config.network.hosts()), (20, 16));
+/// # Ok::<(), config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NetworkConfig {
+    /// The topology.
+    pub network: Network,
+    /// The paths that must be lossless.
+    pub paths: PathSpec,
+}
+
+impl NetworkConfig {
+    /// Reads and checks NETWORK.toml and the path file it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in either.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        assemble(&Source::read(file)?)
+    }
+
+    /// Reads and checks `text`, which errors will say is in `file`, and the path file it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in either.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        assemble(&Source::new(file, text))
+    }
+
+    /// Whether `text` is meant to be a NETWORK.toml, rather than another file of ours: by its
+    /// tables. Text that is no TOML is not.
+    pub fn is_meant(text: &str) -> bool {
+        let tables = ["generate", "link", "paths", "switch", "host"];
+        text.parse::<toml::Table>().is_ok_and(|file| {
+            !file.contains_key("name")
+                && tables.iter().any(|table| {
+                    file.get(*table).is_some_and(|value| value.is_table() || value.is_array())
+                })
+        })
+    }
+}
+
+fn assemble(source: &Source) -> Result<NetworkConfig, ConfigError> {
+    let file: NetworkFile = toml::from_str(source.text()).map_err(|error| {
+        source.at(error.span().unwrap_or_default(), suggest::explain(error.message()))
+    })?;
+    let explicit = file.switch.first().map(toml::Spanned::span);
+    let explicit = explicit.or_else(|| file.host.first().map(toml::Spanned::span));
+    let explicit = explicit.or_else(|| file.link.first().map(toml::Spanned::span));
+    let network = match (&file.generate, explicit) {
+        (Some(_), Some(span)) => {
+            let message = "a network is either generated or listed; remove [generate], or the \
+                           switches, hosts and links";
+            return Err(source.at(span, message));
+        }
+        (Some(table), None) => generate::build(source, table)?,
+        (None, Some(_)) => explicit::build(source, &file)?,
+        (None, None) => {
+            let message =
+                "there is no network; add [[switch]], [[host]] and [[link]], or [generate]";
+            return Err(source.at(0..0, message));
+        }
+    };
+    let paths = path_spec::read(source, file.paths.as_ref(), &network)?;
+    Ok(NetworkConfig { network, paths })
+}

@@ -1,0 +1,137 @@
+//! `[paths]`: which paths are expected to be lossless (Tagger's ELP, section VI-B).
+
+use super::graph::Network;
+use super::schema::{Field, PathsKind, PathsTable};
+use crate::error::{ConfigError, Source};
+use crate::paths::file;
+use crate::paths::listed::Listed;
+use dataplane::limits::TAGS;
+use toml::Spanned;
+
+/// The most application classes: each needs a priority of its own.
+const CLASSES_MAX: i64 = 7;
+
+/// Which paths are expected to be lossless.
+#[derive(Clone, Debug)]
+pub struct PathSpec {
+    /// The kind, with its parameter.
+    pub kind: PathKind,
+    /// So many random loop-free paths in addition.
+    pub random: usize,
+    /// Switches on a random path; `None` for as many as on the longest other path.
+    pub random_switches: Option<usize>,
+    /// Which random paths.
+    pub seed: u64,
+    /// Application classes, 1 at the least: frames of class i start with tag i.
+    pub classes: u8,
+}
+
+/// A kind of path set.
+#[derive(Clone, Debug)]
+pub enum PathKind {
+    /// To each switch with hosts a tree of shortest paths. Where several neighbours are as near, a
+    /// path goes to the one that comes first in the file.
+    ShortestTrees,
+    /// All shortest paths (ECMP).
+    Shortest,
+    /// Up, then down, and so again up to `bounces` times. A link leads up if it leads away from
+    /// the hosts.
+    UpDown {
+        /// How often a path may turn from down to up.
+        bounces: u8,
+    },
+    /// The `k` shortest loop-free paths of each pair of switches with hosts.
+    KShortest {
+        /// How many.
+        k: usize,
+    },
+    /// All loop-free paths.
+    AllSimple,
+    /// The paths of a file.
+    File(Listed),
+}
+
+impl PathSpec {
+    /// The paths of `kind`, in one class, and no random ones.
+    pub const fn new(kind: PathKind) -> Self {
+        Self { kind, random: 0, random_switches: None, seed: 1, classes: 1 }
+    }
+}
+
+/// Reads the table; without it, [`PathKind::ShortestTrees`].
+pub(super) fn read(
+    source: &Source,
+    table: Option<&Spanned<PathsTable>>,
+    network: &Network,
+) -> Result<PathSpec, ConfigError> {
+    let Some(table) = table.map(Spanned::get_ref) else {
+        return Ok(PathSpec::new(PathKind::ShortestTrees));
+    };
+    let kind = *table.kind.get_ref();
+    refuse(source, "file", table.file.as_ref().map(Spanned::span), kind == PathsKind::File)?;
+    let bounces = table.bounces.as_ref().map(Spanned::span);
+    refuse(source, "bounces", bounces, kind == PathsKind::UpDown)?;
+    refuse(source, "k", table.k.as_ref().map(Spanned::span), kind == PathsKind::KShortest)?;
+    let number = |name: &str, field: &Field<i64>, least: i64, most: i64| {
+        let Some(field) = field else { return Ok(None) };
+        let value = *field.get_ref();
+        if !(least..=most).contains(&value) {
+            let message = format!("`{name}` is {value}; use {least} to {most}");
+            return Err(source.at(field.span(), message));
+        }
+        Ok(Some(value))
+    };
+    let needs = |what: &str| source.at(table.kind.span(), format!("these paths need {what}"));
+    let kind = match kind {
+        PathsKind::ShortestTrees => PathKind::ShortestTrees,
+        PathsKind::Shortest => PathKind::Shortest,
+        PathsKind::UpDown => {
+            let most = i64::try_from(TAGS).unwrap_or(i64::MAX) - 2;
+            let bounces = number("bounces", &table.bounces, 0, most)?.unwrap_or(0);
+            PathKind::UpDown { bounces: u8::try_from(bounces).unwrap_or(u8::MAX) }
+        }
+        PathsKind::KShortest => {
+            let k = number("k", &table.k, 1, 1 << 20)?;
+            let k = k.ok_or_else(|| needs("`k`, how many for each pair of switches"))?;
+            PathKind::KShortest { k: usize::try_from(k).unwrap_or(1) }
+        }
+        PathsKind::AllSimple => PathKind::AllSimple,
+        PathsKind::File => {
+            let field = table.file.as_ref();
+            let field = field.ok_or_else(|| needs("`file`, with one path a line"))?;
+            let path = source.resolve(field.get_ref());
+            if let Err(error) = std::fs::File::open(&path) {
+                let message = format!("{} cannot be read: {error}", path.display());
+                return Err(source.at(field.span(), message));
+            }
+            PathKind::File(file::load(&path, network)?)
+        }
+    };
+    let random = number("random", &table.random, 0, 100_000_000)?.unwrap_or(0);
+    let switches = number("random_switches", &table.random_switches, 2, 200)?;
+    let seed = number("seed", &table.seed, 0, i64::MAX)?.unwrap_or(1);
+    let classes = number("classes", &table.classes, 1, CLASSES_MAX)?.unwrap_or(1);
+    Ok(PathSpec {
+        kind,
+        random: usize::try_from(random).unwrap_or(0),
+        random_switches: switches.and_then(|switches| usize::try_from(switches).ok()),
+        seed: u64::try_from(seed).unwrap_or(1),
+        classes: u8::try_from(classes).unwrap_or(1),
+    })
+}
+
+/// Refuses a field that this kind of paths does not take.
+fn refuse(
+    source: &Source,
+    name: &str,
+    span: Option<std::ops::Range<usize>>,
+    is_taken: bool,
+) -> Result<(), ConfigError> {
+    match span {
+        Some(span) if !is_taken => {
+            let message = format!("these paths take no `{name}`; remove it, or change `kind`");
+            Err(source.at(span, message))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,153 @@
+//! NETWORK.toml, table by table, as it is written; the other files of this directory say what the
+//! tables mean together. `config/examples/networks/` shows them in use.
+
+use crate::fields::{Cable, Rate};
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// An optional field that knows where it stands.
+pub(super) type Field<T> = Option<Spanned<T>>;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NetworkFile {
+    /// The switches, in the order in which they are numbered.
+    #[serde(default)]
+    pub(super) switch: Vec<Spanned<SwitchTable>>,
+    /// The hosts.
+    #[serde(default)]
+    pub(super) host: Vec<Spanned<HostTable>>,
+    /// The links.
+    #[serde(default)]
+    pub(super) link: Vec<Spanned<LinkTable>>,
+    /// Instead of the three: a topology of a known kind.
+    pub(super) generate: Field<GenerateTable>,
+    /// The expected lossless paths.
+    pub(super) paths: Field<PathsTable>,
+}
+
+/// `[[switch]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SwitchTable {
+    /// Its name, which its rule file gets.
+    pub(super) name: Spanned<String>,
+    /// Its ports are numbered 1 to this.
+    pub(super) ports: Spanned<i64>,
+}
+
+/// `[[host]]`: what has one port and forwards nothing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostTable {
+    /// Its name.
+    pub(super) name: Spanned<String>,
+}
+
+/// `[[link]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkTable {
+    /// Two ends: `"A:3"` is port 3 of switch A, `"D"` is host D.
+    pub(super) ends: Spanned<Vec<Spanned<String>>>,
+    /// Its speed.
+    pub(super) speed: Field<Rate>,
+    /// The cable's length.
+    pub(super) length: Field<Cable>,
+}
+
+/// The kinds of topology that can be generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum GenerateKind {
+    /// Leaf-spine, or three tiers with `pods`.
+    Clos,
+    /// The three-tier fat-tree of k-port switches.
+    FatTree,
+    /// A random regular graph.
+    Jellyfish,
+    /// Servers that forward, k + 1 ports each.
+    Bcube,
+    /// All-to-all in each dimension.
+    Hyperx,
+    /// The AB fat-tree.
+    F10,
+}
+
+/// `[generate]`: each kind takes some of these.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GenerateTable {
+    /// Which topology.
+    pub(super) kind: Spanned<GenerateKind>,
+    /// Jellyfish: how many switches.
+    pub(super) switches: Field<i64>,
+    /// Jellyfish: ports of a switch.
+    pub(super) ports: Field<i64>,
+    /// Jellyfish: ports that lead to other switches; the others have hosts.
+    pub(super) network_ports: Field<i64>,
+    /// Jellyfish: which of the random graphs. Default 1.
+    pub(super) seed: Field<i64>,
+    /// Clos: leaves, in each pod if there are pods.
+    pub(super) leaves: Field<i64>,
+    /// Clos: spines.
+    pub(super) spines: Field<i64>,
+    /// Clos: pods, for three tiers.
+    pub(super) pods: Field<i64>,
+    /// Clos of three tiers: ToRs in each pod.
+    pub(super) tors: Field<i64>,
+    /// Clos, HyperX: hosts of each switch that has hosts. Default 1.
+    pub(super) hosts: Field<i64>,
+    /// Fat-tree, F10: ports of a switch. BCube: its levels, less one.
+    pub(super) k: Field<i64>,
+    /// BCube: ports of a switch.
+    pub(super) n: Field<i64>,
+    /// HyperX: switches along each dimension.
+    pub(super) shape: Field<Vec<i64>>,
+    /// The speed of every link.
+    pub(super) speed: Field<Rate>,
+    /// The length of every link.
+    pub(super) length: Field<Cable>,
+}
+
+/// The kinds of path sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PathsKind {
+    /// To each switch with hosts a tree of shortest paths.
+    ShortestTrees,
+    /// All shortest paths (ECMP).
+    Shortest,
+    /// Up, then down, with up to `bounces` times down and up again.
+    UpDown,
+    /// The `k` shortest loop-free paths of each pair.
+    KShortest,
+    /// All loop-free paths.
+    AllSimple,
+    /// One path a line.
+    File,
+}
+
+/// `[paths]`: the expected lossless paths.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PathsTable {
+    /// Which paths.
+    pub(super) kind: Spanned<PathsKind>,
+    /// `file`: where they are.
+    pub(super) file: Field<PathBuf>,
+    /// `up-down`: how many bounces stay lossless. Default 0.
+    pub(super) bounces: Field<i64>,
+    /// `k-shortest`: how many paths a pair.
+    pub(super) k: Field<i64>,
+    /// So many random loop-free paths in addition.
+    pub(super) random: Field<i64>,
+    /// Switches on a random path. Default: as many as on the longest of the other paths.
+    pub(super) random_switches: Field<i64>,
+    /// Which random paths. Default 1.
+    pub(super) seed: Field<i64>,
+    /// Application classes that share the tags: class i starts with tag i. Default 1.
+    pub(super) classes: Field<i64>,
+}

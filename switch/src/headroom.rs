@@ -1,0 +1,158 @@
+//! `knotless headroom`: what a lossless port must keep free, by every model there is.
+
+use crate::ctl::tables::{numbers, text};
+use crate::output;
+use clap::{Args, ValueEnum};
+use config::headroom::{
+    Link, Software, SonicAsic, charged_bytes, needed_bytes, paper, response_quanta, sonic, standard,
+};
+use config::units::{Length, parse_length, parse_size, parse_speed, show_size};
+use dataplane::queue::pacer::CATCH_UP_NS;
+use dataplane::time::Speed;
+use serde_json::json;
+use std::process::ExitCode;
+
+/// What the switch allows for if SWITCH.toml says nothing: 20 us from poll to poll.
+const POLL_NS: u64 = 20_000;
+/// Its buffer cell.
+const CELL_BYTES: u16 = 256;
+
+/// `knotless headroom`
+#[derive(Debug, Args)]
+pub struct HeadroomArgs {
+    /// Speed of the link, such as 40G
+    #[arg(long, value_parser = speed)]
+    speed: Speed,
+    /// Length of the cable, such as 300m
+    #[arg(long, value_parser = length)]
+    length: Length,
+    /// The longest frame, in bytes
+    #[arg(long, value_parser = mtu)]
+    mtu: u32,
+    /// One model only
+    #[arg(long, value_enum)]
+    model: Option<Model>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The models by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Model {
+    /// Eq. 14 of the TTL paper, with 60 quanta at every speed
+    Paper,
+    /// Eq. 14 with the quanta that IEEE 802.3 allows at this speed
+    #[value(name = "802.3")]
+    Standard,
+    /// SONiC's formula, for Spectrum-2
+    Sonic,
+}
+
+fn speed(word: &str) -> Result<Speed, String> {
+    parse_speed(word).map_err(|error| error.to_string())
+}
+
+fn length(word: &str) -> Result<Length, String> {
+    parse_length(word).map_err(|error| error.to_string())
+}
+
+fn mtu(word: &str) -> Result<u32, String> {
+    let bytes = parse_size(word).map_err(|error| error.to_string())?;
+    let bytes = u32::try_from(bytes).ok().filter(|bytes| (64..=65_535).contains(bytes));
+    bytes.ok_or_else(|| format!("`{word}` is no MTU; use 64 to 65535"))
+}
+
+/// One line of the answer.
+struct Line {
+    model: Model,
+    name: &'static str,
+    key: &'static str,
+    bytes: u64,
+    remark: String,
+}
+
+fn lines(link: &Link) -> Vec<Line> {
+    let quanta = response_quanta(link.speed);
+    let (by_paper, by_standard) = (paper(link), standard(link));
+    let safe = if by_paper < by_standard {
+        format!("too small at this speed: 802.3 allows {quanta} quanta")
+    } else {
+        "60 quanta are enough at this speed".to_owned()
+    };
+    vec![
+        Line {
+            model: Model::Paper,
+            name: "paper, eq. 14",
+            key: "paper",
+            bytes: by_paper,
+            remark: safe,
+        },
+        Line {
+            model: Model::Standard,
+            name: "IEEE 802.3",
+            key: "802.3",
+            bytes: by_standard,
+            remark: format!("eq. 14 with {quanta} quanta: the safe one of the two"),
+        },
+        Line {
+            model: Model::Sonic,
+            name: "SONiC",
+            key: "sonic",
+            bytes: sonic(link, &SonicAsic::SPECTRUM_2),
+            remark: "Spectrum-2, all frames short, whole cells of 144 B".to_owned(),
+        },
+    ]
+}
+
+/// What software at both ends adds, with the defaults of SWITCH.toml.
+fn software(link: &Link) -> Software {
+    let poll = Software { poll_ns: POLL_NS, ..Software::default() };
+    let ring_bytes = poll.bytes(link.speed).max(2 * u64::from(link.mtu_bytes));
+    Software {
+        poll_ns: POLL_NS,
+        tx_limit_bytes: ring_bytes,
+        peer_poll_ns: POLL_NS,
+        peer_tx_limit_bytes: ring_bytes,
+        peer_catch_up_ns: CATCH_UP_NS,
+    }
+}
+
+/// Prints the headroom.
+pub fn run(arguments: &HeadroomArgs) -> ExitCode {
+    let link = Link { speed: arguments.speed, length: arguments.length, mtu_bytes: arguments.mtu };
+    let wanted = |line: &Line| arguments.model.is_none_or(|model| model == line.model);
+    let lines: Vec<Line> = lines(&link).into_iter().filter(wanted).collect();
+    let (software, needed) = (software(&link), needed_bytes(&link, &software(&link), CELL_BYTES));
+    if arguments.json {
+        let models = lines.iter().map(|line| (line.key.to_owned(), json!(line.bytes)));
+        let mut object: serde_json::Map<String, serde_json::Value> = models.collect();
+        object.insert("software".to_owned(), json!(software.bytes(link.speed)));
+        object.insert("needed".to_owned(), json!(needed));
+        output::print(serde_json::Value::Object(object));
+        return ExitCode::SUCCESS;
+    }
+    let mut rows = numbers(["model", "headroom", ""], 1);
+    if let Some(column) = rows.column_mut(2) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for line in lines {
+        rows.add_row([line.name.to_owned(), show_size(line.bytes), line.remark]);
+    }
+    rows.add_row([
+        "software adds".to_owned(),
+        show_size(software.bytes(link.speed)),
+        format!("{} us polls and full transmit rings at both ends", POLL_NS / 1_000),
+    ]);
+    let wire = standard(&link).saturating_add(software.bytes(link.speed));
+    rows.add_row([
+        "a port of ours keeps".to_owned(),
+        show_size(needed),
+        format!(
+            "802.3 and software, {} as frames of 64 B that each take a cell of {CELL_BYTES} B",
+            show_size(wire.min(charged_bytes(wire, CELL_BYTES)))
+        ),
+    ]);
+    output::print(text(&rows));
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,169 @@
+//! `knotless compile`: from a topology to proven rules.
+
+use super::progress::Progress;
+use super::{InputError, grouped};
+use crate::ctl::tables::{numbers, text};
+use crate::output;
+use clap::{Args, ValueEnum};
+use config::compile::{Algorithm, CompileError, Compiled, LOSSLESS_MAX, Options};
+use config::network::Network;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// `knotless compile`
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// NETWORK.toml
+    file: PathBuf,
+    /// Where the rules go: DIR/SWITCH.json for each switch
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How tags are found
+    #[arg(long, value_enum, default_value = "updown")]
+    algorithm: AlgorithmName,
+    /// Lossless priorities at the most; paths that need more are lossy
+    #[arg(long, value_name = "N", default_value_t = LOSSLESS_MAX,
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(LOSSLESS_MAX)))]
+    max_lossless: u8,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The algorithms by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AlgorithmName {
+    /// An order of the links; tags rise where a path descends in it
+    Updown,
+    /// Algorithm 2 of the Tagger paper
+    Greedy,
+    /// Algorithm 1 of the Tagger paper: tags rise at every hop
+    BruteForce,
+}
+
+impl AlgorithmName {
+    const fn algorithm(self) -> Algorithm {
+        match self {
+            Self::Updown => Algorithm::UpDown,
+            Self::Greedy => Algorithm::Greedy,
+            Self::BruteForce => Algorithm::BruteForce,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Updown => "updown",
+            Self::Greedy => "greedy",
+            Self::BruteForce => "brute-force",
+        }
+    }
+}
+
+/// Why there are no rules.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("{}:1:1: {error}", file.display())]
+    Compile { file: PathBuf, error: CompileError },
+    #[error("{}:1:1: cannot be written: {error}", file.display())]
+    Write { file: PathBuf, error: std::io::Error },
+}
+
+/// Compiles. Exit 2: the input is wrong; 1: the rules were not proven, and not written.
+pub fn run(arguments: &CompileArgs) -> ExitCode {
+    let start = Instant::now();
+    match compile(arguments) {
+        Ok((network, compiled)) => {
+            let seconds = start.elapsed().as_secs_f64();
+            if arguments.json {
+                output::print(as_json(arguments, &compiled, seconds));
+            } else {
+                output::print(as_text(arguments, &network, &compiled, seconds));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            output::error(&failure);
+            let unproven =
+                matches!(&failure, Failure::Compile { error: CompileError::NotProven(_), .. });
+            ExitCode::from(if unproven { 1 } else { 2 })
+        }
+    }
+}
+
+fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
+    let progress = Progress::new();
+    progress.tell("reading the network and its paths");
+    let (config, paths) = super::load(&arguments.file)?;
+    let options = Options {
+        algorithm: arguments.algorithm.algorithm(),
+        lossless_max: arguments.max_lossless,
+    };
+    let compiled =
+        config::compile::compile(&config.network, &paths, &options, &|what| progress.tell(what))
+            .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
+    progress.tell("writing rule files");
+    write(&arguments.out, &compiled)?;
+    Ok((config.network, compiled))
+}
+
+fn write(directory: &Path, compiled: &Compiled) -> Result<(), Failure> {
+    let failed = |file: &Path, error| Failure::Write { file: file.to_owned(), error };
+    std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    for rules in &compiled.rules {
+        let file = directory.join(format!("{}.json", rules.switch));
+        rules.save(&file).map_err(|error| failed(&file, error))?;
+    }
+    Ok(())
+}
+
+fn as_json(arguments: &CompileArgs, compiled: &Compiled, seconds: f64) -> serde_json::Value {
+    json!({
+        "algorithm": arguments.algorithm.name(),
+        "switches": compiled.rules.len(),
+        "paths": compiled.verdict.paths,
+        "lossless_paths": compiled.verdict.lossless_paths,
+        "lossless_priorities": compiled.lossless_priorities,
+        "max_rules": compiled.rules_max(),
+        "total_rules": compiled.rules_total(),
+        "deadlock_free": compiled.verdict.is_deadlock_free(),
+        "seconds": seconds,
+    })
+}
+
+fn as_text(
+    arguments: &CompileArgs,
+    network: &Network,
+    compiled: &Compiled,
+    seconds: f64,
+) -> String {
+    let verdict = &compiled.verdict;
+    let mut rows = numbers(["", "found"], 1);
+    let mut row = |name: &str, value: String| {
+        rows.add_row([name.to_owned(), value]);
+    };
+    row("algorithm", arguments.algorithm.name().to_owned());
+    row("tags rise by", compiled.method.to_owned());
+    row("switches", grouped(compiled.rules.len() as u64));
+    row("expected paths", grouped(verdict.paths));
+    row("lossless paths", grouped(verdict.lossless_paths));
+    if let Some(raised) = compiled.raised_paths {
+        row("paths with a raise", grouped(raised));
+    }
+    if let Some(conflicts) = compiled.conflicts {
+        row("conflicts resolved", grouped(conflicts));
+    }
+    row("lossless priorities", compiled.lossless_priorities.to_string());
+    row("no rules need fewer than", compiled.priorities_min.to_string());
+    row("most rules of a switch", compiled.rules_max().to_string());
+    row("rules of all switches", grouped(compiled.rules_total() as u64));
+    row("free of deadlock", "proven".to_owned());
+    row("seconds", format!("{seconds:.2}"));
+    let mut lines = vec![text(&rows)];
+    lines.extend(super::verify::lossy_lines(network, verdict));
+    lines.push(format!("rules written to {}", arguments.out.display()));
+    lines.join("\n")
+}

@@ -1,0 +1,50 @@
+//! The commands about a whole network: `knotless compile` and `knotless verify`.
+
+pub mod compile;
+mod progress;
+pub mod verify;
+
+use config::network::NetworkConfig;
+use config::paths::PathSet;
+use std::path::{Path, PathBuf};
+
+/// Bad input: one line that says what is wrong.
+#[derive(Debug, thiserror::Error)]
+enum InputError {
+    /// A file is wrong.
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
+    /// What the file asks for cannot be had.
+    #[error("{}:1:1: {message}", file.display())]
+    Impossible {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Reads NETWORK.toml and builds its paths.
+fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
+    let config = NetworkConfig::load(file)?;
+    let paths = PathSet::build(&config.network, &config.paths).map_err(|error| {
+        InputError::Impossible { file: file.to_owned(), message: error.to_string() }
+    })?;
+    Ok((config, paths))
+}
+
+/// A number with its thousands apart; what stopped at the greatest number is "over" it.
+fn grouped(number: u64) -> String {
+    if number == u64::MAX {
+        return format!("over {}", grouped(number - 1));
+    }
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,138 @@
+//! `knotless verify`: whether the rules of a network can ever deadlock.
+
+use super::progress::Progress;
+use super::{InputError, grouped};
+use crate::output;
+use clap::Args;
+use config::network::Network;
+use config::verify::{Hop, RuleBook, Verdict, dot, show_path};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// `knotless verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// NETWORK.toml
+    file: PathBuf,
+    /// Where the rules are: DIR/SWITCH.json for each switch
+    #[arg(long, value_name = "DIR")]
+    rules: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Draw the cycle, if there is one, in Graphviz's language
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+}
+
+/// Verifies. Exit 1: the rules can deadlock; 2: the input is wrong.
+pub fn run(arguments: &VerifyArgs) -> ExitCode {
+    let (network, verdict) = match verify(arguments) {
+        Ok(found) => found,
+        Err(error) => {
+            output::error(error);
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(file) = arguments.dot.as_deref().filter(|_| !verdict.is_deadlock_free())
+        && let Err(error) = std::fs::write(file, dot(&network, &verdict.cycle))
+    {
+        output::error(format_args!("{}:1:1: cannot be written: {error}", file.display()));
+        return ExitCode::from(2);
+    }
+    if arguments.json {
+        output::print(as_json(&network, &verdict));
+    } else {
+        output::print(as_text(&network, &verdict));
+    }
+    ExitCode::from(u8::from(!verdict.is_deadlock_free()))
+}
+
+fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
+    let progress = Progress::new();
+    progress.tell("reading the network and its paths");
+    let (config, paths) = super::load(&arguments.file)?;
+    progress.tell("reading the rules");
+    let book = read_rules(&config.network, &arguments.rules)?;
+    progress.tell("looking for a cycle, and following every path");
+    let verdict = config::verify::verify(&config.network, &book, &paths);
+    Ok((config.network, verdict))
+}
+
+fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook, InputError> {
+    if !directory.is_dir() {
+        let message = "is no directory; name the one that `knotless compile --out` wrote";
+        return Err(InputError::Impossible {
+            file: directory.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+    Ok(RuleBook::load(network, directory)?)
+}
+
+fn as_json(network: &Network, verdict: &Verdict) -> serde_json::Value {
+    let hop = |hop: &Hop| {
+        json!({
+            "switch": network.switch_name(network.owner(hop.input)),
+            "in": network.port(hop.input).number(),
+            "tag": hop.tag.value(),
+        })
+    };
+    json!({
+        "deadlock_free": verdict.is_deadlock_free(),
+        "cycle": verdict.cycle.iter().map(hop).collect::<Vec<_>>(),
+        "paths": verdict.paths,
+        "lossless_paths": verdict.lossless_paths,
+    })
+}
+
+fn as_text(network: &Network, verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    if verdict.is_deadlock_free() {
+        lines.push("deadlock-free: no buffer can wait for itself, whatever frames do".to_owned());
+    } else {
+        let hops = verdict.cycle.len();
+        lines.push(format!("NOT deadlock-free: {hops} buffers can wait for each other in a ring"));
+        for (hop, next) in verdict.cycle.iter().zip(verdict.cycle.iter().cycle().skip(1)) {
+            lines.push(format!(
+                "  {} tag {}  waits, going out by port {} with tag {}, for  {}",
+                network.show(hop.input),
+                hop.tag,
+                network.port(hop.output),
+                hop.new_tag,
+                network.show(next.input),
+            ));
+        }
+    }
+    lines.push(format!(
+        "expected paths: {}, lossless: {}",
+        grouped(verdict.paths),
+        grouped(verdict.lossless_paths)
+    ));
+    lines.extend(lossy_lines(network, verdict));
+    lines.join("\n")
+}
+
+/// The expected paths that are not lossless: some by name, the others by number.
+pub(super) fn lossy_lines(network: &Network, verdict: &Verdict) -> Vec<String> {
+    let mut lines: Vec<String> = verdict
+        .lossy
+        .iter()
+        .map(|path| {
+            let (input, output) = path.turns[path.lost_at];
+            format!(
+                "not lossless: {}  (lost in {} from port {} to port {})",
+                show_path(network, &path.turns),
+                network.switch_name(network.owner(input)),
+                network.port(input),
+                network.port(output),
+            )
+        })
+        .collect();
+    let more = verdict.paths - verdict.lossless_paths;
+    if more > lines.len() as u64 && !lines.is_empty() {
+        lines.push(format!("... and {} more", grouped(more - lines.len() as u64)));
+    }
+    lines
+}

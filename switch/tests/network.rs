@@ -1,0 +1,129 @@
+//! `knotless compile`, `verify`, `headroom` and `check` on networks: files, JSON, exit codes.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn knotless(words: &[&str], place: &Path) -> Output {
+    let program = env!("CARGO_BIN_EXE_knotless");
+    Command::new(program).args(words).current_dir(place).output().unwrap()
+}
+
+fn example(name: &str) -> String {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/examples/networks");
+    let file: PathBuf = examples.join(name);
+    file.to_str().unwrap().to_owned()
+}
+
+/// The one JSON object that was printed, and nothing else.
+fn object(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn fields(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn what_compile_writes_verify_proves() {
+    let place = tempfile::tempdir().unwrap();
+    for algorithm in ["updown", "greedy", "brute-force"] {
+        let network = example("triangle.toml");
+        let compiled = knotless(
+            &["compile", &network, "--out", "rules", "--algorithm", algorithm, "--json"],
+            place.path(),
+        );
+        assert_eq!(compiled.status.code(), Some(0), "{compiled:?}");
+        let json = object(&compiled);
+        assert_eq!(
+            fields(&json),
+            [
+                "algorithm",
+                "deadlock_free",
+                "lossless_paths",
+                "lossless_priorities",
+                "max_rules",
+                "paths",
+                "seconds",
+                "switches",
+                "total_rules"
+            ]
+        );
+        assert_eq!((&json["algorithm"], &json["switches"]), (&algorithm.into(), &3.into()));
+        assert_eq!((&json["paths"], &json["lossless_paths"]), (&12.into(), &12.into()));
+        assert_eq!(json["lossless_priorities"], if algorithm == "brute-force" { 3 } else { 2 });
+        let verified = knotless(&["verify", &network, "--rules", "rules", "--json"], place.path());
+        assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+        let json = object(&verified);
+        assert_eq!(fields(&json), ["cycle", "deadlock_free", "lossless_paths", "paths"]);
+        assert_eq!((&json["deadlock_free"], &json["lossless_paths"]), (&true.into(), &12.into()));
+        let checked = knotless(&["check", "rules/A.json"], place.path());
+        assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    }
+}
+
+#[test]
+fn a_knot_is_shown_hop_by_hop_and_drawn() {
+    let place = tempfile::tempdir().unwrap();
+    let network = example("ring.toml");
+    knotless(&["compile", &network, "--out", "rules"], place.path());
+    for switch in ["A", "B", "C"] {
+        // By hand: around the ring and on, in one priority.
+        let text = format!(
+            r#"{{"switch": "{switch}", "ports": 3, "lossy_tag": 0, "initial_tag": 1,
+                "priorities": {{"1": 1}},
+                "entries": [{{"tag": 1, "in": [2, 3], "out": [1, 3], "new_tag": 1}}]}}"#
+        );
+        std::fs::write(place.path().join(format!("rules/{switch}.json")), text).unwrap();
+    }
+    let words = ["verify", &network, "--rules", "rules", "--dot", "knot.dot"];
+    let verified = knotless(&words, place.path());
+    assert_eq!(verified.status.code(), Some(1), "{verified:?}");
+    let said = String::from_utf8(verified.stdout).unwrap();
+    assert!(said.contains("NOT deadlock-free: 3 buffers"), "{said}");
+    assert!(said.contains("A:2 tag 1  waits, going out by port 1 with tag 1, for  B:2"), "{said}");
+    assert!(said.contains("not lossless: "), "the other way around is not: {said}");
+    let drawn = std::fs::read_to_string(place.path().join("knot.dot")).unwrap();
+    assert_eq!(drawn.matches(" -> ").count(), 3, "{drawn}");
+    let json = object(&knotless(&["verify", &network, "--rules", "rules", "--json"], place.path()));
+    assert_eq!(json["cycle"].as_array().unwrap().len(), 3);
+    assert_eq!(json["cycle"][0], serde_json::json!({"switch": "A", "in": 2, "tag": 1}));
+}
+
+#[test]
+fn bad_input_is_one_line_and_exit_2() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("N.toml"), "[generate]\nkind = 'fat-tree'\nk = 3\n").unwrap();
+    let network = example("ring.toml");
+    for (words, error) in [
+        (vec!["compile", "N.toml", "--out", "rules"], "N.toml:3:5: `k` is 3; it must be even"),
+        (vec!["check", "N.toml"], "N.toml:3:5: "),
+        (vec!["compile", "none.toml", "--out", "rules"], "none.toml:1:1: cannot be read"),
+        (vec!["verify", &network, "--rules", "none"], "none:1:1: is no directory"),
+    ] {
+        let output = knotless(&words, place.path());
+        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(said.starts_with(error) && said.lines().count() == 1, "{said}");
+        assert!(!place.path().join("rules").exists(), "nothing was written");
+    }
+}
+
+#[test]
+fn check_reads_a_network() {
+    let json = object(&knotless(&["check", &example("pods.toml"), "--json"], Path::new(".")));
+    assert_eq!((&json["kind"], &json["switches"]), (&"network".into(), &10.into()));
+}
+
+#[test]
+fn headroom_is_given_by_every_model_side_by_side() {
+    let words = ["headroom", "--speed", "40G", "--length", "300m", "--mtu", "1500"];
+    let json = object(&knotless(&[&words[..], &["--json"]].concat(), Path::new(".")));
+    assert_eq!((&json["paper"], &json["802.3"]), (&21_968.into(), &25_680.into()));
+    assert_eq!(json["sonic"], 57_344);
+    assert!(json["needed"].as_u64() > json["software"].as_u64());
+    let one = knotless(&[&words[..], &["--model", "802.3", "--json"]].concat(), Path::new("."));
+    assert_eq!(fields(&object(&one)), ["802.3", "needed", "software"]);
+    let text = String::from_utf8(knotless(&words, Path::new(".")).stdout).unwrap();
+    assert!(text.contains("21,968 B  too small at this speed"), "{text}");
+}
