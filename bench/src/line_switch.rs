@@ -1,9 +1,9 @@
-//! The switch of the benches, without a driver: 1,000 routes behind each port, 64 rules of which the
-//! last ones match, PFC armed on two priorities.
+//! The switch of the benches, without a driver: routes behind each port, 64 rules of which the last
+//! ones match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
 use dataplane::fib::Route;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::links::connect;
 use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
@@ -16,60 +16,77 @@ use std::sync::Arc;
 /// What it is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct LineSwitch {
-    /// Ports. Each sends to the next.
+    /// Ports.
     pub ports: u8,
-    /// Routes, in all.
+    /// Ports that the frames of one port leave by, in turn: those that follow it.
+    pub outputs: u8,
+    /// Routes, in all. Frames to a port that none of them leads to are for its host itself.
     pub routes: u32,
     /// Frames of a burst.
     pub burst_frames: usize,
     /// Priorities that frames arrive in.
     pub classes: u8,
+    /// Different frames that arrive over and over, at all ports together: what is to be compared
+    /// should not differ in how much of the caches these take.
+    pub templates: u32,
 }
 
 impl Default for LineSwitch {
     fn default() -> Self {
-        Self { ports: 2, routes: 2_000, burst_frames: 64, classes: 1 }
+        Self { ports: 2, outputs: 1, routes: 2_000, burst_frames: 64, classes: 1, templates: 2_048 }
     }
 }
-
-/// Frames that each port receives over and over.
-const TEMPLATES: u32 = 1_024;
 
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).expect("a port")
 }
 
 impl LineSwitch {
-    /// The network of route `number`: the 16 million /24 that start at 16.0.0.0.
+    /// The network of route `number`: a /24, scattered over 16.0.0.0 to 79.255.255.0, so that many
+    /// routes need many nodes of the trie.
     fn network(number: u32) -> [u8; 4] {
-        ((16 << 24) + (number << 8)).to_be_bytes()
+        ((16 << 24) + ((number.wrapping_mul(2_654_435_761) & 0x3F_FFFF) << 8)).to_be_bytes()
     }
 
-    /// The port that a frame from `from` leaves by.
-    const fn next(self, from: u8) -> u8 {
-        if from == self.ports { 1 } else { from + 1 }
+    /// The port that frame `number` of port `from` leaves by.
+    ///
+    /// # Panics
+    /// If there are more than 256 ports.
+    pub fn out(self, from: u8, number: u32) -> u8 {
+        let after = u32::from(from) + number % u32::from(self.outputs);
+        1 + u8::try_from(after % u32::from(self.ports)).expect("256 ports at the most")
     }
 
-    /// The DSCP of frame `number`: class 0 is lossless, the others are not.
-    fn dscp(self, number: u32) -> u8 {
-        let class = u8::try_from(number % u32::from(self.classes)).expect("at most 8");
-        if class == 0 { 26 } else { 27 + class }
+    /// The DSCP of frame `number` of a port: classes 0 and 1 are lossless, the others are not.
+    ///
+    /// # Panics
+    /// If there are more than eight classes.
+    pub fn dscp(self, number: u32) -> u8 {
+        26 + u8::try_from(number % u32::from(self.classes)).expect("at most 8")
+    }
+
+    /// Different frames that arrive at one port.
+    pub fn templates_of_port(self) -> u32 {
+        self.templates / u32::from(self.ports)
     }
 
     /// Frames that arrive at `from`. Route `n` leads to the port `n` modulo the ports.
     fn frames(self, from: u8) -> Vec<Vec<u8>> {
-        let to = u32::from(self.next(from)) - 1;
         let ports = u32::from(self.ports);
-        let each = (self.routes / ports).max(1);
         let one = |flow: u32| {
-            // Spread over all routes to that port, not the first ones.
-            let route = (flow.wrapping_mul(2_654_435_761) % each) * ports + to;
-            let [a, b, c, _] = Self::network(route);
-            let src_port = u16::try_from(flow).expect("few");
-            let dscp = self.dscp(flow);
-            Udp { dst: [a, b, c, 9], src_port, ..Udp::routed(from, 1, dscp) }.bytes()
+            let to = self.out(from, flow);
+            let mut frame = Udp::routed(from, to, self.dscp(flow));
+            let to = u32::from(to) - 1;
+            let routes = self.routes.saturating_sub(to).div_ceil(ports);
+            if routes > 0 {
+                // Spread over all routes to that port, not the first ones.
+                let route = (flow.wrapping_mul(2_654_435_761) % routes) * ports + to;
+                let [a, b, c, _] = Self::network(route);
+                frame.dst = [a, b, c, 9];
+            }
+            Udp { src_port: u16::try_from(flow).expect("few"), ..frame }.bytes()
         };
-        (0..TEMPLATES).map(one).collect()
+        (0..self.templates_of_port()).map(one).collect()
     }
 
     fn rules() -> Vec<TcamEntry> {
@@ -89,13 +106,13 @@ impl LineSwitch {
         filler.chain([keep(1), keep(2)]).collect()
     }
 
-    /// The switch, with every priority of the classes in use mapped to one of its own.
+    /// The switch. Each class has a priority of its own, from 3 on.
     ///
     /// # Panics
-    /// If there are fewer routes than ports.
+    /// If it is not one that the benches can have: no port, no frame for each port.
     pub fn build(self) -> Worker<LoopDevice, NoProbe> {
         let mut builder = RigBuilder::routed(self.ports);
-        for number in 0..self.routes.max(u32::from(self.ports)) {
+        for number in 0..self.routes {
             let to = u8::try_from(number % u32::from(self.ports)).expect("a port") + 1;
             let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(to, 1)));
             let net = format!("{}/24", Ipv4Addr::from(Self::network(number)));
@@ -103,9 +120,9 @@ impl LineSwitch {
             builder.routes.set_route(net, Route::Via(vec![gateway])).expect("room");
         }
         builder.rules = Some(Self::rules());
-        for class in 1..self.classes {
-            let tag = usize::from(27 + class);
-            builder.tags.priority[tag] = dataplane::ids::Priority::from_low_bits(class + 4);
+        for class in 2..self.classes {
+            let tag = usize::from(26 + class);
+            builder.tags.priority[tag] = Priority::from_low_bits(3 + class);
         }
         let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
         let snapshot = Arc::new(builder.snapshot(0));

@@ -9,15 +9,23 @@ use std::time::Instant;
 /// Nanoseconds that one of `count` things took, of the fastest half of `rounds` calls of `run`, at
 /// the median of those: a machine that is shared only ever makes things slower.
 pub fn nanoseconds_each(rounds: usize, count: u64, mut run: impl FnMut()) -> f64 {
-    let mut took: Vec<f64> = (0..rounds)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed().as_nanos() as f64 / count as f64
-        })
-        .collect();
+    fast_median((0..rounds).map(|_| nanoseconds(count, &mut run)).collect())
+}
+
+/// Nanoseconds that each of `count` things took in one call of `run`.
+pub fn nanoseconds(count: u64, run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_nanos() as f64 / count as f64
+}
+
+/// The median of the fastest half of `took`.
+///
+/// # Panics
+/// If there is nothing in it.
+pub fn fast_median(mut took: Vec<f64>) -> f64 {
     took.sort_by(f64::total_cmp);
-    took[rounds / 4]
+    took[took.len() / 4]
 }
 
 /// Writes `pairs` as one JSON object to `target/bench/NAME.json`.
