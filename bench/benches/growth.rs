@@ -1,5 +1,6 @@
-//! What it costs to grow: ports, ports that a burst spreads over, routes, classes. The core alone, one worker, full bursts at every
-//! port; each row beside the one before it, of which it should cost [`STEP_MAX`] times at the most.
+//! What it costs to grow: ports, routes, classes, and ports that one burst spreads over. The core
+//! alone, one worker, full bursts at every port; each row beside the one before it, of which it
+//! should cost [`STEP_MAX`] times at the most.
 //!
 //! All rows of an axis take turns, so that a noisy machine is as noisy to each, and all receive
 //! equally many different frames, so that what the bench itself takes of the caches stays the same.

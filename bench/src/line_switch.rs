@@ -71,7 +71,10 @@ impl LineSwitch {
     }
 
     /// Frames that arrive at `from`. Route `n` leads to the port `n` modulo the ports.
-    fn frames(self, from: u8) -> Vec<Vec<u8>> {
+    ///
+    /// # Panics
+    /// If they are more than 65,536.
+    pub fn frames(self, from: u8) -> Vec<Vec<u8>> {
         let ports = u32::from(self.ports);
         let one = |flow: u32| {
             let to = self.out(from, flow);
@@ -106,11 +109,11 @@ impl LineSwitch {
         filler.chain([keep(1), keep(2)]).collect()
     }
 
-    /// The switch. Each class has a priority of its own, from 3 on.
+    /// What the switch is built from. Each class has a priority of its own, from 3 on.
     ///
     /// # Panics
     /// If it is not one that the benches can have: no port, no frame for each port.
-    pub fn build(self) -> Worker<LoopDevice, NoProbe> {
+    pub fn builder(self) -> RigBuilder {
         let mut builder = RigBuilder::routed(self.ports);
         for number in 0..self.routes {
             let to = u8::try_from(number % u32::from(self.ports)).expect("a port") + 1;
@@ -124,6 +127,15 @@ impl LineSwitch {
             let tag = usize::from(26 + class);
             builder.tags.priority[tag] = Priority::from_low_bits(3 + class);
         }
+        builder
+    }
+
+    /// The switch.
+    ///
+    /// # Panics
+    /// As [`Self::builder`] does.
+    pub fn build(self) -> Worker<LoopDevice, NoProbe> {
+        let builder = self.builder();
         let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
         let snapshot = Arc::new(builder.snapshot(0));
         let (mut links, control) = connect(1, usize::from(self.ports));

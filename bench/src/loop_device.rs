@@ -23,7 +23,8 @@ pub struct LoopFrame {
 }
 
 impl LoopFrame {
-    fn many(count: usize) -> Vec<Self> {
+    /// `count` empty frames.
+    pub fn many(count: usize) -> Vec<Self> {
         let buffers = vec![Buffer([0; BUFFER_BYTES]); count].leak();
         let frame = |buffer: &'static mut Buffer| Self {
             buffer: &mut buffer.0,

@@ -2,6 +2,7 @@
 
 mod device;
 mod rig;
+pub mod stages;
 pub mod wire;
 
 pub use device::{TestDevice, TestFrame, TestPort};
