@@ -32,6 +32,9 @@ use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
+/// Frames that are worth taking out of a burst one by one.
+const FEW_FRAMES: u32 = 4;
+
 /// Where the frames of one fate go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
@@ -91,15 +94,16 @@ impl<D: Device, P: Probe> Core<D, P> {
         self.is_again = false;
     }
 
-    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too.
-    fn obey_mac_control(&mut self, slot: usize, now: Instant) {
+    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too. `control_bits`
+    /// has a bit for each MAC control frame, by its place.
+    fn obey_mac_control(&mut self, control_bits: u64, slot: usize, now: Instant) {
         let port = &mut self.ports[slot];
         let before = port.receiver.paused_bits();
-        for frame in &self.rx {
+        let mut left = control_bits;
+        while left != 0 {
+            let frame = &self.rx[left.trailing_zeros() as usize];
+            left &= left - 1;
             let parsed = parse(frame.head(), frame.len());
-            if parsed.kind != Kind::MacControl {
-                continue;
-            }
             let counters = &mut port.counters.pfc;
             // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
@@ -130,17 +134,17 @@ impl<D: Device, P: Probe> Core<D, P> {
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
         let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
-        let mut has_control = false;
+        let mut control_bits = 0;
         let noted = classes.iter_mut().zip(&mut destinations);
-        for (frame, (class, destination)) in self.rx.iter().zip(noted) {
+        for ((at, frame), (class, destination)) in (0..).zip(&self.rx).zip(noted) {
             let (head, frame_bytes) = (frame.head(), frame.len());
             match plain::examine(&tables.plain, head, frame_bytes, longest) {
                 Some(plain) => (*class, *destination) = plain,
-                None => has_control |= parse(head, frame_bytes).kind == Kind::MacControl,
+                None => control_bits |= control_bit(&parse(head, frame_bytes), at),
             }
         }
-        if has_control {
-            self.obey_mac_control(slot, now);
+        if control_bits != 0 {
+            self.obey_mac_control(control_bits, slot, now);
         }
         let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
         let frames = self.rx.len();
@@ -161,13 +165,13 @@ impl<D: Device, P: Probe> Core<D, P> {
             *tally = fates.add(&lane);
         }
         self.recipes.book(&mut self.fates);
-        self.settle(&tally_of, slot, now);
+        self.settle(tally_of, slot, now);
     }
 
     /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
     /// fate; then the frames, in order. `tally_of` has the place of each one's tally.
     #[inline(always)]
-    fn settle(&mut self, tally_of: &[u8; BURST_MAX], slot: usize, now: Instant) {
+    fn settle(&mut self, mut tally_of: [u8; BURST_MAX], slot: usize, now: Instant) {
         let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
         let mut runs = [0; BURST_MAX];
         for (at, number) in (0..self.fates.tallies.len()).zip(&mut runs) {
@@ -179,26 +183,27 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             ways.push(way);
         }
-        if let Some(out_slot) = only_way(&ways) {
+        let all_go_on = self.end_few(&ways, &mut tally_of, slot);
+        if let Some(out_slot) = only_way(&ways).filter(|_| all_go_on) {
             let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
             let port = &mut self.ports[out_slot];
             port.stage_burst(&mut self.rx, &run_of);
             return port.flush_if_full(&mut self.device, &mut self.books, now);
         }
         let frames = core::mem::take(&mut self.rx);
-        if let Some((out_slot, priority)) = only_queue(&ways) {
+        if let Some((out_slot, priority)) = only_queue(&ways).filter(|_| all_go_on) {
             let note_of = |way: &Way| match way {
                 Way::Queue(_, note) => *note,
                 _ => Note::NONE,
             };
             let notes: ArrayVec<Note, BURST_MAX> = ways.iter().map(note_of).collect();
-            let held = frames.into_iter().zip(tally_of).map(|(frame, &tally)| {
+            let held = frames.into_iter().zip(tally_of).map(|(frame, tally)| {
                 let noted = notes[usize::from(tally)];
                 Held { note: Note { bytes: length_bytes(&frame), ..noted }, frame }
             });
             return self.ports[out_slot].queue_burst(priority, held, &mut self.books);
         }
-        for (frame, &tally) in frames.into_iter().zip(tally_of) {
+        for (frame, tally) in frames.into_iter().zip(tally_of) {
             let tally = usize::from(tally);
             match ways[tally] {
                 Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
@@ -213,6 +218,31 @@ impl<D: Device, P: Probe> Core<D, P> {
         if ways.iter().any(|way| matches!(way, Way::Cross(..))) {
             self.exchange.send(&mut self.books.totals);
         }
+    }
+
+    /// Ends those frames of the burst that go to no queue, if they are few, so that the others may
+    /// still have one way together: a PFC frame among data is the common case. Whether none is left.
+    #[inline]
+    fn end_few(&mut self, ways: &[Way], tally_of: &mut [u8; BURST_MAX], slot: usize) -> bool {
+        let tallies = self.fates.tallies.iter().zip(ways);
+        let ending = tallies.filter(|(_, way)| matches!(way, Way::End));
+        let mut left: u32 = ending.map(|(tally, _)| tally.frames).sum();
+        if left > FEW_FRAMES {
+            return false;
+        }
+        let mut at = 0;
+        while left > 0 && at < self.rx.len() {
+            let tally = usize::from(tally_of[at]);
+            if !matches!(ways[tally], Way::End) {
+                at += 1;
+                continue;
+            }
+            let frame = self.rx.remove(at);
+            tally_of.copy_within(at + 1.., at);
+            self.end(frame, self.fates.tallies[tally].fate, slot);
+            left -= 1;
+        }
+        true
     }
 
     /// Where the frames of `tally` go; charges them if they fit as a whole, which is the same to
@@ -337,8 +367,10 @@ impl<D: Device, P: Probe> Core<D, P> {
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let parse = |frame: &D::Frame| route::parse_within(frame, frame_bytes_max);
         let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
-        if parsed.iter().any(|parsed| parsed.kind == Kind::MacControl) {
-            self.obey_mac_control(slot, now);
+        let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
+        let control_bits = bits.fold(0, |all, bit| all | bit);
+        if control_bits != 0 {
+            self.obey_mac_control(control_bits, slot, now);
         }
         let frames = core::mem::take(&mut self.rx);
         for (mut frame, parsed) in frames.into_iter().zip(parsed) {
@@ -499,20 +531,31 @@ fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
     }
 }
 
-/// The slot that a whole burst passes to, if there is one.
+/// The slot that all frames pass to which do not end, if there is one; frames that do must be gone.
 #[inline(always)]
 pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
-    let &Way::Pass(first, _) = ways.first()? else { return None };
-    let all = ways.iter().all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
+    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
+    let &Way::Pass(first, _) = going.next()? else { return None };
+    let all = going.all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
     all.then_some(usize::from(first))
 }
 
-/// The slot and priority whose queue a whole burst joins, if there is one.
+/// The slot and priority whose queue all frames join which do not end, if there is one.
 #[inline(always)]
 fn only_queue(ways: &[Way]) -> Option<(usize, Priority)> {
-    let &Way::Queue(first, Note { priority, .. }) = ways.first()? else { return None };
+    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
+    let &Way::Queue(first, Note { priority, .. }) = going.next()? else { return None };
     let joins = |way: &Way| matches!(way, Way::Queue(slot, note) if (*slot, note.priority) == (first, priority));
-    ways.iter().all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+    going.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+}
+
+/// The bit of a MAC control frame at place `at` of its burst; 0 for any other frame.
+#[inline(always)]
+const fn control_bit(parsed: &Parsed, at: u32) -> u64 {
+    match parsed.kind {
+        Kind::MacControl => 1 << at,
+        _ => 0,
+    }
 }
 
 /// A frame to be flooded, and what is known of it.
