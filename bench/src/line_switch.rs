@@ -2,8 +2,9 @@
 //! last ones match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
+use dataplane::device::Device;
 use dataplane::fib::Route;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::{PortId, Tag, WorkerId};
 use dataplane::links::connect;
 use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
@@ -24,16 +25,29 @@ pub struct LineSwitch {
     pub burst_frames: usize,
     /// Priorities that frames arrive in.
     pub classes: u8,
+    /// Workers. Ports are dealt out to them in turn.
+    pub workers: u8,
+    /// Headroom of each lossless VIQ.
+    pub headroom_bytes: u32,
 }
 
 impl Default for LineSwitch {
     fn default() -> Self {
-        Self { ports: 2, routes: 2_000, burst_frames: 64, classes: 1 }
+        Self {
+            ports: 2,
+            routes: 2_000,
+            burst_frames: 64,
+            classes: 1,
+            workers: 1,
+            headroom_bytes: 40_000,
+        }
     }
 }
 
 /// Frames that each port receives over and over.
 const TEMPLATES: u32 = 1_024;
+/// Buffers of each worker's device.
+const FRAMES: usize = 16_384;
 
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).expect("a port")
@@ -94,6 +108,17 @@ impl LineSwitch {
     /// # Panics
     /// If there are fewer routes than ports.
     pub fn build(self) -> Worker<LoopDevice, NoProbe> {
+        self.build_on(|_, device| device).remove(0)
+    }
+
+    /// All its workers, on what `wrap` makes of each one's number and device.
+    ///
+    /// # Panics
+    /// If there are fewer routes than ports.
+    pub fn build_on<D: Device>(
+        self,
+        wrap: impl Fn(usize, LoopDevice) -> D,
+    ) -> Vec<Worker<D, NoProbe>> {
         let mut builder = RigBuilder::routed(self.ports);
         for number in 0..self.routes.max(u32::from(self.ports)) {
             let to = u8::try_from(number % u32::from(self.ports)).expect("a port") + 1;
@@ -107,12 +132,24 @@ impl LineSwitch {
             let tag = usize::from(27 + class);
             builder.tags.priority[tag] = dataplane::ids::Priority::from_low_bits(class + 4);
         }
-        let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
+        let settings = &mut builder.settings;
+        for (port, number) in settings.ports.iter_mut().zip(0..) {
+            port.worker = WorkerId(number % self.workers);
+            for viq in port.lossless.iter_mut().flatten() {
+                settings.buffer.size_bytes += u64::from(self.headroom_bytes);
+                viq.headroom_bytes = self.headroom_bytes;
+            }
+        }
+        settings.buffer.frames_max = settings.buffer.frames_max.max(FRAMES);
         let snapshot = Arc::new(builder.snapshot(0));
-        let (mut links, control) = connect(1, usize::from(self.ports));
-        // The control thread's ends must live as long as the worker, and have nothing to do here.
+        let (links, control) = connect(usize::from(self.workers), usize::from(self.ports));
+        // The control thread's ends must live as long as the workers, and have nothing to do here.
         Box::leak(Box::new(control));
-        let device = LoopDevice::new(templates, 16_384, self.burst_frames);
-        Worker::new(&builder.settings, snapshot, device, links.remove(0), NoProbe)
+        let worker = |(number, links)| {
+            let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
+            let device = wrap(number, LoopDevice::new(templates, FRAMES, self.burst_frames));
+            Worker::new(&builder.settings, Arc::clone(&snapshot), device, links, NoProbe)
+        };
+        links.into_iter().enumerate().map(worker).collect()
     }
 }
