@@ -6,13 +6,13 @@
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::{LoopDevice, LoopFrame};
-use bench::table::{nanoseconds_each, save};
+use bench::table::{nanoseconds_each, quantile, save};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
 use dataplane::limits::BURST_MAX;
 use dataplane::time::Instant;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
 const PORTS: u8 = 2;
 const SECONDS: f64 = 3.0;
@@ -23,8 +23,8 @@ const STAMP: core::ops::Range<usize> = 42..50;
 struct Timed {
     device: LoopDevice,
     start: Clock,
-    /// Nanoseconds between two frames of a port.
-    every_ns: f64,
+    /// Picoseconds between two frames of a port.
+    every_ps: u64,
     /// By port index: frames that have arrived and were taken.
     taken: Vec<u64>,
     waited_ns: Vec<u32>,
@@ -36,7 +36,7 @@ impl Timed {
     }
 
     fn arrival_ns(&self, number: u64) -> u64 {
-        (number as f64 * self.every_ns) as u64
+        number * self.every_ps / 1_000
     }
 }
 
@@ -88,33 +88,31 @@ impl Device for Timed {
     }
 }
 
-/// Frames a second that the worker forwards when they always wait for it, stamps included.
-fn capacity() -> f64 {
+/// Nanoseconds that the worker takes for a frame when they always wait for it, stamps included.
+fn capacity_ns() -> f64 {
     let mut worker = LineSwitch { ports: PORTS, ..LineSwitch::default() }
-        .build_on(|_, device| timed(device, 0.0))
+        .build_on(|_, device| timed(device, 0))
         .remove(0);
     let frames = 200 * u64::from(PORTS) * BURST_MAX as u64;
     let mut clock_ns = 0;
-    let each_ns = nanoseconds_each(100, frames, || {
+    nanoseconds_each(100, frames, || {
         for _ in 0..200 {
             clock_ns += 2_000;
             worker.turn(Instant::from_ns(clock_ns));
         }
         worker.device_mut().waited_ns.clear();
-    });
-    1e9 / each_ns
+    })
 }
 
-fn timed(device: LoopDevice, every_ns: f64) -> Timed {
+fn timed(device: LoopDevice, every_ps: u64) -> Timed {
     let taken = vec![0; usize::from(PORTS)];
-    Timed { device, start: Clock::now(), every_ns, taken, waited_ns: Vec::with_capacity(1 << 26) }
+    Timed { device, start: Clock::now(), every_ps, taken, waited_ns: Vec::with_capacity(1 << 26) }
 }
 
-/// What frames waited at `rate` frames a second in all, in order of size.
-fn waited_ns(rate: f64) -> Vec<u32> {
-    let every_ns = 1e9 / rate * f64::from(PORTS);
+/// What frames waited that came at each port every `every_ps`, in order of size.
+fn waited_ns(every_ps: u64) -> Vec<u32> {
     let mut worker = LineSwitch { ports: PORTS, ..LineSwitch::default() }
-        .build_on(|_, device| timed(device, every_ns))
+        .build_on(|_, device| timed(device, every_ps))
         .remove(0);
     worker.device_mut().start = Clock::now();
     while worker.device().start.elapsed().as_secs_f64() < SECONDS {
@@ -130,16 +128,17 @@ fn waited_ns(rate: f64) -> Vec<u32> {
 }
 
 fn main() {
-    let capacity = capacity();
-    println!("added latency, in microseconds; this worker forwards {:.1} Mpps", capacity / 1e6);
+    let capacity_ns = capacity_ns();
+    println!("added latency, in microseconds; this worker forwards {:.1} Mpps", 1e3 / capacity_ns);
     println!("{:14}{:>8}{:>8}{:>8}{:>8}{:>10}", "load", "Mpps", "p50", "p99", "p99.9", "max");
     let mut figures = Vec::new();
-    for (name, load) in [("idle (1 %)", 0.01), ("half", 0.5), ("nine tenths", 0.9)] {
-        let waited_ns = waited_ns(capacity * load);
-        let quantile =
-            |q: f64| f64::from(waited_ns[((waited_ns.len() - 1) as f64 * q) as usize]) / 1e3;
-        let [p50, p99, p999, max] = [0.5, 0.99, 0.999, 1.0].map(quantile);
-        let mpps = capacity * load / 1e6;
+    for (name, percent) in [("idle (1 %)", 1.0), ("half", 50.0), ("nine tenths", 90.0)] {
+        let each_ns = capacity_ns * 100.0 / percent;
+        let every_ps = Duration::from_secs_f64(each_ns * f64::from(PORTS) / 1e6).as_nanos();
+        let waited_ns = waited_ns(u64::try_from(every_ps).expect("far below a second"));
+        let [p50, p99, p999, max] =
+            [500, 990, 999, 1_000].map(|q| f64::from(quantile(&waited_ns, q)) / 1e3);
+        let mpps = 1e3 / each_ns;
         println!("{name:14}{mpps:8.2}{p50:8.2}{p99:8.2}{p999:8.2}{max:10.2}");
         for (quantile, value) in [("p50_us", p50), ("p99_us", p99), ("p999_us", p999)] {
             figures.push((format!("{name}: {quantile}"), value));

@@ -10,7 +10,7 @@
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::{LoopDevice, LoopFrame};
-use bench::table::save;
+use bench::table::{quantile, save};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::{PortId, Priority};
@@ -177,11 +177,10 @@ fn main() {
     let mut figures = Vec::new();
     for (ports, workers) in [(2, 1), (8, 1), (2, 2), (8, 2)] {
         let took_ns = reactions(ports, workers);
-        let quantile =
-            |per_mille: usize| took_ns[(took_ns.len() - 1) * per_mille / 1_000] as f64 / 1e3;
         let none = took_ns.iter().take_while(|&&ns| ns == 0).count();
         let none = none as f64 / took_ns.len() as f64 * 100.0;
-        let [p50, p99, p999, max] = [500, 990, 999, 1_000].map(quantile);
+        let [p50, p99, p999, max] =
+            [500, 990, 999, 1_000].map(|q| quantile(&took_ns, q) as f64 / 1e3);
         let name = format!("{ports} ports, {workers} worker{}", if workers > 1 { "s" } else { "" });
         println!("{name:24}{p50:8.2}{p99:8.2}{p999:8.2}{max:8.2}{none:11.1}%");
         figures.push((format!("{name}: p99_us"), p99));

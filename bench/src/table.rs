@@ -20,6 +20,14 @@ pub fn nanoseconds_each(rounds: usize, count: u64, mut run: impl FnMut()) -> f64
     took[rounds / 4]
 }
 
+/// The value below which `per_mille` of `sorted` lie.
+///
+/// # Panics
+/// If there are none.
+pub fn quantile<T: Copy>(sorted: &[T], per_mille: usize) -> T {
+    sorted[(sorted.len() - 1) * per_mille / 1_000]
+}
+
 /// Writes `pairs` as one JSON object to `target/bench/NAME.json`.
 ///
 /// # Panics
