@@ -44,8 +44,10 @@ fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60
 	@/usr/bin/python3 bench/line/soak.py --minutes $(or $(MINUTES),60)
 
-bench-line: build ## 64-byte frames beside testpmd, on one core, in one run
-	@/usr/bin/python3 bench/line/line.py
+bench-line: build ## beside testpmd and OVS-DPDK on one core, in one run: make bench-line FRAMES=imix
+	@scripts/setup.sh openvswitch-switch-dpdk
+	cargo bench -p bench --bench congested --bench growth --bench reaction --bench latency
+	@/usr/bin/python3 bench/line/line.py --frames $(or $(FRAMES),64)
 
 bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
 	cargo run --release --locked -p bench --bin bench-tagger

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Knotless needs on Debian 12: DPDK with its headers, the tools of the tests, and checks the
-# Rust toolchain. Run as root; may be run again, and does nothing where nothing is missing.
+# Rust toolchain. Run as root; may be run again, and does nothing where nothing is missing. Further packages
+# may be named, such as the bench's peers.
 set -euo pipefail
 
 packages=(
@@ -8,6 +9,7 @@ packages=(
   libdpdk-dev dpdk-dev                     # the library, testpmd
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames
+  "$@"
 )
 
 missing=()

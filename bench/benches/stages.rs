@@ -45,6 +45,8 @@ const SWITCH: LineSwitch = LineSwitch {
     burst_frames: BURST_MAX,
     classes: 8,
     templates: 2 * 4_096,
+    workers: 1,
+    headroom_bytes: 40_000,
 };
 
 /// What has been measured: nanoseconds for each frame by stage, then by burst.

@@ -16,6 +16,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KNOTLESS = ROOT / "target" / "release" / "knotless"
 
 
+HUGEPAGES = pathlib.Path("/proc/sys/vm/nr_hugepages")
+# What testpmd or OVS takes, and what the switch takes, with room to spare, in pages of 2 MB.
+HUGEPAGES_NEEDED = 512
+
+
+class Hugepages:
+    """Enough of them while the bench runs; as many as before when it ends."""
+
+    def __enter__(self):
+        self.before = int(HUGEPAGES.read_text())
+        if self.before < HUGEPAGES_NEEDED:
+            HUGEPAGES.write_text(str(HUGEPAGES_NEEDED))
+            if int(HUGEPAGES.read_text()) < HUGEPAGES_NEEDED:
+                HUGEPAGES.write_text(str(self.before))
+                sys.exit(f"the kernel has not {HUGEPAGES_NEEDED} hugepages of 2 MB to give")
+
+    def __exit__(self, *_):
+        HUGEPAGES.write_text(str(self.before))
+
+
 class Bench:
     """A folder with the frames and the switch's files, gone when the bench ends."""
 

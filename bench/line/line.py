@@ -20,7 +20,7 @@ import time
 
 import frames
 import peers
-from bed import Bench, ROOT, ctl, on_core_seconds, sent_frames, start_switch, stop
+from bed import Bench, Hugepages, ROOT, ctl, on_core_seconds, sent_frames, start_switch, stop
 
 
 def measure_switch(bench: Bench, devices: list[str], cores: list[int], xoff: str = "200KB"):
@@ -113,7 +113,8 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
     try:
-        run(bench)
+        with Hugepages():
+            run(bench)
     finally:
         bench.close()
 

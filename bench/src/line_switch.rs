@@ -2,8 +2,9 @@
 //! ones match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
+use dataplane::device::Device;
 use dataplane::fib::Route;
-use dataplane::ids::{PortId, Priority, Tag};
+use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::links::connect;
 use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
@@ -29,13 +30,29 @@ pub struct LineSwitch {
     /// Different frames that arrive over and over, at all ports together: what is to be compared
     /// should not differ in how much of the caches these take.
     pub templates: u32,
+    /// Workers. Ports are dealt out to them in turn.
+    pub workers: u8,
+    /// Headroom of each lossless VIQ.
+    pub headroom_bytes: u32,
 }
 
 impl Default for LineSwitch {
     fn default() -> Self {
-        Self { ports: 2, outputs: 1, routes: 2_000, burst_frames: 64, classes: 1, templates: 2_048 }
+        Self {
+            ports: 2,
+            outputs: 1,
+            routes: 2_000,
+            burst_frames: 64,
+            classes: 1,
+            templates: 2_048,
+            workers: 1,
+            headroom_bytes: 40_000,
+        }
     }
 }
+
+/// Buffers of each worker's device.
+const FRAMES: usize = 16_384;
 
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).expect("a port")
@@ -127,21 +144,44 @@ impl LineSwitch {
             let tag = usize::from(26 + class);
             builder.tags.priority[tag] = Priority::from_low_bits(3 + class);
         }
+        let settings = &mut builder.settings;
+        for (port, number) in settings.ports.iter_mut().zip(0..) {
+            port.worker = WorkerId(number % self.workers);
+            for viq in port.lossless.iter_mut().flatten() {
+                settings.buffer.size_bytes += u64::from(self.headroom_bytes);
+                viq.headroom_bytes = self.headroom_bytes;
+            }
+        }
+        settings.buffer.frames_max = settings.buffer.frames_max.max(FRAMES);
         builder
     }
 
-    /// The switch.
+    /// The switch, of one worker.
     ///
     /// # Panics
     /// As [`Self::builder`] does.
     pub fn build(self) -> Worker<LoopDevice, NoProbe> {
+        self.build_on(|_, device| device).remove(0)
+    }
+
+    /// All its workers, on what `wrap` makes of each one's number and device.
+    ///
+    /// # Panics
+    /// As [`Self::builder`] does.
+    pub fn build_on<D: Device>(
+        self,
+        wrap: impl Fn(usize, LoopDevice) -> D,
+    ) -> Vec<Worker<D, NoProbe>> {
         let builder = self.builder();
-        let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
         let snapshot = Arc::new(builder.snapshot(0));
-        let (mut links, control) = connect(1, usize::from(self.ports));
-        // The control thread's ends must live as long as the worker, and have nothing to do here.
+        let (links, control) = connect(usize::from(self.workers), usize::from(self.ports));
+        // The control thread's ends must live as long as the workers, and have nothing to do here.
         Box::leak(Box::new(control));
-        let device = LoopDevice::new(templates, 16_384, self.burst_frames);
-        Worker::new(&builder.settings, snapshot, device, links.remove(0), NoProbe)
+        let worker = |(number, links)| {
+            let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
+            let device = wrap(number, LoopDevice::new(templates, FRAMES, self.burst_frames));
+            Worker::new(&builder.settings, Arc::clone(&snapshot), device, links, NoProbe)
+        };
+        links.into_iter().enumerate().map(worker).collect()
     }
 }

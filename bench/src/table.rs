@@ -28,6 +28,14 @@ pub fn fast_median(mut took: Vec<f64>) -> f64 {
     took[took.len() / 4]
 }
 
+/// The value below which `per_mille` of `sorted` lie.
+///
+/// # Panics
+/// If there are none.
+pub fn quantile<T: Copy>(sorted: &[T], per_mille: usize) -> T {
+    sorted[(sorted.len() - 1) * per_mille / 1_000]
+}
+
 /// Writes `pairs` as one JSON object to `target/bench/NAME.json`.
 ///
 /// # Panics

@@ -1,12 +1,10 @@
 //! Receive: one burst of one port through the stages, to the queues.
 //!
-//! Reads: the frames. Writes: lanes, fates, books. Counts: `rx_*`, `drops`, `punted_frames`,
-//! `copied_frames`, `remarked_frames`, `raised_frames`, `demoted_frames`; PFC is obeyed here,
+//! Reads: the frames. Writes: lanes, fates. Counts: `copied_frames`; what becomes of a frame is booked
+//! where it is settled ([`settle`](crate::settle)). PFC is obeyed here,
 //! before any data of its burst moves.
 
-use crate::agent::PuntReason;
 use crate::bridge::{self, Destination};
-use crate::buffer::Admission;
 use crate::classify::Class;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -14,41 +12,20 @@ use crate::fates::Tally;
 use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
 use crate::handoff::News;
-use crate::ids::{PortId, Priority};
+use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
-use crate::lane::{Fate, Lane, TagChange, Verdict};
+use crate::lane::{Lane, Verdict};
 use crate::limits::BURST_MAX;
-use crate::links::Punted;
 use crate::plain;
 use crate::probe::Probe;
-use crate::queue::veq::{Held, Note, low_32_bits};
 use crate::route;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
-use crate::staging::Run;
 use crate::time::Instant;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
-
-/// Where the frames of one fate go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
-    /// Through: to what stands ready at this slot, under this number.
-    Pass(u16, u8),
-    /// To this other worker, under this number of the burst that crosses.
-    Cross(u8, u8),
-    /// Admitted, to wait in a queue of this slot, which takes all of them; with what is noted of
-    /// each but its length.
-    Queue(u16, Note),
-    /// Admitted, to wait in a queue of this slot or for another worker.
-    Wait,
-    /// To be admitted one by one, since not all fit without headroom.
-    Each,
-    /// Not to any queue.
-    End,
-}
 
 impl<D: Device, P: Probe> Core<D, P> {
     /// Takes the burst in `self.rx`, of the port at `slot`, to its end or to the queues.
@@ -91,15 +68,16 @@ impl<D: Device, P: Probe> Core<D, P> {
         self.is_again = false;
     }
 
-    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too.
-    fn obey_mac_control(&mut self, slot: usize, now: Instant) {
+    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too. `control_bits`
+    /// has a bit for each MAC control frame, by its place.
+    fn obey_mac_control(&mut self, control_bits: u64, slot: usize, now: Instant) {
         let port = &mut self.ports[slot];
         let before = port.receiver.paused_bits();
-        for frame in &self.rx {
+        let mut left = control_bits;
+        while left != 0 {
+            let frame = &self.rx[left.trailing_zeros() as usize];
+            left &= left - 1;
             let parsed = parse(frame.head(), frame.len());
-            if parsed.kind != Kind::MacControl {
-                continue;
-            }
             let counters = &mut port.counters.pfc;
             // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
@@ -130,17 +108,17 @@ impl<D: Device, P: Probe> Core<D, P> {
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
         let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
-        let mut has_control = false;
+        let mut control_bits = 0;
         let noted = classes.iter_mut().zip(&mut destinations);
-        for (frame, (class, destination)) in self.rx.iter().zip(noted) {
+        for ((at, frame), (class, destination)) in (0..).zip(&self.rx).zip(noted) {
             let (head, frame_bytes) = (frame.head(), frame.len());
             match plain::examine(&tables.plain, head, frame_bytes, longest) {
                 Some(plain) => (*class, *destination) = plain,
-                None => has_control |= parse(head, frame_bytes).kind == Kind::MacControl,
+                None => control_bits |= control_bit(&parse(head, frame_bytes), at),
             }
         }
-        if has_control {
-            self.obey_mac_control(slot, now);
+        if control_bits != 0 {
+            self.obey_mac_control(control_bits, slot, now);
         }
         let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
         let frames = self.rx.len();
@@ -161,166 +139,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             *tally = fates.add(&lane);
         }
         self.recipes.book(&mut self.fates);
-        self.settle(&tally_of, slot, now);
-    }
-
-    /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
-    /// fate; then the frames, in order. `tally_of` has the place of each one's tally.
-    #[inline(always)]
-    fn settle(&mut self, tally_of: &[u8; BURST_MAX], slot: usize, now: Instant) {
-        let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
-        let mut runs = [0; BURST_MAX];
-        for (at, number) in (0..self.fates.tallies.len()).zip(&mut runs) {
-            let tally = self.fates.tallies[at];
-            self.book_received(&tally, slot);
-            let way = self.way(&tally, self.rx.len(), slot, now);
-            if let Way::Pass(_, run) = way {
-                *number = run;
-            }
-            ways.push(way);
-        }
-        if let Some(out_slot) = only_way(&ways) {
-            let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
-            let port = &mut self.ports[out_slot];
-            port.stage_burst(&mut self.rx, &run_of);
-            return port.flush_if_full(&mut self.device, &mut self.books, now);
-        }
-        let frames = core::mem::take(&mut self.rx);
-        if let Some((out_slot, priority)) = only_queue(&ways) {
-            let note_of = |way: &Way| match way {
-                Way::Queue(_, note) => *note,
-                _ => Note::NONE,
-            };
-            let notes: ArrayVec<Note, BURST_MAX> = ways.iter().map(note_of).collect();
-            let held = frames.into_iter().zip(tally_of).map(|(frame, &tally)| {
-                let noted = notes[usize::from(tally)];
-                Held { note: Note { bytes: length_bytes(&frame), ..noted }, frame }
-            });
-            return self.ports[out_slot].queue_burst(priority, held, &mut self.books);
-        }
-        for (frame, &tally) in frames.into_iter().zip(tally_of) {
-            let tally = usize::from(tally);
-            match ways[tally] {
-                Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
-                Way::Cross(worker, number) => self.exchange.add(worker, frame, number),
-                Way::Queue(out_slot, note) => {
-                    let held = Held { note: Note { bytes: length_bytes(&frame), ..note }, frame };
-                    self.ports[usize::from(out_slot)].queue(held, &mut self.books);
-                }
-                way => self.settle_one(frame, self.fates.tallies[tally].fate, way, slot, now),
-            }
-        }
-        if ways.iter().any(|way| matches!(way, Way::Cross(..))) {
-            self.exchange.send(&mut self.books.totals);
-        }
-    }
-
-    /// Where the frames of `tally` go; charges them if they fit as a whole, which is the same to
-    /// the byte as charging one by one.
-    #[inline(always)]
-    fn way(&mut self, tally: &Tally, burst_frames: usize, slot: usize, now: Instant) -> Way {
-        let fate = tally.fate;
-        if !fate.is_forward() {
-            return Way::End;
-        }
-        self.book_change(fate.change(), tally.frames, slot);
-        let buffer = &mut self.books.buffer;
-        if !buffer.admit_run(fate.viq(), tally.cost_bytes) {
-            let are_cells = tally.cost_bytes == tally.frames * buffer.cell_bytes();
-            if !are_cells || !buffer.admit_cells(fate.viq(), tally.frames) {
-                return Way::Each;
-            }
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
-        let run = Run {
-            viq: fate.viq(),
-            priority: fate.priority().value(),
-            l3: fate.l3(),
-            frames: tally.frames as u8,
-            bytes: tally.bytes,
-            cost_bytes: tally.cost_bytes,
-            arrived_ns: low_32_bits(now),
-        };
-        if let Some(out_slot) = self.exchange.way_out(fate.out()) {
-            let port = &mut self.ports[out_slot];
-            #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
-            match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
-                Some(run) => return Way::Pass(out_slot as u16, run),
-                None if self.waits_here(out_slot, fate.priority()) => {
-                    let note = note(fate, 0, now);
-                    let is_whole = self.ports[out_slot].up && !self.books.is_lossy(&note);
-                    return if is_whole { Way::Queue(out_slot as u16, note) } else { Way::Wait };
-                }
-                None => {}
-            }
-        }
-        let place = self.exchange.open(fate.out(), run);
-        place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number))
-    }
-
-    /// Whether a frame of `priority` that cannot pass waits at `out_slot`, and not at the owner of
-    /// that port.
-    #[inline]
-    fn waits_here(&self, out_slot: usize, priority: Priority) -> bool {
-        self.exchange.is_own(out_slot) || self.ports[out_slot].has_waiting(priority)
-    }
-
-    /// One frame that does not simply pass.
-    #[inline(never)]
-    fn settle_one(&mut self, frame: D::Frame, fate: Fate, way: Way, slot: usize, now: Instant) {
-        let note = note(fate, length_bytes(&frame), now);
-        match way {
-            Way::End => self.end(frame, fate, slot),
-            Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
-            Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
-                self.enqueue(Held { frame, note }, fate.out(), slot, now);
-            }
-        }
-    }
-
-    /// A frame that goes to no queue.
-    fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize) {
-        match fate.verdict() {
-            Verdict::Drop(reason) => self.drop(frame, slot, reason),
-            Verdict::Punt(reason) => self.punt(frame, slot, reason),
-            Verdict::Consume => {
-                self.books.totals.consumed += 1;
-                self.throw_away(frame);
-            }
-            Verdict::Flood | Verdict::Forward => {
-                debug_assert!(false, "flooded and forwarded frames do not end here");
-                self.drop(frame, slot, DropReason::NowhereToFlood);
-            }
-        }
-    }
-
-    fn admit(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
-        let cost_bytes = self.books.buffer.cost_bytes(u32::from(held.note.bytes));
-        match self.books.buffer.admit(held.note.viq, cost_bytes) {
-            Admission::Admitted => self.enqueue(held, out, slot, now),
-            Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull),
-            Admission::LosslessOverrun => {
-                let priority = held.note.viq.priority().index();
-                self.ports[slot].counters.lossless_drops[priority] += 1;
-                self.drop(held.frame, slot, DropReason::LosslessOverrun);
-            }
-        }
-    }
-
-    /// Takes an admitted frame to its queue, here or at another worker.
-    #[inline]
-    fn enqueue(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
-        let way_out = self.exchange.way_out(out).filter(|&out_slot| {
-            let priority = Priority::from_low_bits(held.note.priority);
-            self.waits_here(out_slot, priority) || self.ports[out_slot].may_pass(priority.value())
-        });
-        if let Some(out_slot) = way_out {
-            let port = &mut self.ports[out_slot];
-            port.enqueue_one(held, &mut self.device, &mut self.books, now);
-        } else if let Err(held) = self.exchange.push(held, &mut self.books) {
-            self.books.release(&held.note);
-            self.drop(held.frame, slot, DropReason::PortDown);
-        }
+        self.settle(tally_of, slot, now);
     }
 
     /// The stages of a bridged port, frame by frame: each may teach the table what the next one
@@ -337,8 +156,10 @@ impl<D: Device, P: Probe> Core<D, P> {
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let parse = |frame: &D::Frame| route::parse_within(frame, frame_bytes_max);
         let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
-        if parsed.iter().any(|parsed| parsed.kind == Kind::MacControl) {
-            self.obey_mac_control(slot, now);
+        let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
+        let control_bits = bits.fold(0, |all, bit| all | bit);
+        if control_bits != 0 {
+            self.obey_mac_control(control_bits, slot, now);
         }
         let frames = core::mem::take(&mut self.rx);
         for (mut frame, parsed) in frames.into_iter().zip(parsed) {
@@ -364,17 +185,6 @@ impl<D: Device, P: Probe> Core<D, P> {
             self.book_received(&Tally::of_one(&lane), slot);
             self.settle_lane(frame, &lane, slot, now);
         }
-    }
-
-    /// Takes one frame, whose arrival is booked, to its queue or its end.
-    fn settle_lane(&mut self, frame: D::Frame, lane: &Lane, slot: usize, now: Instant) {
-        let fate = lane.fate;
-        if !fate.is_forward() {
-            return self.end(frame, fate, slot);
-        }
-        self.book_change(fate.change(), 1, slot);
-        let note = note(fate, lane.bytes, now);
-        self.admit(Held { frame, note }, fate.out(), slot, now);
     }
 
     #[inline]
@@ -418,101 +228,15 @@ impl<D: Device, P: Probe> Core<D, P> {
         let lane = bridge::finish(snapshot, input, class, parsed, (last, vid), &mut frame);
         self.settle_lane(frame, &lane, slot, now);
     }
-
-    #[cold]
-    fn drop(&mut self, frame: D::Frame, slot: usize, reason: DropReason) {
-        self.ports[slot].counters.count_drop(reason);
-        self.books.totals.dropped += 1;
-        self.throw_away(frame);
-    }
-
-    #[cold]
-    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason) {
-        let port = self.own_ports[slot];
-        match self.punted.push(Punted { frame, port, reason }) {
-            Ok(()) => {
-                self.ports[slot].counters.punted_frames += 1;
-                self.books.totals.punted += 1;
-            }
-            Err(rtrb::PushError::Full(punted)) => {
-                self.drop(punted.frame, slot, reason_without_punt(reason));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn throw_away(&mut self, frame: D::Frame) {
-        if self.trash.is_full() {
-            self.recycle_trash();
-        }
-        self.trash.push(frame);
-    }
-
-    #[inline(always)]
-    fn recycle_trash(&mut self) {
-        if !self.trash.is_empty() {
-            self.device.recycle(&mut self.trash);
-        }
-    }
-
-    /// Counts received frames of one fate.
-    #[inline(always)]
-    fn book_received(&mut self, tally: &Tally, slot: usize) {
-        if self.is_again {
-            return;
-        }
-        let counters = &mut self.ports[slot].counters;
-        let frames = u64::from(tally.frames);
-        match tally.fate.class() {
-            Some(class) => {
-                counters.rx_frames[class.index()] += frames;
-                counters.rx_bytes[class.index()] += u64::from(tally.rx_bytes);
-            }
-            None if tally.fate.verdict() == Verdict::Consume => {}
-            None => counters.rx_unclassified_frames += frames,
-        }
-    }
-
-    /// Counts frames whose tag was changed.
-    fn book_change(&mut self, change: TagChange, frames: u32, slot: usize) {
-        let counters = &mut self.ports[slot].counters;
-        let counter = match change {
-            TagChange::None => return,
-            TagChange::Remarked => &mut counters.remarked_frames,
-            TagChange::Raised => &mut counters.raised_frames,
-            TagChange::Demoted => &mut counters.demoted_frames,
-        };
-        *counter += u64::from(frames);
-    }
 }
 
-/// What a queue needs to know of a frame of `bytes` that is forwarded.
+/// The bit of a MAC control frame at place `at` of its burst; 0 for any other frame.
 #[inline(always)]
-fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
-    Note {
-        viq: fate.viq(),
-        bytes,
-        arrived_ns: low_32_bits(now),
-        out: fate.out().index_u16(),
-        priority: fate.priority().value(),
-        l3: fate.l3(),
+const fn control_bit(parsed: &Parsed, at: u32) -> u64 {
+    match parsed.kind {
+        Kind::MacControl => 1 << at,
+        _ => 0,
     }
-}
-
-/// The slot that a whole burst passes to, if there is one.
-#[inline(always)]
-pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
-    let &Way::Pass(first, _) = ways.first()? else { return None };
-    let all = ways.iter().all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
-    all.then_some(usize::from(first))
-}
-
-/// The slot and priority whose queue a whole burst joins, if there is one.
-#[inline(always)]
-fn only_queue(ways: &[Way]) -> Option<(usize, Priority)> {
-    let &Way::Queue(first, Note { priority, .. }) = ways.first()? else { return None };
-    let joins = |way: &Way| matches!(way, Way::Queue(slot, note) if (*slot, note.priority) == (first, priority));
-    ways.iter().all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
 }
 
 /// A frame to be flooded, and what is known of it.
@@ -545,15 +269,4 @@ fn has_ethernet_header(parsed: &Parsed, head: &[u8]) -> bool {
         let is_tag = ethertype == ethernet::VLAN || ethertype == ethernet::SERVICE_VLAN;
         !is_tag || parsed.is_tagged()
     })
-}
-
-/// What a frame dies of when the control thread cannot take it.
-const fn reason_without_punt(reason: PuntReason) -> DropReason {
-    match reason {
-        PuntReason::TtlExpired => DropReason::TtlExpired,
-        PuntReason::Unresolved => DropReason::Unresolved,
-        PuntReason::TooBig => DropReason::TooBig,
-        PuntReason::NoRoute => DropReason::NoRoute,
-        PuntReason::ForUs | PuntReason::Broadcast => DropReason::PuntFull,
-    }
 }

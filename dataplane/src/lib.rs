@@ -45,6 +45,7 @@ mod rewrite;
 mod route;
 pub mod rules;
 pub mod settings;
+mod settle;
 pub mod snapshot;
 mod staging;
 mod takeover;

@@ -8,10 +8,10 @@ use crate::device::Device;
 use crate::frame::{Burst, Frame, length_bytes};
 use crate::handoff::{Crossing, Crossings};
 use crate::ids::PortId;
-use crate::ingress::{Way, only_way};
 use crate::limits::BURST_MAX;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note};
+use crate::settle::{Way, only_way};
 use crate::time::Instant;
 use crate::worker::Core;
 use arrayvec::ArrayVec;
@@ -36,7 +36,9 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             ways.push(way);
         }
-        if let Some(out_slot) = only_way(&ways) {
+        // A way that ends is a frame that must not be here; it goes with the others, one by one.
+        let all_go_on = !ways.iter().any(|way| matches!(way, Way::End));
+        if let Some(out_slot) = only_way(&ways).filter(|_| all_go_on) {
             let run_of = number_of.map(|number| runs[usize::from(number) % BURST_MAX]);
             // Not flushed at once: what was prefetched is still on its way.
             return self.ports[out_slot].stage_burst(frames, &run_of);

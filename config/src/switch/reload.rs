@@ -4,7 +4,7 @@
 //! between two turns. What the devices, the buffer and the cores were built with stays until the
 //! next start.
 
-use super::{PortConfig, SwitchConfig, assemble, read_schema, routes};
+use super::{Memory, PortConfig, SwitchConfig, Workers, assemble, read_schema, routes};
 use crate::error::ConfigError;
 use crate::rule_file::RuleSet;
 use dataplane::settings::{PortSettings, SwitchSettings};
@@ -42,8 +42,8 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     let mut changes = Changes(Vec::new());
     changes.compare("name", &old.name, &new.name);
     changes.compare("control.socket", &old.socket, &new.socket);
-    changes.compare("workers", &old.workers, &new.workers);
-    changes.compare("memory", &old.memory, &new.memory);
+    changes.compare_workers(&old.workers, &new.workers);
+    changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);
     changes.compare("number of ports", &old.ports.len(), &new.ports.len());
     for (old_port, new_port) in old.ports.iter().zip(&new.ports) {
@@ -62,6 +62,22 @@ impl Changes {
         if old != new {
             self.0.push(format!("{what}: {old:?} -> {new:?}"));
         }
+    }
+
+    fn compare_workers(&mut self, old: &Workers, new: &Workers) {
+        let Workers { count, cores, idle } = old;
+        self.compare("workers.count", count, &new.count);
+        self.compare("workers.cores", cores, &new.cores);
+        self.compare("workers.idle", idle, &new.idle);
+    }
+
+    fn compare_memory(&mut self, old: &Memory, new: &Memory) {
+        let Memory { hugepages, size_bytes, mbufs, mbuf_data_bytes } = old;
+        self.compare("memory.hugepages", hugepages, &new.hugepages);
+        self.compare("memory.size", size_bytes, &new.size_bytes);
+        // Not in the file: what rings and the buffer come to.
+        self.compare("mbufs", mbufs, &new.mbufs);
+        self.compare("mbuf size", mbuf_data_bytes, &new.mbuf_data_bytes);
     }
 
     fn compare_settings(&mut self, old: &SwitchSettings, new: &SwitchSettings) {

@@ -1,0 +1,190 @@
+//! How long a received PAUSE takes to bite in workers that are loaded to the brim: from the moment
+//! that the frame is in hand (the device has given it to the worker) to the last frame of its class
+//! that any worker hands to the device. 802.3's own limit at 10G is 3.07 us (60 quanta).
+//!
+//! One worker obeys before any data of the burst moves, so it hands over nothing more. Of two, the
+//! other one sends at the paused port by itself until it finds the door shut.
+//!
+//! Devices note when they give out a PFC frame and when they take data, by one clock. Stations obey
+//! the switch's own pauses. Between pauses everything resumes, and nothing lossless may be lost.
+
+use bench::line_switch::LineSwitch;
+use bench::loop_device::{LoopDevice, LoopFrame};
+use bench::table::{quantile, save};
+use dataplane::device::Device;
+use dataplane::frame::{Burst, Frame};
+use dataplane::ids::{PortId, Priority};
+use dataplane::probe::NoProbe;
+use dataplane::time::Instant;
+use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::Pfc;
+use dataplane::worker::Worker;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant as Clock;
+
+/// Reactions that are measured at each port.
+const PAUSES: usize = 10_000;
+/// Turns of its owner in which a port is paused, and in which it is not.
+const PAUSED_TURNS: u32 = 6;
+const RUNNING_TURNS: u32 = 12;
+const PRIORITY: u8 = 3;
+
+/// When something last happened at each port, in nanoseconds of one clock.
+struct Watch {
+    start: Clock,
+    sent_ns: Vec<AtomicU64>,
+}
+
+impl Watch {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).expect("584 years")
+    }
+}
+
+/// `device`, at whose port a PFC frame arrives when it is told so.
+struct Watched {
+    device: LoopDevice,
+    watch: Arc<Watch>,
+    /// The port that is paused, and the quanta of its next PFC frame.
+    port: PortId,
+    due: Option<u16>,
+    in_hand_ns: u64,
+    /// By port index: whether the switch has paused the station there.
+    is_silent: Vec<bool>,
+}
+
+impl Device for Watched {
+    type Frame = LoopFrame;
+
+    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+        true
+    }
+
+    fn rx_burst(&mut self, port: PortId, into: &mut Burst<LoopFrame>) {
+        let quanta = if port == self.port { self.due.take() } else { None };
+        let Some(quanta) = quanta else {
+            if !self.is_silent[port.index()] {
+                self.device.rx_burst(port, into);
+            }
+            return;
+        };
+        let priority = Priority::from_low_bits(PRIORITY);
+        let pfc = Pfc::default().with(priority, quanta).to_frame(MacAddress::default());
+        into.extend(self.device.make_control(&pfc));
+        if !self.is_silent[port.index()] {
+            self.device.burst_frames -= 1;
+            self.device.rx_burst(port, into);
+            self.device.burst_frames += 1;
+        }
+        self.in_hand_ns = self.watch.now_ns();
+    }
+
+    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
+        self.device.tx_room_bytes(port, now)
+    }
+
+    fn tx_burst(&mut self, port: PortId, from: &mut Burst<LoopFrame>, now: Instant) {
+        let is_data = match from.first().map(Frame::head) {
+            // A PFC frame of the switch: its times begin at octet 18.
+            Some(&[_, _, _, _, _, _, _, _, _, _, _, _, 0x88, 0x08, ref pfc @ ..]) => {
+                let time = usize::from(PRIORITY) * 2 + 4;
+                self.is_silent[port.index()] = pfc[time..time + 2] != [0, 0];
+                false
+            }
+            first => first.is_some(),
+        };
+        self.device.tx_burst(port, from, now);
+        if is_data {
+            self.watch.sent_ns[port.index()].store(self.watch.now_ns(), Ordering::Relaxed);
+        }
+    }
+
+    fn make_control(&mut self, bytes: &[u8]) -> Option<LoopFrame> {
+        self.device.make_control(bytes)
+    }
+
+    fn copy(&mut self, frame: &LoopFrame) -> Option<LoopFrame> {
+        self.device.copy(frame)
+    }
+
+    fn recycle(&mut self, frames: &mut Burst<LoopFrame>) {
+        self.device.recycle(frames);
+    }
+
+    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
+        self.device.rx_backlog_frames(port)
+    }
+}
+
+/// Pauses and resumes a port of `worker`, again and again; nanoseconds of each reaction, 0 where
+/// nothing left after it.
+fn pause(worker: &mut Worker<Watched, NoProbe>) -> Vec<u64> {
+    let (watch, port) = (Arc::clone(&worker.device().watch), worker.device().port);
+    let turn = |worker: &mut Worker<Watched, NoProbe>| {
+        worker.turn(Instant::from_ns(watch.now_ns()));
+    };
+    let mut took_ns = Vec::with_capacity(PAUSES);
+    for _ in 0..PAUSES {
+        worker.device_mut().due = Some(0xFFFF);
+        (0..PAUSED_TURNS).for_each(|_| turn(worker));
+        let sent_ns = watch.sent_ns[port.index()].load(Ordering::Relaxed);
+        took_ns.push(sent_ns.saturating_sub(worker.device().in_hand_ns));
+        worker.device_mut().due = Some(0);
+        (0..RUNNING_TURNS).for_each(|_| turn(worker));
+    }
+    took_ns
+}
+
+/// Reactions of `workers` at the port of each that is polled last, in order of size.
+fn reactions(ports: u8, workers: u8) -> Vec<u64> {
+    let switch = LineSwitch { ports, workers, headroom_bytes: 4_000_000, ..LineSwitch::default() };
+    let sent_ns = (0..ports).map(|_| AtomicU64::new(0)).collect();
+    let watch = Arc::new(Watch { start: Clock::now(), sent_ns });
+    let last_of = |worker: usize| usize::from(ports - workers) + worker + 1;
+    let wrap = |worker, device| Watched {
+        device,
+        watch: Arc::clone(&watch),
+        port: PortId::from_number(last_of(worker)).expect("a port"),
+        due: None,
+        in_hand_ns: 0,
+        is_silent: vec![false; usize::from(ports)],
+    };
+    let made = switch.build_on(wrap);
+    let at_work = AtomicUsize::new(made.len());
+    let run = |mut worker: Worker<Watched, NoProbe>| {
+        let took_ns = pause(&mut worker);
+        at_work.fetch_sub(1, Ordering::Relaxed);
+        // The others still need its turns.
+        while at_work.load(Ordering::Relaxed) > 0 {
+            worker.turn(Instant::from_ns(worker.device().watch.now_ns()));
+        }
+        let totals = worker.totals();
+        assert_eq!((totals.imbalance(), totals.dropped), (0, 0), "losslessness is not for sale");
+        took_ns
+    };
+    let mut took_ns: Vec<u64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = made.into_iter().map(|worker| scope.spawn(|| run(worker))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a worker's end")).collect()
+    });
+    took_ns.sort_unstable();
+    took_ns
+}
+
+fn main() {
+    println!("from a PAUSE in hand to the last frame of its class, in microseconds");
+    println!("{:24}{:>8}{:>8}{:>8}{:>8}{:>12}", "", "p50", "p99", "p99.9", "max", "none left");
+    let mut figures = Vec::new();
+    for (ports, workers) in [(2, 1), (8, 1), (2, 2), (8, 2)] {
+        let took_ns = reactions(ports, workers);
+        let none = took_ns.iter().take_while(|&&ns| ns == 0).count();
+        let none = none as f64 / took_ns.len() as f64 * 100.0;
+        let [p50, p99, p999, max] =
+            [500, 990, 999, 1_000].map(|q| quantile(&took_ns, q) as f64 / 1e3);
+        let name = format!("{ports} ports, {workers} worker{}", if workers > 1 { "s" } else { "" });
+        println!("{name:24}{p50:8.2}{p99:8.2}{p999:8.2}{max:8.2}{none:11.1}%");
+        figures.push((format!("{name}: p99_us"), p99));
+        figures.push((format!("{name}: p999_us"), p999));
+    }
+    save("reaction", &figures);
+}

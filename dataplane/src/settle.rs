@@ -1,0 +1,349 @@
+//! From what becomes of each frame to where it waits, leaves or ends: a burst by its fates, and the
+//! frames that come one by one.
+//!
+//! Reads: fates. Writes: VIQs, what stands ready at ports, queues, books. Counts: `rx_*`, `drops`,
+//! `punted_frames`, `remarked_frames`, `raised_frames`, `demoted_frames`.
+
+use crate::agent::PuntReason;
+use crate::buffer::Admission;
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::fates::Tally;
+use crate::frame::length_bytes;
+use crate::ids::{PortId, Priority};
+use crate::lane::{Fate, Lane, TagChange, Verdict};
+use crate::limits::BURST_MAX;
+use crate::links::Punted;
+use crate::probe::Probe;
+use crate::queue::veq::{Held, Note, low_32_bits};
+use crate::staging::Run;
+use crate::time::Instant;
+use crate::worker::Core;
+use arrayvec::ArrayVec;
+
+/// Frames that are worth taking out of a burst one by one.
+const FEW_FRAMES: u32 = 4;
+
+/// Where the frames of one fate go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// Through: to what stands ready at this slot, under this number.
+    Pass(u16, u8),
+    /// To this other worker, under this number of the burst that crosses.
+    Cross(u8, u8),
+    /// Admitted, to wait in a queue of this slot, which takes all of them; with what is noted of
+    /// each but its length.
+    Queue(u16, Note),
+    /// Admitted, to wait in a queue of this slot or for another worker.
+    Wait,
+    /// To be admitted one by one, since not all fit without headroom.
+    Each,
+    /// Not to any queue.
+    End,
+}
+
+impl<D: Device, P: Probe> Core<D, P> {
+    /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
+    /// fate; then the frames, in order. `tally_of` has the place of each one's tally.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, mut tally_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+        let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
+        let mut runs = [0; BURST_MAX];
+        for (at, number) in (0..self.fates.tallies.len()).zip(&mut runs) {
+            let tally = self.fates.tallies[at];
+            self.book_received(&tally, slot);
+            let way = self.way(&tally, self.rx.len(), slot, now);
+            if let Way::Pass(_, run) = way {
+                *number = run;
+            }
+            ways.push(way);
+        }
+        let all_go_on = self.end_few(&ways, &mut tally_of, slot);
+        if let Some(out_slot) = only_way(&ways).filter(|_| all_go_on) {
+            let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
+            let port = &mut self.ports[out_slot];
+            port.stage_burst(&mut self.rx, &run_of);
+            return port.flush_if_full(&mut self.device, &mut self.books, now);
+        }
+        let frames = core::mem::take(&mut self.rx);
+        if let Some((out_slot, priority)) = only_queue(&ways).filter(|_| all_go_on) {
+            let note_of = |way: &Way| match way {
+                Way::Queue(_, note) => *note,
+                _ => Note::NONE,
+            };
+            let notes: ArrayVec<Note, BURST_MAX> = ways.iter().map(note_of).collect();
+            let held = frames.into_iter().zip(tally_of).map(|(frame, tally)| {
+                let noted = notes[usize::from(tally)];
+                Held { note: Note { bytes: length_bytes(&frame), ..noted }, frame }
+            });
+            return self.ports[out_slot].queue_burst(priority, held, &mut self.books);
+        }
+        for (frame, tally) in frames.into_iter().zip(tally_of) {
+            let tally = usize::from(tally);
+            match ways[tally] {
+                Way::Pass(out_slot, run) => self.ports[usize::from(out_slot)].stage(frame, run),
+                Way::Cross(worker, number) => self.exchange.add(worker, frame, number),
+                Way::Queue(out_slot, note) => {
+                    let held = Held { note: Note { bytes: length_bytes(&frame), ..note }, frame };
+                    self.ports[usize::from(out_slot)].queue(held, &mut self.books);
+                }
+                way => self.settle_one(frame, self.fates.tallies[tally].fate, way, slot, now),
+            }
+        }
+        if ways.iter().any(|way| matches!(way, Way::Cross(..))) {
+            self.exchange.send(&mut self.books.totals);
+        }
+    }
+
+    /// Ends those frames of the burst that go to no queue, if they are few, so that the others may
+    /// still have one way together: a PFC frame among data is the common case. Whether none is left.
+    #[inline]
+    fn end_few(&mut self, ways: &[Way], tally_of: &mut [u8; BURST_MAX], slot: usize) -> bool {
+        let tallies = self.fates.tallies.iter().zip(ways);
+        let ending = tallies.filter(|(_, way)| matches!(way, Way::End));
+        let mut left: u32 = ending.map(|(tally, _)| tally.frames).sum();
+        if left > FEW_FRAMES {
+            return false;
+        }
+        let mut at = 0;
+        while left > 0 && at < self.rx.len() {
+            let tally = usize::from(tally_of[at]);
+            if !matches!(ways[tally], Way::End) {
+                at += 1;
+                continue;
+            }
+            let frame = self.rx.remove(at);
+            tally_of.copy_within(at + 1.., at);
+            self.end(frame, self.fates.tallies[tally].fate, slot);
+            left -= 1;
+        }
+        true
+    }
+
+    /// Where the frames of `tally` go; charges them if they fit as a whole, which is the same to
+    /// the byte as charging one by one.
+    #[inline(always)]
+    fn way(&mut self, tally: &Tally, burst_frames: usize, slot: usize, now: Instant) -> Way {
+        let fate = tally.fate;
+        if !fate.is_forward() {
+            return Way::End;
+        }
+        self.book_change(fate.change(), tally.frames, slot);
+        let buffer = &mut self.books.buffer;
+        if !buffer.admit_run(fate.viq(), tally.cost_bytes) {
+            let are_cells = tally.cost_bytes == tally.frames * buffer.cell_bytes();
+            if !are_cells || !buffer.admit_cells(fate.viq(), tally.frames) {
+                return Way::Each;
+            }
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
+        let run = Run {
+            viq: fate.viq(),
+            priority: fate.priority().value(),
+            l3: fate.l3(),
+            frames: tally.frames as u8,
+            bytes: tally.bytes,
+            cost_bytes: tally.cost_bytes,
+            arrived_ns: low_32_bits(now),
+        };
+        if let Some(out_slot) = self.exchange.way_out(fate.out()) {
+            let port = &mut self.ports[out_slot];
+            #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
+            match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
+                Some(run) => return Way::Pass(out_slot as u16, run),
+                None if self.waits_here(out_slot, fate.priority()) => {
+                    let note = note(fate, 0, now);
+                    let is_whole = self.ports[out_slot].up && !self.books.is_lossy(&note);
+                    return if is_whole { Way::Queue(out_slot as u16, note) } else { Way::Wait };
+                }
+                None => {}
+            }
+        }
+        let place = self.exchange.open(fate.out(), run);
+        place.map_or(Way::Wait, |(worker, number)| Way::Cross(worker, number))
+    }
+
+    /// Whether a frame of `priority` that cannot pass waits at `out_slot`, and not at the owner of
+    /// that port.
+    #[inline]
+    fn waits_here(&self, out_slot: usize, priority: Priority) -> bool {
+        self.exchange.is_own(out_slot) || self.ports[out_slot].has_waiting(priority)
+    }
+
+    /// One frame that does not simply pass.
+    #[inline(never)]
+    fn settle_one(&mut self, frame: D::Frame, fate: Fate, way: Way, slot: usize, now: Instant) {
+        let note = note(fate, length_bytes(&frame), now);
+        match way {
+            Way::End => self.end(frame, fate, slot),
+            Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
+            Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
+                self.enqueue(Held { frame, note }, fate.out(), slot, now);
+            }
+        }
+    }
+
+    /// A frame that goes to no queue.
+    fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize) {
+        match fate.verdict() {
+            Verdict::Drop(reason) => self.drop(frame, slot, reason),
+            Verdict::Punt(reason) => self.punt(frame, slot, reason),
+            Verdict::Consume => {
+                self.books.totals.consumed += 1;
+                self.throw_away(frame);
+            }
+            Verdict::Flood | Verdict::Forward => {
+                debug_assert!(false, "flooded and forwarded frames do not end here");
+                self.drop(frame, slot, DropReason::NowhereToFlood);
+            }
+        }
+    }
+
+    fn admit(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        let cost_bytes = self.books.buffer.cost_bytes(u32::from(held.note.bytes));
+        match self.books.buffer.admit(held.note.viq, cost_bytes) {
+            Admission::Admitted => self.enqueue(held, out, slot, now),
+            Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull),
+            Admission::LosslessOverrun => {
+                let priority = held.note.viq.priority().index();
+                self.ports[slot].counters.lossless_drops[priority] += 1;
+                self.drop(held.frame, slot, DropReason::LosslessOverrun);
+            }
+        }
+    }
+
+    /// Takes an admitted frame to its queue, here or at another worker.
+    #[inline]
+    fn enqueue(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        let way_out = self.exchange.way_out(out).filter(|&out_slot| {
+            let priority = Priority::from_low_bits(held.note.priority);
+            self.waits_here(out_slot, priority) || self.ports[out_slot].may_pass(priority.value())
+        });
+        if let Some(out_slot) = way_out {
+            let port = &mut self.ports[out_slot];
+            port.enqueue_one(held, &mut self.device, &mut self.books, now);
+        } else if let Err(held) = self.exchange.push(held, &mut self.books) {
+            self.books.release(&held.note);
+            self.drop(held.frame, slot, DropReason::PortDown);
+        }
+    }
+
+    /// Takes one frame, whose arrival is booked, to its queue or its end.
+    pub(crate) fn settle_lane(&mut self, frame: D::Frame, lane: &Lane, slot: usize, now: Instant) {
+        let fate = lane.fate;
+        if !fate.is_forward() {
+            return self.end(frame, fate, slot);
+        }
+        self.book_change(fate.change(), 1, slot);
+        let note = note(fate, lane.bytes, now);
+        self.admit(Held { frame, note }, fate.out(), slot, now);
+    }
+
+    #[cold]
+    pub(crate) fn drop(&mut self, frame: D::Frame, slot: usize, reason: DropReason) {
+        self.ports[slot].counters.count_drop(reason);
+        self.books.totals.dropped += 1;
+        self.throw_away(frame);
+    }
+
+    #[cold]
+    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason) {
+        let port = self.own_ports[slot];
+        match self.punted.push(Punted { frame, port, reason }) {
+            Ok(()) => {
+                self.ports[slot].counters.punted_frames += 1;
+                self.books.totals.punted += 1;
+            }
+            Err(rtrb::PushError::Full(punted)) => {
+                self.drop(punted.frame, slot, reason_without_punt(reason));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn throw_away(&mut self, frame: D::Frame) {
+        if self.trash.is_full() {
+            self.recycle_trash();
+        }
+        self.trash.push(frame);
+    }
+
+    #[inline(always)]
+    pub(crate) fn recycle_trash(&mut self) {
+        if !self.trash.is_empty() {
+            self.device.recycle(&mut self.trash);
+        }
+    }
+
+    /// Counts received frames of one fate.
+    #[inline(always)]
+    pub(crate) fn book_received(&mut self, tally: &Tally, slot: usize) {
+        if self.is_again {
+            return;
+        }
+        let counters = &mut self.ports[slot].counters;
+        let frames = u64::from(tally.frames);
+        match tally.fate.class() {
+            Some(class) => {
+                counters.rx_frames[class.index()] += frames;
+                counters.rx_bytes[class.index()] += u64::from(tally.rx_bytes);
+            }
+            None if tally.fate.verdict() == Verdict::Consume => {}
+            None => counters.rx_unclassified_frames += frames,
+        }
+    }
+
+    /// Counts frames whose tag was changed.
+    fn book_change(&mut self, change: TagChange, frames: u32, slot: usize) {
+        let counters = &mut self.ports[slot].counters;
+        let counter = match change {
+            TagChange::None => return,
+            TagChange::Remarked => &mut counters.remarked_frames,
+            TagChange::Raised => &mut counters.raised_frames,
+            TagChange::Demoted => &mut counters.demoted_frames,
+        };
+        *counter += u64::from(frames);
+    }
+}
+
+/// What a queue needs to know of a frame of `bytes` that is forwarded.
+#[inline(always)]
+fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
+    Note {
+        viq: fate.viq(),
+        bytes,
+        arrived_ns: low_32_bits(now),
+        out: fate.out().index_u16(),
+        priority: fate.priority().value(),
+        l3: fate.l3(),
+    }
+}
+
+/// The slot that all frames pass to which do not end, if there is one; frames that do must be gone.
+#[inline(always)]
+pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
+    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
+    let &Way::Pass(first, _) = going.next()? else { return None };
+    let all = going.all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
+    all.then_some(usize::from(first))
+}
+
+/// The slot and priority whose queue all frames join which do not end, if there is one.
+#[inline(always)]
+fn only_queue(ways: &[Way]) -> Option<(usize, Priority)> {
+    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
+    let &Way::Queue(first, Note { priority, .. }) = going.next()? else { return None };
+    let joins = |way: &Way| matches!(way, Way::Queue(slot, note) if (*slot, note.priority) == (first, priority));
+    going.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+}
+
+/// What a frame dies of when the control thread cannot take it.
+const fn reason_without_punt(reason: PuntReason) -> DropReason {
+    match reason {
+        PuntReason::TtlExpired => DropReason::TtlExpired,
+        PuntReason::Unresolved => DropReason::Unresolved,
+        PuntReason::TooBig => DropReason::TooBig,
+        PuntReason::NoRoute => DropReason::NoRoute,
+        PuntReason::ForUs | PuntReason::Broadcast => DropReason::PuntFull,
+    }
+}
