@@ -1,8 +1,7 @@
 //! Receive: one burst of one port through the stages, to the queues.
 //!
-//! Reads: the frames. Writes: lanes, fates. Counts: `copied_frames`; what becomes of a frame is booked
-//! where it is settled ([`settle`](crate::settle)). PFC is obeyed here,
-//! before any data of its burst moves.
+//! Reads: the frames. Writes: lanes, fates. Counts: `copied_frames`; the rest is counted where it is
+//! settled ([`settle`](crate::settle)). PFC is obeyed here, before any data of its burst moves.
 
 use crate::bridge::{self, Destination};
 use crate::classify::Class;
