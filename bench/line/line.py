@@ -154,7 +154,8 @@ def report(bench: Bench, rates: dict[str, list[float]]):
         key = keys.get(name, name.removeprefix("testpmd "))
         versus = ""
         if key in ratios:
-            versus = f"{ratios[key]:5.2f} x  " + ("of one worker, uncongested" if "knotless" in name else "ours / theirs")
+            what = "of one worker, uncongested" if "knotless" in name else "ours / theirs"
+            versus = f"{ratios[key]:5.2f} x  {what}"
         print(f"{name:22}{statistics.median(values):8.2f}{min(values):8.2f}{max(values):8.2f}  {versus}")
     rows = [{"name": name, "mpps": round(statistics.median(values), 3)} for name, values in rates.items()]
     out = ROOT / "target" / "bench"
