@@ -1,8 +1,9 @@
-//! What a frame waits in the switch, from the moment it arrives at a port to the moment it is handed
-//! to the device of another: through a worker that is nearly idle, half loaded, and nine tenths.
+//! What a frame waits in the switch, from the moment it arrives at a port to the moment it is
+//! handed to the device of another: through a worker that is nearly idle, half loaded, and nine
+//! tenths.
 //!
-//! Frames arrive evenly by the clock, and wait where they arrive until the worker polls; each says in
-//! its payload when it came. Wire and driver are not in it: it is what the switch adds.
+//! Frames arrive evenly by the clock, and wait where they arrive until the worker polls; each says
+//! in its payload when it came. Wire and driver are not in it: it is what the switch adds.
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::{LoopDevice, LoopFrame};

@@ -1,8 +1,7 @@
 //! Receive: one burst of one port through the stages, to the queues.
 //!
-//! Reads: the frames. Writes: lanes, fates. Counts: `copied_frames`; what becomes of a frame is booked
-//! where it is settled ([`settle`](crate::settle)). PFC is obeyed here,
-//! before any data of its burst moves.
+//! Reads: the frames. Writes: lanes, fates. Counts: `copied_frames`; the rest is counted where it
+//! is settled ([`settle`](crate::settle)). PFC is obeyed here, before any data of its burst moves.
 
 use crate::bridge::{self, Destination};
 use crate::classify::Class;
@@ -68,8 +67,8 @@ impl<D: Device, P: Probe> Core<D, P> {
         self.is_again = false;
     }
 
-    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too. `control_bits`
-    /// has a bit for each MAC control frame, by its place.
+    /// Obeys the PFC frames of the burst, before its data moves: they hold for it too.
+    /// `control_bits` has a bit for each MAC control frame, by its place.
     fn obey_mac_control(&mut self, control_bits: u64, slot: usize, now: Instant) {
         let port = &mut self.ports[slot];
         let before = port.receiver.paused_bits();

@@ -96,7 +96,8 @@ impl<D: Device, P: Probe> Core<D, P> {
     }
 
     /// Ends those frames of the burst that go to no queue, if they are few, so that the others may
-    /// still have one way together: a PFC frame among data is the common case. Whether none is left.
+    /// still have one way together: a PFC frame among data is the common case. Whether none is
+    /// left.
     #[inline]
     fn end_few(&mut self, ways: &[Way], tally_of: &mut [u8; BURST_MAX], slot: usize) -> bool {
         let tallies = self.fates.tallies.iter().zip(ways);

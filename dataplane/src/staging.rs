@@ -92,8 +92,8 @@ impl<F: Frame> Staging<F> {
         open(&mut self.runs, run)
     }
 
-    /// Takes the frames out of `places`, for which there is room, each of the run that its note says;
-    /// `look` sees each before.
+    /// Takes the frames out of `places`, for which there is room, each of the run that its note
+    /// says; `look` sees each before.
     #[inline(always)]
     pub(crate) fn take_waiting(
         &mut self,

@@ -126,8 +126,8 @@ impl Buffer {
         self.viqs[viq.index()].admit_run(cost_bytes, &mut self.pool)
     }
 
-    /// Charges `frames` frames of a cell each to `viq`; false, and nothing is charged, if not all of
-    /// them may come in.
+    /// Charges `frames` frames of a cell each to `viq`; false, and nothing is charged, if not all
+    /// of them may come in.
     #[inline]
     pub fn admit_cells(&mut self, viq: ViqId, frames: u32) -> bool {
         self.viqs[viq.index()].admit_equal(frames, self.cell_bytes, &mut self.pool)

@@ -78,9 +78,9 @@ impl Viq {
         }
     }
 
-    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole. Of a
-    /// run each frame has to: a dynamic threshold falls as its frames come in, so they are held to
-    /// where it ends.
+    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole. Of
+    /// a run each frame has to: a dynamic threshold falls as its frames come in, so they are held
+    /// to where it ends.
     #[inline(always)]
     fn admit_base(&mut self, cost_bytes: u32, is_run: bool, pool: &mut Pool) -> bool {
         let filled = self.base_bytes + cost_bytes;
@@ -107,8 +107,8 @@ impl Viq {
         true
     }
 
-    /// Charges frames of `cost_bytes` together, if that is the same to the byte as charging them one
-    /// by one: all of them fit without headroom, or all of them into headroom, which is in use.
+    /// Charges frames of `cost_bytes` together, if that is the same to the byte as charging them
+    /// one by one: all of them fit without headroom, or all of them into headroom, which is in use.
     #[inline(always)]
     pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
         self.admit_base(cost_bytes, true, pool)

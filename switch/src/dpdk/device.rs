@@ -1,5 +1,5 @@
-//! The ports of one worker, and queues at those of others, as the core sees them: bursts straight between the core's storage and
-//! the device's rings.
+//! The ports of one worker, and queues at those of others, as the core sees them: bursts straight
+//! between the core's storage and the device's rings.
 
 use super::mbuf::Mbuf;
 use super::mempool::Pool;
@@ -116,8 +116,8 @@ impl Slot {
 }
 
 impl DpdkDevice {
-    /// The device over `ports`, which can send at `foreign` ones too. Copies come from `data`; the switch's own frames from `control`,
-    /// which nothing else must use.
+    /// The device over `ports`, which can send at `foreign` ones too. Copies come from `data`; the
+    /// switch's own frames from `control`, which nothing else must use.
     pub fn new(
         ports: Vec<DevicePort>,
         foreign: Vec<ForeignPort>,
