@@ -132,7 +132,7 @@ fn grow(axis: &str, mut rows: Vec<Row>, pairs: &mut Vec<(String, f64)>) {
         before = Some(each_ns);
     }
     let verdict = if dearest <= STEP_MAX { "within" } else { "BEYOND" };
-    println!("{table}\nthe dearest step is {dearest:.2} x, {verdict} {STEP_MAX} x\n");
+    println!("{table}\nthe dearest step is {dearest:.3} x, {verdict} {STEP_MAX} x\n");
 }
 
 /// The rows of the axis called `name`.
