@@ -133,16 +133,20 @@ impl State {
         }
     }
 
-    /// A run comes in as a whole or not at all, and never into headroom.
+    /// A run comes in as a whole or not at all; and into headroom, all of it, if that is in use and
+    /// has the room.
     fn admit_run(&mut self, port: u8, priority: u8, cost: u32) {
         let id = viq_id(port, priority);
         let before = self.buffer.viq(id).bytes();
         let in_headroom = self.buffer.viq(id).headroom_used_bytes();
         let came_in = self.buffer.admit_run(id, cost);
         let viq = self.buffer.viq(id);
-        assert_eq!(viq.headroom_used_bytes(), in_headroom);
-        assert_eq!(viq.bytes(), before + if came_in { cost } else { 0 });
-        assert!(!came_in || in_headroom == 0, "below the threshold while headroom is in use");
+        let more = if came_in { cost } else { 0 };
+        let more_headroom = if in_headroom > 0 { more } else { 0 };
+        assert_eq!(viq.headroom_used_bytes(), in_headroom + more_headroom);
+        assert_eq!(viq.bytes(), before + more);
+        let headroom = self.viq(port, priority).map_or(0, |settings| settings.headroom_bytes);
+        assert!(viq.headroom_used_bytes() <= headroom, "more headroom than there is");
         if came_in {
             let slow = self.slow.entry((port, priority)).or_default();
             slow.frames.push(cost);
