@@ -15,14 +15,11 @@
 //! A door is looked at once a turn, so a pause is heard one turn of each worker later, at most.
 
 use crate::ids::{PortId, WorkerId};
+use crate::published::{Line, Ordering};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-#[cfg(not(loom))]
-use core::sync::atomic::{AtomicU64, Ordering};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
 
 /// The doors of one worker's ports. That worker writes, the others read.
 #[derive(Debug)]
@@ -35,10 +32,6 @@ pub struct Doors {
 
 /// The port's link is down.
 const DOWN: u64 = 1 << 8;
-
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line(AtomicU64);
 
 /// What another worker finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +98,7 @@ impl Doorkeeper {
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;
+    use crate::published::AtomicU64;
 
     const OPEN: Door = Door { open_bits: 1, up: true };
     const CLOSED: Door = Door { open_bits: 0, up: true };

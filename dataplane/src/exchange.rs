@@ -81,7 +81,7 @@ impl<F: Frame> Exchange<F> {
     /// The place of `port` among this worker's own ports, `None` if it is another's.
     #[inline(always)]
     pub(crate) fn slot(&self, port: PortId) -> Option<usize> {
-        self.any_slot(port).filter(|&slot| slot < self.own_ports)
+        self.any_slot(port).filter(|&slot| self.is_own(slot))
     }
 
     /// The place of `port` among the ports that this worker can send at now; `None` if it is
@@ -89,17 +89,13 @@ impl<F: Frame> Exchange<F> {
     #[inline(always)]
     pub(crate) fn way_out(&self, port: PortId) -> Option<usize> {
         let slot = self.any_slot(port)?;
-        (slot < self.own_ports
-            || self.peers[self.owner_of[port.index()].index()].waiting.is_empty())
-        .then_some(slot)
+        (self.is_own(slot) || self.peers[self.owner_of[port.index()].index()].waiting.is_empty())
+            .then_some(slot)
     }
 
     #[inline(always)]
     fn any_slot(&self, port: PortId) -> Option<usize> {
-        match self.slot_of.get(port.index()) {
-            Some(&slot) if slot != FOREIGN => Some(usize::from(slot)),
-            _ => None,
-        }
+        place_in(&self.slot_of, port.index())
     }
 
     /// Whether the port at `slot` is this worker's own.
@@ -183,7 +179,7 @@ impl<F: Frame> Exchange<F> {
         may_leave: impl Fn(usize, Priority) -> bool,
     ) -> Option<(Held<F>, usize)> {
         let note = self.peers[worker].waiting.front(&books.arena)?;
-        let slot = self.any_slot(PortId::from_index(usize::from(note.out))?)?;
+        let slot = place_in(&self.slot_of, usize::from(note.out))?;
         if !may_leave(slot, Priority::from_low_bits(note.priority)) {
             return None;
         }
@@ -200,9 +196,8 @@ impl<F: Frame> Exchange<F> {
     ) {
         let slot_of = &self.slot_of;
         let may_cross = |note: &Note| {
-            let slot = slot_of.get(usize::from(note.out)).filter(|&&slot| slot != FOREIGN);
             let priority = Priority::from_low_bits(note.priority);
-            !slot.is_some_and(|&slot| has_to_stay(usize::from(slot), priority))
+            !place_in(slot_of, usize::from(note.out)).is_some_and(|at| has_to_stay(at, priority))
         };
         for peer in &mut self.peers {
             let Some(outbox) = &mut peer.outbox else { continue };
@@ -229,6 +224,15 @@ impl<F: Frame> Exchange<F> {
     /// Frames that wait for other workers.
     pub(crate) fn held(&self) -> u64 {
         self.peers.iter().map(|peer| u64::from(peer.waiting.frames())).sum()
+    }
+}
+
+/// What `slot_of` says of the port with this index, if it is one that this worker can send at.
+#[inline(always)]
+fn place_in(slot_of: &[u16], port_index: usize) -> Option<usize> {
+    match slot_of.get(port_index) {
+        Some(&slot) if slot != FOREIGN => Some(usize::from(slot)),
+        _ => None,
     }
 }
 

@@ -38,6 +38,7 @@ pub mod pfc;
 mod plain;
 mod port;
 pub mod probe;
+mod published;
 pub mod queue;
 mod recipe;
 pub mod report;

@@ -95,6 +95,12 @@ impl<F: Frame> Port<F> {
     #[inline(always)]
     pub(crate) fn begin<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
         self.receiver.expire(now, &mut self.counters.pfc);
+        self.begin_direct(device, now);
+    }
+
+    /// Settles whether frames may be staged on arrival in this turn.
+    #[inline(always)]
+    fn begin_direct<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
         self.direct =
             self.up && self.pacer.is_none() && device.tx_room_bytes(self.id, now) == u32::MAX;
     }
@@ -112,22 +118,35 @@ impl<F: Frame> Port<F> {
             self.set_link(door.up, books, now);
         }
         self.closed_bits = !door.open_bits;
-        self.direct = self.up && device.tx_room_bytes(self.id, now) == u32::MAX;
+        self.begin_direct(device, now);
     }
 
     /// What other workers may do here, as this turn leaves it.
     #[inline]
     pub(crate) fn door(&self) -> Door {
-        let paused = self.held_bits();
-        let idle = self.direct && self.occupied_bits & !paused == 0;
-        let open_bits = if idle { !(self.occupied_bits | paused) } else { 0 };
-        Door { open_bits, up: self.up }
+        Door { open_bits: self.passing_bits(), up: self.up }
+    }
+
+    /// Priorities of which a frame may go to the device without waiting: nothing that could go
+    /// first waits, and nothing of its own priority waits or must.
+    #[inline(always)]
+    fn passing_bits(&self) -> u8 {
+        let held = self.held_bits();
+        let nothing_first = self.direct && self.occupied_bits & !held == 0;
+        if nothing_first { !(self.occupied_bits | held) } else { 0 }
     }
 
     /// Priorities that may not leave now.
     #[inline(always)]
     const fn held_bits(&self) -> u8 {
         self.receiver.paused_bits() | self.closed_bits
+    }
+
+    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass, or
+    /// others of its priority wait here before it.
+    #[inline(always)]
+    pub(crate) fn takes(&self, priority: Priority) -> bool {
+        self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0
     }
 
     /// Whether frames of `priority` wait here, so that others of it must wait behind them.
@@ -205,13 +224,10 @@ impl<F: Frame> Port<F> {
         }
     }
 
-    /// Whether a frame may go to the device without waiting: nothing that could go first waits, and
-    /// nothing of its own priority waits or must.
+    /// Whether a frame of `priority` may go to the device without waiting.
     #[inline(always)]
-    pub(crate) fn may_pass(&self, priority: u8) -> bool {
-        let bit = 1_u8 << (priority & 7);
-        let paused = self.held_bits();
-        self.direct && self.occupied_bits & !paused | (self.occupied_bits | paused) & bit == 0
+    fn may_pass(&self, priority: u8) -> bool {
+        self.passing_bits() >> (priority & 7) & 1 == 1
     }
 
     /// The frame has to wait in its VEQ.
@@ -309,17 +325,14 @@ impl<F: Frame> Port<F> {
         }
         let priority = eligible.trailing_zeros() as usize % PRIORITIES;
         let (ecn, cell_bytes) = (books.ecn[priority], books.buffer.cell_bytes());
-        let room = frames_max.saturating_sub(self.staged.frames.len());
+        let mut room = frames_max.saturating_sub(self.staged.frames.len());
         let (veq, staged) = (&mut self.veqs[priority], &mut self.staged);
-        let mut room = room;
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
             let (places, notes) = veq.front_frames(&mut books.arena, room);
             let (took, dice) = (notes.len(), &mut books.dice);
             staged.take_waiting(places, notes, cell_bytes, |frame, note| {
-                if let Some(settings) = &ecn
-                    && depth_bytes > settings.kmin_bytes
-                {
+                if let Some(settings) = &ecn {
                     let marked = mark(settings, depth_bytes, note.l3, frame, dice);
                     self.counters.ecn_marked_frames[priority] += u64::from(marked);
                 }
@@ -329,6 +342,12 @@ impl<F: Frame> Port<F> {
             veq.took(&mut books.arena, took, bytes);
             room -= took;
         }
+        self.took_from(priority);
+    }
+
+    /// Frames were taken from the VEQ of `priority`, perhaps the last ones.
+    #[inline]
+    fn took_from(&mut self, priority: usize) {
         if self.veqs[priority].is_empty() {
             self.occupied_bits &= !(1 << priority);
             self.scheduler.emptied(priority);
@@ -359,10 +378,7 @@ impl<F: Frame> Port<F> {
         let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
         let depth_bytes = self.veqs[priority].bytes();
         let mut held = self.veqs[priority].pop_front(&mut books.arena)?;
-        if self.veqs[priority].is_empty() {
-            self.occupied_bits &= !(1 << priority);
-            self.scheduler.emptied(priority);
-        }
+        self.took_from(priority);
         if let Some(pacer) = &mut self.pacer {
             pacer.send(u32::from(held.note.bytes), now);
         }

@@ -59,14 +59,15 @@ impl<D: Device, P: Probe> Core<D, P> {
             ways.push(way);
         }
         let all_go_on = self.end_few(&ways, &mut tally_of, slot);
-        if let Some(out_slot) = only_way(&ways).filter(|_| all_go_on) {
+        let going = || ways.iter().filter(|way| !(all_go_on && matches!(way, Way::End)));
+        if let Some(out_slot) = only_way(going()) {
             let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
             let port = &mut self.ports[out_slot];
             port.stage_burst(&mut self.rx, &run_of);
             return port.flush_if_full(&mut self.device, &mut self.books, now);
         }
         let frames = core::mem::take(&mut self.rx);
-        if let Some((out_slot, priority)) = only_queue(&ways).filter(|_| all_go_on) {
+        if let Some((out_slot, priority)) = only_queue(going()) {
             let note_of = |way: &Way| match way {
                 Way::Queue(_, note) => *note,
                 _ => Note::NONE,
@@ -218,7 +219,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     fn enqueue(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
         let way_out = self.exchange.way_out(out).filter(|&out_slot| {
             let priority = Priority::from_low_bits(held.note.priority);
-            self.waits_here(out_slot, priority) || self.ports[out_slot].may_pass(priority.value())
+            self.exchange.is_own(out_slot) || self.ports[out_slot].takes(priority)
         });
         if let Some(out_slot) = way_out {
             let port = &mut self.ports[out_slot];
@@ -320,22 +321,25 @@ fn note(fate: Fate, bytes: u16, now: Instant) -> Note {
     }
 }
 
-/// The slot that all frames pass to which do not end, if there is one; frames that do must be gone.
+/// The slot that all of `ways` pass to, if there is one.
 #[inline(always)]
-pub(crate) fn only_way(ways: &[Way]) -> Option<usize> {
-    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
-    let &Way::Pass(first, _) = going.next()? else { return None };
-    let all = going.all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
+#[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
+pub(crate) fn only_way<'a>(mut ways: impl Iterator<Item = &'a Way>) -> Option<usize> {
+    let &Way::Pass(first, _) = ways.next()? else { return None };
+    let all = ways.all(|way| matches!(way, &Way::Pass(slot, _) if slot == first));
     all.then_some(usize::from(first))
 }
 
-/// The slot and priority whose queue all frames join which do not end, if there is one.
+/// The slot and priority whose queue all of `ways` join, if there is one.
 #[inline(always)]
-fn only_queue(ways: &[Way]) -> Option<(usize, Priority)> {
-    let mut going = ways.iter().filter(|way| !matches!(way, Way::End));
-    let &Way::Queue(first, Note { priority, .. }) = going.next()? else { return None };
-    let joins = |way: &Way| matches!(way, Way::Queue(slot, note) if (*slot, note.priority) == (first, priority));
-    going.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+#[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
+fn only_queue<'a>(mut ways: impl Iterator<Item = &'a Way>) -> Option<(usize, Priority)> {
+    let &Way::Queue(first, Note { priority, .. }) = ways.next()? else { return None };
+    let joins = |way: &Way| {
+        let &Way::Queue(slot, note) = way else { return false };
+        (slot, note.priority) == (first, priority)
+    };
+    ways.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
 }
 
 /// What a frame dies of when the control thread cannot take it.

@@ -44,6 +44,20 @@ impl Run {
         Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
     }
 
+    /// The note of one of its frames, which is to leave by the port with index `out`: what the books
+    /// need if it has to wait after all.
+    #[inline]
+    pub(crate) fn note_of<F: Frame>(&self, frame: &F, out: u16) -> Note {
+        Note {
+            viq: self.viq,
+            bytes: length_bytes(frame),
+            arrived_ns: self.arrived_ns,
+            out,
+            priority: self.priority,
+            l3: self.l3,
+        }
+    }
+
     /// Whether frames of `other` can be booked with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
@@ -195,7 +209,7 @@ impl<F: Frame> Staging<F> {
                 kept.push((frame, at - gone.count()));
                 continue;
             }
-            let note = note_again(&frame, run, out);
+            let note = run.note_of(&frame, out.index_u16());
             back(Held { frame, note });
         }
         self.runs.retain(|run| bits >> run.priority & 1 == 0);
@@ -217,16 +231,4 @@ fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
     #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
     let last = (runs.len() - 1) as u8;
     last
-}
-
-/// The note of a frame that has to wait after all.
-fn note_again<F: Frame>(frame: &F, run: &Run, out: PortId) -> Note {
-    Note {
-        viq: run.viq,
-        bytes: length_bytes(frame),
-        arrived_ns: run.arrived_ns,
-        out: out.index_u16(),
-        priority: run.priority,
-        l3: run.l3,
-    }
 }

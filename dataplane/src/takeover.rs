@@ -5,12 +5,12 @@
 
 use crate::counters::DropReason;
 use crate::device::Device;
-use crate::frame::{Burst, Frame, length_bytes};
+use crate::frame::{Burst, Frame};
 use crate::handoff::{Crossing, Crossings};
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::probe::Probe;
-use crate::queue::veq::{Held, Note};
+use crate::queue::veq::Held;
 use crate::settle::{Way, only_way};
 use crate::time::Instant;
 use crate::worker::Core;
@@ -36,9 +36,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             ways.push(way);
         }
-        // A way that ends is a frame that must not be here; it goes with the others, one by one.
-        let all_go_on = !ways.iter().any(|way| matches!(way, Way::End));
-        if let Some(out_slot) = only_way(&ways).filter(|_| all_go_on) {
+        if let Some(out_slot) = only_way(ways.iter()) {
             let run_of = number_of.map(|number| runs[usize::from(number) % BURST_MAX]);
             // Not flushed at once: what was prefetched is still on its way.
             return self.ports[out_slot].stage_burst(frames, &run_of);
@@ -68,14 +66,7 @@ impl<D: Device, P: Probe> Core<D, P> {
 
     /// A frame that cannot pass straight through.
     fn take_over_waiting(&mut self, frame: D::Frame, crossing: &Crossing) {
-        let note = Note {
-            viq: crossing.run.viq,
-            bytes: length_bytes(&frame),
-            arrived_ns: crossing.run.arrived_ns,
-            out: crossing.out,
-            priority: crossing.run.priority,
-            l3: crossing.run.l3,
-        };
+        let note = crossing.run.note_of(&frame, crossing.out);
         let held = Held { frame, note };
         if let Some(slot) = self.slot_of(crossing.out) {
             return self.ports[slot].enqueue_waiting(held, &mut self.books);

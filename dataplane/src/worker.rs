@@ -21,7 +21,7 @@ use crate::exchange::Exchange;
 use crate::fates::Fates;
 use crate::frame::Burst;
 use crate::handoff::{Inbox, News};
-use crate::ids::{PortId, Priority, WorkerId};
+use crate::ids::{PortId, WorkerId};
 use crate::l2::{MacEntry, MacTable};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::links::{Command, Links, Punted, Reply};
@@ -284,11 +284,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             port.begin_at_door(door, device, books, now);
         }
         for worker in 0..self.doors.len() {
-            let may_leave = |ports: &[Port<D::Frame>], slot: usize, priority: Priority| {
-                ports[slot].has_waiting(priority) || ports[slot].may_pass(priority.value())
-            };
-            while let Some((held, slot)) = exchange
-                .pop_waiting(worker, books, |slot, priority| may_leave(ports, slot, priority))
+            while let Some((held, slot)) =
+                exchange.pop_waiting(worker, books, |slot, priority| ports[slot].takes(priority))
             {
                 ports[slot].enqueue_one(held, device, books, now);
             }

@@ -12,14 +12,11 @@
 use super::{Buffer, ViqId};
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
+use crate::published::{AtomicU64, Line, Ordering};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-#[cfg(not(loom))]
-use core::sync::atomic::{AtomicU64, Ordering};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
 
 /// One ingress port's released bytes, by priority: a cache line.
 #[derive(Debug, Default)]
@@ -35,10 +32,6 @@ pub struct Ledger {
     lossy_bytes: Line,
     rows: Box<[Row]>,
 }
-
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line(AtomicU64);
 
 impl Ledger {
     /// An empty ledger for a switch of `ports` ports.

@@ -2,42 +2,9 @@
 //! the writer's stores.
 
 use super::*;
-use crate::settings::{
-    BufferSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
-};
-use crate::time::Speed;
-use crate::wire::MacAddress;
-use std::string::String;
+use crate::buffer::tests::settings;
 
 const COST_BYTES: u32 = 100;
-
-fn settings() -> SwitchSettings {
-    let port = PortSettings {
-        name: String::new(),
-        mac: MacAddress::default(),
-        speed: Speed::from_gbps(10),
-        paced: false,
-        frame_bytes_max: 1514,
-        worker: crate::ids::WorkerId(0),
-        lossless: [None; PRIORITIES],
-        rx_backlog_xoff_frames: 0,
-    };
-    let buffer = BufferSettings {
-        size_bytes: 10_000,
-        cell_bytes: 1,
-        lossy_bytes: 10_000,
-        lossy_queue_bytes: u32::MAX,
-        frames_max: 100,
-    };
-    SwitchSettings {
-        ports: vec![port],
-        buffer,
-        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; PRIORITIES] },
-        ecn: [None; PRIORITIES],
-        mac_table: MacTableSettings { entries_max: 1, age_ns: 1 },
-        seed: 0,
-    }
-}
 
 /// The writer releases three frames in two turns while the reader looks. The reader never sees more
 /// than was released, and when the writer is done one look finds all of it: nothing is lost to a
@@ -48,7 +15,7 @@ fn every_release_is_seen_once_and_none_before_it_happened() {
         let [a, b] = [3, 4].map(|p| ViqId::new(PortId::default(), Priority::from_low_bits(p)));
         let ledger = Arc::new(Ledger::new(1));
         let mut reader = LedgerReader::new(Arc::clone(&ledger));
-        let mut buffer = Buffer::new(&settings());
+        let mut buffer = Buffer::new(&settings(&[], 10_000, 10_000));
         for viq in [a, a, b] {
             buffer.admit(viq, COST_BYTES);
         }

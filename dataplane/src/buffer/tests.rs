@@ -14,7 +14,7 @@ use std::vec;
 const PORTS: usize = 3;
 const CELL: u16 = 256;
 
-fn settings(
+pub(super) fn settings(
     lossless: &[(usize, ViqSettings)],
     size_bytes: u64,
     lossy_bytes: u64,

@@ -27,6 +27,7 @@ impl Dice {
 }
 
 /// Whether a frame that leaves a queue of `depth_bytes` is to be marked.
+#[inline]
 pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool {
     if depth_bytes <= settings.kmin_bytes {
         return false;
