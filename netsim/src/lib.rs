@@ -44,6 +44,7 @@ mod frame;
 mod host_node;
 mod link;
 mod network;
+pub mod outcome;
 mod prng;
 mod routing;
 mod sink;

@@ -1,0 +1,118 @@
+//! What a simulation showed: verdicts, flows, drops, and how it went over time.
+//!
+//! Everything is counted in whole picoseconds, bytes and frames; who shows it divides. Names are
+//! those of the scenario: a port is `A:3`, a wire leads from one end to another.
+
+mod timeline;
+mod topology;
+
+pub use timeline::{PauseSpans, QueueSeries, Timeline};
+pub use topology::{LinkOutcome, NodeOutcome, TopologyOutcome};
+
+use crate::event::Picoseconds;
+use serde::Serialize;
+
+/// All that is known when a simulation has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The scenario's name.
+    pub name: String,
+    /// What the scenario says it shows.
+    pub about: String,
+    /// The scheme: `pfc`, `tagger`, `lossy`.
+    pub scheme: String,
+    /// The seed of all chance.
+    pub seed: u64,
+    /// How long the sources sent.
+    pub duration_ps: Picoseconds,
+    /// When the last frame had left the network after the sources stopped; `None` if frames stayed.
+    pub drained_ps: Option<Picoseconds>,
+    /// Frames in the network at the end: stuck, if it did not drain.
+    pub frames_stuck: u64,
+    /// The deadlock, if there was one.
+    pub deadlock: Option<DeadlockOutcome>,
+    /// What had to hold and did not, in words; empty in a sound run.
+    pub violations: Vec<String>,
+    /// Lossless frames dropped for want of room, at switches and hosts.
+    pub lossless_drops: u64,
+    /// Lossy frames dropped for want of room.
+    pub lossy_drops: u64,
+    /// Frames dropped, by the counter that names the reason; all reasons that occurred.
+    pub drops: Vec<DropOutcome>,
+    /// PFC frames that switches and hosts sent.
+    pub pfc_frames: u64,
+    /// Time that switches' and hosts' priorities stood paused, all together.
+    pub paused_ps: Picoseconds,
+    /// Arrivals of data frames at switches.
+    pub packet_hops: u64,
+    /// The flows, in the scenario's order; generated ones after the listed ones.
+    pub flows: Vec<FlowOutcome>,
+    /// How it went.
+    pub timeline: Timeline,
+    /// Where it happened.
+    pub topology: TopologyOutcome,
+    /// Of every arrival: two runs with one hash were the same.
+    pub trace_hash: String,
+}
+
+/// A cycle of queues of which none can ever move again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DeadlockOutcome {
+    /// When the cycle closed: its last pause took effect.
+    pub closed_ps: Picoseconds,
+    /// The cycle, each place waiting for the next, the last for the first.
+    pub cycle: Vec<CycleHop>,
+}
+
+/// Frames that came in here cannot go out there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CycleHop {
+    /// The switch.
+    pub switch: String,
+    /// The port by which the frames came in, counted from 1.
+    pub input: usize,
+    /// The priority of the VIQ, which keeps the hop before paused.
+    pub input_priority: u8,
+    /// The port by which they are to leave, counted from 1.
+    pub output: usize,
+    /// The priority of the VEQ, which the next hop keeps paused.
+    pub output_priority: u8,
+    /// Bytes that wait from here to there.
+    pub bytes: u64,
+}
+
+/// Frames dropped for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DropOutcome {
+    /// The counter's name.
+    pub reason: String,
+    /// How many.
+    pub frames: u64,
+}
+
+/// One flow, from its first frame to the end of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FlowOutcome {
+    /// Its name.
+    pub name: String,
+    /// The sending host.
+    pub from: String,
+    /// The receiving host.
+    pub to: String,
+    /// When its first frame was due.
+    pub start_ps: Picoseconds,
+    /// When its last byte had arrived, if it is a flow of some size and did.
+    pub finished_ps: Option<Picoseconds>,
+    /// Bytes it had to carry; `None` without an end.
+    pub size_bytes: Option<u64>,
+    /// Frames put on the sender's wire, those sent again included.
+    pub sent_frames: u64,
+    /// Frames that arrived.
+    pub received_frames: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// The same within the last quarter of the time that sources sent: what it came to in the end.
+    pub late_bytes: u64,
+    /// Frames that were lost, or are still in the network.
+    pub missing_frames: u64,
+}
