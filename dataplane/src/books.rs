@@ -9,6 +9,7 @@ use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::queue::ecn::Dice;
 use crate::queue::veq::{Arena, Note};
 use crate::settings::{EcnSettings, SwitchSettings};
+use crate::slots::Slots;
 use crate::staging::Run;
 use alloc::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(crate) struct Books<F, P> {
     published_bytes: (u64, u64),
     /// Bit by port index: whose VIQs are this worker's.
     owned: [u64; PORTS_MAX / 64],
+    /// By port index: whose VIQs have got smaller in this turn.
+    pub(crate) released: Slots,
     /// Bit vector of lossless priorities, by port index.
     lossless_bits: [u8; PORTS_MAX],
 }
@@ -61,6 +64,7 @@ impl<F: Frame, P> Books<F, P> {
             has_news: false,
             published_bytes: (0, 0),
             owned,
+            released: Slots::default(),
             lossless_bits,
         }
     }
@@ -93,6 +97,7 @@ impl<F: Frame, P> Books<F, P> {
         }
         let port = viq.port_index();
         if self.owned[port / 64] >> (port % 64) & 1 == 1 {
+            self.released.insert(port);
             self.buffer.release(viq, cost_bytes);
         } else {
             self.ledger.add_release(viq, cost_bytes);

@@ -3,6 +3,13 @@
 use crate::frame::{Burst, Frame};
 use crate::ids::PortId;
 use crate::time::Instant;
+use arrayvec::ArrayVec;
+
+/// A few ports.
+pub type Stirred = ArrayVec<PortId, STIRRED_MAX>;
+
+/// Beyond so many it is as well to look at all.
+pub const STIRRED_MAX: usize = 8;
 
 /// The ports that one worker owns, and ways to send at ports of others. No call blocks.
 ///
@@ -14,6 +21,21 @@ pub trait Device {
     /// Whether this device can also [send](Self::tx_burst) at `port`, which belongs to another
     /// worker: by a transmit queue of its own, whose frames leave at once.
     fn sends_for_owner_of(&self, _port: PortId) -> bool {
+        false
+    }
+
+    /// Ports at which frames have come, or room for frames that a port
+    /// [waits](Self::wait_for_room) with, since last asked. `None` if all of its ports are to be
+    /// looked at: it cannot tell, or they are many.
+    #[inline(always)]
+    fn stirred(&mut self) -> Option<Stirred> {
+        None
+    }
+
+    /// Frames wait at `port` that only want room. Whether the device will [name](Self::stirred) the
+    /// port when there is some; if not, it must be tried again.
+    #[inline(always)]
+    fn wait_for_room(&mut self, _port: PortId) -> bool {
         false
     }
 

@@ -16,6 +16,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agent;
+mod attentive;
 mod books;
 mod bridge;
 pub mod buffer;
@@ -47,6 +48,7 @@ mod route;
 pub mod rules;
 pub mod settings;
 mod settle;
+mod slots;
 pub mod snapshot;
 mod staging;
 mod takeover;

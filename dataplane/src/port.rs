@@ -61,6 +61,8 @@ pub(crate) struct Port<F> {
     /// Priorities that may not leave here for a reason of the port's owner, if that is another
     /// worker.
     closed_bits: u8,
+    /// Frames wait for room only, and the device will say when there is some.
+    will_be_stirred: bool,
 }
 
 impl<F: Frame> Port<F> {
@@ -87,6 +89,7 @@ impl<F: Frame> Port<F> {
             announced_frames: 0,
             direct: false,
             closed_bits: 0,
+            will_be_stirred: false,
         }
     }
 
@@ -191,7 +194,7 @@ impl<F: Frame> Port<F> {
 
     /// Adds a whole burst of frames of open runs, whose numbers are in `run_of`.
     #[inline(always)]
-    pub(crate) fn stage_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8; BURST_MAX]) {
+    pub(crate) fn stage_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
         self.announced_frames -= frames.len();
         self.staged.push_burst(frames, run_of);
     }
@@ -285,7 +288,20 @@ impl<F: Frame> Port<F> {
         if all_gone && self.up && self.occupied_bits & !self.held_bits() != 0 {
             self.serve(device, books, now);
         }
+        self.will_be_stirred = self.waits_for_room() && device.wait_for_room(self.id);
         books.totals.sent != before
+    }
+
+    /// Whether the device will say when there is room for what waits here.
+    #[inline(always)]
+    pub(crate) const fn will_be_stirred(&self) -> bool {
+        self.will_be_stirred
+    }
+
+    /// Whether frames wait here that nothing holds back but the device.
+    #[inline(always)]
+    fn waits_for_room(&self) -> bool {
+        self.pacer.is_none() && self.up && self.occupied_bits & !self.held_bits() != 0
     }
 
     fn serve<D: Device<Frame = F>, P: Probe>(
@@ -465,7 +481,7 @@ impl<F: Frame> Port<F> {
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
         let sendable = self.occupied_bits & !self.held_bits() != 0;
         let send_at = match &self.pacer {
-            _ if !sendable => Instant::NEVER,
+            _ if !sendable || self.will_be_stirred => Instant::NEVER,
             Some(pacer) => pacer.free_at().max(now),
             None => now,
         };

@@ -55,6 +55,14 @@ impl PortSettings {
     }
 }
 
+impl SwitchSettings {
+    /// Whether a VIQ's threshold moves with what others hold.
+    pub fn has_dynamic_thresholds(&self) -> bool {
+        let viqs = self.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+        viqs.into_iter().any(|viq| matches!(viq.threshold, Threshold::Dynamic { .. }))
+    }
+}
+
 /// Thresholds of one lossless VIQ (SONiC: the profile of a priority group), in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViqSettings {

@@ -150,7 +150,7 @@ impl<F: Frame> Staging<F> {
 
     /// Adds the frames of a burst, for which there is room; `run_of` has their runs' numbers.
     #[inline(always)]
-    pub(crate) fn push_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8; BURST_MAX]) {
+    pub(crate) fn push_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
         let (count, end) = (self.frames.len(), self.frames.len() + frames.len());
         if let (Some(to), Some(from)) =
             (self.run_of.get_mut(count..end), run_of.get(..frames.len()))

@@ -12,6 +12,7 @@
 //!    nothing else need ever happen here that would start another turn,
 //! 7. hand over frames for other workers' ports, and publish what was released.
 
+use crate::attentive::Attention;
 use crate::books::Books;
 use crate::buffer::LedgerReader;
 use crate::counters::Totals;
@@ -31,6 +32,7 @@ use crate::queue::veq::{Held, Note};
 use crate::recipe::Recipes;
 use crate::report::{PortReport, Report};
 use crate::settings::SwitchSettings;
+use crate::slots::Slots;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use alloc::sync::Arc;
@@ -59,9 +61,9 @@ pub struct Turn {
 /// One worker: a core's ports and books, the tables in use, and its rings.
 #[derive(Debug)]
 pub struct Worker<D: Device, P> {
-    core: Core<D, P>,
+    pub(crate) core: Core<D, P>,
     /// Beside the core, so that a burst reads the tables without counting a reference.
-    snapshot: Arc<Snapshot>,
+    pub(crate) snapshot: Arc<Snapshot>,
     id: WorkerId,
     commands: Consumer<Command<D::Frame>>,
     replies: Producer<Reply>,
@@ -74,6 +76,7 @@ pub struct Worker<D: Device, P> {
     turns: u64,
     busy_turns: u64,
     age_at: Instant,
+    pub(crate) attention: Attention,
 }
 
 /// What the stages work on.
@@ -92,6 +95,8 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) punted: Producer<Punted<D::Frame>>,
     /// Whether the burst in hand was received before, and counted then.
     pub(crate) is_again: bool,
+    /// Places of ports that were given frames to send in this turn.
+    pub(crate) sending: Slots,
 }
 
 impl<D: Device, P: Probe> Worker<D, P> {
@@ -135,6 +140,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             trash: Burst::new(),
             punted: links.punt,
             is_again: false,
+            sending: Slots::default(),
             ports,
             own_ports,
         };
@@ -152,11 +158,15 @@ impl<D: Device, P: Probe> Worker<D, P> {
             turns: 0,
             busy_turns: 0,
             age_at: Instant::ZERO,
+            attention: Attention::new(settings.has_dynamic_thresholds()),
         }
     }
 
     /// One pass at time `now`, which never goes back.
     pub fn turn(&mut self, now: Instant) -> Turn {
+        if let Some(stirred) = self.only_stirred(now) {
+            return self.turn_some(&stirred, now);
+        }
         let mut busy = false;
         let own_ports = self.core.own_ports.len();
         for port in &mut self.core.ports[..own_ports] {
@@ -167,7 +177,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             self.obey(command, now);
             busy = true;
         }
-        if !self.readers.is_empty() {
+        if self.has_others() {
             self.learn_of_releases();
             busy |= self.take_over(now);
         }
@@ -189,16 +199,34 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 self.control_flow(slot, now);
             }
         }
-        if !self.readers.is_empty() {
+        if self.has_others() {
             let Core { ports, exchange, books, .. } = &mut self.core;
             exchange.hand_over(books, |slot, priority| ports[slot].has_waiting(priority));
             self.core.books.publish();
             self.set_doors();
         }
+        self.count_turn(busy, now);
+        Turn { busy, next: self.next_turn(now) }
+    }
+
+    /// Whether the switch has other workers.
+    #[inline(always)]
+    pub(crate) const fn has_others(&self) -> bool {
+        !self.readers.is_empty()
+    }
+
+    /// Whether the control thread wants something.
+    #[inline(always)]
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// What ends every turn.
+    #[inline(always)]
+    pub(crate) fn count_turn(&mut self, busy: bool, now: Instant) {
         self.age(now);
         self.turns += 1;
         self.busy_turns += u64::from(busy);
-        Turn { busy, next: self.next_turn(now) }
     }
 
     /// Does what the control thread asked for.
@@ -246,6 +274,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     fn send(&mut self, port: PortId, frame: D::Frame, now: Instant) {
         let Some(slot) = self.core.exchange.slot(port) else { return };
         self.core.books.totals.injected += 1;
+        self.core.sending.insert(slot);
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
         let note = Note::own(&frame, port.id, port.control_priority, now);
@@ -332,7 +361,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// Flow control of one port: tells upstream, ahead of data, what its VIQs and its receive ring
     /// need.
     #[inline(always)]
-    fn control_flow(&mut self, slot: usize, now: Instant) {
+    pub(crate) fn control_flow(&mut self, slot: usize, now: Instant) {
         let port = &mut self.core.ports[slot];
         if port.lossless_bits == 0 || !port.up {
             return;
@@ -342,7 +371,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             port.backlogged = backlog > port.backlog_xoff_frames
                 || port.backlogged && backlog > port.backlog_xoff_frames / 2;
         }
-        let mut xoff_bits = self.core.books.buffer.xoff_bits(port.id);
+        let mut xoff_bits = self.core.books.buffer.xoff_bits(port.id, port.lossless_bits);
         if port.backlogged {
             xoff_bits |= port.lossless_bits;
         }
@@ -353,6 +382,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.device.tx_burst(port.id, &mut burst, now);
         if burst.is_empty() {
             port.generator.sent(&pfc, now, &mut port.counters.pfc);
+            self.attention.told.set(slot, port.generator.told_bits() != 0);
         } else {
             self.core.device.recycle(&mut burst);
         }
@@ -370,10 +400,22 @@ impl<D: Device, P: Probe> Worker<D, P> {
     }
 
     /// The earliest of what any port waits for.
-    fn next_turn(&self, now: Instant) -> Instant {
-        let ports = self.core.ports.iter().map(|port| port.wants_turn_at(now)).min();
+    fn next_turn(&mut self, now: Instant) -> Instant {
+        self.attention.timers_at = Instant::NEVER;
+        self.core.sending = Slots::default();
+        self.core.books.released = Slots::default();
+        self.next_timer(Slots::first(self.core.ports.len()), now)
+    }
+
+    /// The same after a turn that looked at the ports of `slots`: the others wait for what they
+    /// waited for.
+    #[inline(always)]
+    pub(crate) fn next_timer(&mut self, slots: Slots, now: Instant) -> Instant {
+        let wanted = slots.iter().map(|slot| self.core.ports[slot].wants_turn_at(now));
+        let wanted = wanted.fold(self.attention.timers_at, Instant::min);
+        self.attention.timers_at = wanted;
         let ageing = if self.core.mac_table.is_empty() { Instant::NEVER } else { self.age_at };
-        ports.unwrap_or(Instant::NEVER).min(ageing)
+        wanted.min(ageing)
     }
 
     /// The balance of this worker's frames, as of now.

@@ -3,15 +3,14 @@
 //! A port takes one data frame when its wire is free and none while it is busy, so every byte that
 //! a pause can still hold back is in the switch. PFC frames wait for the wire ahead of data.
 
-use crate::event::{NEVER, Picoseconds};
+use crate::event::Picoseconds;
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Transmitter};
-use dataplane::device::Device;
+use dataplane::device::{Device, Stirred};
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
 use dataplane::limits::{BURST_MAX, FRAME_BYTES_MAX};
 use dataplane::time::Instant;
-use dataplane::wire::ethernet;
 use std::collections::VecDeque;
 
 /// See the module's head.
@@ -21,9 +20,16 @@ pub(crate) struct SimDevice {
     ports: Vec<SimPort>,
     now_ps: Picoseconds,
     launched: Vec<Launch>,
+    /// Wires that somebody waits for, and when they become free.
+    awaited: Vec<(u32, Picoseconds)>,
+    /// Ports at which something happened since the worker last asked; `None` if they are many.
+    stirred: Option<Stirred>,
     /// Frames in all `arrived`, and in all `ahead`.
     arrived_frames: usize,
     ahead_frames: usize,
+    /// Says nothing of where something happened, so that the worker looks at all ports.
+    #[cfg(test)]
+    pub(crate) keeps_silent: bool,
 }
 
 /// One port.
@@ -35,12 +41,20 @@ pub(crate) struct SimPort {
     arrived: VecDeque<SimFrame>,
     /// Control frames that wait for the wire.
     ahead: VecDeque<SimFrame>,
+    /// Somebody will be told when the wire is free.
+    is_awaited: bool,
 }
 
 impl SimPort {
     /// A port that sends on `wire` with `transmitter`.
     pub(crate) const fn new(transmitter: Transmitter, wire: Option<u32>) -> Self {
-        Self { transmitter, wire, arrived: VecDeque::new(), ahead: VecDeque::new() }
+        Self {
+            transmitter,
+            wire,
+            arrived: VecDeque::new(),
+            ahead: VecDeque::new(),
+            is_awaited: false,
+        }
     }
 
     fn takes_data(&self, now_ps: Picoseconds) -> bool {
@@ -54,21 +68,27 @@ impl SimPort {
     }
 }
 
-/// Whether this is a MAC control frame: PFC.
-#[inline(always)]
-pub(crate) fn is_control(frame: &SimFrame) -> bool {
-    frame.head().get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes())
-}
-
 impl SimDevice {
     /// A device with these ports.
-    pub(crate) const fn new(ports: Vec<SimPort>, pool: Pool) -> Self {
-        Self { pool, ports, now_ps: 0, launched: Vec::new(), arrived_frames: 0, ahead_frames: 0 }
+    pub(crate) fn new(ports: Vec<SimPort>, pool: Pool) -> Self {
+        Self {
+            pool,
+            ports,
+            now_ps: 0,
+            launched: Vec::new(),
+            awaited: Vec::new(),
+            stirred: Some(Stirred::new()),
+            arrived_frames: 0,
+            ahead_frames: 0,
+            #[cfg(test)]
+            keeps_silent: false,
+        }
     }
 
     /// A frame has arrived whole at `port`.
     pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
         self.arrived_frames += 1;
+        self.stir(port);
         self.ports[port.index()].arrived.push_back(frame);
     }
 
@@ -87,24 +107,48 @@ impl SimDevice {
         self.ports[port.index()].ahead.iter()
     }
 
-    /// Time is now `now_ps`; control frames whose wire has become free go.
-    pub(crate) fn begin(&mut self, now_ps: Picoseconds) {
+    /// Time is now `now_ps`.
+    pub(crate) const fn begin(&mut self, now_ps: Picoseconds) {
         self.now_ps = now_ps;
-        if self.ahead_frames == 0 {
-            return;
+    }
+
+    /// The wire of `port`, which somebody waited for, is free at `now_ps`: a control frame goes, or
+    /// the worker is told.
+    pub(crate) fn free(&mut self, port: PortId, now_ps: Picoseconds) {
+        let waiting = &mut self.ports[port.index()];
+        waiting.is_awaited = false;
+        if let Some(frame) = waiting.ahead.pop_front() {
+            self.ahead_frames -= 1;
+            self.launched.extend(waiting.launch(frame, now_ps));
         }
-        for port in self.ports.iter_mut().filter(|port| port.transmitter.is_free(now_ps)) {
-            if let Some(frame) = port.ahead.pop_front() {
-                self.ahead_frames -= 1;
-                self.launched.extend(port.launch(frame, now_ps));
-            }
+        self.stir(port);
+        if !self.ports[port.index()].ahead.is_empty() {
+            self.await_wire(port);
         }
     }
 
-    /// When the next busy wire becomes free.
-    pub(crate) fn next_free_ps(&self) -> Picoseconds {
-        let busy = self.ports.iter().map(|port| port.transmitter.free_at_ps());
-        busy.filter(|&free_at_ps| free_at_ps > self.now_ps).min().unwrap_or(NEVER)
+    /// Something happened at `port`.
+    #[inline]
+    fn stir(&mut self, port: PortId) {
+        let Some(stirred) = &mut self.stirred else { return };
+        if !stirred.contains(&port) && stirred.try_push(port).is_err() {
+            self.stirred = None;
+        }
+    }
+
+    /// Sees to it that somebody is told when the wire of `port` is free.
+    fn await_wire(&mut self, port: PortId) {
+        let port = &mut self.ports[port.index()];
+        if let Some(wire) = port.wire
+            && !std::mem::replace(&mut port.is_awaited, true)
+        {
+            self.awaited.push((wire, port.transmitter.free_at_ps()));
+        }
+    }
+
+    /// Wires that are waited for since last asked, and when they become free.
+    pub(crate) const fn awaited_mut(&mut self) -> &mut Vec<(u32, Picoseconds)> {
+        &mut self.awaited
     }
 
     /// Takes the buffer of a frame that nobody wants.
@@ -122,11 +166,27 @@ impl Device for SimDevice {
     type Frame = SimFrame;
 
     #[inline]
+    fn stirred(&mut self) -> Option<Stirred> {
+        let stirred = self.stirred.replace(Stirred::new());
+        #[cfg(test)]
+        let stirred = stirred.filter(|_| !self.keeps_silent);
+        stirred
+    }
+
+    fn wait_for_room(&mut self, port: PortId) -> bool {
+        self.await_wire(port);
+        true
+    }
+
+    #[inline]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
         let arrived = &mut self.ports[port.index()].arrived;
         let count = arrived.len().min(BURST_MAX - into.len());
         self.arrived_frames -= count;
         into.extend((0..count).filter_map(|_| arrived.pop_front()));
+        if !arrived.is_empty() {
+            self.stir(port);
+        }
     }
 
     #[inline]
@@ -140,11 +200,11 @@ impl Device for SimDevice {
         1
     }
 
-    fn tx_burst(&mut self, port: PortId, from: &mut Burst<SimFrame>, _now: Instant) {
-        let port = &mut self.ports[port.index()];
+    fn tx_burst(&mut self, id: PortId, from: &mut Burst<SimFrame>, _now: Instant) {
+        let port = &mut self.ports[id.index()];
         let mut taken = 0;
         for frame in &*from {
-            if !is_control(frame) && (taken > 0 || !port.takes_data(self.now_ps)) {
+            if !frame.is_control() && (taken > 0 || !port.takes_data(self.now_ps)) {
                 break;
             }
             taken += 1;
@@ -156,6 +216,9 @@ impl Device for SimDevice {
                 port.ahead.push_back(frame);
                 self.ahead_frames += 1;
             }
+        }
+        if !port.ahead.is_empty() {
+            self.await_wire(id);
         }
     }
 
@@ -202,6 +265,20 @@ mod tests {
         device.launched_mut().drain(..).map(|l| (l.frame.len(), l.last_bit_ps)).collect()
     }
 
+    /// When the wire of the port will be free, if somebody began to wait for it.
+    fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
+        let awaited = device.awaited_mut().pop();
+        assert!(device.awaited.is_empty(), "one port, one event");
+        awaited.map(|(wire, free_at_ps)| {
+            assert_eq!(wire, 7);
+            free_at_ps
+        })
+    }
+
+    fn is_stirred(device: &mut SimDevice) -> bool {
+        device.stirred().unwrap().contains(&PORT)
+    }
+
     #[test]
     fn a_port_takes_one_frame_while_its_wire_is_free_and_none_while_it_is_busy() {
         let (mut device, pool) = device();
@@ -215,11 +292,16 @@ mod tests {
         assert_eq!(frames.len(), 2);
         assert_eq!(launched(&mut device), [(1_000, 100 + 1_012 * 800)]);
         let free_at_ps = 100 + 1_024 * 800;
-        assert_eq!(device.next_free_ps(), free_at_ps);
+        assert_eq!(awaited(&mut device), None, "nobody asked");
+        assert!(device.wait_for_room(PORT) && device.wait_for_room(PORT));
+        assert_eq!(awaited(&mut device), Some(free_at_ps));
         device.begin(free_at_ps - 1);
         assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "not a picosecond before");
+        assert!(!is_stirred(&mut device));
         device.begin(free_at_ps);
-        assert_eq!(device.next_free_ps(), NEVER);
+        device.free(PORT, free_at_ps);
+        assert!(is_stirred(&mut device) && !is_stirred(&mut device), "told once");
+        assert_eq!(awaited(&mut device), None);
         device.tx_burst(PORT, &mut frames, Instant::ZERO);
         assert_eq!(launched(&mut device), [(1_000, free_at_ps + 1_012 * 800)]);
     }
@@ -235,13 +317,15 @@ mod tests {
         device.tx_burst(PORT, &mut control, Instant::ZERO);
         assert!(control.is_empty() && device.ahead(PORT).count() == 2);
         assert_eq!((device.ahead_frames(), launched(&mut device).len()), (2, 1));
-        let mut now_ps = device.next_free_ps();
+        let mut now_ps = awaited(&mut device).unwrap();
         for left in [1, 0] {
             device.begin(now_ps);
+            device.free(PORT, now_ps);
             assert_eq!(launched(&mut device), [(60, now_ps + 72 * 800)]);
             assert_eq!(device.ahead_frames(), left);
             assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "data comes after it");
-            now_ps = device.next_free_ps();
+            assert_eq!(awaited(&mut device).is_some(), left == 1, "told only who waits");
+            now_ps += 84 * 800;
         }
         device.begin(now_ps);
         assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 9_728);
@@ -259,6 +343,7 @@ mod tests {
             device.rx_burst(PORT, &mut frames);
             order.extend(frames.iter().map(|frame| frame.head()[0]));
             assert_eq!(device.has_arrivals(), left);
+            assert_eq!(is_stirred(&mut device), left, "what did not fit is named again");
             device.recycle(&mut frames);
         }
         assert_eq!(order, (0..70).collect::<Vec<u8>>());

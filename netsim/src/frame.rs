@@ -5,72 +5,94 @@
 //! cache lines whatever its length.
 
 use dataplane::frame::{Frame, HEAD_BYTES};
+use dataplane::wire::ethernet;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// Room in front of a new frame, for what the switch may push.
-const FRONT_BYTES: usize = 56;
+/// Room in front of a new frame, for what the switch may push, so that the frame's headers fill one
+/// cache line.
+const FRONT_BYTES: usize = 64;
 /// Bytes stored: what [`Frame::head`] promises, also after two VLAN tags were taken off.
 const STORED_BYTES: usize = HEAD_BYTES + 8;
 
-/// One frame.
-pub(crate) struct SimFrame(Box<Buffer>);
+/// Bytes that are written in a frame of this network: headers with what a switch pushes, and mark; or
+/// all of PFC. What lies behind stays zero, whatever the buffer is used for.
+pub(crate) const WRITTEN_BYTES: usize = 64;
 
-struct Buffer {
-    bytes: [u8; FRONT_BYTES + STORED_BYTES],
+/// One frame. What nodes ask of every frame is in its handle, so that only who reads or writes
+/// headers waits for memory.
+pub(crate) struct SimFrame {
+    buffer: Box<Buffer>,
     start: u16,
     end: u16,
     /// Bytes behind those that are stored.
     tail_bytes: u16,
     /// What the tag checker saw last; travels beside the frame, where no switch sees it.
     tag_rank: u8,
+    is_control: bool,
+    /// More was written than [`WRITTEN_BYTES`]; its buffer is not used again.
+    is_wide: bool,
+}
+
+#[repr(align(64))]
+struct Buffer {
+    bytes: [u8; FRONT_BYTES + STORED_BYTES],
 }
 
 impl SimFrame {
     /// See [`TagWatch`](crate::checker::TagWatch).
     pub(crate) const fn tag_rank_mut(&mut self) -> &mut u8 {
-        &mut self.0.tag_rank
+        &mut self.tag_rank
+    }
+
+    /// Whether this is a MAC control frame: PFC.
+    pub(crate) const fn is_control(&self) -> bool {
+        self.is_control
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer.bytes[usize::from(self.start)..usize::from(self.end)]
     }
 }
 
 impl fmt::Debug for SimFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:02x?} + {}", self.head(), self.0.tail_bytes)
+        write!(f, "{:02x?} + {}", self.bytes(), self.tail_bytes)
     }
 }
 
 impl Frame for SimFrame {
     #[inline(always)]
     fn head(&self) -> &[u8] {
-        &self.0.bytes[usize::from(self.0.start)..usize::from(self.0.end)]
+        self.bytes()
     }
 
     #[inline(always)]
     fn head_mut(&mut self) -> &mut [u8] {
-        &mut self.0.bytes[usize::from(self.0.start)..usize::from(self.0.end)]
+        &mut self.buffer.bytes[usize::from(self.start)..usize::from(self.end)]
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
-        usize::from(self.0.end - self.0.start) + usize::from(self.0.tail_bytes)
+        usize::from(self.end - self.start) + usize::from(self.tail_bytes)
     }
 
     fn grow_front(&mut self, bytes: usize) -> bool {
-        let room = u16::try_from(bytes).ok().and_then(|bytes| self.0.start.checked_sub(bytes));
-        room.map(|start| self.0.start = start).is_some()
+        let room = u16::try_from(bytes).ok().and_then(|bytes| self.start.checked_sub(bytes));
+        room.map(|start| self.start = start).is_some()
     }
 
     fn shrink_front(&mut self, bytes: usize) -> bool {
-        let start = u16::try_from(bytes).ok().map(|bytes| self.0.start.saturating_add(bytes));
-        start.filter(|&start| start <= self.0.end).map(|start| self.0.start = start).is_some()
+        let start = u16::try_from(bytes).ok().map(|bytes| self.start.saturating_add(bytes));
+        start.filter(|&start| start <= self.end).map(|start| self.start = start).is_some()
     }
 }
 
 /// Buffers that wait for their next frame, shared by all nodes of a network. A frame that is
 /// dropped and not given back costs an allocation later, nothing else.
 #[derive(Clone, Default)]
-pub(crate) struct Pool(Rc<RefCell<Vec<SimFrame>>>);
+pub(crate) struct Pool(Rc<RefCell<Vec<Box<Buffer>>>>);
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,39 +106,38 @@ impl Pool {
     /// longer.
     pub(crate) fn take(&self, head: &[u8], frame_bytes: u16) -> SimFrame {
         let recycled = self.0.borrow_mut().pop();
-        let mut frame = recycled.unwrap_or_else(|| {
-            SimFrame(Box::new(Buffer {
-                bytes: [0; FRONT_BYTES + STORED_BYTES],
-                start: 0,
-                end: 0,
-                tail_bytes: 0,
-                tag_rank: 0,
-            }))
-        });
-        let buffer = &mut frame.0;
+        let mut buffer =
+            recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; FRONT_BYTES + STORED_BYTES] }));
         let wanted = usize::from(frame_bytes).max(head.len());
         let stored = wanted.min(STORED_BYTES);
         let real = head.len().min(stored);
-        let area = &mut buffer.bytes[FRONT_BYTES..FRONT_BYTES + stored];
+        let written = stored.min(WRITTEN_BYTES.max(real));
+        let area = &mut buffer.bytes[FRONT_BYTES..FRONT_BYTES + written];
         area[..real].copy_from_slice(&head[..real]);
         area[real..].fill(0);
-        buffer.start = narrow(FRONT_BYTES);
-        buffer.end = narrow(FRONT_BYTES + stored);
-        buffer.tail_bytes = narrow(wanted - stored);
-        buffer.tag_rank = 0;
-        frame
+        SimFrame {
+            buffer,
+            start: narrow(FRONT_BYTES),
+            end: narrow(FRONT_BYTES + stored),
+            tail_bytes: narrow(wanted - stored),
+            tag_rank: 0,
+            is_control: head.get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes()),
+            is_wide: real > WRITTEN_BYTES,
+        }
     }
 
     /// A second frame like `frame`.
     pub(crate) fn copy(&self, frame: &SimFrame) -> SimFrame {
         let mut copy = self.take(frame.head(), narrow(frame.len()));
-        copy.0.tag_rank = frame.0.tag_rank;
+        copy.tag_rank = frame.tag_rank;
         copy
     }
 
     /// Takes a frame's buffer back.
     pub(crate) fn give(&self, frame: SimFrame) {
-        self.0.borrow_mut().push(frame);
+        if !frame.is_wide {
+            self.0.borrow_mut().push(frame.buffer);
+        }
     }
 }
 

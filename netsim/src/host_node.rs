@@ -2,7 +2,6 @@
 //! sends, and a receiver that checks every frame.
 
 use crate::checker::TagWatch;
-use crate::device::is_control;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::flow::{FlowTally, dscp, mark};
 use crate::frame::{Pool, SimFrame};
@@ -108,7 +107,7 @@ impl HostNode {
 
     /// A frame has arrived whole.
     pub(crate) fn arrive(&mut self, frame: SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
-        if is_control(&frame) {
+        if frame.is_control() {
             self.obey(&frame, now_ps);
         } else {
             self.receive(&frame, now_ps, flows);
@@ -151,20 +150,20 @@ impl HostNode {
     }
 
     /// Does all there is to do at `now_ps`; returns when it must be turned again though nothing
-    /// arrives.
+    /// arrives, and the frame it puts on its wire.
     pub(crate) fn turn(
         &mut self,
         now_ps: Picoseconds,
         flows: &mut [FlowState],
         watch: &TagWatch,
-        launched: &mut Vec<Launch>,
-    ) -> Picoseconds {
+    ) -> (Picoseconds, Option<Launch>) {
         let now = whole_nanoseconds(now_ps);
         self.receiver.expire(now, &mut self.counters.pfc);
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
         let xoff_bits = self.sink.as_ref().map_or(0, Sink::xoff_bits);
+        let mut launched = None;
         if self.transmitter.is_free(now_ps) {
             let frame = match self.generator.poll(xoff_bits, now) {
                 Some(pfc) => {
@@ -173,14 +172,14 @@ impl HostNode {
                 }
                 None => self.next_frame(now_ps, flows, watch),
             };
-            launched.extend(frame.map(|frame| Launch {
+            launched = frame.map(|frame| Launch {
                 wire: self.wire,
                 last_bit_ps: self.transmitter.start(frame.len(), now_ps),
                 frame,
-            }));
+            });
         }
         let pfc_is_due = self.generator.poll(xoff_bits, now).is_some();
-        self.wants_turn_at_ps(now_ps, pfc_is_due)
+        (self.wants_turn_at_ps(now_ps, pfc_is_due), launched)
     }
 
     /// The next frame of the next flow that has one and may send, in turn.

@@ -62,14 +62,13 @@ fn bench(sink: Option<Drain>) -> Bench {
 impl Bench {
     /// A turn; when the next one is wanted, and what was sent: a flow's number or the PFC frame.
     fn turn(&mut self, now_ps: Picoseconds) -> (Picoseconds, Option<Result<u32, MacControl>>) {
-        let mut launched = Vec::new();
-        let wanted = self.host.turn(now_ps, &mut self.flows, &self.watch, &mut launched);
-        assert!(launched.len() <= 1 && launched.iter().all(|launch| launch.wire == 5));
+        let (wanted, launched) = self.host.turn(now_ps, &mut self.flows, &self.watch);
+        assert!(launched.as_ref().is_none_or(|launch| launch.wire == 5));
         let what = |frame: &SimFrame| {
             let mark = mark(frame).map(|mark| mark.flow);
             mark.ok_or_else(|| MacControl::parse(frame.head()))
         };
-        (wanted, launched.pop().map(|launch| what(&launch.frame)))
+        (wanted, launched.map(|launch| what(&launch.frame)))
     }
 
     fn pfc(&mut self, pfc: Pfc, now_ps: Picoseconds) {

@@ -35,6 +35,8 @@
 #![deny(clippy::float_arithmetic)]
 
 mod alarm;
+#[cfg(test)]
+mod attention_tests;
 mod builder;
 pub mod checker;
 mod device;

@@ -6,7 +6,6 @@
 
 use crate::alarm::Alarm;
 use crate::checker::{TagWatch, Violation, conservation, delivery, losslessness};
-use crate::device::is_control;
 use crate::event::{Event, EventQueue, Picoseconds};
 use crate::flow::{FlowId, FlowTally};
 use crate::frame::SimFrame;
@@ -35,9 +34,17 @@ pub struct Network {
     /// Nodes to be turned at this instant, and by node whether it is among them.
     due: Vec<u32>,
     is_due: Vec<bool>,
-    launched: Vec<Launch>,
     trace: Trace,
     data_hops: u64,
+}
+
+/// Puts a frame on its wire.
+#[inline]
+fn launch(launched: Launch, wires: &mut [Wire], events: &mut EventQueue) {
+    let wire = &mut wires[launched.wire as usize];
+    let arrives_ps = launched.last_bit_ps + wire.delay_ps;
+    wire.in_flight.push_back(launched.frame);
+    events.plan(arrives_ps, Event::Arrival(launched.wire));
 }
 
 /// What a network is made of.
@@ -73,7 +80,6 @@ impl Network {
             alarms,
             due: Vec::with_capacity(nodes),
             is_due: vec![false; nodes],
-            launched: Vec::new(),
             trace: Trace::default(),
             data_hops: 0,
         }
@@ -97,12 +103,19 @@ impl Network {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
     fn happen(&mut self, event: Event) {
         let node = match event {
             Event::Arrival(wire) => match self.arrive(wire) {
                 Some(node) => node,
                 None => return,
             },
+            Event::Free(wire) => {
+                let from = self.wires[wire as usize].from;
+                let device = self.switches[from.node].worker.device_mut();
+                device.free(from.port, self.now_ps);
+                from.node as u32
+            }
             Event::Wake(node) => {
                 if !self.alarms[node as usize].rings(self.now_ps, &mut self.events) {
                     return;
@@ -120,10 +133,13 @@ impl Network {
     #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
     fn arrive(&mut self, wire: u32) -> Option<u32> {
         let wire = &mut self.wires[wire as usize];
-        let frame = wire.in_flight.pop_front()?;
-        let to = wire.to;
+        let mut frame = wire.in_flight.pop_front()?;
+        let (from, to) = (wire.from, wire.to);
         self.trace.arrival(self.now_ps, to, &frame);
-        self.data_hops += u64::from(!is_control(&frame));
+        if !frame.is_control() {
+            self.data_hops += 1;
+            self.watch.arrives(&mut frame, from);
+        }
         match to.node.checked_sub(self.switches.len()) {
             None => self.switches[to.node].arrive(to.port, frame),
             Some(host) => self.hosts[host].arrive(frame, self.now_ps, &mut self.flows),
@@ -137,31 +153,33 @@ impl Network {
             self.is_due[node] = false;
             let wanted_ps = match node.checked_sub(self.switches.len()) {
                 None => self.turn_switch(node),
-                Some(host) => {
-                    let Self { now_ps, flows, watch, launched, .. } = self;
-                    self.hosts[host].turn(*now_ps, flows, watch, launched)
-                }
+                Some(host) => self.turn_host(host),
             };
             self.alarms[node].set(wanted_ps, &mut self.events);
-            for launch in self.launched.drain(..) {
-                let wire = &mut self.wires[launch.wire as usize];
-                let arrives_ps = launch.last_bit_ps + wire.delay_ps;
-                wire.in_flight.push_back(launch.frame);
-                self.events.plan(arrives_ps, Event::Arrival(launch.wire));
-            }
         }
         self.due.clear();
     }
 
     #[inline]
+    fn turn_host(&mut self, host: usize) -> Picoseconds {
+        let Self { now_ps, flows, watch, wires, events, .. } = self;
+        let (wanted_ps, launched) = self.hosts[host].turn(*now_ps, flows, watch);
+        if let Some(launched) = launched {
+            launch(launched, wires, events);
+        }
+        wanted_ps
+    }
+
+    #[inline]
     fn turn_switch(&mut self, switch: usize) -> Picoseconds {
         let wanted_ps = self.switches[switch].turn(self.now_ps);
-        for mut launch in self.switches[switch].launched_mut().drain(..) {
-            if !is_control(&launch.frame) {
-                let port = self.wires[launch.wire as usize].from.port;
-                self.watch.passes(&mut launch.frame, switch, port);
-            }
-            self.launched.push(launch);
+        let Self { switches, wires, events, .. } = self;
+        let device = switches[switch].worker.device_mut();
+        for (wire, free_at_ps) in device.awaited_mut().drain(..) {
+            events.plan(free_at_ps, Event::Free(wire));
+        }
+        for launched in device.launched_mut().drain(..) {
+            launch(launched, wires, events);
         }
         wanted_ps
     }
@@ -177,9 +195,17 @@ impl Network {
     /// The first thing that does not.
     pub fn check(&self) -> Result<(), Violation> {
         losslessness::check(self)?;
-        self.watch.check(|switch| self.switches[switch].name.clone())?;
+        self.watch.check(|node| self.node_name(node))?;
         delivery::check(self)?;
         conservation::check(self)
+    }
+
+    /// The name of a node by its number: switches first, then hosts.
+    fn node_name(&self, node: usize) -> String {
+        match node.checked_sub(self.switches.len()) {
+            None => self.switches[node].name.clone(),
+            Some(host) => self.hosts[host].name.clone(),
+        }
     }
 
     /// Picoseconds since the start.
@@ -217,7 +243,7 @@ impl Network {
     pub fn frames_inside(&self) -> u64 {
         let held: u64 = self.switches.iter().map(|switch| switch.worker.totals().held).sum();
         let wires = self.wires.iter().flat_map(|wire| &wire.in_flight);
-        held + wires.filter(|frame| !is_control(frame)).count() as u64
+        held + wires.filter(|frame| !frame.is_control()).count() as u64
     }
 
     /// Arrivals so far, of frames of all kinds at nodes of all kinds: packet-hops.

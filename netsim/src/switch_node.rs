@@ -4,7 +4,6 @@
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::SimFrame;
-use crate::link::Launch;
 use dataplane::ids::PortId;
 use dataplane::links::{Command, ControlLinks, connect};
 use dataplane::probe::NoProbe;
@@ -76,19 +75,11 @@ impl SwitchNode {
                 break turn.next;
             }
         };
-        let device = self.worker.device_mut();
         while let Ok(punted) = self.control.punted.pop() {
-            device.throw_away(punted.frame);
+            self.worker.device_mut().throw_away(punted.frame);
         }
-        let by_clock = if next > now { picoseconds(next) } else { NEVER };
-        // A worker that wants another turn at once has frames for wires that are busy.
-        let waits = next <= now || device.ahead_frames() > 0;
-        by_clock.min(if waits { device.next_free_ps() } else { NEVER })
-    }
-
-    /// What was put on wires since last asked.
-    pub(crate) const fn launched_mut(&mut self) -> &mut Vec<Launch> {
-        self.worker.device_mut().launched_mut()
+        debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
+        picoseconds(next)
     }
 }
 

@@ -2,11 +2,18 @@
 //! same picoseconds.
 
 use crate::event::Picoseconds;
+use crate::frame::WRITTEN_BYTES;
 use crate::link::Endpoint;
 use dataplane::frame::Frame;
 
 /// Constants of wyhash (public domain), odd and without pattern.
-const KEYS: [u64; 3] = [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3];
+const KEYS: [u64; 5] = [
+    0xA076_1D64_78BD_642F,
+    0xE703_7ED1_A0B4_28DB,
+    0x8EBC_6AF0_9C88_C6E3,
+    0x5899_65CC_7537_4CC3,
+    0x1D8E_4E27_C47D_124F,
+];
 
 /// A rolling hash of every arrival.
 #[derive(Clone, Debug, Default)]
@@ -21,16 +28,17 @@ impl Trace {
     pub(crate) fn arrival<F: Frame>(&mut self, now_ps: Picoseconds, at: Endpoint, frame: &F) {
         self.arrivals += 1;
         let place = (at.node as u64) << 32 | (at.port.index() as u64) << 16 | frame.len() as u64;
-        let mut hash = fold(self.hash ^ now_ps ^ KEYS[0], place ^ KEYS[1]);
-        let (pairs, rest) = frame.head().as_chunks::<16>();
-        for pair in pairs {
-            let [low, high] = words(pair);
-            hash = fold(low ^ hash, high ^ KEYS[2]);
-        }
+        // The bytes' share does not depend on what was before, so that arrivals overlap.
+        let head = frame.head();
+        let (pairs, rest) = head[..head.len().min(WRITTEN_BYTES)].as_chunks::<16>();
         let mut last = [0; 16];
         last[..rest.len()].copy_from_slice(rest);
-        let [low, high] = words(&last);
-        self.hash = fold(low ^ hash, high ^ KEYS[1]);
+        let parts = pairs.iter().chain([&last]).zip(KEYS);
+        let bytes = parts.fold(now_ps, |sum, (pair, key)| {
+            let [low, high] = words(pair);
+            sum.rotate_left(23) ^ fold(low ^ key, high ^ KEYS[1])
+        });
+        self.hash = fold(self.hash ^ bytes, place ^ KEYS[0]);
     }
 
     /// The hash so far.
@@ -81,7 +89,7 @@ mod tests {
     #[test]
     fn every_part_of_an_arrival_counts_and_so_does_the_order() {
         let mut flipped_last = [7_u8; 128];
-        flipped_last[127] = 6;
+        flipped_last[63] = 6;
         let mut flipped_first = [7_u8; 128];
         flipped_first[0] = 6;
         let traces: [&[Arrival<'_>]; 9] = [

@@ -139,14 +139,19 @@ impl Buffer {
         self.viqs[viq.index()].release(cost_bytes, &mut self.pool);
     }
 
-    /// The priorities of `port` whose upstream should be silent now; remembers the answer, since
-    /// XON comes later than XOFF went.
+    /// The priorities of `port`, among `lossless_bits`, whose upstream should be silent now;
+    /// remembers the answer, since XON comes later than XOFF went.
     #[inline]
-    pub fn xoff_bits(&mut self, port: PortId) -> u8 {
+    pub fn xoff_bits(&mut self, port: PortId, lossless_bits: u8) -> u8 {
         let first = port.index() * PRIORITIES;
-        let pool = &self.pool;
         let viqs = &mut self.viqs[first..first + PRIORITIES];
-        viqs.iter_mut().enumerate().fold(0, |bits, (p, viq)| bits | u8::from(viq.xoff(pool)) << p)
+        let (mut left, mut xoff_bits) = (lossless_bits, 0);
+        while left != 0 {
+            let priority = left.trailing_zeros() as usize % PRIORITIES;
+            left &= left - 1;
+            xoff_bits |= u8::from(viqs[priority].xoff(&self.pool)) << priority;
+        }
+        xoff_bits
     }
 
     /// The books of one VIQ, to be shown.

@@ -65,7 +65,7 @@ fn id(port: usize, priority: u8) -> ViqId {
 }
 
 fn xoff(buffer: &mut Buffer, port: usize) -> u8 {
-    buffer.xoff_bits(PortId::from_index(port).unwrap())
+    buffer.xoff_bits(PortId::from_index(port).unwrap(), 0xFF)
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! switch, to the frame; data and PFC apart.
 
 use super::Violation;
-use crate::device::is_control;
 use crate::network::Network;
 
 /// Where the frames of one kind are.
@@ -57,7 +56,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         pfc.accounted += counters.pfc.rx_consumed();
     }
     for frame in network.wires.iter().flat_map(|wire| &wire.in_flight) {
-        let balance = if is_control(frame) { &mut pfc } else { &mut data };
+        let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }
     data.check("data")?;

@@ -8,7 +8,6 @@
 //! moves any more this finds every knot; before that it may see one late, since arrivals tighten
 //! it, and never one that is none.
 
-use crate::device::is_control;
 use crate::frame::SimFrame;
 use crate::network::Network;
 use crate::topology::Peer;
@@ -238,7 +237,7 @@ fn resumes(viq: &ViqSettings, gauges: &QueueGauges, left_bytes: u64, free_bytes:
 
 /// Whether `frame` resumes `priority`.
 fn is_xon(frame: &SimFrame, priority: Priority) -> bool {
-    is_control(frame)
+    frame.is_control()
         && matches!(MacControl::parse(frame.head()), MacControl::Pfc(pfc)
             if pfc.enabled_bits & priority.bit() != 0 && pfc.quanta[priority.index()] == 0)
 }
@@ -300,9 +299,9 @@ mod tests {
         let frame = |pfc: Pfc| pool.take(&pfc.to_frame(MacAddress::default()), 60);
         let mixed = frame(Pfc::default().with(p(3), 0).with(p(4), 9));
         assert_eq!([2, 3, 4].map(|class| is_xon(&mixed, p(class))), [false, true, false]);
-        let mut data = mixed;
-        data.head_mut()[12] = 0x08;
-        data.head_mut()[13] = 0x00;
+        let mut head = mixed.head().to_vec();
+        head[12..14].copy_from_slice(&[0x08, 0x00]);
+        let data = pool.take(&head, 60);
         assert!(!is_xon(&data, p(3)));
     }
 }

@@ -5,6 +5,7 @@
 use super::Violation;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
+use crate::link::Endpoint;
 use dataplane::classify::TagMap;
 use dataplane::ids::{PortId, Tag};
 use dataplane::limits::TAGS;
@@ -37,13 +38,13 @@ impl TagWatch {
         *frame.tag_rank_mut() = self.rank(frame);
     }
 
-    /// Switch number `switch` sends `frame` at `port`.
+    /// A frame arrives that `from` sent.
     #[inline]
-    pub(crate) fn passes(&mut self, frame: &mut SimFrame, switch: usize, port: PortId) {
+    pub(crate) fn arrives(&mut self, frame: &mut SimFrame, from: Endpoint) {
         let rank = self.rank(frame);
         let before = std::mem::replace(frame.tag_rank_mut(), rank);
         if rank < before && self.violation.is_none() {
-            self.violation = Some((switch, port, before, rank));
+            self.violation = Some((from.node, from.port, before, rank));
         }
     }
 
@@ -75,7 +76,7 @@ mod tests {
             if at == 0 {
                 watch.starts(&mut frame);
             } else {
-                watch.passes(&mut frame, at, PortId::FIRST);
+                watch.arrives(&mut frame, Endpoint { node: at, port: PortId::FIRST });
             }
         }
         watch.check(|switch| switch.to_string()).err().map(|violation| match violation {

@@ -81,11 +81,11 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
 #[test]
 fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
-        // A frame from b to S carries tag 1; say that it had tag 2 before.
-        while network.wires[3].in_flight.is_empty() {
+        // A frame from S to c carries tag 1; say that it had tag 2 before.
+        while network.wires[4].in_flight.is_empty() {
             network.run_for(1_000_000);
         }
-        *network.wires[3].in_flight[0].tag_rank_mut() = 2;
+        *network.wires[4].in_flight[0].tag_rank_mut() = 2;
         network.run_for(100_000_000);
     });
     assert_eq!(fallen, "S:3 sent a frame with tag 1 that had tag 2");

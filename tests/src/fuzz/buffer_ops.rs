@@ -166,7 +166,7 @@ impl State {
     /// The generator looks whether upstream must be silent.
     fn look(&mut self, port: u8) {
         let id = PortId::from_index(usize::from(port)).unwrap_or_default();
-        let bits = self.buffer.xoff_bits(id);
+        let bits = self.buffer.xoff_bits(id, 0xFF);
         for priority in PRIORITIES {
             let viq = self.buffer.viq(viq_id(port, priority));
             let is_xoff = bits >> priority & 1 == 1;

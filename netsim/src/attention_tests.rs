@@ -1,0 +1,82 @@
+//! A worker that looks only where something happened does what one does that looks everywhere: the
+//! same network, run both ways, to the bit.
+
+use crate::{Drain, FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, Prng, SwitchSpec};
+use dataplane::ids::{Priority, Tag};
+use dataplane::settings::Threshold;
+use dataplane::time::Speed;
+
+const US: u64 = 1_000_000;
+
+/// A ring of switches with two hosts each, flows of all paces between any of them, one slow host,
+/// two lossless classes and a lossy one: pauses run, end and run out everywhere.
+fn network(seed: u64, looks_everywhere: bool) -> Network {
+    let mut prng = Prng::new(seed);
+    let mut builder = NetworkBuilder::new(seed);
+    let tags = [1, 2, 3].map(Tag::from_low_bits);
+    builder.lossless(tags[0], Priority::from_low_bits(3));
+    builder.lossless(tags[1], Priority::from_low_bits(4));
+    let threshold = match prng.below(3) {
+        0 => Threshold::Dynamic { alpha_log2: -4 },
+        _ => Threshold::Static { xoff_bytes: 8_000 },
+    };
+    let spec = SwitchSpec { threshold, lossy_queue_bytes: 20_000, ..SwitchSpec::default() };
+    let switches: Vec<_> = (0..5).map(|n| builder.switch(&format!("S{n}"), spec.clone())).collect();
+    let mut hosts = Vec::new();
+    for (at, switch) in switches.iter().enumerate() {
+        let gbps = 10 + prng.below(30);
+        builder.link(switch.port(1), switches[(at + 1) % 5].port(2), LinkSpec::new(gbps, 100));
+        for port in [3, 4] {
+            let host = builder.host(&format!("h{at}{port}"));
+            builder.link(switch.port(port), host, LinkSpec::new(10, 3));
+            hosts.push(host);
+        }
+    }
+    let slow = Drain {
+        speed: Speed::from_gbps(1),
+        xoff_bytes: 20_000,
+        xon_bytes: 10_000,
+        capacity_bytes: 100_000,
+    };
+    builder.slow_down(hosts[3], slow);
+    for _ in 0..12 {
+        let mut any = || usize::try_from(prng.below(10)).unwrap_or_default();
+        let (from, to) = (any(), any());
+        if from == to {
+            continue;
+        }
+        let tag = tags[any() % 3];
+        let pace = match any() % 3 {
+            0 => Pace::BackToBack,
+            1 => Pace::Steady(Speed::from_gbps(3)),
+            _ => Pace::Random(Speed::from_gbps(6)),
+        };
+        let frame_bytes = 64 + u16::try_from(prng.below(1_400)).unwrap_or_default();
+        let flow = FlowSpec::new(hosts[from], hosts[to], tag);
+        builder.flow(FlowSpec { pace, frame_bytes, ..flow });
+    }
+    let mut network = builder.build().unwrap();
+    for switch in &mut network.switches {
+        switch.worker.device_mut().keeps_silent = looks_everywhere;
+    }
+    network
+}
+
+#[test]
+fn looking_only_where_something_happened_changes_nothing() {
+    let mut pauses = 0;
+    for seed in 0..30 {
+        let [some, all] = [false, true].map(|looks_everywhere| {
+            let mut network = network(seed, looks_everywhere);
+            // Long enough for pauses to be refreshed.
+            network.run_until(900 * US);
+            network.check().unwrap();
+            let reports = network.switch_reports().flat_map(|(_, report)| report.ports);
+            let sent: u64 = reports.map(|port| port.counters.pfc.tx_frames).sum();
+            (network.trace_hash(), network.hops(), network.frames_inside(), sent)
+        });
+        assert_eq!(some, all, "seed {seed}");
+        pauses += some.3;
+    }
+    assert!(pauses > 10_000, "{pauses} PFC frames: nothing was congested");
+}
