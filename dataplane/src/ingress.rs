@@ -26,9 +26,6 @@ use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
-/// The frames of a burst that is short enough to be treated as such.
-const FEW: usize = 2;
-
 impl<D: Device, P: Probe> Core<D, P> {
     /// Takes the burst in `self.rx`, of the port at `slot`, to its end or to the queues.
     #[inline]
@@ -44,10 +41,11 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
         self.rx.iter().for_each(Frame::prefetch);
         match &tables.mode {
-            PortMode::Routed { vlan } if self.rx.len() > FEW => {
-                self.route::<BURST_MAX>(snapshot, tables, *vlan, slot, now);
+            PortMode::Routed { vlan } => {
+                if self.rx.len() != 1 || !self.route_alone(snapshot, tables, slot, now) {
+                    self.route(snapshot, tables, *vlan, slot, now);
+                }
             }
-            PortMode::Routed { vlan } => self.route::<FEW>(snapshot, tables, *vlan, slot, now),
             PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
         }
         self.recycle_trash();
@@ -100,10 +98,9 @@ impl<D: Device, P: Probe> Core<D, P> {
     }
 
     /// The stages of a routed port, each for the whole burst: what the headers say, where they
-    /// lead, what follows for the frame; then each fate to its queue. The burst has at most `N`
-    /// frames: what is laid out for a full one costs more than a frame or two do.
+    /// lead, what follows for the frame; then each fate to its queue.
     #[inline(always)]
-    fn route<const N: usize>(
+    fn route(
         &mut self,
         snapshot: &Snapshot,
         tables: &PortTables,
@@ -114,7 +111,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
-        let (mut classes, mut destinations) = ([Class::UNKNOWN; N], [0; N]);
+        let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
         let mut control_bits = 0;
         let noted = classes.iter_mut().zip(&mut destinations);
         for ((at, frame), (class, destination)) in (0..).zip(&self.rx).zip(noted) {
@@ -127,18 +124,12 @@ impl<D: Device, P: Probe> Core<D, P> {
         if control_bits != 0 {
             self.obey_mac_control(control_bits, slot, now);
         }
-        let mut leaves = [Leaf::NO_ROUTE; N];
+        let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
         let frames = self.rx.len();
-        if N <= FEW {
-            for (leaf, destination) in leaves.iter_mut().zip(destinations).take(frames) {
-                *leaf = snapshot.fib.v4(destination.to_be_bytes());
-            }
-        } else {
-            snapshot.fib.v4_burst(&destinations[..frames], &mut leaves[..frames]);
-        }
+        snapshot.fib.v4_burst(&destinations[..frames], &mut leaves[..frames]);
         self.fates.clear();
         self.recipes.clear();
-        let mut tally_of = [0; N];
+        let mut tally_of = [0; BURST_MAX];
         let looked_up = classes.iter().zip(&leaves).zip(&mut tally_of);
         for (frame, ((&class, &leaf), tally)) in self.rx.iter_mut().zip(looked_up) {
             let fates = &mut self.fates;

@@ -16,6 +16,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agent;
+mod alone;
 mod attentive;
 mod books;
 mod bridge;

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::doors::Door;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
-use crate::limits::{BURST_MAX, PRIORITIES};
+use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
 use crate::probe::Probe;
@@ -145,8 +145,8 @@ impl<F: Frame> Port<F> {
         self.receiver.paused_bits() | self.closed_bits
     }
 
-    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass, or
-    /// others of its priority wait here before it.
+    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass,
+    /// or others of its priority wait here before it.
     #[inline(always)]
     pub(crate) fn takes(&self, priority: Priority) -> bool {
         self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0
@@ -384,7 +384,7 @@ impl<F: Frame> Port<F> {
         }
         let (veqs, arena) = (&self.veqs, &books.arena);
         let front_bytes = |p: usize| veqs[p].front(arena).map_or(0, |note| u32::from(note.bytes));
-        if room_bytes != u32::MAX {
+        if (room_bytes as usize) < FRAME_BYTES_MAX {
             // A device with a limit takes a frame only if there is room for the longest one.
             let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
             if longest.unwrap_or(0) > room_bytes {

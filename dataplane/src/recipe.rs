@@ -9,7 +9,7 @@ use crate::fates::{Fates, Index};
 use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
-use crate::lane;
+use crate::lane::{self, Fate};
 use crate::limits::BURST_MAX;
 use crate::plain::PLAIN_BYTES;
 use crate::route;
@@ -73,12 +73,7 @@ impl Recipes {
         frame: &mut F,
         fates: &mut Fates,
     ) -> Option<u8> {
-        let hop = if leaf.is_group() {
-            // The whole head: the flow's ports lie behind the headers.
-            leaf.member(route::flow_hash_v4(snapshot, frame.head(), ethernet::HEADER_BYTES))
-        } else {
-            leaf.first()
-        };
+        let hop = hop_of(snapshot, leaf, frame);
         let key = u64::from(class.bits()) << 32 | hop as u64;
         let recipes = &self.recipes;
         let found = self.index.find(key, |at| recipes.get(usize::from(at)).map(|r| r.key));
@@ -104,21 +99,8 @@ impl Recipes {
         frame: &F,
         fates: &mut Fates,
     ) -> Option<Recipe> {
-        let Hop::Forward(adjacency) = snapshot.fib.hop_at(hop) else { return None };
-        // A frame that does not fit must not found a tally that no frame may come to join.
-        if adjacency.vlan.is_some() || length_bytes(frame) > adjacency.frame_bytes_max {
-            return None;
-        }
-        let tagged = lane::tag(snapshot, class, input, adjacency.out);
-        Some(Recipe {
-            key: 0,
-            sums: 0,
-            macs: *adjacency.macs(),
-            frame_bytes_max: adjacency.frame_bytes_max,
-            tally: fates.place(tagged.fate.with_l3(PLAIN_L3)),
-            tos_kept: if tagged.dscp.is_some() { 0b11 } else { 0xFF },
-            tos_set: tagged.dscp.unwrap_or(0) << 2,
-        })
+        let (recipe, fate) = Recipe::new(snapshot, input, class, hop, length_bytes(frame))?;
+        Some(Recipe { tally: fates.place(fate), ..recipe })
     }
 
     #[inline(always)]
@@ -144,9 +126,48 @@ impl Recipes {
     }
 }
 
+/// The index of the hop that `frame`, whose destination led to `leaf`, takes.
+#[inline(always)]
+pub(crate) fn hop_of<F: Frame>(snapshot: &Snapshot, leaf: Leaf, frame: &F) -> usize {
+    if leaf.is_group() {
+        // The whole head: the flow's ports lie behind the headers.
+        leaf.member(route::flow_hash_v4(snapshot, frame.head(), ethernet::HEADER_BYTES))
+    } else {
+        leaf.first()
+    }
+}
+
 impl Recipe {
+    /// How plain frames of `class` from `input` to `hop` are treated, and their fate; `None` if one
+    /// of `frame_bytes` must go the general way.
     #[inline(always)]
-    fn apply<F: Frame>(&mut self, frame: &mut F, cell_bytes: u32) -> bool {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        input: PortId,
+        class: Class,
+        hop: usize,
+        frame_bytes: u16,
+    ) -> Option<(Self, Fate)> {
+        let Hop::Forward(adjacency) = snapshot.fib.hop_at(hop) else { return None };
+        // A frame that does not fit must not found a tally that no frame may come to join.
+        if adjacency.vlan.is_some() || frame_bytes > adjacency.frame_bytes_max {
+            return None;
+        }
+        let tagged = lane::tag(snapshot, class, input, adjacency.out);
+        let recipe = Self {
+            key: 0,
+            sums: 0,
+            macs: *adjacency.macs(),
+            frame_bytes_max: adjacency.frame_bytes_max,
+            tally: 0,
+            tos_kept: if tagged.dscp.is_some() { 0b11 } else { 0xFF },
+            tos_set: tagged.dscp.unwrap_or(0) << 2,
+        };
+        Some((recipe, tagged.fate.with_l3(PLAIN_L3)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn apply<F: Frame>(&mut self, frame: &mut F, cell_bytes: u32) -> bool {
         let bytes = length_bytes(frame);
         let Some(header) = frame.head_mut().first_chunk_mut::<PLAIN_BYTES>() else { return false };
         if bytes > self.frame_bytes_max {

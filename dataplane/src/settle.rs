@@ -12,6 +12,7 @@ use crate::fates::Tally;
 use crate::frame::length_bytes;
 use crate::ids::{PortId, Priority};
 use crate::lane::{Fate, Lane, TagChange, Verdict};
+use crate::limits::BURST_MAX;
 use crate::links::Punted;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note, low_32_bits};
@@ -45,14 +46,9 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// Takes the burst in `self.rx`, whose fates are known, to the queues: what is booked, fate by
     /// fate; then the frames, in order. `tally_of` has the place of each one's tally.
     #[inline(always)]
-    pub(crate) fn settle<const N: usize>(
-        &mut self,
-        mut tally_of: [u8; N],
-        slot: usize,
-        now: Instant,
-    ) {
-        let mut ways: ArrayVec<Way, N> = ArrayVec::new();
-        let mut runs = [0; N];
+    pub(crate) fn settle(&mut self, mut tally_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+        let mut ways: ArrayVec<Way, BURST_MAX> = ArrayVec::new();
+        let mut runs = [0; BURST_MAX];
         for (at, number) in (0..self.fates.tallies.len()).zip(&mut runs) {
             let tally = self.fates.tallies[at];
             self.book_received(&tally, slot);
@@ -62,13 +58,10 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             ways.push(way);
         }
-        if let ([way], Some(frame)) = (ways.as_slice(), self.only_frame()) {
-            return self.settle_alone(frame, *way, slot, now);
-        }
         let all_go_on = self.end_few(&ways, &mut tally_of, slot);
         let going = || ways.iter().filter(|way| !(all_go_on && matches!(way, Way::End)));
         if let Some(out_slot) = only_way(going()) {
-            let run_of = tally_of.map(|tally| runs[usize::from(tally) % N]);
+            let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
             let port = &mut self.ports[out_slot];
             port.stage_burst(&mut self.rx, &run_of);
             return port.flush_if_full(&mut self.device, &mut self.books, now);
@@ -79,7 +72,7 @@ impl<D: Device, P: Probe> Core<D, P> {
                 Way::Queue(_, note) => *note,
                 _ => Note::NONE,
             };
-            let notes: ArrayVec<Note, N> = ways.iter().map(note_of).collect();
+            let notes: ArrayVec<Note, BURST_MAX> = ways.iter().map(note_of).collect();
             let held = frames.into_iter().zip(tally_of).map(|(frame, tally)| {
                 let noted = notes[usize::from(tally)];
                 Held { note: Note { bytes: length_bytes(&frame), ..noted }, frame }
@@ -103,16 +96,17 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
     }
 
-    /// The frame of the burst, if it is one.
+    /// Takes the one frame of a burst to its queue.
     #[inline(always)]
-    fn only_frame(&mut self) -> Option<D::Frame> {
-        if self.rx.len() == 1 { self.rx.pop() } else { None }
-    }
-
-    /// Settles the one frame of a burst.
-    #[inline(always)]
-    fn settle_alone(&mut self, frame: D::Frame, way: Way, slot: usize, now: Instant) {
-        match way {
+    pub(crate) fn settle_alone(
+        &mut self,
+        frame: D::Frame,
+        tally: &Tally,
+        slot: usize,
+        now: Instant,
+    ) {
+        self.book_received(tally, slot);
+        match self.way(tally, 1, slot, now) {
             Way::Pass(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
                 port.stage(frame, run);
@@ -126,7 +120,7 @@ impl<D: Device, P: Probe> Core<D, P> {
                 self.exchange.add(worker, frame, number);
                 self.exchange.send(&mut self.books.totals);
             }
-            way => self.settle_one(frame, self.fates.tallies[0].fate, way, slot, now),
+            way => self.settle_one(frame, tally.fate, way, slot, now),
         }
     }
 

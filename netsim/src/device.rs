@@ -181,6 +181,9 @@ impl Device for SimDevice {
     #[inline]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
         let arrived = &mut self.ports[port.index()].arrived;
+        if arrived.is_empty() {
+            return;
+        }
         let count = arrived.len().min(BURST_MAX - into.len());
         self.arrived_frames -= count;
         into.extend((0..count).filter_map(|_| arrived.pop_front()));

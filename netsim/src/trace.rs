@@ -7,13 +7,8 @@ use crate::link::Endpoint;
 use dataplane::frame::Frame;
 
 /// Constants of wyhash (public domain), odd and without pattern.
-const KEYS: [u64; 5] = [
-    0xA076_1D64_78BD_642F,
-    0xE703_7ED1_A0B4_28DB,
-    0x8EBC_6AF0_9C88_C6E3,
-    0x5899_65CC_7537_4CC3,
-    0x1D8E_4E27_C47D_124F,
-];
+const KEYS: [u64; 4] =
+    [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
 /// A rolling hash of every arrival.
 #[derive(Clone, Debug, Default)]
@@ -30,15 +25,15 @@ impl Trace {
         let place = (at.node as u64) << 32 | (at.port.index() as u64) << 16 | frame.len() as u64;
         // The bytes' share does not depend on what was before, so that arrivals overlap.
         let head = frame.head();
-        let (pairs, rest) = head[..head.len().min(WRITTEN_BYTES)].as_chunks::<16>();
-        let mut last = [0; 16];
-        last[..rest.len()].copy_from_slice(rest);
-        let parts = pairs.iter().chain([&last]).zip(KEYS);
-        let bytes = parts.fold(now_ps, |sum, (pair, key)| {
-            let [low, high] = words(pair);
-            sum.rotate_left(23) ^ fold(low ^ key, high ^ KEYS[1])
-        });
-        self.hash = fold(self.hash ^ bytes, place ^ KEYS[0]);
+        let bytes = match head.first_chunk() {
+            Some(written) => hash_bytes(written),
+            None => {
+                let mut written = [0; WRITTEN_BYTES];
+                written[..head.len()].copy_from_slice(head);
+                hash_bytes(&written)
+            }
+        };
+        self.hash = fold(self.hash ^ bytes ^ now_ps, place ^ KEYS[0]);
     }
 
     /// The hash so far.
@@ -50,6 +45,15 @@ impl Trace {
     pub(crate) const fn arrivals(&self) -> u64 {
         self.arrivals
     }
+}
+
+#[inline(always)]
+fn hash_bytes(written: &[u8; WRITTEN_BYTES]) -> u64 {
+    let (pairs, _) = written.as_chunks::<16>();
+    pairs.iter().zip(KEYS).fold(0, |sum, (pair, key)| {
+        let [low, high] = words(pair);
+        sum ^ fold(low ^ key, high ^ key.rotate_left(32))
+    })
 }
 
 #[inline(always)]
