@@ -46,6 +46,7 @@ mod link;
 mod network;
 pub mod outcome;
 mod prng;
+pub mod report;
 mod routing;
 mod sink;
 mod source;
