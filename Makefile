@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint unit loom e2e pcap record-pcap fuzz soak bench-line bench-tagger bench
+.PHONY: help setup build demo test lint unit loom e2e report pcap record-pcap fuzz soak bench-line bench-tagger bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -15,7 +15,7 @@ build: setup ## build the release binary, target/release/knotless
 demo: build ## three hosts, one paced port, lossless and lossy streams: watch nothing get lost
 	@/usr/bin/python3 scripts/demo
 
-test: build lint unit loom pcap e2e ## everything that must hold
+test: build lint unit loom pcap report e2e ## everything that must hold
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
@@ -37,6 +37,10 @@ record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=na
 
 e2e: build ## real processes in network namespaces (root)
 	KNOTLESS_PROFILE=release cargo test -p tests --locked --test e2e -- --nocapture --test-threads=1
+
+report: setup ## the page of a simulation, as a browser shows it (installs Chromium)
+	@scripts/setup.sh chromium
+	cargo test -p tests --locked --test report
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Knotless needs on Debian 12: DPDK with its headers, the tools of the tests, and checks the
 # Rust toolchain. Run as root; may be run again, and does nothing where nothing is missing. Further packages
-# may be named, such as the bench's peers.
+# may be named, such as the bench's peers or the browser that shows a report.
 set -euo pipefail
 
 packages=(

@@ -48,6 +48,7 @@ mod link;
 mod network;
 pub mod outcome;
 mod prng;
+pub mod report;
 mod routing;
 mod sink;
 mod source;

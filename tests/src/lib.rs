@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`mod@pcap`], `pcap.rs`, `pcap/` | frames from files through the real program, byte for byte |
 //! | `e2e/` | the program between hosts in network namespaces |
+//! | `report/` | the page of a simulation, as a browser shows it |
 //! | `style/` | the rules of the house: who imports whom, what a file may look like |
 //! | [`mod@fuzz`], `fuzz_bodies.rs`, `fuzz/` | bytes at every parser, and sequences of operations |
 

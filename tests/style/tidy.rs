@@ -39,7 +39,7 @@ fn extension(path: &Path) -> &str {
 }
 
 fn is_code(path: &Path) -> bool {
-    matches!(extension(path), "rs" | "py" | "sh" | "c" | "h")
+    matches!(extension(path), "rs" | "py" | "sh" | "c" | "h" | "js" | "css" | "html")
 }
 
 /// Files of text, with what they say.
