@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 
-import show
+from common import show
 
 PRIORITIES = range(8)
 XOFF = 0xFFFF
