@@ -10,7 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
-//! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `collector`, `merge`, `waits`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `answers`, `mac_walk` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server` | the socket |
@@ -30,6 +30,7 @@ pub mod stats;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod workers;
 
 pub use tables::{Tables, TablesError};
