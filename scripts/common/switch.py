@@ -22,7 +22,7 @@ class Switch:
             text.write(f'\n[control]\nsocket = "{self.socket}"\n')
         # Ahead of the hosts, which share its cores: a switch must look at its ports in time.
         command = ["nice", "-n", "-10", lab.knotless, "run", file]
-        self.process = lab.start(command, namespace, self.name)
+        self.process = lab.start(command, namespace, f"{namespace}-switch")
 
     def wait(self):
         """Waits until it answers."""
@@ -49,7 +49,15 @@ class Switch:
             time.sleep(LOOK_S)
         raise Failed(f"{stats['totals']['held']} frames stay in switch {self.name}")
 
-    def stop(self) -> str:
-        """Ends it as Ctrl-C would; its last words."""
+    def interrupt(self):
+        """Asks for its end as Ctrl-C would."""
         self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> str:
+        """Waits for its end; its last words."""
         return self.lab.finish(self.process).splitlines()[-1]
+
+    def stop(self) -> str:
+        """Ends it; its last words."""
+        self.interrupt()
+        return self.end()

@@ -20,7 +20,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import report  # noqa: E402
-from common import door, show  # noqa: E402
+from common import door, show, wire  # noqa: E402
 from common.lab import Lab  # noqa: E402
 from common.switch import Switch  # noqa: E402
 
@@ -103,15 +103,9 @@ def flows(host: str, seconds: int) -> list:
 
 def overload(lab: Lab, switch: Switch, seconds: int) -> report.Load:
     """The streams, from before the first frame to after the last."""
-    captures = [
-        lab.start(["dumpcap", "-q", "-i", dev, "-f", "ether[12:2]==0x8808",
-                   # Where it has capabilities, it outlives even a demo that is killed.
-                   "-a", "duration:120", "-w", lab.folder / f"{host}.pcapng"],
-                  host, f"dumpcap-{host}")
-        for host, dev in HOSTS.items()
-    ]
-    for capture in captures:
-        lab.wait_for(capture, "File:")
+    captures = {host: wire.Capture(lab, host, dev, host, wire.PFC) for host, dev in HOSTS.items()}
+    for capture in captures.values():
+        capture.wait()
     before = switch.settled()
     sink = lab.traffic("sink", "h3", "kd3", "--idle", "1s", "--duration", "60s", "--speed", "100M",
                        "--pause-class", "3", "--pause-for", "20ms", "--pause-every", "500ms",
@@ -123,11 +117,8 @@ def overload(lab: Lab, switch: Switch, seconds: int) -> report.Load:
     sent = [json.loads(lab.finish(sender)) for sender in senders]
     received = json.loads(lab.finish(sink))
     after = switch.settled()
-    for capture in captures:
-        capture.send_signal(signal.SIGINT)
-        lab.finish(capture)
-    wire = {host: report.decode(lab, lab.folder / f"{host}.pcapng") for host in HOSTS}
-    return report.Load(sent, received, before, after, wire)
+    seen = {host: wire.pfc_frames(lab, capture.stop()) for host, capture in captures.items()}
+    return report.Load(sent, received, before, after, seen)
 
 
 def story(lab: Lab, seconds: int) -> bool:
