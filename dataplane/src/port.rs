@@ -142,8 +142,8 @@ impl<F: Frame> Port<F> {
         self.receiver.paused_bits() | self.closed_bits
     }
 
-    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass, or
-    /// others of its priority wait here before it.
+    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass,
+    /// or others of its priority wait here before it.
     #[inline(always)]
     pub(crate) fn takes(&self, priority: Priority) -> bool {
         self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0

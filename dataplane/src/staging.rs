@@ -44,8 +44,8 @@ impl Run {
         Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
     }
 
-    /// The note of one of its frames, which is to leave by the port with index `out`: what the books
-    /// need if it has to wait after all.
+    /// The note of one of its frames, which is to leave by the port with index `out`: what the
+    /// books need if it has to wait after all.
     #[inline]
     pub(crate) fn note_of<F: Frame>(&self, frame: &F, out: u16) -> Note {
         Note {
