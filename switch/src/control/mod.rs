@@ -10,7 +10,8 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
-//! | `collector`, `merge`, `waits`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server` | the socket |
