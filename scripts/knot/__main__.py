@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import load  # noqa: E402
 import report  # noqa: E402
+import waits  # noqa: E402
 from common import door, show  # noqa: E402
 from common.lab import Failed, Lab  # noqa: E402
 from ring import NAMES, SPEED, Ring  # noqa: E402
@@ -38,9 +39,10 @@ INTRODUCTION = f"""\
            \\     v              HC to HB by C, A, B
               C -- HC
 
-Each switch is a process in a network namespace of its own, each link of the ring a veth pair, all
-of it {SPEED}b/s, every flow lossless. Every host sends as fast as its link and PFC let it, and each
-link of the ring has two flows to carry: too much by half. The senders obey PFC."""
+Each switch is a process in a network namespace of its own: its host on port 1, the next switch on
+port 2, the one before on port 3. Each link of the ring is a veth pair, and every link has {SPEED}b/s.
+All flows are lossless; every host sends as fast as its link and PFC let it, so that each link of the
+ring has two flows to carry, twice what it can."""
 
 
 def verify(lab: Lab, rules: pathlib.Path) -> dict:
@@ -67,8 +69,8 @@ def compile_rules(lab: Lab, rules: pathlib.Path):
     for name in NAMES:
         for entry in json.loads((rules / f"{name}.json").read_text())["entries"]:
             if entry["tag"] == 1 and entry["new_tag"] == 2:
-                turns = [", ".join(map(str, entry[side])) for side in ("in", "out")]
-                print(f"  {name}: tag 1 rises to 2 on the turns from {turns[0]} to {turns[1]}")
+                turns = [" or ".join(map(str, entry[side])) for side in ("in", "out")]
+                print(f"  {name}: tag 1 rises to 2 from port {turns[0]} to port {turns[1]}")
 
 
 def overload(lab: Lab, phase: str, rules: pathlib.Path, seconds: int) -> load.Load:
@@ -81,11 +83,11 @@ def overload(lab: Lab, phase: str, rules: pathlib.Path, seconds: int) -> load.Lo
     return what
 
 
-def print_waits(ring: Ring, waits: dict):
+def print_waits(ring: Ring, told: dict):
     """Who waits for whom, and one switch's own picture of it."""
     show.heading("Who waits for whom, as `knotless ctl waits` of each switch tells it")
-    for name in load.cycle(waits):
-        print(f"  {load.sentence(waits, name)}")
+    for name in waits.cycle(told):
+        print(f"  {waits.sentence(told, name)}")
     name = NAMES[0]
     show.heading(f"Switch {name}, as `knotless top` shows it")
     top = ["top", "--once", "--interval", "1s", "--socket", ring.switches[name].socket]

@@ -6,7 +6,7 @@ import signal
 import time
 
 from common import wire
-from ring import LOSSLESS, NAMES, Ring, after, before, host
+from ring import LOSSLESS, NAMES, Ring, after, before
 
 # Looks in a row, a second apart, between which no frame moves: only then the ring is frozen, not
 # slow. A pause that runs out, or is not refreshed, would have let frames go by then.
@@ -106,7 +106,7 @@ class Watch:
         self.moments = []
         self.due = time.monotonic()
         links = "".join(f"{f'{name} to {after(name)}':>9}" for name in NAMES)
-        print(f"  {'':<9}{links}{'frames held':>14}{'moved':>9}", flush=True)
+        print(f"  {'Mb/s':<9}{links}{'frames held':>14}{'moved':>9}", flush=True)
 
     def look(self, when: str) -> Moment:
         """The next moment, a second after the last. The first is not shown: nothing is before."""
@@ -192,24 +192,3 @@ def reports(ring: Ring, processes: dict) -> dict:
         process.send_signal(signal.SIGINT)
     return {name: json.loads(ring.lab.finish(process, PATIENCE_S))
             for name, process in processes.items()}
-
-
-def cycle(waits: dict) -> list:
-    """The switches that wait for each other in a ring: each holds frames for the next, which has
-    paused it because of frames that it holds for the one after. Empty if there is no such ring."""
-    def holds(name: str) -> bool:
-        for wait in waits[name]:
-            if wait["name"] == f"to-{after(name)}":
-                came = [origin for origin in wait["origins"] if origin["paused"]]
-                return any(origin["name"] == f"from-{before(name)}" for origin in came)
-        return False
-    return list(NAMES) if all(holds(name) for name in NAMES) else []
-
-
-def sentence(waits: dict, name: str) -> str:
-    """What a switch of the cycle waits for."""
-    wait = next(wait for wait in waits[name] if wait["name"] == f"to-{after(name)}")
-    hosts = [origin["name"] for origin in wait["origins"] if origin["name"] == host(name)]
-    behind = " and ".join([before(name)] + hosts)
-    return (f"{name} waits for {after(name)}: {wait['frames']} frames, for "
-            f"{wait['paused_for_ns'] / 1e9:.1f} s; meanwhile {name} pauses {behind}")

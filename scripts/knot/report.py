@@ -3,8 +3,9 @@
 import dataclasses
 
 from common import show
-from load import STILL_LOOKS, Load, cycle
+from load import STILL_LOOKS, Load
 from ring import LOSSLESS, NAMES, destination, host
+from waits import cycle
 
 
 @dataclasses.dataclass
