@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint unit loom e2e report pcap record-pcap fuzz soak bench-line bench-tagger bench
+.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz soak bench-line bench-tagger bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -14,6 +14,9 @@ build: setup ## build the release binary, target/release/knotless
 
 demo: build ## three hosts, one paced port, lossless and lossy streams: watch nothing get lost
 	@/usr/bin/python3 scripts/demo
+
+knot: build ## a real PFC deadlock of three switches, and the rules that untie it: half a minute
+	@/usr/bin/python3 scripts/knot
 
 test: build lint unit loom pcap report e2e ## everything that must hold
 

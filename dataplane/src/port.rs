@@ -21,7 +21,7 @@ use crate::queue::ecn::{self, Dice};
 use crate::queue::pacer::Pacer;
 use crate::queue::scheduler::Scheduler;
 use crate::queue::veq::{Arena, Held, Note, Veq, low_32_bits};
-use crate::report::{PortReport, QueueGauges};
+use crate::report::{Origins, PortReport, QueueGauges};
 use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
 use crate::staging::{Run, Staging};
 use crate::time::Instant;
@@ -490,14 +490,25 @@ impl<F: Frame> Port<F> {
         send_at.min(resume_at).min(self.generator.refresh_at())
     }
 
+    /// Where the frames of `priority` came in, if they may not leave. Only then is that asked for:
+    /// it takes a look at each of them.
+    fn origins<P: Probe>(&self, priority: Priority, books: &Books<F, P>) -> Origins {
+        if self.held_bits() & priority.bit() == 0 {
+            return Origins::default();
+        }
+        Origins::of(self.veqs[priority.index()].notes(&books.arena))
+    }
+
     /// Counters and gauges at `now`.
     pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
         let mut counters = self.counters.clone();
         let mut queues = [QueueGauges::default(); PRIORITIES];
         for priority in Priority::all() {
             let p = priority.index();
-            counters.pfc.rx_paused_ns[p] += self.receiver.running_ns(priority, now);
-            counters.pfc.tx_paused_ns[p] += self.generator.running_ns(priority, now);
+            let rx_paused_for_ns = self.receiver.running_ns(priority, now);
+            let tx_paused_for_ns = self.generator.running_ns(priority, now);
+            counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
+            counters.pfc.tx_paused_ns[p] += tx_paused_for_ns;
             let viq = books.buffer.viq(crate::buffer::ViqId::new(self.id, priority));
             queues[p] = QueueGauges {
                 viq_bytes: viq.bytes(),
@@ -510,6 +521,9 @@ impl<F: Frame> Port<F> {
                 lossless: viq.is_lossless(),
                 rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
                 tx_paused: self.generator.told_bits() & priority.bit() != 0,
+                rx_paused_for_ns,
+                tx_paused_for_ns,
+                origins: self.origins(priority, books),
             };
         }
         PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }

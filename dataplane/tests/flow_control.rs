@@ -77,6 +77,31 @@ fn what_waits_can_be_told_by_viq_and_veq() {
     let held: Vec<_> = held.map(|n| (n.viq, n.out, n.priority, n.bytes)).collect();
     let viq = |port| ViqId::new(PortId::from_number(port).unwrap(), priority(3));
     assert_eq!(held, [(viq(1), 2, 4, 1_000), (viq(1), 2, 4, 1_000), (viq(2), 2, 4, 1_000)]);
+
+    // The report says it in short, of what is paused only.
+    rig.wait(2_000);
+    let waits = rig.report(3).queues[4];
+    assert_eq!(waits.origins.viqs().collect::<Vec<_>>(), [viq(1), viq(2)]);
+    assert!(!waits.origins.has_more);
+    assert_eq!((waits.veq_frames, waits.rx_paused_for_ns, waits.tx_paused_for_ns), (3, 2_000, 0));
+    rig.arrive(3, &pfc(4, 0));
+    rig.turn();
+    let waits = rig.report(3).queues[4];
+    assert_eq!((waits.origins.viqs().count(), waits.rx_paused_for_ns), (0, 0));
+}
+
+#[test]
+fn how_long_a_pause_has_run_is_told_in_both_directions() {
+    let mut rig = RigBuilder::routed(2).build();
+    rig.arrive(2, &pfc(3, 0xFFFF));
+    rig.turn();
+    load(&mut rig, 1, 2, 26, 40);
+    rig.settle();
+    rig.wait(1_000);
+    let (from, to) = (rig.report(1).queues[3], rig.report(2).queues[3]);
+    assert!(from.tx_paused && to.rx_paused);
+    assert_eq!((from.tx_paused_for_ns, to.rx_paused_for_ns), (1_000, 1_000));
+    assert_eq!((from.rx_paused_for_ns, to.tx_paused_for_ns), (0, 0));
 }
 
 #[test]

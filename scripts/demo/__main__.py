@@ -9,7 +9,6 @@ Usage: python3 scripts/demo [--seconds N]. KNOTLESS names another program than t
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -19,15 +18,14 @@ import time
 # Before there is anything to clean up, Ctrl-C just ends it.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import report  # noqa: E402
-import show  # noqa: E402
-from lab import Failed, Lab, Stopped  # noqa: E402
+from common import door, show, wire  # noqa: E402
+from common.lab import Lab  # noqa: E402
+from common.switch import Switch  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-KNOTLESS = pathlib.Path(os.environ.get("KNOTLESS", TARGET / "release" / "knotless"))
-EXAMPLE = ROOT / "config" / "examples" / "demo"
-TOOLS = ["setpriv", "nsenter", "unshare", "ip", "ping", "traceroute", "dumpcap", "tshark"]
+EXAMPLE = door.ROOT / "config" / "examples" / "demo"
+TOOLS = ["traceroute", "dumpcap", "tshark"]
 HOSTS = {"h1": "kd1", "h2": "kd2", "h3": "kd3"}
 
 INTRODUCTION = """\
@@ -39,27 +37,17 @@ h1 and h2 each send h3 80 Mb/s lossless (DSCP 26, priority 3) and 60 Mb/s lossy:
 port of 100. The senders obey PFC as a RoCE NIC does. Twice a second h3 pauses priority 3 itself."""
 
 
-def why_not() -> str | None:
-    """What is missing to run here."""
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if os.geteuid() != 0:
-        return "network namespaces and taps need root; run it as root"
-    if not os.path.exists("/dev/net/tun"):
-        return "there is no /dev/net/tun, so there are no taps; `modprobe tun`, or map it in"
-    if missing:
-        return f"{', '.join(missing)} cannot be found; `make setup` installs it"
-    if not KNOTLESS.exists():
-        return f"there is no {KNOTLESS}; `make build` builds it"
-    return None
-
-
-def start(lab: Lab):
+def start(lab: Lab) -> Switch:
     """The switch, its rules, and the hosts."""
-    switch = lab.start_switch(EXAMPLE)
-    said = switch.out.read_text().splitlines()
+    for file in EXAMPLE.iterdir():
+        shutil.copy(file, lab.folder)
+    lab.add_quiet_namespace("switch")
+    switch = Switch(lab, lab.folder / "switch.toml", "switch")
+    switch.wait()
+    said = switch.said()
     print("\n".join(f"  {line}" for line in said[: len(HOSTS) + 1]))
     print("\n".join(f"  {line}" for line in said if line.startswith("memory")))
-    rules = lab.ctl("rules").splitlines()
+    rules = switch.ctl("rules").splitlines()
     print("\n".join(f"  {line}" for line in rules if not line.startswith("file")))
     for net, (host, dev) in enumerate(HOSTS.items(), 1):
         lab.add_host(host, dev, net)
@@ -89,10 +77,10 @@ def reach(lab: Lab):
     print(f"  traceroute from h1 to h3: {', then '.join(hops)}")
 
 
-def watch(lab: Lab, seconds: int):
+def watch(lab: Lab, switch: Switch, seconds: int):
     """What `knotless top` shows, for as long as the streams run."""
-    command = [KNOTLESS, "top", "--socket", lab.socket, "--interval", "1s", "--count", seconds]
-    top = lab.start(command, name="top")
+    command = [lab.knotless, "top", "--socket", switch.socket, "--interval", "1s"]
+    top = lab.start(command + ["--count", seconds], name="top")
     picture, seen = show.Picture(), 0
     while top.poll() is None:
         time.sleep(0.1)
@@ -113,39 +101,24 @@ def flows(host: str, seconds: int) -> list:
     ]
 
 
-def overload(lab: Lab, seconds: int) -> report.Load:
+def overload(lab: Lab, switch: Switch, seconds: int) -> report.Load:
     """The streams, from before the first frame to after the last."""
-    captures = [
-        lab.start(["dumpcap", "-q", "-i", dev, "-f", "ether[12:2]==0x8808",
-                   # Where it has capabilities, it outlives even a demo that is killed.
-                   "-a", "duration:120", "-w", lab.folder / f"{host}.pcapng"],
-                  host, f"dumpcap-{host}")
-        for host, dev in HOSTS.items()
-    ]
-    for capture in captures:
-        lab.wait_for(capture, "File:")
-    before = lab.settled()
+    captures = {host: wire.Capture(lab, host, dev, host, wire.PFC) for host, dev in HOSTS.items()}
+    for capture in captures.values():
+        capture.wait()
+    before = switch.settled()
     sink = lab.traffic("sink", "h3", "kd3", "--idle", "1s", "--duration", "60s", "--speed", "100M",
                        "--pause-class", "3", "--pause-for", "20ms", "--pause-every", "500ms",
                        "--pause-after", "500ms")
     lab.wait_for(sink, "listening")
     senders = [lab.traffic("send", host, HOSTS[host], *flows(host, seconds))
                for host in ("h1", "h2")]
-    watch(lab, seconds)
+    watch(lab, switch, seconds)
     sent = [json.loads(lab.finish(sender)) for sender in senders]
     received = json.loads(lab.finish(sink))
-    after = lab.settled()
-    for capture in captures:
-        capture.send_signal(signal.SIGINT)
-        lab.finish(capture)
-    wire = {host: report.decode(lab, lab.folder / f"{host}.pcapng") for host in HOSTS}
-    return report.Load(sent, received, before, after, wire)
-
-
-def stop(lab: Lab, switch) -> str:
-    """Ends the switch as Ctrl-C would; its last words."""
-    switch.send_signal(signal.SIGINT)
-    return lab.finish(switch).splitlines()[-1]
+    after = switch.settled()
+    seen = {host: wire.pfc_frames(lab, capture.stop()) for host, capture in captures.items()}
+    return report.Load(sent, received, before, after, seen)
 
 
 def story(lab: Lab, seconds: int) -> bool:
@@ -156,7 +129,7 @@ def story(lab: Lab, seconds: int) -> bool:
     show.heading("Hosts reach each other and the switch")
     reach(lab)
     show.heading(f"{seconds} seconds of overload, as `knotless top` shows it")
-    load = overload(lab, seconds)
+    load = overload(lab, switch, seconds)
     show.heading("PFC on the wire, as tshark decodes it")
     report.print_wire(lab, load)
     show.heading("Where every frame went")
@@ -165,37 +138,15 @@ def story(lab: Lab, seconds: int) -> bool:
     report.print_pfc(load)
     show.heading("As promised?")
     is_well = report.print_verdict(load)
-    print(f"  The switch has stopped; {stop(lab, switch)}.")
+    print(f"  The switch has stopped; {switch.stop()}.")
     return is_well
-
-
-def run(seconds: int) -> int:
-    lab = Lab(KNOTLESS)
-    try:
-        return 0 if story(lab, seconds) else 1
-    except Failed as why:
-        print(f"demo: {why}", file=sys.stderr)
-        return 1
-    except Stopped as why:
-        print(f"demo: stopped by {why.args[0].name}", file=sys.stderr)
-        return 128 + why.args[0]
-    except BrokenPipeError:
-        # Nobody reads on; nor does anybody want to hear of that at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    finally:
-        lab.close()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=10, help="how long the overload lasts")
-    seconds = parser.parse_args().seconds
-    missing = why_not()
-    if missing is not None:
-        print(f"demo: {missing}", file=sys.stderr)
-        return 2
-    return run(max(seconds, 1))
+    seconds = max(parser.parse_args().seconds, 1)
+    return door.run("demo", TOOLS, lambda lab: story(lab, seconds))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,11 @@
 import collections
 import dataclasses
 
-import show
+from common import show
+from common.wire import PRIORITIES, XOFF
 
-PRIORITIES = range(8)
-XOFF = 0xFFFF
 # Priorities that are lossless in this demo.
 LOSSLESS = (3,)
-DECODED_FIELDS = ["frame.time_relative", "eth.src", "eth.dst", "macc.opcode", "macc.cbfc.enbv"]
 
 
 @dataclasses.dataclass
@@ -20,7 +18,7 @@ class Load:
     received: dict
     before: dict
     after: dict
-    # Host: the MAC control frames on its wire.
+    # Host: the PFC frames on its wire.
     wire: dict
 
     def flows(self) -> list:
@@ -56,39 +54,13 @@ def count(frames: int) -> str:
     return f"{frames:,}"
 
 
-@dataclasses.dataclass
-class Decoded:
-    """A MAC control frame as tshark decodes it."""
-
-    time: float
-    source: str
-    classes: int
-    quanta: list
-
-
-def decode(lab, file) -> list:
-    """Has tshark decode a capture."""
-    fields = DECODED_FIELDS + [f"macc.cbfc.pause_time.c{priority}" for priority in PRIORITIES]
-    command = ["tshark", "-r", file, "-T", "fields"]
-    for field in fields:
-        command += ["-e", field]
-    frames = []
-    for line in lab.run(command).splitlines():
-        time, source, _, opcode, classes, *quanta = line.split("\t")
-        if opcode == "0x0101":
-            quanta = [int(time) for time in quanta]
-            frames.append(Decoded(float(time), source, int(classes, 16), quanta))
-    return frames
-
-
 def on_wire(load: Load, host: str, source: str, is_wanted) -> list:
     """Frames from `source` on a host's wire with a wanted time, by priority."""
     seen = [0] * len(PRIORITIES)
     for frame in load.wire[host]:
         if frame.source == source:
-            for priority in PRIORITIES:
-                enabled = frame.classes >> priority & 1
-                seen[priority] += bool(enabled and is_wanted(frame.quanta[priority]))
+            for priority in frame.named():
+                seen[priority] += is_wanted(frame.quanta[priority])
     return seen
 
 
@@ -106,8 +78,7 @@ def print_wire(lab, load: Load):
             print(f"  {line}")
     rows = []
     for frame in [frame for frame in load.wire[host] if frame.source == mac][:6]:
-        named = [priority for priority in PRIORITIES if frame.classes >> priority & 1]
-        for priority in named:
+        for priority in frame.named():
             quanta = frame.quanta[priority]
             rows.append([f"{frame.time:.6f}", priority, quanta, "XOFF" if quanta else "XON"])
     print(f"  The first of {len(load.wire[host])} on the wire of {host}:")

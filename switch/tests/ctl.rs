@@ -44,6 +44,7 @@ fn every_view_is_a_table_for_people_and_one_object_for_programs() {
         ("counters", "counter", "/ports/0/rx_frames/7"),
         ("pfc", "XOFF sent", "/ports/0/pfc/tx_xoff/3"),
         ("queues", "headroom peak", "/ports/1/queues/3/headroom_size_bytes"),
+        ("waits", "no frame waits for a peer", "/waits"),
         ("neighbors", "static", "/neighbors/0/mac"),
         ("routes", "10.9.0.0/16", "/routes/0/prefix"),
         ("mac", "vlan", "/addresses"),

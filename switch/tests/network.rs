@@ -24,6 +24,26 @@ fn fields(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
+/// The first part of `make knot` and the second, without a frame.
+#[test]
+fn the_knot_is_foretold_and_untied() {
+    let place = tempfile::tempdir().unwrap();
+    let (network, plain) = (example("../knot/network.toml"), example("../knot/plain"));
+    let verified = knotless(&["verify", &network, "--rules", &plain, "--json"], place.path());
+    assert_eq!(verified.status.code(), Some(1), "{verified:?}");
+    let cycle = object(&verified)["cycle"].as_array().unwrap().clone();
+    let mut switches: Vec<_> = cycle.iter().filter_map(|hop| hop["switch"].as_str()).collect();
+    switches.sort_unstable();
+    assert_eq!(switches, ["A", "B", "C"]);
+
+    let compiled = knotless(&["compile", &network, "--out", "rules", "--json"], place.path());
+    let json = object(&compiled);
+    assert_eq!((&json["paths"], &json["lossless_paths"]), (&3.into(), &3.into()));
+    assert_eq!(json["lossless_priorities"], 2);
+    let verified = knotless(&["verify", &network, "--rules", "rules", "--json"], place.path());
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+}
+
 #[test]
 fn what_compile_writes_verify_proves() {
     let place = tempfile::tempdir().unwrap();

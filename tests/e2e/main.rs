@@ -12,6 +12,7 @@
 //! | `lab` | three hosts around one switch |
 //! | `account` | where every frame of a test has gone |
 //! | `capture` | flow control as tshark sees it |
+//! | `script` | a script of `make`, with a lab of its own |
 //! | the rest | the tests |
 
 mod account;
@@ -21,6 +22,7 @@ mod demo;
 mod forwarding;
 mod host;
 mod jumbo;
+mod knot;
 mod lab;
 mod lifecycle;
 mod namespace;
@@ -28,6 +30,7 @@ mod overload;
 mod pauses;
 mod process;
 mod reload;
+mod script;
 mod switch;
 mod switched;
 

@@ -217,6 +217,10 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
         lossless,
         rx_paused,
         tx_paused,
+        rx_paused_for_ns,
+        tx_paused_for_ns,
+        // Of other ports too: `waits` tells of them.
+        origins: _,
     } = *gauges;
     QueueStats {
         lossless,
@@ -230,6 +234,8 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
         veq_frames,
         rx_paused,
         tx_paused,
+        rx_paused_for_ns,
+        tx_paused_for_ns,
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server` | the socket |
@@ -30,6 +31,7 @@ pub mod stats;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod workers;
 
 pub use tables::{Tables, TablesError};

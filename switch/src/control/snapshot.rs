@@ -1,7 +1,7 @@
 //! The state of the whole switch, from the workers' last answers.
 
 use super::stats::{PortStats, Stats, WorkerStats};
-use super::{Control, merge};
+use super::{Control, merge, waits};
 use crate::histograms::Tallies;
 use crate::platform::Platform;
 use dataplane::ids::PortId;
@@ -20,6 +20,7 @@ impl<P: Platform> Control<P> {
             merge::agent(self.slow_path.agent.counters(), self.slow_path.agent.parked_frames());
         agent.unmade_frames = self.slow_path.unmade_frames;
         let mac_addresses = reports().map(|report| report.mac_entries as u64).max();
+        let ports = self.port_stats();
         Stats {
             name: config.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -27,7 +28,8 @@ impl<P: Platform> Control<P> {
             time_unix_ms: time_unix_ms(),
             uptime_ns: now.ns,
             epoch: self.workers.epoch(),
-            ports: self.port_stats(),
+            waits: waits::find(&ports, &reports().flat_map(|r| &r.ports).collect::<Vec<_>>()),
+            ports,
             buffer: merge::buffer(config, reports()),
             totals: merge::sum(&workers),
             workers,

@@ -32,6 +32,8 @@ pub struct Stats {
     pub epoch: u64,
     /// In the order of their numbers.
     pub ports: Vec<PortStats>,
+    /// Queues that hold frames which the peer has paused.
+    pub waits: Vec<Wait>,
     /// The shared buffer.
     pub buffer: BufferStats,
     /// In the order of their numbers.
@@ -187,6 +189,47 @@ pub struct QueueStats {
     pub rx_paused: bool,
     /// Whether we have paused the peer.
     pub tx_paused: bool,
+    /// For how many nanoseconds the peer has paused us without a break; 0 if it has not.
+    pub rx_paused_for_ns: u64,
+    /// For how many nanoseconds we have paused the peer without a break; 0 if we have not.
+    pub tx_paused_for_ns: u64,
+}
+
+/// A queue that holds frames which the peer has paused, and where these came in. Followed from
+/// switch to switch this is who waits for whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The out port's number, from 1.
+    pub port: usize,
+    /// The out port's name.
+    pub name: String,
+    /// The egress priority.
+    pub priority: usize,
+    /// Frames that wait.
+    pub frames: u32,
+    /// Their bytes.
+    pub bytes: u32,
+    /// For how many nanoseconds the peer has paused them without a break.
+    pub paused_for_ns: u64,
+    /// Where they came in.
+    pub origins: Vec<Origin>,
+    /// Whether they may have come in elsewhere too: only the first of very many are looked at.
+    pub has_more_origins: bool,
+}
+
+/// Where frames that wait came in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The in port's number, from 1.
+    pub port: usize,
+    /// The in port's name.
+    pub name: String,
+    /// The ingress priority.
+    pub priority: usize,
+    /// Whether we have paused the peer there: it waits in its turn.
+    pub paused: bool,
+    /// For how many nanoseconds without a break.
+    pub paused_for_ns: u64,
 }
 
 /// The shared buffer, in bytes.

@@ -5,12 +5,14 @@
 //! | `client` | the socket |
 //! | `tables` | figures as tables for people |
 //! | `views` | which figures a command shows |
+//! | `waits` | who waits for whom |
 //! | `metrics` | the same for Prometheus |
 
 pub mod client;
 mod metrics;
 pub mod tables;
 mod views;
+mod waits;
 
 use crate::control::protocol::{LinkSet, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
@@ -50,6 +52,8 @@ enum CtlCommand {
     Pfc,
     /// Queues and headroom, by port and priority
     Queues,
+    /// Who waits for whom: queues that the peer has paused, and where their frames came in
+    Waits,
     /// Neighbours and their MAC addresses
     Neighbors,
     /// Routes; with FILE, use the routes of that file from now on
@@ -120,6 +124,11 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         CtlCommand::Queues => stats(client, views::queues, |stats| {
             views::by_port(stats, |port| json!({ "queues": port.queues }))
         }),
+        CtlCommand::Waits => stats(
+            client,
+            |stats| waits::text(&stats.waits),
+            |stats| json!({ "waits": stats.waits }),
+        ),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {
             stats(client, metrics::text, |stats| json!({ "metrics": metrics::text(stats) }))

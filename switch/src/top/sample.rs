@@ -3,7 +3,9 @@
 //! Pure: two [`Stats`] in, a [`View`] out. What takes more than two moments to know (peaks since
 //! they were reset, how long a class has been quiet) is added by [`history`](super::history).
 
-use crate::control::stats::{BufferStats, ByPriority, FrameTotals, PortStats, Stats, WorkerStats};
+use crate::control::stats::{
+    BufferStats, ByPriority, FrameTotals, PortStats, Stats, Wait, WorkerStats,
+};
 use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
 use dataplane::counters::DropReason;
@@ -90,6 +92,8 @@ pub(super) struct PortView {
     pub(super) disobeyed: Vec<Cause>,
     /// By priority.
     pub(super) classes: [ClassView; PRIORITIES],
+    /// Its queues that hold frames which the peer has paused.
+    pub(super) waits: Vec<Wait>,
 }
 
 /// One worker.
@@ -169,7 +173,13 @@ pub(super) fn compare(before: Option<&Stats>, now: &Stats) -> View {
     let earlier = before.filter(|before| continues(before, now));
     let before = earlier.unwrap_or(&start);
     let interval = Interval { ns: now.uptime_ns.saturating_sub(before.uptime_ns) };
-    let ports: Vec<PortView> = now.ports.iter().map(|now| port(before, now, interval)).collect();
+    let waits = |number: usize| -> Vec<Wait> {
+        now.waits.iter().filter(|wait| wait.port == number).cloned().collect()
+    };
+    let ports = now.ports.iter();
+    let ports: Vec<PortView> = ports
+        .map(|now| PortView { waits: waits(now.number), ..port(before, now, interval) })
+        .collect();
     let sum = |part: fn(&PortView) -> Rate| {
         ports.iter().map(part).fold(Rate::default(), |sum, part| Rate {
             frames: sum.frames + part.frames,
@@ -236,6 +246,7 @@ fn port(before: &Stats, now: &PortStats, interval: Interval) -> PortView {
         losses: losses(before, now),
         disobeyed: disobeyed(before, now),
         classes: std::array::from_fn(|priority| class(before, now, priority, interval)),
+        waits: Vec::new(),
     }
 }
 

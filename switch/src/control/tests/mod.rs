@@ -4,6 +4,7 @@ mod answers;
 mod reload;
 mod slow_path;
 mod socket;
+mod waits;
 
 use super::protocol::{Reply, Request};
 use super::{Call, Control, FIRST_EPOCH, Tables};

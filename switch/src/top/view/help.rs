@@ -17,7 +17,7 @@ const ASCII: Set<'static> = Set {
     horizontal_bottom: "-",
 };
 
-const TEXT: [&str; 20] = [
+const TEXT: [&str; 21] = [
     "q, Ctrl-C quit          Up Down PgUp PgDn Home End scroll",
     "p  stop the picture     s  sort ports by number, rx, tx, pauses, drops",
     "d  drops by cause       a  classes too that have been quiet for 30 s",
@@ -29,6 +29,7 @@ const TEXT: [&str; 20] = [
     "hroom   bytes of headroom in use; its peak as a share of it",
     "pauses  sent upstream, received from the peer: XOFF (paused now) or XON,",
     "        ms of each second paused, how often, and for how long in all",
+    "waits   what the peer keeps from leaving, and by which ports it came in",
     "drops   by cause since start; +n is new since the last picture",
     "lost outside  what the device lost or could not be copied: not in the",
     "        switch's books, and of no class",

@@ -9,6 +9,7 @@ mod ports;
 #[cfg(test)]
 mod tests;
 mod text;
+mod waits;
 
 use super::input::{Choices, Extent};
 use super::sample::View;

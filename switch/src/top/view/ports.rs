@@ -1,7 +1,8 @@
 //! The ports: a line each, below it a line for each class that is in use, and what went wrong.
 
 use super::head::exactly;
-use super::text::{BAR, BROKEN, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, plain, wrap};
+use super::text::{BAR, BROKEN, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, lead, plain, wrap};
+use super::waits;
 use crate::top::humane::{ms_per_second, number, percent, rate, time};
 use crate::top::input::{Choices, Sort};
 use crate::top::sample::{Cause, ClassView, Count, Pauses, PortView, Rate, View};
@@ -22,8 +23,6 @@ const NAMES_MIN: usize = 12;
 /// rates needs the room.
 const NAMES_MAX: usize = 24;
 const NAMES_MAX_NARROW: usize = 16;
-/// How far in that is which belongs to a port or a class.
-const INDENT: usize = 4;
 
 /// How a line is divided.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +102,8 @@ fn port(port: &PortView, choices: &Choices, columns: Columns) -> Vec<Line<'stati
         if !columns.pauses {
             lines.extend(pause_lines(class, columns));
         }
+        let waits = port.waits.iter().filter(|wait| wait.priority == priority);
+        lines.extend(waits.flat_map(|wait| waits::lines(wait, columns.width)));
         if class.lost.total > 0 {
             let text =
                 format!("    LOST {} lossless frames of class {priority}", exactly(class.lost));
@@ -227,10 +228,6 @@ fn causes(label: &str, causes: &[Cause], style: Style, columns: Columns) -> Vec<
         piece
     });
     wrap(lead(label), pieces.collect(), 2, columns.width)
-}
-
-fn lead(label: &str) -> Piece {
-    vec![Span::raw(" ".repeat(INDENT)), Span::styled(format!("{label}: "), FAINT)]
 }
 
 /// A counter, and in `style` what is new.

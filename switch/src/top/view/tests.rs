@@ -1,7 +1,7 @@
 //! Whole pictures, to the character; what colours say; and that nothing makes drawing fail.
 
 use super::*;
-use crate::control::stats::Stats;
+use crate::control::stats::{Origin, Stats, Wait};
 use crate::top::fixture::{in_trouble, many, port, switch};
 use crate::top::history::History;
 use crate::top::input::{Action, Sort};
@@ -65,6 +65,36 @@ fn trouble_on_80_by_24() {
 fn trouble_on_120_by_40() {
     let shown = show(&view_of(in_trouble()), &Choices::default(), 120, 40);
     assert_picture(&shown, include_str!("pictures/trouble-120x40.txt"));
+}
+
+/// [`in_trouble`], but with the peer of `up1` pausing it for good: frames of `h1` wait there.
+fn in_a_knot() -> (Stats, Stats) {
+    let (before, mut now) = in_trouble();
+    now.ports[1].queues[3].rx_paused = true;
+    let came_in = |port: usize, name: &str, paused_for_ns| Origin {
+        port,
+        name: name.to_owned(),
+        priority: 3,
+        paused: paused_for_ns > 0,
+        paused_for_ns,
+    };
+    now.waits = vec![Wait {
+        port: 2,
+        name: "up1".to_owned(),
+        priority: 3,
+        frames: 408,
+        bytes: 612_000,
+        paused_for_ns: 3_210_000_000,
+        origins: vec![came_in(1, "h1", 3_100_000_000), came_in(3, "up2", 0)],
+        has_more_origins: false,
+    }];
+    (before, now)
+}
+
+#[test]
+fn a_knot_on_80_by_24() {
+    let shown = show(&view_of(in_a_knot()), &Choices::default(), 80, 24);
+    assert_picture(&shown, include_str!("pictures/knot-80x24.txt"));
 }
 
 #[test]
@@ -226,8 +256,8 @@ fn scramble(value: &mut Value, key: &str, numbers: &mut impl Iterator<Item = u64
         Value::Number(_) if matches!(key, "pid" | "worker" | "mtu" | "number" | "imbalance") => {}
         Value::Number(old) => {
             let new = numbers.next().unwrap();
-            let narrow =
-                key.starts_with("viq_") || key.starts_with("veq_") || key.starts_with("headroom_");
+            let narrow = ["viq_", "veq_", "headroom_"].iter().any(|start| key.starts_with(start))
+                || matches!(key, "frames" | "bytes");
             *old = if narrow { (new >> 32).into() } else { new.into() };
         }
         _ => {}
@@ -251,7 +281,7 @@ proptest! {
         scroll: usize,
         flags: [bool; 4],
     ) {
-        let (first, second) = in_trouble();
+        let (first, second) = in_a_knot();
         let view = view_of((scrambled(&first, &before), scrambled(&second, &now)));
         let [paused, drops, quiet, help] = flags;
         let sort = if paused { Sort::Paused } else { Sort::Dropped };

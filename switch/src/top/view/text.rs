@@ -19,12 +19,20 @@ pub(super) const NAME: Style = Style::new().add_modifier(Modifier::BOLD);
 /// Headings, the last line, and what says that the picture is not live.
 pub(super) const BAR: Style = Style::new().add_modifier(Modifier::REVERSED);
 
+/// How far in that is which belongs to a port or a class.
+const INDENT: usize = 4;
+
 /// Several spans that belong on one line together.
 pub(super) type Piece = Vec<Span<'static>>;
 
 /// A piece in the default style.
 pub(super) fn plain(text: impl Into<String>) -> Piece {
     vec![Span::raw(text.into())]
+}
+
+/// What begins a line that belongs to a port or a class.
+pub(super) fn lead(label: &str) -> Piece {
+    vec![Span::raw(" ".repeat(INDENT)), Span::styled(format!("{label}: "), FAINT)]
 }
 
 /// Puts pieces on as few lines of `width` as they need, with `gap` blanks between two. The first

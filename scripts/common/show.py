@@ -1,4 +1,4 @@
-"""How the demo looks: headings, tables, and a picture that is drawn over itself."""
+"""How a script looks: headings, tables, and a picture that is drawn over itself."""
 
 import os
 import shutil

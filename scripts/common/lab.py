@@ -1,10 +1,9 @@
-"""Hosts and processes that end with the demo, whatever ends it.
+"""Namespaces and processes that end with the script, whatever ends it.
 
-A host is a network namespace without a name: it lives as long as the process that holds it. Every
+A namespace of the network has no name: it lives as long as the process that holds it. Every
 process is killed by the kernel when this one dies, so even `kill -9` leaves nothing running.
 """
 
-import json
 import os
 import pathlib
 import shutil
@@ -18,30 +17,29 @@ ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class Failed(Exception):
-    """Why the demo cannot go on, in a line."""
+    """Why the script cannot go on, in a line."""
 
 
 class Stopped(Exception):
-    """Somebody wants the demo to end, with this signal."""
+    """Somebody wants the script to end, with this signal."""
 
 
 class Lab:
     """A folder, and processes in namespaces; all of it is gone after `close`."""
 
-    def __init__(self, knotless: pathlib.Path):
+    def __init__(self, name: str, knotless: pathlib.Path):
         # Until the first process runs, nothing raises where nobody would clean up.
         self.is_starting = True
         self.stopped_by = None
         for end in ENDS:
             signal.signal(end, self.stop)
         self.knotless = knotless
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="knotless-demo-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"knotless-{name}-"))
         self.processes = []
-        self.socket = self.folder / "switch.sock"
         self.namespaces = {}
 
     def stop(self, number, _frame):
-        """Ends the demo, once: nothing disturbs the cleaning up."""
+        """Ends the script, once: nothing disturbs the cleaning up."""
         for end in ENDS:
             signal.signal(end, signal.SIG_IGN)
         self.stopped_by = signal.Signals(number)
@@ -50,7 +48,7 @@ class Lab:
             raise Stopped(self.stopped_by)
 
     def close(self):
-        """Ends every process by its id, the switch first, and removes the folder."""
+        """Ends every process by its id, the latest first, and removes the folder."""
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.kill()
@@ -66,7 +64,7 @@ class Lab:
         out, err = self.folder / f"{name}.out", self.folder / f"{name}.err"
         self.is_starting = True
         with open(out, "w") as stdout, open(err, "w") as stderr:
-            # A session of its own: Ctrl-C reaches the demo only, which then ends the rest.
+            # A session of its own: Ctrl-C reaches the script only, which then ends the rest.
             process = subprocess.Popen(
                 prefix + [str(word) for word in command],
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
@@ -120,25 +118,16 @@ class Lab:
         for command in commands:
             self.run(["ip", *command.split()], where)
 
-    def start_switch(self, example: pathlib.Path):
-        """Runs the switch of `example`, a folder, with a control socket of its own."""
-        for file in example.iterdir():
-            shutil.copy(file, self.folder)
-        with open(self.folder / "switch.toml", "a") as file:
-            file.write(f'\n[control]\nsocket = "{self.socket}"\n')
-        self.add_namespace("switch")
-        # Interfaces are the switch's for a moment, and would announce themselves there.
-        quiet = "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"
-        self.run(["sh", "-c", quiet], "switch")
-        command = ["nice", "-n", "-10", self.knotless, "run", self.folder / "switch.toml"]
-        switch = self.start(command, "switch", "switch")
-        self.wait_until(self.socket.exists, switch)
-        return switch
-
-    def add_host(self, name: str, dev: str, net: int):
-        """Makes a host and gives it the interface `dev` of the switch."""
+    def add_quiet_namespace(self, name: str):
+        """A namespace for a switch: its ports' interfaces are there before anybody has asked them
+        to speak, and with IPv6 would announce themselves."""
         self.add_namespace(name)
-        self.ip("switch", f"link set {dev} netns {self.namespaces[name]}")
+        self.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"], name)
+
+    def add_host(self, name: str, dev: str, net: int, switch: str = "switch"):
+        """Makes a host and gives it the interface `dev` of the namespace `switch`."""
+        self.add_namespace(name)
+        self.ip(switch, f"link set {dev} netns {self.namespaces[name]}")
         self.ip(
             name,
             # Nothing announces itself while frames are counted.
@@ -149,23 +138,6 @@ class Lab:
             f"route add default via 10.1.{net}.1",
             f"route add default via fd00:1:{net}::1",
         )
-
-    def ctl(self, *arguments: str) -> str:
-        """What the switch answers to `knotless ctl`."""
-        return self.run([self.knotless, "ctl", "--socket", self.socket, *arguments])
-
-    def stats(self) -> dict:
-        """Everything the switch counts."""
-        return json.loads(self.ctl("stats", "--json"))
-
-    def settled(self) -> dict:
-        """The same, once no frame waits in the switch any more."""
-        for _ in range(100):
-            stats = self.stats()
-            if stats["totals"]["held"] == 0:
-                return stats
-            time.sleep(0.05)
-        raise Failed(f"{stats['totals']['held']} frames stay in the switch")
 
     def traffic(self, what: str, host: str, dev: str, *arguments: str):
         """Starts `knotless traffic` on a host."""

@@ -1,0 +1,74 @@
+//! `[expect.SCHEME]`: what must come out when the scenario runs under that scheme.
+
+use super::reader::Reader;
+use super::schema::ExpectTable;
+use super::settings::SchemeKind;
+use super::traffic::Flow;
+use crate::error::ConfigError;
+use crate::fields::Rate;
+use crate::suggest;
+use dataplane::time::Speed;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// What must come out; what is `None` or not named may come out either way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expectation {
+    /// Whether it deadlocks.
+    pub deadlock: Option<bool>,
+    /// A deadlock must not close before this.
+    pub deadlock_after_ns: Option<u64>,
+    /// Nor after this.
+    pub deadlock_before_ns: Option<u64>,
+    /// Whether every frame leaves once the sources have stopped.
+    pub drains: Option<bool>,
+    /// Whether lossless frames are dropped.
+    pub lossless_drops: Option<bool>,
+    /// Whether lossy frames are dropped for want of room.
+    pub lossy_drops: Option<bool>,
+    /// By flow: what it carries in the last quarter of the time, at the least.
+    pub at_least: Vec<(String, Speed)>,
+    /// By flow: and at the most.
+    pub at_most: Vec<(String, Speed)>,
+}
+
+pub(super) fn expectations(
+    reader: &Reader<'_>,
+    tables: &BTreeMap<String, Spanned<ExpectTable>>,
+    flows: &[Flow],
+) -> Result<BTreeMap<SchemeKind, Expectation>, ConfigError> {
+    let read = |(name, table): (&String, &Spanned<ExpectTable>)| {
+        let kind =
+            SchemeKind::from_name(name).map_err(|message| reader.wrong(table.span(), message))?;
+        let table = table.get_ref();
+        let expectation = Expectation {
+            deadlock: table.deadlock,
+            deadlock_after_ns: table.deadlock_after.as_ref().map(|field| field.get_ref().0),
+            deadlock_before_ns: table.deadlock_before.as_ref().map(|field| field.get_ref().0),
+            drains: table.drains,
+            lossless_drops: table.lossless_drops,
+            lossy_drops: table.lossy_drops,
+            at_least: rates(reader, &table.at_least, flows)?,
+            at_most: rates(reader, &table.at_most, flows)?,
+        };
+        Ok((kind, expectation))
+    };
+    tables.iter().map(read).collect()
+}
+
+fn rates(
+    reader: &Reader<'_>,
+    table: &BTreeMap<String, Spanned<Rate>>,
+    flows: &[Flow],
+) -> Result<Vec<(String, Speed)>, ConfigError> {
+    let known = || flows.iter().map(|flow| flow.name.as_str());
+    let check = |(name, rate): (&String, &Spanned<Rate>)| {
+        if known().any(|known| known == name) {
+            return Ok((name.clone(), rate.get_ref().0));
+        }
+        let hint = suggest::nearest(name, known())
+            .map_or_else(|| "name one of [[flow]]".to_owned(), |near| format!("did you mean `{near}`?"));
+        Err(reader.wrong(rate.span(), format!("there is no flow `{name}`; {hint}")))
+    };
+    table.iter().map(check).collect()
+}

@@ -1,0 +1,156 @@
+//! SCENARIO.toml: a network, a scheme, buffers, traffic, faults, and how long.
+//!
+//! [`ScenarioConfig`] is the file, read and checked: every name in it is a number of the
+//! [`Network`], every time is in nanoseconds. What a scenario does when it runs is `netsim`'s.
+
+mod expect;
+mod faults;
+mod reader;
+mod schema;
+mod settings;
+mod traffic;
+
+pub use expect::Expectation;
+pub use faults::{Fault, FaultKind};
+pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing, Scheme, SchemeKind};
+pub use traffic::{Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind};
+
+use crate::error::{ConfigError, Source};
+use crate::network::{Network, NetworkConfig, PathSpec};
+use crate::suggest;
+use reader::Reader;
+use schema::ScenarioFile;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// SCENARIO.toml, read and checked.
+///
+/// ```
+/// let text = r#"
+/// duration = "1ms"
+/// generate = { kind = "clos", leaves = 2, spines = 1 }
+/// [[flow]]
+/// from = "H1"
+/// to = "H2"
+/// rate = "10G"
+/// "#;
+/// let scenario = config::ScenarioConfig::parse("two-leaves.toml".as_ref(), text)?;
+/// assert_eq!(scenario.name, "two-leaves");
+/// assert_eq!((scenario.flows.len(), scenario.duration_ns), (1, 1_000_000));
+/// # Ok::<(), config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ScenarioConfig {
+    /// What people call it.
+    pub name: String,
+    /// What it shows.
+    pub about: String,
+    /// How long sources send.
+    pub duration_ns: u64,
+    /// Decides all chance.
+    pub seed: u64,
+    /// The topology.
+    pub network: Network,
+    /// Which paths `tagger` keeps lossless.
+    pub paths: PathSpec,
+    /// How deadlock is, or is not, prevented.
+    pub scheme: Scheme,
+    /// For links that do not say.
+    pub links: LinkDefaults,
+    /// Buffers and queues of every switch.
+    pub buffers: Buffers,
+    /// How ways are found.
+    pub routing: Routing,
+    /// Flows one by one.
+    pub flows: Vec<Flow>,
+    /// Many flows at once.
+    pub traffic: Vec<Traffic>,
+    /// What goes wrong, in the order of the file.
+    pub faults: Vec<Fault>,
+    /// By scheme: what must come out.
+    pub expectations: BTreeMap<SchemeKind, Expectation>,
+}
+
+impl ScenarioConfig {
+    /// Reads and checks SCENARIO.toml and the files it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in any of them.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        assemble(&Source::read(file)?)
+    }
+
+    /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in any of them.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        assemble(&Source::new(file, text))
+    }
+
+    /// Whether `text` is meant to be a SCENARIO.toml, rather than another file of ours: by what no
+    /// other has. Text that is no TOML is not.
+    pub fn is_meant(text: &str) -> bool {
+        let own = ["duration", "flow", "traffic", "fault", "scheme", "expect"];
+        text.parse::<toml::Table>()
+            .is_ok_and(|file| own.iter().any(|key| file.contains_key(*key)))
+    }
+}
+
+fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
+    let file: ScenarioFile = toml::from_str(source.text()).map_err(|error| {
+        source.at(error.span().unwrap_or_default(), suggest::explain(error.message()))
+    })?;
+    let NetworkConfig { network, paths } = network(source, &file)?;
+    let reader = Reader::new(source, &network);
+    let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let duration_ns = reader.at_least(&file.duration, 1, "the sources must have time to send")?;
+    let flows = traffic::flows(&reader, &file.flow)?;
+    let scenario = ScenarioConfig {
+        name: file.name.clone().unwrap_or_else(stem),
+        about: file.about.trim().to_owned(),
+        duration_ns,
+        seed: file.seed.unwrap_or(1),
+        scheme: settings::scheme(&reader, &file.scheme)?,
+        links: settings::links(&file.links),
+        buffers: settings::buffers(&reader, &file.switches)?,
+        routing: settings::routing(&reader, &file.routing)?,
+        traffic: traffic::traffic(&reader, &file.traffic)?,
+        faults: faults::faults(&reader, &file.fault)?,
+        expectations: expect::expectations(&reader, &file.expect, &flows)?,
+        flows,
+        paths,
+        network: network.clone(),
+    };
+    if scenario.flows.is_empty() && scenario.traffic.is_empty() {
+        let message = "nobody sends anything; add [[flow]] or [[traffic]]";
+        return Err(source.at(0..0, message));
+    }
+    Ok(scenario)
+}
+
+/// The network, here or in a file of its own.
+fn network(source: &Source, file: &ScenarioFile) -> Result<NetworkConfig, ConfigError> {
+    let here = crate::network::Tables {
+        switch: &file.switch,
+        host: &file.host,
+        link: &file.link,
+        generate: &file.generate,
+        paths: &file.paths,
+    };
+    let Some(field) = &file.network else { return here.assemble(source) };
+    if !here.is_empty() {
+        let message = "a network is either in a file of its own or here; remove `network`, or the \
+                       tables";
+        return Err(source.at(field.span(), message));
+    }
+    let path = source.resolve(field.get_ref());
+    if let Err(error) = std::fs::File::open(&path) {
+        let message = format!("{} cannot be read: {error}", path.display());
+        return Err(source.at(field.span(), message));
+    }
+    NetworkConfig::load(&path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What arrives by chosen links, as pcap files with times to the nanosecond.
+
+use crate::event::{PS_PER_NS, Picoseconds};
+use crate::frame::SimFrame;
+use crate::network::Network;
+use dataplane::frame::Frame;
+use std::fmt;
+use std::io::{self, Write};
+
+/// pcap with nanoseconds (draft-ietf-opsawg-pcap), little-endian.
+const MAGIC: u32 = 0xA1B2_3C4D;
+const NS_PER_S: u64 = 1_000_000_000;
+const LINKTYPE_ETHERNET: u32 = 1;
+const SNAP_BYTES: u32 = 65_535;
+
+/// Files that are being written.
+#[derive(Default)]
+pub(crate) struct Captures {
+    files: Vec<Box<dyn Write>>,
+    /// The first write that failed; nothing is written after it.
+    error: Option<io::Error>,
+}
+
+impl fmt::Debug for Captures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} captures", self.files.len())
+    }
+}
+
+impl Captures {
+    /// Writes a frame that arrives at `now_ps`. Of its payload only the length is known; the file
+    /// says so, as one with a short snap length would.
+    pub(crate) fn write(&mut self, capture: u16, now_ps: Picoseconds, frame: &SimFrame) {
+        if self.error.is_none()
+            && let Err(error) = self.try_write(capture, now_ps, frame)
+        {
+            self.error = Some(error);
+        }
+    }
+
+    fn try_write(&mut self, capture: u16, now_ps: Picoseconds, frame: &SimFrame) -> io::Result<()> {
+        let Some(file) = self.files.get_mut(usize::from(capture)) else { return Ok(()) };
+        let now_ns = now_ps / PS_PER_NS;
+        let low = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let head = frame.head();
+        let lengths = [head.len() as u64, frame.len() as u64];
+        for word in [now_ns / NS_PER_S, now_ns % NS_PER_S, lengths[0], lengths[1]] {
+            file.write_all(&low(word).to_le_bytes())?;
+        }
+        file.write_all(head)
+    }
+}
+
+impl Network {
+    /// Writes all that arrives by link number `link`, both ways, to `file` as pcap.
+    ///
+    /// # Errors
+    /// The file's header cannot be written.
+    pub fn capture(&mut self, link: usize, mut file: Box<dyn Write>) -> io::Result<()> {
+        file.write_all(&MAGIC.to_le_bytes())?;
+        file.write_all(&[2, 0, 4, 0])?;
+        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
+            file.write_all(&word.to_le_bytes())?;
+        }
+        let number = u16::try_from(self.captures.files.len()).unwrap_or(u16::MAX);
+        self.captures.files.push(file);
+        for wire in [2 * link, 2 * link + 1] {
+            self.wires[wire].capture = Some(number);
+        }
+        Ok(())
+    }
+
+    /// Finishes all captures.
+    ///
+    /// # Errors
+    /// The first write that failed.
+    pub fn finish_captures(&mut self) -> io::Result<()> {
+        self.captures.error.take().map_or(Ok(()), Err)?;
+        self.captures.files.iter_mut().try_for_each(|file| file.flush())
+    }
+}

@@ -1,0 +1,209 @@
+//! Pauses are obeyed: once a PFC frame has arrived whole, no frame of a class that it pauses starts
+//! on the wire it is about, until the class is resumed or its time has run out (IEEE 802.1Q, clause
+//! 36). Read from the wires, by its own clock: an oracle for the receivers of switches and hosts.
+
+use super::Violation;
+use crate::event::Picoseconds;
+use crate::frame::SimFrame;
+use dataplane::frame::Frame;
+use dataplane::ids::Priority;
+use dataplane::limits::PRIORITIES;
+use dataplane::time::Speed;
+use dataplane::wire::mac_control::MacControl;
+
+/// Nodes count in nanoseconds, and may be that much early.
+const SLACK_PS: Picoseconds = 2_000;
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
+/// Bits of a quantum.
+const QUANTUM_BITS: u128 = 512;
+
+/// What one wire's sender has been told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    paused_bits: u8,
+    since_ps: [Picoseconds; PRIORITIES],
+    until_ps: [Picoseconds; PRIORITIES],
+}
+
+/// A wire whose sender did not send in a priority for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) wire: u32,
+    pub(crate) priority: u8,
+    pub(crate) from_ps: Picoseconds,
+    pub(crate) to_ps: Picoseconds,
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct PauseWatch {
+    lossless_bits: u8,
+    /// By wire.
+    told: Vec<Told>,
+    spans: Vec<Span>,
+    violation: Option<(u32, u8, Picoseconds)>,
+}
+
+impl PauseWatch {
+    pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
+        let told = vec![Told::default(); wires];
+        Self { lossless_bits, told, spans: Vec::new(), violation: None }
+    }
+
+    /// A control frame arrived at the sender of `wire`, which sends at `speed`.
+    pub(crate) fn hears(
+        &mut self,
+        wire: u32,
+        speed: Speed,
+        frame: &SimFrame,
+        now_ps: Picoseconds,
+    ) {
+        let MacControl::Pfc(pfc) = MacControl::parse(frame.head()) else { return };
+        for p in Priority::all() {
+            if pfc.enabled_bits & self.lossless_bits & p.bit() == 0 {
+                continue;
+            }
+            self.expire(wire, p, now_ps);
+            let quanta = pfc.quanta[p.index()];
+            let told = &mut self.told[wire as usize];
+            let is_paused = told.paused_bits & p.bit() != 0;
+            if quanta == 0 {
+                if is_paused {
+                    self.end(wire, p, now_ps);
+                }
+                continue;
+            }
+            if !is_paused {
+                told.paused_bits |= p.bit();
+                told.since_ps[p.index()] = now_ps;
+            }
+            told.until_ps[p.index()] = now_ps + quanta_ps(quanta, speed);
+        }
+    }
+
+    /// Whether the sender of `wire` was told to be silent in any priority.
+    #[inline(always)]
+    pub(crate) fn is_told(&self, wire: u32) -> bool {
+        self.told[wire as usize].paused_bits != 0
+    }
+
+    /// A data frame of `priority` starts on `wire`.
+    pub(crate) fn starts(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
+        self.expire(wire, priority, now_ps + SLACK_PS);
+        let is_paused = self.told[wire as usize].paused_bits & priority.bit() != 0;
+        if is_paused && self.violation.is_none() {
+            self.violation = Some((wire, priority.value(), now_ps));
+        }
+    }
+
+    /// The link of `wire` went down: nobody is told anything any more.
+    pub(crate) fn forget(&mut self, wire: u32, now_ps: Picoseconds) {
+        for priority in Priority::all() {
+            self.expire(wire, priority, now_ps);
+            if self.told[wire as usize].paused_bits & priority.bit() != 0 {
+                self.end(wire, priority, now_ps);
+            }
+        }
+    }
+
+    fn expire(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
+        let told = &self.told[wire as usize];
+        let until_ps = told.until_ps[priority.index()];
+        if told.paused_bits & priority.bit() != 0 && until_ps <= now_ps {
+            self.end(wire, priority, until_ps);
+        }
+    }
+
+    fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
+        let told = &mut self.told[wire as usize];
+        told.paused_bits &= !priority.bit();
+        let from_ps = told.since_ps[priority.index()];
+        self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
+    }
+
+    /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
+    pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
+        let told = self.told.get(wire as usize)?;
+        (told.paused_bits & priority.bit() != 0).then(|| told.since_ps[priority.index()])
+    }
+
+    /// All pauses so far; those that go on end at `now_ps`.
+    pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
+        let running = (0_u32..).zip(&self.told).flat_map(move |(wire, told)| {
+            let paused = Priority::all().filter(|p| told.paused_bits & p.bit() != 0);
+            paused.map(move |p| Span {
+                wire,
+                priority: p.value(),
+                from_ps: told.since_ps[p.index()],
+                to_ps: told.until_ps[p.index()].min(now_ps),
+            })
+        });
+        self.spans.iter().copied().chain(running)
+    }
+
+    /// # Errors
+    /// The first frame that started although it must not. `name` knows who sends on a wire.
+    pub(crate) fn check(&self, name: impl Fn(u32) -> String) -> Result<(), Violation> {
+        let Some((wire, priority, at_ps)) = self.violation else { return Ok(()) };
+        let priority = Priority::from_low_bits(priority);
+        Err(Violation::PauseIgnored { sender: name(wire), priority, at_ps })
+    }
+}
+
+fn quanta_ps(quanta: u16, speed: Speed) -> Picoseconds {
+    let bits = u128::from(quanta) * QUANTUM_BITS;
+    u64::try_from(bits * PS_PER_SECOND / u128::from(speed.bps())).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Pool;
+    use dataplane::wire::MacAddress;
+    use dataplane::wire::mac_control::Pfc;
+
+    const P3: Priority = Priority::from_low_bits(3);
+    const P4: Priority = Priority::from_low_bits(4);
+
+    /// Wire 1 at 10G, whose sender hears `quanta` for priority 3 at each time.
+    fn watch(heard: &[(Picoseconds, u16)]) -> PauseWatch {
+        let mut watch = PauseWatch::new(2, P3.bit());
+        for &(at_ps, quanta) in heard {
+            let pfc = Pfc::default().with(P3, quanta).with(P4, quanta);
+            let frame = Pool::default().take(&pfc.to_frame(MacAddress::default()), 0);
+            watch.hears(1, Speed::from_gbps(10), &frame, at_ps);
+        }
+        watch
+    }
+
+    fn verdict(heard: &[(Picoseconds, u16)], priority: Priority, start_ps: Picoseconds) -> bool {
+        let mut watch = watch(heard);
+        watch.starts(1, priority, start_ps);
+        watch.starts(0, priority, start_ps);
+        watch.check(|wire| wire.to_string()).is_ok()
+    }
+
+    #[test]
+    fn a_frame_that_starts_in_a_pause_is_found_and_no_other() {
+        // 10 quanta are 512 ns at 10G.
+        let pause = (1_000, 10);
+        assert!(!verdict(&[pause], P3, 1_000) && !verdict(&[pause], P3, 510_000));
+        assert!(verdict(&[pause], P3, 513_000), "it has run out");
+        assert!(verdict(&[pause], P4, 1_000), "a lossy class hears nothing");
+        assert!(verdict(&[pause, (2_000, 0)], P3, 2_000), "resumed");
+        assert!(!verdict(&[pause, (400_000, 10)], P3, 900_000), "refreshed");
+        assert!(verdict(&[pause, (2_000, 1)], P3, 60_000), "the new time replaces the old one");
+    }
+
+    #[test]
+    fn spans_end_when_the_pause_does() {
+        let spans = |heard: &[_], now_ps| {
+            let span = |span: Span| (span.wire, span.priority, span.from_ps, span.to_ps);
+            watch(heard).spans(now_ps).map(span).collect::<Vec<_>>()
+        };
+        assert_eq!(spans(&[(1_000, 10), (2_000, 0)], 9_000), [(1, 3, 1_000, 2_000)]);
+        assert_eq!(spans(&[(1_000, 10)], 9_000), [(1, 3, 1_000, 9_000)]);
+        let twice = spans(&[(1_000, 10), (900_000, 10)], 950_000);
+        assert_eq!(twice, [(1, 3, 1_000, 513_000), (1, 3, 900_000, 950_000)]);
+    }
+}

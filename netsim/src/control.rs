@@ -1,0 +1,212 @@
+//! What is done to a running network, and when: links that go down and come up, switches that
+//! restart, routes that are wrong or new, hosts that change their mind.
+
+use crate::event::Picoseconds;
+use crate::link::PfcFault;
+use crate::network::Network;
+use crate::routing::table;
+use crate::sink::Drain;
+use crate::switch_spec::FRAME_BYTES_MOST;
+use crate::topology::{HostId, Peer, SwitchId};
+use dataplane::ids::PortId;
+
+/// Something to be done to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A link, by its number, goes down: what is on it is lost.
+    LinkDown(usize),
+    /// And comes up again, once for each time it went down.
+    LinkUp(usize),
+    /// The switches at a link find ways around it, or back.
+    Reroute(usize),
+    /// A switch sends what is for a host by this port; with `None`, by the right one again.
+    Mislead(SwitchId, HostId, Option<PortId>),
+    /// A host takes frames only so fast; with `None`, as they come.
+    Drain(HostId, Option<Drain>),
+    /// A host pauses all that can be paused, or stops to.
+    Storm(HostId, bool),
+    /// PFC frames on this wire are lost or changed; link n has wires 2 n, from its first end, and 2
+    /// n + 1. With `None`, no longer.
+    Pfc(usize, Option<PfcTrouble>),
+    /// A switch loses all it holds and is away: its links are down.
+    SwitchDown(SwitchId),
+    /// And comes back, empty.
+    SwitchUp(SwitchId),
+}
+
+/// What happens to PFC frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PfcTrouble {
+    /// A bit is turned over; if not, the frame is lost.
+    pub is_corruption: bool,
+    /// It happens to so many of a million.
+    pub millionths: u32,
+}
+
+/// What is yet to be done.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    /// The next one last; at one time in the order in which they were planned.
+    planned: Vec<(Picoseconds, u64, Action)>,
+    count: u64,
+    /// How long after a link changes its switches change their routes.
+    reroute_ps: Option<Picoseconds>,
+    has_rerouted: bool,
+}
+
+impl Schedule {
+    pub(crate) const fn new(reroute_ps: Option<Picoseconds>) -> Self {
+        Self { planned: Vec::new(), count: 0, reroute_ps, has_rerouted: false }
+    }
+
+    fn plan(&mut self, at_ps: Picoseconds, action: Action) {
+        self.count += 1;
+        let entry = (at_ps, self.count, action);
+        let later = |other: &(Picoseconds, u64, Action)| (other.0, other.1) > (at_ps, entry.1);
+        let at = self.planned.partition_point(later);
+        self.planned.insert(at, entry);
+    }
+
+    /// When the next thing is to be done.
+    #[inline]
+    pub(crate) fn next_at_ps(&self) -> Option<Picoseconds> {
+        self.planned.last().map(|&(at_ps, ..)| at_ps)
+    }
+
+    pub(crate) const fn has_rerouted(&self) -> bool {
+        self.has_rerouted
+    }
+}
+
+impl Network {
+    /// Has something done at `at_ps`, or at once if that has gone by; before anything else that
+    /// happens at that instant.
+    pub fn plan(&mut self, at_ps: Picoseconds, action: Action) {
+        self.schedule.plan(at_ps.max(self.now_ps()), action);
+    }
+
+    /// Does what is planned for this instant.
+    pub(crate) fn do_planned(&mut self) {
+        let now_ps = self.now_ps;
+        while let Some((_, _, action)) = self.schedule.planned.pop_if(|next| next.0 <= now_ps) {
+            self.act(action);
+        }
+        // Whoever was woken is turned with the events of this instant, if there are any.
+        self.turn_due();
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::LinkDown(link) => self.set_link(link, false),
+            Action::LinkUp(link) => self.set_link(link, true),
+            Action::Reroute(link) => self.reroute(link),
+            Action::Mislead(switch, host, port) => {
+                self.schedule.has_rerouted = true;
+                self.router.mislead(switch, host, port);
+                self.install(switch);
+            }
+            Action::Drain(host, drain) => {
+                self.hosts[host.0].set_drain(drain);
+                self.wake(self.switches.len() + host.0);
+            }
+            Action::Storm(host, storms) => {
+                self.hosts[host.0].set_storm(storms);
+                self.wake(self.switches.len() + host.0);
+            }
+            Action::Pfc(wire, trouble) => {
+                self.wires[wire].pfc_fault = trouble.map(|trouble| PfcFault {
+                    is_corruption: trouble.is_corruption,
+                    millionths: trouble.millionths,
+                });
+            }
+            Action::SwitchDown(switch) => self.switch_down(switch),
+            Action::SwitchUp(switch) => {
+                for link in self.links_of(switch) {
+                    self.set_link(link, true);
+                }
+            }
+        }
+    }
+
+    fn links_of(&self, switch: SwitchId) -> Vec<usize> {
+        self.topology.attachments(switch).map(|(_, attachment)| attachment.link).collect()
+    }
+
+    /// The switches at a link.
+    fn ends_of(&self, link: usize) -> Vec<SwitchId> {
+        let ends = [2 * link, 2 * link + 1].map(|wire| self.wires[wire].from.node);
+        ends.into_iter().filter(|&node| node < self.switches.len()).map(SwitchId).collect()
+    }
+
+    fn set_link(&mut self, link: usize, up: bool) {
+        for number in [2 * link, 2 * link + 1] {
+            let wire = &mut self.wires[number];
+            let was_up = wire.down_count == 0;
+            wire.down_count =
+                if up { wire.down_count.saturating_sub(1) } else { wire.down_count + 1 };
+            let is_up = wire.down_count == 0;
+            if is_up == was_up {
+                continue;
+            }
+            let from = wire.from;
+            if !is_up {
+                self.cut(number);
+            }
+            match from.node.checked_sub(self.switches.len()) {
+                None => self.switches[from.node].set_link(from.port, is_up),
+                Some(host) => self.hosts[host].set_link(is_up, self.now_ps),
+            }
+            self.wake(from.node);
+        }
+        self.router.set_link(link, self.wires[2 * link].down_count == 0);
+        if let Some(reroute_ps) = self.schedule.reroute_ps {
+            self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
+        }
+    }
+
+    /// What is on a wire is lost.
+    #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
+    fn cut(&mut self, number: usize) {
+        let wire = &mut self.wires[number];
+        for frame in wire.in_flight.drain(..) {
+            wire.lost[usize::from(frame.is_control())] += 1;
+            wire.lost_in_flight += 1;
+        }
+        self.pauses.forget(number as u32, self.now_ps);
+    }
+
+    fn switch_down(&mut self, switch: SwitchId) {
+        for link in self.links_of(switch) {
+            self.set_link(link, false);
+        }
+        let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
+        let node = &mut self.switches[switch.0];
+        let device = node.worker.device().anew();
+        node.restart(device, &routes, self.now_ps);
+        self.schedule.has_rerouted = true;
+        self.wake(switch.0);
+    }
+
+    fn reroute(&mut self, link: usize) {
+        self.schedule.has_rerouted = true;
+        let ends = self.ends_of(link);
+        for switch in self.router.reroute(&ends, &self.topology) {
+            self.install(switch);
+        }
+    }
+
+    /// Has a switch use the routes that it is to have now.
+    fn install(&mut self, switch: SwitchId) {
+        let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
+        self.switches[switch.0].install(&routes);
+        self.wake(switch.0);
+    }
+
+    /// The switch at the other end of a switch's port, if there is one.
+    pub fn neighbour(&self, switch: SwitchId, port: PortId) -> Option<SwitchId> {
+        match self.peer(switch.0, port)? {
+            Peer::Switch(peer, _) => Some(peer),
+            Peer::Host(_) => None,
+        }
+    }
+}

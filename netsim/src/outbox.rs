@@ -1,0 +1,107 @@
+//! What a host has to send: answers first, then its flows in turn.
+
+use crate::event::{NEVER, Picoseconds};
+use crate::flow::FlowId;
+use crate::frame::{Pool, SimFrame};
+use crate::source::Source;
+use dataplane::ids::Priority;
+use std::collections::VecDeque;
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    /// Flows that have not begun, the next one last.
+    waiting: Vec<Source>,
+    /// Flows that have begun and are not over.
+    active: Vec<Source>,
+    /// Whose turn it is to send.
+    next_source: usize,
+    answers: VecDeque<(SimFrame, Priority)>,
+}
+
+impl Outbox {
+    pub(crate) fn new(mut sources: Vec<Source>) -> Self {
+        sources.sort_by_key(|source| std::cmp::Reverse((source.start_ps, source.flow)));
+        Self { waiting: sources, active: Vec::new(), next_source: 0, answers: VecDeque::new() }
+    }
+
+    /// Sends nothing more of any flow. Answers that wait still go.
+    pub(crate) fn stop(&mut self) {
+        self.waiting.clear();
+        self.active.clear();
+    }
+
+    /// Has an answer go out.
+    pub(crate) fn answer(&mut self, frame: SimFrame, priority: Priority) {
+        self.answers.push_back((frame, priority));
+    }
+
+    /// The receiver of `flow` has everything below `number`, and misses that one if `is_gap`.
+    pub(crate) fn acknowledge(&mut self, flow: u32, number: u64, is_gap: bool, now_ps: Picoseconds) {
+        let at = self.active.iter().position(|source| source.flow.0 == flow as usize);
+        let Some(at) = at else { return };
+        self.active[at].acknowledge(number, is_gap, now_ps);
+        if self.active[at].is_over() {
+            self.remove(at);
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.active.remove(at);
+        if self.next_source > at {
+            self.next_source -= 1;
+        }
+    }
+
+    /// The next frame that is due and not of a priority in `paused`, and its flow if it is of one.
+    pub(crate) fn next(
+        &mut self,
+        paused: u8,
+        pool: &Pool,
+        now_ps: Picoseconds,
+    ) -> Option<(SimFrame, Option<FlowId>)> {
+        let may_go = |priority: Priority| priority.bit() & paused == 0;
+        if let Some(at) = self.answers.iter().position(|&(_, priority)| may_go(priority)) {
+            return self.answers.remove(at).map(|(frame, _)| (frame, None));
+        }
+        while let Some(source) = self.waiting.pop_if(|source| source.start_ps <= now_ps) {
+            self.active.push(source);
+        }
+        self.active.iter_mut().for_each(|source| source.resend(now_ps));
+        let count = self.active.len();
+        let may = |source: &Source| source.due_ps() <= now_ps && may_go(source.priority);
+        let mut order = (self.next_source..count).chain(0..self.next_source.min(count));
+        let chosen = order.find(|&at| may(&self.active[at]))?;
+        self.next_source = chosen + 1;
+        let source = &mut self.active[chosen];
+        let flow = source.flow;
+        let frame = source.next(pool, now_ps);
+        if source.is_over() {
+            self.remove(chosen);
+        }
+        Some((frame, Some(flow)))
+    }
+
+    /// When something is due, on a wire that is free at `free_at_ps`; and whether something is held
+    /// back by a pause.
+    pub(crate) fn wants_turn_at_ps(
+        &self,
+        paused: u8,
+        free_at_ps: Picoseconds,
+    ) -> (Picoseconds, bool) {
+        let start_ps = self.waiting.last().map_or(NEVER, |next| next.start_ps.max(free_at_ps));
+        let (mut wanted_ps, mut is_held_back) = (start_ps, false);
+        let mut add = |due_ps: Picoseconds, priority: Priority| {
+            if priority.bit() & paused == 0 {
+                wanted_ps = wanted_ps.min(due_ps.max(free_at_ps));
+            } else {
+                is_held_back = true;
+            }
+        };
+        self.answers.iter().for_each(|&(_, priority)| add(0, priority));
+        for source in &self.active {
+            add(source.due_ps().min(source.resend_at_ps()), source.priority);
+        }
+        (wanted_ps, is_held_back)
+    }
+}

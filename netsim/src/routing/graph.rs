@@ -1,0 +1,145 @@
+//! The switches and the links between them: who is how far from whom, and who is next.
+
+use crate::prng::Prng;
+use crate::topology::{Attachment, Peer, SwitchId, Topology};
+use dataplane::ids::PortId;
+use std::collections::{BTreeMap, VecDeque};
+
+/// No way leads there.
+const UNREACHABLE: u16 = u16::MAX;
+
+/// A link of a switch to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbour {
+    pub(crate) port: PortId,
+    pub(crate) switch: SwitchId,
+    pub(crate) link: usize,
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    /// By switch, lowest port first.
+    neighbours: Vec<Vec<Neighbour>>,
+    /// By link.
+    is_down: Vec<bool>,
+    /// By destination: each switch's distance where all links are up.
+    distances: BTreeMap<SwitchId, Vec<u16>>,
+}
+
+impl Graph {
+    pub(crate) fn new(topology: &Topology) -> Self {
+        let neighbour = |(port, attachment): (PortId, &Attachment)| match attachment.peer {
+            Peer::Switch(switch, _) => Some(Neighbour { port, switch, link: attachment.link }),
+            Peer::Host(_) => None,
+        };
+        let of = |switch| topology.attachments(SwitchId(switch)).filter_map(neighbour).collect();
+        Self {
+            neighbours: (0..topology.ports.len()).map(of).collect(),
+            is_down: vec![false; topology.links.len()],
+            distances: BTreeMap::new(),
+        }
+    }
+
+    /// Notes that a link is up or down.
+    pub(crate) fn set_link(&mut self, link: usize, up: bool) {
+        self.is_down[link] = !up;
+    }
+
+    /// Whether a link is down.
+    pub(crate) fn is_down(&self, link: usize) -> bool {
+        self.is_down[link]
+    }
+
+    /// Finds out how far everybody is from `to`, if that is not known yet.
+    pub(crate) fn learn(&mut self, to: SwitchId) {
+        let neighbours = &self.neighbours;
+        self.distances.entry(to).or_insert_with(|| {
+            let mut distances = vec![UNREACHABLE; neighbours.len()];
+            distances[to.0] = 0;
+            let mut frontier = VecDeque::from([to]);
+            while let Some(at) = frontier.pop_front() {
+                for next in &neighbours[at.0] {
+                    if distances[next.switch.0] == UNREACHABLE {
+                        distances[next.switch.0] = distances[at.0] + 1;
+                        frontier.push_back(next.switch);
+                    }
+                }
+            }
+            distances
+        });
+    }
+
+    /// Hops from `at` to `to`, of which everybody's distance was [learnt](Self::learn); `None` if
+    /// no way leads there. Links that are down count: tables know the network as it was built.
+    pub(crate) fn distance(&self, at: SwitchId, to: SwitchId) -> Option<u16> {
+        let distance = *self.distances.get(&to)?.get(at.0)?;
+        (distance != UNREACHABLE).then_some(distance)
+    }
+
+    /// Whether `next` is nearer to `to` than `at` is.
+    fn leads(&self, at: SwitchId, next: &Neighbour, to: SwitchId) -> bool {
+        let distances = self.distance(at, to).zip(self.distance(next.switch, to));
+        distances.is_some_and(|(here, there)| there + 1 == here)
+    }
+
+    /// The links that begin a shortest way from `at` to `to`, whether up or down.
+    pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
+        self.neighbours[at.0].iter().filter(move |next| self.leads(at, next, to))
+    }
+
+    /// The same, those that are up.
+    fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
+        self.shortest(at, to).filter(|next| !self.is_down[next.link])
+    }
+
+    /// Where a switch that has no shortest way left sends instead (Tagger, section VIII-D:
+    /// candidate next hops): to the nearest of those neighbours that themselves have a shortest way
+    /// which does not come back.
+    fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
+        let goes_on = |next: &Neighbour| {
+            next.switch == to
+                || self.shortest_up(next.switch, to).any(|after| after.switch != at)
+        };
+        let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
+        let able: Vec<Neighbour> = up.filter(|next| goes_on(next)).copied().collect();
+        let nearest = able.iter().filter_map(|next| self.distance(next.switch, to)).min();
+        able.into_iter().filter(|next| self.distance(next.switch, to) == nearest).collect()
+    }
+
+    /// Where `at` sends what is for `to`, with local reroute.
+    pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
+        let shortest: Vec<Neighbour> = self.shortest_up(at, to).copied().collect();
+        if shortest.is_empty() { self.detours(at, to) } else { shortest }
+    }
+
+    /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
+    /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
+    /// if it came to an end.
+    pub(crate) fn walk(
+        &self,
+        from: SwitchId,
+        to: SwitchId,
+        visited: &[SwitchId],
+        prng: &mut Prng,
+    ) -> Option<Vec<(SwitchId, PortId)>> {
+        let mut seen = visited.to_vec();
+        let mut way = Vec::new();
+        let mut at = from;
+        while at != to {
+            seen.push(at);
+            let new = |next: &Neighbour| !seen.contains(&next.switch);
+            let mut hops = self.next_hops(at, to);
+            hops.retain(new);
+            if hops.is_empty() {
+                // All that could help was visited: anywhere else.
+                let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
+                hops = up.filter(|next| new(next)).copied().collect();
+            }
+            let next = prng.choose(&hops)?;
+            way.push((at, next.port));
+            at = next.switch;
+        }
+        Some(way)
+    }
+}

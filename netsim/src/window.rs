@@ -1,0 +1,184 @@
+//! A flow's window: what is on its way, what was lost, and where to go back to.
+//!
+//! Go-back-N, as RoCE NICs do: the receiver takes frames in order only, and says what it has after
+//! each; at a gap it says so once, and the sender starts again from there. When nothing is heard for
+//! long, the sender starts again by itself.
+
+use crate::event::{NEVER, Picoseconds};
+
+/// How long a sender waits for an answer: far longer than any queue of these networks holds a frame
+/// that is not paused.
+const PATIENCE_PS: Picoseconds = 1_000_000_000;
+
+/// The sender's side.
+#[derive(Debug)]
+pub(crate) struct Window {
+    frames_max: u64,
+    /// The receiver has all frames below this.
+    acknowledged: u64,
+    /// How often the sender went back.
+    round: u32,
+    /// When something was last heard, or sent with nothing on its way.
+    heard_ps: Picoseconds,
+}
+
+impl Window {
+    /// At most `frames_max` frames on their way.
+    pub(crate) const fn new(frames_max: u64) -> Self {
+        Self { frames_max, acknowledged: 0, round: 0, heard_ps: 0 }
+    }
+
+    /// Whether frame `next` must wait for an answer.
+    pub(crate) const fn is_shut(&self, next: u64) -> bool {
+        next - self.acknowledged >= self.frames_max
+    }
+
+    /// Whether the receiver has all frames below `next`.
+    pub(crate) const fn is_done(&self, next: u64) -> bool {
+        self.acknowledged == next
+    }
+
+    /// How often the sender went back: tells a frame sent again from the first one.
+    pub(crate) const fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// A frame was sent at `now_ps`; `next` comes after it.
+    pub(crate) const fn sent(&mut self, next: u64, now_ps: Picoseconds) {
+        if next - self.acknowledged == 1 {
+            self.heard_ps = now_ps;
+        }
+    }
+
+    /// The receiver has everything below `number` and, with `is_gap`, misses that one; returns which
+    /// frame is next.
+    pub(crate) fn acknowledge(
+        &mut self,
+        number: u64,
+        is_gap: bool,
+        next: u64,
+        now_ps: Picoseconds,
+    ) -> u64 {
+        // An answer may be older than what was heard since, and than the last time back.
+        let is_news = number > self.acknowledged;
+        self.acknowledged = self.acknowledged.max(number);
+        let next = next.max(self.acknowledged);
+        if is_news {
+            self.heard_ps = now_ps;
+        }
+        if is_gap && number == self.acknowledged && number < next {
+            return self.go_back(now_ps);
+        }
+        next
+    }
+
+    /// When the sender must go back by itself if nothing is heard.
+    pub(crate) const fn resend_at_ps(&self, next: u64) -> Picoseconds {
+        if self.is_done(next) { NEVER } else { self.heard_ps + PATIENCE_PS }
+    }
+
+    /// Starts again; returns which frame is next.
+    pub(crate) const fn go_back(&mut self, now_ps: Picoseconds) -> u64 {
+        self.round += 1;
+        self.heard_ps = now_ps;
+        self.acknowledged
+    }
+}
+
+/// The receiver's side.
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    /// All frames below this have come.
+    expected: u64,
+    /// The gap that was told last.
+    told: Option<(u32, u64)>,
+}
+
+/// What to answer to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// All frames below this have come.
+    pub(crate) number: u64,
+    /// And this one is missing.
+    pub(crate) is_gap: bool,
+    /// The frame that is answered was taken.
+    pub(crate) is_taken: bool,
+}
+
+impl Intake {
+    /// Frame `number` of `round` came; what to answer, if anything.
+    pub(crate) fn receive(&mut self, round: u32, number: u64) -> Option<Answer> {
+        if number > self.expected {
+            let gap = Some((round, self.expected));
+            let is_new = std::mem::replace(&mut self.told, gap) != gap;
+            return is_new.then_some(Answer {
+                number: self.expected,
+                is_gap: true,
+                is_taken: false,
+            });
+        }
+        let is_taken = number == self.expected;
+        self.expected += u64::from(is_taken);
+        Some(Answer { number: self.expected, is_gap: false, is_taken })
+    }
+
+    /// How many frames have come in order.
+    pub(crate) const fn taken_frames(&self) -> u64 {
+        self.expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Over a wire that loses frames and answers at will, everything comes, once and in order,
+        /// and no more than the window is on its way.
+        #[test]
+        fn all_frames_come_in_order_whatever_is_lost(
+            frames_max in 1_u64..9,
+            losses in proptest::collection::vec((any::<u8>(), any::<u8>()), 0..400),
+        ) {
+            const FRAMES: u64 = 40;
+            let (mut window, mut intake) = (Window::new(frames_max), Intake::default());
+            let mut answers: VecDeque<Answer> = VecDeque::new();
+            let (mut next, mut now_ps, mut taken) = (0, 0, Vec::new());
+            let mut chance = losses.into_iter().chain(std::iter::repeat((255, 255)));
+            while !(next == FRAMES && window.is_done(next)) {
+                now_ps += 1_000;
+                prop_assert!(now_ps < 1_000_000 * PATIENCE_PS, "never ends");
+                if next < FRAMES && !window.is_shut(next) {
+                    let (round, number) = (window.round(), next);
+                    next += 1;
+                    window.sent(next, now_ps);
+                    let (frame, answer) = chance.next().unwrap();
+                    if frame >= 80 && let Some(told) = intake.receive(round, number) {
+                        taken.extend(told.is_taken.then_some(number));
+                        answers.extend((answer >= 80).then_some(told));
+                    }
+                } else if let Some(answer) = answers.pop_front() {
+                    next = window.acknowledge(answer.number, answer.is_gap, next, now_ps);
+                } else {
+                    now_ps = window.resend_at_ps(next);
+                    prop_assert!(now_ps != NEVER);
+                    next = window.go_back(now_ps);
+                }
+            }
+            prop_assert_eq!(taken, (0..FRAMES).collect::<Vec<_>>());
+            prop_assert_eq!(intake.taken_frames(), FRAMES);
+        }
+    }
+
+    #[test]
+    fn a_gap_is_told_once_in_each_round() {
+        let mut intake = Intake::default();
+        let gap = Some(Answer { number: 0, is_gap: true, is_taken: false });
+        assert_eq!([1, 2].map(|number| intake.receive(0, number)), [gap, None]);
+        assert_eq!(intake.receive(1, 3), gap);
+        let taken = Some(Answer { number: 1, is_gap: false, is_taken: true });
+        assert_eq!(intake.receive(2, 0), taken);
+    }
+}

@@ -1,0 +1,89 @@
+//! Who waits for whom, from pauses that came in to those that go out.
+
+use super::Rig;
+use crate::control::stats::Origin;
+use dataplane::ids::Priority;
+use dataplane::testing::wire::Udp;
+use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::Pfc;
+
+/// Three bridged ports, `b` with a worker of its own.
+const SWITCH: &str = r#"
+name = "s1"
+[control]
+socket = "s1.sock"
+[[lossless]]
+priority = 3
+xoff = "5KB"
+xon = "1KB"
+headroom = "60KB"
+[[port]]
+name = "a"
+device = "net_null0"
+mac = "02:00:00:00:00:01"
+speed = "10G"
+pace = false
+vlan = 7
+[[port]]
+name = "b"
+device = "net_null1"
+mac = "02:00:00:00:00:02"
+speed = "10G"
+pace = false
+vlan = 7
+[[port]]
+name = "c"
+device = "net_null2"
+mac = "02:00:00:00:00:03"
+speed = "10G"
+pace = false
+vlan = 7
+[workers]
+count = 2
+"#;
+
+/// Has the peer of port `number` pause class 3, or not any more.
+fn pause(rig: &mut Rig, number: usize, quanta: u16) {
+    let pfc = Pfc::default().with(Priority::from_low_bits(3), quanta);
+    rig.arrive(number, &pfc.to_frame(MacAddress([2, 0, 0, 9, 9, 9])));
+}
+
+/// `count` frames of 1,000 bytes to the host behind port 2, whose address is known by now.
+fn load(rig: &mut Rig, from: u8, count: u32) {
+    for sequence in 0..count {
+        let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::bridged(from, 2, 3) };
+        rig.arrive(from.into(), &frame.bytes());
+        rig.turn();
+    }
+    rig.turns(4);
+}
+
+#[test]
+fn a_paused_queue_tells_whose_frames_it_holds_and_whether_they_are_paused_too() {
+    let mut rig = Rig::new(SWITCH);
+    rig.turns(3);
+    rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());
+    rig.turns(3);
+    load(&mut rig, 1, 1);
+    assert_eq!(rig.stats().waits, [], "nothing is paused");
+    pause(&mut rig, 2, 0xFFFF);
+    rig.turns(3);
+    assert_eq!(rig.stats().waits, [], "nothing waits");
+
+    load(&mut rig, 1, 9);
+    load(&mut rig, 3, 2);
+    let stats = rig.stats();
+    let [wait] = &stats.waits[..] else { panic!("one queue: {:?}", stats.waits) };
+    assert_eq!((wait.port, wait.name.as_str(), wait.priority), (2, "b", 3));
+    assert_eq!((wait.frames, wait.bytes, wait.has_more_origins), (11, 11_000, false));
+    assert!(wait.paused_for_ns > 0);
+    let [a, c] = &wait.origins[..] else { panic!("two ports: {:?}", wait.origins) };
+    assert_eq!((a.port, a.name.as_str(), a.priority, a.paused), (1, "a", 3, true));
+    assert!((1..wait.paused_for_ns).contains(&a.paused_for_ns), "{a:?}");
+    let below_xoff = Origin { port: 3, name: "c".to_owned(), priority: 3, ..Origin::default() };
+    assert_eq!(*c, below_xoff);
+
+    pause(&mut rig, 2, 0);
+    rig.turns(4);
+    assert_eq!(rig.stats().waits, []);
+}

@@ -1,0 +1,30 @@
+//! Frames that wait for the peer, and whom they hold up.
+
+use super::text::{NOTABLE, Piece, lead, plain, wrap};
+use crate::control::stats::{Origin, Wait};
+use crate::top::humane::{number, time};
+use ratatui::text::{Line, Span};
+
+/// What waits in a queue for how long, and by which ports it came in; those that pause their peers
+/// for it stand out.
+pub(super) fn lines(wait: &Wait, width: usize) -> Vec<Line<'static>> {
+    let (bytes, frames) = (number(wait.bytes.into()), number(wait.frames.into()));
+    let paused = format!("paused by the peer for {}", time(wait.paused_for_ns));
+    let mut what = plain(format!("{bytes}B in {frames} frames, "));
+    what.push(Span::styled(paused, NOTABLE));
+    let mut pieces = vec![what];
+    pieces.extend(wait.origins.iter().map(origin));
+    if wait.has_more_origins {
+        pieces.push(plain("and perhaps by others"));
+    }
+    wrap(lead("waits"), pieces, 2, width)
+}
+
+fn origin(origin: &Origin) -> Piece {
+    let mut piece = plain(format!("came in by {} class {}", origin.name, origin.priority));
+    if origin.paused {
+        let text = format!(", which pauses its peer for {}", time(origin.paused_for_ns));
+        piece.push(Span::styled(text, NOTABLE));
+    }
+    piece
+}
