@@ -2,7 +2,8 @@
 //!
 //! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
 //! and turned into the types of `dataplane`. [`RuleSet`] is a rule file on its own. [`headroom`] is
-//! what a lossless port must keep free.
+//! what a lossless port must keep free. [`ScenarioConfig`] is a network with traffic and faults, to be
+//! simulated.
 //!
 //! Nothing here does more than read files. Every error is one line that says where something is
 //! wrong and what would be right: [`ConfigError`].
@@ -16,6 +17,7 @@ pub mod headroom;
 pub mod network;
 pub mod paths;
 mod rule_file;
+pub mod scenario;
 mod suggest;
 pub mod switch;
 pub mod units;
@@ -25,4 +27,5 @@ pub use error::ConfigError;
 pub use network::{Network, NetworkConfig};
 pub use paths::PathSet;
 pub use rule_file::RuleSet;
+pub use scenario::ScenarioConfig;
 pub use switch::SwitchConfig;

@@ -33,7 +33,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
         }
     }
     let slow = Drain {
-        speed: Speed::from_gbps(1),
+        speed: Some(Speed::from_gbps(1)),
         xoff_bytes: 20_000,
         xon_bytes: 10_000,
         capacity_bytes: 100_000,

@@ -1,36 +1,32 @@
 //! From names, links and flows to a network that runs.
 
-use crate::checker::TagWatch;
 use crate::device::{SimDevice, SimPort};
-use crate::event::PS_PER_NS;
-use crate::flow::{Addresses, FlowId, FlowSpec, FlowTally, head};
+use crate::event::{PS_PER_NS, Picoseconds};
+use crate::flow::{Addresses, FlowId, FlowSpec, FlowTally, answer_head, frames_of, head};
 use crate::frame::Pool;
 use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
 use crate::network::{Network, NetworkParts};
 use crate::prng::Prng;
-use crate::routing::Router;
+use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
-use crate::switch_node::SwitchNode;
-use crate::switch_spec::{Common, SwitchSpec};
+use crate::switch_node::{SwitchNode, TableParts};
+use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::tag_map;
-use crate::topology::{
-    Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, host_address, mac,
-};
+use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
+use crate::window::Intake;
 use dataplane::classify::{ClassifyBy, PortTrust, TagMap};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::FRAME_BYTES_MIN;
-use dataplane::rules::{RuleTable, TcamEntry};
-use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
+use dataplane::rules::TcamEntry;
+use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 /// The shortest frame, Ethernet header included, FCS not.
 const FRAME_BYTES_LEAST: u16 = 60;
-/// The longest one: an MTU of 1,500.
-const FRAME_BYTES_MOST: u16 = 1_514;
-
 const _: () = assert!(FRAME_BYTES_LEAST as usize == FRAME_BYTES_MIN, "what a wire carries");
 
 /// Why a network cannot be built.
@@ -157,6 +153,9 @@ pub struct NetworkBuilder {
     drains: Vec<Option<Drain>>,
     links: Vec<LinkDraft>,
     flows: Vec<FlowSpec>,
+    routes: RouteKind,
+    reroute_ps: Option<Picoseconds>,
+    down: Vec<usize>,
 }
 
 impl NetworkBuilder {
@@ -172,6 +171,9 @@ impl NetworkBuilder {
             drains: Vec::new(),
             links: Vec::new(),
             flows: Vec::new(),
+            routes: RouteKind::Shortest,
+            reroute_ps: None,
+            down: Vec::new(),
         }
     }
 
@@ -210,6 +212,18 @@ impl NetworkBuilder {
         self.links.push(LinkDraft { ends: [one.into(), other.into()], spec });
     }
 
+    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after it
+    /// did, or never.
+    pub const fn routing(&mut self, kind: RouteKind, reroute_ps: Option<Picoseconds>) {
+        self.routes = kind;
+        self.reroute_ps = reroute_ps;
+    }
+
+    /// Has link number `link` be down from the start.
+    pub fn fail(&mut self, link: usize) {
+        self.down.push(link);
+    }
+
     /// Adds a flow.
     pub fn flow(&mut self, flow: FlowSpec) -> FlowId {
         self.flows.push(flow);
@@ -224,8 +238,10 @@ impl NetworkBuilder {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         let tags = Rc::new(tag_map(&self.lossless));
         let pool = Pool::default();
-        let mut router = Router::new(&topology, &self.switch_names, &self.host_names);
+        let seed = Prng::for_part(self.seed, u64::MAX - 1).bits();
+        let mut router = Router::new(&topology, self.routes, self.reroute_ps, &self.down, seed);
         let sources = self.sources(&topology, &mut router, &tags)?;
+        let flows = self.flow_states(&topology, &tags);
         let switches = (0..self.switches.len())
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
             .collect::<Result<Vec<_>, _>>()?;
@@ -234,13 +250,16 @@ impl NetworkBuilder {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
             HostNode::new(parts, Rc::clone(&tags), lossless_bits, pool.clone())
         });
-        let flow_state = |flow: &FlowSpec| FlowState { to: flow.to, tally: FlowTally::default() };
         Ok(Network::new(NetworkParts {
             hosts: hosts.collect(),
-            wires: wires(&topology, switches.len()),
-            flows: self.flows.iter().map(flow_state).collect(),
-            watch: TagWatch::new(&tags),
+            wires: wires(&topology, switches.len(), &self.down),
+            flows,
+            router,
+            reroute_ps: self.reroute_ps,
+            tags,
+            pool,
             lossless_bits,
+            seed: self.seed,
             switches,
             topology,
         }))
@@ -250,43 +269,72 @@ impl NetworkBuilder {
     fn sources(
         &self,
         topology: &Topology,
-        router: &mut Router<'_>,
+        router: &mut Router,
         tags: &TagMap,
     ) -> Result<Vec<Vec<Source>>, BuildError> {
         if self.flows.len() > FLOWS_MAX {
             let (what, count, most) = ("flows", self.flows.len(), FLOWS_MAX);
             return Err(BuildError::TooMany { what, count, most });
         }
+        let map = Map { topology, switches: &self.switch_names, hosts: &self.host_names };
         let mut sources: Vec<Vec<Source>> = self.host_names.iter().map(|_| Vec::new()).collect();
         for (number, spec) in (0_u32..).zip(&self.flows) {
             check_length(spec.frame_bytes)?;
             let flow = FlowId(number as usize);
-            let destination = router.add(flow.0, &spec.way, spec.from, spec.to)?;
-            let (switch, port) = topology.access[spec.from.0];
-            let addresses = Addresses {
-                source_mac: mac(self.switches.len() + spec.from.0, PortId::FIRST),
-                gateway_mac: mac(switch.0, port),
-                source: host_address(spec.from),
-                destination,
-            };
+            let destination = router.add(flow.0, &spec.way, spec.from, spec.to, &map)?;
+            if spec.window_bytes.is_some() {
+                // Answers find their way back by the tables.
+                router.route_to(topology.access[spec.from.0].0);
+            }
+            let addresses = self.addresses(topology, spec.from, destination);
             let dscp = tags.dscp[spec.tag.index()];
             sources[spec.from.0].push(Source::new(
                 flow,
+                spec,
                 tags.priority[spec.tag.index()],
-                head(number, &addresses, dscp, spec.frame_bytes),
-                spec.frame_bytes,
-                (spec.pace, spec.start_ps),
+                |frame_bytes| head(number, &addresses, dscp, frame_bytes),
                 Prng::for_part(self.seed, u64::from(number)),
             ));
         }
         Ok(sources)
     }
 
+    /// The addresses of frames from a host.
+    fn addresses(&self, topology: &Topology, from: HostId, destination: Ipv4Addr) -> Addresses {
+        let (switch, port) = topology.access[from.0];
+        Addresses {
+            source_mac: mac(self.switches.len() + from.0, PortId::FIRST),
+            gateway_mac: mac(switch.0, port),
+            source: topology.host_address(from),
+            destination,
+        }
+    }
+
+    fn flow_states(&self, topology: &Topology, tags: &TagMap) -> Vec<FlowState> {
+        let state = |(number, spec): (u32, &FlowSpec)| {
+            let intake = spec.window_bytes.map(|_| {
+                let back = topology.host_address(spec.from);
+                let addresses = self.addresses(topology, spec.to, back);
+                let dscp = tags.dscp[spec.tag.index()];
+                let head = head(number, &addresses, dscp, FRAME_BYTES_LEAST);
+                Box::new((Intake::default(), answer_head(head, number)))
+            });
+            FlowState {
+                from: spec.from,
+                to: spec.to,
+                tally: FlowTally::default(),
+                frames: frames_of(spec),
+                intake,
+            }
+        };
+        (0..).zip(&self.flows).map(state).collect()
+    }
+
     fn switch_node(
         &self,
         id: SwitchId,
         topology: &Topology,
-        router: &Router<'_>,
+        router: &Router,
         tags: &TagMap,
         pool: &Pool,
     ) -> Result<SwitchNode, BuildError> {
@@ -299,26 +347,30 @@ impl NetworkBuilder {
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
         let settings = draft.spec.settings(id, name, &links, &common)?;
-        let rules = draft
-            .rules
-            .as_ref()
-            .map(|entries| RuleTable::compile(entries, links.len(), tags.lossy_tag));
         let trust = PortTrust { by: ClassifyBy::Dscp, trusted: true, default_tag: tags.lossy_tag };
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
             mode: PortMode::Routed { vlan: None },
             trust,
         });
-        let forwarding: Vec<_> = forwarding.collect();
-        let fib = router.routes(id, FRAME_BYTES_MOST).compile();
-        let snapshot = Snapshot::new(0, &forwarding, tags.clone(), rules, fib, seed);
+        let tables = TableParts {
+            forwarding: forwarding.collect(),
+            tags: tags.clone(),
+            rules: draft.rules.clone(),
+            seed,
+            epoch: 0,
+        };
+        let routes = table(router, topology, id, FRAME_BYTES_MOST);
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
             SimPort::new(Transmitter::new(port.speed), slot.as_ref().map(Attachment::wire))
         });
         let device = SimDevice::new(ports.collect(), pool.clone());
-        let unlinked = (0..).map_while(PortId::from_index).zip(attachments);
-        let unlinked = unlinked.filter(|(_, slot)| slot.is_none()).map(|(port, _)| port);
-        Ok(SwitchNode::new(name.clone(), settings, snapshot, device, unlinked))
+        let is_down = |slot: &Option<Attachment>| {
+            slot.as_ref().is_none_or(|attachment| router.is_down(attachment.link))
+        };
+        let down = (0..).map_while(PortId::from_index).zip(attachments);
+        let down = down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port);
+        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, down))
     }
 
     fn host_parts(
@@ -352,20 +404,27 @@ fn check_length(frame_bytes: u16) -> Result<(), BuildError> {
     Err(BuildError::FrameLength { frame_bytes, least, most })
 }
 
-/// Both wires of every link, the one from its first end first.
-fn wires(topology: &Topology, switches: usize) -> Vec<Wire> {
+/// Both wires of every link, the one from its first end first; those of `down` are down.
+fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
     let endpoint = |end: End| match end {
         End::Switch(switch, number) => {
             Endpoint { node: switch.0, port: PortId::from_number(number).unwrap_or_default() }
         }
         End::Host(host) => Endpoint { node: switches + host.0, port: PortId::FIRST },
     };
-    let both = topology.links.iter().flat_map(|link| {
+    let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
         [0, 1].map(|side| Wire {
             from: endpoint(link.ends[side]),
             to: endpoint(link.ends[1 - side]),
             delay_ps: link.spec.length.delay_ps(),
+            speed: link.spec.speed,
             in_flight: std::collections::VecDeque::new(),
+            lost_in_flight: 0,
+            down_count: u8::from(down.contains(&number)),
+            pfc_fault: None,
+            capture: None,
+            lost: [0; 2],
+            bytes: 0,
         })
     });
     both.collect()

@@ -151,9 +151,15 @@ impl SimDevice {
         &mut self.awaited
     }
 
-    /// Takes the buffer of a frame that nobody wants.
-    pub(crate) fn throw_away(&self, frame: SimFrame) {
-        self.pool.give(frame);
+    /// Where its buffers come from.
+    pub(crate) fn pool(&self) -> Pool {
+        self.pool.clone()
+    }
+
+    /// A device like this one, with nothing in it.
+    pub(crate) fn anew(&self) -> Self {
+        let port = |port: &SimPort| SimPort::new(port.transmitter.clone(), port.wire);
+        Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 
     /// What was put on wires since last asked.

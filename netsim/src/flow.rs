@@ -3,11 +3,12 @@
 //! The mark is the first twelve bytes of the UDP payload: the flow's number, then the frame's,
 //! big-endian.
 
-use crate::event::Picoseconds;
+use crate::event::{NEVER, Picoseconds};
 use crate::routing::Way;
 use crate::topology::HostId;
 use dataplane::frame::Frame;
 use dataplane::ids::Tag;
+use dataplane::limits::FRAME_BYTES_MIN;
 use dataplane::time::Speed;
 use dataplane::wire::{MacAddress, ethernet};
 use std::net::Ipv4Addr;
@@ -45,13 +46,30 @@ pub struct FlowSpec {
     pub pace: Pace,
     /// When the first frame is due.
     pub start_ps: Picoseconds,
+    /// When nothing more is sent.
+    pub stop_ps: Picoseconds,
+    /// Bytes that it carries in frames, headers included; `None` for without end.
+    pub size_bytes: Option<u64>,
+    /// Bytes on their way at the most, acknowledged by the receiver, and sent again from the first
+    /// that is missing when one is (go-back-N, as RoCE NICs do); `None` for an open loop.
+    pub window_bytes: Option<u64>,
 }
 
 impl FlowSpec {
     /// Frames of 1,514 bytes with `tag`, back to back from the start, by a shortest way.
     pub const fn new(from: HostId, to: HostId, tag: Tag) -> Self {
-        let (way, pace) = (Way::Shortest, Pace::BackToBack);
-        Self { from, to, way, tag, frame_bytes: 1_514, pace, start_ps: 0 }
+        Self {
+            from,
+            to,
+            way: Way::Routed,
+            tag,
+            frame_bytes: 1_514,
+            pace: Pace::BackToBack,
+            start_ps: 0,
+            stop_ps: NEVER,
+            size_bytes: None,
+            window_bytes: None,
+        }
     }
 }
 
@@ -62,19 +80,20 @@ pub struct FlowTally {
     pub sent_frames: u64,
     /// Frames that reached the receiver.
     pub received_frames: u64,
-    /// Their bytes, without FCS.
+    /// Bytes that it took, without FCS: of a flow with a window only what came in order.
     pub received_bytes: u64,
     /// Frames that came after one with a higher number.
     pub reordered_frames: u64,
     /// The number above the highest that came.
     pub next_number: u64,
+    /// When the last of its bytes had come.
+    pub finished_ps: Option<Picoseconds>,
 }
 
 impl FlowTally {
-    /// Frame number `number`, of `frame_bytes`, reached the receiver.
-    pub(crate) const fn receive(&mut self, number: u64, frame_bytes: u64) {
+    /// Frame number `number` reached the receiver.
+    pub(crate) const fn receive(&mut self, number: u64) {
         self.received_frames += 1;
-        self.received_bytes += frame_bytes;
         if number < self.next_number {
             self.reordered_frames += 1;
         } else {
@@ -93,6 +112,27 @@ impl FlowTally {
 pub(crate) struct Mark {
     pub(crate) flow: u32,
     pub(crate) number: u64,
+}
+
+impl Mark {
+    /// The frame's number without the round.
+    pub(crate) const fn count(self) -> u64 {
+        self.number & ((1 << NUMBER_BITS) - 1)
+    }
+
+    /// The sender's round.
+    #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
+    pub(crate) const fn round(self) -> u32 {
+        (self.number >> NUMBER_BITS) as u32
+    }
+
+    /// If this is an answer: the flow, what its receiver has, and whether it misses the next one.
+    pub(crate) const fn answer(self) -> Option<(u32, u64, bool)> {
+        if self.flow & ANSWER_BIT == 0 {
+            return None;
+        }
+        Some((self.flow & !ANSWER_BIT, self.number & !GAP_BIT, self.number & GAP_BIT != 0))
+    }
 }
 
 const IP: usize = ethernet::HEADER_BYTES;
@@ -141,11 +181,46 @@ pub(crate) fn head(
     head
 }
 
-/// Gives a flow's head frame number `number`.
+/// Bits of a frame's number that count frames; those above count how often the sender went back.
+const NUMBER_BITS: u32 = 40;
+/// Set in the flow's number of a mark that answers the flow instead of belonging to it.
+const ANSWER_BIT: u32 = 1 << 31;
+/// Set in the number of an answer that tells of a gap.
+const GAP_BIT: u64 = 1 << 63;
+
+/// Gives a flow's head frame number `number`, in the sender's round `round`.
 #[inline(always)]
-pub(crate) fn set_number(head: &mut [u8; HEAD_BYTES], number: u64) {
+pub(crate) fn set_number(head: &mut [u8; HEAD_BYTES], round: u32, number: u64) {
+    let number = u64::from(round) << NUMBER_BITS | number;
     head[NUMBER..].copy_from_slice(&number.to_be_bytes());
 }
+
+/// Makes the head of a flow's answers, which go the other way, from one that was made for it.
+pub(crate) fn answer_head(mut head: [u8; HEAD_BYTES], flow: u32) -> [u8; HEAD_BYTES] {
+    head[FLOW..NUMBER].copy_from_slice(&(flow | ANSWER_BIT).to_be_bytes());
+    head
+}
+
+/// Gives an answer's head what it says.
+pub(crate) fn set_answer(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool) {
+    let gap = if is_gap { GAP_BIT } else { 0 };
+    head[NUMBER..].copy_from_slice(&(number | gap).to_be_bytes());
+}
+
+/// How many frames a flow has; `None` without end.
+pub(crate) fn frames_of(spec: &FlowSpec) -> Option<u64> {
+    Some(spec.size_bytes?.div_ceil(u64::from(spec.frame_bytes)).max(1))
+}
+
+/// The length of a flow's last frame, if it is shorter than the others: the rest, or the least.
+pub(crate) fn last_frame_bytes(spec: &FlowSpec) -> Option<u16> {
+    let rest = spec.size_bytes? % u64::from(spec.frame_bytes);
+    let rest = u16::try_from(rest).ok().filter(|&rest| rest != 0)?;
+    Some(rest.max(FRAME_BYTES_MIN_U16))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "60")]
+const FRAME_BYTES_MIN_U16: u16 = FRAME_BYTES_MIN as u16;
 
 /// The mark of a frame that is IPv4; `None` if it is not, or too short.
 #[inline]
@@ -189,11 +264,11 @@ mod tests {
         };
         for frame_bytes in [60, 1_514, 9_000] {
             let mut head = head(0x0102_0304, &addresses, 26, frame_bytes);
-            set_number(&mut head, 5 << 40);
+            set_number(&mut head, 0, 5 << 30);
             let mut frame = Pool::default().take(&head, frame_bytes);
             let parsed = parse(frame.head(), frame.len());
             assert_eq!((parsed.kind, parsed.tos, parsed.ttl), (Kind::Ipv4, 26 << 2 | 2, 64));
-            assert_eq!(mark(&frame), Some(Mark { flow: 0x0102_0304, number: 5 << 40 }));
+            assert_eq!(mark(&frame), Some(Mark { flow: 0x0102_0304, number: 5 << 30 }));
             assert_eq!(dscp(&frame), 26);
             frame.head_mut()[12] = 0x86;
             assert_eq!(mark(&frame), None);
@@ -204,8 +279,8 @@ mod tests {
     #[test]
     fn a_tally_tells_late_from_missing() {
         let mut tally = FlowTally { sent_frames: 6, ..FlowTally::default() };
-        [0, 3, 2, 4].into_iter().for_each(|number| tally.receive(number, 100));
+        [0, 3, 2, 4].into_iter().for_each(|number| tally.receive(number));
         assert_eq!((tally.received_frames, tally.reordered_frames), (4, 1));
-        assert_eq!((tally.missing_frames(), tally.received_bytes), (2, 400));
+        assert_eq!(tally.missing_frames(), 2);
     }
 }

@@ -3,18 +3,20 @@
 
 use crate::checker::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::flow::{FlowTally, dscp, mark};
+use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer};
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Transmitter};
-use crate::sink::Sink;
+use crate::outbox::Outbox;
+use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{instant, picoseconds};
 use crate::topology::HostId;
+use crate::window::Intake;
 use dataplane::classify::TagMap;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
-use dataplane::ids::Tag;
-use dataplane::limits::PRIORITIES;
+use dataplane::ids::{Priority, Tag};
+use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::pfc::generator::Generator;
 use dataplane::pfc::receiver::Receiver;
 use dataplane::time::{Instant, Speed};
@@ -25,9 +27,9 @@ use std::rc::Rc;
 /// What a host counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Frames of its flows put on the wire.
+    /// Data frames put on the wire: of its flows, and answers to others.
     pub sent_frames: u64,
-    /// Frames of flows to it that it took.
+    /// Data frames that were for it and that it took.
     pub received_frames: u64,
     /// Frames lost here because the receiver was slow, by priority.
     pub overrun_frames: [u64; PRIORITIES],
@@ -37,11 +39,16 @@ pub struct HostCounters {
     pub pfc: PfcCounters,
 }
 
-/// A flow's receiver and what became of it, in the network's list.
+/// A flow's ends and what became of it, in the network's list.
 #[derive(Debug)]
 pub(crate) struct FlowState {
+    pub(crate) from: HostId,
     pub(crate) to: HostId,
     pub(crate) tally: FlowTally,
+    /// How many frames it has; `None` without end.
+    pub(crate) frames: Option<u64>,
+    /// Of a flow with a window: what its receiver has, and how its answers begin.
+    pub(crate) intake: Option<Box<(Intake, [u8; HEAD_BYTES])>>,
 }
 
 /// See the module's head.
@@ -53,14 +60,16 @@ pub(crate) struct HostNode {
     mac: MacAddress,
     wire: u32,
     transmitter: Transmitter,
+    is_up: bool,
     pool: Pool,
     tags: Rc<TagMap>,
+    lossless_bits: u8,
     receiver: Receiver,
     generator: Generator,
     sink: Option<Sink>,
-    sources: Vec<Source>,
-    /// Whose turn it is to send.
-    next_source: usize,
+    /// Pauses every lossless priority, whatever it gets.
+    storms: bool,
+    outbox: Outbox,
 }
 
 /// The nanoseconds that are over at `now_ps`.
@@ -90,19 +99,37 @@ impl HostNode {
             mac: parts.mac,
             wire: parts.wire,
             transmitter: Transmitter::new(parts.speed),
+            is_up: true,
             pool,
             tags,
+            lossless_bits,
             receiver: Receiver::new(lossless_bits, parts.speed),
             generator: Generator::new(parts.speed),
             sink: parts.sink,
-            sources: parts.sources,
-            next_source: 0,
+            storms: false,
+            outbox: Outbox::new(parts.sources),
         }
     }
 
-    /// Sends nothing more, not even what is due.
+    /// Sends nothing more of its flows, not even what is due.
     pub(crate) fn stop(&mut self) {
-        self.sources.clear();
+        self.outbox.stop();
+    }
+
+    /// Takes frames only so fast from now on, or as fast as they come. What waits is taken.
+    pub(crate) fn set_drain(&mut self, drain: Option<Drain>) {
+        self.sink = drain.map(|drain| Sink::new(drain, self.lossless_bits));
+    }
+
+    /// Begins, or ends, to pause all that can be paused.
+    pub(crate) const fn set_storm(&mut self, storms: bool) {
+        self.storms = storms;
+    }
+
+    /// The link went up or down: whoever paused it is gone.
+    pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
+        self.is_up = up;
+        self.receiver.reset(whole_nanoseconds(now_ps), &mut self.counters.pfc);
     }
 
     /// A frame has arrived whole.
@@ -131,22 +158,63 @@ impl HostNode {
     }
 
     fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
-        let mark = mark(frame);
-        let flow = mark.and_then(|mark| flows.get_mut(usize::try_from(mark.flow).ok()?));
-        let (Some(mark), Some(flow)) = (mark, flow.filter(|flow| flow.to == self.id)) else {
+        let Some(mark) = mark(frame) else {
+            self.counters.stray_frames += 1;
+            return;
+        };
+        if let Some((flow, number, is_gap)) = mark.answer() {
+            let is_mine = flows.get(flow as usize).is_some_and(|flow| flow.from == self.id);
+            self.counters.received_frames += u64::from(is_mine);
+            self.counters.stray_frames += u64::from(!is_mine);
+            return self.outbox.acknowledge(flow, number, is_gap, now_ps);
+        }
+        let flow = flows.get_mut(mark.flow as usize);
+        let Some(flow) = flow.filter(|flow| flow.to == self.id) else {
             self.counters.stray_frames += 1;
             return;
         };
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-        if let Some(sink) = &mut self.sink {
-            let priority = self.tags.priority[Tag::from_low_bits(dscp(frame)).index()];
-            if !sink.arrive(frame_bytes, priority, now_ps) {
-                self.counters.overrun_frames[priority.index()] += 1;
-                return;
-            }
+        let priority = self.tags.priority[Tag::from_low_bits(dscp(frame)).index()];
+        if let Some(sink) = &mut self.sink
+            && !sink.arrive(frame_bytes, priority, now_ps)
+        {
+            self.counters.overrun_frames[priority.index()] += 1;
+            return;
         }
         self.counters.received_frames += 1;
-        flow.tally.receive(mark.number, u64::from(frame_bytes));
+        self.take(mark, flow, u64::from(frame_bytes), priority, now_ps);
+    }
+
+    /// A frame of `flow` came and was taken.
+    fn take(
+        &mut self,
+        mark: Mark,
+        flow: &mut FlowState,
+        frame_bytes: u64,
+        priority: Priority,
+        now_ps: Picoseconds,
+    ) {
+        flow.tally.receive(mark.number);
+        let taken_frames = match &mut flow.intake {
+            None => {
+                flow.tally.received_bytes += frame_bytes;
+                flow.tally.received_frames
+            }
+            Some(intake) => {
+                let (intake, head) = &mut **intake;
+                if let Some(answer) = intake.receive(mark.round(), mark.count()) {
+                    flow.tally.received_bytes += if answer.is_taken { frame_bytes } else { 0 };
+                    set_answer(head, answer.number, answer.is_gap);
+                    #[expect(clippy::cast_possible_truncation, reason = "60")]
+                    let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
+                    self.outbox.answer(frame, priority);
+                }
+                intake.taken_frames()
+            }
+        };
+        if flow.frames == Some(taken_frames) && flow.tally.finished_ps.is_none() {
+            flow.tally.finished_ps = Some(now_ps);
+        }
     }
 
     /// Does all there is to do at `now_ps`; returns when it must be turned again though nothing
@@ -162,7 +230,10 @@ impl HostNode {
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
-        let xoff_bits = self.sink.as_ref().map_or(0, Sink::xoff_bits);
+        if !self.is_up {
+            return (self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps), None);
+        }
+        let xoff_bits = self.xoff_bits();
         let mut launched = None;
         if self.transmitter.is_free(now_ps) {
             let frame = match self.generator.poll(xoff_bits, now) {
@@ -182,7 +253,12 @@ impl HostNode {
         (self.wants_turn_at_ps(now_ps, pfc_is_due), launched)
     }
 
-    /// The next frame of the next flow that has one and may send, in turn.
+    fn xoff_bits(&self) -> u8 {
+        let full = self.sink.as_ref().map_or(0, Sink::xoff_bits);
+        if self.storms { self.lossless_bits } else { full }
+    }
+
+    /// The next data frame that may go.
     fn next_frame(
         &mut self,
         now_ps: Picoseconds,
@@ -190,16 +266,11 @@ impl HostNode {
         watch: &TagWatch,
     ) -> Option<SimFrame> {
         let paused = self.receiver.paused_bits();
-        let count = self.sources.len();
-        let may =
-            |source: &Source| source.due_ps() <= now_ps && source.priority.bit() & paused == 0;
-        let mut order = (self.next_source..count).chain(0..self.next_source.min(count));
-        let chosen = order.find(|&at| may(&self.sources[at]))?;
-        self.next_source = chosen + 1;
-        let source = &mut self.sources[chosen];
-        flows[source.flow.0].tally.sent_frames += 1;
+        let (mut frame, flow) = self.outbox.next(paused, &self.pool, now_ps)?;
+        if let Some(flow) = flow {
+            flows[flow.0].tally.sent_frames += 1;
+        }
         self.counters.sent_frames += 1;
-        let mut frame = source.next(&self.pool);
         watch.starts(&mut frame);
         Some(frame)
     }
@@ -207,14 +278,7 @@ impl HostNode {
     fn wants_turn_at_ps(&self, now_ps: Picoseconds, pfc_is_due: bool) -> Picoseconds {
         let paused = self.receiver.paused_bits();
         let free_at_ps = self.transmitter.free_at_ps().max(now_ps);
-        let (mut wanted_ps, mut is_held_back) = (NEVER, false);
-        for source in &self.sources {
-            if source.priority.bit() & paused == 0 {
-                wanted_ps = wanted_ps.min(source.due_ps().max(free_at_ps));
-            } else {
-                is_held_back = true;
-            }
-        }
+        let (mut wanted_ps, is_held_back) = self.outbox.wants_turn_at_ps(paused, free_at_ps);
         if is_held_back {
             wanted_ps = wanted_ps.min(picoseconds(self.receiver.expires_at()));
         }

@@ -1,7 +1,7 @@
 //! One NIC, with nothing at the other end but the test.
 
 use super::*;
-use crate::flow::{Addresses, FlowId, HEAD_BYTES, Pace, head};
+use crate::flow::{Addresses, FlowId, FlowSpec, HEAD_BYTES, head};
 use crate::prng::Prng;
 use crate::sink::Drain;
 use crate::tags::tag_map;
@@ -39,10 +39,12 @@ fn bench(sink: Option<Drain>) -> Bench {
     let tags = [(1, 3), (2, 4)].map(|(tag, p)| (Tag::new(tag).unwrap(), priority(p)));
     let map = tag_map(&tags);
     let source = |flow: u32| {
-        let (dscp, pace) = (u8::try_from(flow).unwrap() + 1, (Pace::BackToBack, 0));
-        let id = FlowId(flow as usize);
+        let dscp = u8::try_from(flow).unwrap() + 1;
+        let mut spec = FlowSpec::new(HostId(0), HostId(1), tags[flow as usize].0);
+        spec.frame_bytes = FRAME_BYTES;
         let of_flow = tags[flow as usize].1;
-        Source::new(id, of_flow, head_of(flow, dscp), FRAME_BYTES, pace, Prng::new(1))
+        let head = |_| head_of(flow, dscp);
+        Source::new(FlowId(flow as usize), &spec, of_flow, head, Prng::new(1))
     };
     let parts = HostParts {
         name: "h".into(),
@@ -53,10 +55,16 @@ fn bench(sink: Option<Drain>) -> Bench {
         sink: sink.map(|drain| Sink::new(drain, 0b1_1000)),
         sources: vec![source(0), source(1)],
     };
-    let flow = |to| FlowState { to: HostId(to), tally: FlowTally::default() };
+    let flow = |from, to| FlowState {
+        from: HostId(from),
+        to: HostId(to),
+        tally: FlowTally::default(),
+        frames: None,
+        intake: None,
+    };
     let watch = TagWatch::new(&map);
     let host = HostNode::new(parts, Rc::new(map), 0b1_1000, Pool::default());
-    Bench { host, flows: vec![flow(1), flow(1), flow(0)], watch }
+    Bench { host, flows: vec![flow(0, 1), flow(0, 1), flow(1, 0)], watch }
 }
 
 impl Bench {
@@ -123,12 +131,13 @@ fn a_pause_of_a_class_that_runs_out_wakes_the_host_on_the_nanosecond() {
 #[test]
 fn a_slow_receiver_sends_xoff_ahead_of_data_refreshes_it_and_sends_xon() {
     let speed = Speed::from_bps(1_000_000);
-    let drain = Drain { speed, xoff_bytes: 1_000, xon_bytes: 1_000, capacity_bytes: 2_500 };
+    let drain =
+        Drain { speed: Some(speed), xoff_bytes: 1_000, xon_bytes: 1_000, capacity_bytes: 2_500 };
     let mut bench = bench(Some(drain));
     bench.turn(0);
     for number in 0..4 {
         let mut head = head_of(2, 1);
-        crate::flow::set_number(&mut head, number);
+        crate::flow::set_number(&mut head, 0, number);
         let frame = bench.host.pool.take(&head, FRAME_BYTES);
         bench.host.arrive(frame, 10, &mut bench.flows);
     }

@@ -111,7 +111,29 @@ pub(crate) struct Wire {
     pub(crate) from: Endpoint,
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
+    pub(crate) speed: Speed,
     pub(crate) in_flight: VecDeque<SimFrame>,
+    /// Of frames that were in flight when the link went down the arrivals are still planned.
+    pub(crate) lost_in_flight: u32,
+    /// For how many reasons the link is down.
+    pub(crate) down_count: u8,
+    /// What happens to PFC frames on this wire.
+    pub(crate) pfc_fault: Option<PfcFault>,
+    /// The capture that gets what arrives.
+    pub(crate) capture: Option<u16>,
+    /// Frames of data and of PFC that the wire lost.
+    pub(crate) lost: [u64; 2],
+    /// Bytes that arrived.
+    pub(crate) bytes: u64,
+}
+
+/// A wire that is not kind to PFC frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PfcFault {
+    /// A bit is turned over; if not, the frame is lost.
+    pub(crate) is_corruption: bool,
+    /// So many of a million.
+    pub(crate) millionths: u32,
 }
 
 /// A frame that a node has put on one of its wires.

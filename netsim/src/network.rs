@@ -5,17 +5,29 @@
 //! for it, in the order in which things happened to them. A turn only plans what comes later.
 
 use crate::alarm::Alarm;
-use crate::checker::{TagWatch, Violation, conservation, delivery, losslessness};
+use crate::capture::Captures;
+use crate::checker::{PauseWatch, TagWatch, Violation, conservation, delivery, losslessness};
+use crate::control::Schedule;
 use crate::event::{Event, EventQueue, Picoseconds};
-use crate::flow::{FlowId, FlowTally};
-use crate::frame::SimFrame;
+use crate::flow::{FlowId, FlowTally, dscp};
+use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
-use crate::link::{Launch, Wire};
+use crate::link::{Endpoint, Launch, Wire};
+use crate::prng::Prng;
+use crate::routing::Router;
 use crate::switch_node::{SwitchNode, instant};
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
 use crate::trace::Trace;
-use dataplane::ids::PortId;
+use dataplane::classify::TagMap;
+use dataplane::frame::Frame;
+use dataplane::ids::{PortId, Tag};
 use dataplane::report::Report;
+use std::rc::Rc;
+
+/// What shares of PFC frames are parts of.
+const MILLION: u64 = 1_000_000;
+/// Bits of a PFC frame behind the ethertype: opcode, vector and times.
+const PFC_BITS: u64 = 160;
 
 /// A running network.
 #[derive(Debug)]
@@ -25,10 +37,18 @@ pub struct Network {
     pub(crate) wires: Vec<Wire>,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) lossless_bits: u8,
-    topology: Topology,
+    pub(crate) topology: Topology,
+    pub(crate) router: Router,
+    pub(crate) schedule: Schedule,
+    pub(crate) captures: Captures,
+    pub(crate) pauses: PauseWatch,
+    tags: Rc<TagMap>,
     watch: TagWatch,
-    now_ps: Picoseconds,
-    events: EventQueue,
+    pool: Pool,
+    /// The dice of wires that are not kind to PFC frames.
+    dice: Prng,
+    pub(crate) now_ps: Picoseconds,
+    pub(crate) events: EventQueue,
     /// By node.
     alarms: Vec<Alarm>,
     /// Nodes to be turned at this instant, and by node whether it is among them.
@@ -36,15 +56,7 @@ pub struct Network {
     is_due: Vec<bool>,
     trace: Trace,
     data_hops: u64,
-}
-
-/// Puts a frame on its wire.
-#[inline]
-fn launch(launched: Launch, wires: &mut [Wire], events: &mut EventQueue) {
-    let wire = &mut wires[launched.wire as usize];
-    let arrives_ps = launched.last_bit_ps + wire.delay_ps;
-    wire.in_flight.push_back(launched.frame);
-    events.plan(arrives_ps, Event::Arrival(launched.wire));
+    switch_hops: u64,
 }
 
 /// What a network is made of.
@@ -55,8 +67,12 @@ pub(crate) struct NetworkParts {
     pub(crate) wires: Vec<Wire>,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) topology: Topology,
-    pub(crate) watch: TagWatch,
+    pub(crate) router: Router,
+    pub(crate) reroute_ps: Option<Picoseconds>,
+    pub(crate) tags: Rc<TagMap>,
+    pub(crate) pool: Pool,
     pub(crate) lossless_bits: u8,
+    pub(crate) seed: u64,
 }
 
 impl Network {
@@ -70,11 +86,18 @@ impl Network {
         Self {
             switches: parts.switches,
             hosts: parts.hosts,
+            pauses: PauseWatch::new(parts.wires.len(), parts.lossless_bits),
             wires: parts.wires,
             flows: parts.flows,
             lossless_bits: parts.lossless_bits,
             topology: parts.topology,
-            watch: parts.watch,
+            router: parts.router,
+            schedule: Schedule::new(parts.reroute_ps),
+            captures: Captures::default(),
+            watch: TagWatch::new(&parts.tags),
+            tags: parts.tags,
+            pool: parts.pool,
+            dice: Prng::for_part(parts.seed, u64::MAX),
             now_ps: 0,
             events,
             alarms,
@@ -82,11 +105,23 @@ impl Network {
             is_due: vec![false; nodes],
             trace: Trace::default(),
             data_hops: 0,
+            switch_hops: 0,
         }
     }
 
     /// Runs until `until_ps`, that instant included.
     pub fn run_until(&mut self, until_ps: Picoseconds) {
+        while let Some(at_ps) = self.schedule.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
+            // What is planned for an instant happens before anything else does.
+            self.run_events(at_ps.saturating_sub(1));
+            self.now_ps = at_ps;
+            self.do_planned();
+        }
+        self.run_events(until_ps);
+        self.now_ps = self.now_ps.max(until_ps);
+    }
+
+    fn run_events(&mut self, until_ps: Picoseconds) {
         while let Some(at_ps) = self.events.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
             self.now_ps = at_ps;
             while let Some(event) = self.events.pop_at(at_ps) {
@@ -94,7 +129,14 @@ impl Network {
             }
             self.turn_due();
         }
-        self.now_ps = self.now_ps.max(until_ps);
+    }
+
+    /// Has a node turned at this instant.
+    #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
+    pub(crate) fn wake(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.is_due[node], true) {
+            self.due.push(node as u32);
+        }
     }
 
     /// Runs for `span_ps` more.
@@ -131,23 +173,78 @@ impl Network {
     /// The oldest frame on `wire` arrives; returns at which node.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
-    fn arrive(&mut self, wire: u32) -> Option<u32> {
-        let wire = &mut self.wires[wire as usize];
+    fn arrive(&mut self, number: u32) -> Option<u32> {
+        let wire = &mut self.wires[number as usize];
+        if wire.lost_in_flight != 0 {
+            wire.lost_in_flight -= 1;
+            return None;
+        }
         let mut frame = wire.in_flight.pop_front()?;
         let (from, to) = (wire.from, wire.to);
-        self.trace.arrival(self.now_ps, to, &frame);
-        if !frame.is_control() {
+        wire.bytes += frame.len() as u64;
+        if let Some(capture) = wire.capture {
+            self.captures.write(capture, self.now_ps, &frame);
+        }
+        if frame.is_control() {
+            frame = self.arrive_control(number, frame)?;
+        } else {
             self.data_hops += 1;
             self.watch.arrives(&mut frame, from);
         }
+        self.trace.arrival(self.now_ps, to, &frame);
         match to.node.checked_sub(self.switches.len()) {
-            None => self.switches[to.node].arrive(to.port, frame),
+            None => {
+                self.switch_hops += u64::from(!frame.is_control());
+                self.switches[to.node].arrive(to.port, frame);
+            }
             Some(host) => self.hosts[host].arrive(frame, self.now_ps, &mut self.flows),
         }
         Some(to.node as u32)
     }
 
-    fn turn_due(&mut self) {
+    /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
+    /// that goes the other way.
+    fn arrive_control(&mut self, number: u32, mut frame: SimFrame) -> Option<SimFrame> {
+        let wire = &mut self.wires[number as usize];
+        if let Some(fault) = wire.pfc_fault
+            && self.dice.below(MILLION) < u64::from(fault.millionths)
+        {
+            if !fault.is_corruption {
+                wire.lost[1] += 1;
+                self.pool.give(frame);
+                return None;
+            }
+            // Behind the ethertype: it stays a MAC control frame.
+            #[expect(clippy::cast_possible_truncation, reason = "below 160")]
+            let bit = self.dice.below(PFC_BITS) as usize;
+            if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
+                *octet ^= 1 << (bit % 8);
+            }
+        }
+        let back = number ^ 1;
+        let speed = self.wires[back as usize].speed;
+        self.pauses.hears(back, speed, &frame, self.now_ps);
+        Some(frame)
+    }
+
+    /// Puts a frame on its wire.
+    #[inline]
+    fn launch(&mut self, launched: Launch) {
+        let Launch { wire: number, frame, last_bit_ps } = launched;
+        if !frame.is_control() && self.pauses.is_told(number) {
+            let priority = self.tags.priority[Tag::from_low_bits(dscp(&frame)).index()];
+            self.pauses.starts(number, priority, self.now_ps);
+        }
+        let wire = &mut self.wires[number as usize];
+        if wire.down_count != 0 {
+            wire.lost[usize::from(frame.is_control())] += 1;
+            return self.pool.give(frame);
+        }
+        wire.in_flight.push_back(frame);
+        self.events.plan(last_bit_ps + wire.delay_ps, Event::Arrival(number));
+    }
+
+    pub(crate) fn turn_due(&mut self) {
         for at in 0..self.due.len() {
             let node = self.due[at] as usize;
             self.is_due[node] = false;
@@ -162,10 +259,10 @@ impl Network {
 
     #[inline]
     fn turn_host(&mut self, host: usize) -> Picoseconds {
-        let Self { now_ps, flows, watch, wires, events, .. } = self;
+        let Self { now_ps, flows, watch, .. } = self;
         let (wanted_ps, launched) = self.hosts[host].turn(*now_ps, flows, watch);
         if let Some(launched) = launched {
-            launch(launched, wires, events);
+            self.launch(launched);
         }
         wanted_ps
     }
@@ -173,14 +270,14 @@ impl Network {
     #[inline]
     fn turn_switch(&mut self, switch: usize) -> Picoseconds {
         let wanted_ps = self.switches[switch].turn(self.now_ps);
-        let Self { switches, wires, events, .. } = self;
-        let device = switches[switch].worker.device_mut();
+        let device = self.switches[switch].worker.device_mut();
         for (wire, free_at_ps) in device.awaited_mut().drain(..) {
-            events.plan(free_at_ps, Event::Free(wire));
+            self.events.plan(free_at_ps, Event::Free(wire));
         }
-        for launched in device.launched_mut().drain(..) {
-            launch(launched, wires, events);
-        }
+        let mut launched = std::mem::take(device.launched_mut());
+        launched.drain(..).for_each(|launched| self.launch(launched));
+        // The same memory again the next time.
+        *self.switches[switch].worker.device_mut().launched_mut() = launched;
         wanted_ps
     }
 
@@ -196,6 +293,7 @@ impl Network {
     pub fn check(&self) -> Result<(), Violation> {
         losslessness::check(self)?;
         self.watch.check(|node| self.node_name(node))?;
+        self.pauses.check(|wire| self.endpoint_name(self.wires[wire as usize].from))?;
         delivery::check(self)?;
         conservation::check(self)
     }
@@ -206,6 +304,17 @@ impl Network {
             None => self.switches[node].name.clone(),
             Some(host) => self.hosts[host].name.clone(),
         }
+    }
+
+    /// An end of a wire, as people call it: `A:3`, or a host.
+    pub(crate) fn endpoint_name(&self, end: Endpoint) -> String {
+        let name = self.node_name(end.node);
+        if end.node < self.switches.len() { format!("{name}:{}", end.port) } else { name }
+    }
+
+    /// Whether routes have changed since the start.
+    pub(crate) const fn has_rerouted(&self) -> bool {
+        self.schedule.has_rerouted()
     }
 
     /// Picoseconds since the start.
@@ -256,18 +365,30 @@ impl Network {
         self.data_hops
     }
 
+    /// Arrivals of data frames at switches.
+    pub const fn switch_hops(&self) -> u64 {
+        self.switch_hops
+    }
+
     /// A hash of every arrival: when, where, which bytes. Two runs with one hash were the same.
     pub const fn trace_hash(&self) -> u64 {
         self.trace.hash()
     }
 
-    fn attachment(&self, switch: usize, port: PortId) -> Option<&Attachment> {
+    pub(crate) fn attachment(&self, switch: usize, port: PortId) -> Option<&Attachment> {
         self.topology.ports[switch].get(port.index())?.as_ref()
     }
 
     /// What is at the other end of a switch's port.
     pub(crate) fn peer(&self, switch: usize, port: PortId) -> Option<Peer> {
         self.attachment(switch, port).map(|attachment| attachment.peer)
+    }
+
+    /// Whether a switch has been told to be silent by another.
+    pub(crate) fn some_switch_is_paused(&self) -> bool {
+        let switches = self.switches.len();
+        let between = |wire: &Wire| wire.from.node < switches && wire.to.node < switches;
+        (0..).zip(&self.wires).any(|(number, wire)| between(wire) && self.pauses.is_told(number))
     }
 
     /// Frames on the wire that leads to a switch's port.

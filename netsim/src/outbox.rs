@@ -37,7 +37,13 @@ impl Outbox {
     }
 
     /// The receiver of `flow` has everything below `number`, and misses that one if `is_gap`.
-    pub(crate) fn acknowledge(&mut self, flow: u32, number: u64, is_gap: bool, now_ps: Picoseconds) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        flow: u32,
+        number: u64,
+        is_gap: bool,
+        now_ps: Picoseconds,
+    ) {
         let at = self.active.iter().position(|source| source.flow.0 == flow as usize);
         let Some(at) = at else { return };
         self.active[at].acknowledge(number, is_gap, now_ps);

@@ -41,6 +41,13 @@ impl Prng {
         self.below(ratio.denominator as u64) < ratio.numerator as u64 && ratio.denominator != 0
     }
 
+    /// One of `items`, each as likely; `None` if there is none.
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        #[expect(clippy::cast_possible_truncation, reason = "below a length")]
+        let chosen = self.below(items.len() as u64) as usize;
+        items.get(chosen)
+    }
+
     /// Puts `items` into any order, each as likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for unsettled in (2..=items.len()).rev() {

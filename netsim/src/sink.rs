@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 /// How a slow receiver takes frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drain {
-    /// How fast it takes them.
-    pub speed: Speed,
+    /// How fast it takes them; `None` for not at all.
+    pub speed: Option<Speed>,
     /// Bytes of one priority above which it sends XOFF, if the priority is lossless.
     pub xoff_bytes: u32,
     /// Bytes at or below which it sends XON.
@@ -56,7 +56,7 @@ impl Sink {
             self.xoff_bits |= priority.bit() & self.lossless_bits;
         }
         if self.queue.is_empty() {
-            self.taken_at_ps = now_ps + self.drain.speed.bytes_ps(u64::from(frame_bytes));
+            self.taken_at_ps = self.after(now_ps, frame_bytes);
         }
         self.queue.push_back((frame_bytes, priority));
         true
@@ -72,10 +72,15 @@ impl Sink {
                 self.xoff_bits &= !priority.bit();
             }
             let next = self.queue.front();
-            self.taken_at_ps = next.map_or(NEVER, |&(bytes, _)| {
-                self.taken_at_ps + self.drain.speed.bytes_ps(u64::from(bytes))
-            });
+            self.taken_at_ps =
+                next.map_or(NEVER, |&(bytes, _)| self.after(self.taken_at_ps, bytes));
         }
+    }
+
+    /// When a frame will have been taken that it begins with at `start_ps`.
+    fn after(&self, start_ps: Picoseconds, frame_bytes: u32) -> Picoseconds {
+        let takes_ps = |speed: Speed| speed.bytes_ps(u64::from(frame_bytes));
+        self.drain.speed.map_or(NEVER, |speed| start_ps.saturating_add(takes_ps(speed)))
     }
 
     /// When the next frame will have been taken; [`NEVER`] if none waits.
@@ -95,7 +100,7 @@ mod tests {
 
     #[test]
     fn xoff_above_the_one_mark_until_at_or_below_the_other_and_nothing_beyond_capacity() {
-        let speed = Speed::from_gbps(8);
+        let speed = Some(Speed::from_gbps(8));
         let drain = Drain { speed, xoff_bytes: 2_000, xon_bytes: 1_000, capacity_bytes: 4_000 };
         let mut sink = Sink::new(drain, 1 << 3);
         let (lossless, lossy) = (Priority::new(3).unwrap(), Priority::new(0).unwrap());

@@ -1,10 +1,11 @@
 //! Where a flow's frames come from: when the next one is due, and what it looks like.
 
-use crate::event::Picoseconds;
-use crate::flow::{FlowId, HEAD_BYTES, Pace, set_number};
+use crate::event::{NEVER, Picoseconds};
+use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
 use crate::frame::{Pool, SimFrame};
 use crate::link::Transmitter;
 use crate::prng::Prng;
+use crate::window::Window;
 use dataplane::ids::Priority;
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
 
@@ -14,11 +15,19 @@ pub(crate) struct Source {
     pub(crate) flow: FlowId,
     /// The class whose pauses it obeys.
     pub(crate) priority: Priority,
+    pub(crate) start_ps: Picoseconds,
     head: [u8; HEAD_BYTES],
     frame_bytes: u16,
+    /// The head and length of the last frame, if it is shorter.
+    last: Option<Box<([u8; HEAD_BYTES], u16)>>,
     clock: Clock,
     due_ps: Picoseconds,
-    sent_frames: u64,
+    stop_ps: Picoseconds,
+    /// Number of the next frame.
+    next: u64,
+    /// How many there are; [`u64::MAX`] without end.
+    frames: u64,
+    window: Option<Window>,
 }
 
 /// What makes the intervals.
@@ -32,43 +41,96 @@ enum Clock {
 }
 
 impl Source {
-    /// A source whose first frame is due at `start_ps`. `prng` is its own.
+    /// The source of `flow`, whose frames go in `priority` and begin with what `head` makes for
+    /// their length. `prng` is its own.
     pub(crate) fn new(
         flow: FlowId,
+        spec: &FlowSpec,
         priority: Priority,
-        head: [u8; HEAD_BYTES],
-        frame_bytes: u16,
-        (pace, start_ps): (Pace, Picoseconds),
+        head: impl Fn(u16) -> [u8; HEAD_BYTES],
         prng: Prng,
     ) -> Self {
-        let wire_bytes = u64::from(frame_bytes) + WIRE_OVERHEAD_BYTES as u64;
-        let clock = match pace {
+        let wire_bytes = u64::from(spec.frame_bytes) + WIRE_OVERHEAD_BYTES as u64;
+        let clock = match spec.pace {
             Pace::BackToBack => Clock::Always,
             Pace::Steady(speed) => Clock::Steady(Transmitter::new(speed)),
             Pace::Random(speed) => Clock::Random(2 * speed.bytes_ps(wire_bytes), prng),
         };
-        Self { flow, priority, head, frame_bytes, clock, due_ps: start_ps, sent_frames: 0 }
+        let frames_max = |bytes: u64| (bytes / u64::from(spec.frame_bytes)).max(1);
+        Self {
+            flow,
+            priority,
+            start_ps: spec.start_ps,
+            head: head(spec.frame_bytes),
+            frame_bytes: spec.frame_bytes,
+            last: last_frame_bytes(spec).map(|bytes| Box::new((head(bytes), bytes))),
+            clock,
+            due_ps: spec.start_ps,
+            stop_ps: spec.stop_ps,
+            next: 0,
+            frames: frames_of(spec).unwrap_or(u64::MAX),
+            window: spec.window_bytes.map(|bytes| Window::new(frames_max(bytes))),
+        }
     }
 
-    /// When the next frame is, or was, due.
+    /// When the next frame is, or was, due; [`NEVER`] if none may be sent.
     #[inline(always)]
-    pub(crate) const fn due_ps(&self) -> Picoseconds {
-        self.due_ps
+    pub(crate) fn due_ps(&self) -> Picoseconds {
+        let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
+        let is_over = self.next >= self.frames || self.due_ps >= self.stop_ps;
+        if is_shut || is_over { NEVER } else { self.due_ps }
     }
 
-    /// Takes the next frame, which is due.
-    pub(crate) fn next(&mut self, pool: &Pool) -> SimFrame {
-        set_number(&mut self.head, self.sent_frames);
-        self.sent_frames += 1;
+    /// When it wants to be asked although it has nothing to send: a frame must have been lost.
+    pub(crate) fn resend_at_ps(&self) -> Picoseconds {
+        self.window.as_ref().map_or(NEVER, |window| window.resend_at_ps(self.next))
+    }
+
+    /// Whether nothing more will ever come of it.
+    pub(crate) fn is_over(&self) -> bool {
+        let all_sent = self.next >= self.frames || self.due_ps >= self.stop_ps;
+        all_sent && self.window.as_ref().is_none_or(|window| window.is_done(self.next))
+    }
+
+    /// Takes the next frame, which is due, at `now_ps`.
+    pub(crate) fn next(&mut self, pool: &Pool, now_ps: Picoseconds) -> SimFrame {
+        let round = self.window.as_ref().map_or(0, Window::round);
+        let is_last = self.next + 1 == self.frames;
+        let (head, frame_bytes) = match &mut self.last {
+            Some(last) if is_last => (&mut last.0, last.1),
+            _ => (&mut self.head, self.frame_bytes),
+        };
+        set_number(head, round, self.next);
+        let frame = pool.take(head, frame_bytes);
+        self.next += 1;
+        if let Some(window) = &mut self.window {
+            window.sent(self.next, now_ps);
+        }
         match &mut self.clock {
             Clock::Always => {}
             Clock::Steady(wire) => {
-                wire.start(usize::from(self.frame_bytes), self.due_ps);
+                wire.start(usize::from(frame_bytes), self.due_ps);
                 self.due_ps = wire.free_at_ps();
             }
             Clock::Random(longest_ps, prng) => self.due_ps += prng.below(*longest_ps + 1),
         }
-        pool.take(&self.head, self.frame_bytes)
+        frame
+    }
+
+    /// The receiver has everything below `number`; `is_gap`: and misses that one.
+    pub(crate) fn acknowledge(&mut self, number: u64, is_gap: bool, now_ps: Picoseconds) {
+        if let Some(window) = &mut self.window {
+            self.next = window.acknowledge(number, is_gap, self.next, now_ps);
+        }
+    }
+
+    /// Goes back to the first frame that was not acknowledged, if it is time.
+    pub(crate) fn resend(&mut self, now_ps: Picoseconds) {
+        if self.resend_at_ps() <= now_ps
+            && let Some(window) = &mut self.window
+        {
+            self.next = window.go_back(now_ps);
+        }
     }
 }
 
@@ -76,17 +138,28 @@ impl Source {
 mod tests {
     use super::*;
     use crate::flow::mark;
+    use crate::topology::HostId;
+    use dataplane::frame::Frame;
+    use dataplane::ids::Tag;
     use dataplane::time::Speed;
 
+    fn source(change: impl FnOnce(&mut FlowSpec)) -> Source {
+        let mut spec = FlowSpec::new(HostId(0), HostId(1), Tag::default());
+        spec.frame_bytes = 1_000;
+        spec.start_ps = 500;
+        change(&mut spec);
+        let mut head = [0; HEAD_BYTES];
+        head[12..14].copy_from_slice(&[8, 0]);
+        Source::new(FlowId(0), &spec, Priority::default(), |_| head, Prng::new(4))
+    }
+
     fn dues(pace: Pace, count: usize) -> Vec<Picoseconds> {
-        let priority = Priority::default();
-        let head = [0; HEAD_BYTES];
-        let mut source = Source::new(FlowId(0), priority, head, 1_000, (pace, 500), Prng::new(4));
+        let mut source = source(|spec| spec.pace = pace);
         let pool = Pool::default();
         (0..count)
             .map(|_| {
                 let due_ps = source.due_ps();
-                drop(source.next(&pool));
+                drop(source.next(&pool, due_ps));
                 due_ps
             })
             .collect()
@@ -112,13 +185,41 @@ mod tests {
     #[test]
     fn back_to_back_frames_are_always_due_and_numbered() {
         assert_eq!(dues(Pace::BackToBack, 3), [500; 3]);
-        let mut head = [0; HEAD_BYTES];
-        head[12..14].copy_from_slice(&[8, 0]);
-        let pace = (Pace::BackToBack, 0);
-        let mut source = Source::new(FlowId(0), Priority::default(), head, 60, pace, Prng::new(4));
+        let mut source = source(|_| {});
         let pool = Pool::default();
         let numbers: Vec<u64> =
-            (0..3).filter_map(|_| Some(mark(&source.next(&pool))?.number)).collect();
+            (0..3).filter_map(|_| Some(mark(&source.next(&pool, 500))?.number)).collect();
         assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_flow_of_some_size_ends_with_a_frame_of_the_rest() {
+        for (size_bytes, lengths) in [
+            (2_500, vec![1_000, 1_000, 500]),
+            (2_000, vec![1_000, 1_000]),
+            (1_010, vec![1_000, 60]),
+            (1, vec![60]),
+        ] {
+            let mut source = source(|spec| spec.size_bytes = Some(size_bytes));
+            let pool = Pool::default();
+            let mut sent = Vec::new();
+            while source.due_ps() != NEVER {
+                assert!(!source.is_over());
+                sent.push(source.next(&pool, 500).len());
+            }
+            assert!(source.is_over());
+            assert_eq!(sent, lengths, "{size_bytes}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_due_from_the_stop_on() {
+        let mut source = source(|spec| {
+            spec.pace = Pace::Steady(Speed::from_gbps(3));
+            spec.stop_ps = 5_461_833;
+        });
+        let pool = Pool::default();
+        drop((source.next(&pool, 0), source.next(&pool, 0)));
+        assert!(source.is_over() && source.due_ps() == NEVER);
     }
 }

@@ -3,12 +3,16 @@
 
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::frame::SimFrame;
+use crate::frame::{Pool, SimFrame};
+use dataplane::classify::TagMap;
+use dataplane::fib::Routes;
 use dataplane::ids::PortId;
 use dataplane::links::{Command, ControlLinks, connect};
 use dataplane::probe::NoProbe;
+use dataplane::report::Report;
+use dataplane::rules::{RuleTable, TcamEntry};
 use dataplane::settings::SwitchSettings;
-use dataplane::snapshot::Snapshot;
+use dataplane::snapshot::{PortForwarding, Snapshot};
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
 use std::sync::Arc;
@@ -30,31 +34,105 @@ pub(crate) struct SwitchNode {
     pub(crate) name: String,
     pub(crate) settings: SwitchSettings,
     pub(crate) worker: Worker<SimDevice, NoProbe>,
-    /// Frames that wires brought here.
+    /// Frames that wires brought here since the last restart.
     pub(crate) delivered_frames: u64,
+    /// What was before the last restart.
+    pub(crate) past: Past,
+    tables: TableParts,
+    pool: Pool,
     /// The control thread's ends. This one has nothing to say to what is punted and throws it away;
     /// the worker has counted it.
     control: ControlLinks<SimFrame>,
 }
 
+/// What a switch's tables are made of besides its routes.
+#[derive(Debug)]
+pub(crate) struct TableParts {
+    pub(crate) forwarding: Vec<PortForwarding>,
+    pub(crate) tags: TagMap,
+    pub(crate) rules: Option<Vec<TcamEntry>>,
+    pub(crate) seed: u64,
+    pub(crate) epoch: u64,
+}
+
+impl TableParts {
+    fn snapshot(&mut self, routes: &Routes) -> Snapshot {
+        let rules = self
+            .rules
+            .as_ref()
+            .map(|entries| RuleTable::compile(entries, self.forwarding.len(), self.tags.lossy_tag));
+        let (tags, fib) = (self.tags.clone(), routes.compile());
+        let snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
+        self.epoch += 1;
+        snapshot
+    }
+}
+
+/// Frames of a switch that has restarted: where they came from, and where they went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// Data frames that were dropped, punted, or lost with the switch.
+    pub(crate) data_ended: u64,
+    pub(crate) data_copied: u64,
+    pub(crate) pfc_sent: u64,
+    pub(crate) pfc_ended: u64,
+    /// By priority: lossless frames dropped.
+    pub(crate) lossless_drops: u64,
+    /// Frames that the switch held when it went.
+    pub(crate) lost_frames: u64,
+}
+
 impl SwitchNode {
-    /// A switch with `settings` and tables `snapshot` on `device`; ports that have no link are
-    /// down.
+    /// A switch with `settings` and these tables and routes on `device`; ports that have no link,
+    /// or one that is down, are down.
     pub(crate) fn new(
         name: String,
         settings: SwitchSettings,
-        snapshot: Snapshot,
+        mut tables: TableParts,
+        routes: &Routes,
         device: SimDevice,
-        unlinked: impl Iterator<Item = PortId>,
+        down: impl Iterator<Item = PortId>,
     ) -> Self {
-        let (mut links, mut control) = connect(1, settings.ports.len());
-        let (links, mut control) = (links.remove(0), control.remove(0));
-        for port in unlinked {
-            let told = control.commands.push(Command::Link(port, false));
-            debug_assert!(told.is_ok(), "the ring holds a command for every port");
+        let pool = device.pool();
+        let (worker, control) = start(&settings, tables.snapshot(routes), device, down);
+        let past = Past::default();
+        Self { name, settings, worker, delivered_frames: 0, past, tables, pool, control }
+    }
+
+    /// Loses all it holds and starts anew, with all ports down.
+    pub(crate) fn restart(&mut self, device: SimDevice, routes: &Routes, now_ps: Picoseconds) {
+        let mut report = Report::default();
+        self.worker.report(&mut report, instant(now_ps));
+        let (totals, past) = (&report.totals, &mut self.past);
+        past.data_copied += totals.copied + totals.injected;
+        past.data_ended += totals.dropped + totals.punted + totals.held;
+        past.lost_frames += totals.held;
+        past.pfc_ended += self.worker.device().ahead_frames() as u64;
+        for port in &report.ports {
+            past.pfc_sent += port.counters.pfc.tx_frames;
+            past.pfc_ended += port.counters.pfc.rx_consumed();
+            past.lossless_drops += port.counters.lossless_drops.iter().sum::<u64>();
         }
-        let worker = Worker::new(&settings, Arc::new(snapshot), device, links, NoProbe);
-        Self { name, settings, worker, delivered_frames: 0, control }
+        let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);
+        let snapshot = self.tables.snapshot(routes);
+        let (worker, control) = start(&self.settings, snapshot, device, ports);
+        (self.worker, self.control, self.delivered_frames) = (worker, control, 0);
+    }
+
+    /// Uses these routes from the next turn on.
+    pub(crate) fn install(&mut self, routes: &Routes) {
+        let snapshot = self.tables.snapshot(routes);
+        self.command(Command::Install(Arc::new(snapshot)));
+    }
+
+    /// The link at `port` went up or down.
+    pub(crate) fn set_link(&mut self, port: PortId, up: bool) {
+        self.command(Command::Link(port, up));
+    }
+
+    fn command(&mut self, command: Command<SimFrame>) {
+        let told = self.control.commands.push(command);
+        debug_assert!(told.is_ok(), "a worker is turned before hundreds of commands wait");
     }
 
     /// A frame has arrived whole at `port`.
@@ -76,11 +154,30 @@ impl SwitchNode {
             }
         };
         while let Ok(punted) = self.control.punted.pop() {
-            self.worker.device_mut().throw_away(punted.frame);
+            self.pool.give(punted.frame);
+        }
+        while let Ok(retired) = self.control.replies.pop() {
+            drop(retired);
         }
         debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
         picoseconds(next)
     }
+}
+
+/// A worker with these tables, whose ports of `down` are down.
+fn start(
+    settings: &SwitchSettings,
+    snapshot: Snapshot,
+    device: SimDevice,
+    down: impl Iterator<Item = PortId>,
+) -> (Worker<SimDevice, NoProbe>, ControlLinks<SimFrame>) {
+    let (mut links, mut control) = connect(1, settings.ports.len());
+    let (links, mut control) = (links.remove(0), control.remove(0));
+    for port in down {
+        let told = control.commands.push(Command::Link(port, false));
+        debug_assert!(told.is_ok(), "the ring holds a command for every port");
+    }
+    (Worker::new(settings, Arc::new(snapshot), device, links, NoProbe), control)
 }
 
 #[cfg(test)]

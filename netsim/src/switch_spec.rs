@@ -13,6 +13,9 @@ use dataplane::settings::{
 };
 use dataplane::time::Speed;
 
+/// The longest frame of these networks: an MTU of 1,500.
+pub(crate) const FRAME_BYTES_MOST: u16 = 1_514;
+
 /// A switch's buffer and queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchSpec {

@@ -1,14 +1,15 @@
 //! Who is linked to whom, and what everybody is called on the wire.
 //!
-//! Addresses follow from numbers: link n has 172.16.0.0/12's n-th network of four, host n is
-//! 10.0.0.0 + n, and a flow with a path of its own has 100.64.0.0 + its number, so that two such
-//! flows to one host need not agree on a way anywhere.
+//! Addresses follow from numbers: link n has 172.16.0.0/12's n-th network of four, the hosts of
+//! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has 100.64.0.0 +
+//! its number, so that two such flows to one host need not agree on a way anywhere.
 
 use crate::builder::BuildError;
 use crate::link::LinkSpec;
 use dataplane::fib::ROUTES_MAX;
 use dataplane::ids::PortId;
 use dataplane::wire::MacAddress;
+use ipnet::Ipv4Net;
 use std::net::Ipv4Addr;
 
 /// A switch, as [`NetworkBuilder::switch`](crate::NetworkBuilder::switch) named it.
@@ -94,15 +95,17 @@ pub(crate) struct Topology {
     pub(crate) ports: Vec<Vec<Option<Attachment>>>,
     /// By host: its switch, and which port of it.
     pub(crate) access: Vec<(SwitchId, PortId)>,
+    /// By host: its place among the hosts of its switch.
+    places: Vec<u8>,
 }
 
 /// Links whose networks fit 172.16.0.0/12.
 const LINKS_MAX: usize = 1 << 18;
-/// Hosts, and flows: a switch may need a route for each, and all must fit its table.
-pub(crate) const HOSTS_MAX: usize = ROUTES_MAX / 2;
+/// Switches whose hosts fit 10.0.0.0/8.
+const SWITCHES_MAX: usize = 1 << 16;
+/// Flows: a switch may need a route for each, and all must fit its table.
 pub(crate) const FLOWS_MAX: usize = ROUTES_MAX / 2;
 
-const _: () = assert!(HOSTS_MAX <= 1 << 24, "hosts fit 10.0.0.0/8");
 const _: () = assert!(FLOWS_MAX <= 1 << 22, "flows fit 100.64.0.0/10");
 
 impl Topology {
@@ -114,7 +117,7 @@ impl Topology {
         links: Vec<LinkDraft>,
     ) -> Result<Self, BuildError> {
         for (what, count, most) in
-            [("links", links.len(), LINKS_MAX), ("hosts", hosts.len(), HOSTS_MAX)]
+            [("links", links.len(), LINKS_MAX), ("switches", switches.len(), SWITCHES_MAX)]
         {
             if count > most {
                 return Err(BuildError::TooMany { what, count, most });
@@ -154,8 +157,28 @@ impl Topology {
         let linked = access.into_iter().zip(hosts).map(|(access, host)| {
             access.ok_or_else(|| BuildError::HostUnlinked { host: host.clone() })
         });
-        let access = linked.collect::<Result<_, _>>()?;
-        Ok(Self { links, ports, access })
+        let access: Vec<(SwitchId, PortId)> = linked.collect::<Result<_, _>>()?;
+        let mut counts = vec![0_u8; switches.len()];
+        let places = access.iter().map(|(switch, _)| {
+            let count = &mut counts[switch.0];
+            *count = count.checked_add(1)?;
+            Some(*count)
+        });
+        let places: Option<Vec<u8>> = places.collect();
+        let (what, most) = ("hosts of a switch", usize::from(u8::MAX));
+        let too_many = BuildError::TooMany { what, count: most + 1, most };
+        Ok(Self { links, ports, access, places: places.ok_or(too_many)? })
+    }
+
+    /// A host's address.
+    pub(crate) fn host_address(&self, host: HostId) -> Ipv4Addr {
+        let net = u32::from(self.switch_net(self.access[host.0].0).network());
+        Ipv4Addr::from(net | u32::from(self.places[host.0]))
+    }
+
+    /// The addresses of a switch's hosts.
+    pub(crate) fn switch_net(&self, switch: SwitchId) -> Ipv4Net {
+        Ipv4Net::new_assert(Ipv4Addr::from(0x0A00_0000 | low_32_bits(switch.0) << 8), 24)
     }
 
     /// The linked ports of `switch`, lowest first.
@@ -176,11 +199,6 @@ fn port(switches: &[String], switch: SwitchId, number: usize) -> Result<PortId, 
 /// The address of a link's end.
 pub(crate) fn link_address(link: usize, side: usize) -> Ipv4Addr {
     Ipv4Addr::from(0xAC10_0000 + 4 * low_32_bits(link) + 1 + low_32_bits(side))
-}
-
-/// A host's own address.
-pub(crate) fn host_address(host: HostId) -> Ipv4Addr {
-    Ipv4Addr::from(0x0A00_0000 + low_32_bits(host.0))
 }
 
 /// The destination address of flow number `flow`, which has a path of its own.

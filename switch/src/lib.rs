@@ -18,6 +18,7 @@ pub mod output;
 pub mod platform;
 #[cfg(feature = "dpdk")]
 pub mod run;
+pub mod simulate;
 pub mod top;
 pub mod traffic;
 pub mod worker_thread;

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{check, cpu, ctl, headroom, network, output, top};
+use switch::{check, cpu, ctl, headroom, network, output, simulate, top};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -36,6 +36,8 @@ enum Command {
     Verify(network::verify::VerifyArgs),
     /// What a lossless port must keep free, by every model
     Headroom(headroom::HeadroomArgs),
+    /// Run a whole network on virtual time, on the very code that carries frames
+    Simulate(simulate::SimulateArgs),
     /// Talk to a running switch
     Ctl(ctl::CtlArgs),
     /// Watch a running switch
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Compile(arguments) => network::compile::run(&arguments),
         Command::Verify(arguments) => network::verify::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),

@@ -1,7 +1,8 @@
 //! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
 
+use super::Tables;
 use super::graph::{End, Link, LinkError, Network};
-use super::schema::{LinkTable, NetworkFile};
+use super::schema::LinkTable;
 use crate::error::{ConfigError, Source};
 use crate::suggest;
 use dataplane::ids::PortId;
@@ -56,10 +57,10 @@ impl<'a> Names<'a> {
 }
 
 /// Builds the network of the tables.
-pub(super) fn build(source: &Source, file: &NetworkFile) -> Result<Network, ConfigError> {
+pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, ConfigError> {
     let mut network = Network::new();
     let mut names = Names::default();
-    for table in &file.switch {
+    for table in file.switch {
         let (name, ports) = (&table.get_ref().name, &table.get_ref().ports);
         check_name(source, name)?;
         let count = usize::try_from(*ports.get_ref()).ok();
@@ -71,16 +72,16 @@ pub(super) fn build(source: &Source, file: &NetworkFile) -> Result<Network, Conf
         let switch = network.add_switch(name.get_ref().as_str(), count);
         declare(source, &mut names, name, Node::Switch(switch))?;
     }
-    for table in &file.host {
+    for table in file.host {
         let name = &table.get_ref().name;
         check_name(source, name)?;
         let host = network.add_host(name.get_ref().as_str());
         declare(source, &mut names, name, Node::Host(host))?;
     }
-    for table in &file.link {
+    for table in file.link {
         add_link(source, &mut network, &names, table.get_ref())?;
     }
-    for (host, table) in (0..).zip(&file.host) {
+    for (host, table) in (0..).zip(file.host) {
         if network.host_slot(host).is_none() {
             let name = network.host_name(host);
             let message = format!("host `{name}` has no link; add one, or remove the host");

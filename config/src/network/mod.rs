@@ -9,7 +9,7 @@ mod explicit;
 mod generate;
 pub mod graph;
 mod path_spec;
-mod schema;
+pub(crate) mod schema;
 
 pub use graph::{End, Link, LinkError, Network, Peer};
 pub use path_spec::{PathKind, PathSpec};
@@ -18,8 +18,9 @@ pub(crate) use explicit::{Names, Node, slot_of};
 
 use crate::error::{ConfigError, Source};
 use crate::suggest;
-use schema::NetworkFile;
+use schema::{Field, GenerateTable, HostTable, LinkTable, NetworkFile, PathsTable, SwitchTable};
 use std::path::Path;
+use toml::Spanned;
 
 /// NETWORK.toml, read and checked.
 ///
@@ -78,23 +79,53 @@ fn assemble(source: &Source) -> Result<NetworkConfig, ConfigError> {
     let file: NetworkFile = toml::from_str(source.text()).map_err(|error| {
         source.at(error.span().unwrap_or_default(), suggest::explain(error.message()))
     })?;
-    let explicit = file.switch.first().map(toml::Spanned::span);
-    let explicit = explicit.or_else(|| file.host.first().map(toml::Spanned::span));
-    let explicit = explicit.or_else(|| file.link.first().map(toml::Spanned::span));
-    let network = match (&file.generate, explicit) {
-        (Some(_), Some(span)) => {
-            let message = "a network is either generated or listed; remove [generate], or the \
+    let NetworkFile { switch, host, link, generate, paths } = &file;
+    Tables { switch, host, link, generate, paths }.assemble(source)
+}
+
+/// The tables of a network, which a scenario has too.
+pub(crate) struct Tables<'a> {
+    pub(crate) switch: &'a [Spanned<SwitchTable>],
+    pub(crate) host: &'a [Spanned<HostTable>],
+    pub(crate) link: &'a [Spanned<LinkTable>],
+    pub(crate) generate: &'a Field<GenerateTable>,
+    pub(crate) paths: &'a Field<PathsTable>,
+}
+
+impl Tables<'_> {
+    /// Whether none is there.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.switch.is_empty()
+            && self.host.is_empty()
+            && self.link.is_empty()
+            && self.generate.is_none()
+            && self.paths.is_none()
+    }
+
+    /// The network they describe.
+    pub(crate) fn assemble(&self, source: &Source) -> Result<NetworkConfig, ConfigError> {
+        let network = self.topology(source)?;
+        let paths = path_spec::read(source, self.paths.as_ref(), &network)?;
+        Ok(NetworkConfig { network, paths })
+    }
+
+    fn topology(&self, source: &Source) -> Result<Network, ConfigError> {
+        let explicit = self.switch.first().map(Spanned::span);
+        let explicit = explicit.or_else(|| self.host.first().map(Spanned::span));
+        let explicit = explicit.or_else(|| self.link.first().map(Spanned::span));
+        match (self.generate, explicit) {
+            (Some(_), Some(span)) => {
+                let message = "a network is either generated or listed; remove [generate], or the \
                            switches, hosts and links";
-            return Err(source.at(span, message));
+                Err(source.at(span, message))
+            }
+            (Some(table), None) => generate::build(source, table),
+            (None, Some(_)) => explicit::build(source, self),
+            (None, None) => {
+                let message =
+                    "there is no network; add [[switch]], [[host]] and [[link]], or [generate]";
+                Err(source.at(0..0, message))
+            }
         }
-        (Some(table), None) => generate::build(source, table)?,
-        (None, Some(_)) => explicit::build(source, &file)?,
-        (None, None) => {
-            let message =
-                "there is no network; add [[switch]], [[host]] and [[link]], or [generate]";
-            return Err(source.at(0..0, message));
-        }
-    };
-    let paths = path_spec::read(source, file.paths.as_ref(), &network)?;
-    Ok(NetworkConfig { network, paths })
+    }
 }

@@ -7,61 +7,61 @@ use std::path::PathBuf;
 use toml::Spanned;
 
 /// An optional field that knows where it stands.
-pub(super) type Field<T> = Option<Spanned<T>>;
+pub(crate) type Field<T> = Option<Spanned<T>>;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NetworkFile {
+pub(crate) struct NetworkFile {
     /// The switches, in the order in which they are numbered.
     #[serde(default)]
-    pub(super) switch: Vec<Spanned<SwitchTable>>,
+    pub(crate) switch: Vec<Spanned<SwitchTable>>,
     /// The hosts.
     #[serde(default)]
-    pub(super) host: Vec<Spanned<HostTable>>,
+    pub(crate) host: Vec<Spanned<HostTable>>,
     /// The links.
     #[serde(default)]
-    pub(super) link: Vec<Spanned<LinkTable>>,
+    pub(crate) link: Vec<Spanned<LinkTable>>,
     /// Instead of the three: a topology of a known kind.
-    pub(super) generate: Field<GenerateTable>,
+    pub(crate) generate: Field<GenerateTable>,
     /// The expected lossless paths.
-    pub(super) paths: Field<PathsTable>,
+    pub(crate) paths: Field<PathsTable>,
 }
 
 /// `[[switch]]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SwitchTable {
+pub(crate) struct SwitchTable {
     /// Its name, which its rule file gets.
-    pub(super) name: Spanned<String>,
+    pub(crate) name: Spanned<String>,
     /// Its ports are numbered 1 to this.
-    pub(super) ports: Spanned<i64>,
+    pub(crate) ports: Spanned<i64>,
 }
 
 /// `[[host]]`: what has one port and forwards nothing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HostTable {
+pub(crate) struct HostTable {
     /// Its name.
-    pub(super) name: Spanned<String>,
+    pub(crate) name: Spanned<String>,
 }
 
 /// `[[link]]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LinkTable {
+pub(crate) struct LinkTable {
     /// Two ends: `"A:3"` is port 3 of switch A, `"D"` is host D.
-    pub(super) ends: Spanned<Vec<Spanned<String>>>,
+    pub(crate) ends: Spanned<Vec<Spanned<String>>>,
     /// Its speed.
-    pub(super) speed: Field<Rate>,
+    pub(crate) speed: Field<Rate>,
     /// The cable's length.
-    pub(super) length: Field<Cable>,
+    pub(crate) length: Field<Cable>,
 }
 
 /// The kinds of topology that can be generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum GenerateKind {
+pub(crate) enum GenerateKind {
     /// Leaf-spine, or three tiers with `pods`.
     Clos,
     /// The three-tier fat-tree of k-port switches.
@@ -79,43 +79,43 @@ pub(super) enum GenerateKind {
 /// `[generate]`: each kind takes some of these.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GenerateTable {
+pub(crate) struct GenerateTable {
     /// Which topology.
-    pub(super) kind: Spanned<GenerateKind>,
+    pub(crate) kind: Spanned<GenerateKind>,
     /// Jellyfish: how many switches.
-    pub(super) switches: Field<i64>,
+    pub(crate) switches: Field<i64>,
     /// Jellyfish: ports of a switch.
-    pub(super) ports: Field<i64>,
+    pub(crate) ports: Field<i64>,
     /// Jellyfish: ports that lead to other switches; the others have hosts.
-    pub(super) network_ports: Field<i64>,
+    pub(crate) network_ports: Field<i64>,
     /// Jellyfish: which of the random graphs. Default 1.
-    pub(super) seed: Field<i64>,
+    pub(crate) seed: Field<i64>,
     /// Clos: leaves, in each pod if there are pods.
-    pub(super) leaves: Field<i64>,
+    pub(crate) leaves: Field<i64>,
     /// Clos: spines.
-    pub(super) spines: Field<i64>,
+    pub(crate) spines: Field<i64>,
     /// Clos: pods, for three tiers.
-    pub(super) pods: Field<i64>,
+    pub(crate) pods: Field<i64>,
     /// Clos of three tiers: ToRs in each pod.
-    pub(super) tors: Field<i64>,
+    pub(crate) tors: Field<i64>,
     /// Clos, HyperX: hosts of each switch that has hosts. Default 1.
-    pub(super) hosts: Field<i64>,
+    pub(crate) hosts: Field<i64>,
     /// Fat-tree, F10: ports of a switch. BCube: its levels, less one.
-    pub(super) k: Field<i64>,
+    pub(crate) k: Field<i64>,
     /// BCube: ports of a switch.
-    pub(super) n: Field<i64>,
+    pub(crate) n: Field<i64>,
     /// HyperX: switches along each dimension.
-    pub(super) shape: Field<Vec<i64>>,
+    pub(crate) shape: Field<Vec<i64>>,
     /// The speed of every link.
-    pub(super) speed: Field<Rate>,
+    pub(crate) speed: Field<Rate>,
     /// The length of every link.
-    pub(super) length: Field<Cable>,
+    pub(crate) length: Field<Cable>,
 }
 
 /// The kinds of path sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum PathsKind {
+pub(crate) enum PathsKind {
     /// To each switch with hosts a tree of shortest paths.
     ShortestTrees,
     /// All shortest paths (ECMP).
@@ -133,21 +133,21 @@ pub(super) enum PathsKind {
 /// `[paths]`: the expected lossless paths.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PathsTable {
+pub(crate) struct PathsTable {
     /// Which paths.
-    pub(super) kind: Spanned<PathsKind>,
+    pub(crate) kind: Spanned<PathsKind>,
     /// `file`: where they are.
-    pub(super) file: Field<PathBuf>,
+    pub(crate) file: Field<PathBuf>,
     /// `up-down`: how many bounces stay lossless. Default 0.
-    pub(super) bounces: Field<i64>,
+    pub(crate) bounces: Field<i64>,
     /// `k-shortest`: how many paths a pair.
-    pub(super) k: Field<i64>,
+    pub(crate) k: Field<i64>,
     /// So many random loop-free paths in addition.
-    pub(super) random: Field<i64>,
+    pub(crate) random: Field<i64>,
     /// Switches on a random path. Default: as many as on the longest of the other paths.
-    pub(super) random_switches: Field<i64>,
+    pub(crate) random_switches: Field<i64>,
     /// Which random paths. Default 1.
-    pub(super) seed: Field<i64>,
+    pub(crate) seed: Field<i64>,
     /// Application classes that share the tags: class i starts with tag i. Default 1.
-    pub(super) classes: Field<i64>,
+    pub(crate) classes: Field<i64>,
 }

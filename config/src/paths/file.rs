@@ -39,6 +39,19 @@ fn read(source: &Source, network: &Network) -> Result<Listed, ConfigError> {
     Ok(paths)
 }
 
+/// The turns of the path between two hosts over the switches that `path` names; `Err` is the whole
+/// message.
+pub(crate) fn between(
+    network: &Network,
+    names: &Names<'_>,
+    [from, to]: [&str; 2],
+    path: &str,
+) -> Result<Vec<Turn>, String> {
+    let words = std::iter::once(from).chain(path.split_whitespace()).chain([to]);
+    let words: Vec<Word<'_>> = words.map(|text| Word { text, at: 0 }).collect();
+    self::path(network, names, &words).map_err(|(_, message)| message)
+}
+
 /// A word of a line, and where it stands in the file.
 struct Word<'a> {
     text: &'a str,

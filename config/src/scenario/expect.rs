@@ -66,8 +66,10 @@ fn rates(
         if known().any(|known| known == name) {
             return Ok((name.clone(), rate.get_ref().0));
         }
-        let hint = suggest::nearest(name, known())
-            .map_or_else(|| "name one of [[flow]]".to_owned(), |near| format!("did you mean `{near}`?"));
+        let hint = suggest::nearest(name, known()).map_or_else(
+            || "name one of [[flow]]".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
         Err(reader.wrong(rate.span(), format!("there is no flow `{name}`; {hint}")))
     };
     table.iter().map(check).collect()

@@ -4,8 +4,8 @@ use super::reader::{MILLION, Reader};
 use super::schema::FaultTable;
 use super::settings::one_of;
 use crate::error::ConfigError;
-use crate::network::{End, Peer};
 use crate::network::schema::Field;
+use crate::network::{End, Peer};
 use dataplane::time::Speed;
 use std::ops::Range;
 use toml::Spanned;
@@ -171,9 +171,7 @@ fn route(reader: &Reader<'_>, table: &FaultTable) -> Result<FaultKind, ConfigErr
     };
     let (number, host, neighbour) = (reader.switch(switch)?, reader.host(to)?, reader.switch(via)?);
     let network = reader.network;
-    let leads = |slot: &u32| {
-        matches!(network.peer(*slot), Peer::Slot(far) if network.owner(far) == neighbour)
-    };
+    let leads = |slot: &u32| matches!(network.peer(*slot), Peer::Slot(far) if network.owner(far) == neighbour);
     let Some(via_slot) = network.slots_of(number).find(leads) else {
         let message =
             format!("`{}` has no link to `{}`; name a neighbour", switch.get_ref(), via.get_ref());

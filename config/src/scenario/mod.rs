@@ -92,8 +92,7 @@ impl ScenarioConfig {
     /// other has. Text that is no TOML is not.
     pub fn is_meant(text: &str) -> bool {
         let own = ["duration", "flow", "traffic", "fault", "scheme", "expect"];
-        text.parse::<toml::Table>()
-            .is_ok_and(|file| own.iter().any(|key| file.contains_key(*key)))
+        text.parse::<toml::Table>().is_ok_and(|file| own.iter().any(|key| file.contains_key(*key)))
     }
 }
 

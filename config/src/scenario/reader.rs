@@ -60,7 +60,9 @@ impl<'a> Reader<'a> {
                 End::Slot(slot_of(self.network, switch, port).map_err(wrong)?)
             }
             (Node::Host(_), Some(_)) => {
-                return Err(wrong(format!("`{name}` is a host and has one port; write \"{name}\"")));
+                return Err(wrong(format!(
+                    "`{name}` is a host and has one port; write \"{name}\""
+                )));
             }
             (Node::Switch(_), None) => {
                 let message = format!("`{name}` is a switch; say which port, such as \"{name}:1\"");

@@ -147,8 +147,7 @@ pub(super) fn traffic(
 
 fn one_traffic(reader: &Reader<'_>, table: &TrafficTable) -> Result<Traffic, ConfigError> {
     let hosts = reader.network.hosts();
-    let kinds =
-        [("permutation", 0), ("incast", 1), ("random", 2), ("all-to-all", 3)];
+    let kinds = [("permutation", 0), ("incast", 1), ("random", 2), ("all-to-all", 3)];
     let kind = one_of("traffic", table.kind.get_ref(), &kinds)
         .map_err(|message| reader.wrong(table.kind.span(), message))?;
     let only = |field: Option<std::ops::Range<usize>>, name: &str, of: usize| match field {
@@ -231,7 +230,8 @@ fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError
     if let Some(window) = fields.window
         && window.get_ref().0 < u64::from(frame_bytes)
     {
-        let message = format!("a window below a frame sends nothing; use {frame_bytes} at the least");
+        let message =
+            format!("a window below a frame sends nothing; use {frame_bytes} at the least");
         return Err(reader.wrong(window.span(), message));
     }
     let start_ns = fields.start.as_ref().map_or(0, |field| field.get_ref().0);

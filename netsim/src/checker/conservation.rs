@@ -39,9 +39,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
                 totals.received,
             );
         }
-        data.sent += totals.copied + totals.injected;
-        data.accounted += totals.dropped + totals.punted + totals.held;
-        pfc.accounted += switch.worker.device().ahead_frames() as u64;
+        let past = &switch.past;
+        data.sent += totals.copied + totals.injected + past.data_copied;
+        data.accounted += totals.dropped + totals.punted + totals.held + past.data_ended;
+        pfc.sent += past.pfc_sent;
+        pfc.accounted += switch.worker.device().ahead_frames() as u64 + past.pfc_ended;
         for port in &report.ports {
             pfc.sent += port.counters.pfc.tx_frames;
             pfc.accounted += port.counters.pfc.rx_consumed();
@@ -54,6 +56,10 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         data.accounted += counters.overrun_frames.iter().sum::<u64>();
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();
+    }
+    for wire in &network.wires {
+        data.accounted += wire.lost[0];
+        pfc.accounted += wire.lost[1];
     }
     for frame in network.wires.iter().flat_map(|wire| &wire.in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };

@@ -11,13 +11,16 @@ pub(crate) mod conservation;
 pub(crate) mod delivery;
 mod knot;
 pub(crate) mod losslessness;
+mod pauses;
 mod progress;
 mod tags;
 
 pub use knot::{Knot, KnotHop};
+pub(crate) use pauses::PauseWatch;
 pub use progress::Stuck;
 pub(crate) use tags::TagWatch;
 
+use crate::event::Picoseconds;
 use dataplane::ids::{PortId, Priority, Tag};
 
 /// A property that does not hold, and where.
@@ -78,6 +81,16 @@ pub enum Violation {
         from: Tag,
         /// The tag after.
         to: Tag,
+    },
+    /// A frame started in a class that was paused.
+    #[error("{sender} sent a frame of priority {priority} at {at_ps} ps, in a pause")]
+    PauseIgnored {
+        /// Who sent it: a port or a host.
+        sender: String,
+        /// Its priority.
+        priority: Priority,
+        /// When.
+        at_ps: Picoseconds,
     },
     /// A host got frames that were not for it.
     #[error("host {host} got {frames} frames of others")]

@@ -51,13 +51,7 @@ impl PauseWatch {
     }
 
     /// A control frame arrived at the sender of `wire`, which sends at `speed`.
-    pub(crate) fn hears(
-        &mut self,
-        wire: u32,
-        speed: Speed,
-        frame: &SimFrame,
-        now_ps: Picoseconds,
-    ) {
+    pub(crate) fn hears(&mut self, wire: u32, speed: Speed, frame: &SimFrame, now_ps: Picoseconds) {
         let MacControl::Pfc(pfc) = MacControl::parse(frame.head()) else { return };
         for p in Priority::all() {
             if pfc.enabled_bits & self.lossless_bits & p.bit() == 0 {

@@ -98,8 +98,7 @@ impl Graph {
     /// which does not come back.
     fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
         let goes_on = |next: &Neighbour| {
-            next.switch == to
-                || self.shortest_up(next.switch, to).any(|after| after.switch != at)
+            next.switch == to || self.shortest_up(next.switch, to).any(|after| after.switch != at)
         };
         let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
         let able: Vec<Neighbour> = up.filter(|next| goes_on(next)).copied().collect();

@@ -36,7 +36,8 @@ pub(crate) fn table(
         gateways.insert(port, gateway);
     }
     for (net, ports) in entries(router, topology, switch) {
-        let via: Vec<IpAddr> = ports.iter().filter_map(|port| gateways.get(port).copied()).collect();
+        let via: Vec<IpAddr> =
+            ports.iter().filter_map(|port| gateways.get(port).copied()).collect();
         let set = routes.set_route(net.into(), Route::Via(via));
         debug_assert!(set.is_ok(), "{net}: {set:?}");
     }

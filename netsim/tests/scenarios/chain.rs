@@ -23,7 +23,7 @@ fn a_slow_receiver_behind_three_switches_pauses_its_sender() {
     builder.link(b, s1.port(3), link);
     builder.link(d, s2.port(3), link);
     let drain = Drain {
-        speed: Speed::from_gbps(2),
+        speed: Some(Speed::from_gbps(2)),
         xoff_bytes: 60_000,
         xon_bytes: 50_000,
         capacity_bytes: 80_000,
@@ -73,7 +73,7 @@ fn a_host_that_hardly_takes_anything_is_no_knot() {
     builder.link(s1.port(2), s2.port(1), link);
     builder.link(s2.port(2), c, link);
     let drain = Drain {
-        speed: Speed::from_bps(100_000),
+        speed: Some(Speed::from_bps(100_000)),
         xoff_bytes: 10_000,
         xon_bytes: 2_000,
         capacity_bytes: 60_000,

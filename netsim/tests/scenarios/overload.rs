@@ -64,7 +64,7 @@ fn a_slow_receiver_pauses_the_switch_and_the_switch_its_sender() {
     let mut builder = lossless_network(1, 1);
     let (switch, [a, b, c]) = star(&mut builder, LinkSpec::new(10, 10));
     let drain = Drain {
-        speed: Speed::from_gbps(4),
+        speed: Some(Speed::from_gbps(4)),
         xoff_bytes: 60_000,
         xon_bytes: 50_000,
         capacity_bytes: 70_000,
@@ -94,7 +94,7 @@ fn a_receiver_with_too_little_room_loses_frames_and_the_checker_says_so() {
     let mut builder = lossless_network(1, 1);
     let (_, [a, _, c]) = star(&mut builder, LinkSpec::new(10, 300));
     let drain = Drain {
-        speed: Speed::from_gbps(4),
+        speed: Some(Speed::from_gbps(4)),
         xoff_bytes: 60_000,
         xon_bytes: 50_000,
         capacity_bytes: 62_000,

@@ -208,7 +208,7 @@ fn small(prng: &mut Prng, bound: u64) -> u32 {
 /// long.
 fn slow(prng: &mut Prng) -> Drain {
     let speed = Speed::from_gbps(1 + prng.below(5));
-    Drain { speed, xoff_bytes: 20_000, xon_bytes: 15_000, capacity_bytes: 60_000 }
+    Drain { speed: Some(speed), xoff_bytes: 20_000, xon_bytes: 15_000, capacity_bytes: 60_000 }
 }
 
 const PATIENCE: Picoseconds = 2 * MS;

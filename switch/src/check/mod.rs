@@ -2,11 +2,12 @@
 //! follows from it.
 
 mod network_file;
+mod scenario_file;
 mod switch_file;
 
 use crate::output;
 use clap::Args;
-use config::{ConfigError, NetworkConfig, RuleSet, SwitchConfig};
+use config::{ConfigError, NetworkConfig, RuleSet, ScenarioConfig, SwitchConfig};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 /// `knotless check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// SWITCH.toml, NETWORK.toml, or a rule file
+    /// SWITCH.toml, NETWORK.toml, SCENARIO.toml, or a rule file
     file: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -56,6 +57,9 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
 fn check(file: &Path) -> Result<Summary, ConfigError> {
     if is_json(file) {
         return RuleSet::load(file).map(|rules| rule_file(&rules));
+    }
+    if std::fs::read_to_string(file).is_ok_and(|text| ScenarioConfig::is_meant(&text)) {
+        return ScenarioConfig::load(file).map(|config| scenario_file::summary(&config));
     }
     if std::fs::read_to_string(file).is_ok_and(|text| NetworkConfig::is_meant(&text)) {
         return NetworkConfig::load(file).map(|config| network_file::summary(&config));

@@ -1,0 +1,251 @@
+//! From a scenario to a network at time 0, with all that will go wrong planned.
+
+use super::scheme::{INITIAL, scheme};
+use super::{ScenarioError, faults, traffic};
+use crate::builder::NetworkBuilder;
+use crate::flow::{FlowId, FlowSpec};
+use crate::link::LinkSpec;
+use crate::network::Network;
+use crate::prng::Prng;
+use crate::routing::{RouteKind, Way};
+use crate::switch_spec::SwitchSpec;
+use crate::topology::{HostId, SwitchId};
+use config::network::{End, Peer};
+use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
+use dataplane::ids::{Priority, Tag};
+use dataplane::limits::PRIORITIES;
+use dataplane::settings::EcnSettings;
+
+/// A scenario's network.
+#[derive(Debug)]
+pub struct Built {
+    /// At time 0.
+    pub network: Network,
+    /// Its flows, in the order of the scenario.
+    pub flows: Vec<BuiltFlow>,
+    /// Whether what goes wrong can cost lossless frames, whatever switches do.
+    pub(super) pfc_fails: bool,
+    pub(super) lossless: Vec<Priority>,
+}
+
+/// A flow of the network.
+#[derive(Clone, Debug)]
+pub struct BuiltFlow {
+    /// In the network.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// Who sends.
+    pub from: HostId,
+    /// Who receives.
+    pub to: HostId,
+    /// When it starts.
+    pub start_ps: u64,
+    /// Bytes it has to carry; `None` without end.
+    pub size_bytes: Option<u64>,
+}
+
+impl Built {
+    /// The number of the link that has this end.
+    pub(super) fn link_of(&self, config: &ScenarioConfig, end: End) -> usize {
+        link_of(config, end)
+    }
+}
+
+pub(super) fn link_of(config: &ScenarioConfig, end: End) -> usize {
+    let links = config.network.links();
+    links.iter().position(|link| link.ends.contains(&end)).unwrap_or_default()
+}
+
+/// The network of a scenario, at time 0; `kind` and `seed` instead of the scenario's own.
+///
+/// # Errors
+/// There are no rules, or the network cannot be built.
+pub fn build(
+    config: &ScenarioConfig,
+    kind: Option<SchemeKind>,
+    seed: Option<u64>,
+) -> Result<Built, ScenarioError> {
+    let (kind, seed) = (kind.unwrap_or(config.scheme.kind), seed.unwrap_or(config.seed));
+    let scheme = scheme(config, kind)?;
+    let mut builder = NetworkBuilder::new(seed);
+    for &(tag, priority) in &scheme.lossless {
+        builder.lossless(tag, priority);
+    }
+    let lossless: Vec<Priority> = scheme.lossless.iter().map(|&(_, priority)| priority).collect();
+    let spec = switch_spec(config, &lossless);
+    let network = &config.network;
+    for (switch, rules) in (0..).zip(scheme.rules) {
+        let id = builder.switch(network.switch_name(switch), spec.clone());
+        if let Some(rules) = rules {
+            builder.rules(id, rules);
+        }
+    }
+    for host in (0..).take(network.hosts()) {
+        builder.host(network.host_name(host));
+    }
+    for link in network.links() {
+        let [one, other] = link.ends.map(|end| match end {
+            End::Slot(slot) => crate::End::Switch(
+                SwitchId(network.owner(slot) as usize),
+                network.port(slot).number(),
+            ),
+            End::Host(host) => crate::End::Host(HostId(host as usize)),
+        });
+        let speed = link.speed.unwrap_or(config.links.speed);
+        let length = link.length.unwrap_or(config.links.length);
+        builder.link(one, other, LinkSpec { speed, length });
+    }
+    route(config, &mut builder, seed);
+    let is_lossless = kind != SchemeKind::Lossy;
+    let mut flows = Vec::new();
+    for flow in &config.flows {
+        let ends = (flow.from, flow.to);
+        let way = match &flow.route {
+            Route::Routed => routed(config),
+            Route::Path(turns) => Way::Ports(ports(config, turns)),
+        };
+        add(&mut builder, &mut flows, (flow.name.clone(), ends), way, &flow.pace, is_lossless);
+    }
+    let duration_ns = config.duration_ns;
+    for (number, table) in config.traffic.iter().enumerate() {
+        let prng = Prng::for_part(seed, (1 << 40) + number as u64);
+        for (name, ends, pace) in traffic::expand(config, table, duration_ns, prng) {
+            add(&mut builder, &mut flows, (name, ends), routed(config), &pace, is_lossless);
+        }
+    }
+    let mut network = builder.build()?;
+    let pfc_fails = faults::plan(config, &mut network, &lossless);
+    Ok(Built { network, flows, pfc_fails, lossless })
+}
+
+fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
+    let buffers = &config.buffers;
+    let mut ecn = [None; PRIORITIES];
+    if let Some(marks) = buffers.ecn {
+        let settings = EcnSettings {
+            kmin_bytes: marks.kmin_bytes,
+            kmax_bytes: marks.kmax_bytes,
+            pmax_q16: u32::try_from((u64::from(marks.pmax_millionths) << 16) / 1_000_000)
+                .unwrap_or(1 << 16),
+        };
+        lossless.iter().for_each(|priority| ecn[priority.index()] = Some(settings));
+    }
+    SwitchSpec {
+        buffer_bytes: buffers.size_bytes,
+        cell_bytes: buffers.cell_bytes,
+        lossy_bytes: if lossless.is_empty() { buffers.size_bytes } else { buffers.lossy_bytes },
+        lossy_queue_bytes: if lossless.is_empty() { u32::MAX } else { buffers.lossy_queue_bytes },
+        threshold: buffers.threshold,
+        ecn,
+        ..SwitchSpec::default()
+    }
+}
+
+/// Says how ways are found, and which links are down.
+fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
+    let kind = match config.routing.kind {
+        Wanted::Ecmp => RouteKind::Ecmp,
+        Wanted::Shortest | Wanted::Pinned => RouteKind::Shortest,
+    };
+    let reroute_ps = config.routing.reroute_ns.map(|ns| ns.saturating_mul(1_000));
+    builder.routing(kind, reroute_ps);
+    let failed = config.routing.failed.iter().map(|&end| link_of(config, end));
+    let mut failed: Vec<usize> = failed.collect();
+    random_failures(config, &mut failed, Prng::for_part(seed, 1 << 41));
+    failed.into_iter().for_each(|link| builder.fail(link));
+}
+
+/// Fails links between switches at random, none that would cut the network in two.
+fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut prng: Prng) {
+    let network = &config.network;
+    let between =
+        |link: &usize| network.links()[*link].ends.iter().all(|end| matches!(end, End::Slot(_)));
+    let mut links: Vec<usize> = (0..network.links().len()).filter(between).collect();
+    let share = u128::from(config.routing.failed_millionths);
+    let wanted = usize::try_from(links.len() as u128 * share / 1_000_000).unwrap_or(0);
+    prng.shuffle(&mut links);
+    let mut count = 0;
+    for link in links {
+        if count == wanted {
+            return;
+        }
+        if failed.contains(&link) {
+            continue;
+        }
+        failed.push(link);
+        if is_connected(config, failed) {
+            count += 1;
+        } else {
+            failed.pop();
+        }
+    }
+}
+
+/// Whether every switch reaches every other without these links.
+fn is_connected(config: &ScenarioConfig, without: &[usize]) -> bool {
+    let network = &config.network;
+    let mut is_cut = vec![false; network.slots()];
+    for &link in without {
+        for end in network.links()[link].ends {
+            if let End::Slot(slot) = end {
+                is_cut[slot as usize] = true;
+            }
+        }
+    }
+    let mut seen = vec![false; network.switches()];
+    let mut left = vec![0_u32];
+    let mut count = 0;
+    while let Some(at) = left.pop() {
+        if std::mem::replace(&mut seen[at as usize], true) {
+            continue;
+        }
+        count += 1;
+        let slots = network.slots_of(at).filter(|&slot| !is_cut[slot as usize]);
+        left.extend(slots.filter_map(|slot| match network.peer(slot) {
+            Peer::Slot(far) => Some(network.owner(far)),
+            _ => None,
+        }));
+    }
+    count == network.switches()
+}
+
+fn routed(config: &ScenarioConfig) -> Way {
+    match config.routing.kind {
+        Wanted::Pinned => Way::Pinned,
+        Wanted::Shortest | Wanted::Ecmp => Way::Routed,
+    }
+}
+
+/// Each switch of a path with the port it is left by.
+fn ports(config: &ScenarioConfig, turns: &[(u32, u32)]) -> Vec<(SwitchId, dataplane::ids::PortId)> {
+    let network = &config.network;
+    let hop = |&(_, out): &(u32, u32)| (SwitchId(network.owner(out) as usize), network.port(out));
+    turns.iter().map(hop).collect()
+}
+
+fn add(
+    builder: &mut NetworkBuilder,
+    flows: &mut Vec<BuiltFlow>,
+    (name, (from, to)): (String, (u32, u32)),
+    way: Way,
+    pace: &Pace,
+    is_lossless: bool,
+) {
+    let (from, to) = (HostId(from as usize), HostId(to as usize));
+    let tag = if is_lossless && !pace.lossy { INITIAL } else { Tag::default() };
+    let ps = |ns: u64| ns.saturating_mul(1_000);
+    let start_ps = ps(pace.start_ns);
+    let spec = FlowSpec {
+        way,
+        frame_bytes: pace.frame_bytes,
+        pace: pace.rate.map_or(crate::Pace::BackToBack, crate::Pace::Steady),
+        start_ps,
+        stop_ps: pace.stop_ns.map_or(u64::MAX, ps),
+        size_bytes: pace.size_bytes,
+        window_bytes: pace.window_bytes,
+        ..FlowSpec::new(from, to, tag)
+    };
+    let id = builder.flow(spec);
+    flows.push(BuiltFlow { id, name, from, to, start_ps, size_bytes: pace.size_bytes });
+}

@@ -1,0 +1,90 @@
+//! `[[fault]]` as what is done to the network, and when.
+
+use super::build::link_of;
+use crate::control::{Action, PfcTrouble};
+use crate::network::Network;
+use crate::sink::Drain;
+use crate::topology::{HostId, SwitchId};
+use config::headroom::{Link, Software, needed_bytes};
+use config::network::End;
+use config::scenario::{FaultKind, ScenarioConfig};
+use dataplane::ids::Priority;
+use dataplane::time::Speed;
+
+/// What a slow host lets come in before it pauses, and at which it resumes.
+const XOFF_BYTES: u32 = 40_000;
+const XON_BYTES: u32 = 37_000;
+const FRAME_BYTES: u32 = 1_514;
+
+/// Plans all faults; whether any lets lossless frames be lost whatever switches do.
+pub(super) fn plan(config: &ScenarioConfig, network: &mut Network, lossless: &[Priority]) -> bool {
+    let mut pfc_fails = false;
+    for fault in &config.faults {
+        let ps = |ns: u64| ns.saturating_mul(1_000);
+        let (begin, end) = actions(config, fault.kind, lossless.is_empty());
+        network.plan(ps(fault.at_ns), begin);
+        if let Some(until_ns) = fault.until_ns {
+            network.plan(ps(until_ns), end);
+        }
+        let is_of_pfc =
+            matches!(fault.kind, FaultKind::LosePfc { .. } | FaultKind::CorruptPfc { .. });
+        pfc_fails |= is_of_pfc;
+    }
+    pfc_fails
+}
+
+/// What begins a fault, and what ends it.
+fn actions(config: &ScenarioConfig, kind: FaultKind, is_lossy: bool) -> (Action, Action) {
+    let host_of = |host: u32| HostId(host as usize);
+    let switch_of = |switch: u32| SwitchId(switch as usize);
+    match kind {
+        FaultKind::LinkDown { link } => {
+            let link = link_of(config, link);
+            (Action::LinkDown(link), Action::LinkUp(link))
+        }
+        FaultKind::Route { switch, to, via } => {
+            let port = config.network.port(via);
+            let mislead = |port| Action::Mislead(switch_of(switch), host_of(to), port);
+            (mislead(Some(port)), mislead(None))
+        }
+        FaultKind::SlowReceiver { host, speed } => {
+            let drain = drain(config, host, speed, is_lossy);
+            (Action::Drain(host_of(host), Some(drain)), Action::Drain(host_of(host), None))
+        }
+        FaultKind::PauseStorm { host } => {
+            (Action::Storm(host_of(host), true), Action::Storm(host_of(host), false))
+        }
+        FaultKind::LosePfc { to, millionths } => pfc(config, to, false, millionths),
+        FaultKind::CorruptPfc { to, millionths } => pfc(config, to, true, millionths),
+        FaultKind::Restart { switch } => {
+            (Action::SwitchDown(switch_of(switch)), Action::SwitchUp(switch_of(switch)))
+        }
+    }
+}
+
+fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -> (Action, Action) {
+    let link = link_of(config, to);
+    // The wire that leads to this end comes from the other one.
+    let side = usize::from(config.network.links()[link].ends[0] == to);
+    let wire = 2 * link + side;
+    let trouble = PfcTrouble { is_corruption, millionths };
+    (Action::Pfc(wire, Some(trouble)), Action::Pfc(wire, None))
+}
+
+/// A slow host, with room for what is on its way when it pauses.
+fn drain(config: &ScenarioConfig, host: u32, speed: Option<Speed>, is_lossy: bool) -> Drain {
+    let link = &config.network.links()[link_of(config, End::Host(host))];
+    let on_wire = Link {
+        speed: link.speed.unwrap_or(config.links.speed),
+        length: link.length.unwrap_or(config.links.length),
+        mtu_bytes: FRAME_BYTES,
+    };
+    let headroom = needed_bytes(&on_wire, &Software::default(), 1);
+    let headroom_bytes = if is_lossy { 0 } else { u32::try_from(headroom).unwrap_or(u32::MAX) };
+    Drain {
+        speed,
+        xoff_bytes: XOFF_BYTES,
+        xon_bytes: XON_BYTES,
+        capacity_bytes: XOFF_BYTES.saturating_add(headroom_bytes).saturating_add(FRAME_BYTES),
+    }
+}

@@ -1,0 +1,370 @@
+//! Watches a network while it runs: samples for the time line, checks at every sample, and the
+//! deadlock as soon as it is one.
+
+use super::build::{Built, BuiltFlow};
+use crate::checker::{Knot, Violation};
+use crate::event::Picoseconds;
+use crate::flow::FlowTally;
+use crate::network::Network;
+use crate::outcome::{
+    CycleHop, DeadlockOutcome, DropOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome,
+    PauseSpans, QueueSeries, Timeline, TopologyOutcome,
+};
+use crate::topology::Peer;
+use dataplane::counters::DropReason;
+use dataplane::ids::Priority;
+use dataplane::report::Report;
+use dataplane::settings::{SwitchSettings, Threshold};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Flows, queues and pauses that the time line shows at the most.
+const FLOWS_SHOWN: usize = 64;
+const QUEUES_SHOWN: usize = 32;
+const PAUSES_SHOWN: usize = 64;
+
+/// See the module's head.
+#[derive(Debug)]
+pub(super) struct Observer {
+    step_ps: Picoseconds,
+    steps: u64,
+    looks: u64,
+    timeline: Timeline,
+    /// By switch, port and priority, of VIQs that ever held anything.
+    queues: BTreeMap<(usize, usize, u8), QueueSeries>,
+    /// Bytes of each flow when last looked, three quarters through, and when sources stopped.
+    seen_bytes: Vec<u64>,
+    before_last_quarter: Vec<u64>,
+    at_stop: Vec<u64>,
+    deadlock: Option<DeadlockOutcome>,
+    violations: Vec<String>,
+}
+
+impl Observer {
+    /// Will look `steps` times while sources send for `duration_ps`, and then some.
+    pub(super) fn new(built: &Built, duration_ps: Picoseconds, steps: u64) -> Self {
+        let flows = built.flows.len();
+        Self {
+            step_ps: duration_ps / steps,
+            steps,
+            looks: 0,
+            timeline: Timeline {
+                step_ps: duration_ps / steps,
+                flow_bytes: vec![Vec::new(); flows.min(FLOWS_SHOWN)],
+                ..Timeline::default()
+            },
+            queues: BTreeMap::new(),
+            seen_bytes: vec![0; flows],
+            before_last_quarter: vec![0; flows],
+            at_stop: vec![0; flows],
+            deadlock: None,
+            violations: Vec::new(),
+        }
+    }
+
+    /// One more step is over.
+    pub(super) fn look(&mut self, built: &Built) {
+        self.look_at_flows(built);
+        self.look_at_queues(&built.network);
+        self.looks += 1;
+        if self.looks == self.steps * 3 / 4 {
+            self.before_last_quarter.clone_from(&self.seen_bytes);
+        }
+        if self.looks == self.steps {
+            self.at_stop.clone_from(&self.seen_bytes);
+        }
+        self.look_for_deadlock(built);
+        self.check(&built.network);
+    }
+
+    fn look_at_flows(&mut self, built: &Built) {
+        let mut all = 0;
+        for (at, flow) in built.flows.iter().enumerate() {
+            let bytes = built.network.flow(flow.id).received_bytes;
+            let new = bytes - std::mem::replace(&mut self.seen_bytes[at], bytes);
+            all += new;
+            if let Some(series) = self.timeline.flow_bytes.get_mut(at) {
+                series.push(new);
+            }
+        }
+        self.timeline.all_bytes.push(all);
+    }
+
+    fn look_at_queues(&mut self, network: &Network) {
+        let looks = usize::try_from(self.looks).unwrap_or_default();
+        for (number, (switch, report)) in network.switch_reports().enumerate() {
+            for port in &report.ports {
+                for p in Priority::all().filter(|p| port.queues[p.index()].lossless) {
+                    let gauges = &port.queues[p.index()];
+                    let key = (number, port.port.index(), p.value());
+                    if gauges.viq_bytes == 0 && !self.queues.contains_key(&key) {
+                        continue;
+                    }
+                    let series = self.queues.entry(key).or_insert_with(|| QueueSeries {
+                        port: format!("{}:{}", switch.name, port.port),
+                        priority: p.value(),
+                        bytes: vec![0; looks],
+                        xoff_bytes: vec![0; looks],
+                    });
+                    series.bytes.push(u64::from(gauges.viq_bytes));
+                    let xoff_bytes = xoff_bytes(&switch.settings, &report, port.port.index(), p);
+                    series.xoff_bytes.push(xoff_bytes);
+                }
+            }
+        }
+    }
+
+    /// Looks whether a deadlock has closed since the last look.
+    pub(super) fn look_for_deadlock(&mut self, built: &Built) {
+        if self.deadlock.is_some() || !built.network.some_switch_is_paused() {
+            return;
+        }
+        if let Some(knot) = built.network.find_knot() {
+            self.deadlock = Some(deadlock(&built.network, &knot));
+        }
+    }
+
+    /// Whether all holds that must hold at any time.
+    pub(super) fn check(&mut self, network: &Network) {
+        let Err(violation) = network.check() else { return };
+        let loses =
+            matches!(violation, Violation::LosslessDrop { .. } | Violation::HostOverrun { .. });
+        let kind = |text: &str| text.split(|c: char| c.is_ascii_digit()).next().map(str::to_owned);
+        let text = violation.to_string();
+        let is_known = self.violations.iter().any(|known| kind(known) == kind(&text));
+        // Losses go on and are counted; of the others the first is enough.
+        if !is_known && (!loses || self.violations.is_empty()) {
+            self.violations.push(text);
+        }
+    }
+
+    /// What it came to.
+    pub(super) fn finish(mut self, built: &Built, drained_ps: Option<Picoseconds>) -> Outcome {
+        let network = &built.network;
+        self.timeline.queues =
+            deepest(std::mem::take(&mut self.queues), self.timeline.all_bytes.len());
+        self.timeline.pauses = pauses(network);
+        let mut drops = drops(network);
+        let lossless_drops = lossless_drops(built);
+        drops.retain(|drop| drop.frames != 0);
+        let of = |reason: DropReason| {
+            drops
+                .iter()
+                .filter(|drop| drop.reason == reason.name())
+                .map(|drop| drop.frames)
+                .sum::<u64>()
+        };
+        let violations = if built.pfc_fails {
+            // Where PFC frames vanish nothing can keep what they are for.
+            self.violations.retain(|text| !text.contains(" lossless frames of priority "));
+            self.violations
+        } else {
+            self.violations
+        };
+        let flow = |(at, flow): (usize, &BuiltFlow)| {
+            let late_bytes = self.at_stop[at] - self.before_last_quarter[at];
+            flow_outcome(network, flow, network.flow(flow.id), late_bytes)
+        };
+        Outcome {
+            drained_ps,
+            frames_stuck: network.frames_inside(),
+            deadlock: self.deadlock,
+            violations,
+            lossless_drops,
+            lossy_drops: of(DropReason::LossyFull) + of(DropReason::LossyTail),
+            drops,
+            pfc_frames: pfc_frames(network),
+            paused_ps: network.pauses.spans(network.now_ps()).map(|s| s.to_ps - s.from_ps).sum(),
+            packet_hops: network.switch_hops(),
+            flows: built.flows.iter().enumerate().map(flow).collect(),
+            timeline: Timeline { step_ps: self.step_ps, ..self.timeline },
+            topology: topology(network),
+            trace_hash: format!("{:016x}", network.trace_hash()),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// Bytes above which a VIQ asks for silence now.
+fn xoff_bytes(settings: &SwitchSettings, report: &Report, port: usize, p: Priority) -> u64 {
+    let Some(viq) = settings.ports[port].lossless[p.index()] else { return 0 };
+    let free = report.shared_size_bytes.saturating_sub(report.shared_bytes);
+    match viq.threshold {
+        Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
+        Threshold::Dynamic { alpha_log2 } if alpha_log2 < 0 => {
+            u64::from(viq.reserved_bytes) + (free >> alpha_log2.unsigned_abs())
+        }
+        Threshold::Dynamic { alpha_log2 } => u64::from(viq.reserved_bytes) + (free << alpha_log2),
+    }
+}
+
+fn deadlock(network: &Network, knot: &Knot) -> DeadlockOutcome {
+    let closed = knot.hops.iter().filter_map(|hop| {
+        let switch = network.switches.iter().position(|switch| switch.name == hop.switch)?;
+        let wire = network.attachment(switch, hop.output)?.wire();
+        network.pauses.since_ps(wire, hop.output_priority)
+    });
+    DeadlockOutcome {
+        closed_ps: closed.max().unwrap_or_else(|| network.now_ps()),
+        cycle: knot
+            .hops
+            .iter()
+            .map(|hop| CycleHop {
+                switch: hop.switch.clone(),
+                input: hop.input.number(),
+                input_priority: hop.input_priority.value(),
+                output: hop.output.number(),
+                output_priority: hop.output_priority.value(),
+                bytes: hop.bytes,
+            })
+            .collect(),
+    }
+}
+
+fn deepest(queues: BTreeMap<(usize, usize, u8), QueueSeries>, looks: usize) -> Vec<QueueSeries> {
+    let mut queues: Vec<QueueSeries> = queues.into_values().collect();
+    let peak = |series: &QueueSeries| series.bytes.iter().copied().max().unwrap_or(0);
+    queues.sort_by_key(|series| std::cmp::Reverse(peak(series)));
+    queues.truncate(QUEUES_SHOWN);
+    debug_assert!(queues.iter().all(|series| series.bytes.len() == looks));
+    queues
+}
+
+fn pauses(network: &Network) -> Vec<PauseSpans> {
+    let mut rows: BTreeMap<(u32, u8), Vec<(Picoseconds, Picoseconds)>> = BTreeMap::new();
+    for span in network.pauses.spans(network.now_ps()) {
+        rows.entry((span.wire, span.priority)).or_default().push((span.from_ps, span.to_ps));
+    }
+    let length = |spans: &[(Picoseconds, Picoseconds)]| {
+        spans.iter().map(|(from_ps, to_ps)| to_ps - from_ps).sum::<u64>()
+    };
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_key(|(_, spans)| std::cmp::Reverse(length(spans)));
+    rows.truncate(PAUSES_SHOWN);
+    let row = |((wire, priority), spans_ps): ((u32, u8), Vec<_>)| {
+        let wire = &network.wires[wire as usize];
+        let (sender, by) = (network.endpoint_name(wire.from), network.endpoint_name(wire.to));
+        PauseSpans { sender, by, priority, spans_ps }
+    };
+    rows.into_iter().map(row).collect()
+}
+
+fn drops(network: &Network) -> Vec<DropOutcome> {
+    let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
+    for (switch, report) in network.switch_reports() {
+        for port in &report.ports {
+            for &reason in DropReason::ALL {
+                *by_reason.entry(reason.name()).or_default() += port.counters.dropped(reason);
+            }
+        }
+        *by_reason.entry("lost_in_restart").or_default() += switch.past.lost_frames;
+    }
+    for host in &network.hosts {
+        let lost: u64 = host.counters.overrun_frames.iter().sum();
+        *by_reason.entry("host_overrun").or_default() += lost;
+    }
+    for wire in &network.wires {
+        *by_reason.entry("link_down").or_default() += wire.lost[0];
+        *by_reason.entry("pfc_lost").or_default() += wire.lost[1];
+    }
+    let drop = |(reason, frames): (&str, u64)| DropOutcome { reason: reason.to_owned(), frames };
+    by_reason.into_iter().map(drop).collect()
+}
+
+fn lossless_drops(built: &Built) -> u64 {
+    let network = &built.network;
+    let at_switches: u64 = network
+        .switch_reports()
+        .map(|(switch, report)| {
+            let ports = report.ports.iter().flat_map(|port| port.counters.lossless_drops);
+            ports.sum::<u64>() + switch.past.lossless_drops
+        })
+        .sum();
+    let overruns = network.hosts.iter().map(|host| &host.counters.overrun_frames);
+    let at_hosts: u64 = overruns
+        .flat_map(|overrun| built.lossless.iter().map(|priority| overrun[priority.index()]))
+        .sum();
+    at_switches + at_hosts
+}
+
+fn pfc_frames(network: &Network) -> u64 {
+    let switches = network.switch_reports().map(|(switch, report)| {
+        report.ports.iter().map(|port| port.counters.pfc.tx_frames).sum::<u64>()
+            + switch.past.pfc_sent
+    });
+    switches.sum::<u64>()
+        + network.hosts.iter().map(|host| host.counters.pfc.tx_frames).sum::<u64>()
+}
+
+fn flow_outcome(
+    network: &Network,
+    flow: &BuiltFlow,
+    tally: &FlowTally,
+    late_bytes: u64,
+) -> FlowOutcome {
+    FlowOutcome {
+        name: flow.name.clone(),
+        from: network.hosts[flow.from.0].name.clone(),
+        to: network.hosts[flow.to.0].name.clone(),
+        start_ps: flow.start_ps,
+        finished_ps: tally.finished_ps,
+        size_bytes: flow.size_bytes,
+        sent_frames: tally.sent_frames,
+        received_frames: tally.received_frames,
+        received_bytes: tally.received_bytes,
+        late_bytes,
+        missing_frames: tally.missing_frames(),
+    }
+}
+
+fn topology(network: &Network) -> TopologyOutcome {
+    let levels = levels(network);
+    let switch = |(node, level): (&crate::switch_node::SwitchNode, u32)| NodeOutcome {
+        name: node.name.clone(),
+        is_host: false,
+        level,
+    };
+    let nodes = network.switches.iter().zip(levels).map(switch);
+    let hosts = network.hosts.iter().map(|host| NodeOutcome {
+        name: host.name.clone(),
+        is_host: true,
+        level: 0,
+    });
+    let link = |wires: &[crate::link::Wire]| {
+        let [one, other] = [&wires[0], &wires[1]];
+        LinkOutcome {
+            ends: [one.from, other.from].map(|end| network.endpoint_name(end)),
+            nodes: [one.from.node, other.from.node],
+            bits_per_second: one.speed.bps(),
+            is_down: one.down_count != 0,
+            bytes: [one.bytes, other.bytes],
+        }
+    };
+    let links = network.wires.chunks_exact(2).map(link).collect();
+    TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
+}
+
+/// By switch: hops to the nearest host.
+fn levels(network: &Network) -> Vec<u32> {
+    let count = network.switches.len();
+    let mut levels = vec![0; count];
+    let peers = |switch: usize| {
+        let ports = network.switches[switch].settings.ports.len();
+        (0..ports)
+            .filter_map(dataplane::ids::PortId::from_index)
+            .filter_map(move |port| network.peer(switch, port))
+    };
+    let has_host = |&switch: &usize| peers(switch).any(|peer| matches!(peer, Peer::Host(_)));
+    let mut frontier: VecDeque<usize> = (0..count).filter(has_host).collect();
+    frontier.iter().for_each(|&switch| levels[switch] = 1);
+    while let Some(at) = frontier.pop_front() {
+        for peer in peers(at) {
+            if let Peer::Switch(next, _) = peer
+                && levels[next.index()] == 0
+            {
+                levels[next.index()] = levels[at] + 1;
+                frontier.push_back(next.index());
+            }
+        }
+    }
+    levels
+}

@@ -1,0 +1,78 @@
+//! What a scheme gives a network: lossless tags with their priorities, and each switch's rules.
+
+use super::ScenarioError;
+use config::RuleSet;
+use config::compile::{Algorithm, Options, compile};
+use config::paths::PathSet;
+use config::scenario::{ScenarioConfig, SchemeKind};
+use dataplane::ids::{Priority, Tag};
+use dataplane::rules::TcamEntry;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(super) struct Scheme {
+    pub(super) lossless: Vec<(Tag, Priority)>,
+    /// By switch; `None` for tags that never change.
+    pub(super) rules: Vec<Option<Vec<TcamEntry>>>,
+}
+
+/// The tag that lossless frames start with.
+pub(super) const INITIAL: Tag = Tag::from_low_bits(1);
+
+/// What `kind` means for this scenario.
+pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme, ScenarioError> {
+    let none = || vec![None; config.network.switches()];
+    match kind {
+        SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), rules: none() }),
+        SchemeKind::Pfc => {
+            Ok(Scheme { lossless: vec![(INITIAL, Priority::from_low_bits(1))], rules: none() })
+        }
+        SchemeKind::Tagger => {
+            let rules = match &config.scheme.rules {
+                Some(directory) => (0..config.network.switches())
+                    .filter_map(|switch| u32::try_from(switch).ok())
+                    .map(|switch| {
+                        let name = config.network.switch_name(switch);
+                        RuleSet::load(&directory.join(format!("{name}.json")))
+                    })
+                    .collect::<Result<Vec<_>, _>>()?,
+                None => compiled(config)?,
+            };
+            joined(config, &rules)
+        }
+    }
+}
+
+fn compiled(config: &ScenarioConfig) -> Result<Vec<RuleSet>, ScenarioError> {
+    let paths = PathSet::build(&config.network, &config.paths)?;
+    let options =
+        Options { algorithm: Algorithm::UpDown, lossless_max: config.scheme.priorities_max };
+    Ok(compile(&config.network, &paths, &options, &|_| {})?.rules)
+}
+
+/// One meaning of tags for all switches.
+fn joined(config: &ScenarioConfig, rules: &[RuleSet]) -> Result<Scheme, ScenarioError> {
+    let mut scheme = Scheme::default();
+    let Some(first) = rules.first() else { return Ok(scheme) };
+    for (set, switch) in rules.iter().zip(0..) {
+        let mismatch =
+            |what: String| Err(ScenarioError::Mismatch { switch: set.switch.clone(), what });
+        if set.switch != config.network.switch_name(switch) {
+            return mismatch(format!("are those of `{}`", config.network.switch_name(switch)));
+        }
+        if set.ports != config.network.ports(switch) {
+            let ports = config.network.ports(switch);
+            return mismatch(format!("are for {} ports; it has {ports}", set.ports));
+        }
+        if set.priorities != first.priorities || set.initial_tag != first.initial_tag {
+            return mismatch(format!("give tags other priorities than those of {}", first.switch));
+        }
+        scheme.rules.push(Some(set.entries.clone()));
+    }
+    // The initial tag comes first: it is the one that hosts send with.
+    let initial = first.priorities.get(&first.initial_tag).map(|&p| (first.initial_tag, p));
+    scheme.lossless.extend(initial);
+    let others = first.priorities.iter().filter(|&(&tag, _)| tag != first.initial_tag);
+    scheme.lossless.extend(others.map(|(&tag, &priority)| (tag, priority)));
+    Ok(scheme)
+}

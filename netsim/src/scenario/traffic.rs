@@ -1,0 +1,135 @@
+//! `[[traffic]]` as flows.
+
+use super::sizes::{exponential, mean_bytes, points_of, sample_bytes};
+use crate::prng::Prng;
+use config::network::Network;
+use config::scenario::{Pace, ScenarioConfig, Sizes, Traffic, TrafficKind};
+use dataplane::time::Speed;
+use std::collections::BTreeSet;
+
+const PS_PER_NS: u64 = 1_000;
+const MILLION: u128 = 1_000_000;
+
+/// A flow's name, its hosts, and how it sends.
+pub(super) type Expanded = (String, (u32, u32), Pace);
+
+/// The flows of `traffic`, which come within `duration_ns`.
+pub(super) fn expand(
+    config: &ScenarioConfig,
+    traffic: &Traffic,
+    duration_ns: u64,
+    mut prng: Prng,
+) -> Vec<Expanded> {
+    let network = &config.network;
+    let pairs = pairs(network, traffic, &mut prng);
+    let name =
+        |(from, to): (u32, u32)| format!("{}-{}", network.host_name(from), network.host_name(to));
+    let Some(sizes) = traffic.sizes else {
+        return pairs.into_iter().map(|pair| (name(pair), pair, traffic.pace)).collect();
+    };
+    let share = match traffic.kind {
+        TrafficKind::Incast { .. } | TrafficKind::AllToAll => pairs.len().max(1),
+        TrafficKind::Permutation | TrafficKind::Random { .. } => 1,
+    };
+    let mut flows = Vec::new();
+    for pair in pairs {
+        let speed = host_speed(config, pair.1);
+        let own = Prng::new(prng.bits());
+        let each = arrivals(traffic, sizes, speed, share, duration_ns, own);
+        flows.extend(
+            (1..).zip(each).map(|(number, pace)| (format!("{} #{number}", name(pair)), pair, pace)),
+        );
+    }
+    flows.sort_by_key(|(_, _, pace)| pace.start_ns);
+    flows
+}
+
+fn host_speed(config: &ScenarioConfig, host: u32) -> Speed {
+    let end = config::network::End::Host(host);
+    let link = config.network.links().iter().find(|link| link.ends.contains(&end));
+    link.and_then(|link| link.speed).unwrap_or(config.links.speed)
+}
+
+/// Flows of random sizes that come at random: together `sizes.load` of `speed`, of which this is
+/// one of `share` equal parts.
+fn arrivals(
+    traffic: &Traffic,
+    sizes: Sizes,
+    speed: Speed,
+    share: usize,
+    duration_ns: u64,
+    mut prng: Prng,
+) -> Vec<Pace> {
+    let points = points_of(sizes.distribution);
+    // Picoseconds between two flows so that sizes of the mean make the load.
+    let bits_ps = u128::from(mean_bytes(points)) * 8 * 1_000_000_000_000 * share as u128 * MILLION;
+    let rate = u128::from(speed.bps()) * u128::from(sizes.load_millionths);
+    let gap_ps = u64::try_from(bits_ps / rate.max(1)).unwrap_or(u64::MAX);
+    let stop_ns = traffic.pace.stop_ns.unwrap_or(duration_ns).min(duration_ns);
+    let mut at_ps = traffic.pace.start_ns.saturating_mul(PS_PER_NS);
+    let mut paces = Vec::new();
+    loop {
+        at_ps = at_ps.saturating_add(exponential(gap_ps, &mut prng));
+        let start_ns = at_ps / PS_PER_NS;
+        if start_ns >= stop_ns {
+            return paces;
+        }
+        let size_bytes = Some(sample_bytes(points, &mut prng));
+        paces.push(Pace { start_ns, stop_ns: None, size_bytes, ..traffic.pace });
+    }
+}
+
+fn pairs(network: &Network, traffic: &Traffic, prng: &mut Prng) -> Vec<(u32, u32)> {
+    let hosts = || (0..).take(network.hosts());
+    match traffic.kind {
+        TrafficKind::Permutation => {
+            let mut order = senders(network, traffic, &BTreeSet::new(), prng);
+            prng.shuffle(&mut order);
+            let next = order.iter().copied().cycle().skip(1);
+            order.iter().copied().zip(next).filter(|(from, to)| from != to).collect()
+        }
+        TrafficKind::Incast { to } => {
+            let senders = senders(network, traffic, &BTreeSet::from([to]), prng);
+            senders.into_iter().map(|from| (from, to)).collect()
+        }
+        TrafficKind::Random { flows } => {
+            let from = senders(network, traffic, &BTreeSet::new(), prng);
+            let all: Vec<u32> = hosts().collect();
+            let mut pairs = Vec::with_capacity(flows);
+            while pairs.len() < flows {
+                if let (Some(&from), Some(&to)) = (prng.choose(&from), prng.choose(&all))
+                    && from != to
+                {
+                    pairs.push((from, to));
+                }
+            }
+            pairs
+        }
+        TrafficKind::AllToAll => {
+            let from = senders(network, traffic, &BTreeSet::new(), prng);
+            let pair = |&one: &u32| {
+                from.iter().copied().filter(move |&other| one != other).map(move |to| (one, to))
+            };
+            from.iter().flat_map(pair).collect()
+        }
+    }
+}
+
+/// Who sends: those named, or so many at random, each under another switch as long as there are
+/// such, or all; never one of `not`.
+fn senders(network: &Network, traffic: &Traffic, not: &BTreeSet<u32>, prng: &mut Prng) -> Vec<u32> {
+    if !traffic.from.is_empty() {
+        return traffic.from.iter().copied().filter(|host| !not.contains(host)).collect();
+    }
+    let mut hosts: Vec<u32> =
+        (0..).take(network.hosts()).filter(|host| !not.contains(host)).collect();
+    let Some(wanted) = traffic.senders else { return hosts };
+    let switch_of = |host: u32| network.host_slot(host).map(|slot| network.owner(slot));
+    prng.shuffle(&mut hosts);
+    let mut used: BTreeSet<Option<u32>> = not.iter().map(|&host| switch_of(host)).collect();
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for host in hosts {
+        if used.insert(switch_of(host)) { first.push(host) } else { rest.push(host) }
+    }
+    first.into_iter().chain(rest).take(wanted).collect()
+}

@@ -1,0 +1,134 @@
+//! `knotless simulate`: a whole network on virtual time, and what became of it.
+
+mod json;
+mod text;
+
+use crate::output;
+use clap::Args;
+use config::network::{End, Network, Peer};
+use config::scenario::{ScenarioConfig, SchemeKind};
+use dataplane::ids::PortId;
+use indicatif::{ProgressBar, ProgressStyle};
+use netsim::outcome::Outcome;
+use netsim::scenario::{self, Options, ScenarioError};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// `knotless simulate`
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// SCENARIO.toml
+    file: PathBuf,
+    /// Another seed than the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Another scheme than the scenario's: pfc, tagger, lossy
+    #[arg(long, value_name = "SCHEME", value_parser = SchemeKind::from_name)]
+    scheme: Option<SchemeKind>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Write one HTML page that shows it
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
+    /// Write what arrives by a link, named by one of its ends, as pcap; may be given again
+    #[arg(long, value_name = "END=OUT.pcap")]
+    pcap: Vec<String>,
+}
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
+    #[error("--pcap {asked}: {why}; write an end of a link and a file, such as A:1=out.pcap")]
+    Capture { asked: String, why: String },
+    #[error("{}:1:1: {error}", file.display())]
+    Scenario { file: PathBuf, error: ScenarioError },
+    #[error("{}:1:1: cannot be written: {error}", file.display())]
+    Write { file: PathBuf, error: std::io::Error },
+}
+
+/// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out otherwise
+/// than the scenario expects.
+pub fn run(arguments: &SimulateArgs) -> ExitCode {
+    match simulate(arguments) {
+        Ok((outcome, surprises)) => {
+            if arguments.json {
+                output::print(json::object(&outcome, &surprises));
+            } else {
+                output::print(text::table(&outcome, &surprises));
+            }
+            let sound = outcome.violations.is_empty() && surprises.is_empty();
+            if sound { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        }
+        Err(failure) => {
+            output::error(&failure);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure> {
+    let config = ScenarioConfig::load(&arguments.file)?;
+    let captures = arguments.pcap.iter().map(|asked| {
+        capture(&config.network, asked)
+            .map_err(|why| Failure::Capture { asked: asked.clone(), why })
+    });
+    let captures = captures.collect::<Result<_, _>>()?;
+    let bar = bar();
+    let mut progress = |at_ps: u64, of_ps: u64| {
+        bar.set_length(of_ps / 1_000);
+        bar.set_position(at_ps / 1_000);
+    };
+    let options = Options {
+        seed: arguments.seed,
+        scheme: arguments.scheme,
+        captures,
+        progress: Some(&mut progress),
+    };
+    let outcome = scenario::run(&config, options);
+    bar.finish_and_clear();
+    let outcome =
+        outcome.map_err(|error| Failure::Scenario { file: arguments.file.clone(), error })?;
+    if let Some(file) = &arguments.report {
+        write(file, &netsim::report::page(&outcome))
+            .map_err(|error| Failure::Write { file: file.clone(), error })?;
+    }
+    let scheme = arguments.scheme.unwrap_or(config.scheme.kind);
+    let expected = config.expectations.get(&scheme);
+    let surprises = expected.map(|expected| scenario::judge(&outcome, expected));
+    Ok((outcome, surprises.unwrap_or_default()))
+}
+
+fn write(file: &Path, page: &str) -> std::io::Result<()> {
+    File::create(file)?.write_all(page.as_bytes())
+}
+
+/// The end of a link and the file that `END=FILE` names.
+fn capture(network: &Network, asked: &str) -> Result<(End, Box<dyn Write>), String> {
+    let (end, file) = asked.split_once('=').ok_or("there is no `=`")?;
+    let end = find_end(network, end).ok_or_else(|| format!("there is no linked port `{end}`"))?;
+    let writer = File::create(file).map_err(|error| format!("{file}: {error}"))?;
+    Ok((end, Box::new(BufWriter::new(writer))))
+}
+
+fn find_end(network: &Network, text: &str) -> Option<End> {
+    let Some((name, port)) = text.split_once(':') else {
+        let host = (0..).take(network.hosts()).find(|&host| network.host_name(host) == text)?;
+        return Some(End::Host(host));
+    };
+    let switch = (0..).take(network.switches()).find(|&at| network.switch_name(at) == name)?;
+    let slot = network.slot(switch, PortId::from_number(port.parse().ok()?)?)?;
+    (network.peer(slot) != Peer::None).then_some(End::Slot(slot))
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(1);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ns, {elapsed}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,115 @@
+//! The outcome for people.
+
+use super::json::gbps;
+use crate::ctl::tables::{numbers, text};
+use netsim::outcome::{DeadlockOutcome, Outcome};
+
+/// Flows that are listed one by one; of more only the sum is of use.
+const FLOWS_SHOWN: usize = 24;
+
+pub(super) fn table(outcome: &Outcome, surprises: &[String]) -> String {
+    let mut parts = vec![format!(
+        "{}, scheme {}, seed {}, {}",
+        outcome.name,
+        outcome.scheme,
+        outcome.seed,
+        time(outcome.duration_ps)
+    )];
+    parts.push(verdict(outcome));
+    parts.push(flows(outcome));
+    parts.push(sums(outcome));
+    let lines = |name: &str, lines: &[String]| {
+        lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>().join("\n")
+    };
+    parts.push(lines("does not hold", &outcome.violations));
+    parts.push(lines("not as expected", surprises));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let after = |drained_ps: u64| time(drained_ps.saturating_sub(outcome.duration_ps));
+    match (&outcome.deadlock, outcome.drained_ps) {
+        (Some(deadlock), drained) => {
+            let stuck = match drained {
+                Some(_) => "it came loose later".to_owned(),
+                None => format!("{} frames never leave", outcome.frames_stuck),
+            };
+            format!("DEADLOCK at {}: {stuck}\n{}", time(deadlock.closed_ps), cycle(deadlock))
+        }
+        (None, Some(drained_ps)) => {
+            format!("no deadlock; empty {} after the sources stopped", after(drained_ps))
+        }
+        (None, None) => format!(
+            "no deadlock, but {} frames never leave: a host pauses them for ever",
+            outcome.frames_stuck
+        ),
+    }
+}
+
+fn cycle(deadlock: &DeadlockOutcome) -> String {
+    let line = |hop: &netsim::outcome::CycleHop| {
+        format!(
+            "  {}: {} B from port {} (priority {}) wait at port {} (priority {})",
+            hop.switch, hop.bytes, hop.input, hop.input_priority, hop.output, hop.output_priority
+        )
+    };
+    let mut lines: Vec<String> = deadlock.cycle.iter().map(line).collect();
+    let first = deadlock.cycle.first().map_or("", |hop| hop.switch.as_str());
+    lines.push(format!("  which waits for {first}"));
+    lines.join("\n")
+}
+
+fn flows(outcome: &Outcome) -> String {
+    let mut table =
+        numbers(["flow", "Gb/s", "last quarter", "sent", "received", "missing", "finished"], 1);
+    for flow in outcome.flows.iter().take(FLOWS_SHOWN) {
+        let ends_ps = flow.finished_ps.unwrap_or(outcome.duration_ps);
+        table.add_row([
+            flow.name.clone(),
+            format!("{:.2}", gbps(flow.received_bytes, ends_ps.saturating_sub(flow.start_ps))),
+            format!("{:.2}", gbps(flow.late_bytes, outcome.duration_ps / 4)),
+            flow.sent_frames.to_string(),
+            flow.received_frames.to_string(),
+            flow.missing_frames.to_string(),
+            flow.finished_ps.map_or_else(|| "-".to_owned(), time),
+        ]);
+    }
+    let more = outcome.flows.len().saturating_sub(FLOWS_SHOWN);
+    let more = if more == 0 { String::new() } else { format!("\n.. and {more} more") };
+    format!("{}{more}", text(&table))
+}
+
+fn sums(outcome: &Outcome) -> String {
+    let mut table = numbers(["", ""], 1);
+    let bytes: u64 = outcome.flows.iter().map(|flow| flow.received_bytes).sum();
+    let mut row = |name: &str, value: String| {
+        table.add_row([name.to_owned(), value]);
+    };
+    row("all flows, Gb/s", format!("{:.2}", gbps(bytes, outcome.duration_ps)));
+    let sent: u64 = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
+    row("frames sent", sent.to_string());
+    row("lossless drops", outcome.lossless_drops.to_string());
+    for drop in &outcome.drops {
+        row(&format!("dropped: {}", drop.reason), drop.frames.to_string());
+    }
+    row("PFC frames", outcome.pfc_frames.to_string());
+    row("paused, all senders", time(outcome.paused_ps));
+    row("packet-hops", outcome.packet_hops.to_string());
+    row("trace", outcome.trace_hash.clone());
+    text(&table).trim_start_matches('\n').to_owned()
+}
+
+/// A time in the unit that suits it.
+fn time(ps: u64) -> String {
+    let ps = ps as f64;
+    if ps < 1e6 {
+        format!("{:.1} ns", ps / 1e3)
+    } else if ps < 1e9 {
+        format!("{:.2} us", ps / 1e6)
+    } else if ps < 1e12 {
+        format!("{:.3} ms", ps / 1e9)
+    } else {
+        format!("{:.3} s", ps / 1e12)
+    }
+}
