@@ -86,7 +86,6 @@ const fn bucket_of(at_ps: Picoseconds) -> u64 {
     at_ps >> BUCKET_BITS
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "below BUCKETS")]
 const fn on_wheel(bucket: u64) -> usize {
     (bucket % BUCKETS) as usize
 }

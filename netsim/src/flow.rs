@@ -121,7 +121,6 @@ impl Mark {
     }
 
     /// The sender's round.
-    #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
     pub(crate) const fn round(self) -> u32 {
         (self.number >> NUMBER_BITS) as u32
     }

@@ -92,6 +92,7 @@ impl Frame for SimFrame {
 /// Buffers that wait for their next frame, shared by all nodes of a network. A frame that is
 /// dropped and not given back costs an allocation later, nothing else.
 #[derive(Clone, Default)]
+#[expect(clippy::vec_box, reason = "a frame takes the box as it is")]
 pub(crate) struct Pool(Rc<RefCell<Vec<Box<Buffer>>>>);
 
 impl fmt::Debug for Pool {
