@@ -24,6 +24,8 @@ use dataplane::ids::{PortId, Tag};
 use dataplane::report::Report;
 use std::rc::Rc;
 
+/// So often something new may be planned for the instant at hand; more is a mistake of ours.
+const ROUNDS_MAX: u32 = 10_000;
 /// What shares of PFC frames are parts of.
 const MILLION: u64 = 1_000_000;
 /// Bits of a PFC frame behind the ethertype: opcode, vector and times.
@@ -122,7 +124,14 @@ impl Network {
     }
 
     fn run_events(&mut self, until_ps: Picoseconds) {
+        let mut rounds = 0;
         while let Some(at_ps) = self.events.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
+            rounds = if at_ps == self.now_ps { rounds + 1 } else { 0 };
+            assert!(
+                rounds < ROUNDS_MAX,
+                "time stands still at {at_ps} ps: {:?}",
+                self.events.peek()
+            );
             self.now_ps = at_ps;
             while let Some(event) = self.events.pop_at(at_ps) {
                 self.happen(event);

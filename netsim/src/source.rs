@@ -73,12 +73,17 @@ impl Source {
         }
     }
 
-    /// When the next frame is, or was, due; [`NEVER`] if none may be sent.
+    /// When the next frame is due, from `now_ps` on; [`NEVER`] if none may be sent.
     #[inline(always)]
-    pub(crate) fn due_ps(&self) -> Picoseconds {
+    pub(crate) fn due_ps(&self, now_ps: Picoseconds) -> Picoseconds {
         let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
-        let is_over = self.next >= self.frames || self.due_ps >= self.stop_ps;
-        if is_shut || is_over { NEVER } else { self.due_ps }
+        if is_shut || self.is_sent(now_ps) { NEVER } else { self.due_ps.max(now_ps) }
+    }
+
+    /// Whether no new frame comes from `now_ps` on.
+    #[inline(always)]
+    fn is_sent(&self, now_ps: Picoseconds) -> bool {
+        self.next >= self.frames || self.due_ps.max(now_ps) >= self.stop_ps
     }
 
     /// When it wants to be asked although it has nothing to send: a frame must have been lost.
@@ -87,9 +92,8 @@ impl Source {
     }
 
     /// Whether nothing more will ever come of it.
-    pub(crate) fn is_over(&self) -> bool {
-        let all_sent = self.next >= self.frames || self.due_ps >= self.stop_ps;
-        all_sent && self.window.as_ref().is_none_or(|window| window.is_done(self.next))
+    pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
+        self.is_sent(now_ps) && self.window.as_ref().is_none_or(|window| window.is_done(self.next))
     }
 
     /// Takes the next frame, which is due, at `now_ps`.
@@ -158,7 +162,7 @@ mod tests {
         let pool = Pool::default();
         (0..count)
             .map(|_| {
-                let due_ps = source.due_ps();
+                let due_ps = source.due_ps(0);
                 drop(source.next(&pool, due_ps));
                 due_ps
             })
@@ -203,23 +207,27 @@ mod tests {
             let mut source = source(|spec| spec.size_bytes = Some(size_bytes));
             let pool = Pool::default();
             let mut sent = Vec::new();
-            while source.due_ps() != NEVER {
-                assert!(!source.is_over());
+            while source.due_ps(500) != NEVER {
+                assert!(!source.is_over(500));
                 sent.push(source.next(&pool, 500).len());
             }
-            assert!(source.is_over());
+            assert!(source.is_over(500));
             assert_eq!(sent, lengths, "{size_bytes}");
         }
     }
 
     #[test]
     fn nothing_is_due_from_the_stop_on() {
-        let mut source = source(|spec| {
+        let mut steady = source(|spec| {
             spec.pace = Pace::Steady(Speed::from_gbps(3));
             spec.stop_ps = 5_461_833;
         });
         let pool = Pool::default();
-        drop((source.next(&pool, 0), source.next(&pool, 0)));
-        assert!(source.is_over() && source.due_ps() == NEVER);
+        drop((steady.next(&pool, 0), steady.next(&pool, 0)));
+        assert!(steady.is_over(0) && steady.due_ps(0) == NEVER);
+        // A source that sends whenever it can stops by the clock.
+        let always = source(|spec| spec.stop_ps = 5_000);
+        assert_eq!((always.due_ps(4_999), always.due_ps(5_000)), (4_999, NEVER));
+        assert!(!always.is_over(4_999) && always.is_over(5_000));
     }
 }

@@ -29,6 +29,8 @@ pub struct SwitchSpec {
     pub lossy_queue_bytes: u32,
     /// When each lossless VIQ asks for silence.
     pub threshold: Threshold,
+    /// How far below that it resumes; `None` for two longest frames.
+    pub xon_offset_bytes: Option<u32>,
     /// Bytes a round that each priority may send.
     pub quantum_bytes: [u32; PRIORITIES],
     /// ECN marking by egress priority.
@@ -45,6 +47,7 @@ impl Default for SwitchSpec {
             lossy_bytes: 3_000_000,
             lossy_queue_bytes: 512_000,
             threshold: Threshold::Static { xoff_bytes: 40_000 },
+            xon_offset_bytes: None,
             quantum_bytes: [1_514; PRIORITIES],
             ecn: [None; PRIORITIES],
         }
@@ -121,7 +124,7 @@ impl SwitchSpec {
         }
     }
 
-    /// Reserve one longest frame, resume two below the threshold; headroom as 802.3 wants it on
+    /// Reserve one longest frame, resume two below the threshold if nothing else was said; headroom as 802.3 wants it on
     /// this link. Nodes here act at once and hand over one frame at a time, so software adds
     /// nothing.
     fn viq(&self, link: LinkSpec, frame_bytes_max: u16) -> ViqSettings {
@@ -132,7 +135,7 @@ impl SwitchSpec {
         ViqSettings {
             reserved_bytes: frame_cost,
             threshold: self.threshold,
-            xon_offset_bytes: 2 * frame_cost,
+            xon_offset_bytes: self.xon_offset_bytes.unwrap_or(2 * frame_cost),
             headroom_bytes: u32::try_from(headroom).unwrap_or(u32::MAX),
         }
     }

@@ -100,6 +100,8 @@ pub(super) struct SwitchesTable {
     pub(super) xoff: Field<Size>,
     /// Instead: a dynamic one, `2^dynamic_th` of what is free.
     pub(super) dynamic_th: Field<i64>,
+    /// How far below its threshold a VIQ resumes. Default: two longest frames.
+    pub(super) xon_offset: Field<Size>,
     /// ECN of lossless queues. Default: no marking.
     pub(super) ecn: Field<EcnTable>,
 }

@@ -79,6 +79,8 @@ pub struct Buffers {
     pub lossy_queue_bytes: u32,
     /// When each lossless VIQ asks for silence.
     pub threshold: Threshold,
+    /// How far below it a VIQ resumes; `None` for two longest frames.
+    pub xon_offset_bytes: Option<u32>,
     /// ECN of lossless queues.
     pub ecn: Option<Ecn>,
 }
@@ -193,6 +195,7 @@ pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buff
         lossy_bytes: bytes(&table.lossy).unwrap_or(size_bytes / 4),
         lossy_queue_bytes: narrow(reader, &table.lossy_queue)?.unwrap_or(512_000),
         threshold,
+        xon_offset_bytes: narrow(reader, &table.xon_offset)?,
         ecn: ecn.transpose()?,
     })
 }

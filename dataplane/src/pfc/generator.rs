@@ -75,6 +75,15 @@ impl Generator {
         self.refresh_at = if self.told_bits == 0 { Instant::NEVER } else { now + self.refresh_ns };
     }
 
+    /// The link went down or came up: whoever was told is gone, and has to be told again.
+    pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
+        for priority in Priority::all().filter(|p| self.told_bits & p.bit() != 0) {
+            counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);
+        }
+        self.told_bits = 0;
+        self.refresh_at = Instant::NEVER;
+    }
+
     /// Priorities whose upstream was last told to be silent.
     pub const fn told_bits(&self) -> u8 {
         self.told_bits
@@ -95,6 +104,22 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_link_is_told_anew_and_an_old_one_is_not_refreshed() {
+        let (mut generator, mut counters) =
+            (Generator::new(Speed::from_gbps(10)), PfcCounters::default());
+        let at = Instant::from_ns;
+        let pfc = generator.poll(P3, at(100)).unwrap();
+        generator.sent(&pfc, at(100), &mut counters);
+        assert!(generator.refresh_at() < Instant::NEVER);
+        generator.reset(at(400), &mut counters);
+        assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
+        assert_eq!((counters.tx_paused_ns[3], counters.tx_xon), (300, [0; 8]), "no XON was sent");
+        let again = generator.poll(P3, at(500)).unwrap();
+        assert_eq!(again, pfc);
+        assert_eq!(generator.poll(0, at(500)), None);
+    }
 
     const P3: u8 = 1 << 3;
     const P4: u8 = 1 << 4;

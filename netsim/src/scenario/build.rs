@@ -137,6 +137,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
         lossy_bytes: if lossless.is_empty() { buffers.size_bytes } else { buffers.lossy_bytes },
         lossy_queue_bytes: if lossless.is_empty() { u32::MAX } else { buffers.lossy_queue_bytes },
         threshold: buffers.threshold,
+        xon_offset_bytes: buffers.xon_offset_bytes,
         ecn,
         ..SwitchSpec::default()
     }
