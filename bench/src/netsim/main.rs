@@ -1,54 +1,140 @@
-//! prototype
-use config::network::{End, NetworkConfig, Peer};
-use dataplane::ids::{Priority, Tag};
-use netsim::{FlowSpec, LinkSpec, NetworkBuilder, SwitchSpec};
+//! `make bench-netsim`: packet-hops a second of the emulator, and how they and its memory grow.
+//!
+//! Fat-trees of 16 to 1,024 hosts, 40G, a permutation of frames of 1,000 bytes as fast as the wires
+//! carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch. Each size
+//! runs in a process of its own, so that memory is its own, and every network is checked when it has
+//! been timed: nothing lost, every frame accounted for. Writes `target/bench/netsim.json`.
+
+use bench::table::save;
+use comfy_table::{CellAlignment, Table, presets};
+use config::ScenarioConfig;
+use netsim::scenario::build;
+use std::error::Error;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
-fn main() {
-    for k in std::env::args().skip(2).map(|k| k.parse::<usize>().unwrap()) {
-        let text = format!("[generate]\nkind='fat-tree'\nk={k}\n[paths]\nkind='shortest-trees'\n");
-        let config = NetworkConfig::parse("n.toml".as_ref(), &text).unwrap();
-        let n = &config.network;
-        let mut builder = NetworkBuilder::new(1);
-        let tag = Tag::from_low_bits(1);
-        builder.lossless(tag, Priority::from_low_bits(3));
-        let switches: Vec<_> = (0..n.switches() as u32)
-            .map(|s| builder.switch(n.switch_name(s), SwitchSpec::default()))
-            .collect();
-        let hosts: Vec<_> = (0..n.hosts() as u32).map(|s| builder.host(n.host_name(s))).collect();
-        for link in n.links() {
-            let end = |e: End| -> netsim::End {
-                match e {
-                    End::Slot(s) => switches[n.owner(s) as usize].port(n.port(s).number()),
-                    End::Host(h) => hosts[h as usize].into(),
-                }
-            };
-            builder.link(end(link.ends[0]), end(link.ends[1]), LinkSpec::new(40, 10));
-        }
-        let _ = Peer::None;
-        let c = hosts.len();
-        let mut prng = netsim::Prng::new(5);
-        let mut perm: Vec<usize> = (0..c).collect();
-        prng.shuffle(&mut perm);
-        for i in 0..c {
-            if perm[i] != i {
-                builder.flow(FlowSpec {
-                    frame_bytes: 1000,
-                    ..FlowSpec::new(hosts[i], hosts[perm[i]], tag)
-                });
-            }
-        }
-        let mut network = builder.build().unwrap();
+
+/// Ports of a switch: 16, 128, 432 and 1,024 hosts.
+const SIZES: [usize; 4] = [4, 8, 12, 16];
+/// Rounds of each size; the median counts.
+const ROUNDS: usize = 5;
+/// Packet-hops of a round, about.
+const HOPS: u64 = 3_000_000;
+/// Packet-hops that a host's flow makes in a millisecond, about: 4,900 frames over four switches.
+const HOPS_A_HOST_MS: u64 = 20_000;
+/// What must be reached with 128 hosts, in millions a second, and with 1,024, in MB.
+const MUST_MEGAHOPS: f64 = 3.0;
+const MUST_MB: u64 = 2_000;
+
+/// What one size came to.
+struct Row {
+    hosts: usize,
+    switches: usize,
+    megahops: f64,
+    memory_mb: u64,
+    pfc_share: f64,
+}
+
+fn scenario(k: usize) -> Result<ScenarioConfig, config::ConfigError> {
+    let text = format!(
+        "duration = '1s'\ngenerate = {{ kind = 'fat-tree', k = {k} }}\n\
+         [[traffic]]\nkind = 'permutation'\nframe = 1000\n"
+    );
+    ScenarioConfig::parse("permutation.toml".as_ref(), &text)
+}
+
+/// Times one size, in this process; prints the figures for the one that asked.
+fn time(k: usize) -> Result<(), Box<dyn Error>> {
+    let config = scenario(k)?;
+    let hosts = config.network.hosts();
+    let mut network = build(&config, None, None)?.network;
+    // Full wires and queues first.
+    network.run_for(100_000_000);
+    let span_ps = HOPS * 1_000_000_000 / (HOPS_A_HOST_MS * hosts as u64);
+    let mut rates: Vec<f64> = Vec::new();
+    for _ in 0..ROUNDS {
+        let before = network.switch_hops();
         let start = Instant::now();
-        let us = std::env::args().nth(1).map_or(500, |s| s.parse::<u64>().unwrap());
-        network.run_until(us * 1_000_000 * 128 / c as u64);
-        let s = start.elapsed().as_secs_f64();
-        println!(
-            "k {k}: {} hosts, {} hops {:.2} M/s  data {:.2}",
-            c,
-            network.hops(),
-            network.hops() as f64 / s / 1e6,
-            network.data_hops() as f64 / s / 1e6
-        );
-        network.check().unwrap();
+        network.run_for(span_ps);
+        rates.push((network.switch_hops() - before) as f64 / start.elapsed().as_secs_f64() / 1e6);
+    }
+    network.check()?;
+    rates.sort_by(f64::total_cmp);
+    let pfc_share = 1.0 - network.data_hops() as f64 / network.hops() as f64;
+    println!("{} {} {pfc_share}", rates[ROUNDS / 2], memory_peak_mb());
+    Ok(())
+}
+
+/// The most memory this process has had, in MB.
+fn memory_peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok());
+    kb.unwrap_or(0) / 1_000
+}
+
+/// One size, in a process of its own.
+fn row(k: usize) -> Result<Row, Box<dyn Error>> {
+    let config = scenario(k)?;
+    let output = Command::new(std::env::current_exe()?).arg(k.to_string()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let mut words = text.split_whitespace();
+    let mut next = || words.next().ok_or_else(|| format!("k = {k}: {:?}", output.status));
+    Ok(Row {
+        hosts: config.network.hosts(),
+        switches: config.network.switches(),
+        megahops: next()?.parse()?,
+        memory_mb: next()?.parse()?,
+        pfc_share: next()?.parse()?,
+    })
+}
+
+fn all() -> Result<bool, Box<dyn Error>> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "hosts",
+        "switches",
+        "M packet-hops/s, one core",
+        "memory, MB",
+        "PFC frames, %",
+    ]);
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let (mut figures, mut holds) = (Vec::new(), true);
+    for k in SIZES {
+        let row = row(k)?;
+        eprintln!("  {} hosts: {:.2} M packet-hops/s", row.hosts, row.megahops);
+        table.add_row([
+            row.hosts.to_string(),
+            row.switches.to_string(),
+            format!("{:.2}", row.megahops),
+            row.memory_mb.to_string(),
+            format!("{:.1}", row.pfc_share * 100.0),
+        ]);
+        holds &= row.hosts != 128 || row.megahops >= MUST_MEGAHOPS;
+        holds &= row.hosts != 1_024 || row.memory_mb < MUST_MB;
+        figures.push((format!("{}_hosts_megahops", row.hosts), row.megahops));
+        figures.push((format!("{}_hosts_memory_mb", row.hosts), row.memory_mb as f64));
+    }
+    println!("{table}");
+    println!(
+        "must: {MUST_MEGAHOPS} M at 128 hosts, under {MUST_MB} MB at 1024: {}",
+        if holds { "yes" } else { "NO" }
+    );
+    save("netsim", &figures);
+    Ok(holds)
+}
+
+fn main() -> ExitCode {
+    let asked = std::env::args().nth(1).and_then(|k| k.parse().ok());
+    let done = match asked {
+        Some(k) => time(k).map(|()| true),
+        None => all(),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::prng::Prng;
 use crate::topology::{Attachment, Peer, SwitchId, Topology};
 use dataplane::ids::PortId;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// No way leads there.
@@ -113,8 +114,8 @@ impl Graph {
     }
 
     /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
-    /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
-    /// if it came to an end.
+    /// one that is in `visited` or was on the way: each switch with the port it is left by. If that
+    /// comes to an end, the shortest way that is left; `None` if there is none.
     pub(crate) fn walk(
         &self,
         from: SwitchId,
@@ -135,10 +136,41 @@ impl Graph {
                 let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
-            let next = prng.choose(&hops)?;
+            let Some(next) = prng.choose(&hops) else {
+                return self.shortest_left(from, to, visited);
+            };
             way.push((at, next.port));
             at = next.switch;
         }
+        Some(way)
+    }
+
+    /// A shortest way over links that are up and switches that are not in `visited`.
+    fn shortest_left(
+        &self,
+        from: SwitchId,
+        to: SwitchId,
+        visited: &[SwitchId],
+    ) -> Option<Vec<(SwitchId, PortId)>> {
+        let mut came_by: BTreeMap<SwitchId, (SwitchId, PortId)> = BTreeMap::new();
+        let mut frontier = VecDeque::from([from]);
+        while let Some(at) = frontier.pop_front() {
+            let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
+            for next in up.filter(|next| next.switch != from && !visited.contains(&next.switch)) {
+                if let Entry::Vacant(entry) = came_by.entry(next.switch) {
+                    entry.insert((at, next.port));
+                    frontier.push_back(next.switch);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = to;
+        while at != from {
+            let &hop = came_by.get(&at)?;
+            way.push(hop);
+            at = hop.0;
+        }
+        way.reverse();
         Some(way)
     }
 }

@@ -5,12 +5,12 @@ use super::{ScenarioError, faults, traffic};
 use crate::builder::NetworkBuilder;
 use crate::flow::{FlowId, FlowSpec};
 use crate::link::LinkSpec;
-use crate::network::Network;
+use crate::network::Network as Emulated;
 use crate::prng::Prng;
 use crate::routing::{RouteKind, Way};
 use crate::switch_spec::SwitchSpec;
-use crate::topology::{HostId, SwitchId};
-use config::network::{End, Peer};
+use crate::topology::{HostId, LinkDraft, SwitchId};
+use config::network::{End, Link, Network, Peer};
 use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
@@ -20,7 +20,7 @@ use dataplane::settings::EcnSettings;
 #[derive(Debug)]
 pub struct Built {
     /// At time 0.
-    pub network: Network,
+    pub network: Emulated,
     /// Its flows, in the order of the scenario.
     pub flows: Vec<BuiltFlow>,
     /// Whether what goes wrong can cost lossless frames, whatever switches do.
@@ -84,17 +84,9 @@ pub fn build(
     for host in (0..).take(network.hosts()) {
         builder.host(network.host_name(host));
     }
-    for link in network.links() {
-        let [one, other] = link.ends.map(|end| match end {
-            End::Slot(slot) => crate::End::Switch(
-                SwitchId(network.owner(slot) as usize),
-                network.port(slot).number(),
-            ),
-            End::Host(host) => crate::End::Host(HostId(host as usize)),
-        });
-        let speed = link.speed.unwrap_or(config.links.speed);
-        let length = link.length.unwrap_or(config.links.length);
-        builder.link(one, other, LinkSpec { speed, length });
+    let links = LinkSpec { speed: config.links.speed, length: config.links.length };
+    for LinkDraft { ends: [one, other], spec } in drafts(network, links) {
+        builder.link(one, other, spec);
     }
     route(config, &mut builder, seed);
     let is_lossless = kind != SchemeKind::Lossy;
@@ -119,6 +111,24 @@ pub fn build(
     Ok(Built { network, flows, pfc_fails, lossless })
 }
 
+/// The links of a network; those that do not say are like `default`.
+pub(super) fn drafts(network: &Network, default: LinkSpec) -> Vec<LinkDraft> {
+    let end = |end: End| match end {
+        End::Slot(slot) => {
+            crate::End::Switch(SwitchId(network.owner(slot) as usize), network.port(slot).number())
+        }
+        End::Host(host) => crate::End::Host(HostId(host as usize)),
+    };
+    let draft = |link: &Link| LinkDraft {
+        ends: link.ends.map(end),
+        spec: LinkSpec {
+            speed: link.speed.unwrap_or(default.speed),
+            length: link.length.unwrap_or(default.length),
+        },
+    };
+    network.links().iter().map(draft).collect()
+}
+
 fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
     let buffers = &config.buffers;
     let mut ecn = [None; PRIORITIES];
@@ -135,7 +145,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
         buffer_bytes: buffers.size_bytes,
         cell_bytes: buffers.cell_bytes,
         lossy_bytes: if lossless.is_empty() { buffers.size_bytes } else { buffers.lossy_bytes },
-        lossy_queue_bytes: if lossless.is_empty() { u32::MAX } else { buffers.lossy_queue_bytes },
+        lossy_queue_bytes: buffers.lossy_queue_bytes,
         threshold: buffers.threshold,
         xon_offset_bytes: buffers.xon_offset_bytes,
         ecn,

@@ -15,6 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounces;
 mod build;
 mod expect;
 mod faults;
@@ -23,6 +24,7 @@ mod scheme;
 mod sizes;
 mod traffic;
 
+pub use bounces::{Bounces, bounces};
 pub use build::{Built, BuiltFlow, build};
 pub use expect::judge;
 pub use sizes::{DATA_MINING, Points, WEB_SEARCH, sample_bytes};
