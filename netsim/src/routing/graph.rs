@@ -114,7 +114,7 @@ impl Graph {
 
     /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
     /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
-    /// if it came to an end.
+    /// if there is none.
     pub(crate) fn walk(
         &self,
         from: SwitchId,
@@ -123,7 +123,7 @@ impl Graph {
         prng: &mut Prng,
     ) -> Option<Vec<(SwitchId, PortId)>> {
         let mut seen = visited.to_vec();
-        let mut way = Vec::new();
+        let mut way: Vec<(SwitchId, PortId)> = Vec::new();
         let mut at = from;
         while at != to {
             seen.push(at);
@@ -135,10 +135,49 @@ impl Graph {
                 let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
-            let next = prng.choose(&hops)?;
+            let Some(next) = prng.choose(&hops) else {
+                // A dead end; it was seen, so the same is not tried again.
+                at = way.pop()?.0;
+                continue;
+            };
             way.push((at, next.port));
             at = next.switch;
         }
         Some(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkSpec;
+    use crate::topology::LinkDraft;
+
+    #[test]
+    fn a_walk_turns_round_at_a_dead_end() {
+        // From A by B or by C to D; the link from B to D is down.
+        let ids = [0, 1, 2, 3].map(SwitchId);
+        let mut ports = [0; 4];
+        let mut end = |switch: usize| {
+            ports[switch] += 1;
+            ids[switch].port(ports[switch])
+        };
+        let links = [(0, 1), (0, 2), (1, 3), (2, 3)];
+        let links = links.map(|(one, other)| LinkDraft {
+            ends: [end(one), end(other)],
+            spec: LinkSpec::new(10, 1),
+        });
+        let names = ["A", "B", "C", "D"].map(str::to_owned);
+        let mut graph = Graph::new(&Topology::new(&names, &[], links.to_vec()).unwrap());
+        graph.learn(ids[3]);
+        graph.set_link(2, false);
+        for seed in 0..20 {
+            let walk = |visited: &[SwitchId]| {
+                let way = graph.walk(ids[0], ids[3], visited, &mut Prng::new(seed));
+                way.map(|way| way.into_iter().map(|(switch, _)| switch).collect::<Vec<_>>())
+            };
+            assert_eq!(walk(&[]), Some(vec![ids[0], ids[2]]));
+            assert_eq!(walk(&[ids[2]]), None);
+        }
     }
 }
