@@ -46,4 +46,15 @@ impl Dice {
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
+
+    /// A number from `least` to `most`.
+    pub const fn between(&mut self, least: u64, most: u64) -> u64 {
+        let choices = (most - least) as u128 + 1;
+        least + ((self.roll() as u128 * choices) >> 64) as u64
+    }
+
+    /// True once in `count` times.
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod bit_vector;
 mod dice;
+pub mod hunt;
 pub mod line_switch;
 pub mod loop_device;
 pub mod rules;

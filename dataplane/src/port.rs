@@ -444,7 +444,8 @@ impl<F: Frame> Port<F> {
     }
 
     /// The link went up or down. Down: what waits is dropped, since it has nowhere to go and would
-    /// hold its VIQs' buffers for ever. Pauses are forgotten, the peer's and those it was asked for.
+    /// hold its VIQs' buffers for ever. Either way the pauses of both sides are forgotten: the peer
+    /// forgets them too, and what must still be silent is told again once the link is up.
     pub(crate) fn set_link<P: Probe>(&mut self, up: bool, books: &mut Books<F, P>, now: Instant) {
         if self.up == up {
             return;

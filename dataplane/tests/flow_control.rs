@@ -420,3 +420,28 @@ fn a_port_that_goes_down_lets_go_of_what_it_held() {
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 3, "the pause went with the link");
 }
+
+#[test]
+fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
+    let mut rig = RigBuilder::routed(2).build();
+    rig.arrive(2, &pfc(3, 0xFFFF));
+    rig.turn();
+    load(&mut rig, 1, 2, 26, 40);
+    rig.settle();
+    let xoff = Pfc::default().with(priority(3), 0xFFFF);
+    assert_eq!(sent(&mut rig, 1).0, [xoff]);
+    rig.command(|| Command::Link(PortId::FIRST, false));
+    rig.settle();
+    rig.wait(2_000_000);
+    let next = rig.turn()[0].next;
+    assert!(next > rig.now, "nothing is to be refreshed on a link that is down");
+    assert!(!rig.report(1).queues[3].tx_paused);
+    assert_eq!(sent(&mut rig, 1).0, []);
+    rig.command(|| Command::Link(PortId::FIRST, true));
+    rig.turn();
+    assert_eq!(sent(&mut rig, 1).0, [xoff], "the peer has forgotten the first one");
+    rig.arrive(2, &pfc(3, 0));
+    rig.settle();
+    assert_eq!(sent(&mut rig, 1).0, [Pfc::default().with(priority(3), 0)]);
+    assert_eq!(sent(&mut rig, 2).1.len(), 40);
+}

@@ -15,7 +15,7 @@ use crate::window::Intake;
 use dataplane::classify::TagMap;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
-use dataplane::ids::{Priority, Tag};
+use dataplane::ids::Tag;
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::pfc::generator::Generator;
 use dataplane::pfc::receiver::Receiver;
@@ -126,7 +126,7 @@ impl HostNode {
         self.storms = storms;
     }
 
-    /// The link went up or down: whoever paused it is gone, and whoever it paused.
+    /// The link went up or down: whoever paused it is gone, and has forgotten what it was told.
     pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
         self.is_up = up;
         let now = whole_nanoseconds(now_ps);
@@ -184,18 +184,11 @@ impl HostNode {
             return;
         }
         self.counters.received_frames += 1;
-        self.take(mark, flow, u64::from(frame_bytes), priority, now_ps);
+        self.take(mark, flow, u64::from(frame_bytes), now_ps);
     }
 
     /// A frame of `flow` came and was taken.
-    fn take(
-        &mut self,
-        mark: Mark,
-        flow: &mut FlowState,
-        frame_bytes: u64,
-        priority: Priority,
-        now_ps: Picoseconds,
-    ) {
+    fn take(&mut self, mark: Mark, flow: &mut FlowState, frame_bytes: u64, now_ps: Picoseconds) {
         flow.tally.receive(mark.number);
         let taken_frames = match &mut flow.intake {
             None => {
@@ -209,6 +202,8 @@ impl HostNode {
                     set_answer(head, answer.number, answer.is_gap);
                     #[expect(clippy::cast_possible_truncation, reason = "60")]
                     let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
+                    // Of the class it starts in, whatever became of the frame's on its way.
+                    let priority = self.tags.priority[Tag::from_low_bits(dscp(&frame)).index()];
                     self.outbox.answer(frame, priority);
                 }
                 intake.taken_frames()

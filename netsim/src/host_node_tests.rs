@@ -171,3 +171,33 @@ fn frames_of_others_are_counted_and_belong_to_no_flow() {
     assert_eq!((bench.host.counters.stray_frames, bench.host.counters.received_frames), (2, 0));
     assert!(bench.flows.iter().all(|flow| flow.tally == FlowTally::default()));
 }
+
+#[test]
+fn an_answer_obeys_the_pauses_of_the_class_it_starts_in() {
+    let mut bench = bench(None);
+    bench.host.stop();
+    // Flow 2 starts with tag 1, in class 3; its frames come with tag 2, of class 4.
+    let answer = crate::flow::answer_head(head_of(2, 1), 2);
+    bench.flows[2].intake = Some(Box::new((Intake::default(), answer)));
+    let frame = bench.host.pool.take(&head_of(2, 2), FRAME_BYTES);
+    bench.host.arrive(frame, 0, &mut bench.flows);
+    bench.pfc(Pfc::default().with(priority(3), 0xFFFF), 0);
+    assert_eq!(bench.turn(0).1, None);
+    bench.pfc(Pfc::default().with(priority(4), 0xFFFF).with(priority(3), 0), 1_000);
+    assert!(bench.turn(1_000).1.is_some());
+}
+
+#[test]
+fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
+    let drain = Drain { speed: None, xoff_bytes: 500, xon_bytes: 0, capacity_bytes: 2_500 };
+    let mut bench = bench(Some(drain));
+    bench.host.stop();
+    let frame = bench.host.pool.take(&head_of(2, 1), FRAME_BYTES);
+    bench.host.arrive(frame, 0, &mut bench.flows);
+    let xoff = MacControl::Pfc(Pfc::default().with(priority(3), 0xFFFF));
+    assert_eq!(bench.turn(0).1, Some(Err(xoff)));
+    for (up, told) in [(false, None), (true, Some(Err(xoff)))] {
+        bench.host.set_link(up, FRAME_PS);
+        assert_eq!(bench.turn(FRAME_PS).1, told);
+    }
+}

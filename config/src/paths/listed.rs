@@ -55,6 +55,17 @@ impl Batch {
 }
 
 impl Listed {
+    /// These paths, each by its turns, from a host to a host over 255 switches at the most. Each is
+    /// for its own two hosts only.
+    ///
+    /// # Panics
+    /// A path has more switches.
+    pub fn of(network: &Network, paths: &[&[Turn]]) -> Self {
+        let mut collector = Collector::default();
+        paths.iter().for_each(|turns| collector.push(network, turns));
+        collector.finish(false)
+    }
+
     pub(super) const fn new(batches: Vec<Batch>, hosts_alike: bool) -> Self {
         Self { batches, hosts_alike }
     }

@@ -75,9 +75,10 @@ impl Generator {
         self.refresh_at = if self.told_bits == 0 { Instant::NEVER } else { now + self.refresh_ns };
     }
 
-    /// The link went down or came up: whoever was told is gone, and has to be told again.
+    /// Upstream has forgotten what it was told: the link went down or came up. What still holds
+    /// then is told again by the next [`Generator::poll`].
     pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
-        for priority in Priority::all().filter(|p| self.told_bits & p.bit() != 0) {
+        for priority in Priority::all() {
             counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);
         }
         self.told_bits = 0;
@@ -104,22 +105,6 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_new_link_is_told_anew_and_an_old_one_is_not_refreshed() {
-        let (mut generator, mut counters) =
-            (Generator::new(Speed::from_gbps(10)), PfcCounters::default());
-        let at = Instant::from_ns;
-        let pfc = generator.poll(P3, at(100)).unwrap();
-        generator.sent(&pfc, at(100), &mut counters);
-        assert!(generator.refresh_at() < Instant::NEVER);
-        generator.reset(at(400), &mut counters);
-        assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
-        assert_eq!((counters.tx_paused_ns[3], counters.tx_xon), (300, [0; 8]), "no XON was sent");
-        let again = generator.poll(P3, at(500)).unwrap();
-        assert_eq!(again, pfc);
-        assert_eq!(generator.poll(0, at(500)), None);
-    }
 
     const P3: u8 = 1 << 3;
     const P4: u8 = 1 << 4;
@@ -167,6 +152,19 @@ mod tests {
         let at =
             (0..=half).step_by(100).find(|&ns| generator.poll(P3, Instant::from_ns(ns)).is_some());
         assert!(at.is_some_and(|ns| ns > half / 2), "refreshed, but not all the time: {at:?}");
+    }
+
+    #[test]
+    fn after_a_reset_nobody_was_told_and_what_holds_is_told_again() {
+        let mut generator = Generator::new(Speed::from_gbps(10));
+        let mut counters = PfcCounters::default();
+        let xoff = step(&mut generator, &mut counters, P3, 10);
+        generator.reset(Instant::from_ns(25), &mut counters);
+        assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
+        assert_eq!(counters.tx_paused_ns[3], 15);
+        assert_eq!(step(&mut generator, &mut counters, 0, 30), None, "there is nothing to resume");
+        assert_eq!(step(&mut generator, &mut counters, P3, 30), xoff);
+        assert_eq!(counters.tx_pauses[3], 2);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::prng::Prng;
 use crate::topology::{Attachment, Peer, SwitchId, Topology};
 use dataplane::ids::PortId;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// No way leads there.
@@ -114,8 +113,8 @@ impl Graph {
     }
 
     /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
-    /// one that is in `visited` or was on the way: each switch with the port it is left by. If that
-    /// comes to an end, the shortest way that is left; `None` if there is none.
+    /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
+    /// if there is none.
     pub(crate) fn walk(
         &self,
         from: SwitchId,
@@ -124,7 +123,7 @@ impl Graph {
         prng: &mut Prng,
     ) -> Option<Vec<(SwitchId, PortId)>> {
         let mut seen = visited.to_vec();
-        let mut way = Vec::new();
+        let mut way: Vec<(SwitchId, PortId)> = Vec::new();
         let mut at = from;
         while at != to {
             seen.push(at);
@@ -137,40 +136,48 @@ impl Graph {
                 hops = up.filter(|next| new(next)).copied().collect();
             }
             let Some(next) = prng.choose(&hops) else {
-                return self.shortest_left(from, to, visited);
+                // A dead end; it was seen, so the same is not tried again.
+                at = way.pop()?.0;
+                continue;
             };
             way.push((at, next.port));
             at = next.switch;
         }
         Some(way)
     }
+}
 
-    /// A shortest way over links that are up and switches that are not in `visited`.
-    fn shortest_left(
-        &self,
-        from: SwitchId,
-        to: SwitchId,
-        visited: &[SwitchId],
-    ) -> Option<Vec<(SwitchId, PortId)>> {
-        let mut came_by: BTreeMap<SwitchId, (SwitchId, PortId)> = BTreeMap::new();
-        let mut frontier = VecDeque::from([from]);
-        while let Some(at) = frontier.pop_front() {
-            let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
-            for next in up.filter(|next| next.switch != from && !visited.contains(&next.switch)) {
-                if let Entry::Vacant(entry) = came_by.entry(next.switch) {
-                    entry.insert((at, next.port));
-                    frontier.push_back(next.switch);
-                }
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkSpec;
+    use crate::topology::LinkDraft;
+
+    #[test]
+    fn a_walk_turns_round_at_a_dead_end() {
+        // From A by B or by C to D; the link from B to D is down.
+        let ids = [0, 1, 2, 3].map(SwitchId);
+        let mut ports = [0; 4];
+        let mut end = |switch: usize| {
+            ports[switch] += 1;
+            ids[switch].port(ports[switch])
+        };
+        let links = [(0, 1), (0, 2), (1, 3), (2, 3)];
+        let links = links.map(|(one, other)| LinkDraft {
+            ends: [end(one), end(other)],
+            spec: LinkSpec::new(10, 1),
+        });
+        let names = ["A", "B", "C", "D"].map(str::to_owned);
+        let mut graph = Graph::new(&Topology::new(&names, &[], links.to_vec()).unwrap());
+        graph.learn(ids[3]);
+        graph.set_link(2, false);
+        for seed in 0..20 {
+            let walk = |visited: &[SwitchId]| {
+                let way = graph.walk(ids[0], ids[3], visited, &mut Prng::new(seed));
+                way.map(|way| way.into_iter().map(|(switch, _)| switch).collect::<Vec<_>>())
+            };
+            assert_eq!(walk(&[]), Some(vec![ids[0], ids[2]]));
+            assert_eq!(walk(&[ids[2]]), None);
         }
-        let mut way = Vec::new();
-        let mut at = to;
-        while at != from {
-            let &hop = came_by.get(&at)?;
-            way.push(hop);
-            at = hop.0;
-        }
-        way.reverse();
-        Some(way)
     }
 }

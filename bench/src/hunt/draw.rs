@@ -1,0 +1,133 @@
+//! The scenario of a seed.
+
+use super::topology::Shape;
+use super::{faults, traffic};
+use crate::Dice;
+use config::headroom::{Link, Software, needed_bytes};
+use config::network::{End, Network, PathKind, PathSpec};
+use config::paths::{Listed, Turn};
+use config::scenario::{
+    Buffers, Ecn, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig, Scheme, SchemeKind,
+};
+use config::units::Length;
+use dataplane::settings::Threshold;
+use dataplane::time::Speed;
+use std::collections::BTreeMap;
+
+/// The longest frame of emulated networks.
+const FRAME_BYTES: u32 = 1_514;
+/// Larger networks have too many loop-free paths to list.
+const ALL_SIMPLE_MOST: usize = 6;
+
+/// The scenario of `seed`: a network, buffers, routes, traffic, faults.
+pub fn draw(seed: u64) -> ScenarioConfig {
+    let dice = &mut Dice::new(seed);
+    // Neighbouring seeds must not begin alike.
+    let dice = &mut Dice::new(dice.roll());
+    let shape = Shape::draw(dice);
+    let network = shape.network(dice);
+    let is_large = network.hosts() > 12;
+    let duration_ns = dice.between(50_000, if is_large { 100_000 } else { 250_000 });
+    let has_flows = dice.one_in(2);
+    let flows = if has_flows { traffic::flows(&network, duration_ns, dice) } else { Vec::new() };
+    let tables = if flows.is_empty() { 1 + dice.below(2) } else { dice.below(2) };
+    let traffic: Vec<_> =
+        (0..tables).map(|_| traffic::traffic(&network, duration_ns, dice)).collect();
+    let priorities_max = 1 + dice.byte_below(4);
+    ScenarioConfig {
+        name: format!("seed {seed}"),
+        about: shape.name,
+        duration_ns,
+        seed,
+        paths: PathSpec::new(paths(&network, &flows, dice)),
+        scheme: Scheme { kind: SchemeKind::Tagger, priorities_max, rules: None },
+        links: LinkDefaults { speed: Speed::from_gbps(40), length: Length::from_metres(10) },
+        buffers: buffers(&network, priorities_max, dice),
+        routing: routing(&network, dice),
+        faults: faults::faults(&network, duration_ns, dice),
+        expectations: BTreeMap::new(),
+        network,
+        flows,
+        traffic,
+    }
+}
+
+/// What `tagger` is to keep lossless. All else may become lossy.
+fn paths(network: &Network, flows: &[Flow], dice: &mut Dice) -> PathKind {
+    let ways = flows.iter().filter_map(|flow| match &flow.route {
+        Route::Path(turns) => Some(turns.as_slice()),
+        Route::Routed => None,
+    });
+    let ways: Vec<&[Turn]> = ways.collect();
+    if !ways.is_empty() && !dice.one_in(3) {
+        return PathKind::File(Listed::of(network, &ways));
+    }
+    match dice.below(4) {
+        0 if network.switches() <= ALL_SIMPLE_MOST => PathKind::AllSimple,
+        1 => PathKind::KShortest { k: 1 + dice.below(3) },
+        2 => PathKind::ShortestTrees,
+        _ => PathKind::Shortest,
+    }
+}
+
+fn buffers(network: &Network, priorities: u8, dice: &mut Dice) -> Buffers {
+    let cell_bytes = dice.pick(&[64, 80, 208, 256]);
+    let lossy_bytes = dice.between(20_000, 1_000_000);
+    let promised = (0..).take(network.switches());
+    let promised = promised.map(|switch| promised_bytes(network, switch, cell_bytes, priorities));
+    let threshold = if dice.one_in(2) {
+        Threshold::Static { xoff_bytes: dice.pick(&[5_000, 20_000, 40_000, 100_000]) }
+    } else {
+        Threshold::Dynamic { alpha_log2: dice.pick(&[-5, -3, -1, 0, 1]) }
+    };
+    let shared_bytes = dice.pick(&[10_000, 100_000, 1_000_000, 10_000_000]);
+    let kmin_bytes = dice.pick(&[5_000, 50_000]);
+    let ecn = Ecn { kmin_bytes, kmax_bytes: 4 * kmin_bytes, pmax_millionths: 200_000 };
+    Buffers {
+        size_bytes: promised.max().unwrap_or(0) + lossy_bytes + shared_bytes,
+        cell_bytes,
+        lossy_bytes,
+        lossy_queue_bytes: dice.pick(&[10_000, 100_000, 500_000]),
+        threshold,
+        ecn: dice.one_in(3).then_some(ecn),
+    }
+}
+
+/// What a switch keeps free for its lossless VIQs, if all these priorities are lossless.
+fn promised_bytes(network: &Network, switch: u32, cell_bytes: u16, priorities: u8) -> u64 {
+    let at = |end: &End| matches!(end, End::Slot(slot) if network.owner(*slot) == switch);
+    let links = network.links().iter();
+    let ports = links.flat_map(|link| link.ends.iter().filter(|end| at(end)).map(move |_| link));
+    let needed = ports.filter_map(|link| {
+        let link = Link { speed: link.speed?, length: link.length?, mtu_bytes: FRAME_BYTES };
+        Some(needed_bytes(&link, &Software::default(), cell_bytes) + u64::from(FRAME_BYTES))
+    });
+    needed.sum::<u64>() * u64::from(priorities)
+}
+
+fn routing(network: &Network, dice: &mut Dice) -> Routing {
+    let kind = dice.pick(&[RouteKind::Shortest, RouteKind::Ecmp, RouteKind::Pinned]);
+    let between = |end: &End| matches!(end, End::Slot(slot) if network.far_slot(*slot).is_some());
+    let ends = network.links().iter().map(|link| link.ends[0]);
+    let ends: Vec<End> = ends.filter(between).filter(|&end| is_spare(network, end)).collect();
+    let failed =
+        if ends.is_empty() || !dice.one_in(5) { Vec::new() } else { vec![dice.pick(&ends)] };
+    let failed_millionths = if dice.one_in(4) { 200_000 } else { 0 };
+    let reroute_ns = dice.one_in(2).then(|| dice.between(0, 30_000));
+    Routing { kind, reroute_ns, failed, failed_millionths }
+}
+
+/// Whether every switch reaches every other without the link at `end`.
+fn is_spare(network: &Network, end: End) -> bool {
+    let End::Slot(end) = end else { return false };
+    let mut seen = vec![false; network.switches()];
+    let mut left = vec![0];
+    while let Some(at) = left.pop() {
+        if std::mem::replace(&mut seen[at as usize], true) {
+            continue;
+        }
+        let up = network.neighbors(at).filter(|&(near, far)| near != end && far != end);
+        left.extend(up.map(|(_, far)| network.owner(far)));
+    }
+    seen.into_iter().all(|seen| seen)
+}

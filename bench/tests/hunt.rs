@@ -1,0 +1,33 @@
+//! `make hunt`, bounded: the same seeds in every run.
+
+use bench::hunt::{Judged, judge};
+use config::scenario::SchemeKind;
+use rayon::prelude::*;
+
+const SEEDS: u64 = 60;
+/// Every so many are run twice.
+const TWICE_EVERY: u64 = 10;
+
+#[test]
+fn pfc_is_found_deadlocking_and_no_safe_scheme_ever_is() {
+    let seeds = (1..=SEEDS).into_par_iter();
+    let judged: Vec<Judged> =
+        seeds.map(|seed| judge(seed, seed.is_multiple_of(TWICE_EVERY))).collect();
+    let mut deadlocks = 0;
+    for Judged { seed, runs } in &judged {
+        for run in runs {
+            let kind = run.kind.name();
+            assert!(run.wrong.is_empty(), "seed {seed}, {kind}: {:#?}", run.wrong);
+            let outcome = run.outcome.as_ref().expect("what has no outcome has something wrong");
+            let is_pfc = run.kind == SchemeKind::Pfc;
+            assert!(is_pfc || outcome.drained_ps.is_some(), "seed {seed}, {kind}");
+            deadlocks += usize::from(is_pfc && outcome.deadlock.is_some());
+        }
+    }
+    assert!(deadlocks > 0, "plain PFC never deadlocked in {SEEDS} seeds");
+    let hops = judged.iter().flat_map(|judged| &judged.runs).filter_map(|run| run.outcome.as_ref());
+    assert!(
+        hops.map(|outcome| outcome.packet_hops).sum::<u64>() > 100_000,
+        "hardly anything was sent"
+    );
+}
