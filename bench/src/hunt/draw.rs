@@ -89,6 +89,7 @@ fn buffers(network: &Network, priorities: u8, dice: &mut Dice) -> Buffers {
         lossy_bytes,
         lossy_queue_bytes: dice.pick(&[10_000, 100_000, 500_000]),
         threshold,
+        xon_offset_bytes: dice.one_in(3).then_some(18_000),
         ecn: dice.one_in(3).then_some(ecn),
     }
 }
