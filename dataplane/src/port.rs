@@ -444,13 +444,14 @@ impl<F: Frame> Port<F> {
     }
 
     /// The link went up or down. Down: what waits is dropped, since it has nowhere to go and would
-    /// hold its VIQs' buffers for ever, and the peer's pauses are forgotten.
+    /// hold its VIQs' buffers for ever. What the two ends asked of each other is forgotten by both.
     pub(crate) fn set_link<P: Probe>(&mut self, up: bool, books: &mut Books<F, P>, now: Instant) {
         if self.up == up {
             return;
         }
         self.up = up;
         self.receiver.reset(now, &mut self.counters.pfc);
+        self.generator.reset(now, &mut self.counters.pfc);
         if up {
             return;
         }

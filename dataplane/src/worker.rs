@@ -255,6 +255,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             Command::Link(port, up) => {
                 if let Some(slot) = self.core.exchange.slot(port) {
                     self.core.ports[slot].set_link(up, &mut self.core.books, now);
+                    self.attention.told.set(slot, false);
                     if !up {
                         self.flush_mac_table(port);
                     }

@@ -420,3 +420,36 @@ fn a_port_that_goes_down_lets_go_of_what_it_held() {
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 3, "the pause went with the link");
 }
+
+#[test]
+fn upstream_is_told_again_when_its_link_comes_back() {
+    let mut rig = RigBuilder::routed(2).build();
+    rig.arrive(2, &pfc(3, 0xFFFF));
+    rig.turn();
+    let limit = (1..200).find(|_| {
+        load(&mut rig, 1, 2, 26, 1);
+        rig.settle();
+        rig.report(1).queues[3].tx_paused
+    });
+    assert!(limit.is_some(), "it fills up");
+    let told = sent(&mut rig, 1).0;
+    assert_eq!(told.len(), 1);
+    let link = |rig: &mut Rig, up| {
+        rig.command(|| Command::Link(PortId::from_number(1).unwrap(), up));
+        rig.settle();
+    };
+    link(&mut rig, false);
+    assert!(!rig.report(1).queues[3].tx_paused);
+    // Longer than a pause: nothing is refreshed that nobody hears, and nobody is woken for it.
+    rig.wait(10_000_000);
+    rig.arrive(2, &pfc(3, 0xFFFF));
+    let turn = rig.turn()[0];
+    assert!(turn.next > rig.now, "{turn:?}");
+    assert_eq!(sent(&mut rig, 1).0, []);
+    // The peer forgot its pause with the link, and what waits here still has nowhere to go.
+    link(&mut rig, true);
+    assert_eq!(sent(&mut rig, 1).0, told, "at once, not when the old pause would be refreshed");
+    let pfc = rig.report(1).counters.pfc;
+    assert_eq!((pfc.tx_frames, pfc.tx_xoff[3], pfc.tx_pauses[3]), (2, 2, 2));
+    assert_eq!(rig.report(1).counters.lossless_drops, [0; 8]);
+}

@@ -75,6 +75,16 @@ impl Generator {
         self.refresh_at = if self.told_bits == 0 { Instant::NEVER } else { now + self.refresh_ns };
     }
 
+    /// Forgets what upstream was told, as upstream does: the link went down. Who is to be silent when
+    /// it comes up is told anew.
+    pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
+        for priority in Priority::all() {
+            counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);
+        }
+        self.told_bits = 0;
+        self.refresh_at = Instant::NEVER;
+    }
+
     /// Priorities whose upstream was last told to be silent.
     pub const fn told_bits(&self) -> u8 {
         self.told_bits
@@ -142,6 +152,23 @@ mod tests {
         let at =
             (0..=half).step_by(100).find(|&ns| generator.poll(P3, Instant::from_ns(ns)).is_some());
         assert!(at.is_some_and(|ns| ns > half / 2), "refreshed, but not all the time: {at:?}");
+    }
+
+    #[test]
+    fn with_the_link_goes_what_was_told_and_it_is_told_again() {
+        let mut generator = Generator::new(Speed::from_gbps(10));
+        let mut counters = PfcCounters::default();
+        let told = step(&mut generator, &mut counters, P3 | P4, 10);
+        step(&mut generator, &mut counters, P3, 30);
+        generator.reset(Instant::from_ns(50), &mut counters);
+        assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
+        assert_eq!((counters.tx_paused_ns[3], counters.tx_paused_ns[4]), (40, 20));
+        assert_eq!(
+            step(&mut generator, &mut counters, 0, u64::MAX - 1),
+            None,
+            "nothing to take back"
+        );
+        assert_eq!(step(&mut generator, &mut counters, P3 | P4, 60), told);
     }
 
     #[test]
