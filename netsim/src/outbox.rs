@@ -47,7 +47,7 @@ impl Outbox {
         let at = self.active.iter().position(|source| source.flow.0 == flow as usize);
         let Some(at) = at else { return };
         self.active[at].acknowledge(number, is_gap, now_ps);
-        if self.active[at].is_over() {
+        if self.active[at].is_over(now_ps) {
             self.remove(at);
         }
     }
@@ -73,16 +73,19 @@ impl Outbox {
         while let Some(source) = self.waiting.pop_if(|source| source.start_ps <= now_ps) {
             self.active.push(source);
         }
+        while let Some(at) = self.active.iter().position(|source| source.has_stopped(now_ps)) {
+            self.remove(at);
+        }
         self.active.iter_mut().for_each(|source| source.resend(now_ps));
         let count = self.active.len();
-        let may = |source: &Source| source.due_ps() <= now_ps && may_go(source.priority);
+        let may = |source: &Source| source.due_ps(now_ps) <= now_ps && may_go(source.priority);
         let mut order = (self.next_source..count).chain(0..self.next_source.min(count));
         let chosen = order.find(|&at| may(&self.active[at]))?;
         self.next_source = chosen + 1;
         let source = &mut self.active[chosen];
         let flow = source.flow;
         let frame = source.next(pool, now_ps);
-        if source.is_over() {
+        if source.is_over(now_ps) {
             self.remove(chosen);
         }
         Some((frame, Some(flow)))
@@ -106,7 +109,7 @@ impl Outbox {
         };
         self.answers.iter().for_each(|&(_, priority)| add(0, priority));
         for source in &self.active {
-            add(source.due_ps().min(source.resend_at_ps()), source.priority);
+            add(source.due_ps(free_at_ps).min(source.resend_at_ps()), source.priority);
         }
         (wanted_ps, is_held_back)
     }

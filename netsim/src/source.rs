@@ -73,12 +73,21 @@ impl Source {
         }
     }
 
-    /// When the next frame is, or was, due; [`NEVER`] if none may be sent.
+    /// When the next frame is due on a wire that is free at `free_at_ps`, or was due before;
+    /// [`NEVER`] if none may be sent.
     #[inline(always)]
-    pub(crate) fn due_ps(&self) -> Picoseconds {
+    pub(crate) fn due_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
         let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
-        let is_over = self.next >= self.frames || self.due_ps >= self.stop_ps;
-        if is_shut || is_over { NEVER } else { self.due_ps }
+        let may_not = is_shut || self.next >= self.frames || self.has_stopped(free_at_ps);
+        if may_not { NEVER } else { self.due_ps }
+    }
+
+    /// Whether no frame is due at `now_ps` or later, also none that is sent again. A steady flow
+    /// still sends what was due before its stop.
+    #[inline(always)]
+    pub(crate) const fn has_stopped(&self, now_ps: Picoseconds) -> bool {
+        let due_ps = if matches!(self.clock, Clock::Always) { now_ps } else { self.due_ps };
+        due_ps >= self.stop_ps
     }
 
     /// When it wants to be asked although it has nothing to send: a frame must have been lost.
@@ -86,10 +95,10 @@ impl Source {
         self.window.as_ref().map_or(NEVER, |window| window.resend_at_ps(self.next))
     }
 
-    /// Whether nothing more will ever come of it.
-    pub(crate) fn is_over(&self) -> bool {
-        let all_sent = self.next >= self.frames || self.due_ps >= self.stop_ps;
-        all_sent && self.window.as_ref().is_none_or(|window| window.is_done(self.next))
+    /// Whether nothing more will ever come of it from `now_ps` on.
+    pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
+        let is_done = || self.window.as_ref().is_none_or(|window| window.is_done(self.next));
+        self.has_stopped(now_ps) || self.next >= self.frames && is_done()
     }
 
     /// Takes the next frame, which is due, at `now_ps`.
@@ -158,7 +167,7 @@ mod tests {
         let pool = Pool::default();
         (0..count)
             .map(|_| {
-                let due_ps = source.due_ps();
+                let due_ps = source.due_ps(0);
                 drop(source.next(&pool, due_ps));
                 due_ps
             })
@@ -203,11 +212,11 @@ mod tests {
             let mut source = source(|spec| spec.size_bytes = Some(size_bytes));
             let pool = Pool::default();
             let mut sent = Vec::new();
-            while source.due_ps() != NEVER {
-                assert!(!source.is_over());
+            while source.due_ps(500) != NEVER {
+                assert!(!source.is_over(500));
                 sent.push(source.next(&pool, 500).len());
             }
-            assert!(source.is_over());
+            assert!(source.is_over(500));
             assert_eq!(sent, lengths, "{size_bytes}");
         }
     }
@@ -220,6 +229,17 @@ mod tests {
         });
         let pool = Pool::default();
         drop((source.next(&pool, 0), source.next(&pool, 0)));
-        assert!(source.is_over() && source.due_ps() == NEVER);
+        assert!(source.is_over(0) && source.due_ps(0) == NEVER);
+    }
+
+    #[test]
+    fn a_flow_that_is_always_due_stops_too_and_sends_nothing_again() {
+        for window_bytes in [None, Some(2_000)] {
+            let mut source = source(|spec| (spec.stop_ps, spec.window_bytes) = (900, window_bytes));
+            let pool = Pool::default();
+            drop(source.next(&pool, 500));
+            assert_eq!((source.due_ps(899), source.is_over(899)), (500, false));
+            assert_eq!((source.due_ps(900), source.is_over(900)), (NEVER, true));
+        }
     }
 }
