@@ -156,9 +156,13 @@ impl SimDevice {
         self.pool.clone()
     }
 
-    /// A device like this one, with nothing in it.
+    /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is to
+    /// be told when they are free still is.
     pub(crate) fn anew(&self) -> Self {
-        let port = |port: &SimPort| SimPort::new(port.transmitter.clone(), port.wire);
+        let port = |port: &SimPort| SimPort {
+            is_awaited: port.is_awaited,
+            ..SimPort::new(port.transmitter.clone(), port.wire)
+        };
         Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 

@@ -126,10 +126,12 @@ impl HostNode {
         self.storms = storms;
     }
 
-    /// The link went up or down: whoever paused it is gone.
+    /// The link went up or down: what the two ends asked of each other is forgotten by both.
     pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
         self.is_up = up;
-        self.receiver.reset(whole_nanoseconds(now_ps), &mut self.counters.pfc);
+        let now = whole_nanoseconds(now_ps);
+        self.receiver.reset(now, &mut self.counters.pfc);
+        self.generator.reset(now, &mut self.counters.pfc);
     }
 
     /// A frame has arrived whole.
