@@ -212,8 +212,8 @@ impl NetworkBuilder {
         self.links.push(LinkDraft { ends: [one.into(), other.into()], spec });
     }
 
-    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after it
-    /// did, or never.
+    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after
+    /// it did, or never.
     pub const fn routing(&mut self, kind: RouteKind, reroute_ps: Option<Picoseconds>) {
         self.routes = kind;
         self.reroute_ps = reroute_ps;

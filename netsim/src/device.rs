@@ -156,8 +156,8 @@ impl SimDevice {
         self.pool.clone()
     }
 
-    /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is to
-    /// be told when they are free still is.
+    /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is
+    /// to be told when they are free still is.
     pub(crate) fn anew(&self) -> Self {
         let port = |port: &SimPort| SimPort {
             is_awaited: port.is_awaited,

@@ -174,9 +174,7 @@ fn meaning(kind: &str, field: &str) -> &'static str {
         ("route", "to") => "the host that frames are for",
         (_, "to") => "the end that PFC is on its way to, such as \"A:1\"",
         (_, "via") => "the neighbour that frames go to",
-        (_, "speed") => {
-            "how fast it takes frames, such as \"1G\"; if not at all, it is `hung-receiver`"
-        }
+        (_, "speed") => "such as \"1G\"; one that takes nothing is a `hung-receiver`",
         _ => "a value",
     }
 }

@@ -67,7 +67,8 @@ fn settings_and_tables() {
         ("[switches]\ncell = '10KB'", "15:8: a cell is 1 to 9728 bytes"),
         (
             "[switches]\nsize = '12XB'",
-            "15:8: `12XB` is not a size; write bytes as 9216, \"64KB\" (times 1000), \"64KiB\" (times 1024) or \"12MB\"",
+            "15:8: `12XB` is not a size; write bytes as 9216, \"64KB\" (times 1000), \
+             \"64KiB\" (times 1024) or \"12MB\"",
         ),
         ("[switches]\nxoff = '5GB'", "15:8: 5000000000 bytes are too many; 4 GB are the most"),
         (
@@ -285,7 +286,8 @@ fn faults() {
         ),
         (
             "[[fault]]\nkind = 'earthquake'\nat = '1us'",
-            "15:8: there is no fault `earthquake`; use link-down, route, slow-receiver, hung-receiver, pause-storm, lose-pfc, corrupt-pfc, restart",
+            "15:8: there is no fault `earthquake`; use link-down, route, slow-receiver, \
+             hung-receiver, pause-storm, lose-pfc, corrupt-pfc, restart",
         ),
         (
             "[[fault]]\nkind = 'link-down'\nat = '1us'\nlink = 'L:1'\nhost = 'alfa'",
@@ -313,7 +315,7 @@ fn faults() {
         ),
         (
             "[[fault]]\nkind = 'slow-receiver'\nat = '2us'\nhost = 'charlie'",
-            "15:8: `slow-receiver` needs `speed`, how fast it takes frames, such as \"1G\"; if not at all, it is `hung-receiver`",
+            "15:8: `slow-receiver` needs `speed`, such as \"1G\"; one that takes nothing is a `hung-receiver`",
         ),
         (
             "[[fault]]\nkind = 'hung-receiver'\nat = '2us'\nhost = 'charlie'\nspeed = '1G'",
@@ -392,7 +394,8 @@ fn the_file_as_a_whole() {
             "2:11: none.toml cannot be read: No such file or directory (os error 2)",
         ),
         (
-            "duration = '1ms'\nnetwork = 'none.toml'\n[generate]\nkind='clos'\nleaves=2\nspines=1\n[[traffic]]\nkind='permutation'",
+            "duration = '1ms'\nnetwork = 'none.toml'\n[generate]\nkind='clos'\nleaves=2\nspines=1\n\
+             [[traffic]]\nkind='permutation'",
             "2:11: a network is either in a file of its own or here; remove `network`, or the tables",
         ),
         (

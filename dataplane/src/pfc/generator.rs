@@ -75,8 +75,8 @@ impl Generator {
         self.refresh_at = if self.told_bits == 0 { Instant::NEVER } else { now + self.refresh_ns };
     }
 
-    /// Forgets what upstream was told, as upstream does: the link went down. Who is to be silent when
-    /// it comes up is told anew.
+    /// Forgets what upstream was told, as upstream does: the link went down. Who is to be silent
+    /// when it comes up is told anew.
     pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
         for priority in Priority::all() {
             counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);

@@ -51,8 +51,8 @@ enum Failure {
     Write { file: PathBuf, error: std::io::Error },
 }
 
-/// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out otherwise
-/// than the scenario expects.
+/// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out
+/// otherwise than the scenario expects.
 pub fn run(arguments: &SimulateArgs) -> ExitCode {
     match simulate(arguments) {
         Ok((outcome, surprises)) => {
