@@ -345,6 +345,24 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_a_wire_across_a_restart_is_told_once() {
+        let (mut before, pool) = device();
+        before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
+        assert!(before.wait_for_room(PORT));
+        let free_at_ps = awaited(&mut before).unwrap();
+        let mut device = before.anew();
+        let pfc = Pfc::default().to_frame(MacAddress::default());
+        let mut control: Burst<SimFrame> =
+            (0..2).filter_map(|_| device.make_control(&pfc)).collect();
+        device.tx_burst(PORT, &mut control, Instant::ZERO);
+        assert_eq!(device.ahead_frames(), 2, "the wire is still busy");
+        assert_eq!(awaited(&mut device), None, "and somebody will be told already");
+        device.free(PORT, free_at_ps);
+        assert_eq!((launched(&mut device).len(), device.ahead_frames()), (1, 1));
+        assert_eq!(awaited(&mut device), Some(free_at_ps + 84 * 800));
+    }
+
+    #[test]
     fn what_arrives_comes_out_in_order_as_much_as_fits_a_burst() {
         let (mut device, pool) = device();
         for number in 0..70 {
