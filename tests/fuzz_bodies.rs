@@ -90,6 +90,11 @@ fn buffer_ops() {
 }
 
 #[test]
+fn network_toml() {
+    fuzz("network_toml");
+}
+
+#[test]
 fn parse() {
     fuzz("parse");
 }
@@ -97,6 +102,11 @@ fn parse() {
 #[test]
 fn rules_json() {
     fuzz("rules_json");
+}
+
+#[test]
+fn scenario_toml() {
+    fuzz("scenario_toml");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
 //! and turned into the types of `dataplane`. [`RuleSet`] is a rule file on its own. [`headroom`] is
-//! what a lossless port must keep free. [`ScenarioConfig`] is a network with traffic and faults, to be
-//! simulated.
+//! what a lossless port must keep free. [`ScenarioConfig`] is a network with traffic and faults, to
+//! be simulated.
 //!
 //! Nothing here does more than read files. Every error is one line that says where something is
 //! wrong and what would be right: [`ConfigError`].

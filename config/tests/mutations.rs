@@ -1,6 +1,6 @@
 //! Files with random damage: they load or say what is wrong, in one line, and never panic.
 
-use config::{ConfigError, RuleSet, SwitchConfig};
+use config::{ConfigError, RuleSet, ScenarioConfig, SwitchConfig};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -264,6 +264,28 @@ proptest! {
         match SwitchConfig::parse(&file, &text) {
             Err(error) => assert_one_line(&error, &text),
             Ok(config) => check_promises(&config),
+        }
+    }
+
+    #[test]
+    fn a_damaged_scenario_is_refused_or_means_something(
+        cut in prop::option::of(any::<prop::sample::Index>()),
+        damages in prop::collection::vec(damage(), 0..5),
+        changes in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..2),
+    ) {
+        let whole = include_str!("../examples/scenarios/every-key.toml");
+        let mut text = damaged(&revalued(whole, &changes), &damages);
+        if let Some(cut) = cut {
+            let end = text.char_indices().map(|(at, _)| at).nth(cut.index(text.chars().count().max(1)));
+            text.truncate(end.unwrap_or_default());
+        }
+        match ScenarioConfig::parse(Path::new("damaged"), &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(config) => {
+                prop_assert!(config.duration_ns > 0);
+                prop_assert!(!config.flows.is_empty() || !config.traffic.is_empty());
+                prop_assert!(config.faults.iter().all(|f| f.until_ns.is_none_or(|u| u > f.at_ns)));
+            }
         }
     }
 

@@ -15,8 +15,8 @@ use crate::wire::ethernet;
 use crate::worker::Core;
 
 impl<D: Device, P: Probe> Core<D, P> {
-    /// Takes the one frame of the burst of a routed port to its queue. False, and the frame is as it
-    /// was, if it is not plain.
+    /// Takes the one frame of the burst of a routed port to its queue. False, and the frame is as
+    /// it was, if it is not plain.
     #[inline(always)]
     pub(crate) fn route_alone(
         &mut self,

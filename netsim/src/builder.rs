@@ -212,8 +212,8 @@ impl NetworkBuilder {
         self.links.push(LinkDraft { ends: [one.into(), other.into()], spec });
     }
 
-    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after it
-    /// did, or never.
+    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after
+    /// it did, or never.
     pub const fn routing(&mut self, kind: RouteKind, reroute_ps: Option<Picoseconds>) {
         self.routes = kind;
         self.reroute_ps = reroute_ps;
@@ -239,7 +239,7 @@ impl NetworkBuilder {
         let tags = Rc::new(tag_map(&self.lossless));
         let pool = Pool::default();
         let seed = Prng::for_part(self.seed, u64::MAX - 1).bits();
-        let mut router = Router::new(&topology, self.routes, self.reroute_ps, &self.down, seed);
+        let mut router = Router::new(&topology, self.routes, &self.down, seed);
         let sources = self.sources(&topology, &mut router, &tags)?;
         let flows = self.flow_states(&topology, &tags);
         let switches = (0..self.switches.len())
@@ -420,7 +420,7 @@ fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
             speed: link.spec.speed,
             in_flight: std::collections::VecDeque::new(),
             lost_in_flight: 0,
-            down_count: u8::from(down.contains(&number)),
+            down_count: u32::from(down.contains(&number)),
             pfc_fault: None,
             capture: None,
             lost: [0; 2],

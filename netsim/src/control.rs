@@ -9,6 +9,7 @@ use crate::sink::Drain;
 use crate::switch_spec::FRAME_BYTES_MOST;
 use crate::topology::{HostId, Peer, SwitchId};
 use dataplane::ids::PortId;
+use std::collections::BTreeSet;
 
 /// Something to be done to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +53,14 @@ pub(crate) struct Schedule {
     /// How long after a link changes its switches change their routes.
     reroute_ps: Option<Picoseconds>,
     has_rerouted: bool,
+    /// Switches that get new tables once all that is planned for this instant is done.
+    to_install: BTreeSet<SwitchId>,
 }
 
 impl Schedule {
     pub(crate) const fn new(reroute_ps: Option<Picoseconds>) -> Self {
-        Self { planned: Vec::new(), count: 0, reroute_ps, has_rerouted: false }
+        let to_install = BTreeSet::new();
+        Self { planned: Vec::new(), count: 0, reroute_ps, has_rerouted: false, to_install }
     }
 
     fn plan(&mut self, at_ps: Picoseconds, action: Action) {
@@ -91,6 +95,10 @@ impl Network {
         while let Some((_, _, action)) = self.schedule.planned.pop_if(|next| next.0 <= now_ps) {
             self.act(action);
         }
+        // Once, however many links of a switch changed: its commands wait in a short ring.
+        while let Some(switch) = self.schedule.to_install.pop_first() {
+            self.install(switch);
+        }
         // Whoever was woken is turned with the events of this instant, if there are any.
         self.turn_due();
     }
@@ -103,7 +111,7 @@ impl Network {
             Action::Mislead(switch, host, port) => {
                 self.schedule.has_rerouted = true;
                 self.router.mislead(switch, host, port);
-                self.install(switch);
+                self.schedule.to_install.insert(switch);
             }
             Action::Drain(host, drain) => {
                 self.hosts[host.0].set_drain(drain);
@@ -120,11 +128,7 @@ impl Network {
                 });
             }
             Action::SwitchDown(switch) => self.switch_down(switch),
-            Action::SwitchUp(switch) => {
-                for link in self.links_of(switch) {
-                    self.set_link(link, true);
-                }
-            }
+            Action::SwitchUp(switch) => self.switch_up(switch),
         }
     }
 
@@ -139,12 +143,12 @@ impl Network {
     }
 
     fn set_link(&mut self, link: usize, up: bool) {
+        let was_up = self.wires[2 * link].is_up();
         for number in [2 * link, 2 * link + 1] {
             let wire = &mut self.wires[number];
-            let was_up = wire.down_count == 0;
             wire.down_count =
                 if up { wire.down_count.saturating_sub(1) } else { wire.down_count + 1 };
-            let is_up = wire.down_count == 0;
+            let is_up = wire.is_up();
             if is_up == was_up {
                 continue;
             }
@@ -158,8 +162,9 @@ impl Network {
             }
             self.wake(from.node);
         }
-        self.router.set_link(link, self.wires[2 * link].down_count == 0);
-        if let Some(reroute_ps) = self.schedule.reroute_ps {
+        if let Some(reroute_ps) = self.schedule.reroute_ps
+            && self.wires[2 * link].is_up() != was_up
+        {
             self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
         }
     }
@@ -187,12 +192,22 @@ impl Network {
         self.wake(switch.0);
     }
 
+    fn switch_up(&mut self, switch: SwitchId) {
+        for link in self.links_of(switch) {
+            self.set_link(link, true);
+            // It knows its own links when it starts, and need not find out.
+            self.router.set_link(link, self.wires[2 * link].is_up());
+        }
+        self.schedule.to_install.insert(switch);
+    }
+
+    /// The switches at a link have noticed whether it is up.
     fn reroute(&mut self, link: usize) {
         self.schedule.has_rerouted = true;
+        self.router.set_link(link, self.wires[2 * link].is_up());
         let ends = self.ends_of(link);
-        for switch in self.router.reroute(&ends, &self.topology) {
-            self.install(switch);
-        }
+        let changed = self.router.reroute(&ends, &self.topology);
+        self.schedule.to_install.extend(changed);
     }
 
     /// Has a switch use the routes that it is to have now.

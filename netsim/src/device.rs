@@ -156,9 +156,13 @@ impl SimDevice {
         self.pool.clone()
     }
 
-    /// A device like this one, with nothing in it.
+    /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is
+    /// to be told when they are free still is.
     pub(crate) fn anew(&self) -> Self {
-        let port = |port: &SimPort| SimPort::new(port.transmitter.clone(), port.wire);
+        let port = |port: &SimPort| SimPort {
+            is_awaited: port.is_awaited,
+            ..SimPort::new(port.transmitter.clone(), port.wire)
+        };
         Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 
@@ -338,6 +342,24 @@ mod tests {
         }
         device.begin(now_ps);
         assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 9_728);
+    }
+
+    #[test]
+    fn who_waits_for_a_wire_across_a_restart_is_told_once() {
+        let (mut before, pool) = device();
+        before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
+        assert!(before.wait_for_room(PORT));
+        let free_at_ps = awaited(&mut before).unwrap();
+        let mut device = before.anew();
+        let pfc = Pfc::default().to_frame(MacAddress::default());
+        let mut control: Burst<SimFrame> =
+            (0..2).filter_map(|_| device.make_control(&pfc)).collect();
+        device.tx_burst(PORT, &mut control, Instant::ZERO);
+        assert_eq!(device.ahead_frames(), 2, "the wire is still busy");
+        assert_eq!(awaited(&mut device), None, "and somebody will be told already");
+        device.free(PORT, free_at_ps);
+        assert_eq!((launched(&mut device).len(), device.ahead_frames()), (1, 1));
+        assert_eq!(awaited(&mut device), Some(free_at_ps + 84 * 800));
     }
 
     #[test]

@@ -16,8 +16,8 @@ const FRONT_BYTES: usize = 64;
 /// Bytes stored: what [`Frame::head`] promises, also after two VLAN tags were taken off.
 const STORED_BYTES: usize = HEAD_BYTES + 8;
 
-/// Bytes that are written in a frame of this network: headers with what a switch pushes, and mark; or
-/// all of PFC. What lies behind stays zero, whatever the buffer is used for.
+/// Bytes that are written in a frame of this network: headers with what a switch pushes, and mark;
+/// or all of PFC. What lies behind stays zero, whatever the buffer is used for.
 pub(crate) const WRITTEN_BYTES: usize = 64;
 
 /// One frame. What nodes ask of every frame is in its handle, so that only who reads or writes

@@ -116,7 +116,7 @@ pub(crate) struct Wire {
     /// Of frames that were in flight when the link went down the arrivals are still planned.
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
-    pub(crate) down_count: u8,
+    pub(crate) down_count: u32,
     /// What happens to PFC frames on this wire.
     pub(crate) pfc_fault: Option<PfcFault>,
     /// The capture that gets what arrives.
@@ -125,6 +125,13 @@ pub(crate) struct Wire {
     pub(crate) lost: [u64; 2],
     /// Bytes that arrived.
     pub(crate) bytes: u64,
+}
+
+impl Wire {
+    /// Whether nothing keeps the link down.
+    pub(crate) const fn is_up(&self) -> bool {
+        self.down_count == 0
+    }
 }
 
 /// A wire that is not kind to PFC frames.

@@ -73,6 +73,9 @@ impl Outbox {
         while let Some(source) = self.waiting.pop_if(|source| source.start_ps <= now_ps) {
             self.active.push(source);
         }
+        while let Some(at) = self.active.iter().position(|source| source.has_stopped(now_ps)) {
+            self.remove(at);
+        }
         self.active.iter_mut().for_each(|source| source.resend(now_ps));
         let count = self.active.len();
         let may = |source: &Source| source.due_ps(now_ps) <= now_ps && may_go(source.priority);

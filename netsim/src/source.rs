@@ -73,17 +73,21 @@ impl Source {
         }
     }
 
-    /// When the next frame is due, from `now_ps` on; [`NEVER`] if none may be sent.
+    /// When the next frame is due on a wire that is free at `free_at_ps`, or was due before;
+    /// [`NEVER`] if none may be sent.
     #[inline(always)]
-    pub(crate) fn due_ps(&self, now_ps: Picoseconds) -> Picoseconds {
+    pub(crate) fn due_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
         let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
-        if is_shut || self.is_sent(now_ps) { NEVER } else { self.due_ps.max(now_ps) }
+        let may_not = is_shut || self.next >= self.frames || self.has_stopped(free_at_ps);
+        if may_not { NEVER } else { self.due_ps }
     }
 
-    /// Whether no new frame comes from `now_ps` on.
+    /// Whether no frame is due at `now_ps` or later, also none that is sent again. A steady flow
+    /// still sends what was due before its stop.
     #[inline(always)]
-    fn is_sent(&self, now_ps: Picoseconds) -> bool {
-        self.next >= self.frames || self.due_ps.max(now_ps) >= self.stop_ps
+    pub(crate) const fn has_stopped(&self, now_ps: Picoseconds) -> bool {
+        let due_ps = if matches!(self.clock, Clock::Always) { now_ps } else { self.due_ps };
+        due_ps >= self.stop_ps
     }
 
     /// When it wants to be asked although it has nothing to send: a frame must have been lost.
@@ -91,9 +95,10 @@ impl Source {
         self.window.as_ref().map_or(NEVER, |window| window.resend_at_ps(self.next))
     }
 
-    /// Whether nothing more will ever come of it.
+    /// Whether nothing more will ever come of it from `now_ps` on.
     pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
-        self.is_sent(now_ps) && self.window.as_ref().is_none_or(|window| window.is_done(self.next))
+        let is_done = || self.window.as_ref().is_none_or(|window| window.is_done(self.next));
+        self.has_stopped(now_ps) || self.next >= self.frames && is_done()
     }
 
     /// Takes the next frame, which is due, at `now_ps`.
@@ -218,16 +223,23 @@ mod tests {
 
     #[test]
     fn nothing_is_due_from_the_stop_on() {
-        let mut steady = source(|spec| {
+        let mut source = source(|spec| {
             spec.pace = Pace::Steady(Speed::from_gbps(3));
             spec.stop_ps = 5_461_833;
         });
         let pool = Pool::default();
-        drop((steady.next(&pool, 0), steady.next(&pool, 0)));
-        assert!(steady.is_over(0) && steady.due_ps(0) == NEVER);
-        // A source that sends whenever it can stops by the clock.
-        let always = source(|spec| spec.stop_ps = 5_000);
-        assert_eq!((always.due_ps(4_999), always.due_ps(5_000)), (4_999, NEVER));
-        assert!(!always.is_over(4_999) && always.is_over(5_000));
+        drop((source.next(&pool, 0), source.next(&pool, 0)));
+        assert!(source.is_over(0) && source.due_ps(0) == NEVER);
+    }
+
+    #[test]
+    fn a_flow_that_is_always_due_stops_too_and_sends_nothing_again() {
+        for window_bytes in [None, Some(2_000)] {
+            let mut source = source(|spec| (spec.stop_ps, spec.window_bytes) = (900, window_bytes));
+            let pool = Pool::default();
+            drop(source.next(&pool, 500));
+            assert_eq!((source.due_ps(899), source.is_over(899)), (500, false));
+            assert_eq!((source.due_ps(900), source.is_over(900)), (NEVER, true));
+        }
     }
 }

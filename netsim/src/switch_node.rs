@@ -4,9 +4,11 @@
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
+use dataplane::agent::PuntReason;
 use dataplane::classify::TagMap;
+use dataplane::counters::DropReason;
 use dataplane::fib::Routes;
-use dataplane::ids::PortId;
+use dataplane::ids::{PortId, Priority};
 use dataplane::links::{Command, ControlLinks, connect};
 use dataplane::probe::NoProbe;
 use dataplane::report::Report;
@@ -38,6 +40,8 @@ pub(crate) struct SwitchNode {
     pub(crate) delivered_frames: u64,
     /// What was before the last restart.
     pub(crate) past: Past,
+    /// Frames for the control thread since the start, by reason, in the order of the reasons.
+    pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
     pool: Pool,
     /// The control thread's ends. This one has nothing to say to what is punted and throws it away;
@@ -76,8 +80,11 @@ pub(crate) struct Past {
     pub(crate) data_copied: u64,
     pub(crate) pfc_sent: u64,
     pub(crate) pfc_ended: u64,
-    /// By priority: lossless frames dropped.
+    /// Lossless frames dropped for want of headroom, where and in which priority first.
     pub(crate) lossless_drops: u64,
+    pub(crate) first_lossless_drop: Option<(PortId, Priority)>,
+    /// Frames dropped, by reason.
+    pub(crate) drops: [u64; DropReason::COUNT],
     /// Frames that the switch held when it went.
     pub(crate) lost_frames: u64,
 }
@@ -96,7 +103,8 @@ impl SwitchNode {
         let pool = device.pool();
         let (worker, control) = start(&settings, tables.snapshot(routes), device, down);
         let past = Past::default();
-        Self { name, settings, worker, delivered_frames: 0, past, tables, pool, control }
+        let punted = [0; PuntReason::ALL.len()];
+        Self { name, settings, worker, delivered_frames: 0, past, punted, tables, pool, control }
     }
 
     /// Loses all it holds and starts anew, with all ports down.
@@ -111,7 +119,16 @@ impl SwitchNode {
         for port in &report.ports {
             past.pfc_sent += port.counters.pfc.tx_frames;
             past.pfc_ended += port.counters.pfc.rx_consumed();
-            past.lossless_drops += port.counters.lossless_drops.iter().sum::<u64>();
+            for priority in Priority::all() {
+                let frames = port.counters.lossless_drops[priority.index()];
+                past.lossless_drops += frames;
+                if frames != 0 && past.first_lossless_drop.is_none() {
+                    past.first_lossless_drop = Some((port.port, priority));
+                }
+            }
+            for (sum, frames) in past.drops.iter_mut().zip(port.counters.drops) {
+                *sum += frames;
+            }
         }
         let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);
         let snapshot = self.tables.snapshot(routes);
@@ -154,6 +171,7 @@ impl SwitchNode {
             }
         };
         while let Ok(punted) = self.control.punted.pop() {
+            self.punted[punted.reason as usize] += 1;
             self.pool.give(punted.frame);
         }
         while let Ok(retired) = self.control.replies.pop() {

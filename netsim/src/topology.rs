@@ -1,8 +1,8 @@
 //! Who is linked to whom, and what everybody is called on the wire.
 //!
 //! Addresses follow from numbers: link n has 172.16.0.0/12's n-th network of four, the hosts of
-//! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has 100.64.0.0 +
-//! its number, so that two such flows to one host need not agree on a way anywhere.
+//! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has its number
+//! above 100.64.0.0, so that two such flows to one host need not agree on a way anywhere.
 
 use crate::builder::BuildError;
 use crate::link::LinkSpec;

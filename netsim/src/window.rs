@@ -1,8 +1,8 @@
 //! A flow's window: what is on its way, what was lost, and where to go back to.
 //!
 //! Go-back-N, as RoCE NICs do: the receiver takes frames in order only, and says what it has after
-//! each; at a gap it says so once, and the sender starts again from there. When nothing is heard for
-//! long, the sender starts again by itself.
+//! each; at a gap it says so once, and the sender starts again from there. When nothing is heard
+//! for long, the sender starts again by itself.
 
 use crate::event::{NEVER, Picoseconds};
 
@@ -50,8 +50,8 @@ impl Window {
         }
     }
 
-    /// The receiver has everything below `number` and, with `is_gap`, misses that one; returns which
-    /// frame is next.
+    /// The receiver has everything below `number` and, with `is_gap`, misses that one; returns
+    /// which frame is next.
     pub(crate) fn acknowledge(
         &mut self,
         number: u64,

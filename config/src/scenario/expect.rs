@@ -41,6 +41,7 @@ pub(super) fn expectations(
         let kind =
             SchemeKind::from_name(name).map_err(|message| reader.wrong(table.span(), message))?;
         let table = table.get_ref();
+        check_deadlock(reader, table)?;
         let expectation = Expectation {
             deadlock: table.deadlock,
             deadlock_after_ns: table.deadlock_after.as_ref().map(|field| field.get_ref().0),
@@ -54,6 +55,25 @@ pub(super) fn expectations(
         Ok((kind, expectation))
     };
     tables.iter().map(read).collect()
+}
+
+/// A deadlock that must not be has no time, and one that must has a time that can be.
+fn check_deadlock(reader: &Reader<'_>, table: &ExpectTable) -> Result<(), ConfigError> {
+    let times =
+        [("deadlock_after", &table.deadlock_after), ("deadlock_before", &table.deadlock_before)];
+    for (name, field) in times {
+        if let (Some(field), Some(false)) = (field, table.deadlock) {
+            let message = format!("`{name}` is of a deadlock that must be; remove it");
+            return Err(reader.wrong(field.span(), message));
+        }
+    }
+    if let (Some(after), Some(before)) = (&table.deadlock_after, &table.deadlock_before)
+        && before.get_ref().0 < after.get_ref().0
+    {
+        let message = "this is before `deadlock_after`; use a later time";
+        return Err(reader.wrong(before.span(), message));
+    }
+    Ok(())
 }
 
 fn rates(

@@ -153,7 +153,7 @@ fn check_fields(
     for (field, span) in given {
         match span {
             None if needs.contains(&field) => {
-                let message = format!("`{name}` needs `{field}`");
+                let message = format!("`{name}` needs `{field}`, {}", meaning(name, field));
                 return Err(reader.wrong(table.kind.span(), message));
             }
             Some(span) if !needs.contains(&field) && !allows.contains(&field) => {
@@ -163,6 +163,20 @@ fn check_fields(
         }
     }
     Ok(())
+}
+
+/// What to write in a field that is missing.
+fn meaning(kind: &str, field: &str) -> &'static str {
+    match (kind, field) {
+        (_, "link") => "one end of a link, such as \"A:1\"",
+        (_, "switch") => "the switch",
+        (_, "host") => "the host",
+        ("route", "to") => "the host that frames are for",
+        (_, "to") => "the end that PFC is on its way to, such as \"A:1\"",
+        (_, "via") => "the neighbour that frames go to",
+        (_, "speed") => "such as \"1G\"; one that takes nothing is a `hung-receiver`",
+        _ => "a value",
+    }
 }
 
 fn route(reader: &Reader<'_>, table: &FaultTable) -> Result<FaultKind, ConfigError> {

@@ -153,3 +153,5 @@ fn network(source: &Source, file: &ScenarioFile) -> Result<NetworkConfig, Config
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wrong_tests;

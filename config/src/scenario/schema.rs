@@ -146,7 +146,8 @@ pub(super) struct FlowTable {
     pub(super) path: Field<String>,
     /// How fast a source sends. Default: as fast as its wire.
     pub(super) rate: Field<Rate>,
-    /// Bytes on their way at the most; what is lost is sent again. Default: no window, no resending.
+    /// Bytes on their way at the most; what is lost is sent again. Default: no window, no
+    /// resending.
     pub(super) window: Field<Size>,
     /// Length of frames, Ethernet header included. Default 1514.
     pub(super) frame: Field<Size>,
@@ -175,13 +176,15 @@ pub(super) struct TrafficTable {
     pub(super) senders: Field<i64>,
     /// `random`: so many flows.
     pub(super) flows: Field<i64>,
-    /// `web-search` or `data-mining`: flows of these sizes come at random. Default: one flow a pair.
+    /// `web-search` or `data-mining`: flows of these sizes come at random. Default: one flow a
+    /// pair.
     pub(super) sizes: Field<String>,
     /// With `sizes`: the load, as a share of the receiver's (`incast`) or sender's link.
     pub(super) load: Field<f64>,
     /// How fast a source sends. Default: as fast as its wire.
     pub(super) rate: Field<Rate>,
-    /// Bytes on their way at the most; what is lost is sent again. Default: no window, no resending.
+    /// Bytes on their way at the most; what is lost is sent again. Default: no window, no
+    /// resending.
     pub(super) window: Field<Size>,
     /// Length of frames, Ethernet header included. Default 1514.
     pub(super) frame: Field<Size>,

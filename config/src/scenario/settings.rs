@@ -143,8 +143,18 @@ pub(super) fn scheme(reader: &Reader<'_>, table: &SchemeTable) -> Result<Scheme,
     let priorities =
         table.priorities.as_ref().map(|field| reader.number("priorities", field, 1..=most));
     let priorities_max = u8::try_from(priorities.transpose()?.unwrap_or(most)).unwrap_or(1);
-    let rules = table.rules.as_ref().map(|rules| reader.source.resolve(rules.get_ref()));
-    Ok(Scheme { kind, priorities_max, rules })
+    let rules = table.rules.as_ref().map(|field| {
+        let directory = reader.source.resolve(field.get_ref());
+        if directory.is_dir() {
+            return Ok(directory);
+        }
+        let message = format!(
+            "{} is no directory; name one with a rule file for each switch, or remove `rules`",
+            directory.display()
+        );
+        Err(reader.wrong(field.span(), message))
+    });
+    Ok(Scheme { kind, priorities_max, rules: rules.transpose()? })
 }
 
 pub(super) fn links(table: &LinksTable) -> LinkDefaults {
@@ -156,6 +166,12 @@ pub(super) fn links(table: &LinksTable) -> LinkDefaults {
 
 pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buffers, ConfigError> {
     let size_bytes = bytes(&table.size).unwrap_or(12_000_000);
+    if let Some(field) = &table.lossy
+        && field.get_ref().0 > size_bytes
+    {
+        let message = format!("this is more than the whole buffer; use {size_bytes} at the most");
+        return Err(reader.wrong(field.span(), message));
+    }
     let threshold = match (&table.xoff, &table.dynamic_th) {
         (Some(_), Some(field)) => {
             let message = "a threshold is static or dynamic; remove `xoff` or `dynamic_th`";

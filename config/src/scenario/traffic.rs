@@ -158,7 +158,6 @@ fn one_traffic(reader: &Reader<'_>, table: &TrafficTable) -> Result<Traffic, Con
     };
     only(table.to.as_ref().map(Spanned::span), "to", 1)?;
     only(table.flows.as_ref().map(Spanned::span), "flows", 2)?;
-    let most = i64::try_from(hosts).unwrap_or(i64::MAX);
     if hosts < 2 {
         return Err(reader.wrong(table.kind.span(), "traffic needs two hosts; add hosts"));
     }
@@ -176,9 +175,13 @@ fn one_traffic(reader: &Reader<'_>, table: &TrafficTable) -> Result<Traffic, Con
         }
         _ => TrafficKind::AllToAll,
     };
-    let names = table.from.iter().flat_map(Spanned::get_ref);
-    let from: Vec<u32> = names.map(|name| reader.host(name)).collect::<Result<_, _>>()?;
-    let senders = table.senders.as_ref().map(|field| reader.number("senders", field, 1..=most));
+    let from = senders(reader, table, kind)?;
+    // Whom all send to does not send.
+    let most = hosts - usize::from(matches!(kind, TrafficKind::Incast { .. }));
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let each_other = matches!(kind, TrafficKind::Permutation | TrafficKind::AllToAll);
+    let least = 1 + i64::from(each_other);
+    let senders = table.senders.as_ref().map(|field| reader.number("senders", field, least..=most));
     let senders = senders.transpose()?.map(|count| usize::try_from(count).unwrap_or(1));
     if let (Some(field), true) = (&table.senders, senders.is_some() && !from.is_empty()) {
         let message = "senders are named or counted; remove `from` or `senders`";
@@ -186,6 +189,38 @@ fn one_traffic(reader: &Reader<'_>, table: &TrafficTable) -> Result<Traffic, Con
     }
     let pace = pace(reader, table.pace())?;
     Ok(Traffic { kind, from, senders, sizes: sizes(reader, table)?, pace })
+}
+
+/// The senders that are named: each once, and enough of them for somebody to send.
+fn senders(
+    reader: &Reader<'_>,
+    table: &TrafficTable,
+    kind: TrafficKind,
+) -> Result<Vec<u32>, ConfigError> {
+    let Some(field) = &table.from else { return Ok(Vec::new()) };
+    let mut from = Vec::with_capacity(field.get_ref().len());
+    for name in field.get_ref() {
+        let host = reader.host(name)?;
+        if from.contains(&host) {
+            let message = format!("`{}` is named twice; name each sender once", name.get_ref());
+            return Err(reader.wrong(name.span(), message));
+        }
+        if kind == (TrafficKind::Incast { to: host }) {
+            let message = format!("`{}` would send to itself; name other senders", name.get_ref());
+            return Err(reader.wrong(name.span(), message));
+        }
+        from.push(host);
+    }
+    let (least, why) = match kind {
+        TrafficKind::Permutation | TrafficKind::AllToAll => {
+            (2, "they send to each other; name two")
+        }
+        TrafficKind::Incast { .. } | TrafficKind::Random { .. } => (1, "nobody sends; name a host"),
+    };
+    if from.len() < least {
+        return Err(reader.wrong(field.span(), why));
+    }
+    Ok(from)
 }
 
 fn sizes(reader: &Reader<'_>, table: &TrafficTable) -> Result<Option<Sizes>, ConfigError> {

@@ -29,7 +29,8 @@ impl Network {
     /// give or take a sixteenth of `patience_ps`.
     ///
     /// # Errors
-    /// Frames were left, and none had moved for `patience_ps`.
+    /// Frames were left, and none had moved for `patience_ps` and since the last thing that was
+    /// planned was done: who pauses them may yet end it.
     pub fn drain(&mut self, patience_ps: Picoseconds) -> Result<Picoseconds, Stuck> {
         self.stop_sources();
         let mut still = 0;
@@ -43,7 +44,9 @@ impl Network {
             }
             let before = self.data_hops();
             self.run_for((patience_ps / STEPS).max(1));
-            still = if self.data_hops() == before { still + 1 } else { 0 };
+            let has_plans = self.schedule.next_at_ps().is_some();
+            let moves = self.data_hops() != before || has_plans;
+            still = if moves { 0 } else { still + 1 };
         }
     }
 

@@ -71,7 +71,8 @@ impl Graph {
     }
 
     /// Hops from `at` to `to`, of which everybody's distance was [learnt](Self::learn); `None` if
-    /// no way leads there. Links that are down count: tables know the network as it was built.
+    /// no way leads there. Links that are down count: a switch
+    /// knows the network as it was built, and which links are down.
     pub(crate) fn distance(&self, at: SwitchId, to: SwitchId) -> Option<u16> {
         let distance = *self.distances.get(&to)?.get(at.0)?;
         (distance != UNREACHABLE).then_some(distance)

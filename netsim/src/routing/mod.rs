@@ -11,7 +11,6 @@ pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
 use crate::builder::BuildError;
-use crate::event::Picoseconds;
 use crate::prng::Prng;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
@@ -56,7 +55,7 @@ struct Pinned {
 #[derive(Debug)]
 pub(crate) struct Router {
     kind: RouteKind,
-    reroutes: bool,
+    /// With the links that switches know to be down: from the start, or since they noticed.
     graph: Graph,
     /// Switches whose hosts are routed to.
     destinations: BTreeSet<SwitchId>,
@@ -76,20 +75,12 @@ pub(crate) struct Map<'a> {
 }
 
 impl Router {
-    /// A router of a network where links of `down` are down. `reroute_ps` says whether switches
-    /// send around them.
-    pub(crate) fn new(
-        topology: &Topology,
-        kind: RouteKind,
-        reroute_ps: Option<Picoseconds>,
-        down: &[usize],
-        seed: u64,
-    ) -> Self {
+    /// A router of a network where links of `down` are down from the start, as every switch knows.
+    pub(crate) fn new(topology: &Topology, kind: RouteKind, down: &[usize], seed: u64) -> Self {
         let mut graph = Graph::new(topology);
         down.iter().for_each(|&link| graph.set_link(link, false));
         Self {
             kind,
-            reroutes: reroute_ps.is_some(),
             pinned_at: vec![BTreeMap::new(); topology.ports.len()],
             graph,
             destinations: BTreeSet::new(),
@@ -156,23 +147,20 @@ impl Router {
 
     /// The ports by which `at` sends what is for the hosts of `to`.
     fn ports_to(&self, at: SwitchId, to: SwitchId) -> Vec<PortId> {
-        let hops: Vec<PortId> = if self.reroutes {
-            self.graph.next_hops(at, to).iter().map(|next| next.port).collect()
-        } else {
-            self.graph.shortest(at, to).map(|next| next.port).collect()
+        let hops = self.graph.next_hops(at, to);
+        let count = match self.kind {
+            RouteKind::Shortest => 1,
+            RouteKind::Ecmp => hops.len(),
         };
-        match self.kind {
-            RouteKind::Shortest => hops.into_iter().take(1).collect(),
-            RouteKind::Ecmp => hops,
-        }
+        hops.iter().take(count).map(|next| next.port).collect()
     }
 
-    /// A link goes down or comes up; the switches whose tables change if they may reroute now.
+    /// The switches at a link have noticed that it went down or came up.
     pub(crate) fn set_link(&mut self, link: usize, up: bool) {
         self.graph.set_link(link, up);
     }
 
-    /// Whether a link is down.
+    /// Whether a link is known to be down.
     pub(crate) fn is_down(&self, link: usize) -> bool {
         self.graph.is_down(link)
     }

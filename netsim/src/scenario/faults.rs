@@ -33,6 +33,18 @@ pub(super) fn plan(config: &ScenarioConfig, network: &mut Network, lossless: &[P
     pfc_fails
 }
 
+/// How long the slowest of the slow hosts takes for all that it holds.
+pub(super) fn longest_hold_ps(config: &ScenarioConfig) -> u128 {
+    let hold_ps = |kind: FaultKind| match kind {
+        FaultKind::SlowReceiver { host, speed: Some(speed) } => {
+            let held_bytes = u128::from(drain(config, host, None, false).capacity_bytes);
+            held_bytes * 8 * 1_000_000_000_000 / u128::from(speed.bps().max(1))
+        }
+        _ => 0,
+    };
+    config.faults.iter().map(|fault| hold_ps(fault.kind)).max().unwrap_or(0)
+}
+
 /// What begins a fault, and what ends it.
 fn actions(config: &ScenarioConfig, kind: FaultKind, is_lossy: bool) -> (Action, Action) {
     let host_of = |host: u32| HostId(host as usize);

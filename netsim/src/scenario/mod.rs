@@ -175,10 +175,14 @@ fn step_ps(duration_ps: Picoseconds, step: u64) -> Picoseconds {
     u64::try_from(at_ps).unwrap_or(u64::MAX)
 }
 
-/// Longer than any pause lasts, so that one whose XON was lost is no deadlock.
+/// Longer than any pause lasts, so that one whose XON was lost is no deadlock, and than a slow host
+/// takes to let its sender go on.
 fn patience_ps(config: &ScenarioConfig) -> Picoseconds {
     let speeds = config.network.links().iter().map(|link| link.speed.unwrap_or(config.links.speed));
     let slowest = speeds.map(|speed| speed.bps()).min().unwrap_or(1);
     let pause_ps = u128::from(PAUSE_BITS) * PS_PER_SECOND / u128::from(slowest.max(1));
-    PATIENCE_PS.max(u64::try_from(2 * pause_ps).unwrap_or(u64::MAX / 2))
+    let held_ps = faults::longest_hold_ps(config);
+    let longest_ps = pause_ps.max(held_ps).saturating_mul(2);
+    // Never so long that time runs out of its 64 bits.
+    PATIENCE_PS.max(u64::try_from(longest_ps).unwrap_or(u64::MAX).min(u64::MAX / 64))
 }

@@ -2,7 +2,7 @@
 //! deadlock as soon as it is one.
 
 use super::build::{Built, BuiltFlow};
-use crate::checker::{Knot, Violation};
+use crate::checker::Knot;
 use crate::event::Picoseconds;
 use crate::flow::FlowTally;
 use crate::network::Network;
@@ -11,6 +11,7 @@ use crate::outcome::{
     PauseSpans, QueueSeries, Timeline, TopologyOutcome,
 };
 use crate::topology::Peer;
+use dataplane::agent::PuntReason;
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
 use dataplane::report::Report;
@@ -36,7 +37,9 @@ pub(super) struct Observer {
     before_last_quarter: Vec<u64>,
     at_stop: Vec<u64>,
     deadlock: Option<DeadlockOutcome>,
-    violations: Vec<String>,
+    /// The first loss of lossless frames, and the first of all else that must not be.
+    lost: Option<String>,
+    violation: Option<String>,
 }
 
 impl Observer {
@@ -57,7 +60,8 @@ impl Observer {
             before_last_quarter: vec![0; flows],
             at_stop: vec![0; flows],
             deadlock: None,
-            violations: Vec::new(),
+            lost: None,
+            violation: None,
         }
     }
 
@@ -125,15 +129,12 @@ impl Observer {
 
     /// Whether all holds that must hold at any time.
     pub(super) fn check(&mut self, network: &Network) {
-        let Err(violation) = network.check() else { return };
-        let loses =
-            matches!(violation, Violation::LosslessDrop { .. } | Violation::HostOverrun { .. });
-        let kind = |text: &str| text.split(|c: char| c.is_ascii_digit()).next().map(str::to_owned);
-        let text = violation.to_string();
-        let is_known = self.violations.iter().any(|known| kind(known) == kind(&text));
-        // Losses go on and are counted; of the others the first is enough.
-        if !is_known && (!loses || self.violations.is_empty()) {
-            self.violations.push(text);
+        // Each kind once: what went wrong goes on, and losses are counted.
+        if let Err(violation) = network.check_losses() {
+            self.lost.get_or_insert_with(|| violation.to_string());
+        }
+        if let Err(violation) = network.check_all_but_losses() {
+            self.violation.get_or_insert_with(|| violation.to_string());
         }
     }
 
@@ -153,13 +154,9 @@ impl Observer {
                 .map(|drop| drop.frames)
                 .sum::<u64>()
         };
-        let violations = if built.pfc_fails {
-            // Where PFC frames vanish nothing can keep what they are for.
-            self.violations.retain(|text| !text.contains(" lossless frames of priority "));
-            self.violations
-        } else {
-            self.violations
-        };
+        // Where PFC frames vanish nothing can keep what they are for.
+        let lost = self.lost.filter(|_| !built.pfc_fails);
+        let violations = lost.into_iter().chain(self.violation).collect();
         let flow = |(at, flow): (usize, &BuiltFlow)| {
             let late_bytes = self.at_stop[at] - self.before_last_quarter[at];
             flow_outcome(network, flow, network.flow(flow.id), late_bytes)
@@ -251,10 +248,14 @@ fn pauses(network: &Network) -> Vec<PauseSpans> {
 fn drops(network: &Network) -> Vec<DropOutcome> {
     let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
     for (switch, report) in network.switch_reports() {
-        for port in &report.ports {
-            for &reason in DropReason::ALL {
-                *by_reason.entry(reason.name()).or_default() += port.counters.dropped(reason);
-            }
+        for &reason in DropReason::ALL {
+            let now: u64 = report.ports.iter().map(|port| port.counters.dropped(reason)).sum();
+            *by_reason.entry(reason.name()).or_default() +=
+                now + switch.past.drops[reason as usize];
+        }
+        // The control thread of these switches has nothing to say to anybody.
+        for (&reason, frames) in PuntReason::ALL.iter().zip(switch.punted) {
+            *by_reason.entry(punt_name(reason)).or_default() += frames;
         }
         *by_reason.entry("lost_in_restart").or_default() += switch.past.lost_frames;
     }
@@ -268,6 +269,18 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
     }
     let drop = |(reason, frames): (&str, u64)| DropOutcome { reason: reason.to_owned(), frames };
     by_reason.into_iter().map(drop).collect()
+}
+
+/// What a frame ended for that went to the control thread, by the name that a drop for it has.
+const fn punt_name(reason: PuntReason) -> &'static str {
+    match reason {
+        PuntReason::ForUs => "for_switch",
+        PuntReason::TtlExpired => DropReason::TtlExpired.name(),
+        PuntReason::Unresolved => DropReason::Unresolved.name(),
+        PuntReason::TooBig => DropReason::TooBig.name(),
+        PuntReason::NoRoute => DropReason::NoRoute.name(),
+        PuntReason::Broadcast => "broadcast",
+    }
 }
 
 fn lossless_drops(built: &Built) -> u64 {
@@ -335,7 +348,7 @@ fn topology(network: &Network) -> TopologyOutcome {
             ends: [one.from, other.from].map(|end| network.endpoint_name(end)),
             nodes: [one.from.node, other.from.node],
             bits_per_second: one.speed.bps(),
-            is_down: one.down_count != 0,
+            is_down: !one.is_up(),
             bytes: [one.bytes, other.bytes],
         }
     };

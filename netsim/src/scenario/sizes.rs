@@ -1,5 +1,5 @@
-//! How long flows are, and when they come: in whole numbers only, so that a seed is one run on every
-//! machine.
+//! How long flows are, and when they come: in whole numbers only, so that a seed is one run on
+//! every machine.
 
 use crate::prng::Prng;
 use config::scenario::SizeDistribution;
@@ -24,7 +24,8 @@ pub const WEB_SEARCH: &Points = &[
     (30_000_000, 1_000_000),
 ];
 
-/// A data mining cluster (Greenberg et al., VL2, SIGCOMM 2009), as tabled in packets of 1,460 bytes.
+/// A data mining cluster (Greenberg et al., VL2, SIGCOMM 2009), as tabled in packets of 1,460
+/// bytes.
 pub const DATA_MINING: &Points = &[
     (100, 0),
     (1_460, 500_000),

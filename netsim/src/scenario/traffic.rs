@@ -5,7 +5,7 @@ use crate::prng::Prng;
 use config::network::Network;
 use config::scenario::{Pace, ScenarioConfig, Sizes, Traffic, TrafficKind};
 use dataplane::time::Speed;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const PS_PER_NS: u64 = 1_000;
 const MILLION: u128 = 1_000_000;
@@ -27,13 +27,15 @@ pub(super) fn expand(
     let Some(sizes) = traffic.sizes else {
         return pairs.into_iter().map(|pair| (name(pair), pair, traffic.pace)).collect();
     };
-    let share = match traffic.kind {
-        TrafficKind::Incast { .. } | TrafficKind::AllToAll => pairs.len().max(1),
-        TrafficKind::Permutation | TrafficKind::Random { .. } => 1,
-    };
+    // Whose link the load is of: all pairs that share it make it together.
+    let is_incast = matches!(traffic.kind, TrafficKind::Incast { .. });
+    let loaded = |pair: (u32, u32)| if is_incast { pair.1 } else { pair.0 };
+    let mut sharers = BTreeMap::new();
+    pairs.iter().for_each(|&pair| *sharers.entry(loaded(pair)).or_insert(0_usize) += 1);
     let mut flows = Vec::new();
     for pair in pairs {
-        let speed = host_speed(config, pair.1);
+        let speed = host_speed(config, loaded(pair));
+        let share = sharers[&loaded(pair)];
         let own = Prng::new(prng.bits());
         let each = arrivals(traffic, sizes, speed, share, duration_ns, own);
         flows.extend(

@@ -2,6 +2,8 @@
 
 mod building;
 mod chain;
+mod faults;
+mod finite;
 mod overload;
 mod random_networks;
 mod ring;

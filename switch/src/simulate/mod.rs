@@ -43,7 +43,7 @@ pub struct SimulateArgs {
 enum Failure {
     #[error(transparent)]
     Config(#[from] config::ConfigError),
-    #[error("--pcap {asked}: {why}; write an end of a link and a file, such as A:1=out.pcap")]
+    #[error("--pcap {asked}: {why}")]
     Capture { asked: String, why: String },
     #[error("{}:1:1: {error}", file.display())]
     Scenario { file: PathBuf, error: ScenarioError },
@@ -51,8 +51,8 @@ enum Failure {
     Write { file: PathBuf, error: std::io::Error },
 }
 
-/// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out otherwise
-/// than the scenario expects.
+/// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out
+/// otherwise than the scenario expects.
 pub fn run(arguments: &SimulateArgs) -> ExitCode {
     match simulate(arguments) {
         Ok((outcome, surprises)) => {
@@ -73,11 +73,7 @@ pub fn run(arguments: &SimulateArgs) -> ExitCode {
 
 fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure> {
     let config = ScenarioConfig::load(&arguments.file)?;
-    let captures = arguments.pcap.iter().map(|asked| {
-        capture(&config.network, asked)
-            .map_err(|why| Failure::Capture { asked: asked.clone(), why })
-    });
-    let captures = captures.collect::<Result<_, _>>()?;
+    let captures = captures(&config.network, &arguments.pcap)?;
     let bar = bar();
     let mut progress = |at_ps: u64, of_ps: u64| {
         bar.set_length(of_ps / 1_000);
@@ -107,12 +103,43 @@ fn write(file: &Path, page: &str) -> std::io::Result<()> {
     File::create(file)?.write_all(page.as_bytes())
 }
 
-/// The end of a link and the file that `END=FILE` names.
-fn capture(network: &Network, asked: &str) -> Result<(End, Box<dyn Write>), String> {
-    let (end, file) = asked.split_once('=').ok_or("there is no `=`")?;
-    let end = find_end(network, end).ok_or_else(|| format!("there is no linked port `{end}`"))?;
+/// What is captured where.
+type Capture = (End, Box<dyn Write>);
+
+/// The end of a link and the file of each `END=FILE`; no file is written before all ends are right.
+fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure> {
+    let wrong = |asked: &String| {
+        let asked = asked.clone();
+        move |why: String| Failure::Capture { asked, why }
+    };
+    let mut ends = Vec::with_capacity(asked.len());
+    for text in asked {
+        let (end, file) = parse(network, text).map_err(wrong(text))?;
+        let link = network.links().iter().position(|link| link.ends.contains(&end));
+        if ends.iter().any(|&(_, other, _)| other == link) {
+            let why = "this link is captured already; write an end of another link".to_owned();
+            return Err(wrong(text)(why));
+        }
+        ends.push((end, link, file));
+    }
+    let open = |((end, _, file), text)| {
+        let writer = create(file).map_err(wrong(text))?;
+        Ok((end, writer))
+    };
+    ends.into_iter().zip(asked).map(open).collect()
+}
+
+fn parse<'a>(network: &Network, asked: &'a str) -> Result<(End, &'a str), String> {
+    const RIGHT: &str = "write an end of a link and a file, such as A:1=out.pcap";
+    let (end, file) = asked.split_once('=').ok_or_else(|| format!("there is no `=`; {RIGHT}"))?;
+    let found = find_end(network, end);
+    let found = found.ok_or_else(|| format!("there is no linked port or host `{end}`; {RIGHT}"))?;
+    Ok((found, file))
+}
+
+fn create(file: &str) -> Result<Box<dyn Write>, String> {
     let writer = File::create(file).map_err(|error| format!("{file}: {error}"))?;
-    Ok((end, Box::new(BufWriter::new(writer))))
+    Ok(Box::new(BufWriter::new(writer)))
 }
 
 fn find_end(network: &Network, text: &str) -> Option<End> {

@@ -6,8 +6,10 @@
 
 pub mod agent_frames;
 pub mod buffer_ops;
+pub mod network_toml;
 pub mod parse;
 pub mod rules_json;
+pub mod scenario_toml;
 mod script;
 mod seeds;
 pub mod switch_toml;
@@ -28,11 +30,13 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
+    Target { name: "network_toml", run: network_toml::run, bytes_max: 4_096 },
     Target { name: "parse", run: parse::run, bytes_max: 256 },
     Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
+    Target { name: "scenario_toml", run: scenario_toml::run, bytes_max: 4_096 },
     Target { name: "switch_toml", run: switch_toml::run, bytes_max: 4_096 },
     Target { name: "worker_ops", run: worker_ops::run, bytes_max: 1_024 },
 ];

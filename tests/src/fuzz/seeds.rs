@@ -13,6 +13,11 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
         // A punted frame: the operation, the port, the reason, the next hop, the length.
         "agent_frames" => frames().iter().map(|frame| punted(frame)).collect(),
         "switch_toml" => texts("config/examples", "toml").into_iter().chain(switches()).collect(),
+        "network_toml" => texts("config/examples/networks", "toml"),
+        "scenario_toml" => texts("netsim/scenarios", "toml")
+            .into_iter()
+            .chain(texts("config/examples/scenarios", "toml"))
+            .collect(),
         "rules_json" => texts("config/examples/rules", "json"),
         // Scripts have no form that would have to be met; anything counts up.
         _ => {
