@@ -48,7 +48,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
 
     /// The turn at `now` in which only these ports were stirred.
     pub(crate) fn turn_some(&mut self, stirred: &Stirred, now: Instant) -> Turn {
-        let came_in = self.receive_some(stirred, now);
+        let (looked_at, came_in) = self.receive_some(stirred, now);
         let own_ports = self.core.own_ports.len();
         let may_go_over =
             if self.attention.has_dynamic { Slots::first(own_ports) } else { came_in };
@@ -57,7 +57,10 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let mut busy = came_in.iter().next().is_some();
         for slot in sending.iter() {
             let Core { ports, device, books, .. } = &mut self.core;
-            busy |= ports[slot].transmit(device, books, now);
+            // What only waits for room need not try before there is some.
+            if !ports[slot].will_be_stirred() || looked_at.contains(slot) {
+                busy |= ports[slot].transmit(device, books, now);
+            }
         }
         let may_resume = self.may_resume();
         may_resume.iter().for_each(|slot| self.control_flow(slot, now));
@@ -66,9 +69,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
         Turn { busy, next }
     }
 
-    /// Takes what came in; where.
+    /// Takes what came in: where something happened, and where something came in.
     #[inline(always)]
-    fn receive_some(&mut self, stirred: &Stirred, now: Instant) -> Slots {
+    fn receive_some(&mut self, stirred: &Stirred, now: Instant) -> (Slots, Slots) {
         // In the order of the ports, not in that in which they were stirred.
         let mut looked_at = Slots::default();
         for slot in stirred.iter().filter_map(|&port| self.core.exchange.slot(port)) {
@@ -85,7 +88,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 self.core.receive(&self.snapshot, slot, now);
             }
         }
-        came_in
+        (looked_at, came_in)
     }
 
     /// Ports whose upstream is silent and may perhaps send again.

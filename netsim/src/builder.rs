@@ -424,7 +424,6 @@ fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
             pfc_fault: None,
             capture: None,
             lost: [0; 2],
-            bytes: 0,
         })
     });
     both.collect()

@@ -28,6 +28,12 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
+    /// Whether nothing is captured.
+    #[inline(always)]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Writes a frame that arrives at `now_ps`. Of its payload only the length is known; the file
     /// says so, as one with a short snap length would.
     pub(crate) fn write(&mut self, capture: u16, now_ps: Picoseconds, frame: &SimFrame) {

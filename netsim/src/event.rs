@@ -133,6 +133,12 @@ impl EventQueue {
         self.in_hand.last().map(|entry| entry.at_ps)
     }
 
+    /// The next event, if its bucket is in hand.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> Option<Event> {
+        self.in_hand.last().map(|entry| entry.event)
+    }
+
     /// Takes the next event if it happens at `now_ps`.
     #[inline]
     pub(crate) fn pop_at(&mut self, now_ps: Picoseconds) -> Option<Event> {

@@ -51,6 +51,12 @@ impl SimFrame {
         self.is_control
     }
 
+    /// The first octet of the frame as it was made: a way to touch its memory.
+    #[inline(always)]
+    pub(crate) fn first_octet(&self) -> u8 {
+        self.buffer.bytes[FRONT_BYTES]
+    }
+
     fn bytes(&self) -> &[u8] {
         &self.buffer.bytes[usize::from(self.start)..usize::from(self.end)]
     }

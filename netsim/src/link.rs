@@ -105,27 +105,30 @@ pub(crate) struct Endpoint {
     pub(crate) port: PortId,
 }
 
-/// One direction of a link. What is in flight arrives in the order in which it was sent.
+/// One direction of a link. What is in flight arrives in the order in which it was sent. What every
+/// frame needs comes first, in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Wire {
-    pub(crate) from: Endpoint,
+    pub(crate) in_flight: VecDeque<SimFrame>,
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
-    pub(crate) speed: Speed,
-    pub(crate) in_flight: VecDeque<SimFrame>,
     /// Of frames that were in flight when the link went down the arrivals are still planned.
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
     pub(crate) down_count: u32,
+    pub(crate) from: Endpoint,
+    pub(crate) speed: Speed,
     /// What happens to PFC frames on this wire.
     pub(crate) pfc_fault: Option<PfcFault>,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
     pub(crate) lost: [u64; 2],
-    /// Bytes that arrived.
-    pub(crate) bytes: u64,
 }
+
+const _: () =
+    assert!(std::mem::offset_of!(Wire, from) == 64, "what every frame needs is a cache line");
 
 impl Wire {
     /// Whether nothing keeps the link down.

@@ -124,9 +124,9 @@ impl SwitchSpec {
         }
     }
 
-    /// Reserve one longest frame, resume two below the threshold if nothing else was said; headroom as 802.3 wants it on
-    /// this link. Nodes here act at once and hand over one frame at a time, so software adds
-    /// nothing.
+    /// Reserve one longest frame, resume two below the threshold if nothing else was said; headroom
+    /// as 802.3 wants it on this link. Nodes here act at once and hand over one frame at a time, so
+    /// software adds nothing.
     fn viq(&self, link: LinkSpec, frame_bytes_max: u16) -> ViqSettings {
         let frame_cost = u32::from(frame_bytes_max.max(self.cell_bytes));
         let on_wire =

@@ -1,9 +1,10 @@
 //! `make bench-netsim`: packet-hops a second of the emulator, and how they and its memory grow.
 //!
-//! Fat-trees of 16 to 1,024 hosts, 40G, a permutation of frames of 1,000 bytes as fast as the wires
-//! carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch. Each size
-//! runs in a process of its own, so that memory is its own, and every network is checked when it has
-//! been timed: nothing lost, every frame accounted for. Writes `target/bench/netsim.json`.
+//! Fat-trees of 16 to 1,024 hosts, 40G, ECMP, a permutation of frames of 1,000 bytes as fast as
+//! the wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
+//! Each size runs in a process of its own, so that memory is its own, and every network is checked
+//! when it has been timed: nothing lost, every frame accounted for. Writes
+//! `target/bench/netsim.json`.
 
 use bench::table::save;
 use comfy_table::{CellAlignment, Table, presets};
@@ -36,7 +37,7 @@ struct Row {
 
 fn scenario(k: usize) -> Result<ScenarioConfig, config::ConfigError> {
     let text = format!(
-        "duration = '1s'\ngenerate = {{ kind = 'fat-tree', k = {k} }}\n\
+        "duration = '1s'\ngenerate = {{ kind = 'fat-tree', k = {k} }}\nrouting = {{ kind = 'ecmp' }}\n\
          [[traffic]]\nkind = 'permutation'\nframe = 1000\n"
     );
     ScenarioConfig::parse("permutation.toml".as_ref(), &text)

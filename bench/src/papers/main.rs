@@ -1,9 +1,9 @@
-//! `make bench-papers`: the papers' experiments on the emulator, with and without the scheme, beside
-//! what the papers say.
+//! `make bench-papers`: the papers' experiments on the emulator, with and without the scheme,
+//! beside what the papers say.
 //!
 //! Runs every scenario of `netsim/scenarios/` under every scheme that it says something about, and
-//! fails if anything comes out otherwise. Then Tagger's Table VI and Fig. 14. Writes a page for each
-//! run, `target/bench/papers/index.html` and `target/bench/papers.json`.
+//! fails if anything comes out otherwise. Then Tagger's Table VI and Fig. 14. Writes a page for
+//! each run, `target/bench/papers/index.html` and `target/bench/papers.json`.
 
 mod bounced;
 mod index;

@@ -71,12 +71,10 @@ pub enum Violation {
         accounted: u64,
     },
     /// A frame went on with a lower tag than it came with, or became lossless again.
-    #[error("{switch}:{port} sent a frame with tag {to} that had tag {from}")]
+    #[error("{sender} sent a frame with tag {to} that had tag {from}")]
     TagFell {
-        /// The switch that sent it.
-        switch: String,
-        /// Where.
-        port: PortId,
+        /// Who sent it: a port or a host.
+        sender: String,
         /// The tag before.
         from: Tag,
         /// The tag after.

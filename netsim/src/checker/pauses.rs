@@ -38,6 +38,8 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
     lossless_bits: u8,
+    /// By wire: whether any priority is paused, all together in few cache lines.
+    is_told: Vec<bool>,
     /// By wire.
     told: Vec<Told>,
     spans: Vec<Span>,
@@ -47,7 +49,8 @@ pub(crate) struct PauseWatch {
 impl PauseWatch {
     pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
         let told = vec![Told::default(); wires];
-        Self { lossless_bits, told, spans: Vec::new(), violation: None }
+        let is_told = vec![false; wires];
+        Self { lossless_bits, is_told, told, spans: Vec::new(), violation: None }
     }
 
     /// A control frame arrived at the sender of `wire`, which sends at `speed`.
@@ -69,6 +72,7 @@ impl PauseWatch {
             }
             if !is_paused {
                 told.paused_bits |= p.bit();
+                self.is_told[wire as usize] = true;
                 told.since_ps[p.index()] = now_ps;
             }
             told.until_ps[p.index()] = now_ps + quanta_ps(quanta, speed);
@@ -78,7 +82,7 @@ impl PauseWatch {
     /// Whether the sender of `wire` was told to be silent in any priority.
     #[inline(always)]
     pub(crate) fn is_told(&self, wire: u32) -> bool {
-        self.told[wire as usize].paused_bits != 0
+        self.is_told[wire as usize]
     }
 
     /// A data frame of `priority` starts on `wire`.
@@ -111,6 +115,7 @@ impl PauseWatch {
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
         let told = &mut self.told[wire as usize];
         told.paused_bits &= !priority.bit();
+        self.is_told[wire as usize] = told.paused_bits != 0;
         let from_ps = told.since_ps[priority.index()];
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }

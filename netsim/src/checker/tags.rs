@@ -5,9 +5,8 @@
 use super::Violation;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
-use crate::link::Endpoint;
 use dataplane::classify::TagMap;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::Tag;
 use dataplane::limits::TAGS;
 
 /// Above every lossless tag.
@@ -18,7 +17,8 @@ const LOSSY: u8 = 64;
 pub(crate) struct TagWatch {
     /// By DSCP: the tag if it is lossless, else [`LOSSY`].
     rank: [u8; TAGS],
-    violation: Option<(usize, PortId, u8, u8)>,
+    /// On which wire, from which rank to which.
+    violation: Option<(u32, u8, u8)>,
 }
 
 impl TagWatch {
@@ -38,23 +38,23 @@ impl TagWatch {
         *frame.tag_rank_mut() = self.rank(frame);
     }
 
-    /// A frame arrives that `from` sent.
+    /// A frame arrives by `wire`.
     #[inline]
-    pub(crate) fn arrives(&mut self, frame: &mut SimFrame, from: Endpoint) {
+    pub(crate) fn arrives(&mut self, frame: &mut SimFrame, wire: u32) {
         let rank = self.rank(frame);
         let before = std::mem::replace(frame.tag_rank_mut(), rank);
         if rank < before && self.violation.is_none() {
-            self.violation = Some((from.node, from.port, before, rank));
+            self.violation = Some((wire, before, rank));
         }
     }
 
     /// # Errors
-    /// The first fall. `name` knows the switches' names.
-    pub(crate) fn check(&self, name: impl Fn(usize) -> String) -> Result<(), Violation> {
-        let Some((switch, port, from, to)) = self.violation else { return Ok(()) };
+    /// The first fall. `sender` knows who sends on a wire.
+    pub(crate) fn check(&self, sender: impl Fn(u32) -> String) -> Result<(), Violation> {
+        let Some((wire, from, to)) = self.violation else { return Ok(()) };
         // A lossy rank has many tags; the lossy one stands for them.
         let tag = |rank: u8| Tag::from_low_bits(if rank == LOSSY { 0 } else { rank });
-        Err(Violation::TagFell { switch: name(switch), port, from: tag(from), to: tag(to) })
+        Err(Violation::TagFell { sender: sender(wire), from: tag(from), to: tag(to) })
     }
 }
 
@@ -71,15 +71,15 @@ mod tests {
         let lossless = [2, 5].map(|t| (Tag::new(t).unwrap(), Priority::new(t).unwrap()));
         let mut watch = TagWatch::new(&tag_map(&lossless));
         let mut frame = Pool::default().take(&[0; 60], 60);
-        for (at, dscp) in dscps.iter().enumerate() {
+        for (at, dscp) in (0..).zip(dscps) {
             frame.head_mut()[15] = dscp << 2 | 3;
             if at == 0 {
                 watch.starts(&mut frame);
             } else {
-                watch.arrives(&mut frame, Endpoint { node: at, port: PortId::FIRST });
+                watch.arrives(&mut frame, at);
             }
         }
-        watch.check(|switch| switch.to_string()).err().map(|violation| match violation {
+        watch.check(|wire| wire.to_string()).err().map(|violation| match violation {
             Violation::TagFell { from, to, .. } => (from.value(), to.value()),
             other => panic!("{other}"),
         })

@@ -342,17 +342,17 @@ fn topology(network: &Network) -> TopologyOutcome {
         is_host: true,
         level: 0,
     });
-    let link = |wires: &[crate::link::Wire]| {
+    let link = |(number, wires): (usize, &[crate::link::Wire])| {
         let [one, other] = [&wires[0], &wires[1]];
         LinkOutcome {
             ends: [one.from, other.from].map(|end| network.endpoint_name(end)),
             nodes: [one.from.node, other.from.node],
             bits_per_second: one.speed.bps(),
             is_down: !one.is_up(),
-            bytes: [one.bytes, other.bytes],
+            bytes: [2 * number, 2 * number + 1].map(|wire| network.wire_bytes[wire]),
         }
     };
-    let links = network.wires.chunks_exact(2).map(link).collect();
+    let links = network.wires.chunks_exact(2).enumerate().map(link).collect();
     TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
 }
 

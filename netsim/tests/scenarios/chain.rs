@@ -1,7 +1,7 @@
 //! Pauses travel against the traffic, hop by hop, and no further than they must.
 
 use crate::support::{
-    MS, US, all_ports, drops, entry, lossless_network, megabits, port, port_of, run_checked, tag,
+    MS, US, all_ports, drops, entry, lossless_network, megabits, port_of, run_checked, tag,
 };
 use dataplane::time::Speed;
 use netsim::checker::Violation;
@@ -107,7 +107,7 @@ fn a_rule_that_lowers_a_tag_is_found_out() {
     let flow = builder.flow(FlowSpec::new(a, c, tag(1)));
     let mut network = builder.build().unwrap();
     network.run_until(10 * US);
-    let fell = Violation::TagFell { switch: "S2".into(), port: port(2), from: tag(2), to: tag(1) };
+    let fell = Violation::TagFell { sender: "S2:2".into(), from: tag(2), to: tag(1) };
     assert_eq!(network.check(), Err(fell));
     assert!(network.flow(flow).received_frames > 0);
 }
