@@ -7,6 +7,7 @@ mod dice;
 pub mod hunt;
 pub mod line_switch;
 pub mod loop_device;
+pub mod memory;
 pub mod rules;
 pub mod shared_rows;
 pub mod table;

@@ -55,6 +55,21 @@ impl PortSettings {
     }
 }
 
+impl ViqSettings {
+    /// Bytes above which XOFF is due while `free_bytes` of the shared pool are free.
+    #[inline(always)]
+    pub fn limit_bytes(&self, free_bytes: u64) -> u64 {
+        match self.threshold {
+            Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
+            Threshold::Dynamic { alpha_log2 } => {
+                let shift = u32::from(alpha_log2.unsigned_abs());
+                let share = if alpha_log2 < 0 { free_bytes >> shift } else { free_bytes << shift };
+                u64::from(self.reserved_bytes) + share
+            }
+        }
+    }
+}
+
 impl SwitchSettings {
     /// Whether a VIQ's threshold moves with what others hold.
     pub fn has_dynamic_thresholds(&self) -> bool {

@@ -2,12 +2,12 @@
 //! restart, routes that are wrong or new, hosts that change their mind.
 
 use crate::event::Picoseconds;
-use crate::link::PfcFault;
+use crate::link::PfcTrouble;
 use crate::network::Network;
 use crate::routing::table;
 use crate::sink::Drain;
 use crate::switch_spec::FRAME_BYTES_MOST;
-use crate::topology::{HostId, Peer, SwitchId};
+use crate::topology::{HostId, SwitchId};
 use dataplane::ids::PortId;
 use std::collections::BTreeSet;
 
@@ -33,15 +33,6 @@ pub enum Action {
     SwitchDown(SwitchId),
     /// And comes back, empty.
     SwitchUp(SwitchId),
-}
-
-/// What happens to PFC frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PfcTrouble {
-    /// A bit is turned over; if not, the frame is lost.
-    pub is_corruption: bool,
-    /// It happens to so many of a million.
-    pub millionths: u32,
 }
 
 /// What is yet to be done.
@@ -121,12 +112,7 @@ impl Network {
                 self.hosts[host.0].set_storm(storms);
                 self.wake(self.switches.len() + host.0);
             }
-            Action::Pfc(wire, trouble) => {
-                self.wires[wire].pfc_fault = trouble.map(|trouble| PfcFault {
-                    is_corruption: trouble.is_corruption,
-                    millionths: trouble.millionths,
-                });
-            }
+            Action::Pfc(wire, trouble) => self.wires[wire].pfc_fault = trouble,
             Action::SwitchDown(switch) => self.switch_down(switch),
             Action::SwitchUp(switch) => self.switch_up(switch),
         }
@@ -215,13 +201,5 @@ impl Network {
         let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
         self.switches[switch.0].install(&routes);
         self.wake(switch.0);
-    }
-
-    /// The switch at the other end of a switch's port, if there is one.
-    pub fn neighbour(&self, switch: SwitchId, port: PortId) -> Option<SwitchId> {
-        match self.peer(switch.0, port)? {
-            Peer::Switch(peer, _) => Some(peer),
-            Peer::Host(_) => None,
-        }
     }
 }

@@ -64,11 +64,11 @@ mod trace;
 mod window;
 
 pub use builder::{BuildError, NetworkBuilder};
-pub use control::{Action, PfcTrouble};
+pub use control::Action;
 pub use event::Picoseconds;
 pub use flow::{FlowId, FlowSpec, FlowTally, Pace};
 pub use host_node::HostCounters;
-pub use link::LinkSpec;
+pub use link::{LinkSpec, PfcTrouble};
 pub use network::Network;
 pub use prng::{Prng, Ratio};
 pub use routing::{RouteKind, Way};

@@ -120,7 +120,7 @@ pub(crate) struct Wire {
     pub(crate) from: Endpoint,
     pub(crate) speed: Speed,
     /// What happens to PFC frames on this wire.
-    pub(crate) pfc_fault: Option<PfcFault>,
+    pub(crate) pfc_fault: Option<PfcTrouble>,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
@@ -137,13 +137,13 @@ impl Wire {
     }
 }
 
-/// A wire that is not kind to PFC frames.
+/// What happens to PFC frames on a wire that is not kind to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PfcFault {
+pub struct PfcTrouble {
     /// A bit is turned over; if not, the frame is lost.
-    pub(crate) is_corruption: bool,
-    /// So many of a million.
-    pub(crate) millionths: u32,
+    pub is_corruption: bool,
+    /// It happens to so many of a million.
+    pub millionths: u32,
 }
 
 /// A frame that a node has put on one of its wires.

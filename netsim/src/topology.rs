@@ -10,6 +10,7 @@ use dataplane::fib::ROUTES_MAX;
 use dataplane::ids::PortId;
 use dataplane::wire::MacAddress;
 use ipnet::Ipv4Net;
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 /// A switch, as [`NetworkBuilder::switch`](crate::NetworkBuilder::switch) named it.
@@ -168,6 +169,28 @@ impl Topology {
         let (what, most) = ("hosts of a switch", usize::from(u8::MAX));
         let too_many = BuildError::TooMany { what, count: most + 1, most };
         Ok(Self { links, ports, access, places: places.ok_or(too_many)? })
+    }
+
+    /// By switch: hops to the nearest host; 0 if there is none to be reached.
+    pub(crate) fn levels(&self) -> Vec<u32> {
+        let mut levels = vec![0; self.ports.len()];
+        let mut frontier: VecDeque<SwitchId> = VecDeque::new();
+        for &(switch, _) in &self.access {
+            if std::mem::replace(&mut levels[switch.0], 1) == 0 {
+                frontier.push_back(switch);
+            }
+        }
+        while let Some(at) = frontier.pop_front() {
+            for (_, attachment) in self.attachments(at) {
+                if let Peer::Switch(next, _) = attachment.peer
+                    && levels[next.0] == 0
+                {
+                    levels[next.0] = levels[at.0] + 1;
+                    frontier.push_back(next);
+                }
+            }
+        }
+        levels
     }
 
     /// A host's address.

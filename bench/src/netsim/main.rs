@@ -61,16 +61,8 @@ fn time(k: usize) -> Result<(), Box<dyn Error>> {
     network.check()?;
     rates.sort_by(f64::total_cmp);
     let pfc_share = 1.0 - network.data_hops() as f64 / network.hops() as f64;
-    println!("{} {} {pfc_share}", rates[ROUNDS / 2], memory_peak_mb());
+    println!("{} {} {pfc_share}", rates[ROUNDS / 2], bench::memory::peak_kb() / 1_000);
     Ok(())
-}
-
-/// The most memory this process has had, in MB.
-fn memory_peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok());
-    kb.unwrap_or(0) / 1_000
 }
 
 /// One size, in a process of its own.

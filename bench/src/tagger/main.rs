@@ -42,14 +42,6 @@ fn run(row: &Row, algorithm: Algorithm) -> Result<Run, Box<dyn Error>> {
     Ok(Run { compiled, seconds: start.elapsed().as_secs_f64() })
 }
 
-/// The most memory this process has had, in MB.
-fn memory_peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok());
-    kb.unwrap_or(0) / 1_024
-}
-
 /// What a row is reported as, and whether it holds.
 fn report(row: &Row, ours: &Run, greedy: Option<&Run>) -> (Value, bool) {
     let compiled = &ours.compiled;
@@ -79,7 +71,7 @@ fn report(row: &Row, ours: &Run, greedy: Option<&Run>) -> (Value, bool) {
         "paths": verdict.paths,
         "lossless_paths": verdict.lossless_paths,
         "raised_paths": compiled.raised_paths,
-        "memory_peak_mb": memory_peak_mb(),
+        "memory_peak_mb": bench::memory::peak_kb() / 1_024,
         "holds": holds,
     });
     (value, holds)

@@ -173,6 +173,15 @@ fn find_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, Str
     }
 }
 
+/// As [`find_end`], of an end that has a link.
+pub(crate) fn linked_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
+    let end = find_end(network, names, text)?;
+    if network.is_used(end) {
+        return Ok(end);
+    }
+    Err(format!("`{text}` has no link; name a port that has one"))
+}
+
 /// A switch's port by its number as text; `Err` is the whole message.
 pub(crate) fn slot_of(network: &Network, switch: u32, port: &str) -> Result<u32, String> {
     let number = port.parse().ok().and_then(PortId::from_number);

@@ -143,7 +143,20 @@ impl Network {
         Ok(())
     }
 
-    fn is_used(&self, end: End) -> bool {
+    /// The number of the link that has this end.
+    pub fn link_with(&self, end: End) -> Option<usize> {
+        self.links.iter().position(|link| link.ends.contains(&end))
+    }
+
+    /// The end of a link that files name so: `A:3`, or a host. `Err` is the whole message.
+    ///
+    /// # Errors
+    /// There is no such port or host, or it has no link.
+    pub fn linked_end(&self, text: &str) -> Result<End, String> {
+        super::linked_end(self, &super::Names::of(self), text)
+    }
+
+    pub(super) fn is_used(&self, end: End) -> bool {
         match end {
             End::Slot(slot) => self.peers[slot as usize] != NO_PEER,
             End::Host(host) => self.host_slots[host as usize] != NO_PEER,

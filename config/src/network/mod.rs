@@ -14,7 +14,7 @@ pub(crate) mod schema;
 pub use graph::{End, Link, LinkError, Network, Peer};
 pub use path_spec::{PathKind, PathSpec};
 
-pub(crate) use explicit::{Names, Node, slot_of};
+pub(crate) use explicit::{Names, Node, linked_end, slot_of};
 
 use crate::error::{ConfigError, Source};
 use crate::suggest;

@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, Source};
 use crate::fields::Duration;
-use crate::network::{End, Names, Network, Node, slot_of};
+use crate::network::{End, Names, Network, Node, linked_end};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -49,35 +49,8 @@ impl<'a> Reader<'a> {
 
     /// One end of a link: `A:3`, or a host. It must have a link.
     pub(super) fn end(&self, text: &Spanned<String>) -> Result<End, ConfigError> {
-        let wrong = |message: String| self.wrong(text.span(), message);
-        let (name, port) = match text.get_ref().split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (text.get_ref().as_str(), None),
-        };
-        let end = match (self.names.find(name).map_err(wrong)?, port) {
-            (Node::Host(host), None) => End::Host(host),
-            (Node::Switch(switch), Some(port)) => {
-                End::Slot(slot_of(self.network, switch, port).map_err(wrong)?)
-            }
-            (Node::Host(_), Some(_)) => {
-                return Err(wrong(format!(
-                    "`{name}` is a host and has one port; write \"{name}\""
-                )));
-            }
-            (Node::Switch(_), None) => {
-                let message = format!("`{name}` is a switch; say which port, such as \"{name}:1\"");
-                return Err(wrong(message));
-            }
-        };
-        let is_linked = match end {
-            End::Slot(slot) => self.network.peer(slot) != crate::network::Peer::None,
-            End::Host(host) => self.network.host_slot(host).is_some(),
-        };
-        if is_linked {
-            Ok(end)
-        } else {
-            Err(wrong(format!("`{}` has no link; name a port that has one", text.get_ref())))
-        }
+        linked_end(self.network, &self.names, text.get_ref())
+            .map_err(|message| self.wrong(text.span(), message))
     }
 
     /// The turns of `hosts[0] path hosts[1]`.

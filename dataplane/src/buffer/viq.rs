@@ -7,7 +7,7 @@
 //! headroom that upstream still needs is never given back (a known simulator bug, FACTS.md).
 
 use super::{Admission, Pool};
-use crate::settings::{Threshold, ViqSettings};
+use crate::settings::ViqSettings;
 
 /// The books of one VIQ. `None` settings: a lossy one.
 #[derive(Clone, Debug)]
@@ -65,19 +65,6 @@ impl Viq {
         self.settings.is_some()
     }
 
-    /// The fill above which headroom is used while `free` bytes of the pool are.
-    #[inline(always)]
-    fn limit_bytes(settings: &ViqSettings, free: u64) -> u64 {
-        match settings.threshold {
-            Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-            Threshold::Dynamic { alpha_log2 } => {
-                let shift = u32::from(alpha_log2.unsigned_abs());
-                let share = if alpha_log2 < 0 { free >> shift } else { free << shift };
-                u64::from(settings.reserved_bytes) + share
-            }
-        }
-    }
-
     /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole. Of
     /// a run each frame has to: a dynamic threshold falls as its frames come in, so they are held
     /// to where it ends.
@@ -90,8 +77,7 @@ impl Viq {
             let free = pool.shared_free_bytes();
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             let fits = filled <= settings.reserved_bytes
-                || u64::from(filled) <= Self::limit_bytes(settings, left)
-                    && u64::from(from_pool) <= free;
+                || u64::from(filled) <= settings.limit_bytes(left) && u64::from(from_pool) <= free;
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }
@@ -185,7 +171,7 @@ impl Viq {
             self.xoff = false;
             return false;
         }
-        let limit = Self::limit_bytes(settings, pool.shared_free_bytes());
+        let limit = settings.limit_bytes(pool.shared_free_bytes());
         if self.headroom_used_bytes > 0 {
             self.xoff = true;
         } else if self.xoff {

@@ -16,7 +16,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::limits::PRIORITIES;
 use dataplane::report::{QueueGauges, Report};
-use dataplane::settings::{SwitchSettings, Threshold, ViqSettings};
+use dataplane::settings::{SwitchSettings, ViqSettings};
 use dataplane::wire::mac_control::MacControl;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -223,13 +223,7 @@ impl<'a> Picture<'a> {
 /// there is no XON.
 fn resumes(viq: &ViqSettings, gauges: &QueueGauges, left_bytes: u64, free_bytes: u64) -> bool {
     let reserved_bytes = u64::from(viq.reserved_bytes);
-    let limit_bytes = match viq.threshold {
-        Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-        Threshold::Dynamic { alpha_log2 } if alpha_log2 < 0 => {
-            reserved_bytes + (free_bytes >> alpha_log2.unsigned_abs())
-        }
-        Threshold::Dynamic { alpha_log2 } => reserved_bytes + (free_bytes << alpha_log2),
-    };
+    let limit_bytes = viq.limit_bytes(free_bytes);
     let with_offset = left_bytes + u64::from(viq.xon_offset_bytes);
     left_bytes == 0
         || left_bytes <= base_bytes(gauges) && with_offset <= limit_bytes.max(reserved_bytes)
@@ -256,6 +250,7 @@ fn viq_number(viq: ViqId) -> u16 {
 mod tests {
     use super::*;
     use crate::frame::Pool;
+    use dataplane::settings::Threshold;
     use dataplane::wire::MacAddress;
     use dataplane::wire::mac_control::Pfc;
 

@@ -12,7 +12,6 @@ use crate::routing::Graph;
 use crate::topology::{End, SwitchId, Topology};
 use config::network::Network;
 use dataplane::ids::PortId;
-use std::collections::VecDeque;
 
 /// Flows by how often they turned from down to up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub fn bounces(
     let topology = Topology::new(&switches, &hosts, links)?;
     let (mut graph, mut prng) = (Graph::new(&topology), Prng::new(seed));
     fail(&mut graph, &topology, failed_millionths, &mut prng);
-    let levels = levels(&topology);
+    let levels = topology.levels();
     let mut bounces = Bounces::default();
     for _ in 0..flows {
         let any = |prng: &mut Prng| prng.choose(&topology.access).map(|&(switch, _)| switch);
@@ -91,28 +90,6 @@ fn turns_up(levels: &[u32], way: &[(SwitchId, PortId)], to: SwitchId) -> usize {
         way.iter().map(|&(switch, _)| switch).chain([to]).map(|switch| levels[switch.index()]);
     let along: Vec<u32> = along.collect();
     along.windows(3).filter(|hops| hops[0] > hops[1] && hops[1] < hops[2]).count()
-}
-
-/// By switch: hops to the nearest host.
-fn levels(topology: &Topology) -> Vec<u32> {
-    let mut levels = vec![0; topology.ports.len()];
-    let mut frontier: VecDeque<SwitchId> = VecDeque::new();
-    for &(switch, _) in &topology.access {
-        if std::mem::replace(&mut levels[switch.index()], 1) == 0 {
-            frontier.push_back(switch);
-        }
-    }
-    while let Some(at) = frontier.pop_front() {
-        for (_, attachment) in topology.attachments(at) {
-            if let crate::topology::Peer::Switch(next, _) = attachment.peer
-                && levels[next.index()] == 0
-            {
-                levels[next.index()] = levels[at.index()] + 1;
-                frontier.push_back(next);
-            }
-        }
-    }
-    levels
 }
 
 #[cfg(test)]

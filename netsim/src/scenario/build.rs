@@ -45,16 +45,26 @@ pub struct BuiltFlow {
     pub size_bytes: Option<u64>,
 }
 
-impl Built {
-    /// The number of the link that has this end.
-    pub(super) fn link_of(&self, config: &ScenarioConfig, end: End) -> usize {
-        link_of(config, end)
-    }
+/// The number of the link that has this end, which has one.
+pub(super) fn link_of(config: &ScenarioConfig, end: End) -> usize {
+    config.network.link_with(end).unwrap_or_default()
 }
 
-pub(super) fn link_of(config: &ScenarioConfig, end: End) -> usize {
-    let links = config.network.links();
-    links.iter().position(|link| link.ends.contains(&end)).unwrap_or_default()
+/// What the link of a host is.
+pub(super) fn host_link(config: &ScenarioConfig, host: u32) -> LinkSpec {
+    spec(&config.network.links()[link_of(config, End::Host(host))], defaults(config))
+}
+
+/// What links are that do not say.
+fn defaults(config: &ScenarioConfig) -> LinkSpec {
+    LinkSpec { speed: config.links.speed, length: config.links.length }
+}
+
+fn spec(link: &Link, default: LinkSpec) -> LinkSpec {
+    LinkSpec {
+        speed: link.speed.unwrap_or(default.speed),
+        length: link.length.unwrap_or(default.length),
+    }
 }
 
 /// The network of a scenario, at time 0; `kind` and `seed` instead of the scenario's own.
@@ -84,8 +94,7 @@ pub fn build(
     for host in (0..).take(network.hosts()) {
         builder.host(network.host_name(host));
     }
-    let links = LinkSpec { speed: config.links.speed, length: config.links.length };
-    for LinkDraft { ends: [one, other], spec } in drafts(network, links) {
+    for LinkDraft { ends: [one, other], spec } in drafts(network, defaults(config)) {
         builder.link(one, other, spec);
     }
     route(config, &mut builder, seed);
@@ -119,13 +128,7 @@ pub(super) fn drafts(network: &Network, default: LinkSpec) -> Vec<LinkDraft> {
         }
         End::Host(host) => crate::End::Host(HostId(host as usize)),
     };
-    let draft = |link: &Link| LinkDraft {
-        ends: link.ends.map(end),
-        spec: LinkSpec {
-            speed: link.speed.unwrap_or(default.speed),
-            length: link.length.unwrap_or(default.length),
-        },
-    };
+    let draft = |link: &Link| LinkDraft { ends: link.ends.map(end), spec: spec(link, default) };
     network.links().iter().map(draft).collect()
 }
 

@@ -1,7 +1,8 @@
 //! `[[fault]]` as what is done to the network, and when.
 
-use super::build::link_of;
-use crate::control::{Action, PfcTrouble};
+use super::build::{host_link, link_of};
+use crate::control::Action;
+use crate::link::{LinkSpec, PfcTrouble};
 use crate::network::Network;
 use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
@@ -85,12 +86,8 @@ fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -
 
 /// A slow host, with room for what is on its way when it pauses.
 fn drain(config: &ScenarioConfig, host: u32, speed: Option<Speed>, is_lossy: bool) -> Drain {
-    let link = &config.network.links()[link_of(config, End::Host(host))];
-    let on_wire = Link {
-        speed: link.speed.unwrap_or(config.links.speed),
-        length: link.length.unwrap_or(config.links.length),
-        mtu_bytes: FRAME_BYTES,
-    };
+    let LinkSpec { speed: rate, length } = host_link(config, host);
+    let on_wire = Link { speed: rate, length, mtu_bytes: FRAME_BYTES };
     let headroom = needed_bytes(&on_wire, &Software::default(), 1);
     let headroom_bytes = if is_lossy { 0 } else { u32::try_from(headroom).unwrap_or(u32::MAX) };
     Drain {

@@ -111,7 +111,7 @@ pub fn run(config: &ScenarioConfig, options: Options<'_>) -> Result<Outcome, Sce
     let Options { seed, scheme, captures, progress } = options;
     let mut built = build(config, scheme, seed)?;
     for (end, file) in captures {
-        built.network.capture(built.link_of(config, end), file)?;
+        built.network.capture(build::link_of(config, end), file)?;
     }
     let duration_ps = config.duration_ns.saturating_mul(1_000);
     let mut run = Run { built, duration_ps, progress };

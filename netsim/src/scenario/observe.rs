@@ -10,13 +10,12 @@ use crate::outcome::{
     CycleHop, DeadlockOutcome, DropOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome,
     PauseSpans, QueueSeries, Timeline, TopologyOutcome,
 };
-use crate::topology::Peer;
 use dataplane::agent::PuntReason;
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
 use dataplane::report::Report;
-use dataplane::settings::{SwitchSettings, Threshold};
-use std::collections::{BTreeMap, VecDeque};
+use dataplane::settings::SwitchSettings;
+use std::collections::BTreeMap;
 
 /// Flows, queues and pauses that the time line shows at the most.
 const FLOWS_SHOWN: usize = 64;
@@ -26,7 +25,6 @@ const PAUSES_SHOWN: usize = 64;
 /// See the module's head.
 #[derive(Debug)]
 pub(super) struct Observer {
-    step_ps: Picoseconds,
     steps: u64,
     looks: u64,
     timeline: Timeline,
@@ -47,7 +45,6 @@ impl Observer {
     pub(super) fn new(built: &Built, duration_ps: Picoseconds, steps: u64) -> Self {
         let flows = built.flows.len();
         Self {
-            step_ps: duration_ps / steps,
             steps,
             looks: 0,
             timeline: Timeline {
@@ -145,7 +142,6 @@ impl Observer {
             deepest(std::mem::take(&mut self.queues), self.timeline.all_bytes.len());
         self.timeline.pauses = pauses(network);
         let mut drops = drops(network);
-        let lossless_drops = lossless_drops(built);
         drops.retain(|drop| drop.frames != 0);
         let of = |reason: DropReason| {
             drops
@@ -166,14 +162,14 @@ impl Observer {
             frames_stuck: network.frames_inside(),
             deadlock: self.deadlock,
             violations,
-            lossless_drops,
+            lossless_drops: lossless_drops(built),
             lossy_drops: of(DropReason::LossyFull) + of(DropReason::LossyTail),
             drops,
             pfc_frames: pfc_frames(network),
             paused_ps: network.pauses.spans(network.now_ps()).map(|s| s.to_ps - s.from_ps).sum(),
             packet_hops: network.switch_hops(),
             flows: built.flows.iter().enumerate().map(flow).collect(),
-            timeline: Timeline { step_ps: self.step_ps, ..self.timeline },
+            timeline: self.timeline,
             topology: topology(network),
             trace_hash: format!("{:016x}", network.trace_hash()),
             ..Outcome::default()
@@ -185,13 +181,7 @@ impl Observer {
 fn xoff_bytes(settings: &SwitchSettings, report: &Report, port: usize, p: Priority) -> u64 {
     let Some(viq) = settings.ports[port].lossless[p.index()] else { return 0 };
     let free = report.shared_size_bytes.saturating_sub(report.shared_bytes);
-    match viq.threshold {
-        Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-        Threshold::Dynamic { alpha_log2 } if alpha_log2 < 0 => {
-            u64::from(viq.reserved_bytes) + (free >> alpha_log2.unsigned_abs())
-        }
-        Threshold::Dynamic { alpha_log2 } => u64::from(viq.reserved_bytes) + (free << alpha_log2),
-    }
+    viq.limit_bytes(free)
 }
 
 fn deadlock(network: &Network, knot: &Knot) -> DeadlockOutcome {
@@ -330,7 +320,7 @@ fn flow_outcome(
 }
 
 fn topology(network: &Network) -> TopologyOutcome {
-    let levels = levels(network);
+    let levels = network.topology.levels();
     let switch = |(node, level): (&crate::switch_node::SwitchNode, u32)| NodeOutcome {
         name: node.name.clone(),
         is_host: false,
@@ -354,30 +344,4 @@ fn topology(network: &Network) -> TopologyOutcome {
     };
     let links = network.wires.chunks_exact(2).enumerate().map(link).collect();
     TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
-}
-
-/// By switch: hops to the nearest host.
-fn levels(network: &Network) -> Vec<u32> {
-    let count = network.switches.len();
-    let mut levels = vec![0; count];
-    let peers = |switch: usize| {
-        let ports = network.switches[switch].settings.ports.len();
-        (0..ports)
-            .filter_map(dataplane::ids::PortId::from_index)
-            .filter_map(move |port| network.peer(switch, port))
-    };
-    let has_host = |&switch: &usize| peers(switch).any(|peer| matches!(peer, Peer::Host(_)));
-    let mut frontier: VecDeque<usize> = (0..count).filter(has_host).collect();
-    frontier.iter().for_each(|&switch| levels[switch] = 1);
-    while let Some(at) = frontier.pop_front() {
-        for peer in peers(at) {
-            if let Peer::Switch(next, _) = peer
-                && levels[next.index()] == 0
-            {
-                levels[next.index()] = levels[at] + 1;
-                frontier.push_back(next.index());
-            }
-        }
-    }
-    levels
 }

@@ -1,5 +1,6 @@
 //! `[[traffic]]` as flows.
 
+use super::build::host_link;
 use super::sizes::{exponential, mean_bytes, points_of, sample_bytes};
 use crate::prng::Prng;
 use config::network::Network;
@@ -34,7 +35,7 @@ pub(super) fn expand(
     pairs.iter().for_each(|&pair| *sharers.entry(loaded(pair)).or_insert(0_usize) += 1);
     let mut flows = Vec::new();
     for pair in pairs {
-        let speed = host_speed(config, loaded(pair));
+        let speed = host_link(config, loaded(pair)).speed;
         let share = sharers[&loaded(pair)];
         let own = Prng::new(prng.bits());
         let each = arrivals(traffic, sizes, speed, share, duration_ns, own);
@@ -44,12 +45,6 @@ pub(super) fn expand(
     }
     flows.sort_by_key(|(_, _, pace)| pace.start_ns);
     flows
-}
-
-fn host_speed(config: &ScenarioConfig, host: u32) -> Speed {
-    let end = config::network::End::Host(host);
-    let link = config.network.links().iter().find(|link| link.ends.contains(&end));
-    link.and_then(|link| link.speed).unwrap_or(config.links.speed)
 }
 
 /// Flows of random sizes that come at random: together `sizes.load` of `speed`, of which this is

@@ -55,23 +55,23 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
 
 /// What kinds of files there are is told by what is in them.
 fn check(file: &Path) -> Result<Summary, ConfigError> {
-    if is_json(file) {
+    // What cannot be read is left to whoever reads it in earnest.
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    if is_json(&text) {
         return RuleSet::load(file).map(|rules| rule_file(&rules));
     }
-    if std::fs::read_to_string(file).is_ok_and(|text| ScenarioConfig::is_meant(&text)) {
+    if ScenarioConfig::is_meant(&text) {
         return ScenarioConfig::load(file).map(|config| scenario_file::summary(&config));
     }
-    if std::fs::read_to_string(file).is_ok_and(|text| NetworkConfig::is_meant(&text)) {
+    if NetworkConfig::is_meant(&text) {
         return NetworkConfig::load(file).map(|config| network_file::summary(&config));
     }
     SwitchConfig::load(file).map(|config| switch_file::summary(&config))
 }
 
-/// Whether the file is JSON rather than TOML: its first character says so. What cannot be read is
-/// left to whoever reads it in earnest.
-fn is_json(file: &Path) -> bool {
-    let bytes = std::fs::read(file).unwrap_or_default();
-    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+/// Whether a file is JSON rather than TOML: its first character says so.
+fn is_json(text: &str) -> bool {
+    text.trim_ascii_start().starts_with('{')
 }
 
 fn rule_file(rules: &RuleSet) -> Summary {

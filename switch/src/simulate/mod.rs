@@ -5,9 +5,8 @@ mod text;
 
 use crate::output;
 use clap::Args;
-use config::network::{End, Network, Peer};
+use config::network::{End, Network};
 use config::scenario::{ScenarioConfig, SchemeKind};
-use dataplane::ids::PortId;
 use indicatif::{ProgressBar, ProgressStyle};
 use netsim::outcome::Outcome;
 use netsim::scenario::{self, Options, ScenarioError};
@@ -115,7 +114,7 @@ fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure
     let mut ends = Vec::with_capacity(asked.len());
     for text in asked {
         let (end, file) = parse(network, text).map_err(wrong(text))?;
-        let link = network.links().iter().position(|link| link.ends.contains(&end));
+        let link = network.link_with(end);
         if ends.iter().any(|&(_, other, _)| other == link) {
             let why = "this link is captured already; write an end of another link".to_owned();
             return Err(wrong(text)(why));
@@ -132,24 +131,14 @@ fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure
 fn parse<'a>(network: &Network, asked: &'a str) -> Result<(End, &'a str), String> {
     const RIGHT: &str = "write an end of a link and a file, such as A:1=out.pcap";
     let (end, file) = asked.split_once('=').ok_or_else(|| format!("there is no `=`; {RIGHT}"))?;
-    let found = find_end(network, end);
-    let found = found.ok_or_else(|| format!("there is no linked port or host `{end}`; {RIGHT}"))?;
+    let found = network.linked_end(end);
+    let found = found.map_err(|_| format!("there is no linked port or host `{end}`; {RIGHT}"))?;
     Ok((found, file))
 }
 
 fn create(file: &str) -> Result<Box<dyn Write>, String> {
     let writer = File::create(file).map_err(|error| format!("{file}: {error}"))?;
     Ok(Box::new(BufWriter::new(writer)))
-}
-
-fn find_end(network: &Network, text: &str) -> Option<End> {
-    let Some((name, port)) = text.split_once(':') else {
-        let host = (0..).take(network.hosts()).find(|&host| network.host_name(host) == text)?;
-        return Some(End::Host(host));
-    };
-    let switch = (0..).take(network.switches()).find(|&at| network.switch_name(at) == name)?;
-    let slot = network.slot(switch, PortId::from_number(port.parse().ok()?)?)?;
-    (network.peer(slot) != Peer::None).then_some(End::Slot(slot))
 }
 
 fn bar() -> ProgressBar {
