@@ -46,7 +46,7 @@ pub(crate) fn look_up(
     let (dst, src) = (MacAddress([d0, d1, d2, d3, d4, d5]), MacAddress([s0, s1, s2, s3, s4, s5]));
     if dst.is_link_local() {
         return if dst == MacAddress::LLDP {
-            Destination::Ends(Verdict::Punt(PuntReason::Broadcast))
+            Destination::Ends(Verdict::Punt(PuntReason::Lldp))
         } else {
             drop(DropReason::ReservedAddress)
         };

@@ -68,6 +68,8 @@ drop_reasons! {
     Unresolved => "unresolved",
     /// For the switch itself, and the control thread is behind.
     PuntFull => "punt_full",
+    /// LLDP, and more of it than a neighbour needs to send.
+    PuntLimited => "punt_limited",
     /// Learnt to be on the port it came from, so it has arrived already.
     SamePort => "same_port",
     /// No other port is in the frame's VLAN.

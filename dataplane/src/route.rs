@@ -146,7 +146,7 @@ fn vlan_allowed(parsed: &Parsed, vlan: Option<Vid>) -> bool {
 #[cold]
 fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
     match kind {
-        _ if dst_mac == MacAddress::LLDP => Verdict::Punt(PuntReason::Broadcast),
+        _ if dst_mac == MacAddress::LLDP => Verdict::Punt(PuntReason::Lldp),
         _ if dst_mac.is_link_local() => Verdict::Drop(DropReason::ReservedAddress),
         Kind::Arp if dst_mac == MacAddress::BROADCAST => Verdict::Punt(PuntReason::ForUs),
         Kind::Ipv6 if dst_mac.0[..2] == [0x33, 0x33] => Verdict::Punt(PuntReason::ForUs),

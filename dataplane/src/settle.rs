@@ -58,7 +58,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             ways.push(way);
         }
-        let all_go_on = self.end_few(&ways, &mut tally_of, slot);
+        let all_go_on = self.end_few(&ways, &mut tally_of, slot, now);
         let going = || ways.iter().filter(|way| !(all_go_on && matches!(way, Way::End)));
         if let Some(out_slot) = only_way(going()) {
             let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);
@@ -128,7 +128,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// still have one way together: a PFC frame among data is the common case. Whether none is
     /// left.
     #[inline]
-    fn end_few(&mut self, ways: &[Way], tally_of: &mut [u8], slot: usize) -> bool {
+    fn end_few(&mut self, ways: &[Way], tally_of: &mut [u8], slot: usize, now: Instant) -> bool {
         let tallies = self.fates.tallies.iter().zip(ways);
         let ending = tallies.filter(|(_, way)| matches!(way, Way::End));
         let mut left: u32 = ending.map(|(tally, _)| tally.frames).sum();
@@ -144,7 +144,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             let frame = self.rx.remove(at);
             tally_of.copy_within(at + 1.., at);
-            self.end(frame, self.fates.tallies[tally].fate, slot);
+            self.end(frame, self.fates.tallies[tally].fate, slot, now);
             left -= 1;
         }
         true
@@ -206,7 +206,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     fn settle_one(&mut self, frame: D::Frame, fate: Fate, way: Way, slot: usize, now: Instant) {
         let note = note(fate, length_bytes(&frame), now);
         match way {
-            Way::End => self.end(frame, fate, slot),
+            Way::End => self.end(frame, fate, slot, now),
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
             Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
                 self.enqueue(Held { frame, note }, fate.out(), slot, now);
@@ -215,10 +215,10 @@ impl<D: Device, P: Probe> Core<D, P> {
     }
 
     /// A frame that goes to no queue.
-    fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize) {
+    fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize, now: Instant) {
         match fate.verdict() {
             Verdict::Drop(reason) => self.drop(frame, slot, reason),
-            Verdict::Punt(reason) => self.punt(frame, slot, reason),
+            Verdict::Punt(reason) => self.punt(frame, slot, reason, now),
             Verdict::Consume => {
                 self.books.totals.consumed += 1;
                 self.throw_away(frame);
@@ -264,7 +264,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     pub(crate) fn settle_lane(&mut self, frame: D::Frame, lane: &Lane, slot: usize, now: Instant) {
         let fate = lane.fate;
         if !fate.is_forward() {
-            return self.end(frame, fate, slot);
+            return self.end(frame, fate, slot, now);
         }
         self.book_change(fate.change(), 1, slot);
         let note = note(fate, lane.bytes, now);
@@ -279,7 +279,11 @@ impl<D: Device, P: Probe> Core<D, P> {
     }
 
     #[cold]
-    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason) {
+    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason, now: Instant) {
+        // The control thread reads it all, and a neighbour that floods must not keep it from others.
+        if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
+            return self.drop(frame, slot, DropReason::PuntLimited);
+        }
         let port = self.own_ports[slot];
         match self.punted.push(Punted { frame, port, reason }) {
             Ok(()) => {
@@ -379,6 +383,6 @@ const fn reason_without_punt(reason: PuntReason) -> DropReason {
         PuntReason::Unresolved => DropReason::Unresolved,
         PuntReason::TooBig => DropReason::TooBig,
         PuntReason::NoRoute => DropReason::NoRoute,
-        PuntReason::ForUs | PuntReason::Broadcast => DropReason::PuntFull,
+        PuntReason::ForUs | PuntReason::Lldp => DropReason::PuntFull,
     }
 }

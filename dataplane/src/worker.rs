@@ -24,6 +24,7 @@ use crate::frame::Burst;
 use crate::handoff::{Inbox, News};
 use crate::ids::{PortId, WorkerId};
 use crate::l2::{MacEntry, MacTable};
+use crate::limiter::RateLimiter;
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::links::{Command, Links, Punted, Reply};
 use crate::port::Port;
@@ -48,6 +49,10 @@ const AGE_EVERY_NS: u64 = 100_000;
 const TAKE_OVER_BURSTS: usize = 4;
 /// Frames for the arena beyond those of the buffer: bursts in flight, and the switch's own.
 const SPARE_FRAMES: usize = 4096;
+
+/// LLDP frames a second, and at once, that a port hands to the control thread. A neighbour sends five
+/// at once and one a second at the most (IEEE 802.1AB-2016, 9.2.5.22).
+const LLDP_FRAMES_PER_SECOND: u32 = 32;
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +98,8 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) rx: Burst<D::Frame>,
     pub(crate) trash: Burst<D::Frame>,
     pub(crate) punted: Producer<Punted<D::Frame>>,
+    /// By place of an own port: LLDP frames that its neighbour may still send.
+    pub(crate) lldp_limits: Vec<RateLimiter>,
     /// Whether the burst in hand was received before, and counted then.
     pub(crate) is_again: bool,
     /// Places of ports that were given frames to send in this turn.
@@ -139,6 +146,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             rx: Burst::new(),
             trash: Burst::new(),
             punted: links.punt,
+            lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
             is_again: false,
             sending: Slots::default(),
             ports,

@@ -6,6 +6,7 @@
 mod acyclic;
 mod cells;
 pub mod demand;
+pub mod fabric;
 pub mod order;
 mod peel;
 mod repair;

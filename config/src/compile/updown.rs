@@ -5,6 +5,7 @@ use super::demand::Demand;
 use super::order::Order;
 use super::tcam;
 use super::turns::UsedTurns;
+use crate::network::graph::u32_of;
 use crate::network::{Network, Peer};
 use crate::paths::{EdgePorts, PathSet};
 use dataplane::ids::{PortId, Tag};
@@ -54,42 +55,22 @@ impl Rules<'_> {
     /// proof holds for each of these.
     fn demand(&self, switch: u32, used: Option<&UsedTurns>) -> Demand {
         let network = self.network;
-        let mut demand = Demand::new(network.ports(switch), self.lossy_tag);
         let slots = || network.slots_of(switch);
-        let linked: PortSet = slots()
-            .filter(|&slot| network.peer(slot) != Peer::None)
-            .map(|slot| network.port(slot))
-            .collect();
-        let all: PortSet = slots().map(|slot| network.port(slot)).collect();
-        for state in 0..self.tags {
-            let tag = tag_of(state);
-            let raised = (state + 1 < self.tags).then(|| tag_of(state + 1));
-            for input in slots() {
-                let port = network.port(input);
-                let may_keep: PortSet = slots()
-                    .filter(|&output| !self.order.is_raise(input, output))
-                    .map(|output| network.port(output))
-                    .collect();
-                if network.peer(input) != Peer::None {
-                    let must = used.map_or(linked, |used| used.outputs(input, state));
-                    demand.must(tag, port, must.intersection(&may_keep), tag);
-                    let raises = must.difference(&may_keep);
-                    demand.must(tag, port, raises, raised.unwrap_or(self.lossy_tag));
-                }
-                // A port without a link carries no frame, and need not be told apart from others.
-                let is_free = |output: &PortId| {
-                    used.is_some() || network.peer(input) == Peer::None || !linked.contains(*output)
-                };
-                let free = |ports: PortSet| -> PortSet { ports.iter().filter(is_free).collect() };
-                demand.may(tag, port, free(may_keep), tag);
-                if let Some(raised) = raised {
-                    demand.may(tag, port, free(all), raised);
-                } else {
-                    demand.may(tag, port, free(all), self.lossy_tag);
-                }
-            }
-        }
-        demand
+        let linked = slots().filter(|&slot| network.peer(slot) != Peer::None);
+        let may_keep = |input: u32| -> PortSet {
+            let keeps = slots().filter(|&output| !self.order.is_raise(input, output));
+            keeps.map(|output| network.port(output)).collect()
+        };
+        let turns = Turns {
+            linked: linked.map(|slot| network.port(slot)).collect(),
+            may_keep: slots().map(may_keep).collect(),
+        };
+        let first = slots().start;
+        let used_by = |input: PortId, state| {
+            let slot = first + u32_of(input.index());
+            used.map(|used| used.outputs(slot, state))
+        };
+        turns.demand(self.tags, self.lossy_tag, used_by)
     }
 
     /// The turns that paths take under these rules, by state, in every application class.
@@ -100,5 +81,49 @@ impl Rules<'_> {
             used.add(1, self.network, edges, paths, class, turn);
         }
         used
+    }
+}
+
+/// A switch's turns: what rules follow from.
+pub(super) struct Turns {
+    /// The ports that have a link. A port without one carries no frame.
+    pub(super) linked: PortSet,
+    /// By in port: the out ports to which a frame may keep its tag.
+    pub(super) may_keep: Vec<PortSet>,
+}
+
+impl Turns {
+    /// What the switch must answer, tags being counted from 1. With `used`, only turns to those
+    /// ports must get their answer.
+    pub(super) fn demand(
+        &self,
+        tags: usize,
+        lossy_tag: Tag,
+        used: impl Fn(PortId, usize) -> Option<PortSet>,
+    ) -> Demand {
+        let ports = self.may_keep.len();
+        let mut demand = Demand::new(ports, lossy_tag);
+        let all = || (0..ports).filter_map(PortId::from_index);
+        for state in 0..tags {
+            let tag = tag_of(state);
+            let raised = (state + 1 < tags).then(|| tag_of(state + 1));
+            for (port, &may_keep) in all().zip(&self.may_keep) {
+                let used = used(port, state);
+                if self.linked.contains(port) {
+                    let must = used.unwrap_or(self.linked);
+                    demand.must(tag, port, must.intersection(&may_keep), tag);
+                    let raises = must.difference(&may_keep);
+                    demand.must(tag, port, raises, raised.unwrap_or(lossy_tag));
+                }
+                // A port without a link need not be told apart from others.
+                let is_free = |output: &PortId| {
+                    used.is_some() || !self.linked.contains(port) || !self.linked.contains(*output)
+                };
+                let free = |ports: PortSet| -> PortSet { ports.iter().filter(is_free).collect() };
+                demand.may(tag, port, free(may_keep), tag);
+                demand.may(tag, port, free(all().collect()), raised.unwrap_or(lossy_tag));
+            }
+        }
+        demand
     }
 }

@@ -5,13 +5,13 @@ use super::ethernet::Incoming;
 use super::icmp::Problem;
 use super::interface::{Interface, is_link_local};
 use super::ip::{Fragment, IpPacket};
-use super::limiter::RateLimiter;
 use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull};
 use super::neighborhood::interface_towards;
 use super::parking::Parking;
 use super::{AgentSettings, Output, PuntReason, arp, icmp, ndisc};
 use crate::ids::PortId;
 use crate::l2::Vid;
+use crate::limiter::RateLimiter;
 use crate::time::Instant;
 use crate::wire::{MacAddress, ethernet};
 use alloc::collections::VecDeque;
@@ -211,7 +211,8 @@ impl HostAgent {
             return Err(Outcome::Spoofed);
         }
         match reason {
-            PuntReason::ForUs | PuntReason::Broadcast => self.handle_ours(now, at, &incoming),
+            PuntReason::ForUs => self.handle_ours(now, at, &incoming),
+            PuntReason::Lldp => Err(Outcome::Unsupported),
             PuntReason::Unresolved => self.handle_unresolved(now, at, &incoming, bytes, next_hop),
             PuntReason::TtlExpired => {
                 let packet = open_ip(&incoming)?;

@@ -27,7 +27,6 @@
 //! | `icmp` | echo replies, errors, and when an error must not be sent |
 //! | `neighbor` | the cache of neighbours, for both families |
 //! | `parking` | frames that wait for a neighbour |
-//! | `limiter` | how many errors a second |
 //! | `counters` | how frames ended, and what was sent |
 
 mod arp;
@@ -37,7 +36,6 @@ mod host;
 mod icmp;
 mod interface;
 mod ip;
-mod limiter;
 mod ndisc;
 mod neighbor;
 mod neighborhood;
@@ -67,20 +65,14 @@ pub enum PuntReason {
     TooBig,
     /// No route leads to the destination.
     NoRoute,
-    /// To the broadcast or a multicast address that the packet path does not handle.
-    Broadcast,
+    /// To the LLDP group address: for the [LLDP agent](crate::lldp).
+    Lldp,
 }
 
 impl PuntReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
-        Self::ForUs,
-        Self::TtlExpired,
-        Self::Unresolved,
-        Self::TooBig,
-        Self::NoRoute,
-        Self::Broadcast,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::ForUs, Self::TtlExpired, Self::Unresolved, Self::TooBig, Self::NoRoute, Self::Lldp];
 }
 
 /// What the agent wants done.

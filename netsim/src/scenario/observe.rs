@@ -269,7 +269,7 @@ const fn punt_name(reason: PuntReason) -> &'static str {
         PuntReason::Unresolved => DropReason::Unresolved.name(),
         PuntReason::TooBig => DropReason::TooBig.name(),
         PuntReason::NoRoute => DropReason::NoRoute.name(),
-        PuntReason::Broadcast => "broadcast",
+        PuntReason::Lldp => "lldp",
     }
 }
 

@@ -153,7 +153,7 @@ fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<Neighbo
         PuntReason::ForUs
         | PuntReason::TtlExpired
         | PuntReason::NoRoute
-        | PuntReason::Broadcast => None,
+        | PuntReason::Lldp => None,
     }
 }
 

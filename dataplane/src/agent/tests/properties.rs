@@ -38,7 +38,7 @@ fn settings() -> AgentSettings {
 
 fn reasons() -> impl Strategy<Value = PuntReason> {
     use PuntReason::*;
-    prop::sample::select(vec![ForUs, TtlExpired, Unresolved, TooBig, NoRoute, Broadcast])
+    prop::sample::select(vec![ForUs, TtlExpired, Unresolved, TooBig, NoRoute, Lldp])
 }
 
 fn next_hops() -> impl Strategy<Value = Option<NeighborKey>> {

@@ -17,7 +17,6 @@ fn every_question_has_the_answer_that_scapy_would_give() {
         ("ARP in a VLAN", 3, ForUs, ARP_REQUEST_VLAN, ARP_REPLY_VLAN),
         ("ARP with a priority tag", 1, ForUs, ARP_REQUEST_PRIORITY, ARP_REPLY),
         ("ARP probe", 1, ForUs, ARP_PROBE, ARP_PROBE_REPLY),
-        ("ARP as broadcast", 1, PuntReason::Broadcast, ARP_REQUEST, ARP_REPLY),
         ("solicitation", 1, ForUs, SOLICITATION, ADVERTISEMENT),
         ("link-local", 1, ForUs, SOLICITATION_LINK_LOCAL, ADVERTISEMENT_LINK_LOCAL),
         ("duplicate check", 1, ForUs, DUPLICATE_CHECK, ADVERTISEMENT_TO_ALL),

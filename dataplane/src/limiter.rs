@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// So many a second on average, and as many at once.
 #[derive(Clone, Debug)]
-pub(super) struct RateLimiter {
+pub(crate) struct RateLimiter {
     /// What one costs; `None` if nothing is allowed.
     interval_ns: Option<u64>,
     /// When the bucket is full again. It holds one second: if this is a second away, it is empty.
@@ -15,12 +15,12 @@ pub(super) struct RateLimiter {
 
 impl RateLimiter {
     /// A full bucket of `per_second`.
-    pub(super) fn new(per_second: u32) -> Self {
+    pub(crate) fn new(per_second: u32) -> Self {
         Self { interval_ns: SECOND_NS.checked_div(per_second.into()), full_at: Instant::ZERO }
     }
 
     /// Takes one, if there is one.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         let Some(interval_ns) = self.interval_ns else { return false };
         let full_at = self.full_at.max(now) + interval_ns;
         let allowed = full_at.ns_since(now) <= SECOND_NS;

@@ -1,0 +1,271 @@
+//! The agent: all ports, and what they learn together.
+
+use super::condition::Condition;
+use super::counters::{LldpCounters, Outcome};
+use super::learning::{Facing, Heard, Learnt, learn};
+use super::neighbors::{Change, Neighbor};
+use super::pdu::Pdu;
+use super::port::Port;
+use super::topology::{Device, Orientation};
+use super::{Conditions, LldpSettings, PortSettings, System};
+use crate::ids::PortId;
+use crate::time::Instant;
+use crate::wire::{MacAddress, be16, ethernet};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::mem;
+
+/// What the agent wants done, or known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Send this frame at that port.
+    Send {
+        /// Where it leaves.
+        port: PortId,
+        /// The whole frame without its FCS.
+        frame: Vec<u8>,
+    },
+    /// What rules follow from is another now: ask [`LldpAgent::facings`].
+    Changed,
+    /// Something about a port that an operator should know.
+    Told {
+        /// The port.
+        port: PortId,
+        /// What it is.
+        condition: Condition,
+        /// Whether it has begun, or is over.
+        begins: bool,
+    },
+}
+
+/// A port as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView<'a> {
+    /// Where it leads.
+    pub orientation: Orientation,
+    /// What rules take it for.
+    pub facing: Facing,
+    /// What is not as it should be, and has lasted.
+    pub conditions: Conditions,
+    /// Who is there.
+    pub neighbors: &'a [Neighbor],
+}
+
+/// See the [module](super) for how to drive it.
+#[derive(Clone, Debug)]
+pub struct LldpAgent {
+    settings: LldpSettings,
+    system: System,
+    ports: Vec<Port>,
+    level: Option<u8>,
+    outputs: VecDeque<Output>,
+    /// Whether [`Output::Changed`] waits.
+    has_changed: bool,
+    next_at: Option<Instant>,
+    counters: LldpCounters,
+}
+
+impl LldpAgent {
+    /// An agent that knows nothing, all of whose ports are down.
+    pub fn new(system: System, ports: Vec<PortSettings>, settings: LldpSettings) -> Self {
+        let mut agent = Self {
+            ports: ports.into_iter().map(Port::new).collect(),
+            settings,
+            system,
+            level: None,
+            outputs: VecDeque::new(),
+            has_changed: false,
+            next_at: None,
+            counters: LldpCounters::default(),
+        };
+        agent.relearn();
+        agent.counters.level_changes = 0;
+        agent
+    }
+
+    /// Says other things of the system from now on.
+    pub fn set_system(&mut self, now: Instant, system: System) {
+        if self.system != system {
+            self.system = system;
+            self.ports.iter_mut().for_each(|port| port.transmitter.change());
+            self.finish(now);
+        }
+    }
+
+    /// The link at `port` came up, or went down: its neighbours are forgotten then.
+    pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
+        let Some(at) = self.ports.get_mut(port.index()).filter(|at| at.is_up() != is_up) else {
+            return;
+        };
+        at.set_up(is_up);
+        if is_up {
+            at.transmitter.start(now, &self.settings);
+        } else {
+            at.transmitter.stop();
+            self.counters.unlinked += at.neighbors.clear();
+        }
+        at.believe(now, self.system.chassis);
+        self.relearn();
+        self.finish(now);
+    }
+
+    /// A frame came in at `port`: the whole frame without its FCS. The outcome is also counted.
+    pub fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Outcome {
+        let outcome = self.take_frame(now, port, bytes).unwrap_or_else(|ended| ended);
+        self.counters.count(outcome);
+        self.finish(now);
+        outcome
+    }
+
+    fn take_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Result<Outcome, Outcome> {
+        let body = open(bytes).ok_or(Outcome::NotLldp)?;
+        let at =
+            self.ports.get_mut(port.index()).filter(|at| at.is_up()).ok_or(Outcome::PortDown)?;
+        let (pdu, remarks) = Pdu::read(body).map_err(|_| Outcome::Malformed)?;
+        self.counters.tlvs_discarded += u64::from(remarks.discarded);
+        self.counters.tlvs_unrecognised += u64::from(remarks.unrecognised);
+        let outcome = match at.neighbors.hear(now, pdu, &self.settings) {
+            // Goodbye of a stranger and one more of a crowd change nothing here.
+            Change::Unknown => return Err(Outcome::Unknown),
+            Change::Refused => return Err(Outcome::TooMany),
+            Change::Same => return Ok(Outcome::Refreshed),
+            Change::New => {
+                at.transmitter.hurry(now, &self.settings);
+                Outcome::Inserted
+            }
+            Change::Other => Outcome::Changed,
+            Change::Gone => Outcome::Deleted,
+        };
+        if at.believe(now, self.system.chassis) {
+            self.relearn();
+        }
+        Ok(outcome)
+    }
+
+    /// Time has passed. Call it when [`Self::poll_timeout`] says; earlier does no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let mut is_other = false;
+        for port in &mut self.ports {
+            self.counters.aged_out += port.neighbors.expire(now);
+            is_other |= port.believe(now, self.system.chassis);
+        }
+        if is_other {
+            self.relearn();
+        }
+        self.finish(now);
+    }
+
+    /// Says goodbye at every port, and nothing more until its link comes up again.
+    pub fn shut_down(&mut self, now: Instant) {
+        for index in 0..self.ports.len() {
+            if self.ports[index].transmitter.is_running() {
+                self.send(index, 0);
+                self.ports[index].transmitter.shut_down(now, &self.settings);
+            }
+        }
+        self.finish(now);
+    }
+
+    /// The next thing to be done, in order; `None` if all is.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        // What follows from a change is to be in force before others are told of it.
+        if mem::take(&mut self.has_changed) {
+            return Some(Output::Changed);
+        }
+        self.outputs.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is next due; `None` if nothing waits for time to pass.
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+
+    /// Links between this switch and the hosts, if that is known.
+    pub const fn level(&self) -> Option<u8> {
+        self.level
+    }
+
+    /// By port, what rules are to take it for.
+    pub fn facings(&self) -> impl Iterator<Item = Facing> {
+        self.ports.iter().map(|port| port.facing)
+    }
+
+    /// A port as it is now.
+    pub fn port(&self, port: PortId) -> Option<PortView<'_>> {
+        self.ports.get(port.index()).map(|port| PortView {
+            orientation: port.orientation,
+            facing: port.facing,
+            conditions: port.watch.told(),
+            neighbors: port.neighbors.known(),
+        })
+    }
+
+    /// What the agent has counted since it started.
+    pub const fn counters(&self) -> &LldpCounters {
+        &self.counters
+    }
+
+    /// Learns level and port types anew from all that is believed.
+    fn relearn(&mut self) {
+        let heard: Vec<Heard> = self.ports.iter().map(|port| port.heard).collect();
+        let Learnt { level, orientations } = match self.settings.device {
+            // Step 2: a host has a level and ports of no type, whatever it hears.
+            Device::EndStation => Learnt {
+                level: Some(0),
+                orientations: alloc::vec![Orientation::Unknown; heard.len()],
+            },
+            _ if self.settings.learns => learn(self.settings.level, &heard),
+            _ => {
+                Learnt { level: None, orientations: alloc::vec![Orientation::Unknown; heard.len()] }
+            }
+        };
+        let is_new_level = mem::replace(&mut self.level, level) != level;
+        self.counters.level_changes += u64::from(is_new_level);
+        self.has_changed |= is_new_level;
+        for (port, orientation) in self.ports.iter_mut().zip(orientations) {
+            let (says_other, faces_other) = port.learn(orientation);
+            self.has_changed |= faces_other;
+            if says_other || is_new_level {
+                port.transmitter.change();
+            }
+        }
+    }
+
+    /// Sends what is due, tells what has lasted, and looks when it is wanted next.
+    fn finish(&mut self, now: Instant) {
+        let mut next_at = None;
+        for index in 0..self.ports.len() {
+            if self.ports[index].transmitter.is_due(now, &self.settings) {
+                self.send(index, self.settings.ttl_s());
+                self.ports[index].transmitter.sent(now, &self.settings);
+            }
+            let Some(port) = PortId::from_index(index) else { continue };
+            let at = &mut self.ports[index];
+            let conditions = at.conditions(now, &self.settings, self.level, self.system.chassis);
+            at.watch.set(now, conditions);
+            while let Some((condition, begins)) = at.watch.tell(now) {
+                self.outputs.push_back(Output::Told { port, condition, begins });
+            }
+            let at_next = at.next_at(now, &self.settings);
+            next_at = [next_at, at_next].into_iter().flatten().min();
+        }
+        self.next_at = next_at;
+    }
+
+    fn send(&mut self, index: usize, ttl_s: u16) {
+        let Some(port) = PortId::from_index(index) else { return };
+        let frame = self.ports[index].frame(&self.system, &self.settings, self.level, ttl_s);
+        self.counters.frames_out += 1;
+        self.outputs.push_back(Output::Send { port, frame });
+    }
+}
+
+/// The LLDPDU in a frame to the nearest bridge, which carries no VLAN tag.
+fn open(bytes: &[u8]) -> Option<&[u8]> {
+    let (&destination, rest) = bytes.split_first_chunk::<6>()?;
+    let (&[first, ..], rest) = rest.split_first_chunk::<6>()?;
+    let is_ours = MacAddress(destination) == MacAddress::LLDP
+        && first & 1 == 0
+        && be16(rest, 0) == Some(ethernet::LLDP);
+    is_ours.then(|| rest.get(2..))?
+}

@@ -1,0 +1,155 @@
+//! Whom a port hears (IEEE 802.1AB-2016, 9.2.7): who is new, who says something else, whose word
+//! has run out.
+
+use super::pdu::Pdu;
+use super::{LldpSettings, SECOND_NS};
+use crate::time::Instant;
+use alloc::vec::Vec;
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbor {
+    /// What it said last.
+    pub pdu: Pdu,
+    /// When it was first heard.
+    pub since: Instant,
+    /// When it was heard last.
+    pub heard_at: Instant,
+    /// When what it said runs out.
+    pub expires_at: Instant,
+}
+
+/// What a frame did to the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Somebody new.
+    New,
+    /// The same again.
+    Same,
+    /// Something else than before.
+    Other,
+    /// Goodbye.
+    Gone,
+    /// Goodbye of somebody who was not known.
+    Unknown,
+    /// Somebody new, and no room.
+    Refused,
+}
+
+/// One port's neighbours.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Neighbors {
+    known: Vec<Neighbor>,
+    /// Until when somebody else is there for whom there was no room (tooManyNeighborsTimer).
+    crowded_until: Instant,
+}
+
+impl Neighbors {
+    /// Takes what somebody said.
+    pub(super) fn hear(&mut self, now: Instant, pdu: Pdu, settings: &LldpSettings) -> Change {
+        let is_it = |one: &Neighbor| (&one.pdu.chassis, &one.pdu.port) == (&pdu.chassis, &pdu.port);
+        let place = self.known.iter().position(is_it);
+        let expires_at = now + u64::from(pdu.ttl_s) * SECOND_NS;
+        match place {
+            None if pdu.ttl_s == 0 => Change::Unknown,
+            Some(at) if pdu.ttl_s == 0 => {
+                self.known.remove(at);
+                Change::Gone
+            }
+            Some(at) => {
+                let known = &mut self.known[at];
+                (known.heard_at, known.expires_at) = (now, expires_at);
+                if known.pdu == pdu {
+                    return Change::Same;
+                }
+                known.pdu = pdu;
+                Change::Other
+            }
+            // Whoever is known stays: a liar with many names drives nobody out.
+            None if self.known.len() >= settings.neighbors_max.max(1) => {
+                self.crowded_until = self.crowded_until.max(expires_at);
+                Change::Refused
+            }
+            None => {
+                self.known.push(Neighbor { pdu, since: now, heard_at: now, expires_at });
+                Change::New
+            }
+        }
+    }
+
+    /// Forgets those whose word has run out; returns how many.
+    pub(super) fn expire(&mut self, now: Instant) -> u64 {
+        let before = self.known.len();
+        self.known.retain(|neighbor| neighbor.expires_at > now);
+        (before - self.known.len()) as u64
+    }
+
+    /// Forgets all; returns how many.
+    pub(super) fn clear(&mut self) -> u64 {
+        let count = self.known.len() as u64;
+        *self = Self::default();
+        count
+    }
+
+    /// When the next one's word runs out, or the port is no longer crowded.
+    pub(super) fn next_at(&self, now: Instant) -> Option<Instant> {
+        let crowded = Some(self.crowded_until).filter(|&until| until > now);
+        self.known.iter().map(|neighbor| neighbor.expires_at).chain(crowded).min()
+    }
+
+    pub(super) fn is_crowded(&self, now: Instant) -> bool {
+        self.crowded_until > now
+    }
+
+    pub(super) fn known(&self) -> &[Neighbor] {
+        &self.known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pdu::Id;
+    use super::*;
+    use crate::wire::MacAddress;
+    use alloc::string::ToString;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_ns(seconds * SECOND_NS)
+    }
+
+    fn pdu(name: u8, ttl_s: u16) -> Pdu {
+        Pdu::new(Id::chassis(MacAddress([2, 0, 0, 0, 0, name])), Id::port("1"), ttl_s)
+    }
+
+    #[test]
+    fn neighbours_come_change_age_and_say_goodbye() {
+        let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
+        assert_eq!(table.hear(at(0), pdu(1, 0), &settings), Change::Unknown);
+        assert_eq!(table.hear(at(1), pdu(1, 120), &settings), Change::New);
+        assert_eq!(table.hear(at(31), pdu(1, 120), &settings), Change::Same);
+        let mut other = pdu(1, 120);
+        other.system_name = Some("other".to_string());
+        assert_eq!(table.hear(at(40), other, &settings), Change::Other);
+        let known = &table.known()[0];
+        assert_eq!((known.since, known.heard_at, known.expires_at), (at(1), at(40), at(160)));
+        assert_eq!((table.expire(at(159)), table.next_at(at(159))), (0, Some(at(160))));
+        assert_eq!((table.expire(at(160)), table.known().len()), (1, 0));
+        table.hear(at(200), pdu(2, 9), &settings);
+        assert_eq!(table.hear(at(201), pdu(2, 0), &settings), Change::Gone);
+        assert_eq!((table.clear(), table.next_at(at(201))), (0, None));
+    }
+
+    #[test]
+    fn who_is_known_is_not_driven_out() {
+        let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
+        for name in 0..4 {
+            assert_eq!(table.hear(at(0), pdu(name, 120), &settings), Change::New);
+        }
+        for name in 4..200 {
+            assert_eq!(table.hear(at(1), pdu(name, 60), &settings), Change::Refused);
+        }
+        assert_eq!(table.hear(at(2), pdu(3, 120), &settings), Change::Same);
+        assert!(table.is_crowded(at(60)) && !table.is_crowded(at(61)));
+        assert_eq!((table.known().len(), table.next_at(at(2))), (4, Some(at(61))));
+    }
+}

@@ -1,0 +1,98 @@
+//! TLVs that IEEE 802.1 and 802.3 have defined, as far as this switch has something to say there.
+
+use super::topology::{IEEE_802_1, Profile, SLIDES_OUI, SLIDES_SUBTYPE, SUBTYPE, Topology};
+
+/// IEEE 802.3.
+pub(super) const IEEE_802_3: [u8; 3] = [0x00, 0x12, 0x0F];
+/// Maximum Frame Size (IEEE 802.3, 79.3.4), under [`IEEE_802_3`].
+pub(super) const MAX_FRAME_SIZE: u8 = 4;
+/// Priority-based Flow Control Configuration (IEEE 802.1Q, D.2.10), under [`IEEE_802_1`].
+pub(super) const PFC_CONFIGURATION: u8 = 0x0B;
+
+/// What a station says of PFC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PfcConfiguration {
+    /// It would take over its neighbour's configuration.
+    pub willing: bool,
+    /// It cannot bypass MACsec for PFC frames.
+    pub mbc: bool,
+    /// How many priorities can have PFC at once; 0 to 15 on the wire.
+    pub capability: u8,
+    /// Bit p is set if priority p has it.
+    pub enabled_bits: u8,
+}
+
+impl PfcConfiguration {
+    /// The two octets behind the subtype.
+    pub(super) const fn write(self) -> [u8; 2] {
+        let flags = (self.willing as u8) << 7 | (self.mbc as u8) << 6 | self.capability & 0x0F;
+        [flags, self.enabled_bits]
+    }
+
+    pub(super) fn read(octets: &[u8]) -> Option<Self> {
+        let &[flags, enabled_bits] = octets.first_chunk()?;
+        Some(Self {
+            willing: flags & 0x80 != 0,
+            mbc: flags & 0x40 != 0,
+            capability: flags & 0x0F,
+            enabled_bits,
+        })
+    }
+}
+
+/// An organisation's TLV that is understood here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Organisation {
+    Topology(Profile, Topology),
+    Pfc(PfcConfiguration),
+    MaxFrameBytes(u16),
+}
+
+/// Why a TLV is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotRead {
+    /// Nobody here understands it.
+    Unrecognised,
+    /// It ends before its fields do.
+    Malformed,
+}
+
+/// Reads the value of a TLV of type 127.
+pub(super) fn read(value: &[u8]) -> Result<Organisation, NotRead> {
+    let Some((&[a, b, c, subtype], octets)) = value.split_first_chunk() else {
+        return Err(NotRead::Malformed);
+    };
+    let topology =
+        |profile| Topology::read(profile, octets).map(|it| Organisation::Topology(profile, it));
+    let read = match ([a, b, c], subtype) {
+        (IEEE_802_1, SUBTYPE) => topology(Profile::Standard),
+        (SLIDES_OUI, SLIDES_SUBTYPE) => topology(Profile::Slides),
+        (IEEE_802_1, PFC_CONFIGURATION) => PfcConfiguration::read(octets).map(Organisation::Pfc),
+        (IEEE_802_3, MAX_FRAME_SIZE) => {
+            octets.first_chunk().map(|&size| Organisation::MaxFrameBytes(u16::from_be_bytes(size)))
+        }
+        _ => return Err(NotRead::Unrecognised),
+    };
+    read.ok_or(NotRead::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pfc_is_read_as_it_is_written() {
+        let pfc = PfcConfiguration { willing: true, mbc: false, capability: 8, enabled_bits: 0x18 };
+        assert_eq!(pfc.write(), [0x88, 0x18]);
+        assert_eq!(PfcConfiguration::read(&pfc.write()), Some(pfc));
+        assert_eq!(PfcConfiguration::read(&[0xFF]), None);
+    }
+
+    #[test]
+    fn what_is_of_others_is_told_from_what_is_broken() {
+        assert_eq!(read(&[0, 0x80, 0xC2, 1, 0, 9]), Err(NotRead::Unrecognised), "Port VLAN ID");
+        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5]), Err(NotRead::Malformed));
+        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5, 0xF2]), Ok(Organisation::MaxFrameBytes(1_522)));
+        assert_eq!(read(&[0, 0x80, 0xC2]), Err(NotRead::Malformed));
+    }
+}

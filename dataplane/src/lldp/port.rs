@@ -1,0 +1,198 @@
+//! One port: whom it hears, what is believed of that, what it says, and when.
+
+use super::claim::{self, Claim, Faces};
+use super::condition::{Condition, Conditions, Watch};
+use super::damper::Damper;
+use super::learning::{self, Facing, Heard};
+use super::neighbors::Neighbors;
+use super::pdu::{Id, Pdu};
+use super::topology::{Orientation, Topology};
+use super::transmitter::Transmitter;
+use super::{LldpSettings, PortSettings, System};
+use crate::limits::FRAME_BYTES_MIN;
+use crate::time::Instant;
+use crate::wire::{MacAddress, ethernet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem::replace;
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub(super) settings: PortSettings,
+    pub(super) transmitter: Transmitter,
+    pub(super) neighbors: Neighbors,
+    pub(super) watch: Watch,
+    damper: Damper,
+    is_up: bool,
+    /// What the neighbours say, as far as the port allows it.
+    claimed: Heard,
+    is_refused: bool,
+    is_torn: bool,
+    is_damped: bool,
+    /// What is believed.
+    pub(super) heard: Heard,
+    pub(super) orientation: Orientation,
+    pub(super) facing: Facing,
+}
+
+impl Port {
+    pub(super) fn new(settings: PortSettings) -> Self {
+        Self {
+            settings,
+            transmitter: Transmitter::new(),
+            neighbors: Neighbors::default(),
+            watch: Watch::default(),
+            damper: Damper::default(),
+            is_up: false,
+            claimed: Heard::Nothing,
+            is_refused: false,
+            is_torn: false,
+            is_damped: false,
+            heard: Heard::Nothing,
+            orientation: Orientation::Unknown,
+            facing: Facing::Nothing,
+        }
+    }
+
+    pub(super) const fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    pub(super) const fn set_up(&mut self, up: bool) {
+        self.is_up = up;
+    }
+
+    /// Works out what is believed now. Returns whether that has changed.
+    pub(super) fn believe(&mut self, now: Instant, chassis: MacAddress) -> bool {
+        let others = self.neighbors.known().iter().map(|neighbor| &neighbor.pdu);
+        let others = others.filter(|pdu| !is_ours(pdu, chassis));
+        let believed = claim::believe(self.settings.faces, others.map(Claim::of));
+        (self.is_refused, self.is_torn) = (believed.is_refused, believed.is_torn);
+        let before = replace(&mut self.claimed, believed.heard);
+        // What it takes the link to be follows from what we say, and is no change of mind.
+        if mind(before) != mind(self.claimed) && self.claimed != Heard::Nothing {
+            self.damper.change(now);
+        }
+        self.is_damped = self.damper.is_damped(now);
+        let heard = if self.is_damped { Heard::Nothing } else { self.claimed };
+        replace(&mut self.heard, heard) != heard
+    }
+
+    /// The port leads there, as was learnt. Returns whether what it says, and what rules need to
+    /// know, has changed.
+    pub(super) fn learn(&mut self, orientation: Orientation) -> (bool, bool) {
+        let facing = match (self.is_up, self.settings.faces) {
+            (false, _) => Facing::Nothing,
+            // The operator's word, whatever is heard.
+            (true, Faces::Host) => Facing::Down,
+            (true, _) => learning::facing(orientation, self.heard),
+        };
+        let says_other = replace(&mut self.orientation, orientation) != orientation;
+        let faces_other = replace(&mut self.facing, facing) != facing;
+        (says_other, faces_other)
+    }
+
+    /// What is not as it should be, with the switch at `level`.
+    pub(super) fn conditions(
+        &self,
+        now: Instant,
+        settings: &LldpSettings,
+        level: Option<u8>,
+        chassis: MacAddress,
+    ) -> Conditions {
+        let mut conditions = Conditions::default();
+        let (says, theirs) = match self.heard {
+            Heard::Switch { level, says } => (says, level),
+            Heard::Host | Heard::Nothing => (Orientation::Unknown, None),
+        };
+        let is_opposite = matches!(
+            (self.orientation, says),
+            (Orientation::Uplink, Orientation::Downlink)
+                | (Orientation::Downlink, Orientation::Uplink)
+                | (Orientation::Crosslink, Orientation::Crosslink | Orientation::Unknown)
+        );
+        let is_typed = self.orientation != Orientation::Unknown;
+        let is_switch = matches!(self.heard, Heard::Switch { .. });
+        let gap = level.zip(theirs).is_some_and(|(ours, theirs)| ours.abs_diff(theirs) > 1);
+        let is_host_above = self.heard == Heard::Host && level.is_some_and(|level| level != 1);
+        let mut set = |condition, holds| conditions.set(condition, holds);
+        set(Condition::Crosslink, self.orientation == Orientation::Crosslink);
+        set(Condition::LevelGap, gap || is_host_above);
+        set(Condition::Disagreement, is_switch && is_typed && !is_opposite);
+        set(Condition::Refused, self.is_refused);
+        set(Condition::Torn, self.is_torn);
+        set(Condition::Crowded, self.neighbors.is_crowded(now));
+        set(Condition::Damped, self.is_damped);
+        set(Condition::Silent, settings.learns && is_switch && theirs.is_none());
+        let pdus = || self.neighbors.known().iter().map(|neighbor| &neighbor.pdu);
+        set(Condition::Loop, pdus().any(|pdu| is_ours(pdu, chassis)));
+        let ours = self.settings.pfc_bits;
+        let differs =
+            |pdu: &Pdu| ours.zip(pdu.pfc).is_some_and(|(ours, pfc)| pfc.enabled_bits != ours);
+        set(Condition::PfcMismatch, pdus().any(differs));
+        let longest = self.settings.max_frame_bytes;
+        let is_narrow = |pdu: &Pdu| pdu.max_frame_bytes.is_some_and(|bytes| bytes < longest);
+        set(Condition::FrameSize, pdus().any(is_narrow));
+        conditions
+    }
+
+    /// What the port says: the whole frame without its FCS. With a `ttl_s` of 0 it is goodbye.
+    pub(super) fn frame(
+        &self,
+        system: &System,
+        settings: &LldpSettings,
+        level: Option<u8>,
+        ttl_s: u16,
+    ) -> Vec<u8> {
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let pdu = Pdu {
+            port_description: text(&self.settings.description),
+            system_name: text(&system.name),
+            system_description: text(&system.description),
+            capabilities: system.capabilities,
+            management: system.management,
+            max_frame_bytes: (self.settings.max_frame_bytes != 0)
+                .then_some(self.settings.max_frame_bytes),
+            pfc: self.settings.pfc_bits.map(|enabled_bits| super::PfcConfiguration {
+                // All eight may have it.
+                capability: 8,
+                enabled_bits,
+                ..super::PfcConfiguration::default()
+            }),
+            topology: settings.learns.then_some(Topology {
+                device: settings.device,
+                level,
+                orientation: self.orientation,
+            }),
+            ..Pdu::new(Id::chassis(system.chassis), Id::port(&self.settings.name), ttl_s)
+        };
+        let mut frame = Vec::new();
+        frame.extend(MacAddress::LLDP.0);
+        frame.extend(self.settings.mac.0);
+        frame.extend(ethernet::LLDP.to_be_bytes());
+        pdu.write(settings.profile, &mut frame);
+        frame.resize(frame.len().max(FRAME_BYTES_MIN), 0);
+        frame
+    }
+
+    /// When something is next to be done.
+    pub(super) fn next_at(&self, now: Instant, settings: &LldpSettings) -> Option<Instant> {
+        let due = self.transmitter.due_at(settings);
+        let next = [due, self.neighbors.next_at(now), self.watch.next_at(), self.damper.ends_at()];
+        next.into_iter().flatten().min()
+    }
+}
+
+/// The part of what is heard that a neighbour makes up by itself.
+const fn mind(heard: Heard) -> (u8, Option<u8>) {
+    match heard {
+        Heard::Nothing => (0, None),
+        Heard::Host => (1, None),
+        Heard::Switch { level, .. } => (2, level),
+    }
+}
+
+fn is_ours(pdu: &Pdu, chassis: MacAddress) -> bool {
+    pdu.chassis.is_mac(chassis)
+}

@@ -1,0 +1,181 @@
+//! The agent on a bench: frames in, virtual time, and everything that comes out or is counted.
+
+mod frames;
+mod trust;
+mod wire;
+
+use super::pdu::{Id, Pdu};
+use super::{
+    Capabilities, Condition, Device, Faces, Facing, LldpAgent, LldpSettings, Orientation, Outcome,
+    Output, PortSettings, Profile, SECOND_NS, System, Topology,
+};
+use crate::ids::PortId;
+use crate::time::Instant;
+use crate::wire::{MacAddress, ethernet};
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The port with number `number`.
+fn port(number: usize) -> PortId {
+    PortId::from_number(number).unwrap()
+}
+
+/// A neighbour's address.
+fn mac(name: u8) -> MacAddress {
+    MacAddress([2, 0xAA, 0, 0, 0, name])
+}
+
+/// Our own, at port `number`; the chassis is that of port 1.
+fn ours(number: u8) -> MacAddress {
+    MacAddress([2, 0, 0, 0, 0, number])
+}
+
+/// What we say of ourselves.
+fn system() -> System {
+    System {
+        chassis: ours(1),
+        name: "leaf".to_owned(),
+        description: "a switch".to_owned(),
+        capabilities: Some(Capabilities {
+            supported_bits: Capabilities::BRIDGE | Capabilities::ROUTER,
+            enabled_bits: Capabilities::ROUTER,
+        }),
+        management: None,
+    }
+}
+
+/// Port 1 faces hosts, 2 switches, 3 and 4 anybody.
+fn ports() -> Vec<PortSettings> {
+    let faces = [Faces::Host, Faces::Switch, Faces::Any, Faces::Any];
+    let port = |(number, faces): (u8, Faces)| PortSettings {
+        mac: ours(number),
+        name: format!("p{number}"),
+        description: String::new(),
+        max_frame_bytes: 1_518,
+        pfc_bits: Some(0b0001_1000),
+        faces,
+    };
+    (1..).zip(faces).map(port).collect()
+}
+
+/// What neighbour `name` says who is nothing in particular.
+fn said(name: u8, ttl_s: u16) -> Pdu {
+    Pdu::new(Id::chassis(mac(name)), Id::port("eth0"), ttl_s)
+}
+
+/// What a switch says.
+fn switch(name: u8, level: Option<u8>, orientation: Orientation) -> Pdu {
+    let topology = Topology { device: Device::Bridge, level, orientation };
+    Pdu { topology: Some(topology), ..said(name, 120) }
+}
+
+/// What a host says.
+fn host(name: u8) -> Pdu {
+    let topology =
+        Topology { device: Device::EndStation, level: Some(0), orientation: Orientation::Unknown };
+    Pdu { topology: Some(topology), ..said(name, 120) }
+}
+
+/// The frame of `pdu`, from its chassis.
+fn frame(pdu: &Pdu) -> Vec<u8> {
+    let mut frame = Vec::new();
+    frame.extend(MacAddress::LLDP.0);
+    frame.extend(&pdu.chassis.octets);
+    frame.extend(ethernet::LLDP.to_be_bytes());
+    pdu.write(Profile::Standard, &mut frame);
+    frame
+}
+
+/// An agent all of whose ports are up since a minute, and whose outputs have been taken.
+struct Bench {
+    agent: LldpAgent,
+    now: Instant,
+    counted: BTreeMap<&'static str, u64>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(LldpSettings::default())
+    }
+
+    fn with(settings: LldpSettings) -> Self {
+        let agent = LldpAgent::new(system(), ports(), settings);
+        let mut bench =
+            Self { agent, now: Instant::from_ns(3_600 * SECOND_NS), counted: BTreeMap::new() };
+        for number in 1..=4 {
+            bench.agent.handle_link(bench.now, port(number), true);
+        }
+        bench.wait(60);
+        bench.counted();
+        bench
+    }
+
+    /// Port `number` hears `pdu`.
+    fn hear(&mut self, number: usize, pdu: &Pdu) -> (Outcome, Vec<Output>) {
+        let outcome = self.agent.handle_frame(self.now, port(number), &frame(pdu));
+        (outcome, self.outputs())
+    }
+
+    /// Lets time pass, and returns what came out, with the seconds since this began.
+    fn wait(&mut self, seconds: u64) -> Vec<(u64, Output)> {
+        let start = self.now;
+        let end = start + seconds * SECOND_NS;
+        let mut all = Vec::new();
+        while let Some(due) = self.agent.poll_timeout().filter(|&due| due <= end) {
+            self.now = self.now.max(due);
+            self.agent.handle_timeout(self.now);
+            let elapsed = self.now.ns_since(start) / SECOND_NS;
+            all.extend(self.outputs().into_iter().map(|output| (elapsed, output)));
+        }
+        self.now = end;
+        all
+    }
+
+    fn outputs(&mut self) -> Vec<Output> {
+        core::iter::from_fn(|| self.agent.poll_output()).collect()
+    }
+
+    /// What was told within `seconds`.
+    fn told(&mut self, seconds: u64) -> Vec<(usize, Condition, bool)> {
+        let told = self.wait(seconds).into_iter().filter_map(|(_, output)| match output {
+            Output::Told { port, condition, begins } => Some((port.number(), condition, begins)),
+            _ => None,
+        });
+        told.collect()
+    }
+
+    /// The counters that moved since the last call, by how much, in order of their names.
+    fn counted(&mut self) -> Vec<(&'static str, u64)> {
+        let now: BTreeMap<_, _> = self.agent.counters().iter().collect();
+        let before = core::mem::replace(&mut self.counted, now);
+        let moved = self
+            .counted
+            .iter()
+            .map(|(name, value)| (*name, value - before.get(name).copied().unwrap_or_default()));
+        moved.filter(|&(_, value)| value != 0).collect()
+    }
+
+    fn orientation(&self, number: usize) -> Orientation {
+        self.agent.port(port(number)).unwrap().orientation
+    }
+
+    fn facing(&self, number: usize) -> Facing {
+        self.agent.port(port(number)).unwrap().facing
+    }
+
+    fn neighbors(&self, number: usize) -> usize {
+        self.agent.port(port(number)).unwrap().neighbors.len()
+    }
+}
+
+/// What was sent, as (port number, LLDPDU).
+fn sent(outputs: &[Output]) -> Vec<(usize, Pdu)> {
+    let sent = outputs.iter().filter_map(|output| match output {
+        Output::Send { port, frame } => Some((port.number(), Pdu::read(&frame[14..]).unwrap().0)),
+        _ => None,
+    });
+    sent.collect()
+}

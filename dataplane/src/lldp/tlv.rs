@@ -1,0 +1,131 @@
+//! Type, length, value (IEEE 802.1AB-2016, 8.4): seven bits, nine bits, up to 511 octets.
+
+use alloc::vec::Vec;
+
+/// The end of an LLDPDU.
+pub(super) const END: u8 = 0;
+/// Who.
+pub(super) const CHASSIS_ID: u8 = 1;
+/// Which port.
+pub(super) const PORT_ID: u8 = 2;
+/// For how long.
+pub(super) const TTL: u8 = 3;
+/// The port in words.
+pub(super) const PORT_DESCRIPTION: u8 = 4;
+/// The system's name.
+pub(super) const SYSTEM_NAME: u8 = 5;
+/// The system in words.
+pub(super) const SYSTEM_DESCRIPTION: u8 = 6;
+/// What it can do.
+pub(super) const CAPABILITIES: u8 = 7;
+/// Where it is managed.
+pub(super) const MANAGEMENT_ADDRESS: u8 = 8;
+/// What an organisation has defined.
+pub(super) const ORGANISATION: u8 = 127;
+
+/// The longest value.
+pub(super) const VALUE_BYTES_MAX: usize = 511;
+
+/// One TLV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tlv<'a> {
+    pub(super) kind: u8,
+    pub(super) value: &'a [u8],
+}
+
+/// A TLV is longer than what is left of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CutShort;
+
+/// Cuts TLVs off the front of bytes. After one that is cut short, or the bytes' end, there is none.
+#[derive(Clone, Debug)]
+pub(super) struct Reader<'a> {
+    left: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { left: bytes }
+    }
+}
+
+impl<'a> Iterator for Reader<'a> {
+    type Item = Result<Tlv<'a>, CutShort>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let tlv = self.left.split_first_chunk::<2>().and_then(|(head, rest)| {
+            let head = u16::from_be_bytes(*head);
+            let (value, rest) = rest.split_at_checked(usize::from(head & 0x1FF))?;
+            // Seven bits.
+            let kind = u8::try_from(head >> 9).unwrap_or_default();
+            Some((Tlv { kind, value }, rest))
+        });
+        let Some((tlv, rest)) = tlv else {
+            self.left = &[];
+            return Some(Err(CutShort));
+        };
+        self.left = rest;
+        Some(Ok(tlv))
+    }
+}
+
+/// Appends a TLV whose value is `pieces` in a row; what is longer than a value can be is cut off.
+pub(super) fn write(into: &mut Vec<u8>, kind: u8, pieces: &[&[u8]]) {
+    let start = into.len();
+    into.extend([0, 0]);
+    pieces.iter().for_each(|piece| into.extend(*piece));
+    into.truncate(start + 2 + VALUE_BYTES_MAX);
+    let bytes = u16::try_from(into.len() - start - 2).unwrap_or_default();
+    let head = u16::from(kind & 0x7F) << 9 | bytes;
+    into[start..start + 2].copy_from_slice(&head.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            tlvs in prop::collection::vec((0..128_u8, prop::collection::vec(any::<u8>(), 0..512)), 0..9),
+        ) {
+            let mut bytes = Vec::new();
+            for (kind, value) in &tlvs {
+                let (one, other) = value.split_at(value.len() / 3);
+                write(&mut bytes, *kind, &[one, other]);
+            }
+            let read: Vec<_> = Reader::new(&bytes).map(|tlv| tlv.map(|t| (t.kind, t.value.to_vec()))).collect();
+            let written: Vec<_> = tlvs.into_iter().map(Ok).collect();
+            prop_assert_eq!(read, written);
+        }
+
+        #[test]
+        fn any_bytes_come_out_as_they_went_in_or_are_cut_short(bytes: Vec<u8>) {
+            let (mut again, mut is_cut) = (Vec::new(), false);
+            for tlv in Reader::new(&bytes) {
+                prop_assert!(!is_cut, "nothing follows what is cut short");
+                match tlv {
+                    Ok(tlv) => write(&mut again, tlv.kind, &[tlv.value]),
+                    Err(CutShort) => is_cut = true,
+                }
+            }
+            prop_assert!(bytes.starts_with(&again));
+            prop_assert_eq!(is_cut, bytes != again);
+        }
+    }
+
+    #[test]
+    fn a_value_is_cut_to_what_a_length_can_say() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, SYSTEM_NAME, &[&[7; 500], &[8; 500]]);
+        assert_eq!(bytes.len(), 2 + VALUE_BYTES_MAX);
+        assert_eq!(&bytes[..2], &[0x0B, 0xFF]);
+        let tlv = Reader::new(&bytes).next().unwrap().unwrap();
+        assert_eq!(tlv.value, [vec![7; 500], vec![8; 11]].concat());
+    }
+}

@@ -1,0 +1,219 @@
+//! The Topology Recognition TLV: what a device is, its level, and where the port leads.
+//!
+//! It has two forms. The standard's (IEEE 802.1Qcz-2023, D.2.16) stands under 802.1's OUI with
+//! subtype 0x14. The slides it came from have other numbers for the same things and name no OUI;
+//! under 802.1's their subtype, 1, is Port VLAN ID. So theirs stands under an OUI of its own here.
+//!
+//! | octet | standard | slides |
+//! |---|---|---|
+//! | device | 0 end station, 1 bridge, 2 router, 255 unknown | 0 host, 1 switch |
+//! | level | 0 edge, 255 unknown | 0 server, and a switch that has none yet |
+//! | port | 0 uplink, 1 downlink, 2 crosslink, 255 unknown | 0 unmarked, 1 uplink, 2 downlink |
+
+/// IEEE 802.1.
+pub(super) const IEEE_802_1: [u8; 3] = [0x00, 0x80, 0xC2];
+/// The standard's subtype under [`IEEE_802_1`].
+pub(super) const SUBTYPE: u8 = 0x14;
+/// Where the slides' form stands: an address block that is locally administered, so nobody's.
+pub const SLIDES_OUI: [u8; 3] = [0x0A, 0x6B, 0x6E];
+/// The slides' subtype.
+pub(super) const SLIDES_SUBTYPE: u8 = 1;
+
+const UNKNOWN: u8 = 255;
+
+/// In which form the topology is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// IEEE 802.1Qcz-2023.
+    #[default]
+    Standard,
+    /// The slides of 2019.
+    Slides,
+}
+
+/// What a device is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// A host: level 0, whatever it is told (the slides' step 2).
+    EndStation,
+    /// A switch that bridges. The slides know one kind of switch: this one.
+    Bridge,
+    /// A switch that routes.
+    Router,
+    /// It does not say.
+    #[default]
+    Unknown,
+}
+
+/// Where a port leads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Orientation {
+    /// Away from the hosts.
+    Uplink,
+    /// Towards the hosts.
+    Downlink,
+    /// To the same level.
+    Crosslink,
+    /// Not known: the slides' "unmarked".
+    #[default]
+    Unknown,
+}
+
+impl Orientation {
+    /// As people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uplink => "uplink",
+            Self::Downlink => "downlink",
+            Self::Crosslink => "crosslink",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Device {
+    /// As people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EndStation => "end-station",
+            Self::Bridge => "bridge",
+            Self::Router => "router",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it forwards frames of others.
+    pub const fn is_switch(self) -> bool {
+        matches!(self, Self::Bridge | Self::Router)
+    }
+}
+
+/// What the TLV says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// What the sender is.
+    pub device: Device,
+    /// Links between it and the hosts; 0 for a host, `None` if it does not know.
+    pub level: Option<u8>,
+    /// Where the port that it came from leads.
+    pub orientation: Orientation,
+}
+
+impl Topology {
+    /// The three octets behind the subtype.
+    pub(super) fn write(self, profile: Profile) -> [u8; 3] {
+        match profile {
+            Profile::Standard => [
+                match self.device {
+                    Device::EndStation => 0,
+                    Device::Bridge => 1,
+                    Device::Router => 2,
+                    Device::Unknown => UNKNOWN,
+                },
+                self.level.unwrap_or(UNKNOWN),
+                match self.orientation {
+                    Orientation::Uplink => 0,
+                    Orientation::Downlink => 1,
+                    Orientation::Crosslink => 2,
+                    Orientation::Unknown => UNKNOWN,
+                },
+            ],
+            // A device that is neither host nor switch has no number here; nor has a crosslink.
+            Profile::Slides => [
+                u8::from(self.device != Device::EndStation),
+                self.level.unwrap_or(0),
+                match self.orientation {
+                    Orientation::Uplink => 1,
+                    Orientation::Downlink => 2,
+                    Orientation::Crosslink | Orientation::Unknown => 0,
+                },
+            ],
+        }
+    }
+
+    /// What the octets behind the subtype say. Values that are reserved are not known; octets
+    /// behind the third are of a later edition and not looked at.
+    pub(super) fn read(profile: Profile, octets: &[u8]) -> Option<Self> {
+        let &[device, level, port] = octets.first_chunk()?;
+        Some(match profile {
+            Profile::Standard => Self {
+                device: match device {
+                    0 => Device::EndStation,
+                    1 => Device::Bridge,
+                    2 => Device::Router,
+                    _ => Device::Unknown,
+                },
+                level: (level != UNKNOWN).then_some(level),
+                orientation: match port {
+                    0 => Orientation::Uplink,
+                    1 => Orientation::Downlink,
+                    2 => Orientation::Crosslink,
+                    _ => Orientation::Unknown,
+                },
+            },
+            Profile::Slides => {
+                let device = match device {
+                    0 => Device::EndStation,
+                    1 => Device::Bridge,
+                    _ => Device::Unknown,
+                };
+                Self {
+                    device,
+                    level: (level != 0 || device == Device::EndStation).then_some(level),
+                    orientation: match port {
+                        1 => Orientation::Uplink,
+                        2 => Orientation::Downlink,
+                        _ => Orientation::Unknown,
+                    },
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Device::{Bridge, EndStation, Router, Unknown};
+    use Orientation::{Crosslink, Downlink, Uplink};
+
+    fn of(device: Device, level: Option<u8>, orientation: Orientation) -> Topology {
+        Topology { device, level, orientation }
+    }
+
+    #[test]
+    fn both_forms_have_the_numbers_of_their_papers() {
+        for (octets, topology) in [
+            ([0, 0, 255], of(EndStation, Some(0), Orientation::Unknown)),
+            ([1, 1, 0], of(Bridge, Some(1), Uplink)),
+            ([2, 3, 1], of(Router, Some(3), Downlink)),
+            ([1, 254, 2], of(Bridge, Some(254), Crosslink)),
+            ([255, 255, 255], of(Unknown, None, Orientation::Unknown)),
+        ] {
+            assert_eq!(topology.write(Profile::Standard), octets);
+            assert_eq!(Topology::read(Profile::Standard, &octets), Some(topology));
+        }
+        for (octets, topology) in [
+            ([0, 0, 0], of(EndStation, Some(0), Orientation::Unknown)),
+            ([1, 0, 0], of(Bridge, None, Orientation::Unknown)),
+            ([1, 1, 1], of(Bridge, Some(1), Uplink)),
+            ([1, 255, 2], of(Bridge, Some(255), Downlink)),
+        ] {
+            assert_eq!(topology.write(Profile::Slides), octets);
+            assert_eq!(Topology::read(Profile::Slides, &octets), Some(topology));
+        }
+        assert_eq!(of(Router, Some(2), Crosslink).write(Profile::Slides), [1, 2, 0]);
+    }
+
+    #[test]
+    fn what_is_reserved_is_not_known_and_what_is_cut_short_is_nothing() {
+        let read = |octets: &[u8]| Topology::read(Profile::Standard, octets);
+        assert_eq!(read(&[7, 4, 9, 1, 2, 3]), Some(of(Unknown, Some(4), Orientation::Unknown)));
+        assert_eq!(read(&[1, 1]), None);
+        assert_eq!(
+            Topology::read(Profile::Slides, &[9, 0, 9]),
+            Some(of(Unknown, None, Orientation::Unknown))
+        );
+        assert_eq!(Topology::read(Profile::Slides, &[]), None);
+    }
+}

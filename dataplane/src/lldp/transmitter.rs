@@ -1,0 +1,167 @@
+//! When a port sends: IEEE 802.1AB-2016, 9.2.8 to 9.2.10, in instants instead of ticks.
+//!
+//! A port that comes up or hears somebody new sends a few frames a second apart, then one in each
+//! interval. What changes is said at once, while there is credit: a frame takes one, and one comes
+//! back each second. A port that was shut down is silent for a while, so that its goodbye is not
+//! overtaken by what it says next.
+
+use super::{LldpSettings, SECOND_NS};
+use crate::time::Instant;
+
+/// One port's clockwork. It is asked by [`Self::is_due`] and told by [`Self::sent`].
+#[derive(Clone, Debug)]
+pub(super) struct Transmitter {
+    /// When the next frame is due though nothing changes (txTTR); `None` while the port is down.
+    regular_at: Option<Instant>,
+    /// Frames left of a fast start, this one not counted (txFast).
+    fast_left: u8,
+    /// Something changed that was not said yet (txNow).
+    has_news: bool,
+    /// When all credit is there again (txCredit): a second earlier for each frame that is.
+    credit_full_at: Instant,
+    /// Nothing is sent before.
+    silent_until: Instant,
+}
+
+impl Transmitter {
+    pub(super) const fn new() -> Self {
+        Self {
+            regular_at: None,
+            fast_left: 0,
+            has_news: false,
+            credit_full_at: Instant::ZERO,
+            silent_until: Instant::ZERO,
+        }
+    }
+
+    /// The port can send from now on.
+    pub(super) fn start(&mut self, now: Instant, settings: &LldpSettings) {
+        self.regular_at = Some(now.max(self.silent_until));
+        self.fast_left = settings.fast_frames;
+        self.has_news = false;
+    }
+
+    /// The port cannot send any more.
+    pub(super) const fn stop(&mut self) {
+        self.regular_at = None;
+        self.has_news = false;
+    }
+
+    /// The port has said goodbye.
+    pub(super) fn shut_down(&mut self, now: Instant, settings: &LldpSettings) {
+        self.stop();
+        self.silent_until = now + u64::from(settings.reinit_s) * SECOND_NS;
+    }
+
+    pub(super) const fn is_running(&self) -> bool {
+        self.regular_at.is_some()
+    }
+
+    /// What is said has changed.
+    pub(super) const fn change(&mut self) {
+        self.has_news = self.regular_at.is_some();
+    }
+
+    /// Somebody new is there, and shall not wait for an interval to know us.
+    pub(super) fn hurry(&mut self, now: Instant, settings: &LldpSettings) {
+        if self.regular_at.is_some() && self.fast_left == 0 {
+            self.fast_left = settings.fast_frames;
+            self.regular_at = Some(now.max(self.silent_until));
+        }
+    }
+
+    /// When a frame is to be sent.
+    pub(super) fn due_at(&self, settings: &LldpSettings) -> Option<Instant> {
+        let regular_at = self.regular_at?;
+        let wanted_at = if self.has_news { self.silent_until } else { regular_at };
+        // With one frame of credit left, full credit is this far away.
+        let spare_ns = u64::from(settings.credit_frames.saturating_sub(1)) * SECOND_NS;
+        let credit_at = Instant::from_ns(self.credit_full_at.ns.saturating_sub(spare_ns));
+        Some(wanted_at.min(regular_at).max(credit_at))
+    }
+
+    pub(super) fn is_due(&self, now: Instant, settings: &LldpSettings) -> bool {
+        self.due_at(settings).is_some_and(|due| due <= now)
+    }
+
+    /// A frame that was due is on its way.
+    pub(super) fn sent(&mut self, now: Instant, settings: &LldpSettings) {
+        if self.regular_at.is_some_and(|at| at <= now) {
+            self.fast_left = self.fast_left.saturating_sub(1);
+        }
+        let wait_s = if self.fast_left > 0 { 1 } else { settings.interval_s.max(1) };
+        self.regular_at = Some(now + u64::from(wait_s) * SECOND_NS);
+        self.credit_full_at = self.credit_full_at.max(now) + SECOND_NS;
+        self.has_news = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const MS: u64 = 1_000_000;
+
+    type Event = fn(&mut Transmitter, Instant);
+
+    /// When frames go out until `end_ms`, while `events` happen.
+    fn run(events: &[(u64, Event)], end_ms: u64) -> Vec<u64> {
+        let settings = LldpSettings::default();
+        let mut transmitter = Transmitter::new();
+        let mut sent = Vec::new();
+        let mut events = events.iter().peekable();
+        for ms in 0..=end_ms {
+            let now = Instant::from_ns(ms * MS);
+            while let Some((_, event)) = events.next_if(|(at, _)| *at == ms) {
+                event(&mut transmitter, now);
+            }
+            if transmitter.is_due(now, &settings) {
+                transmitter.sent(now, &settings);
+                sent.push(ms);
+            }
+        }
+        sent
+    }
+
+    fn start(transmitter: &mut Transmitter, now: Instant) {
+        transmitter.start(now, &LldpSettings::default());
+    }
+
+    #[test]
+    fn four_frames_a_second_apart_and_then_one_in_thirty_seconds() {
+        let sent = run(&[(7, start)], 95_000);
+        assert_eq!(sent, [7, 1_007, 2_007, 3_007, 33_007, 63_007, 93_007]);
+    }
+
+    #[test]
+    fn a_change_is_said_at_once_and_five_in_a_row_until_credit_comes_back() {
+        let change: Event = |transmitter, _| transmitter.change();
+        let mut events = Vec::from([(0, start as Event)]);
+        events.extend((0..300).map(|at| (10_000 + 10 * at, change)));
+        let sent = run(&events, 60_000);
+        assert_eq!(sent[..4], [0, 1_000, 2_000, 3_000]);
+        assert_eq!(sent[4..9], [10_000, 10_010, 10_020, 10_030, 10_040], "five at once");
+        assert_eq!(sent[9..12], [11_000, 12_000, 13_000], "then one a second");
+        assert_eq!(sent[12..], [43_000], "and an interval after the last of them the next");
+    }
+
+    #[test]
+    fn somebody_new_starts_it_fast_again_and_a_goodbye_silences_it() {
+        let hurry: Event = |transmitter, now| transmitter.hurry(now, &LldpSettings::default());
+        assert_eq!(
+            run(&[(0, start), (20_500, hurry), (21_500, hurry)], 60_000),
+            [0, 1_000, 2_000, 3_000, 20_500, 21_500, 22_500, 23_500, 53_500]
+        );
+        let shut: Event = |transmitter, now| transmitter.shut_down(now, &LldpSettings::default());
+        let sent = run(&[(0, start), (500, shut), (600, hurry), (700, start)], 6_000);
+        assert_eq!(sent, [0, 2_500, 3_500, 4_500, 5_500]);
+    }
+
+    #[test]
+    fn a_port_that_is_down_sends_nothing_whatever_happens() {
+        let stop: Event = |transmitter, _| transmitter.stop();
+        let change: Event = |transmitter, _| transmitter.change();
+        assert_eq!(run(&[(0, change), (1, start), (2, stop), (3, change)], 90_000), [1]);
+    }
+}
