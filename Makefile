@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt soak bench-line bench-tagger bench-netsim bench-papers bench
+.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-papers bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -51,6 +51,9 @@ fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 hunt: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make hunt SECONDS=60 SEED=1
 	cargo run --release --locked -p bench --bin hunt -- --seconds $(or $(SECONDS),60) \
 		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
+
+hunt-levels: setup ## networks that start and fail at random: levels learnt, the compiler's rules: make hunt-levels COUNT=1000
+	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p config --test fabric -- --nocapture learning
 
 soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60
 	@/usr/bin/python3 bench/line/soak.py --minutes $(or $(MINUTES),60)

@@ -280,7 +280,7 @@ impl<D: Device, P: Probe> Core<D, P> {
 
     #[cold]
     fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason, now: Instant) {
-        // The control thread reads it all, and a neighbour that floods must not keep it from others.
+        // The control thread reads it all: whoever floods must not keep it from others.
         if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
             return self.drop(frame, slot, DropReason::PuntLimited);
         }

@@ -50,8 +50,8 @@ const TAKE_OVER_BURSTS: usize = 4;
 /// Frames for the arena beyond those of the buffer: bursts in flight, and the switch's own.
 const SPARE_FRAMES: usize = 4096;
 
-/// LLDP frames a second, and at once, that a port hands to the control thread. A neighbour sends five
-/// at once and one a second at the most (IEEE 802.1AB-2016, 9.2.5.22).
+/// LLDP frames a second, and at once, that a port hands to the control thread. A neighbour sends
+/// five at once and one a second at the most (IEEE 802.1AB-2016, 9.2.5.22).
 const LLDP_FRAMES_PER_SECOND: u32 = 32;
 
 /// What a turn came to.

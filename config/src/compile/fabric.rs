@@ -5,9 +5,9 @@
 //! uplink to an uplink. So a switch that has learnt them from its neighbours
 //! ([`dataplane::lldp`]) writes the rules that [`compile`](super::compile()) would write for it.
 //!
-//! A port whose type is not known counts as an uplink. If each link that counts as a downlink at one
-//! end counts as an uplink at the other, turns that keep their tag close no cycle: behind a turn down
-//! there are only turns down.
+//! A port whose type is not known counts as an uplink. If each link that counts as a downlink at
+//! one end counts as an uplink at the other, turns that keep their tag close no cycle: behind a
+//! turn down there are only turns down.
 
 use super::{own_priorities, tcam, updown};
 use crate::rule_file::RuleSet;

@@ -1,5 +1,5 @@
-//! What is believed of a neighbour's word. A port says who may be at its other end; a neighbour that
-//! claims to be something else there is refused, and moves no level.
+//! What is believed of a neighbour's word. A port says who may be at its other end; a neighbour
+//! that claims to be something else there is refused, and moves no level.
 
 use super::learning::Heard;
 use super::pdu::{Capabilities, Pdu};

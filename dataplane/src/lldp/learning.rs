@@ -6,9 +6,9 @@
 //! 3. No host: the level is one more than the lowest that a neighbour says.
 //! 4. A neighbour one level below is at a downlink, one above at an uplink.
 //!
-//! The slides tell it frame by frame and say nothing of neighbours that go. Worked out anew whenever
-//! anything changes, from the last word of every neighbour, it does not depend on the order of
-//! arrival and forgets what is gone. Two additions make it settle:
+//! The slides tell it frame by frame and say nothing of neighbours that go. Worked out anew
+//! whenever anything changes, from the last word of every neighbour, it does not depend on the
+//! order of arrival and forgets what is gone. Two additions make it settle:
 //!
 //! - A neighbour that says it leads *down* to us is above us: it has its level from us or from our
 //!   like, so it is not counted in step 3 (split horizon). Otherwise a switch that lost its hosts

@@ -4,10 +4,10 @@
 //! The agent says who the switch is, hears who its neighbours are, and learns from their Topology
 //! Recognition TLVs (IEEE 802.1Qcz-2023, D.2.16; the 802.1 slides "Self-learning of switch type,
 //! level and port type in CLOS network", 2019) how far the switch is from the hosts and which ports
-//! lead up. It is sans-IO, as the [host agent](crate::agent) is: inputs carry the time, outputs wait
-//! in a queue, and [`LldpAgent::poll_timeout`] says when it wants to be called again. The control
-//! thread runs it, and so does an emulator. Nothing that a neighbour sends makes it panic, grow
-//! beyond its bounds, or send more than a frame a second and port on average.
+//! lead up. It is sans-IO, as the [host agent](crate::agent) is: inputs carry the time, outputs
+//! wait in a queue, and [`LldpAgent::poll_timeout`] says when it wants to be called again. The
+//! control thread runs it, and so does an emulator. Nothing that a neighbour sends makes it
+//! panic, grow beyond its bounds, or send more than a frame a second and port on average.
 //!
 //! | file | idea |
 //! |---|---|

@@ -150,10 +150,7 @@ fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<Neighbo
     match reason {
         PuntReason::Unresolved => tables.unresolved_hop(destination(bytes)?),
         PuntReason::TooBig => tables.narrowest_hop(destination(bytes)?),
-        PuntReason::ForUs
-        | PuntReason::TtlExpired
-        | PuntReason::NoRoute
-        | PuntReason::Lldp => None,
+        PuntReason::ForUs | PuntReason::TtlExpired | PuntReason::NoRoute | PuntReason::Lldp => None,
     }
 }
 

@@ -49,7 +49,7 @@ fn both_forms_are_understood_and_the_standards_goes_first() {
     let standard = [0xFE, 7, 0, 0x80, 0xC2, 0x14, 1, 3, 1];
     let slides = [0xFE, 7, 0x0A, 0x6B, 0x6E, 1, 1, 2, 1];
     let read = |tlvs: &[&[u8]]| {
-        let start = [&SAID[1][..], SAID[2], SAID[3]].concat();
+        let start = [SAID[1], SAID[2], SAID[3]].concat();
         let (pdu, remarks) = Pdu::read(&[&start[..], &tlvs.concat()].concat()).unwrap();
         (pdu.topology.map(|topology| topology.level), remarks.discarded)
     };
