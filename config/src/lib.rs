@@ -16,6 +16,7 @@ pub mod fields;
 pub mod headroom;
 pub mod network;
 pub mod paths;
+pub mod plan;
 mod rule_file;
 pub mod scenario;
 mod suggest;

@@ -14,7 +14,7 @@ pub mod score;
 mod search;
 mod tagger;
 pub mod tcam;
-mod topology_order;
+pub(crate) mod topology_order;
 pub mod turns;
 mod updown;
 

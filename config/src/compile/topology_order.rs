@@ -6,7 +6,7 @@ use crate::network::graph::u32_of;
 
 /// Nodes are numbered from 0.
 #[derive(Clone, Debug)]
-pub(super) struct AcyclicGraph {
+pub(crate) struct AcyclicGraph {
     heads: Vec<Vec<u32>>,
     tails: Vec<Vec<u32>>,
     /// By node: its place in a topological order.
@@ -17,7 +17,7 @@ pub(super) struct AcyclicGraph {
 
 impl AcyclicGraph {
     /// `nodes` nodes and no edge.
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(crate) fn new(nodes: usize) -> Self {
         Self {
             heads: vec![Vec::new(); nodes],
             tails: vec![Vec::new(); nodes],
@@ -27,7 +27,7 @@ impl AcyclicGraph {
     }
 
     /// Adds an edge, unless it closes a cycle; returns whether it is there.
-    pub(super) fn add_edge(&mut self, tail: u32, head: u32) -> bool {
+    pub(crate) fn add_edge(&mut self, tail: u32, head: u32) -> bool {
         if tail == head {
             return false;
         }
@@ -43,7 +43,7 @@ impl AcyclicGraph {
     }
 
     /// Adds edges to `head` from all of `tails`, or none of them if any closes a cycle.
-    pub(super) fn add_edges_to(&mut self, head: u32, tails: &[u32]) -> bool {
+    pub(crate) fn add_edges_to(&mut self, head: u32, tails: &[u32]) -> bool {
         let mut added = Vec::new();
         for &tail in tails {
             let was_there = self.heads[tail as usize].contains(&head);
@@ -61,7 +61,8 @@ impl AcyclicGraph {
         true
     }
 
-    fn remove_edge(&mut self, tail: u32, head: u32) {
+    /// Removes an edge; the order stays topological.
+    pub(crate) fn remove_edge(&mut self, tail: u32, head: u32) {
         self.heads[tail as usize].retain(|&other| other != head);
         self.tails[head as usize].retain(|&other| other != tail);
     }

@@ -53,13 +53,13 @@ pub(crate) fn between(
 }
 
 /// A word of a line, and where it stands in the file.
-struct Word<'a> {
-    text: &'a str,
-    at: usize,
+pub(crate) struct Word<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
 }
 
 /// The place of a mistake and the message.
-type Mistake = (usize, String);
+pub(crate) type Mistake = (usize, String);
 
 /// The turns of the path that `words` name.
 fn path(network: &Network, names: &Names<'_>, words: &[Word<'_>]) -> Result<Vec<Turn>, Mistake> {
@@ -104,7 +104,7 @@ fn path(network: &Network, names: &Names<'_>, words: &[Word<'_>]) -> Result<Vec<
 }
 
 /// The slot of the port that a host is linked to.
-fn host(network: &Network, names: &Names<'_>, word: &Word<'_>) -> Result<u32, Mistake> {
+pub(crate) fn host(network: &Network, names: &Names<'_>, word: &Word<'_>) -> Result<u32, Mistake> {
     match names.find(word.text).map_err(|message| (word.at, message))? {
         Node::Host(host) => {
             let unlinked = || (word.at, format!("host `{}` has no link", word.text));
@@ -118,7 +118,7 @@ fn host(network: &Network, names: &Names<'_>, word: &Word<'_>) -> Result<u32, Mi
 }
 
 /// A switch, and the slot it is entered by, if the word says so.
-fn switch(
+pub(crate) fn switch(
     network: &Network,
     names: &Names<'_>,
     word: &Word<'_>,
@@ -138,7 +138,7 @@ fn switch(
 }
 
 /// The slot by which a path enters `switch` from `before`.
-fn enter(
+pub(crate) fn enter(
     network: &Network,
     before: u32,
     switch: u32,
@@ -159,7 +159,7 @@ fn enter(
 }
 
 /// That a host is at the switch that the path begins or ends with.
-fn check_end(
+pub(crate) fn check_end(
     network: &Network,
     host_slot: u32,
     switch: u32,

@@ -24,7 +24,7 @@ pub(super) struct Batch {
 }
 
 /// Switches on a path at the most.
-pub(super) const SWITCHES_MAX: usize = u8::MAX as usize;
+pub(crate) const SWITCHES_MAX: usize = u8::MAX as usize;
 
 impl Batch {
     pub(super) fn new(input: u32) -> Self {

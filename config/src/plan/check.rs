@@ -1,0 +1,233 @@
+//! The checker: whether an order, of any origin, passes through no cycle. It shares nothing with
+//! the planner but the graph.
+//!
+//! A state is reachable if it is closed under the order, and then so is everything in between: an
+//! operation that has begun but not ended counts as an old path that is still there, or a new one
+//! that is there already. So a cycle is reachable exactly if each of its edges can be given a path
+//! such that no add among them waits, over any number of steps, for a remove among them.
+//!
+//! Choosing those paths is hard in general (it is finding a path that avoids forbidden pairs), so
+//! the proof is a sieve. An add is clear if it is on no cycle among the kept paths, the old paths
+//! that it does not wait for and the adds that are not clear yet; whatever is clear is on no
+//! reachable cycle and falls through. If all do, the order is safe. On what remains, if it is
+//! small, every set of adds is tried, which is exact; else the order counts as not proven.
+
+use super::change::{Dependencies, Kind};
+use super::order::{Order, OrderError};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+
+/// Adds of which every set is tried.
+const EXACT_MAX: usize = 12;
+
+/// What the checker found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// No reachable state has a cycle.
+    Safe,
+    /// A state with this cycle is reachable: its edges, and the operations that make them.
+    Cyclic(Vec<u32>),
+    /// Neither could be shown. The cycle is one that the proof does not exclude.
+    Unproven(Vec<u32>),
+}
+
+/// By add of `knot`: the removes of `knot` that must be done before it begins, sorted.
+pub(super) fn waited_for(
+    knot: &Dependencies,
+    order: &Order,
+) -> Result<BTreeMap<u32, Vec<u32>>, OrderError> {
+    let sorted = order.sorted()?;
+    // Followed backwards, a chain of constraints leads from an add to all that it waits for.
+    let mut number = vec![u32::MAX; order.operations()];
+    for (of_knot, &operation) in (0..).zip(&knot.operation) {
+        number[operation as usize] = of_knot;
+    }
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); order.operations()];
+    order.pairs().iter().for_each(|&(b, a)| before[a as usize].push(b));
+    let is_flat = order.pairs().iter().all(|&(b, _)| before[b as usize].is_empty());
+    let mut waits = BTreeMap::new();
+    for operation in sorted {
+        let add = number[operation as usize];
+        if add == u32::MAX || !knot.adders().contains(&add) {
+            continue;
+        }
+        let mut all = before[operation as usize].clone();
+        if !is_flat {
+            let mut at = 0;
+            let mut seen: std::collections::HashSet<u32> = all.iter().copied().collect();
+            while at < all.len() {
+                let further = &before[all[at] as usize];
+                all.extend(further.iter().filter(|&&next| seen.insert(next)));
+                at += 1;
+            }
+        }
+        let removes = all.iter().map(|&before| number[before as usize]);
+        let mut removes: Vec<u32> =
+            removes.filter(|remove| knot.removers().contains(remove)).collect();
+        removes.sort_unstable();
+        removes.dedup();
+        waits.insert(add, removes);
+    }
+    Ok(waits)
+}
+
+/// Adds that wait for the same removes.
+struct Group<'a> {
+    removes: &'a [u32],
+    adds: Vec<u32>,
+}
+
+/// The sieve, for adds that wait as `waits` says. `row` is an order of adds that is worth a try: the
+/// first to be taken out is the last of it.
+pub(super) fn check(
+    knot: &Dependencies,
+    waits: &BTreeMap<u32, Vec<u32>>,
+    row: Option<&[u32]>,
+) -> Verdict {
+    if row.is_some_and(|row| row_holds(knot, waits, row)) {
+        return Verdict::Safe;
+    }
+    let left = sieve(knot, waits);
+    if left.is_empty() {
+        return Verdict::Safe;
+    }
+    if left.len() <= EXACT_MAX {
+        return exact(knot, waits, &left);
+    }
+    let cycle = Counts::new(knot, &left).cycle_through(knot, &waits[&left[0]], left[0]);
+    Verdict::Unproven(cycle)
+}
+
+/// Whether every add of the row is clear among those before it. Neighbours in the row that wait for
+/// the same are judged together: if one is on a cycle, so is the last of them on it.
+fn row_holds(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) -> bool {
+    let mut seen = row.to_vec();
+    seen.sort_unstable();
+    seen.dedup();
+    if seen.len() != waits.len() || seen.len() != row.len() {
+        return false;
+    }
+    let mut runs: Vec<(usize, &[u32])> = Vec::new();
+    for (at, add) in row.iter().enumerate() {
+        let Some(removes) = waits.get(add) else { return false };
+        match runs.last_mut() {
+            Some((end, same)) if *same == &removes[..] => *end = at + 1,
+            _ => runs.push((at + 1, removes)),
+        }
+    }
+    let starts = [0].into_iter().chain(runs.iter().map(|run| run.0));
+    let runs: Vec<(usize, usize, &[u32])> =
+        starts.zip(&runs).map(|(start, &(end, removes))| (start, end, removes)).collect();
+    runs.par_iter().all(|&(start, end, removes)| {
+        let counts = Counts::new(knot, &row[..end]);
+        counts.clear(knot, removes, &row[start..end])
+    })
+}
+
+/// The adds that do not fall through the sieve, sorted.
+fn sieve(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
+    let mut by_removes: HashMap<&[u32], Vec<u32>> = HashMap::new();
+    for (&add, removes) in waits {
+        by_removes.entry(removes).or_default().push(add);
+    }
+    let mut groups: Vec<Group<'_>> =
+        by_removes.into_iter().map(|(removes, adds)| Group { removes, adds }).collect();
+    // Who waits for most is most likely to be clear.
+    groups.sort_by_key(|group| (group.removes.len(), group.adds[0]));
+    let all: Vec<u32> = waits.keys().copied().collect();
+    let mut counts = Counts::new(knot, &all);
+    loop {
+        let before: usize = groups.iter().map(|group| group.adds.len()).sum();
+        for group in groups.iter_mut().rev() {
+            let stuck = counts.stuck(knot, group.removes, &group.adds);
+            let clear = group.adds.extract_if(.., |add| !stuck.contains(add));
+            let clear: Vec<u32> = clear.collect();
+            clear.into_iter().for_each(|add| counts.remove(knot, add));
+        }
+        groups.retain(|group| !group.adds.is_empty());
+        let left: usize = groups.iter().map(|group| group.adds.len()).sum();
+        if left == before || left == 0 {
+            let mut left: Vec<u32> = groups.into_iter().flat_map(|group| group.adds).collect();
+            left.sort_unstable();
+            return left;
+        }
+    }
+}
+
+/// By edge: how many paths make it, of the kept ones, the old ones, and some adds.
+#[derive(Clone)]
+struct Counts(Vec<u32>);
+
+impl Counts {
+    fn new(knot: &Dependencies, adds: &[u32]) -> Self {
+        let mut counts = Self(knot.is_kept.iter().map(|&is_kept| u32::from(is_kept)).collect());
+        for operation in knot.removers().chain(adds.iter().copied()) {
+            knot.edges_of(operation).iter().for_each(|&edge| counts.0[edge as usize] += 1);
+        }
+        counts
+    }
+
+    fn remove(&mut self, knot: &Dependencies, operation: u32) {
+        knot.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] -= 1);
+    }
+
+    /// Which of `adds` are on a cycle when `removes` are done.
+    fn stuck(&self, knot: &Dependencies, removes: &[u32], adds: &[u32]) -> Vec<u32> {
+        let mut there = self.clone();
+        removes.iter().for_each(|&remove| there.remove(knot, remove));
+        let ends = |edge: u32| [knot.graph.tails[edge as usize], knot.graph.heads[edge as usize]];
+        let roots = adds.iter().flat_map(|&add| knot.edges_of(add)).map(|&edge| ends(edge)[0]);
+        let component = knot.graph.components(roots, |edge| there.0[edge as usize] > 0);
+        let is_stuck = |add: &u32| {
+            knot.edges_of(*add).iter().any(|&edge| {
+                let [tail, head] = ends(edge).map(|node| component[node as usize]);
+                tail == head
+            })
+        };
+        adds.iter().copied().filter(is_stuck).collect()
+    }
+
+    /// A cycle that the path of `add` is on when `removes` are done.
+    fn cycle_through(&self, knot: &Dependencies, removes: &[u32], add: u32) -> Vec<u32> {
+        let mut there = self.clone();
+        removes.iter().for_each(|&remove| there.remove(knot, remove));
+        let around = |&edge: &u32| {
+            let (tail, head) = (knot.graph.tails[edge as usize], knot.graph.heads[edge as usize]);
+            let way = knot.graph.way(head, tail, |edge| there.0[edge as usize] > 0);
+            (!way.is_empty()).then(|| [vec![edge], way].concat())
+        };
+        let cycles = knot.edges_of(add).iter().filter_map(around);
+        cycles.min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    fn clear(&self, knot: &Dependencies, removes: &[u32], adds: &[u32]) -> bool {
+        self.stuck(knot, removes, adds).is_empty()
+    }
+}
+
+/// Every set of the adds that are left, each with as few removes done as it can be reached with.
+fn exact(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, adds: &[u32]) -> Verdict {
+    for set in 0_u32..1 << adds.len() {
+        let chosen = (0..).zip(adds).filter(|&(at, _)| set >> at & 1 == 1).map(|(_, &add)| add);
+        let chosen: Vec<u32> = chosen.collect();
+        let is_done =
+            |remove: &u32| chosen.iter().any(|add| waits[add].binary_search(remove).is_ok());
+        let left: Vec<u32> = knot.removers().filter(|remove| !is_done(remove)).collect();
+        let there = || left.iter().chain(&chosen).copied();
+        if !knot.is_acyclic(there()) {
+            return Verdict::Cyclic(knot.cycle(there()));
+        }
+    }
+    Verdict::Safe
+}
+
+/// For each edge of a cycle the operations that make it, of those a state may have.
+pub(super) fn makers(knot: &Dependencies, cycle: &[u32], kind: Kind) -> Vec<Vec<u32>> {
+    let operations = match kind {
+        Kind::Remove => knot.removers(),
+        Kind::Add => knot.adders(),
+    };
+    let makers =
+        |edge: &u32| operations.clone().filter(|&one| knot.edges_of(one).contains(edge)).collect();
+    cycle.iter().map(makers).collect()
+}
