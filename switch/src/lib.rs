@@ -15,6 +15,7 @@ pub mod histograms;
 pub mod instance;
 pub mod network;
 pub mod output;
+pub mod plan;
 pub mod platform;
 #[cfg(feature = "dpdk")]
 pub mod run;

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{check, cpu, ctl, headroom, network, output, simulate, top};
+use switch::{check, cpu, ctl, headroom, network, output, plan, simulate, top};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -34,6 +34,8 @@ enum Command {
     Compile(network::compile::CompileArgs),
     /// Prove that a network's rules cannot deadlock, or show how they can
     Verify(network::verify::VerifyArgs),
+    /// Change paths without passing through a deadlock: what must wait for what
+    Plan(plan::PlanArgs),
     /// What a lossless port must keep free, by every model
     Headroom(headroom::HeadroomArgs),
     /// Run a whole network on virtual time, on the very code that carries frames
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Compile(arguments) => network::compile::run(&arguments),
         Command::Verify(arguments) => network::verify::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),

@@ -41,6 +41,8 @@ pub struct Change {
     pub operations: Vec<Operation>,
     /// Paths in both sets: they are left alone.
     pub kept_paths: u64,
+    /// Those of them that were given one by one.
+    pub kept: Vec<NamedPath>,
     /// Rules of the kept paths on each switch: what removing all of them would cost.
     pub(super) kept_rules: Vec<u64>,
     /// Switches on the longest kept path.
@@ -56,9 +58,9 @@ impl Change {
         let olds: HashSet<&Route> = old.iter().map(|path| &path.route).collect();
         let news: HashSet<&Route> = new.iter().map(|path| &path.route).collect();
         let both: HashSet<Route> = olds.intersection(&news).map(|&route| route.clone()).collect();
-        old.iter()
-            .filter(|path| both.contains(&path.route))
-            .for_each(|path| builder.keep(&path.route));
+        let kept = old.iter().filter(|path| both.contains(&path.route));
+        let kept: Vec<NamedPath> = kept.cloned().collect();
+        kept.iter().for_each(|path| builder.keep(&path.route));
         let gone = |path: &NamedPath| !both.contains(&path.route);
         for path in old.into_iter().filter(gone) {
             builder.remove(path);
@@ -66,7 +68,7 @@ impl Change {
         for path in new.into_iter().filter(gone) {
             builder.add(path);
         }
-        builder.finish()
+        Self { kept, ..builder.finish() }
     }
 
     #[cfg(test)]
@@ -128,6 +130,7 @@ impl<'a> ChangeBuilder<'a> {
         Change {
             operations,
             kept_paths: self.kept_paths,
+            kept: Vec::new(),
             kept_rules: self.kept_rules,
             kept_longest: self.kept_longest,
             kept_waits: self.kept_waits.into_iter().collect(),
@@ -190,10 +193,10 @@ impl Dependencies {
         let ends = |edge: usize| [self.graph.tails[edge], self.graph.heads[edge]];
         let mut renamed = vec![u32::MAX; self.graph.edges()];
         let (mut pairs, mut is_kept) = (Vec::new(), Vec::new());
-        for edge in 0..self.graph.edges() {
+        for (edge, name) in renamed.iter_mut().enumerate() {
             let [tail, head] = ends(edge);
             if component[tail as usize] == component[head as usize] {
-                renamed[edge] = u32_of(pairs.len());
+                *name = u32_of(pairs.len());
                 pairs.push((self.slots[tail as usize], self.slots[head as usize]));
                 is_kept.push(self.is_kept[edge]);
             }

@@ -77,8 +77,8 @@ struct Group<'a> {
     adds: Vec<u32>,
 }
 
-/// The sieve, for adds that wait as `waits` says. `row` is an order of adds that is worth a try: the
-/// first to be taken out is the last of it.
+/// The sieve, for adds that wait as `waits` says. `row` is an order of adds that is worth a try:
+/// the first to be taken out is the last of it.
 pub(super) fn check(
     knot: &Dependencies,
     waits: &BTreeMap<u32, Vec<u32>>,

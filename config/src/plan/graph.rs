@@ -130,7 +130,7 @@ impl Digraph {
             .filter(|&node| self.leaving(node).iter().any(|&edge| knotted(edge)));
         let mut best = Vec::new();
         for start in starts.take(STARTS_MAX) {
-            let cycle = self.way(start, start, &knotted);
+            let cycle = self.way(start, start, knotted);
             if !cycle.is_empty() && (best.is_empty() || cycle.len() < best.len()) {
                 best = cycle;
             }

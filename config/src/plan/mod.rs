@@ -11,24 +11,32 @@
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
 //! | `paper` | the paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
-//! | `write` | a plan as JSON, and as Graphviz |
+//! | `file`, `dot`, `scenario` | a plan as JSON, as Graphviz, and for the emulator |
 
 mod change;
 mod check;
+mod dot;
+mod file;
 mod graph;
 mod labels;
+pub mod lossless;
 mod minimal;
 mod models;
 mod named;
 mod optimum;
 mod order;
 mod paper;
+pub mod routing;
+mod scenario;
 mod thin;
 
 pub use change::{Change, Kind, Operation};
+pub use dot::dot;
+pub use file::{KindName, Misfit, OperationRow, Origin, PlanFile};
 pub use models::{Model, Timing};
 pub use named::{NamedPath, Route, load, parse};
 pub use order::{Order, OrderError};
+pub use scenario::{Execution, scenario};
 
 use crate::network::Network;
 use change::Dependencies;
@@ -93,6 +101,8 @@ pub enum Method {
     /// Everything on a cycle is removed before anything on one is added: what is left if nothing
     /// faster could be proven.
     Apart,
+    /// With tags any order is safe; this one keeps flows lossless ([`lossless`]).
+    Lossless,
 }
 
 impl Method {
@@ -103,6 +113,7 @@ impl Method {
             Self::Minimal => "minimal",
             Self::Paper => "paper",
             Self::Apart => "apart",
+            Self::Lossless => "lossless",
         }
     }
 }

@@ -150,7 +150,7 @@ fn acyclic_paths(seeds: &[u64], name: char) -> String {
     for (at, &seed) in seeds.iter().enumerate() {
         let mut switches: Vec<usize> = (0..SWITCHES).collect();
         crate::dice::Dice::new(seed).shuffle(&mut switches);
-        switches.truncate(3 + (seed % 3) as usize);
+        switches.truncate(3 + usize::try_from(seed % 3).unwrap());
         let hops: Vec<String> = switches.windows(2).map(|p| format!("{}>{}", p[0], p[1])).collect();
         let own = hops.windows(2).map(|p| (p[0].clone(), p[1].clone()));
         let all: Vec<_> = edges.iter().cloned().chain(own).collect();
@@ -206,11 +206,10 @@ fn is_safe(network: &Network, change: &Change, order: &Order) -> bool {
 /// The least completion of any order of removes before adds, by trying every one: constraints are
 /// the bits of `set`.
 fn fastest(network: &Network, change: &Change, times: &[u64]) -> Option<u64> {
-    let removes = change.removes();
-    let adds = change.operations.len() - removes;
-    let all: Vec<(u32, u32)> = (0..removes)
-        .flat_map(|r| (removes..removes + adds).map(move |a| (r as u32, a as u32)))
-        .collect();
+    let count = |of: usize| u32::try_from(of).unwrap();
+    let (removes, end) = (count(change.removes()), count(change.operations.len()));
+    let all: Vec<(u32, u32)> =
+        (0..removes).flat_map(|r| (removes..end).map(move |a| (r, a))).collect();
     if all.len() > 9 {
         return None;
     }

@@ -54,6 +54,38 @@ impl Verdict {
     }
 }
 
+/// Rules as a frame of the first class meets them.
+#[derive(Debug)]
+pub struct Follower<'a> {
+    network: &'a Network,
+    table: Table,
+    start: u8,
+}
+
+impl<'a> Follower<'a> {
+    /// The rules of `book`.
+    pub fn new(network: &'a Network, book: &RuleBook) -> Self {
+        let table = Table::new(network, book);
+        let start = start_state(book, &table, 0);
+        Self { network, table, start }
+    }
+
+    /// The state in which hosts send.
+    pub const fn start(&self) -> u8 {
+        self.start
+    }
+
+    /// The state after a turn.
+    pub fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
+        self.table.turn(self.network, input, output, state)
+    }
+
+    /// Whether a frame in this state is lossy.
+    pub const fn is_lossy(&self, state: u8) -> bool {
+        state == self.table.lossy()
+    }
+}
+
 /// Proves that the rules are free of deadlock, or finds a cycle; and follows every path.
 pub fn verify(network: &Network, book: &RuleBook, paths: &PathSet) -> Verdict {
     let table = Table::new(network, book);
@@ -78,6 +110,11 @@ pub fn verify(network: &Network, book: &RuleBook, paths: &PathSet) -> Verdict {
         }
     }
     verdict
+}
+
+/// The shortest cycle of buffers that rules let wait for each other; empty if there is none.
+pub fn verify_rules(network: &Network, book: &RuleBook) -> Vec<Hop> {
+    find_cycle(network, book, &Table::new(network, book))
 }
 
 /// The state in which hosts send frames of a class: the lossless tags in order, from the initial

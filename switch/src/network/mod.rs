@@ -1,7 +1,7 @@
 //! The commands about a whole network: `knotless compile` and `knotless verify`.
 
 pub mod compile;
-mod progress;
+pub(crate) mod progress;
 pub mod verify;
 
 use config::network::NetworkConfig;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Bad input: one line that says what is wrong.
 #[derive(Debug, thiserror::Error)]
-enum InputError {
+pub(crate) enum InputError {
     /// A file is wrong.
     #[error(transparent)]
     Config(#[from] config::ConfigError),
@@ -34,7 +34,7 @@ fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
 }
 
 /// A number with its thousands apart; what stopped at the greatest number is "over" it.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     if number == u64::MAX {
         return format!("over {}", grouped(number - 1));
     }

@@ -4,12 +4,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
 /// A line that says what is being done and for how long, and is gone at the end.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
@@ -18,7 +18,7 @@ impl Progress {
         Self { bar }
     }
 
-    pub(super) fn tell(&self, what: &str) {
+    pub(crate) fn tell(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 }

@@ -60,7 +60,8 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
     Ok((config.network, verdict))
 }
 
-fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook, InputError> {
+/// The rules of every switch.
+pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook, InputError> {
     if !directory.is_dir() {
         let message = "is no directory; name the one that `knotless compile --out` wrote";
         return Err(InputError::Impossible {

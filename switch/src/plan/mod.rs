@@ -1,0 +1,298 @@
+//! `knotless plan`: from one set of paths to another without passing through a deadlock.
+
+mod show;
+pub(crate) mod source;
+
+use crate::network::progress::Progress;
+use crate::network::verify::read_rules;
+use crate::network::{InputError, grouped};
+use crate::output;
+use clap::{Args, ValueEnum};
+use config::network::Network;
+use config::plan::lossless::{self, LossyFlow};
+use config::plan::{
+    Change, Execution, Knot, Method, Model, Order, Origin, Plan, PlanError, Planner, Timing, dot,
+    scenario,
+};
+use config::units::parse_duration_ns;
+use source::SourceArgs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// `knotless plan`
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// NETWORK.toml
+    file: PathBuf,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The rules in use, DIR/SWITCH.json: with tags the order is one that keeps flows lossless
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
+    /// How switches are updated: what the plan is to be fast for
+    #[arg(long, value_enum, default_value = "parallel")]
+    model: ModelName,
+    /// What a rule takes at a switch
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = microseconds)]
+    rule_time: u64,
+    /// What a message between controller and switch takes, one way
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = microseconds)]
+    delay: u64,
+    /// One switch in so many is a straggler, ten times slower
+    #[arg(long, value_name = "N", default_value_t = Timing::default().straggler_one_in,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    stragglers: u64,
+    /// Which switches are stragglers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object: what `knotless apply` reads
+    #[arg(long)]
+    json: bool,
+    /// Draw the order in Graphviz's language
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+    /// Write a scenario in which the plan is executed, for `knotless simulate`
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// In the scenario, do it the worst way round: what must wait first
+    #[arg(long, requires = "scenario")]
+    naive: bool,
+}
+
+/// The models by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelName {
+    /// Every switch takes as many rules at a time as it gets
+    Parallel,
+    /// Every switch takes one rule at a time
+    Sequential,
+    /// Messages to and from the controller take time
+    ControlDelay,
+    /// Some switches are much slower than the others
+    Stragglers,
+}
+
+impl ModelName {
+    const fn model(self) -> Model {
+        match self {
+            Self::Parallel => Model::Parallel,
+            Self::Sequential => Model::Sequential,
+            Self::ControlDelay => Model::ControlDelay,
+            Self::Stragglers => Model::Stragglers,
+        }
+    }
+}
+
+fn microseconds(word: &str) -> Result<u64, String> {
+    parse_duration_ns(word).map(|ns| ns.div_ceil(1_000)).map_err(|error| error.to_string())
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("{}:1:1: {message}", file.display())]
+    Write { file: PathBuf, message: String },
+    /// No order helps.
+    #[error("{message}")]
+    Knotted { message: String, json: serde_json::Value },
+}
+
+/// A plan and what it is shown beside.
+struct Planned {
+    network: Network,
+    change: Change,
+    plan: Plan,
+    from: Origin,
+    model: Model,
+    /// By column: its name, its constraints, its completion by each model, the planner's seconds.
+    columns: Vec<Column>,
+    /// Operations that need an order at all.
+    knotted: usize,
+    /// With tags: flows that are lossy at some moment, or would be.
+    lossy: Option<Vec<LossyFlow>>,
+}
+
+/// One way to do it.
+struct Column {
+    name: &'static str,
+    key: &'static str,
+    /// `None` where the way was not found.
+    found: Option<(u64, [u64; 4])>,
+    seconds: f64,
+}
+
+/// Plans. Exit 1: no order can be safe; 2: the input is wrong.
+pub fn run(arguments: &PlanArgs) -> ExitCode {
+    match plan(arguments) {
+        Ok(planned) if arguments.json => output::print(show::as_json(&planned)),
+        Ok(planned) => output::print(show::as_text(&planned)),
+        Err(Failure::Knotted { message, json }) => {
+            if arguments.json {
+                output::print(json);
+            } else {
+                output::print(message);
+            }
+            return ExitCode::from(1);
+        }
+        Err(failure) => {
+            output::error(&failure);
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
+    let progress = Progress::new();
+    progress.tell("reading the network and its paths");
+    let (network, change) = arguments.source.read(&arguments.file)?;
+    let (rule_us, delay_us) = (arguments.rule_time, arguments.delay);
+    let timing = Timing {
+        rule_us,
+        delay_us,
+        straggler_one_in: arguments.stragglers,
+        seed: arguments.seed,
+        ..Timing::default()
+    };
+    let model = arguments.model.model();
+    progress.tell("planning");
+    let begun = Instant::now();
+    let (plan, knotted, columns, lossy) = match &arguments.rules {
+        None => {
+            let planner = Planner::new(&network, &change, timing)
+                .map_err(|error| knotted_failure(&network, &error))?;
+            let plan = planner.plan(model);
+            let seconds = begun.elapsed().as_secs_f64();
+            progress.tell("the alternatives");
+            let columns = columns(&planner, &change, &plan.order, model, seconds);
+            (plan, planner.knotted(), columns, None)
+        }
+        Some(directory) => {
+            let book = read_rules(&network, directory)?;
+            let verdict = config::verify::verify_rules(&network, &book);
+            if !verdict.is_empty() {
+                return Err(rules_failure(&network, &verdict));
+            }
+            let found = lossless::order(&network, &book, &change);
+            let completion_us = timing.completion_us(&network, model, &change, &found.order);
+            let plan = Plan {
+                order: found.order,
+                method: Method::Lossless,
+                is_minimal: true,
+                completion_us,
+                bound_us: None,
+            };
+            (plan, 0, Vec::new(), Some(found.lossy))
+        }
+    };
+    let mut columns = columns;
+    if columns.is_empty() {
+        let times = Model::ALL.map(|m| timing.completion_us(&network, m, &change, &plan.order));
+        let found = Some((plan.order.pairs().len() as u64, times));
+        let seconds = begun.elapsed().as_secs_f64();
+        columns.push(Column { name: "ours", key: "ours", found, seconds });
+    }
+    let from = arguments.source.origin(&arguments.file);
+    let planned = Planned { network, change, plan, from, model, columns, knotted, lossy };
+    write_files(arguments, &planned)?;
+    Ok(planned)
+}
+
+/// Remove all, then add; intersect first; the paper's rule; ours.
+fn columns(
+    planner: &Planner<'_>,
+    change: &Change,
+    order: &Order,
+    model: Model,
+    seconds: f64,
+) -> Vec<Column> {
+    let (removes, adds) = (change.removes() as u64, change.operations.len() as u64);
+    let adds = adds - removes;
+    let kept = change.kept_paths;
+    let barriers = Model::ALL.map(|model| planner.barriers_us(model));
+    let all = (removes.saturating_add(kept)).saturating_mul(adds.saturating_add(kept));
+    let begun = Instant::now();
+    let paper = planner.paper(model);
+    let paper_seconds = begun.elapsed().as_secs_f64();
+    let by_model = |order: &Order| {
+        let times = Model::ALL.map(|model| planner.completion_us(model, order));
+        (order.pairs().len() as u64, times)
+    };
+    let column = |name, key, found, seconds| Column { name, key, found, seconds };
+    vec![
+        column("remove all, then add", "remove_all", Some((all, barriers.map(|b| b[0]))), 0.0),
+        column(
+            "intersect first",
+            "intersect_first",
+            Some((removes.saturating_mul(adds), barriers.map(|b| b[1]))),
+            0.0,
+        ),
+        column("paper's rule", "paper", paper.map(|plan| by_model(&plan.order)), paper_seconds),
+        column("ours", "ours", Some(by_model(order)), seconds),
+    ]
+}
+
+fn write_files(arguments: &PlanArgs, planned: &Planned) -> Result<(), Failure> {
+    let Planned { network, change, plan, .. } = planned;
+    let write = |file: &Path, text: String| {
+        let failed = |error| Failure::Write {
+            file: file.to_owned(),
+            message: format!("cannot be written: {error}"),
+        };
+        std::fs::write(file, text).map_err(failed)
+    };
+    if let Some(file) = &arguments.dot {
+        write(file, dot(change, &plan.order))?;
+    }
+    if let Some(file) = &arguments.scenario {
+        let path = std::path::absolute(&arguments.file).unwrap_or_else(|_| arguments.file.clone());
+        let tables = format!("network = {:?}", path.display().to_string());
+        let execution = if arguments.naive { Execution::Naive } else { Execution::Planned };
+        let text = scenario(&tables, network, change, &plan.order, execution)
+            .map_err(|message| Failure::Write { file: arguments.file.clone(), message })?;
+        write(file, text)?;
+    }
+    Ok(())
+}
+
+/// No order helps: the cycle, buffer by buffer.
+fn knotted_failure(network: &Network, error: &PlanError) -> Failure {
+    match error {
+        PlanError::Cyclic(_, knot) | PlanError::Unsafe(knot) | PlanError::Unproven(knot) => {
+            Failure::Knotted {
+                message: format!("{error}: {}", show::knot_text(network, knot)),
+                json: show::knot_json(network, error, knot),
+            }
+        }
+        PlanError::Order(error) => {
+            Failure::Knotted { message: error.to_string(), json: serde_json::Value::Null }
+        }
+    }
+}
+
+fn rules_failure(network: &Network, cycle: &[config::verify::Hop]) -> Failure {
+    let knot = Knot {
+        slots: cycle.iter().map(|hop| hop.input).collect(),
+        paths: vec![Vec::new(); cycle.len()],
+    };
+    let names: Vec<String> = knot.slots.iter().map(|&slot| network.show(slot)).collect();
+    Failure::Knotted {
+        message: format!(
+            "the rules themselves can deadlock: {} wait for each other in a ring; `knotless \
+             verify` says how",
+            grouped_names(&names)
+        ),
+        json: serde_json::json!({ "deadlock_free": false, "cycle": names }),
+    }
+}
+
+fn grouped_names(names: &[String]) -> String {
+    if names.len() > 12 {
+        format!("{} buffers", grouped(names.len() as u64))
+    } else {
+        names.join(" > ")
+    }
+}

@@ -1,0 +1,112 @@
+//! What is to change: two files of paths, or two states of the links.
+
+use crate::network::InputError;
+use clap::{Args, ValueEnum};
+use config::network::{Network, NetworkConfig};
+use config::plan::routing::{Down, Routing, Ways, all_pairs, change};
+use config::plan::{Change, Origin, load};
+use std::path::{Path, PathBuf};
+
+/// Where old and new paths come from. Either both files are given, or what is down.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SourceArgs {
+    /// The old paths: a file of `name: node node ...` lines
+    #[arg(long, value_name = "OLD.txt")]
+    old: Option<PathBuf>,
+    /// The new paths
+    #[arg(long, value_name = "NEW.txt")]
+    new: Option<PathBuf>,
+    /// Instead of files: a switch or link that is down before (`S3`, `A:1` or `A-B`)
+    #[arg(long, value_name = "WHAT")]
+    old_down: Vec<String>,
+    /// A switch or link that is down after
+    #[arg(long, value_name = "WHAT")]
+    new_down: Vec<String>,
+    /// How paths are found where something is down
+    #[arg(long, value_enum)]
+    routing: Option<RoutingName>,
+}
+
+/// Routings by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoutingName {
+    /// Up, then down: free of deadlock by itself
+    UpDown,
+    /// The shortest, which may not be
+    Shortest,
+}
+
+impl RoutingName {
+    const fn routing(self) -> Routing {
+        match self {
+            Self::UpDown => Routing::UpDown,
+            Self::Shortest => Routing::Shortest,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::UpDown => "up-down",
+            Self::Shortest => "shortest",
+        }
+    }
+}
+
+impl SourceArgs {
+    /// What a plan file is to say.
+    pub(crate) fn origin(&self, network: &Path) -> Origin {
+        let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let is_routed = self.old.is_none();
+        Origin {
+            network: Some(absolute(network)),
+            old: self.old.as_deref().map(absolute),
+            new: self.new.as_deref().map(absolute),
+            old_down: self.old_down.clone(),
+            new_down: self.new_down.clone(),
+            routing: is_routed.then(|| self.routing().name().to_owned()),
+        }
+    }
+
+    fn routing(&self) -> RoutingName {
+        self.routing.unwrap_or(RoutingName::UpDown)
+    }
+
+    /// Reads the network and what is to change in it.
+    pub(crate) fn read(&self, file: &Path) -> Result<(Network, Change), InputError> {
+        let network = NetworkConfig::load(file)?.network;
+        let change = self.change(file, &network)?;
+        Ok((network, change))
+    }
+
+    fn change(&self, file: &Path, network: &Network) -> Result<Change, InputError> {
+        let wrong = |message: String| InputError::Impossible { file: file.to_owned(), message };
+        let is_down = !self.old_down.is_empty() || !self.new_down.is_empty();
+        match (&self.old, &self.new) {
+            (Some(_), Some(_)) if is_down || self.routing.is_some() => Err(wrong(
+                "paths come from files or from what is down; leave out --old and --new, or \
+                 --old-down, --new-down and --routing"
+                    .to_owned(),
+            )),
+            (Some(old), Some(new)) => {
+                Ok(Change::between(network, load(old, network)?, load(new, network)?))
+            }
+            (None, None) if is_down => {
+                let state = |words: &[String], option: &str| {
+                    let mut down = Down::default();
+                    for word in words {
+                        let named = down.named(network, word);
+                        named.map_err(|why| wrong(format!("--{option} {word}: {why}")))?;
+                    }
+                    Ok::<_, InputError>(Ways::new(network, self.routing().routing(), &down))
+                };
+                let old = state(&self.old_down, "old-down")?;
+                let new = state(&self.new_down, "new-down")?;
+                Ok(change(network, &old, &new, &all_pairs(network)))
+            }
+            _ => Err(wrong(
+                "from what, to what? add --old OLD.txt and --new NEW.txt, or --new-down WHAT"
+                    .to_owned(),
+            )),
+        }
+    }
+}
