@@ -5,6 +5,7 @@ use crate::event::{PS_PER_NS, Picoseconds};
 use crate::flow::{Addresses, FlowId, FlowSpec, FlowTally, answer_head, frames_of, head};
 use crate::frame::Pool;
 use crate::host_node::{FlowState, HostNode, HostParts};
+use crate::learner::Learner;
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
 use crate::network::{Network, NetworkParts};
 use crate::prng::Prng;
@@ -17,8 +18,10 @@ use crate::tags::tag_map;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::window::Intake;
 use dataplane::classify::{ClassifyBy, PortTrust, TagMap};
+use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::lldp::Device;
 use dataplane::rules::TcamEntry;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
@@ -156,6 +159,7 @@ pub struct NetworkBuilder {
     routes: RouteKind,
     reroute_ps: Option<Picoseconds>,
     down: Vec<usize>,
+    learns: Option<u8>,
 }
 
 impl NetworkBuilder {
@@ -174,6 +178,7 @@ impl NetworkBuilder {
             routes: RouteKind::Shortest,
             reroute_ps: None,
             down: Vec::new(),
+            learns: None,
         }
     }
 
@@ -188,6 +193,12 @@ impl NetworkBuilder {
         self.switch_names.push(name.to_owned());
         self.switches.push(SwitchDraft { spec, rules: None });
         SwitchId(self.switches.len() - 1)
+    }
+
+    /// Has every switch and host run LLDP from the start, knowing nothing, and every switch write
+    /// its rules by what it learns, for frames that turn up again `bounces` times.
+    pub const fn learn(&mut self, bounces: u8) {
+        self.learns = Some(bounces);
     }
 
     /// Gives `switch` rules: first match wins, no match is lossy. Without rules tags never change.
@@ -260,6 +271,7 @@ impl NetworkBuilder {
             pool,
             lossless_bits,
             seed: self.seed,
+            learns: self.learns.is_some(),
             switches,
             topology,
         }))
@@ -322,6 +334,7 @@ impl NetworkBuilder {
             FlowState {
                 from: spec.from,
                 to: spec.to,
+                start_ps: spec.start_ps,
                 tally: FlowTally::default(),
                 frames: frames_of(spec),
                 intake,
@@ -359,6 +372,7 @@ impl NetworkBuilder {
             rules: draft.rules.clone(),
             seed,
             epoch: 0,
+            fib: self.learns.map(|_| Routes::new().compile()),
         };
         let routes = table(router, topology, id, FRAME_BYTES_MOST);
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
@@ -369,8 +383,10 @@ impl NetworkBuilder {
             slot.as_ref().is_none_or(|attachment| router.is_down(attachment.link))
         };
         let down = (0..).map_while(PortId::from_index).zip(attachments);
-        let down = down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port);
-        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, down))
+        let down: Vec<PortId> =
+            down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port).collect();
+        let learner = self.learner(Device::Router, id.0, name, attachments.len());
+        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, learner))
     }
 
     fn host_parts(
@@ -392,7 +408,23 @@ impl NetworkBuilder {
             speed,
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
             sources,
+            learner: self.learner(
+                Device::EndStation,
+                self.switches.len() + id.0,
+                &self.host_names[id.0],
+                1,
+            ),
         }
+    }
+
+    fn learner(
+        &self,
+        device: Device,
+        node: usize,
+        name: &str,
+        ports: usize,
+    ) -> Option<Box<Learner>> {
+        self.learns.map(|bounces| Box::new(Learner::new(device, node, name, ports, bounces)))
     }
 }
 

@@ -143,7 +143,7 @@ impl Network {
                 self.cut(number);
             }
             match from.node.checked_sub(self.switches.len()) {
-                None => self.switches[from.node].set_link(from.port, is_up),
+                None => self.switches[from.node].set_link(from.port, is_up, self.now_ps),
                 Some(host) => self.hosts[host].set_link(is_up, self.now_ps),
             }
             self.wake(from.node);

@@ -51,6 +51,11 @@ impl SimFrame {
         self.is_control
     }
 
+    /// Whether this is LLDP, which switches and hosts say of themselves.
+    pub(crate) fn is_lldp(&self) -> bool {
+        self.bytes().get(12..14) == Some(&ethernet::LLDP.to_be_bytes())
+    }
+
     /// The first octet of the frame as it was made: a way to touch its memory.
     #[inline(always)]
     pub(crate) fn first_octet(&self) -> u8 {

@@ -5,6 +5,7 @@ use crate::checker::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer};
 use crate::frame::{Pool, SimFrame};
+use crate::learner::{Learner, Wish};
 use crate::link::{Launch, Transmitter};
 use crate::outbox::Outbox;
 use crate::sink::{Drain, Sink};
@@ -15,13 +16,14 @@ use crate::window::Intake;
 use dataplane::classify::TagMap;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
-use dataplane::ids::Tag;
+use dataplane::ids::{PortId, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::pfc::generator::Generator;
 use dataplane::pfc::receiver::Receiver;
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::MacControl;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// What a host counts.
@@ -35,6 +37,10 @@ pub struct HostCounters {
     pub overrun_frames: [u64; PRIORITIES],
     /// Frames that were not for it.
     pub stray_frames: u64,
+    /// LLDP frames put on the wire.
+    pub lldp_sent_frames: u64,
+    /// LLDP frames received.
+    pub lldp_received_frames: u64,
     /// Flow control.
     pub pfc: PfcCounters,
 }
@@ -44,6 +50,7 @@ pub struct HostCounters {
 pub(crate) struct FlowState {
     pub(crate) from: HostId,
     pub(crate) to: HostId,
+    pub(crate) start_ps: Picoseconds,
     pub(crate) tally: FlowTally,
     /// How many frames it has; `None` without end.
     pub(crate) frames: Option<u64>,
@@ -70,6 +77,10 @@ pub(crate) struct HostNode {
     /// Pauses every lossless priority, whatever it gets.
     storms: bool,
     outbox: Outbox,
+    /// Of a host that says what it is.
+    learner: Option<Box<Learner>>,
+    /// What it has yet to say.
+    says: VecDeque<Vec<u8>>,
 }
 
 /// The nanoseconds that are over at `now_ps`.
@@ -87,12 +98,13 @@ pub(crate) struct HostParts {
     pub(crate) speed: Speed,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
+    pub(crate) learner: Option<Box<Learner>>,
 }
 
 impl HostNode {
     /// A host that obeys and sends PFC for the priorities of `lossless_bits`.
     pub(crate) fn new(parts: HostParts, tags: Rc<TagMap>, lossless_bits: u8, pool: Pool) -> Self {
-        Self {
+        let mut host = Self {
             name: parts.name,
             counters: HostCounters::default(),
             id: parts.id,
@@ -108,6 +120,32 @@ impl HostNode {
             sink: parts.sink,
             storms: false,
             outbox: Outbox::new(parts.sources),
+            learner: parts.learner,
+            says: VecDeque::new(),
+        };
+        host.tell_link(true, 0);
+        host
+    }
+
+    /// Tells the learner of the link, and takes what it has to say.
+    fn tell_link(&mut self, up: bool, now_ps: Picoseconds) {
+        if let Some(learner) = &mut self.learner {
+            learner.set_link(instant(now_ps), PortId::FIRST, up);
+        }
+        self.says.clear();
+        self.converse(now_ps);
+    }
+
+    /// Takes what the learner has to say.
+    fn converse(&mut self, now_ps: Picoseconds) {
+        let Some(learner) = &mut self.learner else { return };
+        learner.wake(instant(now_ps));
+        while let Some(wish) = learner.wish() {
+            match wish {
+                Wish::Send(_, frame) => self.says.push_back(frame),
+                // A host has no rules.
+                Wish::Rules(_) => {}
+            }
         }
     }
 
@@ -132,12 +170,18 @@ impl HostNode {
         let now = whole_nanoseconds(now_ps);
         self.receiver.reset(now, &mut self.counters.pfc);
         self.generator.reset(now, &mut self.counters.pfc);
+        self.tell_link(up, now_ps);
     }
 
     /// A frame has arrived whole.
     pub(crate) fn arrive(&mut self, frame: SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
         if frame.is_control() {
             self.obey(&frame, now_ps);
+        } else if let Some(learner) = &mut self.learner
+            && frame.is_lldp()
+        {
+            self.counters.lldp_received_frames += 1;
+            learner.hear(instant(now_ps), PortId::FIRST, frame.head());
         } else {
             self.receive(&frame, now_ps, flows);
         }
@@ -227,6 +271,7 @@ impl HostNode {
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
+        self.converse(now_ps);
         if !self.is_up {
             return (self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps), None);
         }
@@ -238,7 +283,7 @@ impl HostNode {
                     self.generator.sent(&pfc, now, &mut self.counters.pfc);
                     Some(self.pool.take(&pfc.to_frame(self.mac), 0))
                 }
-                None => self.next_frame(now_ps, flows, watch),
+                None => self.next_lldp().or_else(|| self.next_frame(now_ps, flows, watch)),
             };
             launched = frame.map(|frame| Launch {
                 wire: self.wire,
@@ -253,6 +298,13 @@ impl HostNode {
     fn xoff_bits(&self) -> u8 {
         let full = self.sink.as_ref().map_or(0, Sink::xoff_bits);
         if self.storms { self.lossless_bits } else { full }
+    }
+
+    /// What the host has to say of itself goes ahead of data, whatever is paused.
+    fn next_lldp(&mut self) -> Option<SimFrame> {
+        let said = self.says.pop_front()?;
+        self.counters.lldp_sent_frames += 1;
+        Some(self.pool.take(&said, 0))
     }
 
     /// The next data frame that may go.
@@ -282,7 +334,16 @@ impl HostNode {
         let control_ps =
             if pfc_is_due { free_at_ps } else { picoseconds(self.generator.refresh_at()) };
         let taken_ps = self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps);
-        wanted_ps.min(control_ps).min(taken_ps)
+        wanted_ps.min(control_ps).min(taken_ps).min(self.says_at_ps(free_at_ps))
+    }
+
+    /// When the host has something to say of itself.
+    fn says_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
+        match &self.learner {
+            None => NEVER,
+            Some(_) if !self.says.is_empty() => free_at_ps,
+            Some(learner) => picoseconds(learner.wants_turn_at()),
+        }
     }
 }
 

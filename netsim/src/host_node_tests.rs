@@ -54,10 +54,12 @@ fn bench(sink: Option<Drain>) -> Bench {
         speed: Speed::from_gbps(10),
         sink: sink.map(|drain| Sink::new(drain, 0b1_1000)),
         sources: vec![source(0), source(1)],
+        learner: None,
     };
     let flow = |from, to| FlowState {
         from: HostId(from),
         to: HostId(to),
+        start_ps: 0,
         tally: FlowTally::default(),
         frames: None,
         intake: None,

@@ -46,6 +46,7 @@ mod event;
 mod flow;
 mod frame;
 mod host_node;
+mod learner;
 mod link;
 mod network;
 mod outbox;

@@ -21,7 +21,9 @@ use crate::trace::Trace;
 use dataplane::classify::TagMap;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
+use dataplane::lldp::LldpAgent;
 use dataplane::report::Report;
+use dataplane::rules::TcamEntry;
 use std::rc::Rc;
 
 /// What shares of PFC frames are parts of.
@@ -61,6 +63,8 @@ pub struct Network {
     due: Vec<u32>,
     is_due: Vec<bool>,
     trace: Trace,
+    /// Whether switches learn, and LLDP is among the frames.
+    learns: bool,
     data_hops: u64,
     switch_hops: u64,
 }
@@ -79,6 +83,7 @@ pub(crate) struct NetworkParts {
     pub(crate) pool: Pool,
     pub(crate) lossless_bits: u8,
     pub(crate) seed: u64,
+    pub(crate) learns: bool,
 }
 
 impl Network {
@@ -112,6 +117,7 @@ impl Network {
             due: Vec::with_capacity(nodes),
             is_due: vec![false; nodes],
             trace: Trace::default(),
+            learns: parts.learns,
             data_hops: 0,
             switch_hops: 0,
         }
@@ -217,9 +223,10 @@ impl Network {
         let mut frame = wire.in_flight.pop_front()?;
         let to = wire.to;
         self.wire_bytes[number as usize] += frame.len() as u64;
+        let is_lldp = self.learns && frame.is_lldp();
         if frame.is_control() {
             frame = self.arrive_control(number, frame)?;
-        } else {
+        } else if !is_lldp {
             self.data_hops += 1;
             self.watch.arrives(&mut frame, number);
         }
@@ -231,7 +238,7 @@ impl Network {
         self.trace.arrival(self.now_ps, to, &frame);
         match to.node.checked_sub(self.switches.len()) {
             None => {
-                self.switch_hops += u64::from(!frame.is_control());
+                self.switch_hops += u64::from(!frame.is_control() && !is_lldp);
                 self.switches[to.node].arrive(to.port, frame);
             }
             Some(host) => self.hosts[host].arrive(frame, self.now_ps, &mut self.flows),
@@ -268,7 +275,8 @@ impl Network {
     #[inline]
     fn launch(&mut self, launched: Launch) {
         let Launch { wire: number, frame, last_bit_ps } = launched;
-        if !frame.is_control() && self.pauses.is_told(number) {
+        let is_lldp = || self.learns && frame.is_lldp();
+        if !frame.is_control() && self.pauses.is_told(number) && !is_lldp() {
             let priority = self.tags.priority[Tag::from_low_bits(dscp(&frame)).index()];
             self.pauses.starts(number, priority, self.now_ps);
         }
@@ -391,6 +399,17 @@ impl Network {
         let mut report = Report::default();
         switch.worker.report(&mut report, instant(self.now_ps));
         report
+    }
+
+    /// All switches, in the order in which they were added.
+    pub fn switch_ids(&self) -> impl Iterator<Item = SwitchId> + use<> {
+        (0..self.switches.len()).map(SwitchId)
+    }
+
+    /// What a switch has learnt of its place in the fabric, and the rules it has written; `None` if
+    /// switches do not learn.
+    pub fn learnt(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
+        self.switches[switch.0].learnt()
     }
 
     /// Every switch with its report.

@@ -4,12 +4,15 @@
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
+use crate::learner::{Learner, Wish};
 use dataplane::agent::PuntReason;
 use dataplane::classify::TagMap;
 use dataplane::counters::DropReason;
-use dataplane::fib::Routes;
+use dataplane::fib::{Fib, Routes};
+use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::links::{Command, ControlLinks, connect};
+use dataplane::lldp::LldpAgent;
 use dataplane::probe::NoProbe;
 use dataplane::report::Report;
 use dataplane::rules::{RuleTable, TcamEntry};
@@ -44,8 +47,12 @@ pub(crate) struct SwitchNode {
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
     pool: Pool,
-    /// The control thread's ends. This one has nothing to say to what is punted and throws it away;
-    /// the worker has counted it.
+    /// When the learner last changed the rules.
+    pub(crate) relearnt_at: Instant,
+    /// Of a switch that learns its rules.
+    learner: Option<Box<Learner>>,
+    /// The control thread's ends. What is punted and not for the learner is thrown away; the worker
+    /// has counted it.
     control: ControlLinks<SimFrame>,
 }
 
@@ -57,15 +64,31 @@ pub(crate) struct TableParts {
     pub(crate) rules: Option<Vec<TcamEntry>>,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
+    /// The routes in use, of a switch that may have to install other rules beside them.
+    pub(crate) fib: Option<Fib>,
 }
 
 impl TableParts {
     fn snapshot(&mut self, routes: &Routes) -> Snapshot {
+        let fib = routes.compile();
+        if let Some(used) = &mut self.fib {
+            used.clone_from(&fib);
+        }
+        self.with_fib(fib)
+    }
+
+    /// The tables with the routes in use and these rules.
+    fn with_rules(&mut self, rules: Vec<TcamEntry>) -> Option<Snapshot> {
+        self.rules = Some(rules);
+        self.fib.clone().map(|fib| self.with_fib(fib))
+    }
+
+    fn with_fib(&mut self, fib: Fib) -> Snapshot {
         let rules = self
             .rules
             .as_ref()
             .map(|entries| RuleTable::compile(entries, self.forwarding.len(), self.tags.lossy_tag));
-        let (tags, fib) = (self.tags.clone(), routes.compile());
+        let tags = self.tags.clone();
         let snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
         self.epoch += 1;
         snapshot
@@ -91,20 +114,40 @@ pub(crate) struct Past {
 
 impl SwitchNode {
     /// A switch with `settings` and these tables and routes on `device`; ports that have no link,
-    /// or one that is down, are down.
+    /// or one that is down, are down. With a `learner` its rules are what that learns.
     pub(crate) fn new(
         name: String,
         settings: SwitchSettings,
         mut tables: TableParts,
         routes: &Routes,
         device: SimDevice,
-        down: impl Iterator<Item = PortId>,
+        down: &[PortId],
+        mut learner: Option<Box<Learner>>,
     ) -> Self {
         let pool = device.pool();
+        if let Some(learner) = &mut learner {
+            let ports = (0..settings.ports.len()).filter_map(PortId::from_index);
+            let up = ports.filter(|port| !down.contains(port));
+            up.for_each(|port| learner.set_link(Instant::ZERO, port, true));
+            tables.rules = Some(learner.rules());
+        }
+        let down = down.iter().copied();
         let (worker, control) = start(&settings, tables.snapshot(routes), device, down);
         let past = Past::default();
         let punted = [0; PuntReason::ALL.len()];
-        Self { name, settings, worker, delivered_frames: 0, past, punted, tables, pool, control }
+        Self {
+            name,
+            settings,
+            worker,
+            delivered_frames: 0,
+            past,
+            punted,
+            tables,
+            pool,
+            learner,
+            relearnt_at: Instant::ZERO,
+            control,
+        }
     }
 
     /// Loses all it holds and starts anew, with all ports down.
@@ -131,6 +174,10 @@ impl SwitchNode {
             }
         }
         let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);
+        if let Some(learner) = &mut self.learner {
+            learner.restart();
+            self.tables.rules = Some(learner.rules());
+        }
         let snapshot = self.tables.snapshot(routes);
         let (worker, control) = start(&self.settings, snapshot, device, ports);
         (self.worker, self.control, self.delivered_frames) = (worker, control, 0);
@@ -143,7 +190,12 @@ impl SwitchNode {
     }
 
     /// The link at `port` went up or down.
-    pub(crate) fn set_link(&mut self, port: PortId, up: bool) {
+    pub(crate) fn set_link(&mut self, port: PortId, up: bool, now_ps: Picoseconds) {
+        if let Some(learner) = &mut self.learner {
+            learner.set_link(instant(now_ps), port, up);
+            // Rules that know of the link are in use before frames come by it.
+            self.obey_learner(instant(now_ps));
+        }
         self.command(Command::Link(port, up));
     }
 
@@ -164,21 +216,75 @@ impl SwitchNode {
     pub(crate) fn turn(&mut self, now_ps: Picoseconds) -> Picoseconds {
         let now = instant(now_ps);
         self.worker.device_mut().begin(now_ps);
-        let next = loop {
-            let turn = self.worker.turn(now);
-            if !self.worker.device_mut().has_arrivals() {
-                break turn.next;
-            }
-        };
-        while let Ok(punted) = self.control.punted.pop() {
-            self.punted[punted.reason as usize] += 1;
-            self.pool.give(punted.frame);
+        let mut next = self.turn_worker(now);
+        while self.learn(now) {
+            next = self.turn_worker(now);
         }
         while let Ok(retired) = self.control.replies.pop() {
             drop(retired);
         }
+        if let Some(learner) = &self.learner {
+            next = next.min(learner.wants_turn_at());
+        }
         debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
         picoseconds(next)
+    }
+
+    #[inline]
+    fn turn_worker(&mut self, now: Instant) -> Instant {
+        loop {
+            let turn = self.worker.turn(now);
+            if !self.worker.device_mut().has_arrivals() {
+                return turn.next;
+            }
+        }
+    }
+
+    /// Takes what the worker punted. Whether the worker was given something to do.
+    #[inline]
+    fn learn(&mut self, now: Instant) -> bool {
+        while let Ok(punted) = self.control.punted.pop() {
+            self.punted[punted.reason as usize] += 1;
+            if let Some(learner) = &mut self.learner
+                && punted.reason == PuntReason::Lldp
+            {
+                learner.hear(now, punted.port, punted.frame.head());
+            }
+            self.pool.give(punted.frame);
+        }
+        if let Some(learner) = &mut self.learner {
+            learner.wake(now);
+            return self.obey_learner(now);
+        }
+        false
+    }
+
+    /// Does what the learner wants done; whether there was anything.
+    fn obey_learner(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(wish) = self.learner.as_mut().and_then(|learner| learner.wish()) {
+            any = true;
+            match wish {
+                Wish::Send(port, bytes) => {
+                    let frame = self.pool.take(&bytes, 0);
+                    debug_assert_eq!(frame.head(), bytes, "the whole frame is stored");
+                    self.command(Command::Send(port, frame));
+                }
+                Wish::Rules(rules) => {
+                    self.relearnt_at = now;
+                    if let Some(snapshot) = self.tables.with_rules(rules) {
+                        self.command(Command::Install(Arc::new(snapshot)));
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// What the switch has learnt, if it learns.
+    pub(crate) fn learnt(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
+        let rules = self.tables.rules.as_deref().unwrap_or_default();
+        self.learner.as_ref().map(|learner| (learner.agent(), rules))
     }
 }
 

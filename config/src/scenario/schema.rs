@@ -66,9 +66,10 @@ pub(super) struct ScenarioFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SchemeTable {
-    /// `pfc`, `tagger` or `lossy`. Default `pfc`.
+    /// `pfc`, `tagger`, `updown` or `lossy`. Default `pfc`.
     pub(super) kind: Field<String>,
-    /// `tagger`: lossless priorities at the most. Default 7.
+    /// `tagger` and `updown`: lossless priorities at the most. Default 7; `updown` takes one more
+    /// than the paths' bounces, or 2.
     pub(super) priorities: Field<i64>,
     /// `tagger`: a directory of rule files, instead of compiling them.
     pub(super) rules: Field<PathBuf>,

@@ -18,7 +18,7 @@ use toml::Spanned;
 pub struct Scheme {
     /// Which.
     pub kind: SchemeKind,
-    /// `tagger`: lossless priorities at the most.
+    /// `tagger` and `updown`: lossless priorities at the most.
     pub priorities_max: u8,
     /// `tagger`: rule files, instead of compiled ones.
     pub rules: Option<PathBuf>,
@@ -31,19 +31,23 @@ pub enum SchemeKind {
     Pfc,
     /// Tags that rise where compiled rules say so.
     Tagger,
+    /// Tags that rise where a frame came down and goes up: switches learn their levels by LLDP and
+    /// write their rules themselves.
+    UpDown,
     /// No PFC at all: what does not fit is dropped.
     Lossy,
 }
 
 impl SchemeKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Pfc, Self::Tagger, Self::Lossy];
+    pub const ALL: [Self; 4] = [Self::Pfc, Self::Tagger, Self::UpDown, Self::Lossy];
 
     /// As files and people write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pfc => "pfc",
             Self::Tagger => "tagger",
+            Self::UpDown => "updown",
             Self::Lossy => "lossy",
         }
     }

@@ -51,8 +51,9 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     }
     for host in &network.hosts {
         let counters = &host.counters;
-        data.sent += counters.sent_frames;
+        data.sent += counters.sent_frames + counters.lldp_sent_frames;
         data.accounted += counters.received_frames + counters.stray_frames;
+        data.accounted += counters.lldp_received_frames;
         data.accounted += counters.overrun_frames.iter().sum::<u64>();
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();

@@ -2,7 +2,9 @@
 //! sent, as long as routes stay as they are.
 
 use super::Violation;
+use crate::host_node::FlowState;
 use crate::network::Network;
+use crate::switch_node::picoseconds;
 
 /// # Errors
 /// The first host with a frame of others, or flow whose frames overtook each other.
@@ -17,7 +19,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     if network.has_rerouted() {
         return Ok(());
     }
-    for (flow, state) in network.flows.iter().enumerate() {
+    // And so may one that other rules move to another queue.
+    let relearnt_at = network.switches.iter().map(|switch| switch.relearnt_at).max();
+    let relearnt_ps = relearnt_at.map_or(0, picoseconds);
+    let settled = |state: &&FlowState| relearnt_ps == 0 || state.start_ps > relearnt_ps;
+    for (flow, state) in network.flows.iter().enumerate().filter(|(_, state)| settled(state)) {
         let frames = state.tally.reordered_frames;
         if frames != 0 {
             return Err(Violation::Reordered { flow, frames });

@@ -82,6 +82,9 @@ pub fn build(
     for &(tag, priority) in &scheme.lossless {
         builder.lossless(tag, priority);
     }
+    if let Some(bounces) = scheme.learns {
+        builder.learn(bounces);
+    }
     let lossless: Vec<Priority> = scheme.lossless.iter().map(|&(_, priority)| priority).collect();
     let spec = switch_spec(config, &lossless);
     let network = &config.network;

@@ -244,7 +244,10 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
                 now + switch.past.drops[reason as usize];
         }
         // The control thread of these switches has nothing to say to anybody.
-        for (&reason, frames) in PuntReason::ALL.iter().zip(switch.punted) {
+        let lost = PuntReason::ALL.iter().zip(switch.punted);
+        let lost =
+            lost.filter(|(reason, _)| **reason != PuntReason::Lldp || switch.learnt().is_none());
+        for (&reason, frames) in lost {
             *by_reason.entry(punt_name(reason)).or_default() += frames;
         }
         *by_reason.entry("lost_in_restart").or_default() += switch.past.lost_frames;

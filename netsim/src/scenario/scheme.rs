@@ -3,6 +3,7 @@
 use super::ScenarioError;
 use config::RuleSet;
 use config::compile::{Algorithm, Options, compile};
+use config::network::PathKind;
 use config::paths::PathSet;
 use config::scenario::{ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
@@ -14,6 +15,8 @@ pub(super) struct Scheme {
     pub(super) lossless: Vec<(Tag, Priority)>,
     /// By switch; `None` for tags that never change.
     pub(super) rules: Vec<Option<Vec<TcamEntry>>>,
+    /// Switches learn their rules, for so many bounces.
+    pub(super) learns: Option<u8>,
 }
 
 /// The tag that lossless frames start with.
@@ -23,9 +26,16 @@ pub(super) const INITIAL: Tag = Tag::from_low_bits(1);
 pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme, ScenarioError> {
     let none = || vec![None; config.network.switches()];
     match kind {
-        SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), rules: none() }),
+        SchemeKind::Lossy => Ok(Scheme { rules: none(), ..Scheme::default() }),
         SchemeKind::Pfc => {
-            Ok(Scheme { lossless: vec![(INITIAL, Priority::from_low_bits(1))], rules: none() })
+            let lossless = vec![(INITIAL, Priority::from_low_bits(1))];
+            Ok(Scheme { lossless, rules: none(), ..Scheme::default() })
+        }
+        SchemeKind::UpDown => {
+            let bounces = bounces(config);
+            let tags = Tag::all().skip(INITIAL.index()).zip(Priority::all().skip(1));
+            let lossless = tags.take(usize::from(bounces) + 1).collect();
+            Ok(Scheme { lossless, rules: none(), learns: Some(bounces) })
         }
         SchemeKind::Tagger => {
             let rules = match &config.scheme.rules {
@@ -41,6 +51,16 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
             joined(config, &rules)
         }
     }
+}
+
+/// As many bounces as the paths of the scenario have, one if they do not say, and no more than
+/// there are priorities for.
+fn bounces(config: &ScenarioConfig) -> u8 {
+    let wanted = match config.paths.kind {
+        PathKind::UpDown { bounces } => bounces,
+        _ => 1,
+    };
+    wanted.min(config.scheme.priorities_max.saturating_sub(1))
 }
 
 fn compiled(config: &ScenarioConfig) -> Result<Vec<RuleSet>, ScenarioError> {

@@ -4,6 +4,7 @@ mod building;
 mod chain;
 mod faults;
 mod finite;
+mod learning;
 mod overload;
 mod random_networks;
 mod ring;
