@@ -15,35 +15,59 @@ use crate::wire::ethernet;
 use crate::worker::Core;
 
 impl<D: Device, P: Probe> Core<D, P> {
-    /// Takes the one frame of the burst of a routed port to its queue. False, and the frame is as
-    /// it was, if it is not plain.
+    /// Takes one frame that came by itself at the port at `slot` to its end or to the queues.
+    #[inline]
+    pub(crate) fn receive_alone(
+        &mut self,
+        snapshot: &Snapshot,
+        slot: usize,
+        frame: D::Frame,
+        now: Instant,
+    ) {
+        self.books.totals.received += 1;
+        self.books.probe.received(1);
+        let port = &self.ports[slot];
+        let tables = snapshot.ports.get(port.id.index()).filter(|_| port.up);
+        let left = match tables {
+            Some(tables) => self.route_alone(snapshot, tables, slot, frame, now),
+            None => Err(frame),
+        };
+        if let Err(frame) = left {
+            self.rx.push(frame);
+            self.receive_counted(snapshot, slot, now);
+        }
+    }
+
+    /// Takes the one frame of a burst to its queue, if the port is routed and the frame is plain.
+    ///
+    /// # Errors
+    /// The frame, as it was, if not.
     #[inline(always)]
     pub(crate) fn route_alone(
         &mut self,
         snapshot: &Snapshot,
         tables: &PortTables,
         slot: usize,
+        mut frame: D::Frame,
         now: Instant,
-    ) -> bool {
-        let longest = usize::from(self.ports[slot].frame_bytes_max) + 2 * ethernet::TAG_BYTES;
-        let Some(frame) = self.rx.first_mut() else { return false };
-        let bytes = length_bytes(frame);
+    ) -> Result<(), D::Frame> {
+        let port = &self.ports[slot];
+        let longest = usize::from(port.frame_bytes_max) + 2 * ethernet::TAG_BYTES;
+        let bytes = length_bytes(&frame);
         let examined = plain::examine(&tables.plain, frame.head(), usize::from(bytes), longest);
-        let Some((class, destination)) = examined else { return false };
+        let Some((class, destination)) = examined else { return Err(frame) };
         let leaf = snapshot.fib.v4(destination.to_be_bytes());
-        let (input, hop) = (self.own_ports[slot], hop_of(snapshot, leaf, frame));
-        let recipe = Recipe::new(snapshot, input, class, hop, bytes);
-        let Some((mut recipe, fate)) = recipe else { return false };
+        let hop = hop_of(snapshot, leaf, &frame);
+        let recipe = Recipe::new(snapshot, port.id, class, hop, bytes);
+        let Some((mut recipe, fate)) = recipe else { return Err(frame) };
         let cell_bytes = self.books.buffer.cell_bytes();
-        if !recipe.apply(frame, cell_bytes) {
-            return false;
+        if !recipe.apply(&mut frame, cell_bytes) {
+            return Err(frame);
         }
         let bytes = u32::from(bytes);
         let tally =
             Tally { fate, frames: 1, rx_bytes: bytes, bytes, cost_bytes: bytes.max(cell_bytes) };
-        if let Some(frame) = self.rx.pop() {
-            self.settle_alone(frame, &tally, slot, now);
-        }
-        true
+        self.settle_alone(frame, &tally, slot, now);
+        Ok(())
     }
 }

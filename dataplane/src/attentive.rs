@@ -42,31 +42,71 @@ impl<D: Device, P: Probe> Worker<D, P> {
     pub(crate) fn only_stirred(&mut self, now: Instant) -> Option<Stirred> {
         let stirred = self.core.device.stirred()?;
         let is_due = now >= self.attention.timers_at;
-        let all = is_due || self.has_others() || self.has_commands();
-        (!all).then_some(stirred)
+        (!is_due && !self.has_others()).then_some(stirred)
     }
 
     /// The turn at `now` in which only these ports were stirred.
+    #[inline(always)]
     pub(crate) fn turn_some(&mut self, stirred: &Stirred, now: Instant) -> Turn {
+        if let [port] = stirred[..]
+            && !self.attention.has_dynamic
+            && let Some(slot) = self.core.exchange.slot(port)
+        {
+            return self.turn_at(slot, now);
+        }
         let (looked_at, came_in) = self.receive_some(stirred, now);
         let own_ports = self.core.own_ports.len();
         let may_go_over =
             if self.attention.has_dynamic { Slots::first(own_ports) } else { came_in };
         may_go_over.iter().for_each(|slot| self.control_flow(slot, now));
-        let sending = core::mem::take(&mut self.core.sending);
-        let mut busy = came_in.iter().next().is_some();
-        for slot in sending.iter() {
-            let Core { ports, device, books, .. } = &mut self.core;
-            // What only waits for room need not try before there is some.
-            if !ports[slot].will_be_stirred() || looked_at.contains(slot) {
-                busy |= ports[slot].transmit(device, books, now);
-            }
-        }
+        let (sending, sent) = self.transmit_some(|slot| looked_at.contains(slot), now);
         let may_resume = self.may_resume();
         may_resume.iter().for_each(|slot| self.control_flow(slot, now));
+        let busy = sent || came_in.iter().next().is_some();
         self.count_turn(busy, now);
         let next = self.next_timer(sending.and(may_go_over).and(may_resume), now);
         Turn { busy, next }
+    }
+
+    /// The same where something happened at one port only, as nearly always.
+    #[inline(always)]
+    fn turn_at(&mut self, slot: usize, now: Instant) -> Turn {
+        let came_in = self.receive_at(slot, now);
+        if came_in {
+            self.control_flow(slot, now);
+        }
+        let (sending, sent) = self.transmit_some(|other| other == slot, now);
+        let mut touched = sending;
+        if came_in {
+            touched.insert(slot);
+        }
+        let may_resume = self.may_resume();
+        if !may_resume.is_empty() {
+            may_resume.iter().for_each(|slot| self.control_flow(slot, now));
+            touched = touched.and(may_resume);
+        }
+        self.count_turn(came_in || sent, now);
+        Turn { busy: came_in || sent, next: self.next_timer(touched, now) }
+    }
+
+    /// Has ports send that were given frames, or heard that they may; which, and whether any did.
+    #[inline(always)]
+    fn transmit_some(
+        &mut self,
+        is_looked_at: impl Fn(usize) -> bool,
+        now: Instant,
+    ) -> (Slots, bool) {
+        let sending = core::mem::take(&mut self.core.sending);
+        let mut sent = false;
+        for slot in sending.iter() {
+            let Core { ports, device, books, .. } = &mut self.core;
+            let port = &mut ports[slot];
+            // What only waits for room need not try before there is some.
+            if !port.will_be_stirred() || is_looked_at(slot) {
+                sent |= port.transmit(device, books, now);
+            }
+        }
+        (sending, sent)
     }
 
     /// Takes what came in: where something happened, and where something came in.
@@ -79,16 +119,33 @@ impl<D: Device, P: Probe> Worker<D, P> {
         }
         let mut came_in = Slots::default();
         for slot in looked_at.iter() {
-            self.core.device.rx_burst(self.core.own_ports[slot], &mut self.core.rx);
-            if self.core.rx.is_empty() || self.core.ports[slot].will_be_stirred() {
-                self.core.sending.insert(slot);
-            }
-            if !self.core.rx.is_empty() {
+            if self.receive_at(slot, now) {
                 came_in.insert(slot);
-                self.core.receive(&self.snapshot, slot, now);
             }
         }
         (looked_at, came_in)
+    }
+
+    /// Takes what came in at `slot`; whether something did.
+    #[inline(always)]
+    fn receive_at(&mut self, slot: usize, now: Instant) -> bool {
+        let port = &self.core.ports[slot];
+        if let Some(frame) = self.core.device.rx_alone(port.id) {
+            if port.will_be_stirred() {
+                self.core.sending.insert(slot);
+            }
+            self.core.receive_alone(&self.snapshot, slot, frame, now);
+            return true;
+        }
+        self.core.device.rx_burst(port.id, &mut self.core.rx);
+        let came_in = !self.core.rx.is_empty();
+        if !came_in || port.will_be_stirred() {
+            self.core.sending.insert(slot);
+        }
+        if came_in {
+            self.core.receive(&self.snapshot, slot, now);
+        }
+        came_in
     }
 
     /// Ports whose upstream is silent and may perhaps send again.

@@ -13,14 +13,21 @@ use crate::slots::Slots;
 use crate::staging::Run;
 use alloc::sync::Arc;
 
-/// The part of a worker that is neither port nor device.
+/// The part of a worker that is neither port nor device, what every frame needs first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Books<F, P> {
     pub(crate) arena: Arena<F>,
     pub(crate) buffer: Buffer,
+    /// By port index: whose VIQs have got smaller in this turn.
+    pub(crate) released: Slots,
     pub(crate) totals: Totals,
-    pub(crate) dice: Dice,
+    /// Bit by port index: whose VIQs are this worker's.
+    owned: [u64; PORTS_MAX / 64],
     pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
+    /// Bit vector of lossless priorities, by port index.
+    lossless_bits: [u8; PORTS_MAX],
+    pub(crate) dice: Dice,
     pub(crate) lossy_queue_bytes: u32,
     pub(crate) probe: P,
     /// What this worker released of other workers' VIQs.
@@ -28,12 +35,6 @@ pub(crate) struct Books<F, P> {
     has_news: bool,
     /// Shared and lossy bytes that the others were last told of.
     published_bytes: (u64, u64),
-    /// Bit by port index: whose VIQs are this worker's.
-    owned: [u64; PORTS_MAX / 64],
-    /// By port index: whose VIQs have got smaller in this turn.
-    pub(crate) released: Slots,
-    /// Bit vector of lossless priorities, by port index.
-    lossless_bits: [u8; PORTS_MAX],
 }
 
 impl<F: Frame, P> Books<F, P> {

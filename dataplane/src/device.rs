@@ -26,7 +26,8 @@ pub trait Device {
 
     /// Ports at which frames have come, or room for frames that a port
     /// [waits](Self::wait_for_room) with, since last asked. `None` if all of its ports are to be
-    /// looked at: it cannot tell, or they are many.
+    /// looked at: it cannot tell, or they are many, or the control thread has sent the worker a
+    /// command, for which a worker that looks at some ports only does not look by itself.
     #[inline(always)]
     fn stirred(&mut self) -> Option<Stirred> {
         None
@@ -41,6 +42,13 @@ pub trait Device {
 
     /// Appends received frames of `port` to `into`, as many as there are and fit.
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<Self::Frame>);
+
+    /// The frame that has come at `port`, if it is the only one there: a worker with little to do
+    /// takes it without a burst around it. A device whose frames come in bursts need not.
+    #[inline(always)]
+    fn rx_alone(&mut self, _port: PortId) -> Option<Self::Frame> {
+        None
+    }
 
     /// Bytes that `port` may be handed now, so that no more than the port's cap waits in a queue
     /// where a pause cannot reach it. `u32::MAX` where the device hands on at once.
@@ -57,6 +65,23 @@ pub trait Device {
     /// Takes frames from the front of `from`, in order, until the device is full; what it did not
     /// take stays. A frame taken counts as having left the switch.
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<Self::Frame>, now: Instant);
+
+    /// [`Self::tx_burst`] of one frame; gives it back if the device is full.
+    ///
+    /// # Errors
+    /// The frame that was not taken.
+    #[inline]
+    fn tx_alone(
+        &mut self,
+        port: PortId,
+        frame: Self::Frame,
+        now: Instant,
+    ) -> Result<(), Self::Frame> {
+        let mut burst = Burst::new();
+        burst.push(frame);
+        self.tx_burst(port, &mut burst, now);
+        burst.pop().map_or(Ok(()), Err)
+    }
 
     /// A new frame holding `bytes`, from a reserve that data cannot use up; `None` if even that is
     /// empty, and the caller tries again in its next turn.

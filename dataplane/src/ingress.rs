@@ -30,19 +30,34 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// Takes the burst in `self.rx`, of the port at `slot`, to its end or to the queues.
     #[inline]
     pub(crate) fn receive(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
-        let input = self.own_ports[slot];
-        let Some(tables) = snapshot.ports.get(input.index()) else { return };
         if !self.is_again {
             self.books.totals.received += self.rx.len() as u64;
             self.books.probe.received(self.rx.len());
         }
+        self.receive_counted(snapshot, slot, now);
+    }
+
+    /// [`Self::receive`] for frames whose arrival is counted.
+    #[inline]
+    pub(crate) fn receive_counted(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        let input = self.own_ports[slot];
+        let Some(tables) = snapshot.ports.get(input.index()) else {
+            debug_assert!(false, "a snapshot has tables for all ports");
+            return self.drop_all(slot);
+        };
         if !self.ports[slot].up {
             return self.drop_all(slot);
         }
         self.rx.iter().for_each(Frame::prefetch);
         match &tables.mode {
             PortMode::Routed { vlan } => {
-                if self.rx.len() != 1 || !self.route_alone(snapshot, tables, slot, now) {
+                if self.rx.len() == 1
+                    && let Some(frame) = self.rx.pop()
+                    && let Err(frame) = self.route_alone(snapshot, tables, slot, frame, now)
+                {
+                    self.rx.push(frame);
+                }
+                if !self.rx.is_empty() {
                     self.route(snapshot, tables, *vlan, slot, now);
                 }
             }

@@ -10,7 +10,6 @@
 use crate::books::Books;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
-use crate::doors::Door;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
@@ -20,50 +19,72 @@ use crate::probe::Probe;
 use crate::queue::ecn::{self, Dice};
 use crate::queue::pacer::Pacer;
 use crate::queue::scheduler::Scheduler;
-use crate::queue::veq::{Arena, Held, Note, Veq, low_32_bits};
-use crate::report::{Origins, PortReport, QueueGauges};
+use crate::queue::veq::{Held, Veq, low_32_bits};
 use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
 use crate::staging::{Run, Staging};
 use crate::time::Instant;
 use crate::wire::MacAddress;
+
+mod at_door;
+mod gauges;
 
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports bring
 /// in one, few enough that the turn stays short and a pause is heard soon.
 const BURSTS_A_TURN: usize = 4;
 
 /// A port, as its worker sees it.
+///
+/// A worker of many ports, or an emulator of many switches, finds none of this in its caches, so
+/// what every frame needs lies together: a cache line of the port, which the generator's last
+/// fields begin and the receiver's first ones end, and one of the frame's priority.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Port<F> {
+    pub(crate) generator: Generator,
     pub(crate) id: PortId,
-    pub(crate) mac: MacAddress,
-    pub(crate) up: bool,
     pub(crate) frame_bytes_max: u16,
+    pub(crate) up: bool,
     /// Priorities that PFC protects here.
     pub(crate) lossless_bits: u8,
-    pub(crate) backlog_xoff_frames: u32,
-    /// Whether the receive ring is so full that upstream is paused for it.
-    pub(crate) backlogged: bool,
-    /// The priority of the switch's own frames: the highest that nobody can pause.
-    pub(crate) control_priority: Priority,
-    pub(crate) generator: Generator,
-    pub(crate) receiver: Receiver,
-    pub(crate) counters: PortCounters,
-    veqs: [Veq; PRIORITIES],
     /// Priorities with a frame in their VEQ.
     occupied_bits: u8,
-    scheduler: Scheduler,
-    pacer: Option<Pacer>,
-    staged: Staging<F>,
-    /// Frames of open runs that are still to be staged.
-    announced_frames: usize,
-    /// Whether frames may be staged on arrival.
-    direct: bool,
     /// Priorities that may not leave here for a reason of the port's owner, if that is another
     /// worker.
     closed_bits: u8,
+    /// Whether frames may be staged on arrival. Where they may not, nothing stands ready.
+    direct: bool,
     /// Frames wait for room only, and the device will say when there is some.
     will_be_stirred: bool,
+    /// Whether the receive ring is so full that upstream is paused for it.
+    pub(crate) backlogged: bool,
+    is_paced: bool,
+    pub(crate) receiver: Receiver,
+    queues: [Queue; PRIORITIES],
+    staged: Staging<F>,
+    /// Frames of open runs that are still to be staged.
+    announced_frames: usize,
+    scheduler: Scheduler,
+    pacer: Option<Pacer>,
+    pub(crate) backlog_xoff_frames: u32,
+    pub(crate) mac: MacAddress,
+    /// The priority of the switch's own frames: the highest that nobody can pause.
+    pub(crate) control_priority: Priority,
+    /// Without what `queues` count.
+    pub(crate) counters: PortCounters,
 }
+
+/// What frames of one priority need of a port.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Queue {
+    veq: Veq,
+    rx_frames: u64,
+    rx_bytes: u64,
+    tx_frames: u64,
+    tx_bytes: u64,
+}
+
+const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
 
 impl<F: Frame> Port<F> {
     pub(crate) fn new(id: PortId, settings: &PortSettings, switch: &SwitchSettings) -> Self {
@@ -81,9 +102,10 @@ impl<F: Frame> Port<F> {
             generator: Generator::new(settings.speed),
             receiver: Receiver::new(lossless_bits, settings.speed),
             counters: PortCounters::default(),
-            veqs: core::array::from_fn(|_| Veq::default()),
+            queues: core::array::from_fn(|_| Queue::default()),
             occupied_bits: 0,
             scheduler: Scheduler::new(&switch.scheduler),
+            is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed)),
             staged: Staging::new(),
             announced_frames: 0,
@@ -91,6 +113,14 @@ impl<F: Frame> Port<F> {
             closed_bits: 0,
             will_be_stirred: false,
         }
+    }
+
+    /// Counts received frames of `priority`.
+    #[inline(always)]
+    pub(crate) fn count_received(&mut self, priority: Priority, frames: u64, bytes: u64) {
+        let queue = &mut self.queues[priority.index()];
+        queue.rx_frames += frames;
+        queue.rx_bytes += bytes;
     }
 
     /// Starts a turn: pauses that have run out end, and it is settled whether frames may pass
@@ -104,30 +134,7 @@ impl<F: Frame> Port<F> {
     /// Settles whether frames may be staged on arrival in this turn.
     #[inline(always)]
     fn begin_direct<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.direct =
-            self.up && self.pacer.is_none() && device.tx_room_bytes(self.id, now) == u32::MAX;
-    }
-
-    /// Starts a turn of a port that another worker owns, which shows `door`.
-    #[inline]
-    pub(crate) fn begin_at_door<D: Device<Frame = F>, P: Probe>(
-        &mut self,
-        door: Door,
-        device: &mut D,
-        books: &mut Books<F, P>,
-        now: Instant,
-    ) {
-        if door.up != self.up {
-            self.set_link(door.up, books, now);
-        }
-        self.closed_bits = !door.open_bits;
-        self.begin_direct(device, now);
-    }
-
-    /// What other workers may do here, as this turn leaves it.
-    #[inline]
-    pub(crate) fn door(&self) -> Door {
-        Door { open_bits: self.passing_bits(), up: self.up }
+        self.direct = self.up && !self.is_paced && device.tx_room_bytes(self.id, now) == u32::MAX;
     }
 
     /// Priorities of which a frame may go to the device without waiting: nothing that could go
@@ -143,13 +150,6 @@ impl<F: Frame> Port<F> {
     #[inline(always)]
     const fn held_bits(&self) -> u8 {
         self.receiver.paused_bits() | self.closed_bits
-    }
-
-    /// Whether a frame of `priority` goes here although the port is another worker's: it may pass,
-    /// or others of its priority wait here before it.
-    #[inline(always)]
-    pub(crate) fn takes(&self, priority: Priority) -> bool {
-        self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0
     }
 
     /// Whether frames of `priority` wait here, so that others of it must wait behind them.
@@ -239,8 +239,8 @@ impl<F: Frame> Port<F> {
         if !self.up {
             return drop_held(held, DropReason::PortDown, &mut self.counters, books);
         }
-        let over =
-            self.veqs[priority].bytes() + u32::from(held.note.bytes) > books.lossy_queue_bytes;
+        let over = self.queues[priority].veq.bytes() + u32::from(held.note.bytes)
+            > books.lossy_queue_bytes;
         if over && books.is_lossy(&held.note) {
             return drop_held(held, DropReason::LossyTail, &mut self.counters, books);
         }
@@ -256,7 +256,7 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
     ) {
         let mut refused: Burst<Held<F>> = Burst::new();
-        let veq = &mut self.veqs[priority.index()];
+        let veq = &mut self.queues[priority.index()].veq;
         veq.extend(&mut books.arena, frames, |held| refused.push(held));
         self.occupied_bits |= priority.bit();
         for held in refused {
@@ -268,7 +268,7 @@ impl<F: Frame> Port<F> {
     #[inline(always)]
     pub(crate) fn queue<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
         let priority = usize::from(held.note.priority & 7);
-        match self.veqs[priority].push_back(&mut books.arena, held) {
+        match self.queues[priority].veq.push_back(&mut books.arena, held) {
             Ok(()) => self.occupied_bits |= 1 << priority,
             Err(held) => drop_held(held, DropReason::LossyTail, &mut self.counters, books),
         }
@@ -284,7 +284,7 @@ impl<F: Frame> Port<F> {
         now: Instant,
     ) -> bool {
         let before = books.totals.sent;
-        let all_gone = self.staged.is_empty() || self.flush(device, books, now);
+        let all_gone = !self.direct || self.staged.is_empty() || self.flush(device, books, now);
         if all_gone && self.up && self.occupied_bits & !self.held_bits() != 0 {
             self.serve(device, books, now);
         }
@@ -301,7 +301,7 @@ impl<F: Frame> Port<F> {
     /// Whether frames wait here that nothing holds back but the device.
     #[inline(always)]
     fn waits_for_room(&self) -> bool {
-        self.pacer.is_none() && self.up && self.occupied_bits & !self.held_bits() != 0
+        !self.is_paced && self.up && self.occupied_bits & !self.held_bits() != 0
     }
 
     fn serve<D: Device<Frame = F>, P: Probe>(
@@ -310,8 +310,11 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
         now: Instant,
     ) {
+        if device.tx_room_frames(self.id) == 1 {
+            return self.serve_alone(device, books, now);
+        }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let is_free = room_bytes == u32::MAX && self.pacer.is_none();
+        let is_free = room_bytes == u32::MAX && !self.is_paced;
         for _ in 0..BURSTS_A_TURN {
             let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
             if is_free {
@@ -331,6 +334,33 @@ impl<F: Frame> Port<F> {
         }
     }
 
+    /// [`Self::serve`] for a device that takes one frame at a time: without a burst around it.
+    #[inline]
+    fn serve_alone<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        device: &mut D,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        let room_bytes = device.tx_room_bytes(self.id, now);
+        if room_bytes == 0 {
+            return;
+        }
+        let Some(Held { frame, note }) = self.next(room_bytes, books, now) else { return };
+        match device.tx_alone(self.id, frame, now) {
+            Ok(()) => book_run(&books.run_of_one(&note), &mut self.queues, books, now),
+            Err(frame) => {
+                let priority = usize::from(note.priority & 7);
+                match self.queues[priority].veq.push_front(&mut books.arena, Held { frame, note }) {
+                    Ok(()) => self.occupied_bits |= 1 << priority,
+                    Err(held) => {
+                        drop_held(held, DropReason::LossyTail, &mut self.counters, books);
+                    }
+                }
+            }
+        }
+    }
+
     /// Stages frames of the one priority that can leave, if there is just one: nobody competes, so
     /// the scheduler has nothing to say.
     #[inline]
@@ -342,7 +372,7 @@ impl<F: Frame> Port<F> {
         let priority = eligible.trailing_zeros() as usize % PRIORITIES;
         let (ecn, cell_bytes) = (books.ecn[priority], books.buffer.cell_bytes());
         let mut room = frames_max.saturating_sub(self.staged.frames.len());
-        let (veq, staged) = (&mut self.veqs[priority], &mut self.staged);
+        let (veq, staged) = (&mut self.queues[priority].veq, &mut self.staged);
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
             let (places, notes) = veq.front_frames(&mut books.arena, room);
@@ -364,7 +394,7 @@ impl<F: Frame> Port<F> {
     /// Frames were taken from the VEQ of `priority`, perhaps the last ones.
     #[inline]
     fn took_from(&mut self, priority: usize) {
-        if self.veqs[priority].is_empty() {
+        if self.queues[priority].veq.is_empty() {
             self.occupied_bits &= !(1 << priority);
             self.scheduler.emptied(priority);
         }
@@ -382,8 +412,9 @@ impl<F: Frame> Port<F> {
         if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
             return None;
         }
-        let (veqs, arena) = (&self.veqs, &books.arena);
-        let front_bytes = |p: usize| veqs[p].front(arena).map_or(0, |note| u32::from(note.bytes));
+        let (queues, arena) = (&self.queues, &books.arena);
+        let front_bytes =
+            |p: usize| queues[p].veq.front(arena).map_or(0, |note| u32::from(note.bytes));
         if (room_bytes as usize) < FRAME_BYTES_MAX {
             // A device with a limit takes a frame only if there is room for the longest one.
             let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
@@ -392,8 +423,9 @@ impl<F: Frame> Port<F> {
             }
         }
         let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
-        let depth_bytes = self.veqs[priority].bytes();
-        let mut held = self.veqs[priority].pop_front(&mut books.arena)?;
+        let veq = &mut self.queues[priority].veq;
+        let depth_bytes = veq.bytes();
+        let mut held = veq.pop_front(&mut books.arena)?;
         self.took_from(priority);
         if let Some(pacer) = &mut self.pacer {
             pacer.send(u32::from(held.note.bytes), now);
@@ -421,8 +453,8 @@ impl<F: Frame> Port<F> {
         let staged = self.staged.frames.len();
         device.tx_burst(self.id, &mut self.staged.frames, now);
         let cell_bytes = books.buffer.cell_bytes();
-        let counters = &mut self.counters;
-        self.staged.book_sent(staged, cell_bytes, |run| book_run(run, counters, books, now));
+        let queues = &mut self.queues;
+        self.staged.book_sent(staged, cell_bytes, |run| book_run(run, queues, books, now));
         let all = self.staged.is_empty();
         if !all {
             self.direct = false;
@@ -433,10 +465,10 @@ impl<F: Frame> Port<F> {
 
     /// Puts staged frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unstage<P: Probe>(&mut self, bits: u8, books: &mut Books<F, P>) {
-        let Self { staged, veqs, occupied_bits, counters, id, .. } = self;
+        let Self { staged, queues, occupied_bits, counters, id, .. } = self;
         staged.take_back(bits, *id, |held| {
             let priority = usize::from(held.note.priority & 7);
-            match veqs[priority].push_front(&mut books.arena, held) {
+            match queues[priority].veq.push_front(&mut books.arena, held) {
                 Ok(()) => *occupied_bits |= 1 << priority,
                 Err(held) => drop_held(held, DropReason::LossyTail, counters, books),
             }
@@ -459,24 +491,12 @@ impl<F: Frame> Port<F> {
         self.direct = false;
         self.unstage(0xFF, books);
         for priority in 0..PRIORITIES {
-            while let Some(held) = self.veqs[priority].pop_front(&mut books.arena) {
+            while let Some(held) = self.queues[priority].veq.pop_front(&mut books.arena) {
                 drop_held(held, DropReason::PortDown, &mut self.counters, books);
             }
             self.scheduler.emptied(priority);
         }
         self.occupied_bits = 0;
-    }
-
-    /// Frames that wait here.
-    pub(crate) fn held(&self) -> u64 {
-        let queued: u64 = self.veqs.iter().map(|veq| u64::from(veq.frames())).sum();
-        queued + self.staged.frames.len() as u64
-    }
-
-    /// The notes of the frames that wait here, by priority.
-    pub(crate) fn notes<'a>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
-        debug_assert!(self.staged.is_empty(), "between turns nothing stands ready");
-        self.veqs.iter().flat_map(|veq| veq.notes(arena))
     }
 
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
@@ -490,45 +510,6 @@ impl<F: Frame> Port<F> {
         let resume_at =
             if self.occupied_bits == 0 { Instant::NEVER } else { self.receiver.expires_at() };
         send_at.min(resume_at).min(self.generator.refresh_at())
-    }
-
-    /// Where the frames of `priority` came in, if they may not leave. Only then is that asked for:
-    /// it takes a look at each of them.
-    fn origins<P: Probe>(&self, priority: Priority, books: &Books<F, P>) -> Origins {
-        if self.held_bits() & priority.bit() == 0 {
-            return Origins::default();
-        }
-        Origins::of(self.veqs[priority.index()].notes(&books.arena))
-    }
-
-    /// Counters and gauges at `now`.
-    pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
-        let mut counters = self.counters.clone();
-        let mut queues = [QueueGauges::default(); PRIORITIES];
-        for priority in Priority::all() {
-            let p = priority.index();
-            let rx_paused_for_ns = self.receiver.running_ns(priority, now);
-            let tx_paused_for_ns = self.generator.running_ns(priority, now);
-            counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
-            counters.pfc.tx_paused_ns[p] += tx_paused_for_ns;
-            let viq = books.buffer.viq(crate::buffer::ViqId::new(self.id, priority));
-            queues[p] = QueueGauges {
-                viq_bytes: viq.bytes(),
-                viq_peak_bytes: viq.peak_bytes(),
-                headroom_bytes: viq.headroom_used_bytes(),
-                headroom_peak_bytes: viq.headroom_peak_bytes(),
-                veq_bytes: self.veqs[p].bytes(),
-                veq_peak_bytes: self.veqs[p].peak_bytes(),
-                veq_frames: self.veqs[p].frames(),
-                lossless: viq.is_lossless(),
-                rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
-                tx_paused: self.generator.told_bits() & priority.bit() != 0,
-                rx_paused_for_ns,
-                tx_paused_for_ns,
-                origins: self.origins(priority, books),
-            };
-        }
-        PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }
     }
 }
 
@@ -561,14 +542,14 @@ fn drop_held<F: Frame, P: Probe>(
 #[inline(always)]
 fn book_run<F: Frame, P: Probe>(
     run: &Run,
-    counters: &mut PortCounters,
+    queues: &mut [Queue; PRIORITIES],
     books: &mut Books<F, P>,
     now: Instant,
 ) {
     let frames = usize::from(run.frames);
-    let priority = usize::from(run.priority & 7);
-    counters.tx_frames[priority] += frames as u64;
-    counters.tx_bytes[priority] += u64::from(run.bytes);
+    let queue = &mut queues[usize::from(run.priority & 7)];
+    queue.tx_frames += frames as u64;
+    queue.tx_bytes += u64::from(run.bytes);
     books.totals.sent += frames as u64;
     books.release_bytes(run.viq, run.cost_bytes);
     match low_32_bits(now).wrapping_sub(run.arrived_ns) {

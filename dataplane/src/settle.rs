@@ -120,7 +120,10 @@ impl<D: Device, P: Probe> Core<D, P> {
                 self.exchange.add(worker, frame, number);
                 self.exchange.send(&mut self.books.totals);
             }
-            way => self.settle_one(frame, tally.fate, way, slot, now),
+            way => {
+                self.settle_one(frame, tally.fate, way, slot, now);
+                self.recycle_trash();
+            }
         }
     }
 
@@ -317,15 +320,12 @@ impl<D: Device, P: Probe> Core<D, P> {
         if self.is_again {
             return;
         }
-        let counters = &mut self.ports[slot].counters;
+        let port = &mut self.ports[slot];
         let frames = u64::from(tally.frames);
         match tally.fate.class() {
-            Some(class) => {
-                counters.rx_frames[class.index()] += frames;
-                counters.rx_bytes[class.index()] += u64::from(tally.rx_bytes);
-            }
+            Some(class) => port.count_received(class, frames, u64::from(tally.rx_bytes)),
             None if tally.fate.verdict() == Verdict::Consume => {}
-            None => counters.rx_unclassified_frames += frames,
+            None => port.counters.rx_unclassified_frames += frames,
         }
     }
 

@@ -10,6 +10,7 @@ use crate::l2::{Vid, VlanPort, VlanTable};
 use crate::limits::TAGS;
 use crate::rules::RuleTable;
 use crate::wire::MacAddress;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// How a port forwards.
@@ -55,35 +56,44 @@ pub struct Snapshot {
     pub flow_hash: FlowHash,
 }
 
-/// One port's tables, compiled for the packet path.
+/// One port's tables, compiled for the packet path. What the plain frame needs comes first, so that
+/// it lies in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct PortTables {
+    /// What the plain frame needs of all that follows.
+    pub(crate) plain: PlainPort,
     /// The address routed frames must be sent to.
     pub mac: MacAddress,
     /// Routed or bridged.
     pub mode: PortMode,
     /// From marking to class.
     pub classifier: Classifier,
-    /// What the plain frame needs of all this.
-    pub(crate) plain: PlainPort,
 }
 
 /// The tables of a routed port, laid out for the plain frame.
 #[derive(Clone, Debug)]
 pub(crate) struct PlainPort {
-    /// The port's address in the low six octets, the first lowest.
+    /// The port's address in the low six octets, the first lowest. A bridged port, which has no
+    /// plain frames, has what no frame shows.
     pub(crate) mac_bits: u64,
-    /// The class of each DSCP.
-    pub(crate) by_dscp: [Class; TAGS],
+    /// The class of each DSCP, shared with ports that classify alike.
+    pub(crate) by_dscp: Arc<[Class; TAGS]>,
 }
 
 impl PortTables {
-    fn compile(tags: &TagMap, port: &PortForwarding) -> Self {
+    /// Compiles the tables of `port`; `before` are those of the ports before it.
+    fn compile(tags: &TagMap, port: &PortForwarding, before: &[Self]) -> Self {
         let classifier = Classifier::compile(tags, &port.trust);
+        let by_dscp = classifier.of_untagged_ip();
+        let alike = before.iter().map(|tables| &tables.plain.by_dscp).find(|it| ***it == by_dscp);
         let [a, b, c, d, e, f] = port.mac.0;
         let plain = PlainPort {
-            mac_bits: u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
-            by_dscp: classifier.of_untagged_ip(),
+            mac_bits: match port.mode {
+                PortMode::Routed { .. } => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
+                PortMode::Bridged(_) => u64::MAX,
+            },
+            by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
         };
         Self { mac: port.mac, mode: port.mode.clone(), classifier, plain }
     }
@@ -99,7 +109,10 @@ impl Snapshot {
         fib: Fib,
         seed: u64,
     ) -> Self {
-        let tables = ports.iter().map(|port| PortTables::compile(&tags, port));
+        let mut tables: Vec<PortTables> = Vec::with_capacity(ports.len());
+        for port in ports {
+            tables.push(PortTables::compile(&tags, port, &tables));
+        }
         let vlan_ports: Vec<Option<VlanPort>> = ports
             .iter()
             .map(|port| match &port.mode {
@@ -109,7 +122,7 @@ impl Snapshot {
             .collect();
         Self {
             epoch,
-            ports: tables.collect(),
+            ports: tables,
             tags,
             rules,
             fib,

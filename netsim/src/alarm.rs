@@ -23,9 +23,13 @@ impl Alarm {
     }
 
     /// Sets the alarm to `at_ps`, whatever it was set to before; [`NEVER`] switches it off.
+    #[inline]
     pub(crate) fn set(&mut self, at_ps: Picoseconds, queue: &mut EventQueue) {
-        self.wanted_ps = at_ps;
-        self.plan(queue);
+        // What is wanted already is planned already; most nodes want nothing most of the time.
+        if at_ps != self.wanted_ps {
+            self.wanted_ps = at_ps;
+            self.plan(queue);
+        }
     }
 
     fn plan(&mut self, queue: &mut EventQueue) {

@@ -438,17 +438,21 @@ fn check_length(frame_bytes: u16) -> Result<(), BuildError> {
 
 /// Both wires of every link, the one from its first end first; those of `down` are down.
 fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
-    let endpoint = |end: End| match end {
-        End::Switch(switch, number) => {
-            Endpoint { node: switch.0, port: PortId::from_number(number).unwrap_or_default() }
-        }
-        End::Host(host) => Endpoint { node: switches + host.0, port: PortId::FIRST },
+    let endpoint = |end: End| {
+        let (node, port) = match end {
+            End::Switch(switch, number) => {
+                (switch.0, PortId::from_number(number).unwrap_or_default())
+            }
+            End::Host(host) => (switches + host.0, PortId::FIRST),
+        };
+        Endpoint { node: u32::try_from(node).unwrap_or(u32::MAX), port }
     };
     let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
         [0, 1].map(|side| Wire {
             from: endpoint(link.ends[side]),
             to: endpoint(link.ends[1 - side]),
             delay_ps: link.spec.length.delay_ps(),
+            arrived_bytes: 0,
             speed: link.spec.speed,
             in_flight: std::collections::VecDeque::new(),
             lost_in_flight: 0,

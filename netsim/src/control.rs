@@ -124,7 +124,7 @@ impl Network {
 
     /// The switches at a link.
     fn ends_of(&self, link: usize) -> Vec<SwitchId> {
-        let ends = [2 * link, 2 * link + 1].map(|wire| self.wires[wire].from.node);
+        let ends = [2 * link, 2 * link + 1].map(|wire| self.wires[wire].from.node());
         ends.into_iter().filter(|&node| node < self.switches.len()).map(SwitchId).collect()
     }
 
@@ -142,11 +142,11 @@ impl Network {
             if !is_up {
                 self.cut(number);
             }
-            match from.node.checked_sub(self.switches.len()) {
-                None => self.switches[from.node].set_link(from.port, is_up, self.now_ps),
+            match from.node().checked_sub(self.switches.len()) {
+                None => self.switches[from.node()].set_link(from.port, is_up, self.now_ps),
                 Some(host) => self.hosts[host].set_link(is_up, self.now_ps),
             }
-            self.wake(from.node);
+            self.wake(from.node());
         }
         if let Some(reroute_ps) = self.schedule.reroute_ps
             && self.wires[2 * link].is_up() != was_up

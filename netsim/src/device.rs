@@ -9,62 +9,74 @@ use crate::link::{Launch, Transmitter};
 use dataplane::device::{Device, Stirred};
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
-use dataplane::limits::{BURST_MAX, FRAME_BYTES_MAX};
+use dataplane::limits::FRAME_BYTES_MAX;
 use dataplane::time::Instant;
 use std::collections::VecDeque;
 
-/// See the module's head.
+/// See the module's head. What every turn needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct SimDevice {
-    pool: Pool,
-    ports: Vec<SimPort>,
     now_ps: Picoseconds,
+    /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
+    /// each port one at the most.
+    arrived: Vec<(PortId, SimFrame)>,
+    ports: Vec<SimPort>,
+    /// Ports at which something happened since the worker last asked; `None` if they are many.
+    stirred: Option<Stirred>,
     launched: Vec<Launch>,
     /// Wires that somebody waits for, and when they become free.
     awaited: Vec<(u32, Picoseconds)>,
-    /// Ports at which something happened since the worker last asked; `None` if they are many.
-    stirred: Option<Stirred>,
-    /// Frames in all `arrived`, and in all `ahead`.
-    arrived_frames: usize,
+    /// Frames in all `ahead`.
     ahead_frames: usize,
+    pool: Pool,
     /// Says nothing of where something happened, so that the worker looks at all ports.
     #[cfg(test)]
     pub(crate) keeps_silent: bool,
 }
 
-/// One port.
+/// One port. What every frame needs of it is in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct SimPort {
     transmitter: Transmitter,
     /// The wire it sends on; `None` where no link is.
     wire: Option<u32>,
-    arrived: VecDeque<SimFrame>,
-    /// Control frames that wait for the wire.
-    ahead: VecDeque<SimFrame>,
     /// Somebody will be told when the wire is free.
     is_awaited: bool,
+    /// Control frames wait in `ahead`.
+    has_ahead: bool,
+    /// Control frames that wait for the wire.
+    ahead: VecDeque<SimFrame>,
 }
 
 impl SimPort {
     /// A port that sends on `wire` with `transmitter`.
     pub(crate) const fn new(transmitter: Transmitter, wire: Option<u32>) -> Self {
-        Self {
-            transmitter,
-            wire,
-            arrived: VecDeque::new(),
-            ahead: VecDeque::new(),
-            is_awaited: false,
-        }
+        Self { transmitter, wire, is_awaited: false, has_ahead: false, ahead: VecDeque::new() }
     }
 
-    fn takes_data(&self, now_ps: Picoseconds) -> bool {
-        self.wire.is_some() && self.ahead.is_empty() && self.transmitter.is_free(now_ps)
+    #[inline(always)]
+    const fn takes_data(&self, now_ps: Picoseconds) -> bool {
+        self.wire.is_some() && !self.has_ahead && self.transmitter.is_free(now_ps)
     }
 
     /// Puts `frame` on the wire, which is free.
+    #[inline(always)]
     fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds) -> Option<Launch> {
         let last_bit_ps = self.transmitter.start(frame.len(), now_ps);
         self.wire.map(|wire| Launch { wire, frame, last_bit_ps })
+    }
+
+    fn queue_ahead(&mut self, frame: SimFrame) {
+        self.ahead.push_back(frame);
+        self.has_ahead = true;
+    }
+
+    fn next_ahead(&mut self) -> Option<SimFrame> {
+        let next = self.ahead.pop_front();
+        self.has_ahead = !self.ahead.is_empty();
+        next
     }
 }
 
@@ -72,29 +84,29 @@ impl SimDevice {
     /// A device with these ports.
     pub(crate) fn new(ports: Vec<SimPort>, pool: Pool) -> Self {
         Self {
-            pool,
-            ports,
             now_ps: 0,
+            arrived: Vec::new(),
+            ports,
+            stirred: Some(Stirred::new()),
             launched: Vec::new(),
             awaited: Vec::new(),
-            stirred: Some(Stirred::new()),
-            arrived_frames: 0,
             ahead_frames: 0,
+            pool,
             #[cfg(test)]
             keeps_silent: false,
         }
     }
 
     /// A frame has arrived whole at `port`.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
-        self.arrived_frames += 1;
         self.stir(port);
-        self.ports[port.index()].arrived.push_back(frame);
+        self.arrived.push((port, frame));
     }
 
     /// Whether frames wait that no burst had room for.
     pub(crate) const fn has_arrivals(&self) -> bool {
-        self.arrived_frames != 0
+        !self.arrived.is_empty()
     }
 
     /// Control frames that wait for a wire.
@@ -114,21 +126,31 @@ impl SimDevice {
 
     /// The wire of `port`, which somebody waited for, is free at `now_ps`: a control frame goes, or
     /// the worker is told.
+    #[inline(always)]
     pub(crate) fn free(&mut self, port: PortId, now_ps: Picoseconds) {
         let waiting = &mut self.ports[port.index()];
         waiting.is_awaited = false;
-        if let Some(frame) = waiting.ahead.pop_front() {
+        if waiting.has_ahead {
+            self.free_ahead(port, now_ps);
+        }
+        self.stir(port);
+    }
+
+    /// A control frame goes on the wire of `port`, which is free.
+    #[cold]
+    fn free_ahead(&mut self, port: PortId, now_ps: Picoseconds) {
+        let waiting = &mut self.ports[port.index()];
+        if let Some(frame) = waiting.next_ahead() {
             self.ahead_frames -= 1;
             self.launched.extend(waiting.launch(frame, now_ps));
         }
-        self.stir(port);
-        if !self.ports[port.index()].ahead.is_empty() {
+        if waiting.has_ahead {
             self.await_wire(port);
         }
     }
 
     /// Something happened at `port`.
-    #[inline]
+    #[inline(always)]
     fn stir(&mut self, port: PortId) {
         let Some(stirred) = &mut self.stirred else { return };
         if !stirred.contains(&port) && stirred.try_push(port).is_err() {
@@ -136,13 +158,35 @@ impl SimDevice {
         }
     }
 
+    /// Has the worker look at all ports, and for commands.
+    pub(crate) fn stir_all(&mut self) {
+        self.stirred = None;
+    }
+
     /// Sees to it that somebody is told when the wire of `port` is free.
+    #[inline(always)]
     fn await_wire(&mut self, port: PortId) {
         let port = &mut self.ports[port.index()];
         if let Some(wire) = port.wire
             && !std::mem::replace(&mut port.is_awaited, true)
         {
             self.awaited.push((wire, port.transmitter.free_at_ps()));
+        }
+    }
+
+    /// Takes what has arrived at `port`, as much as fits.
+    #[inline(never)]
+    fn take_arrived(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
+        let mut at = 0;
+        while at < self.arrived.len() && !into.is_full() {
+            if self.arrived[at].0 == port {
+                into.push(self.arrived.remove(at).1);
+            } else {
+                at += 1;
+            }
+        }
+        if self.arrived.iter().any(|&(other, _)| other == port) {
+            self.stir(port);
         }
     }
 
@@ -188,18 +232,26 @@ impl Device for SimDevice {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
-        let arrived = &mut self.ports[port.index()].arrived;
-        if arrived.is_empty() {
-            return;
+        if !self.arrived.is_empty() {
+            self.take_arrived(port, into);
         }
-        let count = arrived.len().min(BURST_MAX - into.len());
-        self.arrived_frames -= count;
-        into.extend((0..count).filter_map(|_| arrived.pop_front()));
-        if !arrived.is_empty() {
-            self.stir(port);
+    }
+
+    #[inline(always)]
+    fn rx_alone(&mut self, port: PortId) -> Option<SimFrame> {
+        let is_here = |&(at, _): &(PortId, SimFrame)| at == port;
+        let first = self.arrived.iter().position(is_here)?;
+        // At one instant a wire brings one frame; more are here only if a burst was full.
+        let others = self.arrived[first + 1..].iter().any(is_here);
+        if others {
+            return None;
         }
+        // Mostly it is the only one, and nothing moves up.
+        let is_last = first + 1 == self.arrived.len();
+        let taken = if is_last { self.arrived.pop() } else { Some(self.arrived.remove(first)) };
+        taken.map(|(_, frame)| frame)
     }
 
     #[inline]
@@ -209,29 +261,32 @@ impl Device for SimDevice {
         if takes { FRAME_BYTES_MAX as u32 } else { 0 }
     }
 
+    #[inline(always)]
     fn tx_room_frames(&self, _port: PortId) -> usize {
         1
     }
 
-    fn tx_burst(&mut self, id: PortId, from: &mut Burst<SimFrame>, _now: Instant) {
-        let port = &mut self.ports[id.index()];
-        let mut taken = 0;
-        for frame in &*from {
-            if !frame.is_control() && (taken > 0 || !port.takes_data(self.now_ps)) {
-                break;
-            }
-            taken += 1;
+    #[inline(always)]
+    fn tx_alone(&mut self, port: PortId, frame: SimFrame, _now: Instant) -> Result<(), SimFrame> {
+        let at = &mut self.ports[port.index()];
+        if at.takes_data(self.now_ps) {
+            self.launched.extend(at.launch(frame, self.now_ps));
+        } else if frame.is_control() {
+            at.queue_ahead(frame);
+            self.ahead_frames += 1;
+            self.await_wire(port);
+        } else {
+            return Err(frame);
         }
-        for frame in from.drain(..taken) {
-            if port.takes_data(self.now_ps) {
-                self.launched.extend(port.launch(frame, self.now_ps));
-            } else {
-                port.ahead.push_back(frame);
-                self.ahead_frames += 1;
+        Ok(())
+    }
+
+    fn tx_burst(&mut self, port: PortId, from: &mut Burst<SimFrame>, now: Instant) {
+        while let Some(frame) = from.pop_at(0) {
+            if let Err(frame) = self.tx_alone(port, frame, now) {
+                from.insert(0, frame);
+                return;
             }
-        }
-        if !port.ahead.is_empty() {
-            self.await_wire(id);
         }
     }
 

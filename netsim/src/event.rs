@@ -36,11 +36,33 @@ pub(crate) enum Event {
     Wake(u32),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at_ps: Picoseconds,
     sequence: u64,
     event: Event,
+}
+
+impl Entry {
+    /// What comes first: one compare, since no two entries have one sequence number.
+    #[inline(always)]
+    const fn key(&self) -> u128 {
+        (self.at_ps as u128) << 64 | self.sequence as u128
+    }
+}
+
+impl Ord for Entry {
+    #[inline(always)]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// An entry in the list of its bucket, or in the list of places to use again.
@@ -125,18 +147,21 @@ impl EventQueue {
     }
 
     /// When the next event is; `None` if there is none.
-    #[inline]
-    pub(crate) fn next_at_ps(&mut self) -> Option<Picoseconds> {
-        if self.in_hand.is_empty() {
-            self.turn_wheel();
-        }
+    #[inline(always)]
+    pub(crate) fn next_at_ps(&self) -> Option<Picoseconds> {
         self.in_hand.last().map(|entry| entry.at_ps)
     }
 
-    /// The next event, if its bucket is in hand.
+    /// Takes the next bucket that has events in hand, if none is; whether it did.
     #[inline(always)]
-    pub(crate) fn peek(&self) -> Option<Event> {
-        self.in_hand.last().map(|entry| entry.event)
+    pub(crate) fn take_bucket(&mut self) -> bool {
+        self.in_hand.is_empty() && self.turn_wheel()
+    }
+
+    /// The events of the bucket in hand.
+    #[inline(always)]
+    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Event> {
+        self.in_hand.iter().map(|entry| entry.event)
     }
 
     /// Takes the next event if it happens at `now_ps`.
@@ -145,11 +170,11 @@ impl EventQueue {
         self.in_hand.pop_if(|next| next.at_ps == now_ps).map(|entry| entry.event)
     }
 
-    /// Takes the next bucket that has events in hand.
-    fn turn_wheel(&mut self) {
+    #[inline(never)]
+    fn turn_wheel(&mut self) -> bool {
         let on_wheel_next = self.next_occupied();
         let far_next = self.far.peek().map(|Reverse(entry)| bucket_of(entry.at_ps));
-        let Some(next) = on_wheel_next.into_iter().chain(far_next).min() else { return };
+        let Some(next) = on_wheel_next.into_iter().chain(far_next).min() else { return false };
         self.bucket = next;
         if on_wheel_next == Some(next) {
             self.take_list(on_wheel(next));
@@ -157,7 +182,10 @@ impl EventQueue {
         while let Some(entry) = self.far.peek_mut().filter(|far| bucket_of(far.0.at_ps) == next) {
             self.in_hand.push(std::collections::binary_heap::PeekMut::pop(entry).0);
         }
-        self.in_hand.sort_unstable_by(|one, other| other.cmp(one));
+        // Within a bucket times differ in the low bits only, so one word says who comes first.
+        let order = |entry: &Entry| Reverse(entry.at_ps << (64 - BUCKET_BITS) | entry.sequence);
+        self.in_hand.sort_unstable_by_key(order);
+        true
     }
 
     /// The number of the next bucket after the one in hand that has a list.
@@ -215,12 +243,14 @@ mod tests {
                 }
                 for _ in 0..pops.min(oracle.len()) {
                     let (at_ps, number) = oracle.remove(0);
+                    queue.take_bucket();
                     prop_assert_eq!(queue.next_at_ps(), Some(at_ps));
                     prop_assert_eq!(queue.pop_at(at_ps + 1), None, "not yet");
                     prop_assert_eq!(queue.pop_at(at_ps), Some(Event::Wake(number)));
                     now_ps = at_ps;
                 }
             }
+            queue.take_bucket();
             prop_assert_eq!(queue.next_at_ps(), oracle.first().map(|&(at_ps, _)| at_ps));
         }
     }

@@ -21,13 +21,14 @@ const STORED_BYTES: usize = HEAD_BYTES + 8;
 pub(crate) const WRITTEN_BYTES: usize = 64;
 
 /// One frame. What nodes ask of every frame is in its handle, so that only who reads or writes
-/// headers waits for memory.
+/// headers waits for memory; and the handle is small, as queues of them are most of what an
+/// emulated network keeps.
 pub(crate) struct SimFrame {
     buffer: Box<Buffer>,
-    start: u16,
-    end: u16,
     /// Bytes behind those that are stored.
     tail_bytes: u16,
+    start: u8,
+    end: u8,
     /// What the tag checker saw last; travels beside the frame, where no switch sees it.
     tag_rank: u8,
     is_control: bool,
@@ -39,6 +40,10 @@ pub(crate) struct SimFrame {
 struct Buffer {
     bytes: [u8; FRONT_BYTES + STORED_BYTES],
 }
+
+const _: () =
+    assert!(size_of::<Option<SimFrame>>() == 16, "four frames of a queue to a cache line");
+const _: () = assert!(FRONT_BYTES + STORED_BYTES <= u8::MAX as usize, "places fit eight bits");
 
 impl SimFrame {
     /// See [`TagWatch`](crate::checker::TagWatch).
@@ -90,12 +95,12 @@ impl Frame for SimFrame {
     }
 
     fn grow_front(&mut self, bytes: usize) -> bool {
-        let room = u16::try_from(bytes).ok().and_then(|bytes| self.start.checked_sub(bytes));
+        let room = u8::try_from(bytes).ok().and_then(|bytes| self.start.checked_sub(bytes));
         room.map(|start| self.start = start).is_some()
     }
 
     fn shrink_front(&mut self, bytes: usize) -> bool {
-        let start = u16::try_from(bytes).ok().map(|bytes| self.start.saturating_add(bytes));
+        let start = u8::try_from(bytes).ok().map(|bytes| self.start.saturating_add(bytes));
         start.filter(|&start| start <= self.end).map(|start| self.start = start).is_some()
     }
 }
@@ -129,8 +134,8 @@ impl Pool {
         area[real..].fill(0);
         SimFrame {
             buffer,
-            start: narrow(FRONT_BYTES),
-            end: narrow(FRONT_BYTES + stored),
+            start: place(FRONT_BYTES),
+            end: place(FRONT_BYTES + stored),
             tail_bytes: narrow(wanted - stored),
             tag_rank: 0,
             is_control: head.get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes()),
@@ -151,6 +156,11 @@ impl Pool {
             self.0.borrow_mut().push(frame.buffer);
         }
     }
+}
+
+/// Places in a buffer fit 8 bits, as is asserted.
+fn place(at: usize) -> u8 {
+    u8::try_from(at).unwrap_or(u8::MAX)
 }
 
 /// Lengths of frames fit 16 bits.

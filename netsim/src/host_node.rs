@@ -81,6 +81,7 @@ pub(crate) struct HostNode {
     learner: Option<Box<Learner>>,
     /// What it has yet to say.
     says: VecDeque<Vec<u8>>,
+    is_stirred: bool,
 }
 
 /// The nanoseconds that are over at `now_ps`.
@@ -122,6 +123,7 @@ impl HostNode {
             outbox: Outbox::new(parts.sources),
             learner: parts.learner,
             says: VecDeque::new(),
+            is_stirred: true,
         };
         host.tell_link(true, 0);
         host
@@ -177,15 +179,30 @@ impl HostNode {
     pub(crate) fn arrive(&mut self, frame: SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
         if frame.is_control() {
             self.obey(&frame, now_ps);
+            self.is_stirred = true;
         } else if let Some(learner) = &mut self.learner
             && frame.is_lldp()
         {
             self.counters.lldp_received_frames += 1;
             learner.hear(instant(now_ps), PortId::FIRST, frame.head());
+            self.is_stirred = true;
         } else {
-            self.receive(&frame, now_ps, flows);
+            self.is_stirred |= self.receive(&frame, now_ps, flows);
         }
         self.pool.give(frame);
+    }
+
+    /// Something happened that a turn has to see to.
+    #[inline(always)]
+    pub(crate) const fn stir(&mut self) {
+        self.is_stirred = true;
+    }
+
+    /// Whether a turn has anything to do; most frames that arrive change nothing about what a host
+    /// sends.
+    #[inline(always)]
+    pub(crate) const fn is_stirred(&self) -> bool {
+        self.is_stirred
     }
 
     /// A pause begins at the nanosecond after the frame's arrival and ends at one, so that it is
@@ -203,21 +220,23 @@ impl HostNode {
         }
     }
 
-    fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
+    /// A data frame; whether it may change what this host sends.
+    fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) -> bool {
         let Some(mark) = mark(frame) else {
             self.counters.stray_frames += 1;
-            return;
+            return false;
         };
         if let Some((flow, number, is_gap)) = mark.answer() {
             let is_mine = flows.get(flow as usize).is_some_and(|flow| flow.from == self.id);
             self.counters.received_frames += u64::from(is_mine);
             self.counters.stray_frames += u64::from(!is_mine);
-            return self.outbox.acknowledge(flow, number, is_gap, now_ps);
+            self.outbox.acknowledge(flow, number, is_gap, now_ps);
+            return true;
         }
         let flow = flows.get_mut(mark.flow as usize);
         let Some(flow) = flow.filter(|flow| flow.to == self.id) else {
             self.counters.stray_frames += 1;
-            return;
+            return false;
         };
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let priority = self.tags.priority[Tag::from_low_bits(dscp(frame)).index()];
@@ -225,10 +244,12 @@ impl HostNode {
             && !sink.arrive(frame_bytes, priority, now_ps)
         {
             self.counters.overrun_frames[priority.index()] += 1;
-            return;
+            return true;
         }
         self.counters.received_frames += 1;
+        let is_answered = flow.intake.is_some();
         self.take(mark, flow, u64::from(frame_bytes), now_ps);
+        is_answered || self.sink.is_some()
     }
 
     /// A frame of `flow` came and was taken.
@@ -266,6 +287,7 @@ impl HostNode {
         flows: &mut [FlowState],
         watch: &TagWatch,
     ) -> (Picoseconds, Option<Launch>) {
+        self.is_stirred = false;
         let now = whole_nanoseconds(now_ps);
         self.receiver.expire(now, &mut self.counters.pfc);
         if let Some(sink) = &mut self.sink {

@@ -100,7 +100,7 @@ impl Transmitter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     /// Index of the node: switches first, then hosts.
-    pub(crate) node: usize,
+    pub(crate) node: u32,
     /// Its port.
     pub(crate) port: PortId,
 }
@@ -113,6 +113,8 @@ pub(crate) struct Wire {
     pub(crate) in_flight: VecDeque<SimFrame>,
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
+    /// Bytes that arrived.
+    pub(crate) arrived_bytes: u64,
     /// Of frames that were in flight when the link went down the arrivals are still planned.
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
@@ -129,6 +131,14 @@ pub(crate) struct Wire {
 
 const _: () =
     assert!(std::mem::offset_of!(Wire, from) == 64, "what every frame needs is a cache line");
+
+impl Endpoint {
+    /// The index of the node.
+    #[inline(always)]
+    pub(crate) const fn node(self) -> usize {
+        self.node as usize
+    }
+}
 
 impl Wire {
     /// Whether nothing keeps the link down.

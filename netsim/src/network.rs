@@ -47,8 +47,6 @@ pub struct Network {
     pub(crate) router: Router,
     pub(crate) schedule: Schedule,
     pub(crate) captures: Captures,
-    /// By wire: bytes that arrived.
-    pub(crate) wire_bytes: Vec<u64>,
     pub(crate) pauses: PauseWatch,
     tags: Rc<TagMap>,
     watch: TagWatch,
@@ -91,7 +89,6 @@ impl Network {
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let mut events = EventQueue::default();
-        let wire_bytes = vec![0; parts.wires.len()];
         let mut alarms: Vec<Alarm> =
             (0_u32..).take(nodes).map(|node| Alarm::new(Event::Wake(node))).collect();
         alarms.iter_mut().for_each(|alarm| alarm.set(0, &mut events));
@@ -106,7 +103,6 @@ impl Network {
             router: parts.router,
             schedule: Schedule::new(parts.reroute_ps),
             captures: Captures::default(),
-            wire_bytes,
             watch: TagWatch::new(&parts.tags),
             tags: parts.tags,
             pool: parts.pool,
@@ -139,13 +135,17 @@ impl Network {
 
     fn run_events(&mut self, until_ps: Picoseconds) {
         let mut rounds = 0;
-        while let Some(at_ps) = self.events.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
+        loop {
+            if self.events.take_bucket() {
+                self.warm();
+            }
+            let next_at_ps = self.events.next_at_ps().filter(|&at_ps| at_ps <= until_ps);
+            let Some(at_ps) = next_at_ps else { break };
             rounds = if at_ps > self.now_ps { 0 } else { rounds + 1 };
             self.now_ps = at_ps;
             while let Some(event) = self.events.pop_at(at_ps) {
                 self.happen(event);
             }
-            self.warm_next();
             if rounds > ROUNDS_MAX {
                 self.never_rests();
             }
@@ -153,15 +153,18 @@ impl Network {
         }
     }
 
-    /// Begins to load the frame that arrives next, which nobody has touched for long, while nodes
-    /// are turned.
-    #[inline(always)]
-    fn warm_next(&self) {
-        if let Some(Event::Arrival(wire)) = self.events.peek()
-            && let Some(frame) = self.wires[wire as usize].in_flight.front()
-        {
-            std::hint::black_box(frame.first_octet());
+    /// Touches the frames that arrive in the bucket in hand. Nobody has for long, so each arrival
+    /// would wait for memory, one after the other; here all of them wait together.
+    #[inline(never)]
+    fn warm(&self) {
+        let mut touched = 0;
+        for event in self.events.in_hand() {
+            if let Event::Arrival(wire) = event {
+                let frame = self.wires[wire as usize].in_flight.front();
+                touched ^= frame.map_or(0, SimFrame::first_octet);
+            }
         }
+        std::hint::black_box(touched);
     }
 
     /// Time stands still: better an end that names who is to blame than none.
@@ -175,8 +178,17 @@ impl Network {
     /// Has a node turned at this instant.
     #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
     pub(crate) fn wake(&mut self, node: usize) {
+        self.stir(node);
         if !std::mem::replace(&mut self.is_due[node], true) {
             self.due.push(node as u32);
+        }
+    }
+
+    /// Sees to it that a host that is turned does what is due; a switch always does.
+    #[inline(always)]
+    fn stir(&mut self, node: usize) {
+        if let Some(host) = node.checked_sub(self.switches.len()) {
+            self.hosts[host].stir();
         }
     }
 
@@ -185,8 +197,7 @@ impl Network {
         self.run_until(self.now_ps.saturating_add(span_ps));
     }
 
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
+    #[inline(always)]
     fn happen(&mut self, event: Event) {
         let node = match event {
             Event::Arrival(wire) => match self.arrive(wire) {
@@ -195,14 +206,15 @@ impl Network {
             },
             Event::Free(wire) => {
                 let from = self.wires[wire as usize].from;
-                let device = self.switches[from.node].worker.device_mut();
+                let device = self.switches[from.node()].worker.device_mut();
                 device.free(from.port, self.now_ps);
-                from.node as u32
+                from.node
             }
             Event::Wake(node) => {
                 if !self.alarms[node as usize].rings(self.now_ps, &mut self.events) {
                     return;
                 }
+                self.stir(node as usize);
                 node
             }
         };
@@ -212,8 +224,7 @@ impl Network {
     }
 
     /// The oldest frame on `wire` arrives; returns at which node.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
+    #[inline(always)]
     fn arrive(&mut self, number: u32) -> Option<u32> {
         let wire = &mut self.wires[number as usize];
         if wire.lost_in_flight != 0 {
@@ -222,7 +233,7 @@ impl Network {
         }
         let mut frame = wire.in_flight.pop_front()?;
         let to = wire.to;
-        self.wire_bytes[number as usize] += frame.len() as u64;
+        wire.arrived_bytes += frame.len() as u64;
         let is_lldp = self.learns && frame.is_lldp();
         if frame.is_control() {
             frame = self.arrive_control(number, frame)?;
@@ -236,14 +247,17 @@ impl Network {
             self.captures.write(capture, self.now_ps, &frame);
         }
         self.trace.arrival(self.now_ps, to, &frame);
-        match to.node.checked_sub(self.switches.len()) {
-            None => {
+        match self.switches.get_mut(to.node()) {
+            Some(switch) => {
                 self.switch_hops += u64::from(!frame.is_control() && !is_lldp);
-                self.switches[to.node].arrive(to.port, frame);
+                switch.arrive(to.port, frame);
             }
-            Some(host) => self.hosts[host].arrive(frame, self.now_ps, &mut self.flows),
+            None => {
+                let host = &mut self.hosts[to.node() - self.switches.len()];
+                host.arrive(frame, self.now_ps, &mut self.flows);
+            }
         }
-        Some(to.node as u32)
+        Some(to.node)
     }
 
     /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
@@ -295,6 +309,7 @@ impl Network {
             self.is_due[node] = false;
             let wanted_ps = match node.checked_sub(self.switches.len()) {
                 None => self.turn_switch(node),
+                Some(host) if !self.hosts[host].is_stirred() => continue,
                 Some(host) => self.turn_host(host),
             };
             self.alarms[node].set(wanted_ps, &mut self.events);
@@ -314,15 +329,22 @@ impl Network {
 
     #[inline]
     fn turn_switch(&mut self, switch: usize) -> Picoseconds {
-        let wanted_ps = self.switches[switch].turn(self.now_ps);
-        let device = self.switches[switch].worker.device_mut();
-        for (wire, free_at_ps) in device.awaited_mut().drain(..) {
+        let node = &mut self.switches[switch];
+        let wanted_ps = node.turn(self.now_ps);
+        let device = node.worker.device_mut();
+        for &(wire, free_at_ps) in device.awaited_mut().iter() {
             self.events.plan(free_at_ps, Event::Free(wire));
         }
-        let mut launched = std::mem::take(device.launched_mut());
-        launched.drain(..).for_each(|launched| self.launch(launched));
-        // The same memory again the next time.
-        *self.switches[switch].worker.device_mut().launched_mut() = launched;
+        device.awaited_mut().clear();
+        // Mostly one or none.
+        if device.launched_mut().len() > 1 {
+            let mut launched = std::mem::take(device.launched_mut());
+            launched.drain(..).for_each(|launched| self.launch(launched));
+            // The same memory again the next time.
+            *self.switches[switch].worker.device_mut().launched_mut() = launched;
+        } else if let Some(launched) = device.launched_mut().pop() {
+            self.launch(launched);
+        }
         wanted_ps
     }
 
@@ -366,8 +388,8 @@ impl Network {
 
     /// An end of a wire, as people call it: `A:3`, or a host.
     pub(crate) fn endpoint_name(&self, end: Endpoint) -> String {
-        let name = self.node_name(end.node);
-        if end.node < self.switches.len() { format!("{name}:{}", end.port) } else { name }
+        let name = self.node_name(end.node());
+        if end.node() < self.switches.len() { format!("{name}:{}", end.port) } else { name }
     }
 
     /// Whether routes have changed since the start.
@@ -456,7 +478,7 @@ impl Network {
     /// Whether a switch has been told to be silent by another.
     pub(crate) fn some_switch_is_paused(&self) -> bool {
         let switches = self.switches.len();
-        let between = |wire: &Wire| wire.from.node < switches && wire.to.node < switches;
+        let between = |wire: &Wire| wire.from.node() < switches && wire.to.node() < switches;
         (0..).zip(&self.wires).any(|(number, wire)| between(wire) && self.pauses.is_told(number))
     }
 

@@ -33,14 +33,22 @@ pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
     if instant.ns == Instant::NEVER.ns { NEVER } else { instant.ns.saturating_mul(PS_PER_NS) }
 }
 
-/// See the module's head.
+/// See the module's head. What every turn needs comes first.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct SwitchNode {
-    pub(crate) name: String,
-    pub(crate) settings: SwitchSettings,
-    pub(crate) worker: Worker<SimDevice, NoProbe>,
     /// Frames that wires brought here since the last restart.
     pub(crate) delivered_frames: u64,
+    /// Frames taken from the control links: the rings themselves are only looked at when there is
+    /// something in them, since each look costs a cache line.
+    collected_frames: u64,
+    /// Commands were sent, and their replies not yet taken.
+    awaits_replies: bool,
+    /// Of a switch that learns its rules.
+    learner: Option<Box<Learner>>,
+    pub(crate) worker: Worker<SimDevice, NoProbe>,
+    pub(crate) name: String,
+    pub(crate) settings: SwitchSettings,
     /// What was before the last restart.
     pub(crate) past: Past,
     /// Frames for the control thread since the start, by reason, in the order of the reasons.
@@ -49,8 +57,6 @@ pub(crate) struct SwitchNode {
     pool: Pool,
     /// When the learner last changed the rules.
     pub(crate) relearnt_at: Instant,
-    /// Of a switch that learns its rules.
-    learner: Option<Box<Learner>>,
     /// The control thread's ends. What is punted and not for the learner is thrown away; the worker
     /// has counted it.
     control: ControlLinks<SimFrame>,
@@ -147,6 +153,8 @@ impl SwitchNode {
             learner,
             relearnt_at: Instant::ZERO,
             control,
+            collected_frames: 0,
+            awaits_replies: true,
         }
     }
 
@@ -181,6 +189,7 @@ impl SwitchNode {
         let snapshot = self.tables.snapshot(routes);
         let (worker, control) = start(&self.settings, snapshot, device, ports);
         (self.worker, self.control, self.delivered_frames) = (worker, control, 0);
+        (self.collected_frames, self.awaits_replies) = (0, true);
     }
 
     /// Uses these routes from the next turn on.
@@ -202,10 +211,12 @@ impl SwitchNode {
     fn command(&mut self, command: Command<SimFrame>) {
         let told = self.control.commands.push(command);
         debug_assert!(told.is_ok(), "a worker is turned before hundreds of commands wait");
+        self.worker.device_mut().stir_all();
+        self.awaits_replies = true;
     }
 
     /// A frame has arrived whole at `port`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
         self.delivered_frames += 1;
         self.worker.device_mut().arrive(port, frame);
@@ -217,20 +228,30 @@ impl SwitchNode {
         let now = instant(now_ps);
         self.worker.device_mut().begin(now_ps);
         let mut next = self.turn_worker(now);
-        while self.learn(now) {
-            next = self.turn_worker(now);
-        }
-        while let Ok(retired) = self.control.replies.pop() {
-            drop(retired);
-        }
-        if let Some(learner) = &self.learner {
-            next = next.min(learner.wants_turn_at());
+        let has_punted = self.worker.punted_frames() != self.collected_frames;
+        if self.awaits_replies || has_punted || self.learner.is_some() {
+            next = self.converse(next, now);
         }
         debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
         picoseconds(next)
     }
 
-    #[inline]
+    /// Takes what the worker has for the control thread, and does what that wants; when the worker
+    /// must be turned again, which was to be at `next`.
+    #[inline(never)]
+    fn converse(&mut self, mut next: Instant, now: Instant) -> Instant {
+        while self.learn(now) {
+            next = self.turn_worker(now);
+        }
+        self.collected_frames = self.worker.punted_frames();
+        self.awaits_replies = false;
+        while let Ok(retired) = self.control.replies.pop() {
+            drop(retired);
+        }
+        self.learner.as_ref().map_or(next, |learner| next.min(learner.wants_turn_at()))
+    }
+
+    #[inline(always)]
     fn turn_worker(&mut self, now: Instant) -> Instant {
         loop {
             let turn = self.worker.turn(now);
@@ -241,7 +262,6 @@ impl SwitchNode {
     }
 
     /// Takes what the worker punted. Whether the worker was given something to do.
-    #[inline]
     fn learn(&mut self, now: Instant) -> bool {
         while let Ok(punted) = self.control.punted.pop() {
             self.punted[punted.reason as usize] += 1;

@@ -22,7 +22,7 @@ impl Trace {
     #[inline]
     pub(crate) fn arrival<F: Frame>(&mut self, now_ps: Picoseconds, at: Endpoint, frame: &F) {
         self.arrivals += 1;
-        let place = (at.node as u64) << 32 | (at.port.index() as u64) << 16 | frame.len() as u64;
+        let place = u64::from(at.node) << 32 | (at.port.index() as u64) << 16 | frame.len() as u64;
         // The bytes' share does not depend on what was before, so that arrivals overlap.
         let head = frame.head();
         let bytes = match head.first_chunk() {
@@ -78,7 +78,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// When, at which node, which head of how many bytes.
-    type Arrival<'a> = (u64, usize, &'a [u8], u16);
+    type Arrival<'a> = (u64, u32, &'a [u8], u16);
 
     fn hash(arrivals: &[Arrival<'_>]) -> u64 {
         let mut trace = Trace::default();

@@ -9,8 +9,9 @@
 use super::{Admission, Pool};
 use crate::settings::ViqSettings;
 
-/// The books of one VIQ. `None` settings: a lossy one.
+/// The books of one VIQ, in a cache line. `None` settings: a lossy one.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Viq {
     settings: Option<ViqSettings>,
     /// Bytes charged to reserve and pool.

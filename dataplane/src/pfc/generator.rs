@@ -14,14 +14,16 @@ pub const QUANTA_MAX: u16 = 0xFFFF;
 /// When it is asked for again, in quanta: before half of it has run out, with room for a slow turn.
 const REFRESH_QUANTA: u16 = 0x6000;
 
-/// The PFC generator of one port.
+/// The PFC generator of one port. What every turn asks for comes last, in the cache line of what a
+/// port keeps behind it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Generator {
+    since: [Instant; 8],
+    refresh_ns: u64,
+    refresh_at: Instant,
     /// Priorities whose upstream was last told to be silent.
     told_bits: u8,
-    refresh_at: Instant,
-    refresh_ns: u64,
-    since: [Instant; 8],
 }
 
 impl Generator {

@@ -6,17 +6,19 @@ use crate::limits::PRIORITIES;
 use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 
-/// What a port's peer has asked for.
+/// What a port's peer has asked for. What every turn asks for comes first, in the cache line of
+/// what a port keeps before it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
+    /// The earliest of `until` among paused priorities.
+    expires_at: Instant,
+    paused_bits: u8,
     /// Priorities that obey: the lossless ones of the port.
     obeyed_bits: u8,
     speed: Speed,
-    paused_bits: u8,
     until: [Instant; PRIORITIES],
     since: [Instant; PRIORITIES],
-    /// The earliest of `until` among paused priorities.
-    expires_at: Instant,
 }
 
 impl Receiver {

@@ -339,10 +339,10 @@ fn topology(network: &Network) -> TopologyOutcome {
         let [one, other] = [&wires[0], &wires[1]];
         LinkOutcome {
             ends: [one.from, other.from].map(|end| network.endpoint_name(end)),
-            nodes: [one.from.node, other.from.node],
+            nodes: [one.from.node(), other.from.node()],
             bits_per_second: one.speed.bps(),
             is_down: !one.is_up(),
-            bytes: [2 * number, 2 * number + 1].map(|wire| network.wire_bytes[wire]),
+            bytes: [2 * number, 2 * number + 1].map(|wire| network.wires[wire].arrived_bytes),
         }
     };
     let links = network.wires.chunks_exact(2).enumerate().map(link).collect();

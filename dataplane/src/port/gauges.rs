@@ -1,0 +1,71 @@
+//! What a port shows of itself: counters and gauges.
+
+use super::Port;
+use crate::books::Books;
+use crate::buffer::ViqId;
+use crate::frame::Frame;
+use crate::ids::Priority;
+use crate::limits::PRIORITIES;
+use crate::probe::Probe;
+use crate::queue::veq::{Arena, Note};
+use crate::report::{Origins, PortReport, QueueGauges};
+use crate::time::Instant;
+
+impl<F: Frame> Port<F> {
+    /// Frames that wait here.
+    pub(crate) fn held(&self) -> u64 {
+        let queued: u64 = self.queues.iter().map(|queue| u64::from(queue.veq.frames())).sum();
+        queued + self.staged.frames.len() as u64
+    }
+
+    /// The notes of the frames that wait here, by priority.
+    pub(crate) fn notes<'a>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
+        debug_assert!(self.staged.is_empty(), "between turns nothing stands ready");
+        self.queues.iter().flat_map(|queue| queue.veq.notes(arena))
+    }
+
+    /// Where the frames of `priority` came in, if they may not leave. Only then is that asked for:
+    /// it takes a look at each of them.
+    fn origins<P: Probe>(&self, priority: Priority, books: &Books<F, P>) -> Origins {
+        if self.held_bits() & priority.bit() == 0 {
+            return Origins::default();
+        }
+        Origins::of(self.queues[priority.index()].veq.notes(&books.arena))
+    }
+
+    /// Counters and gauges at `now`.
+    pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
+        let mut counters = self.counters.clone();
+        for (p, queue) in self.queues.iter().enumerate() {
+            counters.rx_frames[p] = queue.rx_frames;
+            counters.rx_bytes[p] = queue.rx_bytes;
+            counters.tx_frames[p] = queue.tx_frames;
+            counters.tx_bytes[p] = queue.tx_bytes;
+        }
+        let mut queues = [QueueGauges::default(); PRIORITIES];
+        for priority in Priority::all() {
+            let p = priority.index();
+            let rx_paused_for_ns = self.receiver.running_ns(priority, now);
+            let tx_paused_for_ns = self.generator.running_ns(priority, now);
+            counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
+            counters.pfc.tx_paused_ns[p] += tx_paused_for_ns;
+            let viq = books.buffer.viq(ViqId::new(self.id, priority));
+            queues[p] = QueueGauges {
+                viq_bytes: viq.bytes(),
+                viq_peak_bytes: viq.peak_bytes(),
+                headroom_bytes: viq.headroom_used_bytes(),
+                headroom_peak_bytes: viq.headroom_peak_bytes(),
+                veq_bytes: self.queues[p].veq.bytes(),
+                veq_peak_bytes: self.queues[p].veq.peak_bytes(),
+                veq_frames: self.queues[p].veq.frames(),
+                lossless: viq.is_lossless(),
+                rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
+                tx_paused: self.generator.told_bits() & priority.bit() != 0,
+                rx_paused_for_ns,
+                tx_paused_for_ns,
+                origins: self.origins(priority, books),
+            };
+        }
+        PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }
+    }
+}
