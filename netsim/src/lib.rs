@@ -46,6 +46,7 @@ mod event;
 mod flow;
 mod frame;
 mod host_node;
+pub mod huge_pages;
 mod learner;
 mod link;
 mod network;

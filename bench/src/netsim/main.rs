@@ -3,7 +3,8 @@
 //! Fat-trees of 16 to 1,024 hosts, 40G, ECMP, a permutation of frames of 1,000 bytes as fast as
 //! the wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
 //! Each size runs in a process of its own, so that memory is its own, and every network is checked
-//! when it has been timed: nothing lost, every frame accounted for. Writes
+//! when it has been timed: nothing lost, every frame accounted for. As `knotless simulate` does, it
+//! asks the system for huge pages. Writes
 //! `target/bench/netsim.json`.
 
 use bench::table::save;
@@ -117,6 +118,8 @@ fn all() -> Result<bool, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
+    // As `knotless simulate` does.
+    netsim::huge_pages::ask();
     let asked = std::env::args().nth(1).and_then(|k| k.parse().ok());
     let done = match asked {
         Some(k) => time(k).map(|()| true),

@@ -53,6 +53,7 @@ enum Failure {
 /// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out
 /// otherwise than the scenario expects.
 pub fn run(arguments: &SimulateArgs) -> ExitCode {
+    netsim::huge_pages::ask();
     match simulate(arguments) {
         Ok((outcome, surprises)) => {
             if arguments.json {
