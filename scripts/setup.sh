@@ -9,6 +9,7 @@ packages=(
   libdpdk-dev dpdk-dev                     # the library, testpmd
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames
+  lldpd                                    # a foreign neighbour; its tests run their own
   "$@"
 )
 
@@ -24,7 +25,8 @@ if [ "${#missing[@]}" -gt 0 ]; then
   echo "setup: installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # In run level 1 no package starts a daemon.
+  RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
 if ! command -v cargo >/dev/null; then

@@ -99,6 +99,20 @@ impl Setup {
         }
     }
 
+    /// As [`Setup::new`], but the switch learns its level and writes its own rules.
+    pub(crate) fn fabric() -> Self {
+        let mut setup = Self::new();
+        // One more tag than bounces, in the priorities that are lossless here.
+        setup.head += "\n[fabric]\nbounces = 1\n";
+        setup
+    }
+
+    /// Adds tables to the switch's file.
+    pub(crate) fn head(mut self, text: &str) -> Self {
+        self.head += &format!("\n{text}");
+        self
+    }
+
     /// Adds a line to the table of port `number`.
     pub(crate) fn port(mut self, number: usize, line: &str) -> Self {
         self.ports[number - 1] += &format!("{line}\n");

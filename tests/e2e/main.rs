@@ -26,6 +26,7 @@ mod knot;
 mod lab;
 mod lifecycle;
 mod namespace;
+mod neighbor;
 mod overload;
 mod pauses;
 mod process;

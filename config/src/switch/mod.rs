@@ -6,6 +6,7 @@
 
 mod buffer;
 mod device;
+mod fabric;
 mod mode;
 mod ports;
 mod reload;
@@ -17,6 +18,7 @@ mod tables;
 mod tags;
 mod viq;
 
+pub use fabric::Lldp;
 pub use reload::changes_needing_restart;
 pub use schema::{Hugepages, Idle};
 
@@ -58,6 +60,8 @@ pub struct SwitchConfig {
     pub rules_file: Option<PathBuf>,
     /// The route file, if there is one.
     pub routes_file: Option<PathBuf>,
+    /// LLDP, if it is spoken, and what is learnt by it.
+    pub lldp: Option<Lldp>,
     /// The cores.
     pub workers: Workers,
     /// The memory.
@@ -203,6 +207,7 @@ fn assemble(
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
+    let own_rules = fabric::first_rules(source, &file, rules.is_some())?;
     let rules = match (rules, &file.rules) {
         (Some((path, rules)), _) => Some((path.to_owned(), rules)),
         (None, Some(field)) => Some(read_rules(source, field)?),
@@ -212,6 +217,7 @@ fn assemble(
         check_rules(source, &file, path, rules)?;
     }
     let (rules_file, rules) = rules.unzip();
+    let rules = rules.or(own_rules);
     let tag_map = tags::build(source, &file, lossless, rules.as_ref())?;
     let mut drafts = ports::build(source, &file, &tag_map, &workers, lossless != 0)?;
     let mut warnings = Vec::new();
@@ -232,6 +238,7 @@ fn assemble(
         settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
+        lldp: fabric::build(source, &file, &ports)?,
         ports,
         routes,
         rules,

@@ -45,6 +45,7 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);
+    changes.compare("lldp, fabric and faces", &old.lldp, &new.lldp);
     changes.compare("number of ports", &old.ports.len(), &new.ports.len());
     for (old_port, new_port) in old.ports.iter().zip(&new.ports) {
         changes.compare_port(old_port, new_port);

@@ -71,6 +71,11 @@ pub struct SwitchFile {
     /// Learnt MAC addresses.
     #[serde(default)]
     pub mac_table: MacTableTable,
+    /// Who the switch is, said to its neighbours. Default: nothing is said, unless there is a
+    /// `[fabric]`.
+    pub lldp: Field<LldpTable>,
+    /// The switch learns its level and writes its own rules; excludes `rules`.
+    pub fabric: Field<FabricTable>,
 }
 
 /// `[buffer]`: the shared buffer.
@@ -192,6 +197,10 @@ pub struct PortTable {
     /// towards hosts. Default false.
     #[serde(default)]
     pub trusted: bool,
+    /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
+    /// neighbour that claims to be something else is refused and reported. Default `"any"` where
+    /// `trusted`, else `"host"`.
+    pub faces: Field<FacesField>,
     /// Which marking decides. Default `"dscp"`.
     pub classify: Option<ClassifyField>,
     /// Tag of frames with no marking to go by. Default: the lossy tag.
@@ -333,4 +342,59 @@ pub struct MacTableTable {
     pub size: Field<u64>,
     /// How long an address stays after its last frame. Default `"300s"`.
     pub age: Field<Duration>,
+}
+
+/// `[lldp]`: IEEE 802.1AB on every port.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LldpTable {
+    /// Default true: the table is there.
+    #[serde(default = "yes")]
+    pub enable: bool,
+    /// Time between two frames while nothing happens, `"1s"` to `"3600s"`. Default `"30s"`.
+    pub interval: Field<Duration>,
+    /// Intervals that what is said holds, 2 to 10. Default 4.
+    pub hold: Field<u64>,
+    /// How levels are said. Either form is understood.
+    #[serde(default)]
+    pub profile: ProfileField,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// How levels are said.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ProfileField {
+    /// The Topology Recognition TLV of IEEE 802.1Qcz-2023.
+    #[default]
+    Standard,
+    /// As in the slides of 2019 that it came from, under an OUI of its own.
+    Slides,
+}
+
+/// What may be at the other end of a port.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum FacesField {
+    /// A host or a switch.
+    Any,
+    /// A host.
+    Host,
+    /// A switch.
+    Switch,
+}
+
+/// `[fabric]`: a Clos network that configures itself. The switch learns by LLDP how far it is from
+/// the hosts and which ports lead up; a frame that came down and would go up moves to the next tag.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricTable {
+    /// 1 for switches with hosts, 2 for those above them, and so on. Default: learnt.
+    pub level: Field<u64>,
+    /// How often a frame may turn up again and stay lossless. Default 1: tags 1 and 2, in priorities
+    /// 1 and 2 if no `[[tag]]` says otherwise.
+    pub bounces: Field<u64>,
 }

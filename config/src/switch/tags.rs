@@ -302,5 +302,6 @@ impl Draft<'_> {
 }
 
 fn rules_span(file: &SwitchFile) -> Range<usize> {
-    file.rules.as_ref().map_or(0..0, Spanned::span)
+    let learnt = || file.fabric.as_ref().map_or(0..0, Spanned::span);
+    file.rules.as_ref().map_or_else(learnt, Spanned::span)
 }

@@ -7,7 +7,7 @@ use super::protocol::{
     Rules, Stopping, TagRow,
 };
 use super::reload::{self, Loaded, Refusal, What};
-use super::{Call, Control};
+use super::{Call, Control, tell_link};
 use crate::output;
 use crate::platform::Platform;
 use config::switch::PortConfig;
@@ -15,7 +15,6 @@ use crossbeam::channel::{Receiver, Sender, TryRecvError};
 use dataplane::agent::NeighborState;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
-use dataplane::links::Command;
 use dataplane::time::Instant;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -58,6 +57,12 @@ impl<P: Platform> Control<P> {
             }
             Request::Neighbors { offset } => {
                 send(&reply, Reply::Neighbors(self.neighbors(offset)));
+            }
+            Request::Lldp => {
+                let now = self.platform.now();
+                let table =
+                    self.neighborhood.as_ref().map(|it| it.table(now, self.tables.config()));
+                send(&reply, Reply::Lldp(table.unwrap_or_default()));
             }
             Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
             Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
@@ -168,10 +173,10 @@ impl<P: Platform> Control<P> {
             ));
         };
         let (id, name) = (port.id, port.name.clone());
-        let Self { links, workers, slow_path, .. } = self;
+        let now = self.platform.now();
+        let Self { links, workers, slow_path, neighborhood, .. } = self;
         links.set_in_service(id, up, |port, up| {
-            workers.command(port, Command::Link(port, up));
-            slow_path.agent.handle_link(port, up);
+            tell_link(port, up, now, workers, slow_path, neighborhood.as_mut());
         });
         Reply::LinkSet(LinkSet { port: name, up })
     }

@@ -18,6 +18,13 @@ pub(super) struct Port {
     up: bool,
 }
 
+impl Port {
+    /// Whether frames pass.
+    pub(super) const fn is_up(self) -> bool {
+        self.up
+    }
+}
+
 /// All ports' links.
 #[derive(Debug)]
 pub(super) struct LinkWatch {

@@ -10,6 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
+//! | `neighborhood` | LLDP, and rules from what is learnt by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
@@ -22,6 +23,7 @@ mod drain;
 mod links;
 mod mac_walk;
 mod merge;
+mod neighborhood;
 pub mod protocol;
 mod reload;
 pub mod server;
@@ -42,10 +44,12 @@ use crate::worker_thread::ControlSampleLinks;
 use answers::Waiting;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::agent::NeighborKey;
+use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::links::{Command, ControlLinks};
 use dataplane::time::Instant;
 use links::LinkWatch;
+use neighborhood::Neighborhood;
 use protocol::{Reply, Request};
 use reload::What;
 use slow_path::SlowPath;
@@ -91,6 +95,8 @@ pub struct Control<P: Platform> {
     tables: Tables,
     workers: Workers<P::Frame>,
     slow_path: SlowPath,
+    /// LLDP, if it is spoken.
+    neighborhood: Option<Neighborhood>,
     links: LinkWatch,
     waiting: Waiting,
     /// Number of the newest tables.
@@ -117,6 +123,7 @@ impl<P: Platform> Control<P> {
             facts,
             workers: Workers::new(links.collect(), settings),
             slow_path: SlowPath::new(&tables),
+            neighborhood: Neighborhood::new(&tables),
             links: LinkWatch::new(settings.ports.len()),
             waiting: Waiting::default(),
             epoch: FIRST_EPOCH,
@@ -160,8 +167,8 @@ impl<P: Platform> Control<P> {
             any |= worker.take_replies();
             worker.push_backlog();
         }
-        let Self { platform, slow_path, workers, tables, .. } = self;
-        any |= slow_path.take_punted(platform, workers, tables, now);
+        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
+        any |= slow_path.take_punted(platform, workers, tables, neighborhood.as_mut(), now);
         if slow_path.agent.poll_timeout().is_some_and(|due| due <= now) {
             slow_path.agent.handle_timeout(now);
         }
@@ -170,8 +177,18 @@ impl<P: Platform> Control<P> {
         self.take_loaded();
         let Self { platform, slow_path, workers, tables, .. } = self;
         self.needs_tables |= slow_path.obey_agent(platform, workers, tables);
+        if let Some(neighborhood) = &mut self.neighborhood {
+            neighborhood.wake(now);
+            let lost = &mut slow_path.unmade_frames;
+            self.needs_tables |= neighborhood.obey(platform, workers, tables, lost);
+        }
         if self.needs_tables {
             self.install(now);
+        }
+        if !self.needs_tables
+            && let Some(neighborhood) = &mut self.neighborhood
+        {
+            neighborhood.raise::<P>(&mut self.workers);
         }
         if !self.needs_tables && self.slow_path.has_releases() {
             self.slow_path.release(&self.platform, &mut self.workers);
@@ -196,14 +213,16 @@ impl<P: Platform> Control<P> {
     }
 
     fn watch_links(&mut self, now: Instant) {
-        let Self { platform, links, workers, slow_path, tables, .. } = self;
+        let Self { platform, links, workers, slow_path, tables, neighborhood, .. } = self;
         let tell = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
             output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
-            workers.command(port, Command::Link(port, up));
-            slow_path.agent.handle_link(port, up);
+            tell_link(port, up, now, workers, slow_path, neighborhood.as_mut());
         };
         links.poll(now, |port| platform.link(port), tell);
+        if let Some(neighborhood) = neighborhood {
+            neighborhood.begin(now, |port| links.port(port).is_up());
+        }
     }
 
     /// Makes the agent's static neighbours those of the configuration, which were `old` before.
@@ -230,11 +249,25 @@ impl<P: Platform> Control<P> {
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);
+        let now = self.platform.now();
+        if let Some(neighborhood) = &mut self.neighborhood {
+            neighborhood.reload(now, &mut self.tables);
+        }
         for port in self.tables.remade_ports(&old) {
             self.workers.command(port, Command::FlushMacTable(port));
         }
         self.needs_tables = true;
         self.epoch + 1
+    }
+
+    /// Says goodbye to neighbours: the switch comes to its end.
+    pub fn say_goodbye(&mut self) {
+        let now = self.platform.now();
+        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
+        if let Some(neighborhood) = neighborhood {
+            neighborhood.shut_down(now);
+            neighborhood.obey(platform, workers, tables, &mut slow_path.unmade_frames);
+        }
     }
 
     /// The time on the workers' clock.
@@ -245,6 +278,22 @@ impl<P: Platform> Control<P> {
     /// The state of the switch from the workers' last answers.
     pub fn stats(&self, now: Instant) -> Stats {
         self.snapshot(now)
+    }
+}
+
+/// Tells everybody that the link at `port` has come up or gone down.
+fn tell_link<F: Frame>(
+    port: PortId,
+    up: bool,
+    now: Instant,
+    workers: &mut Workers<F>,
+    slow_path: &mut SlowPath,
+    neighborhood: Option<&mut Neighborhood>,
+) {
+    slow_path.agent.handle_link(port, up);
+    let at_once = neighborhood.is_none_or(|neighborhood| neighborhood.handle_link(now, port, up));
+    if at_once {
+        workers.command(port, Command::Link(port, up));
     }
 }
 

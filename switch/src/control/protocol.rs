@@ -32,6 +32,8 @@ pub enum Request {
         #[serde(default)]
         offset: usize,
     },
+    /// Who is at the other ends of the links: [`LldpTable`].
+    Lldp,
     /// Connected networks and static routes: [`Routes`].
     Routes {
         /// Rows to leave out.
@@ -77,6 +79,8 @@ pub enum Reply {
     Stats(Box<Stats>),
     /// To [`Request::Neighbors`].
     Neighbors(Neighbors),
+    /// To [`Request::Lldp`].
+    Lldp(LldpTable),
     /// To [`Request::Routes`].
     Routes(Routes),
     /// To [`Request::Mac`].
@@ -122,6 +126,62 @@ pub struct NeighborRow {
     pub state: String,
     /// Nanoseconds since it was last heard.
     pub age_ns: u64,
+}
+
+/// Neighbours by LLDP, in order of port.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpTable {
+    /// Whether LLDP is spoken.
+    pub enabled: bool,
+    /// Whether the switch learns its level, and writes its rules by it.
+    pub learns: bool,
+    /// Links between the switch and the hosts, if it knows.
+    pub level: Option<u8>,
+    /// Who is there.
+    pub neighbors: Vec<LldpRow>,
+}
+
+/// A neighbour by LLDP. What it does not say is null.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpRow {
+    /// Name of our port.
+    pub port: String,
+    /// Where it leads: `uplink`, `downlink`, `crosslink` or `unknown`.
+    pub orientation: String,
+    /// What is not as it should be there, by name.
+    pub conditions: Vec<String>,
+    /// Its chassis id.
+    pub chassis: String,
+    /// Its port id.
+    pub port_id: String,
+    /// Its port in words.
+    pub port_description: Option<String>,
+    /// Its name.
+    pub system_name: Option<String>,
+    /// It in words.
+    pub system_description: Option<String>,
+    /// The address at which it is managed.
+    pub management: Option<String>,
+    /// Whether it bridges.
+    pub bridge: Option<bool>,
+    /// Whether it routes.
+    pub router: Option<bool>,
+    /// What it is: `end-station`, `bridge`, `router` or `unknown`.
+    pub device: Option<String>,
+    /// Its level.
+    pub level: Option<u8>,
+    /// Where it says that its port leads.
+    pub its_orientation: Option<String>,
+    /// The priorities that its PFC protects.
+    pub pfc_priorities: Option<Vec<u8>>,
+    /// The longest frame it takes, FCS included.
+    pub max_frame_bytes: Option<u16>,
+    /// How long what it said holds, in seconds.
+    pub ttl_s: u16,
+    /// Nanoseconds since it was heard.
+    pub age_ns: u64,
+    /// Nanoseconds since it was first heard.
+    pub since_ns: u64,
 }
 
 /// Routes, in order of prefix.
@@ -289,6 +349,7 @@ mod tests {
             Request::Routes { offset: 2 },
             Request::Mac { offset: 3 },
             Request::Rules,
+            Request::Lldp,
             Request::SetRules { file: "/x y".into() },
             Request::SetRoutes { file: "/\u{e9}".into() },
             Request::Reload,

@@ -4,6 +4,7 @@
 //! A frame that waited for its next hop enters the pipeline again only when the tables that know
 //! the next hop are on their way to the workers: in order behind them, so it finds them in use.
 
+use super::neighborhood::Neighborhood;
 use super::tables::Tables;
 use super::workers::Workers;
 use crate::platform::Platform;
@@ -46,12 +47,13 @@ impl SlowPath {
         }
     }
 
-    /// Gives the agent what the workers punted. Returns whether there was anything.
+    /// Gives the agents what the workers punted. Returns whether there was anything.
     pub(super) fn take_punted<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,
         tables: &Tables,
+        mut neighborhood: Option<&mut Neighborhood>,
         now: Instant,
     ) -> bool {
         let mut any = false;
@@ -59,7 +61,7 @@ impl SlowPath {
             for _ in 0..PUNTS_A_STEP {
                 let Some(punted) = worker.punted() else { break };
                 any = true;
-                self.handle(platform, tables, now, &punted);
+                self.handle(platform, tables, neighborhood.as_deref_mut(), now, &punted);
             }
         }
         any
@@ -69,11 +71,17 @@ impl SlowPath {
         &mut self,
         platform: &P,
         tables: &Tables,
+        neighborhood: Option<&mut Neighborhood>,
         now: Instant,
         punted: &Punted<P::Frame>,
     ) {
         self.bytes.clear();
         platform.read(&punted.frame, &mut self.bytes);
+        if punted.reason == PuntReason::Lldp
+            && let Some(neighborhood) = neighborhood
+        {
+            return neighborhood.hear(now, punted.port, &self.bytes);
+        }
         let next_hop = next_hop(tables, punted.reason, &self.bytes);
         self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
     }

@@ -1,5 +1,6 @@
 //! The state of the whole switch, from the workers' last answers.
 
+use super::neighborhood::Neighborhood;
 use super::stats::{PortStats, Stats, WorkerStats};
 use super::{Control, merge, waits};
 use crate::histograms::Tallies;
@@ -35,6 +36,7 @@ impl<P: Platform> Control<P> {
             workers,
             mbufs: self.platform.buffers(),
             agent,
+            lldp: self.neighborhood.as_ref().map(Neighborhood::stats),
             latency_ns: tallies.latency_ns(),
             burst_frames: tallies.burst_frames(),
             neighbors: self.slow_path.agent.neighbors(now).count() as u64,
@@ -77,6 +79,7 @@ impl<P: Platform> Control<P> {
             stats.link = port.link;
             stats.in_service = port.in_service;
             stats.device_counters = self.platform.device_counters(id);
+            stats.lldp = self.neighborhood.as_ref().and_then(|it| it.port_stats(id));
         }
         for worker in self.workers.iter() {
             for &(port, losses) in worker.losses() {

@@ -44,6 +44,9 @@ pub struct Stats {
     pub mbufs: FrameBuffers,
     /// The switch as a host: ARP, neighbour discovery, ICMP.
     pub agent: AgentStats,
+    /// LLDP, if it is spoken.
+    #[serde(default)]
+    pub lldp: Option<LldpStats>,
     /// From a frame's arrival to its hand-over to the egress device, in nanoseconds, since start.
     pub latency_ns: Distribution,
     /// Frames of a received burst, since start.
@@ -54,6 +57,26 @@ pub struct Stats {
     pub routes: u64,
     /// Addresses learnt on bridged ports: the most that any worker knows.
     pub mac_addresses: u64,
+}
+
+/// LLDP at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpStats {
+    /// Links between the switch and the hosts, if it learns that and knows.
+    pub level: Option<u8>,
+    /// Frames by what became of them, and neighbours, by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The other end of a port, by LLDP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpPortStats {
+    /// `uplink`, `downlink`, `crosslink` or `unknown`.
+    pub orientation: String,
+    /// The first neighbour's name, or its chassis if it says none.
+    pub neighbor: Option<String>,
+    /// What is not as it should be, by name.
+    pub conditions: Vec<String>,
 }
 
 /// A port at one moment.
@@ -89,6 +112,9 @@ pub struct PortStats {
     pub flow_control: String,
     /// Whether its receive ring's backlog can be told, so that the switch pauses on it.
     pub tells_rx_backlog: bool,
+    /// What is known of its other end, if LLDP is spoken.
+    #[serde(default)]
+    pub lldp: Option<LldpPortStats>,
     /// Data frames received, by ingress priority. MAC control frames are not data.
     pub rx_frames: ByPriority,
     /// Their bytes, without FCS.

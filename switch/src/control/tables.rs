@@ -4,7 +4,7 @@ use config::SwitchConfig;
 use dataplane::agent::{Interface, NeighborKey};
 use dataplane::fib;
 use dataplane::ids::PortId;
-use dataplane::rules::RuleTable;
+use dataplane::rules::{RuleTable, TcamEntry};
 use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
 use dataplane::wire::MacAddress;
 use ipnet::{IpNet, Ipv6Net};
@@ -66,6 +66,15 @@ impl Tables {
     /// The switch's own interfaces, for the agent.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// Puts other rules in the place of those there are; whether they are others.
+    pub fn set_entries(&mut self, entries: Vec<TcamEntry>) -> bool {
+        self.config.rules.as_mut().is_some_and(|rules| {
+            let is_other = rules.entries != entries;
+            rules.entries = entries;
+            is_other
+        })
     }
 
     /// The routing table.

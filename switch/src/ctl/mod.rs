@@ -5,16 +5,18 @@
 //! | `client` | the socket |
 //! | `tables` | figures as tables for people |
 //! | `views` | which figures a command shows |
+//! | `neighbors` | who is next to the switch |
 //! | `waits` | who waits for whom |
 //! | `metrics` | the same for Prometheus |
 
 pub mod client;
 mod metrics;
+mod neighbors;
 pub mod tables;
 mod views;
 mod waits;
 
-use crate::control::protocol::{LinkSet, Reloaded, Request, Rules, Stopping};
+use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
 use crate::output;
 use clap::{Args, Subcommand, ValueEnum};
@@ -54,7 +56,7 @@ enum CtlCommand {
     Queues,
     /// Who waits for whom: queues that the peer has paused, and where their frames came in
     Waits,
-    /// Neighbours and their MAC addresses
+    /// Who is next to the switch: by LLDP, with levels and port types, and by IP address
     Neighbors,
     /// Routes; with FILE, use the routes of that file from now on
     Routes {
@@ -134,8 +136,9 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
             stats(client, metrics::text, |stats| json!({ "metrics": metrics::text(stats) }))
         }
         CtlCommand::Neighbors => {
-            let rows = client.neighbors()?;
-            Ok(Answer { text: views::neighbors(&rows), json: json!({ "neighbors": rows }) })
+            let (lldp, rows): (LldpTable, _) = (client.ask(&Request::Lldp)?, client.neighbors()?);
+            let text = neighbors::text(&lldp, &rows);
+            Ok(Answer { text, json: json!({ "neighbors": rows, "lldp": lldp }) })
         }
         CtlCommand::Mac => {
             let rows = client.mac_table()?;

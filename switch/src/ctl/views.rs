@@ -1,7 +1,7 @@
 //! Which figures each command of `ctl` shows, and how.
 
 use super::tables::{balance, by_priority, device_losses, drops, numbers, speed, sum, table, text};
-use crate::control::protocol::{MacRow, NeighborRow, RouteRow, Rules};
+use crate::control::protocol::{MacRow, RouteRow, Rules};
 use crate::control::stats::{PortStats, QueueStats, Stats};
 use crate::histograms::Distribution;
 use serde_json::{Value, json};
@@ -303,27 +303,13 @@ fn micros(ns: u64) -> String {
 }
 
 /// A time in a unit that leaves it a few digits.
-fn duration(ns: u64) -> String {
+pub(super) fn duration(ns: u64) -> String {
     match ns {
         0 => "0".to_owned(),
         1..10_000_000 => micros(ns),
         10_000_000..10_000_000_000 => format!("{} ms", ns / 1_000_000),
         _ => format!("{} s", ns / 1_000_000_000),
     }
-}
-
-pub(super) fn neighbors(rows: &[NeighborRow]) -> String {
-    let mut table = table(["port", "address", "mac", "state", "heard"]);
-    for row in rows {
-        table.add_row([
-            row.port.clone(),
-            row.address.clone(),
-            row.mac.clone().unwrap_or_else(|| "-".to_owned()),
-            row.state.clone(),
-            format!("{} ago", duration(row.age_ns)),
-        ]);
-    }
-    text(&table)
 }
 
 pub(super) fn mac_table(rows: &[MacRow]) -> String {

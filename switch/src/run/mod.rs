@@ -116,6 +116,7 @@ fn start(arguments: &RunArgs) -> Result<Ended, RunError> {
 /// Lets the queues run empty, ends the workers, gives everything back.
 fn end(mut control: Control<Machine>, phase: &SharedPhase, threads: Threads) -> Ended {
     output::note("stopping");
+    control.say_goodbye();
     phase.go_on_to(Phase::Drain);
     control.drain(control.now() + DRAIN_NS);
     phase.go_on_to(Phase::Stop);

@@ -4,7 +4,7 @@
 //! they were reset, how long a class has been quiet) is added by [`history`](super::history).
 
 use crate::control::stats::{
-    BufferStats, ByPriority, FrameTotals, PortStats, Stats, Wait, WorkerStats,
+    BufferStats, ByPriority, FrameTotals, LldpPortStats, PortStats, Stats, Wait, WorkerStats,
 };
 use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
@@ -94,6 +94,8 @@ pub(super) struct PortView {
     pub(super) classes: [ClassView; PRIORITIES],
     /// Its queues that hold frames which the peer has paused.
     pub(super) waits: Vec<Wait>,
+    /// Where it leads and who is there, as LLDP has it.
+    pub(super) lldp: Option<LldpPortStats>,
 }
 
 /// One worker.
@@ -116,6 +118,8 @@ pub(super) struct View {
     pub(super) version: String,
     pub(super) pid: u32,
     pub(super) epoch: u64,
+    /// Links between the switch and the hosts, if it learns that and knows.
+    pub(super) level: Option<u8>,
     pub(super) uptime_ns: u64,
     /// Between the two moments.
     pub(super) interval_ns: u64,
@@ -192,6 +196,7 @@ pub(super) fn compare(before: Option<&Stats>, now: &Stats) -> View {
         version: now.version.clone(),
         pid: now.pid,
         epoch: now.epoch,
+        level: now.lldp.as_ref().and_then(|lldp| lldp.level),
         uptime_ns: now.uptime_ns,
         interval_ns: interval.ns,
         since_start: earlier.is_none(),
@@ -247,6 +252,7 @@ fn port(before: &Stats, now: &PortStats, interval: Interval) -> PortView {
         disobeyed: disobeyed(before, now),
         classes: std::array::from_fn(|priority| class(before, now, priority, interval)),
         waits: Vec::new(),
+        lldp: now.lldp.clone(),
     }
 }
 

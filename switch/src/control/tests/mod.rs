@@ -1,6 +1,7 @@
 //! The control thread with real workers, on devices in memory and a clock that the test turns.
 
 mod answers;
+mod neighborhood;
 mod reload;
 mod slow_path;
 mod socket;

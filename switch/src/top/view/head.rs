@@ -32,6 +32,7 @@ fn identity(view: &View, paused: bool, width: usize) -> Line<'static> {
         Span::styled(view.name.clone(), NAME),
         Span::raw(format!("  up {}", time(view.uptime_ns))),
         Span::raw(format!("  process {}  tables {}", view.pid, view.epoch)),
+        Span::raw(view.level.map_or_else(String::new, |level| format!("  level {level}"))),
     ];
     let right = if paused {
         vec![Span::styled(" PAUSED, p goes on ", NOTABLE.patch(super::text::BAR))]

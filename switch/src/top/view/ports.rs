@@ -3,6 +3,7 @@
 use super::head::exactly;
 use super::text::{BAR, BROKEN, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, lead, plain, wrap};
 use super::waits;
+use crate::control::stats::LldpPortStats;
 use crate::top::humane::{ms_per_second, number, percent, rate, time};
 use crate::top::input::{Choices, Sort};
 use crate::top::sample::{Cause, ClassView, Count, Pauses, PortView, Rate, View};
@@ -137,10 +138,26 @@ fn port_line(port: &PortView, folded: usize, columns: Columns) -> Line<'static> 
             line.extend(counted(count, style));
         }
     }
+    line.extend(port.lldp.iter().flat_map(leads));
     if folded > 0 {
         line.push(Span::styled(format!("  {folded} quiet"), FAINT));
     }
     Line::from(line)
+}
+
+/// Where the port leads, to whom, and what is wrong with that.
+fn leads(lldp: &LldpPortStats) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    if lldp.orientation != "unknown" {
+        spans.push(Span::raw(format!("  {}", lldp.orientation)));
+    }
+    if let Some(neighbor) = &lldp.neighbor {
+        spans.push(Span::raw(format!("  {neighbor}")));
+    }
+    if !lldp.conditions.is_empty() {
+        spans.push(Span::styled(format!("  {}", lldp.conditions.join(" ")), NOTABLE));
+    }
+    spans
 }
 
 fn rates(rx: Rate, tx: Rate) -> String {

@@ -1,0 +1,259 @@
+//! LLDP on the control thread: frames from and to the agent, what it has to tell, and the rules that
+//! follow from what it learns.
+//!
+//! A link that comes up is told to the worker only behind the tables that know of it: until then no
+//! frame passes, so none passes by rules that were made for another network.
+
+use super::protocol::{LldpRow, LldpTable};
+use super::stats::{LldpPortStats, LldpStats};
+use super::tables::Tables;
+use super::workers::Workers;
+use crate::output;
+use crate::platform::Platform;
+use config::SwitchConfig;
+use config::compile::fabric;
+use config::switch::{Lldp, PortConfig};
+use dataplane::ids::PortId;
+use dataplane::links::Command;
+use dataplane::lldp::{
+    Capabilities, Condition, Facing, LldpAgent, ManagementAddress, Neighbor, Output, PortSettings,
+    System,
+};
+use dataplane::snapshot::PortMode;
+use dataplane::time::Instant;
+
+/// What a frame has on the wire beyond what the switch counts: the FCS.
+const FCS_BYTES: u16 = 4;
+
+/// The agent, and what waits for tables.
+#[derive(Debug)]
+pub(super) struct Neighborhood {
+    agent: LldpAgent,
+    /// How often a frame may turn up again, if the switch writes its own rules.
+    bounces: Option<u8>,
+    /// Whether the agent has been told which links are up.
+    has_begun: bool,
+    /// Links that came up and that the workers are not told of yet.
+    rising: Vec<PortId>,
+}
+
+impl Neighborhood {
+    /// The agent that `tables` ask for, if they do.
+    pub(super) fn new(tables: &Tables) -> Option<Self> {
+        let config = tables.config();
+        let Lldp { settings, faces, bounces } = config.lldp.as_ref()?;
+        let ports = config.settings.ports.iter().zip(faces).map(|(port, &faces)| PortSettings {
+            mac: port.mac,
+            name: port.name.clone(),
+            description: String::new(),
+            max_frame_bytes: port.frame_bytes_max + FCS_BYTES,
+            pfc_bits: Some(port.lossless_bits()),
+            faces,
+        });
+        let agent = LldpAgent::new(system(config), ports.collect(), settings.clone());
+        Some(Self { agent, bounces: *bounces, has_begun: false, rising: Vec::new() })
+    }
+
+    /// Tells the agent once which links are up to begin with.
+    pub(super) fn begin(&mut self, now: Instant, is_up: impl Fn(PortId) -> bool) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let ports = (0..self.agent.facings().count()).filter_map(PortId::from_index);
+            let up: Vec<PortId> = ports.filter(|&port| is_up(port)).collect();
+            up.into_iter().for_each(|port| self.agent.handle_link(now, port, true));
+        }
+    }
+
+    /// The link at `port` came up or went down. Returns whether the worker may be told at once.
+    pub(super) fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) -> bool {
+        self.agent.handle_link(now, port, is_up);
+        self.rising.retain(|&rising| rising != port);
+        let waits = is_up && self.bounces.is_some();
+        if waits {
+            self.rising.push(port);
+        }
+        !waits
+    }
+
+    /// A frame for the agent.
+    pub(super) fn hear(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
+        self.agent.handle_frame(now, port, bytes);
+    }
+
+    /// Does what is due.
+    pub(super) fn wake(&mut self, now: Instant) {
+        if self.agent.poll_timeout().is_some_and(|due| due <= now) {
+            self.agent.handle_timeout(now);
+        }
+    }
+
+    /// Says goodbye to all neighbours.
+    pub(super) fn shut_down(&mut self, now: Instant) {
+        self.agent.shut_down(now);
+    }
+
+    /// The configuration has been read again, and `tables` come from it: rules are still those that
+    /// were learnt.
+    pub(super) fn reload(&mut self, now: Instant, tables: &mut Tables) {
+        self.agent.set_system(now, system(tables.config()));
+        self.write_rules(tables);
+    }
+
+    /// Does what the agent wants done; `lost` counts frames for which no buffer was left. Returns
+    /// whether the packet path needs new tables.
+    pub(super) fn obey<P: Platform>(
+        &mut self,
+        platform: &P,
+        workers: &mut Workers<P::Frame>,
+        tables: &mut Tables,
+        lost: &mut u64,
+    ) -> bool {
+        let mut needs_tables = false;
+        while let Some(output) = self.agent.poll_output() {
+            match output {
+                Output::Send { port, frame } => match platform.frame(&frame) {
+                    Some(frame) => workers.command(port, Command::Send(port, frame)),
+                    None => *lost += 1,
+                },
+                Output::Changed => {
+                    if let Some(level) = self.agent.level()
+                        && self.bounces.is_some()
+                    {
+                        output::note(&format!("level {level}: {}", self.directions(tables)));
+                    }
+                    needs_tables |= self.write_rules(tables);
+                }
+                Output::Told { port, condition, begins } => {
+                    note(&tables.config().ports[port.index()], condition, begins);
+                }
+            }
+        }
+        needs_tables
+    }
+
+    /// Tells the workers of links that came up, now that their tables are on the way.
+    pub(super) fn raise<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
+        for port in self.rising.drain(..) {
+            workers.command(port, Command::Link(port, true));
+        }
+    }
+
+    /// Puts the rules in `tables` that follow from what is known now; whether they are others.
+    fn write_rules(&self, tables: &mut Tables) -> bool {
+        let Some(bounces) = self.bounces else { return false };
+        let facings: Vec<Facing> = self.agent.facings().collect();
+        tables.set_entries(fabric::entries(&facings, bounces))
+    }
+
+    /// Which ports lead where, in words.
+    fn directions(&self, tables: &Tables) -> String {
+        let names = |wanted: Facing| -> String {
+            let ports = tables.config().ports.iter().zip(self.agent.facings());
+            let names = ports.filter(|(_, facing)| *facing == wanted).map(|(port, _)| &*port.name);
+            let names: Vec<&str> = names.collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        format!("down {}; up {}", names(Facing::Down), names(Facing::Up))
+    }
+
+    /// What is counted.
+    pub(super) fn stats(&self) -> LldpStats {
+        let counters = self.agent.counters().iter();
+        LldpStats {
+            level: self.agent.level(),
+            counters: counters.map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// What is known of a port.
+    pub(super) fn port_stats(&self, port: PortId) -> Option<LldpPortStats> {
+        let view = self.agent.port(port)?;
+        let first = view.neighbors.first().map(|neighbor| &neighbor.pdu);
+        Some(LldpPortStats {
+            orientation: view.orientation.name().to_owned(),
+            neighbor: first
+                .map(|pdu| pdu.system_name.clone().unwrap_or_else(|| pdu.chassis.as_chassis())),
+            conditions: view
+                .conditions
+                .iter()
+                .map(|condition| condition.name().to_owned())
+                .collect(),
+        })
+    }
+
+    /// All neighbours.
+    pub(super) fn table(&self, now: Instant, config: &SwitchConfig) -> LldpTable {
+        let rows = config.ports.iter().flat_map(|port| {
+            let view = self.agent.port(port.id);
+            let neighbors = view.map_or(&[][..], |view| view.neighbors);
+            neighbors.iter().map(move |neighbor| self.row(now, port, neighbor))
+        });
+        LldpTable {
+            enabled: true,
+            level: self.agent.level(),
+            learns: self.bounces.is_some(),
+            neighbors: rows.collect(),
+        }
+    }
+
+    fn row(&self, now: Instant, port: &PortConfig, neighbor: &Neighbor) -> LldpRow {
+        let (pdu, view) = (&neighbor.pdu, self.agent.port(port.id));
+        let topology = pdu.topology.unwrap_or_default();
+        LldpRow {
+            port: port.name.clone(),
+            orientation: view.map(|view| view.orientation.name().to_owned()).unwrap_or_default(),
+            conditions: view
+                .map(|view| view.conditions.iter().map(|c| c.name().to_owned()).collect())
+                .unwrap_or_default(),
+            chassis: pdu.chassis.as_chassis(),
+            port_id: pdu.port.as_port(),
+            port_description: pdu.port_description.clone(),
+            system_name: pdu.system_name.clone(),
+            system_description: pdu.system_description.clone(),
+            management: pdu.management.map(|address| address.to_string()),
+            bridge: pdu.capabilities.map(|it| it.enabled_bits & Capabilities::BRIDGE != 0),
+            router: pdu.capabilities.map(|it| it.enabled_bits & Capabilities::ROUTER != 0),
+            device: pdu.topology.map(|topology| topology.device.name().to_owned()),
+            level: topology.level,
+            its_orientation: pdu.topology.map(|topology| topology.orientation.name().to_owned()),
+            pfc_priorities: pdu.pfc.map(|pfc| priorities(pfc.enabled_bits)),
+            max_frame_bytes: pdu.max_frame_bytes,
+            ttl_s: pdu.ttl_s,
+            age_ns: now.ns_since(neighbor.heard_at),
+            since_ns: now.ns_since(neighbor.since),
+        }
+    }
+}
+
+fn priorities(bits: u8) -> Vec<u8> {
+    (0..8).filter(|priority| bits >> priority & 1 == 1).collect()
+}
+
+fn note(port: &PortConfig, condition: Condition, begins: bool) {
+    let (name, meaning) = (&port.name, condition.meaning());
+    match begins {
+        true => output::note(&format!("port {name}: {meaning} ({})", condition.name())),
+        false => output::note(&format!("port {name}: no longer {}", condition.name())),
+    }
+}
+
+/// What the switch says of itself: its first port's MAC address is its chassis, its first IP address
+/// the way to manage it.
+fn system(config: &SwitchConfig) -> System {
+    let chassis = config.settings.ports.first().map(|port| port.mac).unwrap_or_default();
+    let routed = |port: &PortConfig| matches!(port.mode, PortMode::Routed { .. });
+    let bit = |is_some, bit| if is_some { bit } else { 0 };
+    let enabled_bits = bit(config.ports.iter().any(routed), Capabilities::ROUTER)
+        | bit(!config.ports.iter().all(routed), Capabilities::BRIDGE);
+    let address = config.ports.iter().flat_map(|port| &port.addresses).next();
+    let by_ip = address.map(|net| ManagementAddress::Ip(net.addr()));
+    System {
+        chassis,
+        name: config.name.clone(),
+        description: format!("Knotless {}", env!("CARGO_PKG_VERSION")),
+        capabilities: Some(Capabilities {
+            supported_bits: Capabilities::BRIDGE | Capabilities::ROUTER,
+            enabled_bits,
+        }),
+        management: Some(by_ip.unwrap_or(ManagementAddress::Mac(chassis))),
+    }
+}
