@@ -90,6 +90,11 @@ fn buffer_ops() {
 }
 
 #[test]
+fn lldp_frames() {
+    fuzz("lldp_frames");
+}
+
+#[test]
 fn network_toml() {
     fuzz("network_toml");
 }

@@ -394,7 +394,7 @@ pub enum FacesField {
 pub struct FabricTable {
     /// 1 for switches with hosts, 2 for those above them, and so on. Default: learnt.
     pub level: Field<u64>,
-    /// How often a frame may turn up again and stay lossless. Default 1: tags 1 and 2, in priorities
-    /// 1 and 2 if no `[[tag]]` says otherwise.
+    /// How often a frame may turn up again and stay lossless. Default 1: tags 1 and 2, in the
+    /// priorities 1 and 2 if no `[[tag]]` says otherwise.
     pub bounces: Field<u64>,
 }

@@ -1,5 +1,5 @@
-//! LLDP on the control thread: frames from and to the agent, what it has to tell, and the rules that
-//! follow from what it learns.
+//! LLDP on the control thread: frames from and to the agent, what it has to tell, and the rules
+//! that follow from what it learns.
 //!
 //! A link that comes up is told to the worker only behind the tables that know of it: until then no
 //! frame passes, so none passes by rules that were made for another network.
@@ -236,8 +236,8 @@ fn note(port: &PortConfig, condition: Condition, begins: bool) {
     }
 }
 
-/// What the switch says of itself: its first port's MAC address is its chassis, its first IP address
-/// the way to manage it.
+/// What the switch says of itself: its first port's MAC address is its chassis, its first IP
+/// address the way to manage it.
 fn system(config: &SwitchConfig) -> System {
     let chassis = config.settings.ports.first().map(|port| port.mac).unwrap_or_default();
     let routed = |port: &PortConfig| matches!(port.mode, PortMode::Routed { .. });

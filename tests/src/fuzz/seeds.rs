@@ -12,6 +12,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
         "parse" => frames(),
         // A punted frame: the operation, the port, the reason, the next hop, the length.
         "agent_frames" => frames().iter().map(|frame| punted(frame)).collect(),
+        "lldp_frames" => exchanges(),
         "switch_toml" => texts("config/examples", "toml").into_iter().chain(switches()).collect(),
         "network_toml" => texts("config/examples/networks", "toml"),
         "scenario_toml" => texts("netsim/scenarios", "toml")
@@ -37,6 +38,36 @@ fn frames() -> Vec<Vec<u8>> {
 fn switches() -> Vec<Vec<u8>> {
     let cases = cases().unwrap_or_default().into_iter().filter_map(|(_, case)| case.ok());
     cases.filter_map(|case| fs::read(case.folder.join("switch.toml")).ok()).collect()
+}
+
+/// A host, a leaf and a spine that say what they are, at ports that are up.
+fn exchanges() -> Vec<Vec<u8>> {
+    let up = [[2, 0, 1], [2, 1, 1], [2, 2, 1], [2, 3, 1]].concat();
+    let says = |port: u8, name: u8, tlvs: &[u8]| {
+        let length = u16::try_from(tlvs.len()).unwrap_or(u16::MAX).to_be_bytes();
+        [&[4, port, name, 120][..], &length, tlvs].concat()
+    };
+    let standard = |device, level, port| [0xFE, 7, 0, 0x80, 0xC2, 0x14, device, level, port, 0, 0];
+    let slides = |device, level, port| [0xFE, 7, 0x0A, 0x6B, 0x6E, 1, device, level, port, 0, 0];
+    let host = says(0, 1, &standard(0, 0, 255));
+    let spine = says(2, 2, &slides(1, 2, 2));
+    let liar = says(1, 3, &standard(1, 1, 0));
+    let rich = [
+        &[
+            0x0A, 2, b's', b'1', 0x0E, 4, 0, 0x14, 0, 0x10, 0x10, 12, 5, 1, 10, 0, 0, 1, 1, 0, 0,
+            0, 0, 0,
+        ][..],
+        &[0xFE, 6, 0, 0x12, 0x0F, 4, 5, 0xEE, 0xFE, 6, 0, 0x80, 0xC2, 0x0B, 8, 0x18],
+        &standard(2, 3, 1),
+    ];
+    let rich = says(3, 4, &rich.concat());
+    let wait = [1, 0, 1, 0, 0, 0, 0x13, 0x88];
+    let all = [&[0][..], &up, &host, &spine, &wait, &liar, &rich, &wait].concat();
+    vec![
+        all,
+        [&[4][..], &up, &rich, &spine].concat(),
+        [&[9][..], &up, &liar, &host, &rich].concat(),
+    ]
 }
 
 fn punted(frame: &[u8]) -> Vec<u8> {
