@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-papers bench
+.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -68,6 +68,9 @@ bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
 
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
 	cargo run --release --locked -p bench --bin bench-netsim
+
+bench-neighbor: setup ## what a hostile LLDP neighbour costs the data path
+	cargo bench -p bench --bench neighbor
 
 bench-papers: setup ## the papers' experiments on the emulator, with and without the scheme, as tables and pages
 	cargo run --release --locked -p bench --bin bench-papers

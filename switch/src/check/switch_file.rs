@@ -3,7 +3,7 @@
 use super::Summary;
 use crate::ctl::tables::{numbers, speed, table, text};
 use config::SwitchConfig;
-use config::switch::{Device, Hugepages};
+use config::switch::{Device, Hugepages, Lldp};
 use config::units::show_size;
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::{Threshold, ViqSettings};
@@ -65,6 +65,7 @@ fn as_text(config: &SwitchConfig) -> String {
         show_size(division.lossy),
         show_size(division.shared)
     ));
+    lines.extend(config.lldp.as_ref().map(lldp));
     lines.push(format!(
         "memory: {} MB, {}, for {} frame buffers",
         memory.size_bytes >> 20,
@@ -72,6 +73,15 @@ fn as_text(config: &SwitchConfig) -> String {
         memory.mbufs
     ));
     lines.join("\n")
+}
+
+/// What is said to neighbours, and what is learnt from them.
+fn lldp(lldp: &Lldp) -> String {
+    let settings = &lldp.settings;
+    let said = format!("lldp: every {} s, holds for {} s", settings.interval_s, settings.ttl_s());
+    let Some(bounces) = lldp.bounces else { return said };
+    let level = settings.level.map_or_else(|| "learnt".to_owned(), |level| level.to_string());
+    format!("{said}; level {level}, rules of its own for {bounces} bounces")
 }
 
 const fn pages(hugepages: Hugepages) -> &'static str {

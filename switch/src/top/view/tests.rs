@@ -1,7 +1,7 @@
 //! Whole pictures, to the character; what colours say; and that nothing makes drawing fail.
 
 use super::*;
-use crate::control::stats::{Origin, Stats, Wait};
+use crate::control::stats::{LldpPortStats, LldpStats, Origin, Stats, Wait};
 use crate::top::fixture::{in_trouble, many, port, switch};
 use crate::top::history::History;
 use crate::top::input::{Action, Sort};
@@ -289,4 +289,27 @@ proptest! {
         let waiting = help.then_some("gone");
         drawn(&Screen { view: Some(&view), waiting, choices: &choices }, width, height);
     }
+}
+
+#[test]
+fn levels_and_port_types_are_shown_with_who_is_there_and_what_is_wrong() {
+    let (before, mut now) = in_trouble();
+    now.lldp = Some(LldpStats { level: Some(1), ..LldpStats::default() });
+    let lldp = |orientation: &str, neighbor: &str, conditions: &[&str]| LldpPortStats {
+        orientation: orientation.to_owned(),
+        neighbor: Some(neighbor.to_owned()),
+        conditions: conditions.iter().map(|&name| name.to_owned()).collect(),
+    };
+    now.ports[0].lldp = Some(lldp("downlink", "host1", &[]));
+    now.ports[1].lldp = Some(lldp("uplink", "spine1", &["pfc_mismatch"]));
+    now.ports[2].lldp = Some(lldp("unknown", "who", &[]));
+    let view = view_of((before, now));
+    let choices = Choices::default();
+    let screen = Screen { view: Some(&view), waiting: None, choices: &choices };
+    let (buffer, _) = drawn(&screen, 160, 30);
+    let shown = lines(&buffer).join("\n");
+    for text in ["tables 3  level 1", "downlink  host1", "uplink  spine1  pfc_mismatch", "  who"] {
+        assert!(shown.contains(text), "no `{text}`:\n{shown}");
+    }
+    assert_eq!(style_of(&buffer, "pfc_mismatch").0, Color::Yellow);
 }
