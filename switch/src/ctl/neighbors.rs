@@ -70,3 +70,59 @@ fn addresses(rows: &[NeighborRow]) -> String {
     }
     table_text(&table)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> LldpRow {
+        LldpRow {
+            port: "up1".to_owned(),
+            orientation: "uplink".to_owned(),
+            chassis: "02:00:00:00:00:01".to_owned(),
+            port_id: "p7".to_owned(),
+            device: Some("router".to_owned()),
+            level: Some(2),
+            pfc_priorities: Some(vec![3, 4]),
+            age_ns: 12_000_000_000,
+            conditions: vec!["pfc_mismatch".to_owned()],
+            ..LldpRow::default()
+        }
+    }
+
+    #[test]
+    fn the_ends_of_links_stand_above_the_addresses() {
+        let named = LldpRow { system_name: Some("spine1".to_owned()), ..row() };
+        let host = LldpRow {
+            port: "h1".to_owned(),
+            orientation: "downlink".to_owned(),
+            router: Some(false),
+            bridge: Some(true),
+            device: None,
+            level: None,
+            pfc_priorities: None,
+            conditions: Vec::new(),
+            ..row()
+        };
+        let lldp =
+            LldpTable { enabled: true, learns: true, level: Some(1), neighbors: vec![host, named] };
+        let shown = text(&lldp, &[]);
+        let lines: Vec<Vec<&str>> =
+            shown.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["level", "1"]);
+        let heads = [
+            "port", "type", "neighbor", "its", "port", "device", "level", "pfc", "heard", "remarks",
+        ];
+        assert_eq!(lines[2], heads);
+        let host = ["h1", "downlink", "02:00:00:00:00:01", "p7", "bridge", "-", "-"];
+        assert_eq!(lines[3][..7], host);
+        assert_eq!(lines[4][..7], ["up1", "uplink", "spine1", "p7", "router", "2", "3,4"]);
+        assert_eq!(lines[4].last(), Some(&"pfc_mismatch"));
+        assert_eq!(lines[6], ["port", "address", "mac", "state", "heard"]);
+    }
+
+    #[test]
+    fn where_lldp_is_not_spoken_there_are_addresses_only() {
+        assert_eq!(text(&LldpTable::default(), &[]).lines().count(), 1);
+    }
+}
