@@ -13,6 +13,7 @@ pub mod compile;
 mod dice;
 mod error;
 pub mod fields;
+pub mod gentle;
 pub mod headroom;
 pub mod network;
 pub mod paths;

@@ -3,10 +3,12 @@
 //! Reads: DSCP, PCP, the port's trust. Writes: tag, VIQ priority, whether the marking must change.
 //! Counts: nothing; every frame has a class.
 
+use crate::hops::{HopClasses, HopTable};
 use crate::ids::{Priority, Tag};
 use crate::limits::{PRIORITIES, TAGS};
 use crate::wire::ethernet;
 use crate::wire::parse::{Kind, Parsed};
+use alloc::boxed::Box;
 
 /// How tags, the wire's markings and priorities belong together, on all ports of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct TagMap {
     pub lossy_tag: Tag,
     /// The tag that a lossless frame of an untrusted port starts with.
     pub initial_tag: Tag,
+    /// Lossless frames go by the hops they have made, instead of by their tag's priority.
+    pub hops: Option<HopClasses>,
 }
 
 impl TagMap {
@@ -34,6 +38,17 @@ impl TagMap {
     #[inline(always)]
     pub const fn is_lossless(&self, tag: Tag) -> bool {
         self.lossless_tags >> tag.index() & 1 == 1
+    }
+
+    /// The priority in which a node has kept a frame with `tag` that leaves it with `ttl`: a host
+    /// that sends it, or the switch it comes from.
+    pub fn priority_leaving(&self, tag: Tag, ttl: u8) -> Priority {
+        match &self.hops {
+            Some(hops) if self.is_lossless(tag) => {
+                hops.priority_leaving(ttl).unwrap_or_else(|| self.priority[self.lossy_tag.index()])
+            }
+            _ => self.priority[tag.index()],
+        }
     }
 }
 
@@ -106,6 +121,12 @@ impl Class {
         self.0 >> 24 & 1 == 1
     }
 
+    /// The same class in another priority.
+    #[inline(always)]
+    pub(crate) const fn with_priority(self, priority: Priority) -> Self {
+        Self(self.0 & !0xFF00 | (priority.value() as u32) << 8)
+    }
+
     /// The same class, to be re-marked or not.
     const fn with_remark(self, remark: bool) -> Self {
         Self::new(self.tag(), self.priority(), self.is_lossless(), remark)
@@ -145,6 +166,7 @@ pub struct Classifier {
     dscp_says: [Tag; TAGS],
     pcp_says: [Tag; PRIORITIES],
     lossless_tags: u64,
+    hops: Option<Box<HopTable>>,
 }
 
 impl Classifier {
@@ -166,6 +188,7 @@ impl Classifier {
             dscp_says: tags.dscp_to_tag,
             pcp_says: tags.pcp_to_tag,
             lossless_tags: tags.lossless_tags,
+            hops: hop_table(tags, trust.trusted),
         }
     }
 
@@ -204,14 +227,34 @@ impl Classifier {
     /// The class of a parsed frame.
     #[inline]
     pub(crate) fn of(&self, parsed: &Parsed) -> Class {
-        let dscp = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6).then_some(parsed.tos >> 2);
-        self.classify(dscp, parsed.is_tagged().then(|| ethernet::pcp(parsed.tci)))
+        let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
+        let dscp = is_ip.then_some(parsed.tos >> 2);
+        let class = self.classify(dscp, parsed.is_tagged().then(|| ethernet::pcp(parsed.tci)));
+        match &self.hops {
+            Some(hops) if is_ip => hops.of(class, parsed.ttl),
+            Some(hops) => hops.of_none(class),
+            None => class,
+        }
+    }
+
+    /// Classes by TTL, if that is the scheme.
+    pub(crate) fn hops(&self) -> Option<Box<HopTable>> {
+        self.hops.clone()
     }
 
     /// The class of each DSCP on an untagged IP frame.
     pub(crate) fn of_untagged_ip(&self) -> [Class; TAGS] {
         core::array::from_fn(|dscp| self.classify(u8::try_from(dscp).ok(), None))
     }
+}
+
+/// How a port with this trust goes by hops, if the switch does. What is lossless by its marking
+/// only is re-marked, so that it is lossy for everybody after.
+fn hop_table(tags: &TagMap, trusted: bool) -> Option<Box<HopTable>> {
+    let hops = tags.hops.as_ref()?;
+    let lossy = tags.lossy_tag;
+    let lossy = Class::new(lossy, tags.priority[lossy.index()], false, true);
+    Some(Box::new(HopTable::compile(hops, trusted, lossy)))
 }
 
 #[cfg(test)]
@@ -233,6 +276,7 @@ mod tests {
             lossless_tags: 0b110,
             lossy_tag: tag(0),
             initial_tag: tag(1),
+            hops: None,
         };
         for (value, dscp, priority) in [(1, 26, 3), (2, 27, 4)] {
             map.dscp_to_tag[dscp] = tag(value);

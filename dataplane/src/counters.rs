@@ -80,6 +80,8 @@ drop_reasons! {
     LossyFull => "lossy_full",
     /// The lossy queue of the egress port is full.
     LossyTail => "lossy_tail",
+    /// Of or for a queue that the PFC watchdog found in a storm.
+    Watchdog => "watchdog",
     /// A lossless frame beyond its headroom: a promise broken. Never zero-loss again until looked
     /// at.
     LosslessOverrun => "lossless_overrun",
@@ -136,6 +138,8 @@ pub struct PfcCounters {
     pub rx_xon: [u64; PRIORITIES],
     /// PFC frames that addressed a priority this port does not protect, and so were not obeyed.
     pub rx_ignored: [u64; PRIORITIES],
+    /// PFC frames received that set this priority a rate (gentle flow control).
+    pub rx_slowed: [u64; PRIORITIES],
     /// Times this priority went from sending to paused.
     pub rx_pauses: [u64; PRIORITIES],
     /// Nanoseconds this priority has been paused by its peer, in all.
@@ -152,10 +156,16 @@ pub struct PfcCounters {
     pub tx_xoff: [u64; PRIORITIES],
     /// PFC frames sent that resume this priority.
     pub tx_xon: [u64; PRIORITIES],
+    /// PFC frames sent that set this priority's upstream a rate (gentle flow control).
+    pub tx_slowed: [u64; PRIORITIES],
     /// Times this priority's upstream was told to stop.
     pub tx_pauses: [u64; PRIORITIES],
     /// Nanoseconds this priority's upstream has been told to be silent, in all.
     pub tx_paused_ns: [u64; PRIORITIES],
+    /// Storms that the watchdog found: this priority paused without a break for too long.
+    pub storms: [u64; PRIORITIES],
+    /// Storms that ended.
+    pub restored: [u64; PRIORITIES],
 }
 
 impl PfcCounters {
@@ -212,6 +222,7 @@ impl PfcCounters {
         list.by_priority("pfc.rx_xoff", &self.rx_xoff);
         list.by_priority("pfc.rx_xon", &self.rx_xon);
         list.by_priority("pfc.rx_ignored", &self.rx_ignored);
+        list.by_priority("pfc.rx_slowed", &self.rx_slowed);
         list.by_priority("pfc.rx_pauses", &self.rx_pauses);
         list.by_priority("pfc.rx_paused_ns", &self.rx_paused_ns);
         list.one("pfc.rx_link_pause_frames", self.rx_link_pause_frames);
@@ -220,8 +231,11 @@ impl PfcCounters {
         list.one("pfc.tx_frames", self.tx_frames);
         list.by_priority("pfc.tx_xoff", &self.tx_xoff);
         list.by_priority("pfc.tx_xon", &self.tx_xon);
+        list.by_priority("pfc.tx_slowed", &self.tx_slowed);
         list.by_priority("pfc.tx_pauses", &self.tx_pauses);
         list.by_priority("pfc.tx_paused_ns", &self.tx_paused_ns);
+        list.by_priority("pfc.storms", &self.storms);
+        list.by_priority("pfc.restored", &self.restored);
     }
 }
 

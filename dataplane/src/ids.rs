@@ -49,6 +49,10 @@ impl fmt::Display for PortId {
 pub struct Priority(u8);
 
 impl Priority {
+    /// Each of them, at its own index.
+    pub const EACH: [Self; PRIORITIES] =
+        [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
+
     /// The priority `value`; `None` above 7.
     pub const fn new(value: u8) -> Option<Self> {
         if (value as usize) < PRIORITIES { Some(Self(value)) } else { None }

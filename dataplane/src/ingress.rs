@@ -16,6 +16,7 @@ use crate::l2::{Vid, VlanPort};
 use crate::lane::{Lane, Verdict};
 use crate::limits::BURST_MAX;
 use crate::plain;
+use crate::port::Port;
 use crate::probe::Probe;
 use crate::route;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
@@ -91,7 +92,9 @@ impl<D: Device, P: Probe> Core<D, P> {
     fn obey_mac_control(&mut self, control_bits: u64, slot: usize, now: Instant) {
         self.sending.insert(slot);
         let port = &mut self.ports[slot];
-        let before = port.receiver.paused_bits();
+        let may_not =
+            |port: &Port<D::Frame>| port.receiver.paused_bits() | port.receiver.slowed_bits();
+        let before = may_not(port);
         let mut left = control_bits;
         while left != 0 {
             let frame = &self.rx[left.trailing_zeros() as usize];
@@ -106,9 +109,9 @@ impl<D: Device, P: Probe> Core<D, P> {
                 MacControl::Truncated => counters.rx_truncated_frames += 1,
             }
         }
-        let paused_now = port.receiver.paused_bits() & !before;
-        if paused_now != 0 {
-            port.unstage(paused_now, &mut self.books);
+        let held_now = may_not(port) & !before;
+        if held_now != 0 {
+            port.unstage(held_now, &mut self.books);
         }
     }
 

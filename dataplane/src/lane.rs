@@ -232,9 +232,11 @@ pub(crate) fn tag(snapshot: &Snapshot, class: Class, input: PortId, output: Port
 /// The same for a frame whose marking changes.
 #[inline(never)]
 fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: PortId, output: PortId) -> Tagged {
-    let priority = snapshot.tags.priority[tag.index()];
+    let is_own = tag == class.tag();
+    // Of frames that go by their hops the tag does not know the priority.
+    let priority = if is_own { class.priority() } else { snapshot.tags.priority[tag.index()] };
     let change = match tag {
-        _ if tag == class.tag() => TagChange::Remarked,
+        _ if is_own => TagChange::Remarked,
         _ if snapshot.tags.is_lossless(tag) => TagChange::Raised,
         _ => TagChange::Demoted,
     };

@@ -29,7 +29,13 @@ mod exchange;
 mod fates;
 pub mod fib;
 pub mod frame;
+#[cfg(feature = "gfc")]
+pub mod gentle;
+#[cfg(not(feature = "gfc"))]
+#[path = "gentle_absent.rs"]
+pub mod gentle;
 mod handoff;
+pub mod hops;
 pub mod ids;
 mod ingress;
 pub mod l2;

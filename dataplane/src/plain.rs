@@ -57,6 +57,7 @@ pub(crate) fn examine(
         return None;
     }
     let class = port.by_dscp[usize::from(header[15] >> 2)];
+    let class = port.hops.as_ref().map_or(class, |hops| hops.of(class, ip[8]));
     Some((class, u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]])))
 }
 

@@ -15,18 +15,22 @@ use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
+use crate::pfc::watchdog::Watchdog;
 use crate::probe::Probe;
 use crate::queue::ecn::{self, Dice};
-use crate::queue::pacer::Pacer;
+use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
 use crate::queue::veq::{Held, Veq, low_32_bits};
 use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
 use crate::staging::{Run, Staging};
 use crate::time::Instant;
 use crate::wire::MacAddress;
+use alloc::boxed::Box;
 
 mod at_door;
+mod flow_control;
 mod gauges;
+mod link;
 
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports bring
 /// in one, few enough that the turn stays short and a pause is heard soon.
@@ -51,6 +55,10 @@ pub(crate) struct Port<F> {
     /// Priorities that may not leave here for a reason of the port's owner, if that is another
     /// worker.
     closed_bits: u8,
+    /// Priorities whose pauses are not obeyed, and of which frames are discarded: as the watchdog
+    /// says.
+    ignored_bits: u8,
+    discarded_bits: u8,
     /// Whether frames may be staged on arrival. Where they may not, nothing stands ready.
     direct: bool,
     /// Frames wait for room only, and the device will say when there is some.
@@ -58,6 +66,8 @@ pub(crate) struct Port<F> {
     /// Whether the receive ring is so full that upstream is paused for it.
     pub(crate) backlogged: bool,
     is_paced: bool,
+    /// Whether pauses name the class that they are for and no rates are told, as in plain PFC.
+    is_plain: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
     staged: Staging<F>,
@@ -65,6 +75,11 @@ pub(crate) struct Port<F> {
     announced_frames: usize,
     scheduler: Scheduler,
     pacer: Option<Pacer>,
+    watchdog: Option<Box<Watchdog>>,
+    /// By VIQ priority: the priority that a pause for it names.
+    upstream: [Priority; PRIORITIES],
+    /// Whether queues serve ingress ports in turn.
+    is_fair: bool,
     pub(crate) backlog_xoff_frames: u32,
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that nobody can pause.
@@ -99,14 +114,20 @@ impl<F: Frame> Port<F> {
             backlog_xoff_frames: settings.rx_backlog_xoff_frames,
             backlogged: false,
             control_priority: control.unwrap_or_default(),
-            generator: Generator::new(settings.speed),
-            receiver: Receiver::new(lossless_bits, settings.speed),
+            generator: flow_control::generator(settings),
+            receiver: flow_control::receiver(settings, lossless_bits),
             counters: PortCounters::default(),
-            queues: core::array::from_fn(|_| Queue::default()),
+            queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
+            is_fair: switch.scheduler.fair,
+            is_plain: settings.upstream == Priority::EACH && settings.gentle.is_none(),
+            upstream: settings.upstream,
+            watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
+            ignored_bits: 0,
+            discarded_bits: 0,
             occupied_bits: 0,
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
-            pacer: settings.paced.then(|| Pacer::new(settings.speed)),
+            pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
             staged: Staging::new(),
             announced_frames: 0,
             direct: false,
@@ -141,7 +162,8 @@ impl<F: Frame> Port<F> {
     /// first waits, and nothing of its own priority waits or must.
     #[inline(always)]
     fn passing_bits(&self) -> u8 {
-        let held = self.held_bits();
+        // What is held to a rate goes one by one, and what is discarded does not go at all.
+        let held = self.held_bits() | self.receiver.slowed_bits() | self.discarded_bits;
         let nothing_first = self.direct && self.occupied_bits & !held == 0;
         if nothing_first { !(self.occupied_bits | held) } else { 0 }
     }
@@ -149,7 +171,19 @@ impl<F: Frame> Port<F> {
     /// Priorities that may not leave now.
     #[inline(always)]
     const fn held_bits(&self) -> u8 {
-        self.receiver.paused_bits() | self.closed_bits
+        self.receiver.paused_bits() & !self.ignored_bits | self.closed_bits
+    }
+
+    /// Priorities that have frames which may leave at `now`, as far as the peer is concerned.
+    #[inline(always)]
+    fn eligible_bits(&self, now: Instant) -> u8 {
+        self.occupied_bits & !(self.held_bits() | self.receiver.limited_bits(now))
+    }
+
+    /// Whether frames of `priority` are discarded.
+    #[inline(always)]
+    pub(crate) const fn discards(&self, priority: Priority) -> bool {
+        self.discarded_bits & priority.bit() != 0
     }
 
     /// Whether frames of `priority` wait here, so that others of it must wait behind them.
@@ -239,6 +273,9 @@ impl<F: Frame> Port<F> {
         if !self.up {
             return drop_held(held, DropReason::PortDown, &mut self.counters, books);
         }
+        if self.discarded_bits >> priority & 1 == 1 {
+            return drop_held(held, DropReason::Watchdog, &mut self.counters, books);
+        }
         let over = self.queues[priority].veq.bytes() + u32::from(held.note.bytes)
             > books.lossy_queue_bytes;
         if over && books.is_lossy(&held.note) {
@@ -285,10 +322,10 @@ impl<F: Frame> Port<F> {
     ) -> bool {
         let before = books.totals.sent;
         let all_gone = !self.direct || self.staged.is_empty() || self.flush(device, books, now);
-        if all_gone && self.up && self.occupied_bits & !self.held_bits() != 0 {
+        if all_gone && self.up && self.eligible_bits(now) != 0 {
             self.serve(device, books, now);
         }
-        self.will_be_stirred = self.waits_for_room() && device.wait_for_room(self.id);
+        self.will_be_stirred = self.waits_for_room(now) && device.wait_for_room(self.id);
         books.totals.sent != before
     }
 
@@ -300,8 +337,8 @@ impl<F: Frame> Port<F> {
 
     /// Whether frames wait here that nothing holds back but the device.
     #[inline(always)]
-    fn waits_for_room(&self) -> bool {
-        !self.is_paced && self.up && self.occupied_bits & !self.held_bits() != 0
+    fn waits_for_room(&self, now: Instant) -> bool {
+        !self.is_paced && self.up && self.eligible_bits(now) != 0
     }
 
     fn serve<D: Device<Frame = F>, P: Probe>(
@@ -314,7 +351,8 @@ impl<F: Frame> Port<F> {
             return self.serve_alone(device, books, now);
         }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let is_free = room_bytes == u32::MAX && !self.is_paced;
+        let has_pace = self.is_fair || self.is_paced || self.receiver.slowed_bits() != 0;
+        let is_free = room_bytes == u32::MAX && !has_pace;
         for _ in 0..BURSTS_A_TURN {
             let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
             if is_free {
@@ -408,7 +446,7 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
         now: Instant,
     ) -> Option<Held<F>> {
-        let eligible = self.occupied_bits & !self.held_bits();
+        let eligible = self.eligible_bits(now);
         if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
             return None;
         }
@@ -430,6 +468,8 @@ impl<F: Frame> Port<F> {
         if let Some(pacer) = &mut self.pacer {
             pacer.send(u32::from(held.note.bytes), now);
         }
+        let sent_priority = Priority::from_low_bits(held.note.priority);
+        self.receiver.sent(sent_priority, u32::from(held.note.bytes), now);
         if let Some(settings) = &books.ecn[priority] {
             self.counters.ecn_marked_frames[priority] += u64::from(mark(
                 settings,
@@ -475,42 +515,25 @@ impl<F: Frame> Port<F> {
         });
     }
 
-    /// The link went up or down. Down: what waits is dropped, since it has nowhere to go and would
-    /// hold its VIQs' buffers for ever. Either way the pauses of both sides are forgotten: the peer
-    /// forgets them too, and what must still be silent is told again once the link is up.
-    pub(crate) fn set_link<P: Probe>(&mut self, up: bool, books: &mut Books<F, P>, now: Instant) {
-        if self.up == up {
-            return;
-        }
-        self.up = up;
-        self.receiver.reset(now, &mut self.counters.pfc);
-        self.generator.reset(now, &mut self.counters.pfc);
-        if up {
-            return;
-        }
-        self.direct = false;
-        self.unstage(0xFF, books);
-        for priority in 0..PRIORITIES {
-            while let Some(held) = self.queues[priority].veq.pop_front(&mut books.arena) {
-                drop_held(held, DropReason::PortDown, &mut self.counters, books);
-            }
-            self.scheduler.emptied(priority);
-        }
-        self.occupied_bits = 0;
-    }
-
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        let sendable = self.occupied_bits & !self.held_bits() != 0;
+        let not_held = self.occupied_bits & !self.held_bits();
+        let sendable = not_held & !self.receiver.limited_bits(now) != 0;
         let send_at = match &self.pacer {
             _ if !sendable || self.will_be_stirred => Instant::NEVER,
             Some(pacer) => pacer.free_at().max(now),
             None => now,
         };
+        let send_at = send_at.min(self.rate_or_watchdog_at(not_held, now));
         let resume_at =
             if self.occupied_bits == 0 { Instant::NEVER } else { self.receiver.expires_at() };
         send_at.min(resume_at).min(self.generator.refresh_at())
     }
+}
+
+/// A queue of a port.
+fn veq(switch: &SwitchSettings) -> Veq {
+    if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
 }
 
 /// Marks a frame that leaves a queue of `depth_bytes`, if it is due; whether it was.

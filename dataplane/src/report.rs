@@ -78,6 +78,12 @@ pub struct QueueGauges {
     pub tx_paused: bool,
     /// For how many nanoseconds the peer has paused us without a break; 0 if it has not.
     pub rx_paused_for_ns: u64,
+    /// How long the pause that the peer has asked for is, or the last one was, in nanoseconds.
+    pub rx_recent_pause_ns: u64,
+    /// Whether the peer holds us to a rate below the port's.
+    pub rx_slowed: bool,
+    /// Whether the watchdog sees a storm.
+    pub stormed: bool,
     /// For how many nanoseconds we have paused the peer without a break; 0 if we have not.
     pub tx_paused_for_ns: u64,
     /// Where the frames came in that wait here and may not leave.

@@ -1,8 +1,10 @@
 //! What a switch is told once, at start. What can change under a running switch is a
 //! [`Snapshot`](crate::snapshot::Snapshot).
 
-use crate::ids::WorkerId;
+use crate::gentle::{Form, Slope};
+use crate::ids::{Priority, WorkerId};
 use crate::limits::PRIORITIES;
+use crate::pfc::watchdog::WatchdogSettings;
 use crate::time::Speed;
 use crate::wire::MacAddress;
 use alloc::string::String;
@@ -44,6 +46,13 @@ pub struct PortSettings {
     /// The lossless VIQs of this port, by priority: `Some` means PFC is sent and obeyed for that
     /// priority here. A priority that is `None` is lossy on this port.
     pub lossless: [Option<ViqSettings>; PRIORITIES],
+    /// By priority of a VIQ: the priority in which upstream keeps what it sends there, and which a
+    /// pause therefore names. Its own, but where frames change class with every hop.
+    pub upstream: [Priority; PRIORITIES],
+    /// How the port's peer sets rates, if it does (gentle flow control).
+    pub gentle: Option<GentleSettings>,
+    /// What watches over the peer's pauses, if anything.
+    pub watchdog: Option<WatchdogSettings>,
     /// Receive-ring backlog, in frames, above which the port's lossless priorities are paused.
     pub rx_backlog_xoff_frames: u32,
 }
@@ -78,6 +87,17 @@ impl SwitchSettings {
     }
 }
 
+/// Gentle flow control of one port, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GentleSettings {
+    /// How rates are said.
+    pub form: Form,
+    /// How much of its rate a class may make up for after a late poll.
+    pub catch_up_ns: u64,
+    /// They are said at even intervals, and not when they change.
+    pub period_ns: Option<u64>,
+}
+
 /// Thresholds of one lossless VIQ (SONiC: the profile of a priority group), in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViqSettings {
@@ -89,6 +109,8 @@ pub struct ViqSettings {
     pub xon_offset_bytes: u32,
     /// Room for what still arrives after XOFF was sent.
     pub headroom_bytes: u32,
+    /// How upstream is slowed down before that, if it is (gentle flow control).
+    pub slope: Option<Slope>,
 }
 
 /// The fill of a VIQ above which its headroom is used and XOFF is due.
@@ -129,6 +151,8 @@ pub struct SchedulerSettings {
     pub strict_bits: u8,
     /// Bytes a round for each priority that is not strict: at least one.
     pub quantum_bytes: [u32; PRIORITIES],
+    /// Whether a queue serves ingress ports in turn, instead of frames as they came.
+    pub fair: bool,
 }
 
 /// ECN marking by the depth of the VEQ a frame leaves: never below `kmin_bytes`, always above

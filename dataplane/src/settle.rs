@@ -38,6 +38,8 @@ pub(crate) enum Way {
     Wait,
     /// To be admitted one by one, since not all fit without headroom.
     Each,
+    /// Discarded: the port they came by is in a storm.
+    Discard,
     /// Not to any queue.
     End,
 }
@@ -162,6 +164,9 @@ impl<D: Device, P: Probe> Core<D, P> {
             return Way::End;
         }
         self.book_change(fate.change(), tally.frames, slot);
+        if self.ports[slot].discards(fate.viq().priority()) {
+            return Way::Discard;
+        }
         let buffer = &mut self.books.buffer;
         if !buffer.admit_run(fate.viq(), tally.cost_bytes) {
             let are_cells = tally.cost_bytes == tally.frames * buffer.cell_bytes();
@@ -187,7 +192,9 @@ impl<D: Device, P: Probe> Core<D, P> {
                 Some(run) => return Way::Pass(out_slot as u16, run),
                 None if self.waits_here(out_slot, fate.priority()) => {
                     let note = note(fate, 0, now);
-                    let is_whole = self.ports[out_slot].up && !self.books.is_lossy(&note);
+                    let port = &self.ports[out_slot];
+                    let is_taken = port.up && !port.discards(fate.priority());
+                    let is_whole = is_taken && !self.books.is_lossy(&note);
                     return if is_whole { Way::Queue(out_slot as u16, note) } else { Way::Wait };
                 }
                 None => {}
@@ -210,6 +217,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         let note = note(fate, length_bytes(&frame), now);
         match way {
             Way::End => self.end(frame, fate, slot, now),
+            Way::Discard => self.drop(frame, slot, DropReason::Watchdog),
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
             Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
                 self.enqueue(Held { frame, note }, fate.out(), slot, now);
@@ -270,6 +278,9 @@ impl<D: Device, P: Probe> Core<D, P> {
             return self.end(frame, fate, slot, now);
         }
         self.book_change(fate.change(), 1, slot);
+        if self.ports[slot].discards(fate.viq().priority()) {
+            return self.drop(frame, slot, DropReason::Watchdog);
+        }
         let note = note(fate, lane.bytes, now);
         self.admit(Held { frame, note }, fate.out(), slot, now);
     }

@@ -5,11 +5,13 @@
 
 use crate::classify::{Class, Classifier, PortTrust, TagMap};
 use crate::fib::{Fib, FlowHash};
+use crate::hops::HopTable;
 use crate::ids::{PortId, Tag};
 use crate::l2::{Vid, VlanPort, VlanTable};
 use crate::limits::TAGS;
 use crate::rules::RuleTable;
 use crate::wire::MacAddress;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -79,6 +81,8 @@ pub(crate) struct PlainPort {
     pub(crate) mac_bits: u64,
     /// The class of each DSCP, shared with ports that classify alike.
     pub(crate) by_dscp: Arc<[Class; TAGS]>,
+    /// What the TTL makes of it, if that is the scheme.
+    pub(crate) hops: Option<Box<HopTable>>,
 }
 
 impl PortTables {
@@ -94,6 +98,7 @@ impl PortTables {
                 PortMode::Bridged(_) => u64::MAX,
             },
             by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
+            hops: classifier.hops(),
         };
         Self { mac: port.mac, mode: port.mode.clone(), classifier, plain }
     }

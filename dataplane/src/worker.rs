@@ -133,7 +133,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
             .collect();
-        let queues = ports.len() * PRIORITIES + links.to.len();
+        let lanes = if settings.scheduler.fair { settings.ports.len() + 1 } else { 1 };
+        let queues = ports.len() * PRIORITIES * lanes + links.to.len();
         let ledger = Arc::clone(&links.ledgers[links.id.index()]);
         let mut sized = settings.clone();
         sized.buffer.frames_max += SPARE_FRAMES;
@@ -182,6 +183,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let own_ports = self.core.own_ports.len();
         for port in &mut self.core.ports[..own_ports] {
             port.begin(&mut self.core.device, now);
+            busy |= port.watch(&mut self.core.books, now);
         }
         self.look_at_doors(now);
         while let Ok(command) = self.commands.pop() {
@@ -206,7 +208,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             busy |= port.transmit(&mut self.core.device, &mut self.core.books, now);
         }
         for slot in 0..own_ports {
-            if self.core.ports[slot].generator.told_bits() != 0 {
+            if self.core.ports[slot].generator.has_told() {
                 self.control_flow(slot, now);
             }
         }
@@ -383,14 +385,16 @@ impl<D: Device, P: Probe> Worker<D, P> {
         if port.backlogged {
             xoff_bits |= port.lossless_bits;
         }
-        let Some(pfc) = port.generator.poll(xoff_bits, now) else { return };
+        let paused_bits = port.paused_upstream(xoff_bits);
+        let slowing = port.slowing(xoff_bits, &self.core.books);
+        let Some(pfc) = port.generator.poll(paused_bits, &slowing, now) else { return };
         let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
         let mut burst: Burst<D::Frame> = Burst::new();
         burst.push(frame);
         self.core.device.tx_burst(port.id, &mut burst, now);
         if burst.is_empty() {
             port.generator.sent(&pfc, now, &mut port.counters.pfc);
-            self.attention.told.set(slot, port.generator.told_bits() != 0);
+            self.attention.told.set(slot, port.generator.has_told());
         } else {
             self.core.device.recycle(&mut burst);
         }

@@ -2,7 +2,9 @@
 
 use crate::device::{SimDevice, SimPort};
 use crate::event::{PS_PER_NS, Picoseconds};
-use crate::flow::{Addresses, FlowId, FlowSpec, FlowTally, answer_head, frames_of, head};
+use crate::flow::{
+    Addresses, FlowId, FlowSpec, FlowTally, TTL_START, answer_head, frames_of, head,
+};
 use crate::frame::Pool;
 use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::learner::Learner;
@@ -19,10 +21,12 @@ use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, T
 use crate::window::Intake;
 use dataplane::classify::{ClassifyBy, PortTrust, TagMap};
 use dataplane::fib::Routes;
+use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::{PortId, Priority, Tag};
-use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::lldp::Device;
 use dataplane::rules::TcamEntry;
+use dataplane::settings::GentleSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
 use std::net::Ipv4Addr;
@@ -142,6 +146,7 @@ pub enum BuildError {
 struct SwitchDraft {
     spec: SwitchSpec,
     rules: Option<Vec<TcamEntry>>,
+    parity: Parity,
 }
 
 /// Puts a network together; [`NetworkBuilder::build`] checks it. Everything is numbered in the
@@ -150,6 +155,8 @@ struct SwitchDraft {
 pub struct NetworkBuilder {
     seed: u64,
     lossless: Vec<(Tag, Priority)>,
+    classes: Vec<Priority>,
+    gentle: Option<GentleSettings>,
     switch_names: Vec<String>,
     switches: Vec<SwitchDraft>,
     host_names: Vec<String>,
@@ -169,6 +176,8 @@ impl NetworkBuilder {
         Self {
             seed,
             lossless: Vec::new(),
+            classes: Vec::new(),
+            gentle: None,
             switch_names: Vec::new(),
             switches: Vec::new(),
             host_names: Vec::new(),
@@ -188,10 +197,39 @@ impl NetworkBuilder {
         self.lossless.push((tag, priority));
     }
 
+    /// Has lossless frames go by the hops they have made (the TTL scheme): the priority of each
+    /// class, that of sending hosts first.
+    pub fn classes(&mut self, classes: &[Priority]) {
+        self.classes = classes.to_vec();
+    }
+
+    /// Has `switch` hold these classes only.
+    pub fn parity(&mut self, switch: SwitchId, parity: Parity) {
+        self.switches[switch.0].parity = parity;
+    }
+
+    /// Has everybody tell rates (gentle flow control), where a switch's queues have a slope.
+    pub const fn gentle(&mut self, gentle: GentleSettings) {
+        self.gentle = Some(gentle);
+    }
+
+    /// The classes as the switches that hold `parity` know them.
+    fn hops(&self, parity: Parity) -> Option<HopClasses> {
+        let priorities = self.classes.iter().copied().take(PRIORITIES).collect();
+        let hops = HopClasses { ttl0: TTL_START, priorities, parity };
+        (!self.classes.is_empty()).then_some(hops)
+    }
+
+    /// Bits of all lossless priorities.
+    fn lossless_bits(&self) -> u8 {
+        let classes = self.classes.iter().fold(0, |bits, p| bits | p.bit());
+        self.lossless.iter().fold(classes, |bits, (_, p)| bits | p.bit())
+    }
+
     /// Adds a switch.
     pub fn switch(&mut self, name: &str, spec: SwitchSpec) -> SwitchId {
         self.switch_names.push(name.to_owned());
-        self.switches.push(SwitchDraft { spec, rules: None });
+        self.switches.push(SwitchDraft { spec, rules: None, parity: Parity::All });
         SwitchId(self.switches.len() - 1)
     }
 
@@ -247,7 +285,8 @@ impl NetworkBuilder {
     /// Something is linked wrongly, promised without the buffer for it, or led where no link is.
     pub fn build(self) -> Result<Network, BuildError> {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
-        let tags = Rc::new(tag_map(&self.lossless));
+        let tags = TagMap { hops: self.hops(Parity::All), ..tag_map(&self.lossless) };
+        let tags = Rc::new(tags);
         let pool = Pool::default();
         let seed = Prng::for_part(self.seed, u64::MAX - 1).bits();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
@@ -256,7 +295,7 @@ impl NetworkBuilder {
         let switches = (0..self.switches.len())
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
             .collect::<Result<Vec<_>, _>>()?;
-        let lossless_bits = self.lossless.iter().fold(0, |bits, (_, p)| bits | p.bit());
+        let lossless_bits = self.lossless_bits();
         let hosts = sources.into_iter().enumerate().map(|(number, sources)| {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
             HostNode::new(parts, Rc::clone(&tags), lossless_bits, pool.clone())
@@ -270,6 +309,7 @@ impl NetworkBuilder {
             tags,
             pool,
             lossless_bits,
+            gentle: self.gentle,
             seed: self.seed,
             learns: self.learns.is_some(),
             switches,
@@ -303,7 +343,7 @@ impl NetworkBuilder {
             sources[spec.from.0].push(Source::new(
                 flow,
                 spec,
-                tags.priority[spec.tag.index()],
+                tags.priority_leaving(spec.tag, TTL_START),
                 |frame_bytes| head(number, &addresses, dscp, frame_bytes),
                 Prng::for_part(self.seed, u64::from(number)),
             ));
@@ -355,7 +395,16 @@ impl NetworkBuilder {
         let name = &self.switch_names[id.0];
         let attachments = &topology.ports[id.0];
         let seed = Prng::for_part(!self.seed, id.0 as u64).bits();
-        let common = Common { lossless: &self.lossless, frame_bytes_max: FRAME_BYTES_MOST, seed };
+        let hops = self.hops(draft.parity);
+        let common = Common {
+            lossless_bits: hops
+                .as_ref()
+                .map_or_else(|| self.lossless_bits(), HopClasses::lossless_bits),
+            upstream: hops.as_ref().map_or(Priority::EACH, HopClasses::upstream),
+            gentle: self.gentle,
+            frame_bytes_max: FRAME_BYTES_MOST,
+            seed,
+        };
         let spec_of = |attachment: &Attachment| topology.links[attachment.link].spec;
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
@@ -368,7 +417,7 @@ impl NetworkBuilder {
         });
         let tables = TableParts {
             forwarding: forwarding.collect(),
-            tags: tags.clone(),
+            tags: TagMap { hops, ..tags.clone() },
             rules: draft.rules.clone(),
             seed,
             epoch: 0,
@@ -407,6 +456,7 @@ impl NetworkBuilder {
             wire: against.map_or(0, Attachment::wire_back),
             speed,
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
+            gentle: self.gentle,
             sources,
             learner: self.learner(
                 Device::EndStation,

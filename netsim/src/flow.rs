@@ -167,8 +167,8 @@ pub(crate) fn head(
     let ip_bytes = frame_bytes.saturating_sub(14);
     head[IP..IP + 2].copy_from_slice(&[0x45, dscp << 2 | 0b10]);
     head[IP + 2..IP + 4].copy_from_slice(&ip_bytes.to_be_bytes());
-    // Not to be fragmented, 64 hops, UDP.
-    head[IP + 6..IP + 10].copy_from_slice(&[0x40, 0, 64, 17]);
+    // Not to be fragmented, UDP.
+    head[IP + 6..IP + 10].copy_from_slice(&[0x40, 0, TTL_START, 17]);
     head[IP + 12..IP + 16].copy_from_slice(&addresses.source.octets());
     head[IP + 16..UDP].copy_from_slice(&addresses.destination.octets());
     let sum = checksum(&head[IP..UDP]);
@@ -206,6 +206,9 @@ pub(crate) fn set_answer(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool)
     head[NUMBER..].copy_from_slice(&(number | gap).to_be_bytes());
 }
 
+/// The TTL that hosts send with.
+pub(crate) const TTL_START: u8 = 64;
+
 /// How many frames a flow has; `None` without end.
 pub(crate) fn frames_of(spec: &FlowSpec) -> Option<u64> {
     Some(spec.size_bytes?.div_ceil(u64::from(spec.frame_bytes)).max(1))
@@ -235,6 +238,12 @@ pub(crate) fn mark<F: Frame>(frame: &F) -> Option<Mark> {
 #[inline(always)]
 pub(crate) fn dscp<F: Frame>(frame: &F) -> u8 {
     frame.head().get(TOS).map_or(0, |tos| tos >> 2)
+}
+
+/// The TTL of a frame of a flow.
+#[inline(always)]
+pub(crate) fn ttl<F: Frame>(frame: &F) -> u8 {
+    frame.head().get(IP + 8).copied().unwrap_or_default()
 }
 
 /// RFC 791's checksum over a header whose checksum field is zero.

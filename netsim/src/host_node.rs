@@ -3,7 +3,7 @@
 
 use crate::checker::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer};
+use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::learner::{Learner, Wish};
 use crate::link::{Launch, Transmitter};
@@ -18,8 +18,9 @@ use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
-use dataplane::pfc::generator::Generator;
+use dataplane::pfc::generator::{Generator, Slowing};
 use dataplane::pfc::receiver::Receiver;
+use dataplane::settings::GentleSettings;
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::MacControl;
@@ -97,6 +98,8 @@ pub(crate) struct HostParts {
     pub(crate) mac: MacAddress,
     pub(crate) wire: u32,
     pub(crate) speed: Speed,
+    /// How rates are told, if they are.
+    pub(crate) gentle: Option<GentleSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
     pub(crate) learner: Option<Box<Learner>>,
@@ -105,6 +108,11 @@ pub(crate) struct HostParts {
 impl HostNode {
     /// A host that obeys and sends PFC for the priorities of `lossless_bits`.
     pub(crate) fn new(parts: HostParts, tags: Rc<TagMap>, lossless_bits: u8, pool: Pool) -> Self {
+        let receiver = Receiver::new(lossless_bits, parts.speed);
+        let receiver = match parts.gentle {
+            Some(gentle) => receiver.gentle(gentle.form, 0),
+            None => receiver,
+        };
         let mut host = Self {
             name: parts.name,
             counters: HostCounters::default(),
@@ -116,7 +124,7 @@ impl HostNode {
             pool,
             tags,
             lossless_bits,
-            receiver: Receiver::new(lossless_bits, parts.speed),
+            receiver,
             generator: Generator::new(parts.speed),
             sink: parts.sink,
             storms: false,
@@ -239,7 +247,7 @@ impl HostNode {
             return false;
         };
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-        let priority = self.tags.priority[Tag::from_low_bits(dscp(frame)).index()];
+        let priority = self.tags.priority_leaving(Tag::from_low_bits(dscp(frame)), ttl(frame));
         if let Some(sink) = &mut self.sink
             && !sink.arrive(frame_bytes, priority, now_ps)
         {
@@ -268,7 +276,8 @@ impl HostNode {
                     #[expect(clippy::cast_possible_truncation, reason = "60")]
                     let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
                     // Of the class it starts in, whatever became of the frame's on its way.
-                    let priority = self.tags.priority[Tag::from_low_bits(dscp(&frame)).index()];
+                    let tag = Tag::from_low_bits(dscp(&frame));
+                    let priority = self.tags.priority_leaving(tag, ttl(&frame));
                     self.outbox.answer(frame, priority);
                 }
                 intake.taken_frames()
@@ -300,7 +309,7 @@ impl HostNode {
         let xoff_bits = self.xoff_bits();
         let mut launched = None;
         if self.transmitter.is_free(now_ps) {
-            let frame = match self.generator.poll(xoff_bits, now) {
+            let frame = match self.generator.poll(xoff_bits, &Slowing::NONE, now) {
                 Some(pfc) => {
                     self.generator.sent(&pfc, now, &mut self.counters.pfc);
                     Some(self.pool.take(&pfc.to_frame(self.mac), 0))
@@ -313,7 +322,7 @@ impl HostNode {
                 frame,
             });
         }
-        let pfc_is_due = self.generator.poll(xoff_bits, now).is_some();
+        let pfc_is_due = self.generator.poll(xoff_bits, &Slowing::NONE, now).is_some();
         (self.wants_turn_at_ps(now_ps, pfc_is_due), launched)
     }
 
@@ -336,8 +345,11 @@ impl HostNode {
         flows: &mut [FlowState],
         watch: &TagWatch,
     ) -> Option<SimFrame> {
-        let paused = self.receiver.paused_bits();
-        let (mut frame, flow) = self.outbox.next(paused, &self.pool, now_ps)?;
+        let now = whole_nanoseconds(now_ps);
+        let held = self.receiver.paused_bits() | self.receiver.limited_bits(now);
+        let (mut frame, flow, priority) = self.outbox.next(held, &self.pool, now_ps)?;
+        let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        self.receiver.sent(priority, frame_bytes, now);
         if let Some(flow) = flow {
             flows[flow.0].tally.sent_frames += 1;
         }
@@ -347,11 +359,14 @@ impl HostNode {
     }
 
     fn wants_turn_at_ps(&self, now_ps: Picoseconds, pfc_is_due: bool) -> Picoseconds {
-        let paused = self.receiver.paused_bits();
+        let limited = self.receiver.limited_bits(whole_nanoseconds(now_ps));
+        let held = self.receiver.paused_bits() | limited;
         let free_at_ps = self.transmitter.free_at_ps().max(now_ps);
-        let (mut wanted_ps, is_held_back) = self.outbox.wants_turn_at_ps(paused, free_at_ps);
+        let (mut wanted_ps, is_held_back) = self.outbox.wants_turn_at_ps(held, free_at_ps);
         if is_held_back {
-            wanted_ps = wanted_ps.min(picoseconds(self.receiver.expires_at()));
+            let free_at = self.receiver.free_at(limited);
+            let resume_at = self.receiver.expires_at().min(free_at);
+            wanted_ps = wanted_ps.min(picoseconds(resume_at));
         }
         let control_ps =
             if pfc_is_due { free_at_ps } else { picoseconds(self.generator.refresh_at()) };

@@ -47,6 +47,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         Source::new(FlowId(flow as usize), &spec, of_flow, head, Prng::new(1))
     };
     let parts = HostParts {
+        gentle: None,
         name: "h".into(),
         id: HostId(0),
         mac: MacAddress([2, 0, 0, 0, 0, 9]),

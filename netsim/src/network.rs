@@ -6,10 +6,12 @@
 
 use crate::alarm::Alarm;
 use crate::capture::Captures;
-use crate::checker::{PauseWatch, TagWatch, Violation, conservation, delivery, losslessness};
+use crate::checker::{
+    BufferState, PauseWatch, TagWatch, Violation, conservation, delivery, losslessness,
+};
 use crate::control::Schedule;
 use crate::event::{Event, EventQueue, Picoseconds};
-use crate::flow::{FlowId, FlowTally, dscp};
+use crate::flow::{FlowId, FlowTally, dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Launch, Wire};
@@ -24,6 +26,7 @@ use dataplane::ids::{PortId, Tag};
 use dataplane::lldp::LldpAgent;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
+use dataplane::settings::GentleSettings;
 use std::rc::Rc;
 
 /// What shares of PFC frames are parts of.
@@ -79,6 +82,8 @@ pub(crate) struct NetworkParts {
     pub(crate) reroute_ps: Option<Picoseconds>,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
+    /// How rates are told, if they are.
+    pub(crate) gentle: Option<GentleSettings>,
     pub(crate) lossless_bits: u8,
     pub(crate) seed: u64,
     pub(crate) learns: bool,
@@ -92,10 +97,13 @@ impl Network {
         let mut alarms: Vec<Alarm> =
             (0_u32..).take(nodes).map(|node| Alarm::new(Event::Wake(node))).collect();
         alarms.iter_mut().for_each(|alarm| alarm.set(0, &mut events));
+        let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
+            .gentle(parts.gentle.map(|gentle| gentle.form))
+            .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
         Self {
+            pauses,
             switches: parts.switches,
             hosts: parts.hosts,
-            pauses: PauseWatch::new(parts.wires.len(), parts.lossless_bits),
             wires: parts.wires,
             flows: parts.flows,
             lossless_bits: parts.lossless_bits,
@@ -291,7 +299,8 @@ impl Network {
         let Launch { wire: number, frame, last_bit_ps } = launched;
         let is_lldp = || self.learns && frame.is_lldp();
         if !frame.is_control() && self.pauses.is_told(number) && !is_lldp() {
-            let priority = self.tags.priority[Tag::from_low_bits(dscp(&frame)).index()];
+            let tag = Tag::from_low_bits(dscp(&frame));
+            let priority = self.tags.priority_leaving(tag, ttl(&frame));
             self.pauses.starts(number, priority, self.now_ps);
         }
         let wire = &mut self.wires[number as usize];
@@ -437,6 +446,11 @@ impl Network {
     /// Every switch with its report.
     pub(crate) fn switch_reports(&self) -> impl Iterator<Item = (&SwitchNode, Report)> {
         self.switches.iter().map(|switch| (switch, self.report(switch)))
+    }
+
+    /// What every queue holds now.
+    pub fn buffer_state(&self) -> BufferState {
+        BufferState::of(self)
     }
 
     /// Data frames in switches and on wires.

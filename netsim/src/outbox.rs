@@ -59,16 +59,17 @@ impl Outbox {
         }
     }
 
-    /// The next frame that is due and not of a priority in `paused`, and its flow if it is of one.
+    /// The next frame that is due and not of a priority in `paused`, its flow if it is of one, and
+    /// its priority.
     pub(crate) fn next(
         &mut self,
         paused: u8,
         pool: &Pool,
         now_ps: Picoseconds,
-    ) -> Option<(SimFrame, Option<FlowId>)> {
+    ) -> Option<(SimFrame, Option<FlowId>, Priority)> {
         let may_go = |priority: Priority| priority.bit() & paused == 0;
         if let Some(at) = self.answers.iter().position(|&(_, priority)| may_go(priority)) {
-            return self.answers.remove(at).map(|(frame, _)| (frame, None));
+            return self.answers.remove(at).map(|(frame, priority)| (frame, None, priority));
         }
         while let Some(source) = self.waiting.pop_if(|source| source.start_ps <= now_ps) {
             self.active.push(source);
@@ -83,12 +84,12 @@ impl Outbox {
         let chosen = order.find(|&at| may(&self.active[at]))?;
         self.next_source = chosen + 1;
         let source = &mut self.active[chosen];
-        let flow = source.flow;
+        let (flow, priority) = (source.flow, source.priority);
         let frame = source.next(pool, now_ps);
         if source.is_over(now_ps) {
             self.remove(chosen);
         }
-        Some((frame, Some(flow)))
+        Some((frame, Some(flow), priority))
     }
 
     /// When something is due, on a wire that is free at `free_at_ps`; and whether something is held

@@ -13,6 +13,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::links::{Command, ControlLinks, connect};
 use dataplane::lldp::LldpAgent;
+use dataplane::pfc::watchdog::Action;
 use dataplane::probe::NoProbe;
 use dataplane::report::Report;
 use dataplane::rules::{RuleTable, TcamEntry};
@@ -156,6 +157,12 @@ impl SwitchNode {
             collected_frames: 0,
             awaits_replies: true,
         }
+    }
+
+    /// Whether a watchdog may send in spite of a pause.
+    pub(crate) fn may_ignore_pauses(&self) -> bool {
+        let watchdogs = self.settings.ports.iter().filter_map(|port| port.watchdog);
+        watchdogs.into_iter().any(|watchdog| watchdog.action == Action::Forward)
     }
 
     /// Loses all it holds and starts anew, with all ports down.

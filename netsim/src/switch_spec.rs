@@ -5,11 +5,13 @@ use crate::builder::BuildError;
 use crate::link::LinkSpec;
 use crate::topology::{SwitchId, mac};
 use config::headroom::{Link, Software, needed_bytes};
-use dataplane::ids::{PortId, Priority, Tag, WorkerId};
+use config::scenario::Gentle;
+use dataplane::ids::{PortId, Priority, WorkerId};
 use dataplane::limits::PRIORITIES;
+use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::settings::{
-    BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
-    Threshold, ViqSettings,
+    BufferSettings, EcnSettings, GentleSettings, MacTableSettings, PortSettings, SchedulerSettings,
+    SwitchSettings, Threshold, ViqSettings,
 };
 use dataplane::time::Speed;
 
@@ -33,6 +35,12 @@ pub struct SwitchSpec {
     pub xon_offset_bytes: Option<u32>,
     /// Bytes a round that each priority may send.
     pub quantum_bytes: [u32; PRIORITIES],
+    /// Whether a queue serves ingress ports in turn.
+    pub fair: bool,
+    /// How rates follow queues, if they do.
+    pub slope: Option<Gentle>,
+    /// What watches over peers' pauses, if anything.
+    pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
     pub ecn: [Option<EcnSettings>; PRIORITIES],
 }
@@ -49,6 +57,9 @@ impl Default for SwitchSpec {
             threshold: Threshold::Static { xoff_bytes: 40_000 },
             xon_offset_bytes: None,
             quantum_bytes: [1_514; PRIORITIES],
+            fair: false,
+            slope: None,
+            watchdog: None,
             ecn: [None; PRIORITIES],
         }
     }
@@ -56,8 +67,10 @@ impl Default for SwitchSpec {
 
 /// What holds for every switch of a network.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Common<'a> {
-    pub(crate) lossless: &'a [(Tag, Priority)],
+pub(crate) struct Common {
+    pub(crate) lossless_bits: u8,
+    pub(crate) upstream: [Priority; PRIORITIES],
+    pub(crate) gentle: Option<GentleSettings>,
     pub(crate) frame_bytes_max: u16,
     pub(crate) seed: u64,
 }
@@ -72,7 +85,7 @@ impl SwitchSpec {
         id: SwitchId,
         name: &str,
         links: &[Option<LinkSpec>],
-        common: &Common<'_>,
+        common: &Common,
     ) -> Result<SwitchSettings, BuildError> {
         let ports = (0..).map_while(PortId::from_index).zip(links);
         let ports = ports.map(|(port, link)| self.port(id, port, *link, common)).collect();
@@ -86,7 +99,11 @@ impl SwitchSpec {
                 // A frame costs a cell at the least, so bytes are used up with or before frames.
                 frames_max: frames(self.buffer_bytes, self.cell_bytes),
             },
-            scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: self.quantum_bytes },
+            scheduler: SchedulerSettings {
+                strict_bits: 0,
+                quantum_bytes: self.quantum_bytes,
+                fair: self.fair,
+            },
             ecn: self.ecn,
             mac_table: MacTableSettings { entries_max: 0, age_ns: 0 },
             seed: common.seed,
@@ -104,13 +121,13 @@ impl SwitchSpec {
         id: SwitchId,
         port: PortId,
         link: Option<LinkSpec>,
-        common: &Common<'_>,
+        common: &Common,
     ) -> PortSettings {
         let mut lossless = [None; PRIORITIES];
         if let Some(link) = link {
-            for (_, priority) in common.lossless {
-                lossless[priority.index()] = Some(self.viq(link, common.frame_bytes_max));
-            }
+            let viq = Some(self.viq(link, common.frame_bytes_max));
+            let is_lossless = |p: Priority| common.lossless_bits & p.bit() != 0;
+            lossless = Priority::EACH.map(|p| viq.filter(|_| is_lossless(p)));
         }
         PortSettings {
             name: port.to_string(),
@@ -120,6 +137,9 @@ impl SwitchSpec {
             frame_bytes_max: common.frame_bytes_max,
             worker: WorkerId(0),
             lossless,
+            upstream: common.upstream,
+            gentle: common.gentle,
+            watchdog: self.watchdog,
             rx_backlog_xoff_frames: u32::MAX,
         }
     }
@@ -132,16 +152,24 @@ impl SwitchSpec {
         let on_wire =
             Link { speed: link.speed, length: link.length, mtu_bytes: u32::from(frame_bytes_max) };
         let headroom = needed_bytes(&on_wire, &Software::default(), self.cell_bytes);
-        ViqSettings {
+        let mut viq = ViqSettings {
             reserved_bytes: frame_cost,
             threshold: self.threshold,
             xon_offset_bytes: self.xon_offset_bytes.unwrap_or(2 * frame_cost),
             headroom_bytes: u32::try_from(headroom).unwrap_or(u32::MAX),
+            slope: None,
+        };
+        if let (Some(gentle), Threshold::Static { xoff_bytes }) = (&self.slope, self.threshold) {
+            let full_bytes = gentle.full_bytes(xoff_bytes);
+            viq.threshold = Threshold::Static { xoff_bytes: full_bytes };
+            // `config` has checked the bound, or was told not to.
+            viq.slope = gentle.slope(&on_wire, full_bytes, headroom).unwrap_or_default();
         }
+        viq
     }
 }
 
-fn promised_bytes(settings: &SwitchSettings) -> u64 {
+pub(crate) fn promised_bytes(settings: &SwitchSettings) -> u64 {
     let viqs = settings.ports.iter().flat_map(|port| port.lossless.iter().flatten());
     let lossless: u64 =
         viqs.map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes)).sum();

@@ -3,6 +3,7 @@
 use crate::ctl::tables::{numbers, text};
 use crate::output;
 use clap::{Args, ValueEnum};
+use config::gentle;
 use config::headroom::{
     Link, Software, SonicAsic, charged_bytes, needed_bytes, paper, response_quanta, sonic, standard,
 };
@@ -32,6 +33,15 @@ pub struct HeadroomArgs {
     /// One model only
     #[arg(long, value_enum)]
     model: Option<Model>,
+    /// Ports of a switch whose headroom, as the TTL paper sums it up, is to be told
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=256))]
+    ports: u64,
+    /// Lossless classes of that switch
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
+    classes: u64,
+    /// Buffer of that switch
+    #[arg(long, default_value = "12MB", value_parser = size)]
+    buffer: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -47,6 +57,8 @@ enum Model {
     Standard,
     /// SONiC's formula, for Spectrum-2
     Sonic,
+    /// Gentle flow control: what must be free below a full queue
+    Gfc,
 }
 
 fn speed(word: &str) -> Result<Speed, String> {
@@ -61,6 +73,69 @@ fn mtu(word: &str) -> Result<u32, String> {
     let bytes = parse_size(word).map_err(|error| error.to_string())?;
     let bytes = u32::try_from(bytes).ok().filter(|bytes| (64..=65_535).contains(bytes));
     bytes.ok_or_else(|| format!("`{word}` is no MTU; use 64 to 65535"))
+}
+
+fn size(word: &str) -> Result<u64, String> {
+    let bytes = parse_size(word).map_err(|error| error.to_string())?;
+    if bytes < 1_000 {
+        Err(format!("`{word}` is no buffer; use 1KB at the least"))
+    } else {
+        Ok(bytes)
+    }
+}
+
+/// What the TTL paper (section 2.1) makes of a port's headroom: all ports and classes of a switch,
+/// in KB rounded up for each; half of it on a tree; and what share of the buffer that is.
+struct Whole {
+    switch_kb: u64,
+    tree_kb: u64,
+    /// Thousandths of the buffer, the half's. The paper counts 1,024 KB to the MB.
+    tree_permille: u64,
+}
+
+impl Whole {
+    fn of(headroom_bytes: u64, arguments: &HeadroomArgs) -> Self {
+        let switch_kb = headroom_bytes.div_ceil(1_000) * arguments.ports * arguments.classes;
+        let buffer_kb = (arguments.buffer / 1_000) * 1_024 / 1_000;
+        let tree_permille = (switch_kb / 2 * 1_000).checked_div(buffer_kb).unwrap_or(0);
+        Self { switch_kb, tree_kb: switch_kb / 2, tree_permille }
+    }
+}
+
+/// Gentle flow control on this link: how far below full slowing down must begin, and what its
+/// messages take of the link.
+fn gentle_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
+    let delay_bytes = standard(link);
+    let tau_ps = link.speed.bytes_ps(delay_bytes);
+    let mbps = |bps: u64| format!("{}.{} Mb/s", bps / 1_000_000, bps / 100_000 % 10);
+    let messages = format!(
+        "tau {}.{} us; messages take {} at worst, {} in a steady state",
+        tau_ps / 1_000_000,
+        tau_ps / 100_000 % 10,
+        mbps(gentle::worst_load_bps(tau_ps)),
+        mbps(gentle::steady_load_bps(tau_ps))
+    );
+    vec![
+        ("GFC, C tau", "gfc_c_tau", delay_bytes, messages),
+        (
+            "GFC, theorem 4.1",
+            "gfc_theorem",
+            gentle::theorem(delay_bytes),
+            "Bm - B0 at least, 4 C tau".to_owned(),
+        ),
+        (
+            "GFC, tight",
+            "gfc_tight",
+            gentle::tight(delay_bytes, u64::from(link.mtu_bytes)),
+            "the same, e C tau and a frame".to_owned(),
+        ),
+        (
+            "GFC, in stages",
+            "gfc_staged",
+            gentle::staged(delay_bytes),
+            "Bm - B1 at least, 2 C tau".to_owned(),
+        ),
+    ]
 }
 
 /// One line of the answer.
@@ -103,6 +178,15 @@ fn lines(link: &Link) -> Vec<Line> {
             remark: "Spectrum-2, all frames short, whole cells of 144 B".to_owned(),
         },
     ]
+    .into_iter()
+    .chain(gentle_rows(link).into_iter().map(|(name, key, bytes, remark)| Line {
+        model: Model::Gfc,
+        name,
+        key,
+        bytes,
+        remark,
+    }))
+    .collect()
 }
 
 /// What software at both ends adds, with the defaults of SWITCH.toml.
@@ -129,6 +213,15 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
         let mut object: serde_json::Map<String, serde_json::Value> = models.collect();
         object.insert("software".to_owned(), json!(software.bytes(link.speed)));
         object.insert("needed".to_owned(), json!(needed));
+        let whole = Whole::of(paper(&link), arguments);
+        let switch = json!({
+            "ports": arguments.ports,
+            "classes": arguments.classes,
+            "headroom_kb": whole.switch_kb,
+            "tree_headroom_kb": whole.tree_kb,
+            "tree_permille_of_buffer": whole.tree_permille,
+        });
+        object.insert("paper_switch".to_owned(), switch);
         output::print(serde_json::Value::Object(object));
         return ExitCode::SUCCESS;
     }
@@ -136,8 +229,27 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
     if let Some(column) = rows.column_mut(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
+    let tells_of_paper = lines.iter().any(|line| line.model == Model::Paper);
     for line in lines {
         rows.add_row([line.name.to_owned(), show_size(line.bytes), line.remark]);
+    }
+    if tells_of_paper {
+        let whole = Whole::of(paper(&link), arguments);
+        rows.add_row([
+            "paper, a whole switch".to_owned(),
+            format!("{} KB", whole.switch_kb),
+            format!("{} ports of {} classes", arguments.ports, arguments.classes),
+        ]);
+        rows.add_row([
+            "paper, on a tree".to_owned(),
+            format!("{} KB", whole.tree_kb),
+            format!(
+                "every second class by hops: {}.{} % of {}",
+                whole.tree_permille / 10,
+                whole.tree_permille % 10,
+                show_size(arguments.buffer)
+            ),
+        ]);
     }
     rows.add_row([
         "software adds".to_owned(),

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod check;
+pub mod compare;
 pub mod control;
 pub mod cpu;
 pub mod ctl;

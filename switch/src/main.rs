@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{check, cpu, ctl, headroom, network, output, plan, simulate, top};
+use switch::{check, compare, cpu, ctl, headroom, network, output, plan, simulate, top};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -40,6 +40,8 @@ enum Command {
     Headroom(headroom::HeadroomArgs),
     /// Run a whole network on virtual time, on the very code that carries frames
     Simulate(simulate::SimulateArgs),
+    /// Put the schemes side by side under the same failures
+    Compare(compare::CompareArgs),
     /// Talk to a running switch
     Ctl(ctl::CtlArgs),
     /// Watch a running switch
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),

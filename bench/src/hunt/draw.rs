@@ -19,6 +19,9 @@ const FRAME_BYTES: u32 = 1_514;
 /// Larger networks have too many loop-free paths to list.
 const ALL_SIMPLE_MOST: usize = 6;
 
+/// Lossless priorities that buffers must have headroom for: those of classes by hops.
+const CLASSES: u8 = 7;
+
 /// The scenario of `seed`: a network, buffers, routes, traffic, faults.
 pub fn draw(seed: u64) -> ScenarioConfig {
     let dice = &mut Dice::new(seed);
@@ -40,9 +43,9 @@ pub fn draw(seed: u64) -> ScenarioConfig {
         duration_ns,
         seed,
         paths: PathSpec::new(paths(&network, &flows, dice)),
-        scheme: Scheme { kind: SchemeKind::Tagger, priorities_max, rules: None },
+        scheme: Scheme { kind: SchemeKind::Tagger, priorities_max, ..Scheme::default() },
         links: LinkDefaults { speed: Speed::from_gbps(40), length: Length::from_metres(10) },
-        buffers: buffers(&network, priorities_max, dice),
+        buffers: buffers(&network, CLASSES, dice),
         routing: routing(&network, dice),
         faults: faults::faults(&network, duration_ns, dice),
         expectations: BTreeMap::new(),
@@ -84,6 +87,7 @@ fn buffers(network: &Network, priorities: u8, dice: &mut Dice) -> Buffers {
     let kmin_bytes = dice.pick(&[5_000, 50_000]);
     let ecn = Ecn { kmin_bytes, kmax_bytes: 4 * kmin_bytes, pmax_millionths: 200_000 };
     Buffers {
+        fair: Some(dice.one_in(4)),
         size_bytes: promised.max().unwrap_or(0) + lossy_bytes + shared_bytes,
         cell_bytes,
         lossy_bytes,

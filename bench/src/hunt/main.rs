@@ -3,11 +3,10 @@
 //! A failure is a scheme that must be safe and was not, a checker's violation under any, or that
 //! plain PFC was never found to deadlock. Writes `target/bench/hunt.json`.
 
-use bench::hunt::{Judged, Run, draw, judge};
+use bench::hunt::{HUNTED, Judged, Run, draw, judge};
 use bench::table::save;
 use clap::Parser;
 use comfy_table::{Table, presets};
-use config::scenario::SchemeKind;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use std::process::ExitCode;
@@ -44,7 +43,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, run: &Run) {
-        self.runs += 1;
+        self.runs += u64::from(run.outcome.is_some() || !run.wrong.is_empty());
         self.failed += u64::from(!run.wrong.is_empty());
         if let Some(outcome) = &run.outcome {
             self.deadlocks += u64::from(outcome.deadlock.is_some());
@@ -55,13 +54,13 @@ impl Tally {
 }
 
 /// Judges seeds one batch after the other; the tallies by scheme and what failed.
-fn hunt(arguments: &Arguments) -> ([Tally; SchemeKind::ALL.len()], Vec<Judged>) {
+fn hunt(arguments: &Arguments) -> ([Tally; HUNTED.len()], Vec<Judged>) {
     let (start, most) = (Instant::now(), Duration::from_secs(arguments.seconds));
     let bar = ProgressBar::new(arguments.count.unwrap_or(arguments.seconds));
     if let Ok(style) = ProgressStyle::with_template("{elapsed} {wide_bar} {msg}") {
         bar.set_style(style);
     }
-    let mut tallies = [Tally::default(); SchemeKind::ALL.len()];
+    let mut tallies = [Tally::default(); HUNTED.len()];
     let mut failed = Vec::new();
     let mut done = 0;
     loop {
@@ -93,7 +92,7 @@ fn show(tallies: &[Tally]) {
     let mut table = Table::new();
     let header = ["scheme", "runs", "deadlocks", "drained", "failed", "packet-hops"];
     table.load_style(presets::NOTHING).set_header(header);
-    for (kind, tally) in SchemeKind::ALL.iter().zip(tallies) {
+    for (kind, tally) in HUNTED.iter().zip(tallies) {
         let Tally { runs, deadlocks, drained, failed, packet_hops } = tally;
         let numbers = [runs, deadlocks, drained, failed, packet_hops].map(u64::to_string);
         table.add_row(std::iter::once(kind.name().to_owned()).chain(numbers));
@@ -103,7 +102,7 @@ fn show(tallies: &[Tally]) {
 
 fn write(seed: u64, tallies: &[Tally], seconds: f64) {
     let mut pairs = vec![("seed".to_owned(), seed as f64), ("seconds".to_owned(), seconds)];
-    for (kind, tally) in SchemeKind::ALL.iter().zip(tallies) {
+    for (kind, tally) in HUNTED.iter().zip(tallies) {
         let Tally { runs, deadlocks, drained, failed, packet_hops } = *tally;
         let named = [
             ("runs", runs),

@@ -10,4 +10,4 @@ mod topology;
 mod traffic;
 
 pub use draw::draw;
-pub use judge::{Judged, Run, judge};
+pub use judge::{HUNTED, Judged, Run, judge};

@@ -1,6 +1,7 @@
 //! One page that leads to all others, with the tables and Fig. 14 drawn.
 
 use crate::bounced::Bounced;
+use crate::compared::{self, Compared};
 use crate::loss::Loss;
 use crate::runs::Run;
 use std::fmt::Write as _;
@@ -16,7 +17,12 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;mar
 const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
 /// The page.
-pub(crate) fn page(runs: &[Run], losses: &[Loss], bounced: &[Bounced]) -> String {
+pub(crate) fn page(
+    runs: &[Run],
+    losses: &[Loss],
+    bounced: &[Bounced],
+    compared: &[Compared],
+) -> String {
     let mut html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport \
          content='width=device-width'><title>Knotless: the papers' experiments</title>\
@@ -54,7 +60,34 @@ pub(crate) fn page(runs: &[Run], losses: &[Loss], bounced: &[Bounced]) -> String
     for (which, title) in ["once", "twice", "more than twice"].iter().enumerate() {
         html.push_str(&chart(bounced, which, title));
     }
+    html.push_str("<h2>The same failures under every scheme</h2>");
+    for scenario in compared {
+        html.push_str(&comparison(scenario));
+    }
     html.push_str("</html>");
+    html
+}
+
+/// A table and, for the eye, how much each scheme carried.
+fn comparison(scenario: &Compared) -> String {
+    let mut html = format!("<h3>{}</h3><p>{}</p><table><tr>", scenario.name, scenario.about);
+    let headings = compared::HEADINGS.map(|heading| format!("<th>{heading}"));
+    html.push_str(&headings.concat());
+    html.push_str("<th>");
+    let most = scenario.schemes.iter().map(|scheme| scheme.goodput_bps).max().unwrap_or(1).max(1);
+    for scheme in &scenario.schemes {
+        let is_bad = scheme.deadlock_ps.is_some() || scheme.lossless_lost_frames > 0;
+        let class = if is_bad { " class=bad" } else { "" };
+        let cells = compared::row(scheme).map(|cell| format!("<td>{cell}"));
+        let width = scheme.goodput_bps as f64 / most as f64 * 120.0;
+        let _always_fits = write!(
+            html,
+            "<tr{class}>{}<td><svg width=120 height=12 role=img aria-label='share of the best \
+             goodput'><rect width={width:.1} height=12 fill=currentColor /></svg>",
+            cells.concat()
+        );
+    }
+    html.push_str("</table>");
     html
 }
 

@@ -6,6 +6,7 @@
 //! each run, `target/bench/papers/index.html` and `target/bench/papers.json`.
 
 mod bounced;
+mod compared;
 mod index;
 mod loss;
 mod runs;
@@ -31,15 +32,21 @@ fn all() -> Result<bool, Box<dyn Error>> {
     let bounced = bounced::all()?;
     println!("Tagger, Fig. 14: flows that bounce, in a hundred");
     println!("{}", bounced::table(&bounced));
-    fs::write(folder.join("index.html"), index::page(&runs, &losses, &bounced))?;
+    let compared = compared::all()?;
+    println!("\nThe same failures under every scheme\n{}", compared::tables(&compared));
+    let page = index::page(&runs, &losses, &bounced, &compared);
+    fs::write(folder.join("index.html"), page)?;
     let figures = serde_json::json!({
         "runs": runs.iter().map(runs::Run::json).collect::<Vec<_>>(),
         "table_vi": losses.iter().map(loss::Loss::json).collect::<Vec<_>>(),
+        "comparison": compared.iter().map(compared::Compared::json).collect::<Vec<_>>(),
         "fig_14": bounced.iter().map(bounced::Bounced::json).collect::<Vec<_>>(),
     });
     fs::write(folder.join("../papers.json"), serde_json::to_string_pretty(&figures)?)?;
     println!("\npages: target/bench/papers/index.html");
-    Ok(runs.iter().all(|run| run.surprises.is_empty()) && loss::holds(&losses))
+    Ok(runs.iter().all(|run| run.surprises.is_empty())
+        && loss::holds(&losses)
+        && compared::holds(&compared))
 }
 
 fn main() -> ExitCode {

@@ -26,7 +26,9 @@ pub(crate) struct Run {
 }
 
 /// What the papers say, by scenario and scheme.
-const PAPERS: [(&str, &str, &str); 14] = [
+const PAPERS: [(&str, &str, &str); 16] = [
+    ("gentle-figure-5", "pfc", "the queue swings around 77 to 80 KB, the rate between 0 and full"),
+    ("gentle-figure-5", "gfc", "the queue settles at 75 KB, the rate at half"),
     ("ring", "pfc", "deadlock at 65 us (ns-3)"),
     ("ring-dynamic", "pfc", "deadlock at 180 us (ns-3)"),
     ("tagger-bounce", "pfc", "both flows fall to 0"),

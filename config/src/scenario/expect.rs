@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::schema::ExpectTable;
-use super::settings::SchemeKind;
+use super::schemes::SchemeKind;
 use super::traffic::Flow;
 use crate::error::ConfigError;
 use crate::fields::Rate;

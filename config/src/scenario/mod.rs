@@ -5,14 +5,19 @@
 
 mod expect;
 mod faults;
+mod gentle;
+pub mod holds;
 mod reader;
 mod schema;
+mod schemes;
 mod settings;
 mod traffic;
 
 pub use expect::Expectation;
 pub use faults::{Fault, FaultKind};
-pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing, Scheme, SchemeKind};
+pub use gentle::{Bound, Gentle, GentleForm};
+pub use schemes::{Scheme, SchemeKind};
+pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing};
 pub use traffic::{Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind};
 
 use crate::error::{ConfigError, Source};
@@ -22,6 +27,7 @@ use reader::Reader;
 use schema::ScenarioFile;
 use std::collections::BTreeMap;
 use std::path::Path;
+use toml::Spanned;
 
 /// SCENARIO.toml, read and checked.
 ///
@@ -110,7 +116,7 @@ fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
         about: file.about.trim().to_owned(),
         duration_ns,
         seed: file.seed.unwrap_or(1),
-        scheme: settings::scheme(&reader, &file.scheme)?,
+        scheme: schemes::scheme(&reader, &file.scheme)?,
         links: settings::links(&file.links),
         buffers: settings::buffers(&reader, &file.switches)?,
         routing: settings::routing(&reader, &file.routing)?,
@@ -124,6 +130,11 @@ fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
     if scenario.flows.is_empty() && scenario.traffic.is_empty() {
         let message = "nobody sends anything; add [[flow]] or [[traffic]]";
         return Err(source.at(0..0, message));
+    }
+    let kind = scenario.scheme.kind;
+    if let Err(message) = holds::check(&scenario, kind) {
+        let span = file.scheme.kind.as_ref().map_or(0..0, Spanned::span);
+        return Err(source.at(span, message));
     }
     Ok(scenario)
 }

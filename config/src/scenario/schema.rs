@@ -66,13 +66,34 @@ pub(super) struct ScenarioFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SchemeTable {
-    /// `pfc`, `tagger`, `updown` or `lossy`. Default `pfc`.
+    /// `pfc`, `watchdog`, `tagger`, `updown`, `ttl`, `gfc` or `lossy`. Default `pfc`.
     pub(super) kind: Field<String>,
     /// `tagger` and `updown`: lossless priorities at the most. Default 7; `updown` takes one more
     /// than the paths' bounces, or 2.
     pub(super) priorities: Field<i64>,
     /// `tagger`: a directory of rule files, instead of compiling them.
     pub(super) rules: Field<PathBuf>,
+    /// `ttl`: so many classes, hosts' own included. Default: as the longest path needs.
+    pub(super) classes: Field<i64>,
+    /// `ttl`: the network is a tree, and each switch needs buffer for every second class only.
+    #[serde(default)]
+    pub(super) tree: bool,
+    /// `watchdog`: a pause of this length is a storm. Default 200 ms.
+    pub(super) detection_time: Field<Duration>,
+    /// `watchdog`: so long without a pause ends it. Default 400 ms.
+    pub(super) restoration_time: Field<Duration>,
+    /// `watchdog`: `drop`, `forward` or `alert`. Default `drop`.
+    pub(super) action: Field<String>,
+    /// `gfc`: `staged`, `conceptual` or `time-based`. Default `staged`.
+    pub(super) form: Field<String>,
+    /// `gfc`: what slowing down is held to: `theorem`, `tight` or `none`. Default `theorem`.
+    pub(super) bound: Field<String>,
+    /// `gfc`: where a queue is full. Default: at `xoff`.
+    pub(super) full: Field<Size>,
+    /// `gfc`: where slowing down begins. Default: as late as the bound allows.
+    pub(super) start: Field<Size>,
+    /// `gfc`, `time-based`: from message to message. Default 10 us.
+    pub(super) period: Field<Duration>,
 }
 
 /// `[links]`
@@ -103,6 +124,9 @@ pub(super) struct SwitchesTable {
     pub(super) dynamic_th: Field<i64>,
     /// How far below its threshold a VIQ resumes. Default: two longest frames.
     pub(super) xon_offset: Field<Size>,
+    /// A queue serves ingress ports in turn, instead of frames as they came. Default: under `gfc`,
+    /// which needs it.
+    pub(super) fair: Option<bool>,
     /// ECN of lossless queues. Default: no marking.
     pub(super) ecn: Field<EcnTable>,
 }

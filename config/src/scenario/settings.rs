@@ -1,8 +1,7 @@
-//! `[scheme]`, `[links]`, `[switches]` and `[routing]`.
+//! `[links]`, `[switches]` and `[routing]`.
 
 use super::reader::Reader;
-use super::schema::{LinksTable, RoutingTable, SchemeTable, SwitchesTable};
-use crate::compile::LOSSLESS_MAX;
+use super::schema::{LinksTable, RoutingTable, SwitchesTable};
 use crate::error::ConfigError;
 use crate::network::schema::Field;
 use crate::network::{End, Peer};
@@ -10,56 +9,7 @@ use crate::suggest;
 use crate::units::Length;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
-use std::path::PathBuf;
 use toml::Spanned;
-
-/// How deadlock is, or is not, prevented.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scheme {
-    /// Which.
-    pub kind: SchemeKind,
-    /// `tagger` and `updown`: lossless priorities at the most.
-    pub priorities_max: u8,
-    /// `tagger`: rule files, instead of compiled ones.
-    pub rules: Option<PathBuf>,
-}
-
-/// A scheme by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SchemeKind {
-    /// Plain PFC on one priority; it can deadlock.
-    Pfc,
-    /// Tags that rise where compiled rules say so.
-    Tagger,
-    /// Tags that rise where a frame came down and goes up: switches learn their levels by LLDP and
-    /// write their rules themselves.
-    UpDown,
-    /// No PFC at all: what does not fit is dropped.
-    Lossy,
-}
-
-impl SchemeKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Pfc, Self::Tagger, Self::UpDown, Self::Lossy];
-
-    /// As files and people write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pfc => "pfc",
-            Self::Tagger => "tagger",
-            Self::UpDown => "updown",
-            Self::Lossy => "lossy",
-        }
-    }
-
-    /// The scheme of this name; `Err` is the whole message.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn from_name(name: &str) -> Result<Self, String> {
-        one_of("scheme", name, &Self::ALL.map(|kind| (kind.name(), kind)))
-    }
-}
 
 /// What a link is that does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +35,8 @@ pub struct Buffers {
     pub threshold: Threshold,
     /// How far below it a VIQ resumes; `None` for two longest frames.
     pub xon_offset_bytes: Option<u32>,
+    /// Whether a queue serves ingress ports in turn; `None`: only under `gfc`, which needs it.
+    pub fair: Option<bool>,
     /// ECN of lossless queues.
     pub ecn: Option<Ecn>,
 }
@@ -136,29 +88,6 @@ pub(super) fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> Re
             format!("there is no {what} `{name}`; use {}", names.collect::<Vec<_>>().join(", "))
         }
     })
-}
-
-pub(super) fn scheme(reader: &Reader<'_>, table: &SchemeTable) -> Result<Scheme, ConfigError> {
-    let kind = table.kind.as_ref().map(|kind| {
-        SchemeKind::from_name(kind.get_ref()).map_err(|message| reader.wrong(kind.span(), message))
-    });
-    let kind = kind.transpose()?.unwrap_or(SchemeKind::Pfc);
-    let most = i64::from(LOSSLESS_MAX);
-    let priorities =
-        table.priorities.as_ref().map(|field| reader.number("priorities", field, 1..=most));
-    let priorities_max = u8::try_from(priorities.transpose()?.unwrap_or(most)).unwrap_or(1);
-    let rules = table.rules.as_ref().map(|field| {
-        let directory = reader.source.resolve(field.get_ref());
-        if directory.is_dir() {
-            return Ok(directory);
-        }
-        let message = format!(
-            "{} is no directory; name one with a rule file for each switch, or remove `rules`",
-            directory.display()
-        );
-        Err(reader.wrong(field.span(), message))
-    });
-    Ok(Scheme { kind, priorities_max, rules: rules.transpose()? })
 }
 
 pub(super) fn links(table: &LinksTable) -> LinkDefaults {
@@ -216,15 +145,16 @@ pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buff
         lossy_queue_bytes: narrow(reader, &table.lossy_queue)?.unwrap_or(512_000),
         threshold,
         xon_offset_bytes: narrow(reader, &table.xon_offset)?,
+        fair: table.fair,
         ecn: ecn.transpose()?,
     })
 }
 
-fn bytes(field: &Field<crate::fields::Size>) -> Option<u64> {
+pub(super) fn bytes(field: &Field<crate::fields::Size>) -> Option<u64> {
     field.as_ref().map(|field| field.get_ref().0)
 }
 
-fn narrow(
+pub(super) fn narrow(
     reader: &Reader<'_>,
     field: &Field<crate::fields::Size>,
 ) -> Result<Option<u32>, ConfigError> {

@@ -4,6 +4,7 @@ use super::*;
 use crate::network::{End, PathKind};
 use crate::units::Length;
 use dataplane::ids::PortId;
+use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
 
@@ -47,12 +48,31 @@ fn every_setting_is_read() {
     let config = every_key();
     assert_eq!((config.name.as_str(), config.about.as_str()), ("all of it", "Every key once."));
     assert_eq!((config.duration_ns, config.seed), (2_000_000, 7));
-    let scheme = Scheme { kind: SchemeKind::Tagger, priorities_max: 3, rules: None };
+    let scheme = Scheme {
+        kind: SchemeKind::Tagger,
+        priorities_max: 3,
+        rules: None,
+        classes: Some(7),
+        tree: true,
+        watchdog: WatchdogSettings {
+            detection_ns: 300_000_000,
+            restoration_ns: 500_000_000,
+            action: Action::Forward,
+        },
+        gentle: Gentle {
+            form: GentleForm::TimeBased,
+            bound: Bound::Tight,
+            full_bytes: Some(200_000),
+            start_bytes: Some(20_000),
+            period_ns: 5_000,
+        },
+    };
     assert_eq!(config.scheme, scheme);
     let links = LinkDefaults { speed: Speed::from_gbps(25), length: Length::from_metres(30) };
     assert_eq!(config.links, links);
     let ecn = Ecn { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_millionths: 250_000 };
     let buffers = Buffers {
+        fair: Some(true),
         size_bytes: 9_000_000,
         cell_bytes: 208,
         lossy_bytes: 2_000_000,
@@ -181,11 +201,12 @@ fn what_is_not_said_has_its_default() {
          [[traffic]]\nkind = 'incast'\n",
     );
     assert_eq!((config.name.as_str(), config.about.as_str(), config.seed), ("s", "", 1));
-    let scheme = Scheme { kind: SchemeKind::Pfc, priorities_max: 7, rules: None };
+    let scheme = Scheme::default();
     assert_eq!(config.scheme, scheme);
     let links = LinkDefaults { speed: Speed::from_gbps(40), length: Length::from_metres(10) };
     assert_eq!(config.links, links);
     let buffers = Buffers {
+        fair: None,
         size_bytes: 12_000_000,
         cell_bytes: 256,
         lossy_bytes: 3_000_000,

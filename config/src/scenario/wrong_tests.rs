@@ -43,7 +43,10 @@ fn settings_and_tables() {
     let cases = [
         ("[scheme]\nkin = 'pfc'", "15:1: unknown field `kin`; did you mean `kind`?"),
         ("[scheme]\nkind = 'taggr'", "15:8: there is no scheme `taggr`; did you mean `tagger`?"),
-        ("[scheme]\nkind = 'none'", "15:8: there is no scheme `none`; use pfc, tagger, lossy"),
+        (
+            "[scheme]\nkind = 'none'",
+            "15:8: there is no scheme `none`; use pfc, watchdog, tagger, ttl, gfc, lossy",
+        ),
         ("[scheme]\npriorities = 8", "15:14: `priorities` is 8; use 1 to 7"),
         (
             "[scheme]\nkind = 'tagger'\nrules = 'no-such'",

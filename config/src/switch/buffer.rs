@@ -54,10 +54,12 @@ pub(super) fn build(
     let mut planner = Planner {
         source,
         headroom: &file.headroom,
+        gfc: file.gfc.as_ref(),
         cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
         warnings,
     };
     for port in &mut *ports {
+        port.settings.gentle = planner.gentle().filter(|_| port.pfc);
         port.config.tx_limit_bytes = planner.tx_limit(port)?;
         for table in file.lossless.iter().filter(|_| port.pfc) {
             let priority = table.get_ref().priority.get_ref().0;

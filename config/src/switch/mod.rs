@@ -7,6 +7,7 @@
 mod buffer;
 mod device;
 mod fabric;
+mod gentle;
 mod mode;
 mod ports;
 mod reload;
@@ -16,11 +17,14 @@ mod scheduler;
 pub mod schema;
 mod tables;
 mod tags;
+mod ttl;
 mod viq;
+mod watchdog;
 
 pub use fabric::Lldp;
 pub use reload::changes_needing_restart;
 pub use schema::{Hugepages, Idle};
+pub use watchdog::action as watchdog_action;
 
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
@@ -208,6 +212,8 @@ fn assemble(
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
     let own_rules = fabric::first_rules(source, &file, rules.is_some())?;
+    let hops = ttl::classes(source, &file)?;
+    gentle::check(source, &file)?;
     let rules = match (rules, &file.rules) {
         (Some((path, rules)), _) => Some((path.to_owned(), rules)),
         (None, Some(field)) => Some(read_rules(source, field)?),
@@ -218,8 +224,12 @@ fn assemble(
     }
     let (rules_file, rules) = rules.unzip();
     let rules = rules.or(own_rules);
-    let tag_map = tags::build(source, &file, lossless, rules.as_ref())?;
+    let tag_map = tags::build(source, &file, lossless, rules.as_ref(), hops.clone())?;
     let mut drafts = ports::build(source, &file, &tag_map, &workers, lossless != 0)?;
+    if let Some(hops) = &hops {
+        ttl::apply(source, hops, &mut drafts)?;
+    }
+    watchdog::apply(source, &file, &mut drafts)?;
     let mut warnings = Vec::new();
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;

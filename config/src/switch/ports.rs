@@ -8,7 +8,7 @@ use crate::error::{ConfigError, Source};
 use crate::suggest;
 use crate::units::Length;
 use dataplane::classify::{ClassifyBy, PortTrust, TagMap};
-use dataplane::ids::{PortId, Tag, WorkerId};
+use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
 use dataplane::settings::PortSettings;
 use ipnet::IpNet;
@@ -135,6 +135,9 @@ impl PortReader<'_> {
             frame_bytes_max: mtu + HEADER_BYTES,
             worker: self.worker(table, workers)?,
             lossless: [None; PRIORITIES],
+            upstream: Priority::EACH,
+            gentle: None,
+            watchdog: None,
             rx_backlog_xoff_frames: rx_backlog,
         };
         let length =

@@ -92,6 +92,7 @@ impl Changes {
         self.compare("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
         let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
         self.compare("scheduler.weights", quantum, new_quantum);
+        self.compare("scheduler.fair", &scheduler.fair, &new.scheduler.fair);
         self.compare("ecn", ecn, &new.ecn);
         self.compare("mac_table", mac_table, &new.mac_table);
         self.compare("seed", seed, &new.seed);
@@ -128,6 +129,9 @@ impl Changes {
             frame_bytes_max,
             worker,
             lossless,
+            upstream,
+            gentle,
+            watchdog,
             rx_backlog_xoff_frames,
         } = old;
         self.compare(&field("name"), name, &new.name);
@@ -137,6 +141,9 @@ impl Changes {
         self.compare(&field("mtu"), frame_bytes_max, &new.frame_bytes_max);
         self.compare(&field("worker"), worker, &new.worker);
         self.compare(&field("lossless thresholds"), lossless, &new.lossless);
+        self.compare(&field("ttl.classes"), upstream, &new.upstream);
+        self.compare(&field("gfc"), gentle, &new.gentle);
+        self.compare(&field("watchdog"), watchdog, &new.watchdog);
         self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);
     }
 }

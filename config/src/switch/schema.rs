@@ -53,6 +53,12 @@ pub struct SwitchFile {
     /// Static neighbours, of IPv4 and IPv6 alike.
     #[serde(default)]
     pub neighbor: Vec<Spanned<NeighborTable>>,
+    /// Classes by hops instead of by rules.
+    pub ttl: Field<TtlTable>,
+    /// Gentle flow control.
+    pub gfc: Field<GfcTable>,
+    /// The PFC watchdog.
+    pub watchdog: Field<WatchdogTable>,
     /// How a port chooses among priorities.
     #[serde(default)]
     pub scheduler: SchedulerTable,
@@ -207,6 +213,8 @@ pub struct PortTable {
     pub default_tag: Field<TagField>,
     /// Whether PFC is sent and obeyed here. Default true, if any priority is lossless.
     pub pfc: Field<bool>,
+    /// Whether the watchdog looks after this port. Default true, if there is a `[watchdog]`.
+    pub watchdog: Field<bool>,
     /// Headroom of each lossless priority here, instead of the priority's own or the computed one.
     pub headroom: Field<Size>,
     /// The worker that owns the port, from 0. Default: the ports go round the workers in turn.
@@ -250,6 +258,56 @@ pub struct NeighborTable {
     pub port: Field<String>,
 }
 
+/// `[ttl]`: lossless frames go by the hops they have made. A frame's class is `start` less the TTL
+/// it leaves with, so hosts are class 0 and the first switch has class 1; the marking only says
+/// that it is lossless.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TtlTable {
+    /// The TTL that lossless frames start with. Default 64.
+    pub start: Field<u64>,
+    /// The priority of each class, from class 0, that of the sending hosts, on: `[0, 1, 2, 3]`.
+    pub classes: Spanned<Vec<Spanned<PriorityField>>>,
+    /// Links of the longest path in the network: there must be as many classes.
+    pub hops: Field<u64>,
+    /// On a tree consecutive classes never meet in one switch: it needs buffer for `"odd"` classes
+    /// only (switches with hosts, and every second level above), or for `"even"` ones. Default: for
+    /// all.
+    pub tree: Option<TreeField>,
+}
+
+/// Which classes come to a switch of a tree.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum TreeField {
+    /// Classes 1, 3, 5 and 7.
+    Odd,
+    /// Classes 2, 4 and 6.
+    Even,
+}
+
+/// `[gfc]`: upstream is slowed down before it must be stopped. Needs a static `xoff` for each
+/// lossless priority, and neighbours that know it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GfcTable {
+    /// Where a lossless queue begins to slow its upstream down (`B1`). Default: as late as the
+    /// bound allows, 2 C tau and a frame below `xoff`.
+    pub start: Field<Size>,
+}
+
+/// `[watchdog]`: what is done about a peer that pauses without end.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchdogTable {
+    /// A pause without a break of this length is a storm: 1 ms to 5 s. Default `"200ms"`.
+    pub detection_time: Field<Duration>,
+    /// So long without being paused, and it is over: 1 ms to 60 s. Default `"400ms"`.
+    pub restoration_time: Field<Duration>,
+    /// `"drop"` (default), `"forward"` or `"alert"`.
+    pub action: Field<String>,
+}
+
 /// `[scheduler]`: deficit round robin, with strict priorities ahead of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -259,6 +317,10 @@ pub struct SchedulerTable {
     /// Weight of each priority, 1 to 255: `{ 0 = 1, 3 = 4 }`. Default 1 each.
     #[serde(default)]
     pub weights: BTreeMap<String, Spanned<u64>>,
+    /// Whether a queue serves ingress ports in turn, instead of frames in the order in which they
+    /// came. Default: with `[gfc]`, which needs it, as a cycle of queues that serve as it comes
+    /// slows itself down ever more.
+    pub fair: Option<bool>,
     /// Priorities served before all others, the highest first.
     #[serde(default)]
     pub strict: Vec<Spanned<PriorityField>>,

@@ -8,6 +8,7 @@ use super::schema::{SwitchFile, TagTable};
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
 use dataplane::classify::TagMap;
+use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use std::ops::Range;
@@ -32,6 +33,7 @@ pub(super) fn build(
     file: &SwitchFile,
     lossless_priorities: u8,
     rules: Option<&RuleSet>,
+    hops: Option<HopClasses>,
 ) -> Result<TagMap, ConfigError> {
     let mut draft = Draft {
         source,
@@ -44,8 +46,10 @@ pub(super) fn build(
         draft.take_rules(file, rules)?;
     }
     draft.take_tables(&file.tag, rules)?;
-    if rules.is_none() {
-        draft.reach_every_lossless_priority(file)?;
+    match &hops {
+        Some(hops) => draft.reach_first_class(file, hops)?,
+        None if rules.is_none() => draft.reach_every_lossless_priority(file)?,
+        None => {}
     }
     let lossy_tag = draft.lossy_tag(file, rules)?;
     let initial_tag = match rules {
@@ -55,7 +59,7 @@ pub(super) fn build(
     draft.number_lossless_dscps(file)?;
     draft.number_other_dscps();
     let pcp_to_tag = draft.number_pcps(file, lossy_tag)?;
-    Ok(draft.finish(lossy_tag, initial_tag, pcp_to_tag))
+    Ok(TagMap { hops, ..draft.finish(lossy_tag, initial_tag, pcp_to_tag) })
 }
 
 impl Draft<'_> {
@@ -166,6 +170,44 @@ impl Draft<'_> {
                 return Err(self.source.at(field.span(), message));
             }
         }
+        Ok(())
+    }
+
+    /// Where classes go by hops, a marking only says that a frame is lossless, and that is the
+    /// first class that comes here. Without any `[[tag]]` it is the tag of the first class's own
+    /// number.
+    fn reach_first_class(
+        &mut self,
+        file: &SwitchFile,
+        hops: &HopClasses,
+    ) -> Result<(), ConfigError> {
+        let Some(here) = hops.classes_here().next().map(|class| hops.priorities[class]) else {
+            return Ok(());
+        };
+        // The same marking in the whole network, whichever classes come to this switch.
+        let first = hops.priorities[1];
+        for table in &file.tag {
+            let Some(field) = &table.get_ref().priority else { continue };
+            let priority = field.get_ref().0;
+            if self.is_lossless_priority(priority) && priority != here {
+                let message = format!(
+                    "frames become priority {priority} by their hops ([ttl]); a lossless tag has the \
+                     priority {here} here"
+                );
+                return Err(self.source.at(field.span(), message));
+            }
+        }
+        if self.priority.contains(&Some(here)) {
+            return Ok(());
+        }
+        if !file.tag.is_empty() {
+            let span = file.tag.first().map_or(0..0, Spanned::span);
+            let message = format!(
+                "no [[tag]] is lossless; give the one of lossless frames the priority {here}"
+            );
+            return Err(self.source.at(span, message));
+        }
+        self.priority[first.index()] = Some(here);
         Ok(())
     }
 
@@ -289,6 +331,7 @@ impl Draft<'_> {
             dscp_to_tag[usize::from(dscp)] = tag;
         }
         TagMap {
+            hops: None,
             dscp_to_tag,
             pcp_to_tag,
             priority: self.priority.map(|priority| priority.unwrap_or(lossy)),

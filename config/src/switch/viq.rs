@@ -2,7 +2,7 @@
 //! that the headroom depends on.
 
 use super::ports::PortDraft;
-use super::schema::{HeadroomTable, LosslessTable};
+use super::schema::{GfcTable, HeadroomTable, LosslessTable};
 use crate::error::{ConfigError, Source};
 use crate::headroom::{Link, Software, needed_bytes};
 use crate::units::show_size;
@@ -17,21 +17,22 @@ const POLL_DEFAULT_NS: u64 = 20_000;
 pub(super) struct Planner<'a> {
     pub(super) source: &'a Source,
     pub(super) headroom: &'a HeadroomTable,
+    pub(super) gfc: Option<&'a Spanned<GfcTable>>,
     pub(super) cell_bytes: u16,
     pub(super) warnings: &'a mut Vec<ConfigError>,
 }
 
 impl Planner<'_> {
-    fn wrong<T>(&self, span: Range<usize>, message: String) -> Result<T, ConfigError> {
+    pub(super) fn wrong<T>(&self, span: Range<usize>, message: String) -> Result<T, ConfigError> {
         Err(self.source.at(span, message))
     }
 
     /// What the longest frame of `port` costs the buffer.
-    fn frame_cost(&self, port: &PortDraft<'_>) -> u64 {
+    pub(super) fn frame_cost(&self, port: &PortDraft<'_>) -> u64 {
         port.frame_bytes().max(u64::from(self.cell_bytes))
     }
 
-    fn poll_ns(&self) -> u64 {
+    pub(super) fn poll_ns(&self) -> u64 {
         self.headroom.poll.as_ref().map_or(POLL_DEFAULT_NS, |field| field.get_ref().0)
     }
 
@@ -77,6 +78,7 @@ impl Planner<'_> {
             threshold,
             xon_offset_bytes: narrow(xon_offset, "xon_offset")?,
             headroom_bytes: narrow(headroom, "headroom")?,
+            slope: self.slope(table, port, threshold)?,
         })
     }
 
@@ -247,7 +249,7 @@ impl Planner<'_> {
         Ok(bytes)
     }
 
-    fn needed(&self, port: &PortDraft<'_>) -> u64 {
+    pub(super) fn needed(&self, port: &PortDraft<'_>) -> u64 {
         let link = Link {
             speed: port.settings.speed,
             length: port.config.length,

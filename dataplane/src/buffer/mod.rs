@@ -14,6 +14,7 @@ pub use viq::Viq;
 
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
+use crate::pfc::generator::Slowing;
 use crate::settings::{BufferSettings, SwitchSettings};
 use alloc::vec::Vec;
 
@@ -152,6 +153,15 @@ impl Buffer {
             xoff_bits |= u8::from(viqs[priority].xoff(&self.pool)) << priority;
         }
         xoff_bits
+    }
+
+    /// How fast the upstream of `port` should send, by priority, when it was last told `told`;
+    /// nothing of those in `xoff_bits`, which it stops.
+    pub fn slowing(&self, port: PortId, xoff_bits: u8, told: &Slowing) -> Slowing {
+        let first = port.index() * PRIORITIES;
+        let viqs = &self.viqs[first..first + PRIORITIES];
+        let code = |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].slowing(told.0[p]) };
+        Slowing(core::array::from_fn(code))
     }
 
     /// The books of one VIQ, to be shown.

@@ -29,6 +29,9 @@ pub(super) fn settings(
         frame_bytes_max: 1514,
         worker: crate::ids::WorkerId(0),
         lossless: by_priority,
+        upstream: Priority::EACH,
+        gentle: None,
+        watchdog: None,
         rx_backlog_xoff_frames: 0,
     };
     SwitchSettings {
@@ -40,7 +43,7 @@ pub(super) fn settings(
             lossy_queue_bytes: u32::MAX,
             frames_max: 1000,
         },
-        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8] },
+        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
         mac_table: MacTableSettings { entries_max: 16, age_ns: 1 },
         seed: 0,
@@ -53,6 +56,7 @@ fn viq(threshold: Threshold) -> ViqSettings {
         threshold,
         xon_offset_bytes: 3_000,
         headroom_bytes: 10_000,
+        slope: None,
     }
 }
 

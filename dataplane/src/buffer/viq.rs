@@ -162,6 +162,12 @@ impl Viq {
         self.base_bytes = left;
     }
 
+    /// What upstream should be told of its rate, when it was last told `told`: 0 for nothing.
+    pub(super) fn slowing(&self, told: u16) -> u16 {
+        let slope = self.settings.as_ref().and_then(|settings| settings.slope);
+        slope.map_or(0, |slope| slope.code(self.bytes(), told))
+    }
+
     /// Whether upstream must be silent: from the first byte over the threshold until the VIQ is
     /// `xon_offset_bytes` below it. A dynamic threshold can fall below the offset; then an empty
     /// VIQ, or one within its reserve, resumes all the same, or it would never.

@@ -8,11 +8,28 @@ use crate::counters::PfcCounters;
 use crate::ids::Priority;
 use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
+use alloc::boxed::Box;
 
 /// The longest pause a frame can ask for.
 pub const QUANTA_MAX: u16 = 0xFFFF;
 /// When it is asked for again, in quanta: before half of it has run out, with room for a slow turn.
 const REFRESH_QUANTA: u16 = 0x6000;
+
+/// What upstream is told of classes that it need not stop but slow down
+/// ([`gentle`](crate::gentle)), by priority: a code for the time field, 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slowing(pub [u16; 8]);
+
+impl Slowing {
+    /// Nobody is slowed down.
+    pub const NONE: Self = Self([0; 8]);
+
+    /// Priorities that are.
+    pub fn bits(&self) -> u8 {
+        let slowed = Priority::all().filter(|p| self.0[p.index()] != 0);
+        slowed.fold(0, |bits, p| bits | p.bit())
+    }
+}
 
 /// The PFC generator of one port. What every turn asks for comes last, in the cache line of what a
 /// port keeps behind it.
@@ -20,10 +37,20 @@ const REFRESH_QUANTA: u16 = 0x6000;
 #[repr(C)]
 pub struct Generator {
     since: [Instant; 8],
+    /// Where upstream is told rates too.
+    rates: Option<Box<ToldRates>>,
     refresh_ns: u64,
     refresh_at: Instant,
     /// Priorities whose upstream was last told to be silent.
     told_bits: u8,
+}
+
+/// What upstream was last told of rates.
+#[derive(Clone, Debug, Default)]
+struct ToldRates {
+    slowing: Slowing,
+    /// They are told at even intervals, and not when they change.
+    period_ns: Option<u64>,
 }
 
 impl Generator {
@@ -31,28 +58,49 @@ impl Generator {
     pub const fn new(speed: Speed) -> Self {
         Self {
             told_bits: 0,
+            rates: None,
             refresh_at: Instant::NEVER,
             refresh_ns: speed.quanta_ns(REFRESH_QUANTA),
             since: [Instant::ZERO; 8],
         }
     }
 
-    /// The frame to send now so that upstream is silent in exactly `xoff_bits`; `None` if it knows.
-    #[inline(always)]
-    pub fn poll(&self, xoff_bits: u8, now: Instant) -> Option<Pfc> {
-        if xoff_bits == self.told_bits && now < self.refresh_at {
-            return None;
-        }
-        self.frame(xoff_bits)
+    /// The same, which tells rates too: when they change, or every `period_ns`, as links with
+    /// credits do.
+    #[must_use]
+    pub fn gentle(self, period_ns: Option<u64>) -> Self {
+        let refresh_at = if period_ns.is_some() { Instant::ZERO } else { self.refresh_at };
+        let rates = Some(Box::new(ToldRates { slowing: Slowing::NONE, period_ns }));
+        Self { rates, refresh_at, ..self }
     }
 
-    fn frame(&self, xoff_bits: u8) -> Option<Pfc> {
-        let addressed = xoff_bits | self.told_bits;
-        let pfc =
-            Priority::all().filter(|p| addressed & p.bit() != 0).fold(Pfc::default(), |pfc, p| {
-                pfc.with(p, if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { 0 })
-            });
-        (addressed != 0).then_some(pfc)
+    fn period_ns(&self) -> Option<u64> {
+        self.rates.as_ref().and_then(|rates| rates.period_ns)
+    }
+
+    /// The frame to send now so that upstream is silent in exactly `xoff_bits` and slowed down by
+    /// `slowing` in others; `None` if it knows.
+    #[inline(always)]
+    pub fn poll(&self, xoff_bits: u8, slowing: &Slowing, now: Instant) -> Option<Pfc> {
+        let may_wait = match &self.rates {
+            None => true,
+            Some(rates) => rates.period_ns.is_some() || rates.slowing == *slowing,
+        };
+        if xoff_bits == self.told_bits && may_wait && now < self.refresh_at {
+            return None;
+        }
+        self.frame(xoff_bits, slowing)
+    }
+
+    fn frame(&self, xoff_bits: u8, slowing: &Slowing) -> Option<Pfc> {
+        let was_told = self.told_bits | self.told_slowing().bits();
+        let addressed = xoff_bits | slowing.bits() | was_told;
+        let time = |p: Priority| {
+            if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { slowing.0[p.index()] }
+        };
+        let addressed_priorities = Priority::all().filter(|p| addressed & p.bit() != 0);
+        let pfc = addressed_priorities.fold(Pfc::default(), |pfc, p| pfc.with(p, time(p)));
+        (addressed != 0 || self.period_ns().is_some()).then_some(pfc)
     }
 
     /// The frame of [`Generator::poll`] has gone.
@@ -61,20 +109,32 @@ impl Generator {
         for priority in Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0) {
             let p = priority.index();
             let was_silent = self.told_bits & priority.bit() != 0;
-            if pfc.quanta[p] > 0 {
-                counters.tx_xoff[p] += 1;
-                self.told_bits |= priority.bit();
-                if !was_silent {
-                    counters.tx_pauses[p] += 1;
-                    self.since[p] = now;
+            match pfc.quanta[p] {
+                QUANTA_MAX => {
+                    counters.tx_xoff[p] += 1;
+                    self.told_bits |= priority.bit();
+                    if !was_silent {
+                        counters.tx_pauses[p] += 1;
+                        self.since[p] = now;
+                    }
+                    continue;
                 }
-            } else {
-                counters.tx_xon[p] += 1;
-                self.told_bits &= !priority.bit();
+                0 => counters.tx_xon[p] += 1,
+                _ => counters.tx_slowed[p] += 1,
+            }
+            self.told_bits &= !priority.bit();
+            if was_silent {
                 counters.tx_paused_ns[p] += now.ns_since(self.since[p]);
             }
         }
-        self.refresh_at = if self.told_bits == 0 { Instant::NEVER } else { now + self.refresh_ns };
+        if let Some(rates) = &mut self.rates {
+            rates.slowing = told_by(pfc);
+        }
+        self.refresh_at = match self.period_ns() {
+            Some(period_ns) => now + period_ns,
+            None if self.has_told() => now + self.refresh_ns,
+            None => Instant::NEVER,
+        };
     }
 
     /// Upstream has forgotten what it was told: the link went down or came up. What still holds
@@ -84,7 +144,21 @@ impl Generator {
             counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);
         }
         self.told_bits = 0;
-        self.refresh_at = Instant::NEVER;
+        if let Some(rates) = &mut self.rates {
+            rates.slowing = Slowing::NONE;
+        }
+        self.refresh_at = if self.period_ns().is_some() { now } else { Instant::NEVER };
+    }
+
+    /// Whether upstream has been told anything that will have to be taken back.
+    #[inline(always)]
+    pub fn has_told(&self) -> bool {
+        self.told_bits != 0 || self.rates.is_some() && *self.told_slowing() != Slowing::NONE
+    }
+
+    /// How upstream was last slowed down.
+    pub fn told_slowing(&self) -> &Slowing {
+        self.rates.as_ref().map_or(&Slowing::NONE, |rates| &rates.slowing)
     }
 
     /// Priorities whose upstream was last told to be silent.
@@ -104,9 +178,16 @@ impl Generator {
     }
 }
 
+/// The rates in `pfc`: what is neither a pause nor the end of one.
+fn told_by(pfc: &Pfc) -> Slowing {
+    let is_told = |p: usize| pfc.enabled_bits >> p & 1 == 1 && pfc.quanta[p] != QUANTA_MAX;
+    Slowing(core::array::from_fn(|p| if is_told(p) { pfc.quanta[p] } else { 0 }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const P3: u8 = 1 << 3;
     const P4: u8 = 1 << 4;
@@ -118,7 +199,7 @@ mod tests {
         ns: u64,
     ) -> Option<Pfc> {
         let now = Instant::from_ns(ns);
-        let pfc = generator.poll(bits, now)?;
+        let pfc = generator.poll(bits, &Slowing::NONE, now)?;
         generator.sent(&pfc, now, counters);
         Some(pfc)
     }
@@ -151,8 +232,9 @@ mod tests {
         let mut counters = PfcCounters::default();
         step(&mut generator, &mut counters, P3, 0).unwrap();
         let half = speed.quanta_ns(QUANTA_MAX) / 2;
-        let at =
-            (0..=half).step_by(100).find(|&ns| generator.poll(P3, Instant::from_ns(ns)).is_some());
+        let at = (0..=half)
+            .step_by(100)
+            .find(|&ns| generator.poll(P3, &Slowing::NONE, Instant::from_ns(ns)).is_some());
         assert!(at.is_some_and(|ns| ns > half / 2), "refreshed, but not all the time: {at:?}");
     }
 
@@ -172,8 +254,57 @@ mod tests {
     #[test]
     fn a_frame_that_could_not_go_is_made_again() {
         let generator = Generator::new(Speed::from_gbps(10));
-        let first = generator.poll(P3, Instant::ZERO);
+        let first = generator.poll(P3, &Slowing::NONE, Instant::ZERO);
         assert!(first.is_some());
-        assert_eq!(generator.poll(P3, Instant::from_ns(5)), first);
+        assert_eq!(generator.poll(P3, &Slowing::NONE, Instant::from_ns(5)), first);
+    }
+
+    /// Priority 3 slowed down by `code`.
+    fn slow(code: u16) -> Slowing {
+        Slowing([0, 0, 0, code, 0, 0, 0, 0])
+    }
+
+    #[test]
+    fn a_rate_is_told_when_it_changes_and_is_neither_xoff_nor_a_pause() {
+        let mut generator = Generator::new(Speed::from_gbps(10)).gentle(None);
+        let mut counters = PfcCounters::default();
+        let mut told = |bits, code, ns| {
+            let now = Instant::from_ns(ns);
+            let pfc = generator.poll(bits, &slow(code), now)?;
+            generator.sent(&pfc, now, &mut counters);
+            Some((pfc.enabled_bits, pfc.quanta[3]))
+        };
+        let codes = [(0, 0), (0, 2), (0, 2), (0, 3), (P3, 0), (P3, 0), (0, 3), (0, 0), (0, 0)];
+        let said: Vec<_> =
+            (0..).zip(codes).map(|(at, (bits, code))| told(bits, code, at * 10)).collect();
+        let p3 = |code| Some((P3, code));
+        assert_eq!(said, [None, p3(2), None, p3(3), p3(0xFFFF), None, p3(3), p3(0), None]);
+        let expected = PfcCounters {
+            tx_frames: 5,
+            tx_slowed: [0, 0, 0, 3, 0, 0, 0, 0],
+            tx_xoff: [0, 0, 0, 1, 0, 0, 0, 0],
+            tx_pauses: [0, 0, 0, 1, 0, 0, 0, 0],
+            tx_paused_ns: [0, 0, 0, 20, 0, 0, 0, 0],
+            tx_xon: [0, 0, 0, 1, 0, 0, 0, 0],
+            ..PfcCounters::default()
+        };
+        assert_eq!(counters, expected);
+        assert!(!generator.has_told());
+    }
+
+    #[test]
+    fn on_a_link_with_credits_it_is_told_at_even_intervals_and_a_pause_at_once() {
+        let mut generator = Generator::new(Speed::from_gbps(10)).gentle(Some(1_000));
+        let mut counters = PfcCounters::default();
+        let mut times = Vec::new();
+        for ns in 0..3_500 {
+            let now = Instant::from_ns(ns);
+            let bits = if ns >= 2_500 { P3 } else { 0 };
+            if let Some(pfc) = generator.poll(bits, &slow(1 + ns as u16 / 10), now) {
+                generator.sent(&pfc, now, &mut counters);
+                times.push((ns, pfc.quanta[3]));
+            }
+        }
+        assert_eq!(times, [(0, 1), (1_000, 101), (2_000, 201), (2_500, 0xFFFF)]);
     }
 }

@@ -1,24 +1,32 @@
 //! Obeys PFC on one port: which priorities must be silent, and until when.
 
 use crate::counters::PfcCounters;
+use crate::gentle::{Form, RateAdjuster};
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
+use alloc::boxed::Box;
 
 /// What a port's peer has asked for. What every turn asks for comes first, in the cache line of
 /// what a port keeps before it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    /// The earliest of `until` among paused priorities.
+    /// The earliest of `until` among paused priorities, and of when rates run out.
     expires_at: Instant,
     paused_bits: u8,
+    /// Priorities that the peer holds to a rate.
+    slowed_bits: u8,
     /// Priorities that obey: the lossless ones of the port.
     obeyed_bits: u8,
     speed: Speed,
     until: [Instant; PRIORITIES],
     since: [Instant; PRIORITIES],
+    /// When the last pause of each priority ended.
+    resumed_at: [Instant; PRIORITIES],
+    /// Where the peer sets rates too.
+    rates: Option<Box<RateAdjuster>>,
 }
 
 impl Receiver {
@@ -28,16 +36,82 @@ impl Receiver {
             obeyed_bits,
             speed,
             paused_bits: 0,
+            slowed_bits: 0,
             until: [Instant::ZERO; PRIORITIES],
             since: [Instant::ZERO; PRIORITIES],
             expires_at: Instant::NEVER,
+            resumed_at: [Instant::ZERO; PRIORITIES],
+            rates: None,
         }
+    }
+
+    /// The same, whose peer sets rates in `form`; a late poll may make up for `catch_up_ns` of what
+    /// they allow.
+    #[must_use]
+    pub fn gentle(self, form: Form, catch_up_ns: u64) -> Self {
+        let rates = RateAdjuster::new(form, self.speed, catch_up_ns);
+        Self { rates: Some(Box::new(rates)), ..self }
     }
 
     /// Priorities that must be silent. Call [`Receiver::expire`] first, once a turn.
     #[inline(always)]
     pub const fn paused_bits(&self) -> u8 {
         self.paused_bits
+    }
+
+    /// Priorities that the peer holds to a rate below the port's.
+    #[inline(always)]
+    pub const fn slowed_bits(&self) -> u8 {
+        self.slowed_bits
+    }
+
+    /// Those of them that have sent all they may by `now`.
+    #[inline(always)]
+    pub fn limited_bits(&self, now: Instant) -> u8 {
+        if self.slowed_bits == 0 { 0 } else { self.limited(now) }
+    }
+
+    #[inline(never)]
+    fn limited(&self, now: Instant) -> u8 {
+        self.rates.as_ref().map_or(0, |rates| rates.limited_bits(now))
+    }
+
+    /// When the first of the slowed priorities in `bits` may send.
+    #[inline(always)]
+    pub fn free_at(&self, bits: u8) -> Instant {
+        self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.free_at(bits))
+    }
+
+    /// A frame of `bytes` of `priority` goes at `now`.
+    #[inline(always)]
+    pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
+        if self.slowed_bits & priority.bit() != 0
+            && let Some(rates) = &mut self.rates
+        {
+            rates.sent(priority, bytes, now);
+        }
+    }
+
+    /// Since when `priority` has been paused without a break, if it is.
+    pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
+        (self.paused_bits & priority.bit() != 0).then(|| self.since[priority.index()])
+    }
+
+    /// How long the pause of `priority` that runs at `now` has been, or the last one was.
+    pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
+        let ended_at =
+            if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
+        ended_at.ns_since(self.since[priority.index()])
+    }
+
+    /// When the pause of `priority` that is running runs out.
+    pub const fn paused_until(&self, priority: Priority) -> Instant {
+        self.until[priority.index()]
+    }
+
+    /// When the last pause of `priority` ended.
+    pub const fn resumed_at(&self, priority: Priority) -> Instant {
+        self.resumed_at[priority.index()]
     }
 
     /// When the next pause runs out, [`Instant::NEVER`] if none runs.
@@ -53,11 +127,20 @@ impl Receiver {
         for priority in Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0) {
             let p = priority.index();
             let quanta = pfc.quanta[p];
-            let kind = if quanta > 0 { &mut counters.rx_xoff } else { &mut counters.rx_xon };
+            let obeys = self.obeyed_bits & priority.bit() != 0;
+            let is_rate = match &mut self.rates {
+                Some(rates) if obeys => rates.hear(priority, quanta, now),
+                _ => false,
+            };
+            let kind = match quanta {
+                _ if is_rate => &mut counters.rx_slowed,
+                0 => &mut counters.rx_xon,
+                _ => &mut counters.rx_xoff,
+            };
             kind[p] += 1;
-            if self.obeyed_bits & priority.bit() == 0 {
+            if !obeys {
                 counters.rx_ignored[p] += 1;
-            } else if quanta == 0 {
+            } else if quanta == 0 || is_rate {
                 self.resume(priority, now, counters);
             } else {
                 self.pause(priority, now, now + self.speed.quanta_ns(quanta), counters);
@@ -81,13 +164,19 @@ impl Receiver {
                 self.resume(priority, until, counters);
             }
         }
+        if let Some(rates) = &mut self.rates {
+            rates.expire(now);
+        }
         self.find_next_expiry();
     }
 
     /// Ends every pause: the link went down, and its peer's wishes with it.
     pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
         Priority::all().for_each(|priority| self.resume(priority, now, counters));
-        self.expires_at = Instant::NEVER;
+        if let Some(rates) = &mut self.rates {
+            rates.reset(now);
+        }
+        self.find_next_expiry();
     }
 
     fn pause(
@@ -108,16 +197,18 @@ impl Receiver {
     fn resume(&mut self, priority: Priority, at: Instant, counters: &mut PfcCounters) {
         if self.paused_bits & priority.bit() != 0 {
             self.paused_bits &= !priority.bit();
-            counters.rx_paused_ns[priority.index()] += at.ns_since(self.since[priority.index()]);
+            let paused_ns = at.ns_since(self.since[priority.index()]);
+            self.resumed_at[priority.index()] = at;
+            counters.rx_paused_ns[priority.index()] += paused_ns;
         }
     }
 
     fn find_next_expiry(&mut self) {
-        self.expires_at = Priority::all()
-            .filter(|p| self.paused_bits & p.bit() != 0)
-            .map(|p| self.until[p.index()])
-            .min()
-            .unwrap_or(Instant::NEVER);
+        let paused = Priority::all().filter(|p| self.paused_bits & p.bit() != 0);
+        let pauses_end_at = paused.map(|p| self.until[p.index()]).min().unwrap_or(Instant::NEVER);
+        let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
+        self.slowed_bits = self.rates.as_ref().map_or(0, |rates| rates.slowed_bits());
+        self.expires_at = pauses_end_at.min(rates_end_at);
     }
 
     /// How long `priority` has been paused by now, of the pause that is running.

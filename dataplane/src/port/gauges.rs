@@ -46,9 +46,10 @@ impl<F: Frame> Port<F> {
         for priority in Priority::all() {
             let p = priority.index();
             let rx_paused_for_ns = self.receiver.running_ns(priority, now);
-            let tx_paused_for_ns = self.generator.running_ns(priority, now);
+            let upstream = self.upstream[p];
+            let tx_paused_for_ns = self.generator.running_ns(upstream, now);
             counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
-            counters.pfc.tx_paused_ns[p] += tx_paused_for_ns;
+            counters.pfc.tx_paused_ns[p] += self.generator.running_ns(priority, now);
             let viq = books.buffer.viq(ViqId::new(self.id, priority));
             queues[p] = QueueGauges {
                 viq_bytes: viq.bytes(),
@@ -60,8 +61,11 @@ impl<F: Frame> Port<F> {
                 veq_frames: self.queues[p].veq.frames(),
                 lossless: viq.is_lossless(),
                 rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
-                tx_paused: self.generator.told_bits() & priority.bit() != 0,
+                tx_paused: self.generator.told_bits() & upstream.bit() != 0,
                 rx_paused_for_ns,
+                rx_recent_pause_ns: self.receiver.recent_ns(priority, now),
+                rx_slowed: self.receiver.slowed_bits() & priority.bit() != 0,
+                stormed: self.is_stormed(priority),
                 tx_paused_for_ns,
                 origins: self.origins(priority, books),
             };

@@ -1,8 +1,9 @@
-//! Holds a port to its speed where the device has no wire of its own to do so.
+//! Holds a port to its speed where the device has no wire of its own to do so, and a class to the
+//! share of it that gentle flow control leaves it.
 //!
 //! A leaky bucket kept in picoseconds of wire time: each frame takes as long as it would on a wire,
-//! preamble, FCS and gap included. A poll that comes late may catch up on as much as
-//! [`CATCH_UP_NS`], so that the rate holds although turns are not evenly spaced.
+//! preamble, FCS and gap included. A poll that comes late may catch up a little
+//! ([`CATCH_UP_NS`] for a port), so that the rate holds although turns are not evenly spaced.
 
 use crate::limits::WIRE_OVERHEAD_BYTES;
 use crate::time::{Instant, Speed};
@@ -10,44 +11,90 @@ use crate::time::{Instant, Speed};
 /// How much wire time a late poll may make up for.
 pub const CATCH_UP_NS: u64 = 200_000;
 
-/// The pace of one port.
+/// A part of a rate: `of` in `parts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// So many, at least one.
+    pub of: u64,
+    /// Of so many.
+    pub parts: u64,
+}
+
+impl Share {
+    /// The whole rate.
+    pub const ALL: Self = Self { of: 1, parts: 1 };
+}
+
+/// The pace of one port, or of one class of a port.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     speed: Speed,
-    /// When the wire is free again: whole nanoseconds, and the picoseconds beyond.
-    free_at: Instant,
-    free_at_ps: u64,
+    share: Share,
+    catch_up_ns: u64,
+    /// When the last frame began, and its length.
+    began: Moment,
+    last_bytes: u32,
+    /// When the wire is free again.
+    free: Moment,
+}
+
+/// Whole nanoseconds, and the picoseconds beyond.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    at: Instant,
+    ps: u64,
 }
 
 impl Pacer {
-    /// A port that is free at once.
-    pub const fn new(speed: Speed) -> Self {
-        Self { speed, free_at: Instant::ZERO, free_at_ps: 0 }
+    /// One that is free at once, and may make up for `catch_up_ns` of a late poll.
+    pub const fn new(speed: Speed, catch_up_ns: u64) -> Self {
+        let zero = Moment { at: Instant::ZERO, ps: 0 };
+        Self { speed, share: Share::ALL, catch_up_ns, began: zero, last_bytes: 0, free: zero }
     }
 
     /// Whether the next frame may go at `now`.
     #[inline(always)]
     pub fn is_free(&self, now: Instant) -> bool {
-        self.free_at <= now
+        self.free.at <= now
     }
 
     /// When the next frame may go.
     pub const fn free_at(&self) -> Instant {
-        self.free_at
+        self.free.at
     }
 
     /// A frame of `bytes` goes at `now`.
     #[inline]
     pub fn send(&mut self, bytes: u32, now: Instant) {
-        let earliest = now.ns.saturating_sub(CATCH_UP_NS);
-        if self.free_at.ns < earliest {
-            self.free_at = Instant::from_ns(earliest);
-            self.free_at_ps = 0;
+        let earliest = now.ns.saturating_sub(self.catch_up_ns);
+        self.began = self.free;
+        if self.free.at.ns < earliest {
+            self.began = Moment { at: Instant::from_ns(earliest), ps: 0 };
         }
-        let ps =
-            self.free_at_ps + self.speed.bytes_ps(u64::from(bytes) + WIRE_OVERHEAD_BYTES as u64);
-        self.free_at = self.free_at + ps / 1_000;
-        self.free_at_ps = ps % 1_000;
+        self.last_bytes = bytes;
+        self.free = self.end_of_last();
+    }
+
+    /// From `now` on only this share of the speed is to be used; a frame that is still on its way
+    /// counts as begun at that pace.
+    pub fn set_share(&mut self, share: Share, now: Instant) {
+        let was = core::mem::replace(&mut self.share, share);
+        if was != share && !self.is_free(now) {
+            self.free = self.end_of_last();
+        }
+    }
+
+    #[inline]
+    fn end_of_last(&self) -> Moment {
+        let ps = self.speed.bytes_ps(u64::from(self.last_bytes) + WIRE_OVERHEAD_BYTES as u64);
+        let ps = if self.share == Share::ALL { ps } else { self.stretched(ps) };
+        let ps = self.began.ps + ps;
+        Moment { at: self.began.at + ps / 1_000, ps: ps % 1_000 }
+    }
+
+    fn stretched(&self, ps: u64) -> u64 {
+        let ps = u128::from(ps) * u128::from(self.share.parts) / u128::from(self.share.of.max(1));
+        u64::try_from(ps).unwrap_or(u64::MAX / 2)
     }
 }
 
@@ -57,7 +104,7 @@ mod tests {
 
     /// Sends 60-byte frames for `ns`, polling every `poll_ns`; how many went.
     fn sent(speed: Speed, ns: u64, poll_ns: u64) -> u64 {
-        let mut pacer = Pacer::new(speed);
+        let mut pacer = Pacer::new(speed, CATCH_UP_NS);
         let mut frames = 0;
         for now in (0..ns).step_by(usize::try_from(poll_ns).unwrap()).map(Instant::from_ns) {
             while pacer.is_free(now) {
@@ -81,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_port_long_idle_does_not_burst_beyond_its_catch_up() {
-        let mut pacer = Pacer::new(Speed::from_gbps(1));
+        let mut pacer = Pacer::new(Speed::from_gbps(1), CATCH_UP_NS);
         let now = Instant::from_ns(1_000_000_000);
         let burst =
             (0..10_000).take_while(|_| pacer.is_free(now).then(|| pacer.send(60, now)).is_some());

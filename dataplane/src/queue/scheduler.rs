@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn scheduler(strict_bits: u8, quantum_bytes: [u32; 8]) -> Scheduler {
-        Scheduler::new(&SchedulerSettings { strict_bits, quantum_bytes })
+        Scheduler::new(&SchedulerSettings { strict_bits, quantum_bytes, fair: false })
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! share memory: a queue is a chain of chunks from one arena that is allocated at start. No queue
 //! ever allocates, and a frame's place costs one cache line's share, not a list node of its own.
 
+use super::lanes::Lanes;
 use crate::buffer::ViqId;
 use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
@@ -13,7 +14,7 @@ use alloc::boxed::Box;
 /// Frames a chunk holds.
 const CHUNK: usize = CHUNK_END as usize;
 /// The slot index behind a chunk's last.
-const CHUNK_END: u32 = 32;
+const CHUNK_END: u8 = 32;
 /// The chunk index that stands for "none".
 const NONE: u32 = u32::MAX;
 
@@ -118,21 +119,29 @@ pub struct Veq {
     head: u32,
     tail: u32,
     /// Slot of the first frame in the head chunk.
-    first: u32,
+    first: u8,
     /// Slot behind the last frame in the tail chunk.
-    end: u32,
+    end: u8,
     frames: u32,
     bytes: u32,
     peak_bytes: u32,
+    /// If ingress ports are served in turn, they hold the frames.
+    lanes: Option<Box<Lanes>>,
 }
 
 impl Default for Veq {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, first: 0, end: 0, frames: 0, bytes: 0, peak_bytes: 0 }
+        let (head, tail) = (NONE, NONE);
+        Self { head, tail, first: 0, end: 0, frames: 0, bytes: 0, peak_bytes: 0, lanes: None }
     }
 }
 
 impl Veq {
+    /// A queue that serves `ports` ingress ports in turn. Only one frame can be taken at a time.
+    pub fn fair(ports: usize) -> Self {
+        Self { lanes: Some(Box::new(Lanes::new(ports))), ..Self::default() }
+    }
+
     /// Frames waiting.
     #[inline(always)]
     pub const fn frames(&self) -> u32 {
@@ -164,6 +173,12 @@ impl Veq {
         arena: &mut Arena<F>,
         held: Held<F>,
     ) -> Result<(), Held<F>> {
+        if let Some(lanes) = &mut self.lanes {
+            let note = held.note;
+            lanes.push_back(arena, held)?;
+            self.count_in(&note);
+            return Ok(());
+        }
         if self.tail == NONE || self.end as usize == CHUNK {
             let Some(fresh) = arena.take() else { return Err(held) };
             if self.tail == NONE {
@@ -190,6 +205,13 @@ impl Veq {
         mut frames: impl Iterator<Item = Held<F>>,
         mut refused: impl FnMut(Held<F>),
     ) {
+        if self.lanes.is_some() {
+            return frames.for_each(|held| {
+                if let Err(held) = self.push_back(arena, held) {
+                    refused(held);
+                }
+            });
+        }
         // The first of each chunk makes sure that there is one.
         while let Some(held) = frames.next() {
             if let Err(held) = self.push_back(arena, held) {
@@ -197,7 +219,7 @@ impl Veq {
                 continue;
             }
             let Chunk { frames: places, notes, .. } = &mut arena.chunks[self.tail as usize];
-            let (mut count, mut bytes) = (0, 0);
+            let (mut count, mut bytes) = (0_u8, 0);
             let places = places.iter_mut().zip(notes).skip(self.end as usize);
             for ((place, noted), held) in places.zip(&mut frames) {
                 count += 1;
@@ -205,7 +227,7 @@ impl Veq {
                 (*place, *noted) = (Some(held.frame), held.note);
             }
             self.end += count;
-            self.frames += count;
+            self.frames += u32::from(count);
             self.bytes += bytes;
             self.peak_bytes = self.peak_bytes.max(self.bytes);
         }
@@ -218,6 +240,12 @@ impl Veq {
         arena: &mut Arena<F>,
         held: Held<F>,
     ) -> Result<(), Held<F>> {
+        if let Some(lanes) = &mut self.lanes {
+            let note = held.note;
+            lanes.push_front(arena, held)?;
+            self.count_in(&note);
+            return Ok(());
+        }
         if self.tail == NONE {
             return self.push_back(arena, held);
         }
@@ -243,14 +271,28 @@ impl Veq {
     /// The note of the first frame.
     #[inline(always)]
     pub fn front<'a, F: Frame>(&self, arena: &'a Arena<F>) -> Option<&'a Note> {
+        if let Some(lanes) = &self.lanes {
+            return lanes.front(arena);
+        }
         // The head of an empty queue is no chunk.
         Some(&arena.chunks.get(self.head as usize)?.notes[self.first as usize % CHUNK])
     }
 
-    /// The notes of all frames, the first one first.
-    pub fn notes<'a, F: Frame>(&self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
+    /// The notes of all frames, the first one first; ingress port by ingress port if these are
+    /// served in turn.
+    pub fn notes<'a, F: Frame>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
+        let in_lanes = self.lanes.iter().flat_map(|lanes| lanes.notes(arena));
+        in_lanes.chain(self.own_notes(arena))
+    }
+
+    /// Those that are not in lanes.
+    pub(super) fn own_notes<'a, F: Frame>(
+        &self,
+        arena: &'a Arena<F>,
+    ) -> impl Iterator<Item = &'a Note> + use<'a, F> {
+        let frames = if self.lanes.is_some() { 0 } else { self.frames };
         let (mut chunk, mut slot) = (self.head, self.first as usize);
-        (0..self.frames).filter_map(move |_| {
+        (0..frames).filter_map(move |_| {
             if slot == CHUNK {
                 chunk = arena.chunks.get(chunk as usize)?.next;
                 slot = 0;
@@ -281,9 +323,9 @@ impl Veq {
     #[inline]
     pub fn took<F: Frame>(&mut self, arena: &mut Arena<F>, frames: usize, bytes: u32) {
         #[expect(clippy::cast_possible_truncation, reason = "no more than a chunk has")]
-        let frames = frames as u32;
+        let frames = frames as u8;
         self.first += frames;
-        self.frames -= frames;
+        self.frames -= u32::from(frames);
         self.bytes -= bytes;
         self.leave_chunk(arena);
     }
@@ -293,8 +335,8 @@ impl Veq {
     fn leave_chunk<F: Frame>(&mut self, arena: &mut Arena<F>) {
         if self.frames == 0 {
             arena.give(self.head);
-            let peak_bytes = self.peak_bytes;
-            *self = Self { peak_bytes, ..Self::default() };
+            (self.head, self.tail, self.first, self.end) = (NONE, NONE, 0, 0);
+            debug_assert_eq!(self.bytes, 0, "an empty queue has no bytes");
         } else if self.first as usize == CHUNK {
             let next = arena.chunks[self.head as usize].next;
             arena.give(self.head);
@@ -306,6 +348,12 @@ impl Veq {
     /// Takes the first frame.
     #[inline]
     pub fn pop_front<F: Frame>(&mut self, arena: &mut Arena<F>) -> Option<Held<F>> {
+        if let Some(lanes) = &mut self.lanes {
+            let held = lanes.pop_front(arena)?;
+            self.frames -= 1;
+            self.bytes -= u32::from(held.note.bytes);
+            return Some(held);
+        }
         let chunk = arena.chunks.get_mut(self.head as usize)?;
         let at = self.first as usize % CHUNK;
         let held = Held { frame: chunk.frames[at].take()?, note: chunk.notes[at] };
@@ -316,7 +364,7 @@ impl Veq {
 
 impl<F> Chunk<F> {
     #[inline(always)]
-    fn put(&mut self, at: u32, held: Held<F>) {
+    fn put(&mut self, at: u8, held: Held<F>) {
         let at = at as usize % CHUNK;
         self.frames[at] = Some(held.frame);
         self.notes[at] = held.note;

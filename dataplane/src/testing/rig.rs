@@ -62,6 +62,7 @@ fn tag_map() -> TagMap {
         pcp: [0; TAGS],
         lossless_tags: 0b110,
         lossy_tag: tag(0),
+        hops: None,
         initial_tag: tag(1),
     };
     for (value, dscp, priority) in [(1_u8, 26_u8, 3_u8), (2, 27, 4)] {
@@ -86,6 +87,7 @@ fn settings(ports: u8) -> SwitchSettings {
         threshold: Threshold::Static { xoff_bytes: 20_000 },
         xon_offset_bytes: 3_028,
         headroom_bytes: 40_000,
+        slope: None,
     };
     let mut lossless = [None; 8];
     lossless[3] = Some(viq);
@@ -98,6 +100,9 @@ fn settings(ports: u8) -> SwitchSettings {
         frame_bytes_max: 1514,
         worker: WorkerId(0),
         lossless,
+        upstream: Priority::EACH,
+        gentle: None,
+        watchdog: None,
         rx_backlog_xoff_frames: 512,
     };
     SwitchSettings {
@@ -109,7 +114,7 @@ fn settings(ports: u8) -> SwitchSettings {
             lossy_queue_bytes: 100_000,
             frames_max: 16_384,
         },
-        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8] },
+        scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
         mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000 },
         seed: 1,

@@ -15,6 +15,7 @@ use dataplane::buffer::{ViqId, lossless_shared_bytes};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::limits::PRIORITIES;
+use dataplane::pfc::watchdog::Action;
 use dataplane::report::{QueueGauges, Report};
 use dataplane::settings::{SwitchSettings, ViqSettings};
 use dataplane::wire::mac_control::MacControl;
@@ -123,14 +124,29 @@ impl<'a> Picture<'a> {
         }
     }
 
+    /// The priority of the VIQ at a port that upstream's VEQ of `priority` feeds: another one where
+    /// frames change class with every hop.
+    fn fed(&self, (switch, input): (usize, PortId), priority: Priority) -> Priority {
+        let settings = &self.reports[switch].0.ports[input.index()];
+        let feeds = |viq: &Priority| {
+            settings.lossless[viq.index()].is_some() && settings.upstream[viq.index()] == priority
+        };
+        Priority::all().find(feeds).unwrap_or(priority)
+    }
+
     /// Paused by a switch, and no XON on its way. A host resumes sooner or later.
     fn is_paused_by_a_switch(&self, veq: VeqKey) -> bool {
         let (switch, port, priority) = veq;
         let Some((peer, input)) = self.downstream(veq) else { return false };
         let waiting = self.network.switches[peer].worker.device().ahead(input);
         let mut on_the_way = waiting.chain(self.network.in_flight_to(switch, port));
-        self.gauges(switch, port, priority).rx_paused
-            && self.gauges(peer, input, priority).tx_paused
+        let gauges = self.gauges(switch, port, priority);
+        let watchdog = self.reports[switch].0.ports[port.index()].watchdog;
+        let is_ignored =
+            gauges.stormed && watchdog.is_some_and(|watchdog| watchdog.action != Action::Alert);
+        gauges.rx_paused
+            && !is_ignored
+            && self.gauges(peer, input, self.fed((peer, input), priority)).tx_paused
             && !on_the_way.any(|frame| is_xon(frame, priority))
     }
 
@@ -155,10 +171,11 @@ impl<'a> Picture<'a> {
         let stuck = std::mem::take(&mut self.stuck);
         let stays = |veq: &VeqKey| {
             let Some((peer, input)) = self.downstream(*veq) else { return false };
-            let viq = viq_number(ViqId::new(input, veq.2));
+            let fed = self.fed((peer, input), veq.2);
+            let viq = viq_number(ViqId::new(input, fed));
             let left_bytes = stuck_bytes[peer].get(&viq).copied().unwrap_or_default();
-            let settings = self.reports[peer].0.ports[input.index()].lossless[veq.2.index()];
-            let gauges = self.gauges(peer, input, veq.2);
+            let settings = self.reports[peer].0.ports[input.index()].lossless[fed.index()];
+            let gauges = self.gauges(peer, input, fed);
             settings.is_some_and(|viq| !resumes(&viq, gauges, left_bytes, free_bytes[peer]))
         };
         self.stuck = stuck.into_iter().filter(stays).collect();
@@ -183,7 +200,7 @@ impl<'a> Picture<'a> {
         loop {
             let veq = *way.last()?;
             let (peer, input) = self.downstream(veq)?;
-            let viq = viq_number(ViqId::new(input, veq.2));
+            let viq = viq_number(ViqId::new(input, self.fed((peer, input), veq.2)));
             let bytes_there = |next: &VeqKey| self.held_bytes.get(next)?.get(&viq).copied();
             let next = self
                 .stuck
@@ -204,11 +221,12 @@ impl<'a> Picture<'a> {
         let hop = |at: usize| {
             let (before, veq) = (cycle[(at + cycle.len() - 1) % cycle.len()], cycle[at]);
             let input = self.downstream(before).map_or(PortId::FIRST, |(_, input)| input);
-            let viq = viq_number(ViqId::new(input, before.2));
+            let input_priority = self.fed((veq.0, input), before.2);
+            let viq = viq_number(ViqId::new(input, input_priority));
             KnotHop {
                 switch: self.network.switches[veq.0].name.clone(),
                 input,
-                input_priority: before.2,
+                input_priority,
                 output: veq.1,
                 output_priority: veq.2,
                 bytes: self.held_bytes[&veq].get(&viq).copied().unwrap_or_default(),
@@ -259,6 +277,7 @@ mod tests {
         threshold: Threshold::Static { xoff_bytes: 10_000 },
         xon_offset_bytes: 3_000,
         headroom_bytes: 50_000,
+        slope: None,
     };
 
     /// A VIQ of so many bytes, some of them in its headroom.

@@ -13,11 +13,13 @@ mod knot;
 pub(crate) mod losslessness;
 mod pauses;
 mod progress;
+mod state;
 mod tags;
 
 pub use knot::{Knot, KnotHop};
 pub(crate) use pauses::PauseWatch;
 pub use progress::Stuck;
+pub use state::BufferState;
 pub(crate) use tags::TagWatch;
 
 use crate::event::Picoseconds;

@@ -6,6 +6,7 @@ use super::Violation;
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
 use dataplane::frame::Frame;
+use dataplane::gentle::{Form, is_rate};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 use dataplane::time::Speed;
@@ -38,6 +39,10 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
     lossless_bits: u8,
+    /// How rates are told, which are no pauses.
+    form: Option<Form>,
+    /// Whether a watchdog may let frames go in spite of a pause.
+    may_be_ignored: bool,
     /// By wire: whether any priority is paused, all together in few cache lines.
     is_told: Vec<bool>,
     /// By wire.
@@ -50,7 +55,19 @@ impl PauseWatch {
     pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
         let told = vec![Told::default(); wires];
         let is_told = vec![false; wires];
-        Self { lossless_bits, is_told, told, spans: Vec::new(), violation: None }
+        let spans = Vec::new();
+        let (form, may_be_ignored, violation) = (None, false, None);
+        Self { lossless_bits, form, may_be_ignored, is_told, told, spans, violation }
+    }
+
+    /// Knows rates in `form` from pauses.
+    pub(crate) fn gentle(self, form: Option<Form>) -> Self {
+        Self { form, ..self }
+    }
+
+    /// Excuses who sends in spite of a pause.
+    pub(crate) fn excusing(self, may_be_ignored: bool) -> Self {
+        Self { may_be_ignored, ..self }
     }
 
     /// A control frame arrived at the sender of `wire`, which sends at `speed`.
@@ -61,7 +78,8 @@ impl PauseWatch {
                 continue;
             }
             self.expire(wire, p, now_ps);
-            let quanta = pfc.quanta[p.index()];
+            let is_rate = self.form.is_some_and(|form| is_rate(form, pfc.quanta[p.index()]));
+            let quanta = if is_rate { 0 } else { pfc.quanta[p.index()] };
             let told = &mut self.told[wire as usize];
             let is_paused = told.paused_bits & p.bit() != 0;
             if quanta == 0 {
@@ -89,7 +107,7 @@ impl PauseWatch {
     pub(crate) fn starts(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         self.expire(wire, priority, now_ps + SLACK_PS);
         let is_paused = self.told[wire as usize].paused_bits & priority.bit() != 0;
-        if is_paused && self.violation.is_none() {
+        if is_paused && !self.may_be_ignored && self.violation.is_none() {
             self.violation = Some((wire, priority.value(), now_ps));
         }
     }

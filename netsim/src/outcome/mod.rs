@@ -19,7 +19,7 @@ pub struct Outcome {
     pub name: String,
     /// What the scenario says it shows.
     pub about: String,
-    /// The scheme: `pfc`, `tagger`, `lossy`.
+    /// The scheme: `pfc`, `tagger`, `ttl` and so on.
     pub scheme: String,
     /// The seed of all chance.
     pub seed: u64,
@@ -39,6 +39,16 @@ pub struct Outcome {
     pub lossy_drops: u64,
     /// Frames dropped, by the counter that names the reason; all reasons that occurred.
     pub drops: Vec<DropOutcome>,
+    /// Lossless frames that a watchdog discarded.
+    pub watchdog_drops: u64,
+    /// Storms that watchdogs found.
+    pub storms: u64,
+    /// Priorities that lossless frames use.
+    pub lossless_priorities: usize,
+    /// What the switch that reserves most sets aside for lossless frames: reserves and headrooms.
+    pub reserved_bytes: u64,
+    /// Of the PFC frames, those that only set rates.
+    pub rate_frames: u64,
     /// PFC frames that switches and hosts sent.
     pub pfc_frames: u64,
     /// Time that switches' and hosts' priorities stood paused, all together.

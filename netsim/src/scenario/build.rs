@@ -85,11 +85,21 @@ pub fn build(
     if let Some(bounces) = scheme.learns {
         builder.learn(bounces);
     }
-    let lossless: Vec<Priority> = scheme.lossless.iter().map(|&(_, priority)| priority).collect();
-    let spec = switch_spec(config, &lossless);
+    builder.classes(&scheme.classes);
+    if let Some((settings, _)) = scheme.gentle {
+        builder.gentle(settings);
+    }
+    let lossless = scheme.priorities();
+    let spec = SwitchSpec {
+        slope: scheme.gentle.map(|(_, gentle)| gentle),
+        fair: config.buffers.fair.unwrap_or_else(|| scheme.gentle.is_some()),
+        watchdog: scheme.watchdog,
+        ..switch_spec(config, &lossless)
+    };
     let network = &config.network;
-    for (switch, rules) in (0..).zip(scheme.rules) {
+    for ((switch, rules), parity) in (0..).zip(scheme.rules).zip(scheme.parities) {
         let id = builder.switch(network.switch_name(switch), spec.clone());
+        builder.parity(id, parity);
         if let Some(rules) = rules {
             builder.rules(id, rules);
         }

@@ -17,6 +17,7 @@
 
 mod bounces;
 mod build;
+mod compare;
 mod expect;
 mod faults;
 mod observe;
@@ -26,6 +27,7 @@ mod traffic;
 
 pub use bounces::{Bounces, bounces};
 pub use build::{Built, BuiltFlow, build};
+pub use compare::{COMPARED, Comparison, compare};
 pub use expect::judge;
 pub use sizes::{DATA_MINING, Points, WEB_SEARCH, sample_bytes};
 
@@ -90,6 +92,14 @@ pub enum ScenarioError {
     /// A rule file is wrong.
     #[error(transparent)]
     Rules(#[from] config::ConfigError),
+    /// The scheme cannot hold on this network.
+    #[error("`{scheme}` cannot hold here: {why}")]
+    Scheme {
+        /// Which.
+        scheme: &'static str,
+        /// And what would do.
+        why: String,
+    },
     /// Rule files do not agree with each other or with the network.
     #[error("the rules of {switch} {what}")]
     Mismatch {

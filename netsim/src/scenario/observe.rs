@@ -10,9 +10,12 @@ use crate::outcome::{
     CycleHop, DeadlockOutcome, DropOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome,
     PauseSpans, QueueSeries, Timeline, TopologyOutcome,
 };
+use crate::switch_node::SwitchNode;
+use crate::switch_spec::promised_bytes;
 use dataplane::agent::PuntReason;
-use dataplane::counters::DropReason;
+use dataplane::counters::{DropReason, PfcCounters};
 use dataplane::ids::Priority;
+use dataplane::limits::PRIORITIES;
 use dataplane::report::Report;
 use dataplane::settings::SwitchSettings;
 use std::collections::BTreeMap;
@@ -163,6 +166,11 @@ impl Observer {
             deadlock: self.deadlock,
             violations,
             lossless_drops: lossless_drops(built),
+            watchdog_drops: of(DropReason::Watchdog),
+            storms: by_priority(network, |pfc| &pfc.storms),
+            lossless_priorities: built.lossless.len(),
+            reserved_bytes: reserved_bytes(network),
+            rate_frames: by_priority(network, |pfc| &pfc.tx_slowed),
             lossy_drops: of(DropReason::LossyFull) + of(DropReason::LossyTail),
             drops,
             pfc_frames: pfc_frames(network),
@@ -292,6 +300,22 @@ fn lossless_drops(built: &Built) -> u64 {
     at_switches + at_hosts
 }
 
+/// A counter of all switches' ports, over all priorities.
+fn by_priority(network: &Network, counter: impl Fn(&PfcCounters) -> &[u64; PRIORITIES]) -> u64 {
+    let reports = network.switch_reports().map(|(_, report)| report);
+    let sum = |report: Report| {
+        report.ports.iter().flat_map(|port| counter(&port.counters.pfc)).sum::<u64>()
+    };
+    reports.map(sum).sum()
+}
+
+/// What the switch that reserves most sets aside.
+fn reserved_bytes(network: &Network) -> u64 {
+    let reserved =
+        |switch: &SwitchNode| promised_bytes(&switch.settings) - switch.settings.buffer.lossy_bytes;
+    network.switches.iter().map(reserved).max().unwrap_or_default()
+}
+
 fn pfc_frames(network: &Network) -> u64 {
     let switches = network.switch_reports().map(|(switch, report)| {
         report.ports.iter().map(|port| port.counters.pfc.tx_frames).sum::<u64>()
@@ -324,7 +348,7 @@ fn flow_outcome(
 
 fn topology(network: &Network) -> TopologyOutcome {
     let levels = network.topology.levels();
-    let switch = |(node, level): (&crate::switch_node::SwitchNode, u32)| NodeOutcome {
+    let switch = |(node, level): (&SwitchNode, u32)| NodeOutcome {
         name: node.name.clone(),
         is_host: false,
         level,

@@ -5,9 +5,13 @@ use config::RuleSet;
 use config::compile::{Algorithm, Options, compile};
 use config::network::PathKind;
 use config::paths::PathSet;
-use config::scenario::{ScenarioConfig, SchemeKind};
+use config::scenario::{Gentle, GentleForm, ScenarioConfig, SchemeKind, holds};
+use dataplane::hops::Parity;
 use dataplane::ids::{Priority, Tag};
+use dataplane::limits::PRIORITIES;
+use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::rules::TcamEntry;
+use dataplane::settings::GentleSettings;
 
 /// See the module's head.
 #[derive(Debug, Default)]
@@ -17,6 +21,24 @@ pub(super) struct Scheme {
     pub(super) rules: Vec<Option<Vec<TcamEntry>>>,
     /// Switches learn their rules, for so many bounces.
     pub(super) learns: Option<u8>,
+    /// Classes by hops, hosts' first; none if tags have priorities.
+    pub(super) classes: Vec<Priority>,
+    /// By switch: which classes it holds.
+    pub(super) parities: Vec<Parity>,
+    /// How rates are told, and how they follow queues.
+    pub(super) gentle: Option<(GentleSettings, Gentle)>,
+    pub(super) watchdog: Option<WatchdogSettings>,
+}
+
+impl Scheme {
+    /// The priorities that lossless frames have anywhere in the network.
+    pub(super) fn priorities(&self) -> Vec<Priority> {
+        let tags = self.lossless.iter().map(|&(_, priority)| priority);
+        let mut all: Vec<Priority> = tags.chain(self.classes.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 /// The tag that lossless frames start with.
@@ -24,18 +46,33 @@ pub(super) const INITIAL: Tag = Tag::from_low_bits(1);
 
 /// What `kind` means for this scenario.
 pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme, ScenarioError> {
-    let none = || vec![None; config.network.switches()];
+    let cannot = |why: String| ScenarioError::Scheme { scheme: kind.name(), why };
+    holds::check(config, kind).map_err(cannot)?;
+    let one = || Scheme {
+        lossless: vec![(INITIAL, Priority::from_low_bits(1))],
+        rules: vec![None; config.network.switches()],
+        parities: vec![Parity::All; config.network.switches()],
+        ..Scheme::default()
+    };
     match kind {
-        SchemeKind::Lossy => Ok(Scheme { rules: none(), ..Scheme::default() }),
-        SchemeKind::Pfc => {
-            let lossless = vec![(INITIAL, Priority::from_low_bits(1))];
-            Ok(Scheme { lossless, rules: none(), ..Scheme::default() })
+        SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), ..one() }),
+        SchemeKind::Pfc => Ok(one()),
+        SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
+        SchemeKind::Gfc => Ok(Scheme { gentle: gentle(config), ..one() }),
+        SchemeKind::Ttl => {
+            let count = holds::classes(config).map_err(cannot)?;
+            let parities = holds::parities(config).map_err(cannot)?;
+            // Lossy frames have a priority of their own if there is one; hosts' class shares its.
+            let first = usize::from(count < PRIORITIES);
+            let classes: Vec<Priority> = Priority::all().skip(first).take(count).collect();
+            let lossless = classes.get(1).map(|&first| (INITIAL, first)).into_iter().collect();
+            Ok(Scheme { lossless, classes, parities, ..one() })
         }
         SchemeKind::UpDown => {
             let bounces = bounces(config);
             let tags = Tag::all().skip(INITIAL.index()).zip(Priority::all().skip(1));
             let lossless = tags.take(usize::from(bounces) + 1).collect();
-            Ok(Scheme { lossless, rules: none(), learns: Some(bounces) })
+            Ok(Scheme { lossless, learns: Some(bounces), ..one() })
         }
         SchemeKind::Tagger => {
             let rules = match &config.scheme.rules {
@@ -48,7 +85,7 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
                     .collect::<Result<Vec<_>, _>>()?,
                 None => compiled(config)?,
             };
-            joined(config, &rules)
+            Ok(Scheme { parities: one().parities, ..joined(config, &rules)? })
         }
     }
 }
@@ -61,6 +98,18 @@ fn bounces(config: &ScenarioConfig) -> u8 {
         _ => 1,
     };
     wanted.min(config.scheme.priorities_max.saturating_sub(1))
+}
+
+/// Everybody acts at once here, so nobody has anything to make up for.
+fn gentle(config: &ScenarioConfig) -> Option<(GentleSettings, Gentle)> {
+    let gentle = config.scheme.gentle;
+    let is_periodic = gentle.form == GentleForm::TimeBased;
+    let settings = GentleSettings {
+        form: gentle.form.form()?,
+        catch_up_ns: 0,
+        period_ns: is_periodic.then_some(gentle.period_ns),
+    };
+    Some((settings, gentle))
 }
 
 fn compiled(config: &ScenarioConfig) -> Result<Vec<RuleSet>, ScenarioError> {

@@ -176,6 +176,7 @@ const fn pfc(counters: &PfcCounters) -> PfcStats {
         rx_xoff,
         rx_xon,
         rx_ignored,
+        rx_slowed,
         rx_pauses,
         rx_paused_ns,
         rx_link_pause_frames,
@@ -184,14 +185,18 @@ const fn pfc(counters: &PfcCounters) -> PfcStats {
         tx_frames,
         tx_xoff,
         tx_xon,
+        tx_slowed,
         tx_pauses,
         tx_paused_ns,
+        storms,
+        restored,
     } = *counters;
     PfcStats {
         rx_frames,
         rx_xoff,
         rx_xon,
         rx_ignored,
+        rx_slowed,
         rx_pauses,
         rx_paused_ns,
         rx_link_pause_frames,
@@ -200,8 +205,11 @@ const fn pfc(counters: &PfcCounters) -> PfcStats {
         tx_frames,
         tx_xoff,
         tx_xon,
+        tx_slowed,
         tx_pauses,
         tx_paused_ns,
+        storms,
+        restored,
     }
 }
 
@@ -219,6 +227,9 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
         tx_paused,
         rx_paused_for_ns,
         tx_paused_for_ns,
+        rx_recent_pause_ns,
+        rx_slowed,
+        stormed,
         // Of other ports too: `waits` tells of them.
         origins: _,
     } = *gauges;
@@ -236,6 +247,9 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
         tx_paused,
         rx_paused_for_ns,
         tx_paused_for_ns,
+        rx_recent_pause_ns,
+        rx_slowed,
+        stormed,
     }
 }
 

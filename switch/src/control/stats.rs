@@ -168,6 +168,9 @@ pub struct PfcStats {
     pub rx_xon: ByPriority,
     /// Of those, the ones that address a priority this port does not protect.
     pub rx_ignored: ByPriority,
+    /// Of those, the ones that set this priority a rate (gentle flow control).
+    #[serde(default)]
+    pub rx_slowed: ByPriority,
     /// Times this priority went from sending to paused.
     pub rx_pauses: ByPriority,
     /// Nanoseconds this priority has been paused by its peer.
@@ -184,10 +187,19 @@ pub struct PfcStats {
     pub tx_xoff: ByPriority,
     /// Of those, the ones that resume this priority.
     pub tx_xon: ByPriority,
+    /// Of those, the ones that set this priority's upstream a rate.
+    #[serde(default)]
+    pub tx_slowed: ByPriority,
     /// Times this priority's upstream was told to stop.
     pub tx_pauses: ByPriority,
     /// Nanoseconds this priority's upstream has been told to be silent.
     pub tx_paused_ns: ByPriority,
+    /// Storms that the watchdog found.
+    #[serde(default)]
+    pub storms: ByPriority,
+    /// Storms that ended.
+    #[serde(default)]
+    pub restored: ByPriority,
 }
 
 /// Gauges of one port and priority, in bytes unless they say otherwise.
@@ -219,6 +231,15 @@ pub struct QueueStats {
     pub rx_paused_for_ns: u64,
     /// For how many nanoseconds we have paused the peer without a break; 0 if we have not.
     pub tx_paused_for_ns: u64,
+    /// How long the pause that the peer has asked for is, or the last one was.
+    #[serde(default)]
+    pub rx_recent_pause_ns: u64,
+    /// Whether the peer holds us to a rate.
+    #[serde(default)]
+    pub rx_slowed: bool,
+    /// Whether the watchdog sees a storm.
+    #[serde(default)]
+    pub stormed: bool,
 }
 
 /// A queue that holds frames which the peer has paused, and where these came in. Followed from

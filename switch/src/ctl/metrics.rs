@@ -71,7 +71,7 @@ impl Page {
 
     fn ports(&mut self, stats: &Stats) {
         use Kind::Counter;
-        let families: [(&str, &str, Values); 14] = [
+        let families: [(&str, &str, Values); 18] = [
             ("rx_frames", "Data frames received", |p| p.rx_frames),
             ("rx_bytes", "Bytes of data frames received", |p| p.rx_bytes),
             ("tx_frames", "Data frames sent", |p| p.tx_frames),
@@ -82,6 +82,10 @@ impl Page {
             ("pfc_tx_xon", "PFC frames sent that resume", |p| p.pfc.tx_xon),
             ("pfc_rx_xoff", "PFC frames received that pause", |p| p.pfc.rx_xoff),
             ("pfc_rx_xon", "PFC frames received that resume", |p| p.pfc.rx_xon),
+            ("pfc_tx_slowed", "PFC frames sent that set a rate", |p| p.pfc.tx_slowed),
+            ("pfc_rx_slowed", "PFC frames received that set a rate", |p| p.pfc.rx_slowed),
+            ("pfc_storms", "Storms that the watchdog found", |p| p.pfc.storms),
+            ("pfc_restored", "Storms that ended", |p| p.pfc.restored),
             ("pfc_tx_pauses", "Times that upstream was told to stop", |p| p.pfc.tx_pauses),
             ("pfc_rx_pauses", "Times that a peer stopped us", |p| p.pfc.rx_pauses),
             ("pfc_tx_paused_ns", "Time that upstream was told to be silent", |p| {

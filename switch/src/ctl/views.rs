@@ -177,13 +177,25 @@ pub(super) fn pfc(stats: &Stats) -> String {
         "XOFF rcvd",
         "XON rcvd",
         "paused",
+        "last pause",
+        "rate sent",
+        "rate rcvd",
+        "storms",
         "ignored",
     ];
     let mut rows = numbers(headings, 1);
     for port in &stats.ports {
         let pfc = &port.pfc;
         for (priority, queue) in port.queues.iter().enumerate() {
-            let moved = [&pfc.tx_xoff, &pfc.tx_xon, &pfc.rx_xoff, &pfc.rx_xon, &pfc.rx_ignored];
+            let moved = [
+                &pfc.tx_xoff,
+                &pfc.tx_xon,
+                &pfc.tx_slowed,
+                &pfc.rx_xoff,
+                &pfc.rx_xon,
+                &pfc.rx_slowed,
+                &pfc.rx_ignored,
+            ];
             if !queue.lossless && moved.iter().all(|values| values[priority] == 0) {
                 continue;
             }
@@ -198,11 +210,20 @@ pub(super) fn pfc(stats: &Stats) -> String {
                 pfc.rx_xoff[priority].to_string(),
                 pfc.rx_xon[priority].to_string(),
                 duration(pfc.rx_paused_ns[priority]),
+                duration(queue.rx_recent_pause_ns),
+                pfc.tx_slowed[priority].to_string(),
+                pfc.rx_slowed[priority].to_string(),
+                storms(pfc.storms[priority], queue.stormed),
                 pfc.rx_ignored[priority].to_string(),
             ]);
         }
     }
     text(&rows)
+}
+
+/// How many storms the watchdog found, and whether one rages.
+fn storms(count: u64, is_stormed: bool) -> String {
+    if is_stormed { format!("{count}, one now") } else { count.to_string() }
 }
 
 fn yes(is: bool) -> String {

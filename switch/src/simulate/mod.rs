@@ -23,7 +23,7 @@ pub struct SimulateArgs {
     /// Another seed than the scenario's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Another scheme than the scenario's: pfc, tagger, lossy
+    /// Another scheme than the scenario's: pfc, watchdog, tagger, ttl, gfc, lossy
     #[arg(long, value_name = "SCHEME", value_parser = SchemeKind::from_name)]
     scheme: Option<SchemeKind>,
     /// Print one JSON object

@@ -57,7 +57,13 @@ fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
                 odd => Threshold::Dynamic { alpha_log2: i8::try_from(odd % 17).ok()? - 8 },
             };
             let xon_offset_bytes = 4 * u32::from(script.octet()?);
-            let viq = ViqSettings { reserved_bytes, threshold, xon_offset_bytes, headroom_bytes };
+            let viq = ViqSettings {
+                reserved_bytes,
+                threshold,
+                xon_offset_bytes,
+                headroom_bytes,
+                slope: None,
+            };
             if priority != 0 {
                 committed += u64::from(reserved_bytes) + u64::from(headroom_bytes);
                 port.lossless[usize::from(priority)] = Some(viq);

@@ -1,0 +1,67 @@
+//! What gentle flow control needs of a buffer, and what its messages cost.
+//!
+//! `tau` is the time from a message's cause to its effect at the queue that sent it: `2 MTU / C + 2
+//! t_wire + t_proc` (Gentle Flow Control, section 5.4), which is what headroom allows for, so `C
+//! tau` in bytes is [`headroom`](crate::headroom)'s figure.
+//!
+//! Three bounds on how far below `Bm` slowing down must begin:
+//!
+//! - [`theorem`]: `Bm - B0 >= 4 C tau`, the paper's Theorem 4.1 for the conceptual form;
+//! - [`tight`]: `e C tau` and a frame. The room that is left, `x = Bm - q`, follows `x'(t) = -k x(t
+//!   - tau)` plus what drains, with `k = C / (Bm - B0)`, and such a quantity never crosses zero if
+//!   and only if `k tau <= 1 / e`; the frame is for bytes that come in packets;
+//! - [`staged`]: `Bm - B1 >= 2 C tau`, equation 5.
+
+use dataplane::gentle::STAGES_MAX;
+
+/// A PFC frame with its FCS, in bits.
+const MESSAGE_BITS: u64 = 512;
+/// e, in millionths, rounded up.
+const E_MILLIONTHS: u64 = 2_718_282;
+
+/// Theorem 4.1: `4 C tau`.
+pub const fn theorem(delay_bytes: u64) -> u64 {
+    4 * delay_bytes
+}
+
+/// `e C tau` and one longest frame: a third less than [`theorem`], and no less will do.
+pub const fn tight(delay_bytes: u64, frame_bytes: u64) -> u64 {
+    (delay_bytes * E_MILLIONTHS).div_ceil(1_000_000) + frame_bytes
+}
+
+/// Equation 5: `Bm - B1` of the staged form, `2 C tau`.
+pub const fn staged(delay_bytes: u64) -> u64 {
+    2 * delay_bytes
+}
+
+/// `Bm - B0 >= (sqrt(tau / T) + 1)^2 C T` of the time-based form, which tells its rates every
+/// `period_bytes` of the wire; rounded up.
+pub fn time_based(delay_bytes: u64, period_bytes: u64) -> u64 {
+    // (sqrt(a) + sqrt(b))^2 = a + b + 2 sqrt(ab), in whole numbers.
+    let product = u128::from(delay_bytes) * u128::from(period_bytes);
+    let root = product.isqrt();
+    let root = if root * root < product { root + 1 } else { root };
+    delay_bytes + period_bytes + u64::try_from(2 * root).unwrap_or(u64::MAX)
+}
+
+/// Stages until the next would be shorter than a frame: stage k is `span / 2^(k + 1)` long.
+pub fn stages(span_bytes: u64, frame_bytes: u64) -> u8 {
+    let frames = span_bytes / frame_bytes.max(1);
+    let stages = frames.checked_ilog2().unwrap_or(0).saturating_sub(1).max(1);
+    u8::try_from(stages).unwrap_or(STAGES_MAX).min(STAGES_MAX)
+}
+
+/// Bits per second of messages at worst: one every `tau` (section 4.2).
+pub fn worst_load_bps(tau_ps: u64) -> u64 {
+    let bps = u128::from(MESSAGE_BITS) * 1_000_000_000_000 / u128::from(tau_ps.max(1));
+    u64::try_from(bps).unwrap_or(u64::MAX)
+}
+
+/// Bits per second of messages in a steady state, at worst: one every 8 `tau`.
+pub fn steady_load_bps(tau_ps: u64) -> u64 {
+    worst_load_bps(tau_ps) / 8
+}
+
+#[cfg(test)]
+#[path = "gentle_tests.rs"]
+mod tests;

@@ -1,0 +1,141 @@
+//! What `gfc` does with a queue of a scenario: where upstream is slowed down, and whether the bound
+//! is kept.
+
+use crate::gentle::{staged, stages, theorem, tight, time_based};
+use crate::headroom::Link;
+use crate::units::show_size;
+use dataplane::gentle::{Form, Slope};
+
+/// How rates follow queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gentle {
+    /// What is told, and when.
+    pub form: GentleForm,
+    /// What must hold.
+    pub bound: Bound,
+    /// `Bm`; `None` for the switches' static `xoff`.
+    pub full_bytes: Option<u32>,
+    /// Where slowing down begins: `B0`, or `B1` of the staged form. `None` for as late as the bound
+    /// allows.
+    pub start_bytes: Option<u32>,
+    /// `time-based`: from message to message.
+    pub period_ns: u64,
+}
+
+impl Default for Gentle {
+    fn default() -> Self {
+        Self {
+            form: GentleForm::Staged,
+            bound: Bound::Theorem,
+            full_bytes: None,
+            start_bytes: None,
+            period_ns: 10_000,
+        }
+    }
+}
+
+/// What is told, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GentleForm {
+    /// Each halving of the rate, when it is due (section 4.2): what switches can do.
+    Staged,
+    /// The rate, at every change of the queue (section 4.1).
+    Conceptual,
+    /// The rate, at even intervals, as links with credits tell them.
+    TimeBased,
+}
+
+impl GentleForm {
+    /// All of them, as they are written.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("staged", Self::Staged),
+        ("conceptual", Self::Conceptual),
+        ("time-based", Self::TimeBased),
+    ];
+
+    /// How it says rates, in a build that has gentle flow control.
+    pub const fn form(self) -> Option<Form> {
+        match self {
+            Self::Staged => Form::STAGED,
+            Self::Conceptual | Self::TimeBased => Form::LINEAR,
+        }
+    }
+}
+
+/// What a queue's slope is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The paper's.
+    Theorem,
+    /// `e C tau`, of the conceptual form; the paper's for others.
+    Tight,
+    /// None: to see what comes of it.
+    None,
+}
+
+impl Bound {
+    /// All of them, as they are written.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("theorem", Self::Theorem), ("tight", Self::Tight), ("none", Self::None)];
+}
+
+impl Gentle {
+    /// `Bm` of a queue whose XOFF is at `xoff_bytes`.
+    pub fn full_bytes(&self, xoff_bytes: u32) -> u32 {
+        self.full_bytes.unwrap_or(xoff_bytes)
+    }
+
+    /// The slope of a queue that `link` fills, up to `full_bytes`; `delay_bytes` still arrive after
+    /// a message, as the buffer counts. `Err` is the whole message.
+    ///
+    /// # Errors
+    /// The bound is not kept.
+    pub fn slope(
+        &self,
+        link: &Link,
+        full_bytes: u32,
+        delay_bytes: u64,
+    ) -> Result<Option<Slope>, String> {
+        let frame_bytes = u64::from(link.mtu_bytes);
+        let full = u64::from(full_bytes);
+        let needed = self.needed_bytes(link, delay_bytes);
+        let rest = match self.start_bytes {
+            Some(start) => full.saturating_sub(u64::from(start)),
+            None => needed.min(full),
+        };
+        if self.bound != Bound::None && rest < needed {
+            return Err(format!(
+                "slowing down must begin {} before the queue is full, at {}: that is {} more than there \
+                 is; raise `full` or `xoff`, or lower `start`",
+                show_size(needed),
+                show_size(full),
+                show_size(needed - rest)
+            ));
+        }
+        let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        Ok(match self.form {
+            GentleForm::Staged => {
+                let last = stages(2 * rest, frame_bytes);
+                Slope::staged(full_bytes, narrow(2 * rest), last)
+            }
+            GentleForm::Conceptual | GentleForm::TimeBased => {
+                Slope::linear(full_bytes, narrow(rest))
+            }
+        })
+    }
+
+    /// How far below `Bm` slowing down must begin.
+    fn needed_bytes(&self, link: &Link, delay_bytes: u64) -> u64 {
+        let frame_bytes = u64::from(link.mtu_bytes);
+        match (self.form, self.bound) {
+            (GentleForm::Staged, _) => staged(delay_bytes) + frame_bytes,
+            (GentleForm::Conceptual, Bound::Tight) => tight(delay_bytes, frame_bytes),
+            (GentleForm::Conceptual, _) => theorem(delay_bytes) + frame_bytes,
+            (GentleForm::TimeBased, _) => {
+                let bits = u128::from(link.speed.bps()) * u128::from(self.period_ns);
+                let period_bytes = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+                time_based(delay_bytes, period_bytes) + frame_bytes
+            }
+        }
+    }
+}

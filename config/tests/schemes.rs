@@ -1,0 +1,223 @@
+//! `[ttl]`, `[gfc]` and `[watchdog]`: what they come to, and what is refused and with which figures.
+
+use config::SwitchConfig;
+use dataplane::hops::Parity;
+use dataplane::ids::Priority;
+use dataplane::pfc::watchdog::{Action, WatchdogSettings};
+use std::path::Path;
+
+/// A port of a switch.
+const PORT: &str = "
+[[port]]
+device = 'net_tap0'
+addresses = ['10.0.1.1/24']
+speed = '10G'
+pace = false
+";
+
+fn load(text: &str) -> Result<SwitchConfig, String> {
+    let text = format!("name = 'A'\n{text}{PORT}");
+    SwitchConfig::parse(Path::new("A.toml"), &text).map_err(|error| error.to_string())
+}
+
+fn lossless(priorities: &[u8]) -> String {
+    priorities.iter().map(|p| format!("[[lossless]]\npriority = {p}\n")).collect()
+}
+
+/// Each text is refused with this line.
+fn refused(cases: &[(String, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(load(text).map(drop), Err(format!("A.toml:{expected}")), "{text}");
+    }
+}
+
+#[test]
+fn classes_by_hops_have_one_lossless_marking() {
+    let text = format!("[ttl]\nclasses = [0, 3, 1, 4]\n{}", lossless(&[3, 1, 4]));
+    let config = load(&text).unwrap();
+    let hops = config.tag_map.hops.as_ref().unwrap();
+    assert_eq!((hops.ttl0, hops.parity), (64, Parity::All));
+    assert_eq!(config.tag_map.lossless_tags, 1 << 3, "DSCP 3, whatever the class");
+    let port = &config.settings.ports[0];
+    assert_eq!(port.upstream.map(Priority::value), [0, 3, 2, 0, 1, 5, 6, 7]);
+    assert_eq!(port.lossless_bits(), 0b1_1010);
+}
+
+#[test]
+fn on_a_tree_half_is_reserved() {
+    let text = |tree: &str, held: &[u8]| {
+        format!("[ttl]\nclasses = [0, 1, 2, 3, 4]\n{tree}\n{}", lossless(held))
+    };
+    let promised = |text: &str| {
+        let config = load(text).unwrap();
+        let viqs = config.settings.ports[0].lossless.into_iter().flatten();
+        viqs.map(|viq| u64::from(viq.headroom_bytes + viq.reserved_bytes)).sum::<u64>()
+    };
+    let all = promised(&text("", &[1, 2, 3, 4]));
+    assert_eq!(promised(&text("tree = 'odd'", &[1, 3])) * 2, all);
+    let even = load(&text("tree = 'even'", &[2, 4])).unwrap();
+    assert_eq!(even.tag_map.lossless_tags, 1 << 1, "the marking is the same in all switches");
+    assert_eq!(even.tag_map.priority[1].value(), 2);
+}
+
+#[test]
+fn hops_that_cannot_be_counted_are_refused() {
+    let classes = |more: &str| format!("[ttl]\nclasses = [0, 1, 2]\n{more}{}", lossless(&[1, 2]));
+    refused(&[
+        (classes("hops = 4\n"), "4:8: paths of 4 links need 4 classes; `classes` has 3"),
+        (
+            classes("hops = 9\n"),
+            "4:8: paths of 9 links need as many classes, and PFC has 8; use a scheme that does not count \
+             hops, such as `rules`",
+        ),
+        (
+            classes("start = 3\n"),
+            "4:9: a TTL of 3; frames start with 8 to 255, and hosts mostly with 64",
+        ),
+        (classes("tree = 'evn'\n"), "4:8: unknown variant `evn`; did you mean `even`?"),
+        (
+            format!("[ttl]\nclasses = [0, 1, 1]\n{}", lossless(&[1])),
+            "3:18: priority 1 is a class already; each has its own",
+        ),
+        (
+            format!("[ttl]\nclasses = [0]\n{}", lossless(&[1])),
+            "3:11: a class for the hosts and one for the first switch are the least; name the priorities \
+             of class 0, 1, ...",
+        ),
+        (
+            format!("[ttl]\nclasses = [0, 1, 2]\n{}", lossless(&[1, 5])),
+            "7:12: priority 5 is no class that comes to this switch, so nothing would use it; take this \
+             table out or name it in `classes`",
+        ),
+        (
+            format!("[ttl]\nclasses = [0, 1, 2]\n{}", lossless(&[1])),
+            "3:11: class 2 is priority 2; add [[lossless]] with priority = 2",
+        ),
+        (
+            format!("rules = 'x.json'\n{}", classes("")),
+            "2:9: classes go by hops ([ttl]) or by rules, not both; remove one of them",
+        ),
+        (
+            format!("{}[[port]]\nname = 'l2'\ndevice = 'net_tap1'\nvlan = 4\n", classes("")),
+            "8:1: port `l2` switches, and only routing lowers the TTL by which [ttl] counts; give it \
+             `addresses` or pfc = false",
+        ),
+        (
+            format!("{}[[tag]]\ntag = 1\npriority = 2\n", classes("")),
+            "10:12: frames become priority 2 by their hops ([ttl]); a lossless tag has the priority 1 here",
+        ),
+    ]);
+}
+
+#[test]
+fn more_classes_than_headroom_are_refused_with_the_size_that_would_do() {
+    let held = [1, 2, 3, 4, 5, 6, 7];
+    let text = format!(
+        "[buffer]\nsize = '600KB'\n[ttl]\nclasses = [0, 1, 2, 3, 4, 5, 6, 7]\n{}",
+        lossless(&held)
+    );
+    let error = load(&text).unwrap_err();
+    assert!(error.contains("promises") && error.contains("give `size`"), "{error}");
+}
+
+#[test]
+fn stages_begin_where_the_file_says_or_as_late_as_the_bound_allows() {
+    let slope = |more: &str| {
+        let text = format!("[gfc]\n{more}[[lossless]]\npriority = 3\nxoff = '2MB'\n");
+        let config = load(&text).unwrap();
+        let port = &config.settings.ports[0];
+        assert!(port.gentle.is_some());
+        port.lossless[3].unwrap().slope.unwrap()
+    };
+    let given = slope("start = '1MB'\n");
+    assert_eq!(
+        (given.full_bytes, given.stage_bytes(1), given.stage_bytes(2)),
+        (2_000_000, 1_000_000, 1_500_000)
+    );
+    let late = slope("");
+    assert!(late.stage_bytes(1) > 1_000_000, "{late:?}");
+    // The last stage is as long as a frame, and the next would not be.
+    assert!(late.span_bytes >> (late.stages + 1) >= 1_522);
+    assert!(late.span_bytes >> (late.stages + 2) < 1_522);
+}
+
+#[test]
+fn a_buffer_too_small_for_gentle_flow_control_is_refused_by_how_much() {
+    let with = |more: &str, xoff: &str| {
+        format!(
+            "[gfc]\n{more}[headroom]\npoll = '1us'\npeer_tx_limit = 0\n[[lossless]]\npriority = 3\n{xoff}"
+        )
+    };
+    for (text, place) in [
+        (with("", "xoff = '20KB'\n"), "A.toml:8:8: "),
+        (with("start = '1999KB'\n", "xoff = '2MB'\n"), "A.toml:3:9: "),
+    ] {
+        let error = load(&text).unwrap_err();
+        assert!(error.starts_with(place), "{error}");
+        let words = ["2 C tau and a frame", "more than there is", "raise `xoff` or lower `start`"];
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    }
+    // What the message asks for does.
+    let error = load(&with("", "xoff = '20KB'\n")).unwrap_err();
+    let needed = error.split("2 C tau and a frame, ").nth(1).unwrap();
+    let needed: String =
+        needed.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
+    assert!(load(&with("", &format!("xoff = {needed}\n"))).is_ok(), "{error}");
+    let less: u64 = needed.parse::<u64>().unwrap() - 1;
+    assert!(load(&with("", &format!("xoff = {less}\n"))).is_err());
+    let dynamic = load(&with("", "")).unwrap_err();
+    assert!(dynamic.contains("give priority 3 a static `xoff`"), "{dynamic}");
+}
+
+#[test]
+fn the_watchdog_is_every_ports_unless_one_has_none() {
+    let text = format!(
+        "[watchdog]\naction = 'forward'\ndetection_time = '100ms'\n{}[[port]]\ndevice = 'net_tap1'\n\
+         addresses = ['10.0.2.1/24']\nwatchdog = false\n",
+        lossless(&[3])
+    );
+    let ports = load(&text).unwrap().settings.ports;
+    let expected = WatchdogSettings {
+        detection_ns: 100_000_000,
+        restoration_ns: 400_000_000,
+        action: Action::Forward,
+    };
+    assert_eq!((ports[0].watchdog, ports[1].watchdog), (None, Some(expected)));
+}
+
+#[test]
+fn a_watchdog_that_cannot_be_is_refused() {
+    let with = |more: &str| format!("[watchdog]\n{more}\n{}", lossless(&[3]));
+    refused(&[
+        (with("detection_time = '10us'"), "3:18: a `detection_time` of 10 us; it is 1 ms to 5 s"),
+        (
+            with("detection_time = '6s'"),
+            "3:18: a `detection_time` of 6000000 us; it is 1 ms to 5 s",
+        ),
+        (
+            with("restoration_time = '0us'"),
+            "3:20: a `restoration_time` of 0 us; it is 1 ms to 60 s",
+        ),
+        (
+            with("restoration_time = '61s'"),
+            "3:20: a `restoration_time` of 61000000 us; it is 1 ms to 60 s",
+        ),
+        (with("action = 'dropp'"), "3:10: there is no action `dropp`; did you mean `drop`?"),
+        (with("action = 'x'"), "3:10: there is no action `x`; use drop, forward or alert"),
+        (
+            with("detection_time = 'soon'"),
+            "3:18: `soon` is not a time; write \"500ns\", \"20us\", \"5ms\", \"300s\" or \"5min\"",
+        ),
+        (
+            "[watchdog]\n".to_owned(),
+            "2:1: no priority is lossless, so there is nothing to watch; add a [[lossless]] table",
+        ),
+        (
+            format!(
+                "{}[[port]]\ndevice = 'net_tap1'\naddresses = ['10.0.2.1/24']\nwatchdog = true\n",
+                lossless(&[3])
+            ),
+            "7:12: there is no [watchdog] that could look after this port; add one",
+        ),
+    ]);
+}

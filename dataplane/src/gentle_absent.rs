@@ -1,0 +1,99 @@
+//! What stands for gentle flow control in a build without the feature `gfc`: types that nothing can
+//! make, so that whatever asks for them is never run.
+
+use crate::ids::Priority;
+use crate::time::{Instant, Speed};
+
+/// Whether this build has gentle flow control.
+pub const IS_BUILT: bool = false;
+
+/// The highest number of a stage: there is none.
+pub const STAGES_MAX: u8 = 0;
+
+/// How a time field says a rate: not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {}
+
+/// Never called.
+pub const fn is_rate(form: Form, _code: u16) -> bool {
+    match form {}
+}
+
+impl Form {
+    /// There is none.
+    pub const STAGED: Option<Self> = None;
+    /// There is none.
+    pub const LINEAR: Option<Self> = None;
+}
+
+/// What a VIQ asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slope {}
+
+impl Slope {
+    /// There is none.
+    pub const fn staged(_full_bytes: u32, _span_bytes: u32, _stages: u8) -> Option<Self> {
+        None
+    }
+
+    /// There is none.
+    pub const fn linear(_full_bytes: u32, _span_bytes: u32) -> Option<Self> {
+        None
+    }
+
+    /// Never called.
+    pub const fn code(&self, _bytes: u32, _told: u16) -> u16 {
+        match *self {}
+    }
+}
+
+/// The rates of one port's classes.
+#[derive(Clone, Debug)]
+pub enum RateAdjuster {}
+
+impl RateAdjuster {
+    /// Never called.
+    pub const fn new(form: Form, _speed: Speed, _catch_up_ns: u64) -> Self {
+        match form {}
+    }
+
+    /// Never called.
+    pub const fn hear(&mut self, _priority: Priority, _code: u16, _now: Instant) -> bool {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn expire(&mut self, _now: Instant) {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn reset(&mut self, _now: Instant) {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn expires_at(&self) -> Instant {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn slowed_bits(&self) -> u8 {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn limited_bits(&self, _now: Instant) -> u8 {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn free_at(&self, _bits: u8) -> Instant {
+        match *self {}
+    }
+
+    /// Never called.
+    pub const fn sent(&mut self, _priority: Priority, _bytes: u32, _now: Instant) {
+        match *self {}
+    }
+}

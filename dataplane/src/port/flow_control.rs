@@ -1,0 +1,104 @@
+//! A port's flow control beyond XOFF and XON for itself: pauses that name another class, rates
+//! instead of pauses, and the watchdog.
+//!
+//! Counts: `storms`, `restored`. Ends: `watchdog`.
+
+use super::Port;
+use crate::books::Books;
+use crate::counters::DropReason;
+use crate::frame::Frame;
+use crate::ids::Priority;
+use crate::pfc::generator::{Generator, Slowing};
+use crate::pfc::receiver::Receiver;
+use crate::probe::Probe;
+use crate::settings::PortSettings;
+use crate::time::Instant;
+
+impl<F: Frame> Port<F> {
+    /// The priorities that a pause must name so that VIQs of `viq_bits` get no more.
+    #[inline(always)]
+    pub(crate) fn paused_upstream(&self, viq_bits: u8) -> u8 {
+        if self.is_plain { viq_bits } else { self.mapped_upstream(viq_bits) }
+    }
+
+    /// How upstream must be slowed down, where it is not stopped.
+    #[inline(always)]
+    pub(crate) fn slowing<P: Probe>(&self, xoff_bits: u8, books: &Books<F, P>) -> Slowing {
+        if self.is_plain {
+            Slowing::NONE
+        } else {
+            books.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
+        }
+    }
+
+    #[inline(never)]
+    fn mapped_upstream(&self, viq_bits: u8) -> u8 {
+        let viqs = Priority::all().filter(|p| viq_bits & p.bit() != 0);
+        viqs.fold(0, |bits, p| bits | self.upstream[p.index()].bit())
+    }
+
+    /// When a priority of `bits` that is held to a rate may send, or the watchdog has to look.
+    #[inline(always)]
+    pub(super) fn rate_or_watchdog_at(&self, bits: u8, now: Instant) -> Instant {
+        let watch_at = self.watchdog.as_ref().map_or(Instant::NEVER, |w| w.due(&self.receiver));
+        if bits & self.receiver.slowed_bits() == 0 {
+            return watch_at;
+        }
+        // What is free already waits for room or for another class, of which it hears.
+        let free_at = self.receiver.free_at(bits);
+        if free_at > now { watch_at.min(free_at) } else { watch_at }
+    }
+
+    /// Whether the watchdog sees a storm in `priority`.
+    pub(super) fn is_stormed(&self, priority: Priority) -> bool {
+        let stormed_bits = self.watchdog.as_ref().map_or(0, |watchdog| watchdog.stormed_bits());
+        stormed_bits & priority.bit() != 0
+    }
+
+    /// Has the watchdog look, if it is time; whether that changed what may leave here.
+    #[inline(always)]
+    pub(crate) fn watch<P: Probe>(&mut self, books: &mut Books<F, P>, now: Instant) -> bool {
+        match &self.watchdog {
+            Some(watchdog) if watchdog.due(&self.receiver) <= now => self.look_out(books, now),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn look_out<P: Probe>(&mut self, books: &mut Books<F, P>, now: Instant) -> bool {
+        let Some(watchdog) = &mut self.watchdog else { return false };
+        let changed = watchdog.look(&self.receiver, now);
+        self.ignored_bits = watchdog.ignored_bits();
+        self.discarded_bits = watchdog.discarded_bits();
+        let counters = &mut self.counters.pfc;
+        for priority in Priority::all() {
+            let p = priority.index();
+            counters.storms[p] += u64::from(changed.began_bits & priority.bit() != 0);
+            counters.restored[p] += u64::from(changed.ended_bits & priority.bit() != 0);
+        }
+        for priority in Priority::all() {
+            if self.discards(priority) {
+                self.drop_queue(priority, DropReason::Watchdog, books);
+            }
+        }
+        true
+    }
+}
+
+/// The generator of a port.
+pub(super) fn generator(settings: &PortSettings) -> Generator {
+    let generator = Generator::new(settings.speed);
+    match settings.gentle {
+        Some(gentle) => generator.gentle(gentle.period_ns),
+        None => generator,
+    }
+}
+
+/// The receiver of a port.
+pub(super) fn receiver(settings: &PortSettings, obeyed_bits: u8) -> Receiver {
+    let receiver = Receiver::new(obeyed_bits, settings.speed);
+    match settings.gentle {
+        Some(gentle) => receiver.gentle(gentle.form, gentle.catch_up_ns),
+        None => receiver,
+    }
+}

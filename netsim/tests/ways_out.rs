@@ -1,0 +1,354 @@
+//! The other ways out of a deadlock, held to what their papers claim: classes by hops, gentle flow
+//! control, and the watchdog that only reacts.
+
+use config::ScenarioConfig;
+use config::scenario::SchemeKind;
+use netsim::outcome::Outcome;
+use netsim::scenario::{Options, build, run};
+use netsim::{Network, Picoseconds, Prng};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const US: Picoseconds = 1_000_000;
+
+fn load(name: &str) -> ScenarioConfig {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    ScenarioConfig::load(&folder.join(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn parse(text: &str) -> ScenarioConfig {
+    let file = Path::new("test.toml");
+    ScenarioConfig::parse(file, text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn simulate(config: &ScenarioConfig, scheme: SchemeKind) -> Outcome {
+    let options = Options { scheme: Some(scheme), ..Options::default() };
+    let outcome = run(config, options).unwrap_or_else(|error| panic!("{}: {error}", config.name));
+    assert!(outcome.violations.is_empty(), "{}: {:?}", config.name, outcome.violations);
+    outcome
+}
+
+/// A random connected network of up to eight switches, in which every host sends to another one,
+/// some switches send some frames the wrong way for a while, and buffers are small.
+fn random_network(seed: u64) -> String {
+    let mut dice = Prng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let switches = 3 + dice.below(6);
+    let mut links: Vec<(u64, u64)> = (1..switches).map(|new| (dice.below(new), new)).collect();
+    for _ in 0..dice.below(switches + 2) {
+        let (one, other) = (dice.below(switches), dice.below(switches));
+        if one != other && !links.contains(&(one, other)) && !links.contains(&(other, one)) {
+            links.push((one, other));
+        }
+    }
+    let hosts = switches + dice.below(switches);
+    let host_at: Vec<u64> = (0..hosts).map(|host| host % switches).collect();
+    let mut ports = vec![0; usize::try_from(switches).unwrap()];
+    let mut port = |switch: u64| {
+        let port = &mut ports[usize::try_from(switch).unwrap()];
+        *port += 1;
+        *port
+    };
+    let mut wired = String::new();
+    for &(one, other) in &links {
+        let (a, b) = (port(one), port(other));
+        writeln!(wired, "[[link]]\nends = ['S{one}:{a}', 'S{other}:{b}']").unwrap();
+    }
+    for (host, &switch) in host_at.iter().enumerate() {
+        let at = port(switch);
+        writeln!(wired, "[[link]]\nends = ['S{switch}:{at}', 'h{host}']").unwrap();
+    }
+    let threshold = match dice.below(4) {
+        0 => "xoff = '5KB'".to_owned(),
+        1 => "xoff = '30KB'".to_owned(),
+        2 => "dynamic_th = -4".to_owned(),
+        _ => "dynamic_th = -1".to_owned(),
+    };
+    let fair = dice.below(2) == 0;
+    let kind = ["shortest", "ecmp", "pinned"][usize::try_from(dice.below(3)).unwrap()];
+    let mut text = format!(
+        "duration = '200us'\nseed = {seed}\n[scheme]\nkind = 'ttl'\nclasses = 8\n[switches]\nsize = '2MB'\n\
+         lossy = '100KB'\ncell = 64\nfair = {fair}\n{threshold}\n[routing]\nkind = '{kind}'\n"
+    );
+    for (switch, ports) in ports.iter().enumerate() {
+        writeln!(text, "[[switch]]\nname = 'S{switch}'\nports = {ports}").unwrap();
+    }
+    (0..hosts).for_each(|host| writeln!(text, "[[host]]\nname = 'h{host}'").unwrap());
+    text += &wired;
+    for host in 0..hosts {
+        let to = (host + 1 + dice.below(hosts - 1)) % hosts;
+        writeln!(text, "[[flow]]\nfrom = 'h{host}'\nto = 'h{to}'").unwrap();
+    }
+    for _ in 0..1 + dice.below(4) {
+        let &(one, other) = &links[usize::try_from(dice.below(links.len() as u64)).unwrap()];
+        let (at, to) = (20 + dice.below(100), dice.below(hosts));
+        let (one, other) = if dice.below(2) == 0 { (one, other) } else { (other, one) };
+        writeln!(
+            text,
+            "[[fault]]\nkind = 'route'\nswitch = 'S{one}'\nvia = 'S{other}'\nto = 'h{to}'\nat = '{at}us'\n\
+             until = '{}us'",
+            at + 40
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// Sources stop: does the network come to the empty state, or to a deadlocked one (1.4.3)? Every
+/// pause at 40G has run out after 839 us.
+fn drains(network: &mut Network) -> bool {
+    network.stop_sources();
+    let mut before = network.buffer_state();
+    for _ in 0..50 {
+        network.run_for(2_000 * US);
+        let after = network.buffer_state();
+        assert!(after.is_legal());
+        if after.is_empty() {
+            return true;
+        }
+        if before.is_deadlocked(&after) {
+            return false;
+        }
+        before = after;
+    }
+    panic!("neither empty nor deadlocked after 100 ms");
+}
+
+/// The claim of section 1.4.4: deadlock-free whatever the routes and the scheduler. The same
+/// networks under plain PFC are the canary.
+#[test]
+fn classes_by_hops_always_drain() {
+    let seeds = 120;
+    let mut deadlocks = 0;
+    let (mut lossless_hops, mut expired) = (0, 0);
+    for seed in 1..=seeds {
+        let text = random_network(seed);
+        let config = parse(&text);
+        for kind in [SchemeKind::Ttl, SchemeKind::Pfc] {
+            let mut built =
+                build(&config, Some(kind), None).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let network = &mut built.network;
+            for _ in 0..10 {
+                network.run_for(20 * US);
+                network.check().unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                assert!(network.buffer_state().is_legal());
+            }
+            let is_drained = drains(network);
+            network.check().unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+            match kind {
+                SchemeKind::Ttl => {
+                    assert!(is_drained, "seed {seed} deadlocked\n{text}");
+                    lossless_hops += network.data_hops();
+                }
+                _ => deadlocks += u64::from(!is_drained),
+            }
+        }
+        let outcome = simulate(&config, SchemeKind::Ttl);
+        expired += outcome.drops.iter().map(|drop| drop.frames).sum::<u64>();
+    }
+    assert!(deadlocks >= 5, "plain PFC deadlocked in {deadlocks} of {seeds}: nothing was tried");
+    assert!(
+        lossless_hops > 100_000 && expired > 0,
+        "{lossless_hops} hops, {expired} frames expired"
+    );
+}
+
+/// Bytes of each queue at the end of each step of the last half of the time that sources send.
+fn late_depths(outcome: &Outcome) -> Vec<u64> {
+    let queues = &outcome.timeline.queues;
+    let sending = usize::try_from(outcome.duration_ps / outcome.timeline.step_ps).unwrap();
+    queues.iter().take(2).flat_map(|queue| queue.bytes[sending / 2..sending].to_vec()).collect()
+}
+
+/// Fig. 5: under PFC the queue swings around its threshold and senders stop and go; under gentle
+/// flow control it settles at 75 KB, where the rate is half.
+#[test]
+fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
+    let config = load("gentle-figure-5.toml");
+    let (pfc, gentle) = (simulate(&config, SchemeKind::Pfc), simulate(&config, SchemeKind::Gfc));
+    let (swinging, settled) = (late_depths(&pfc), late_depths(&gentle));
+    let span = |depths: &[u64]| depths.iter().max().unwrap() - depths.iter().min().unwrap();
+    assert!(span(&swinging) > 12_000, "{swinging:?}");
+    assert!(span(&settled) < 5_000, "{settled:?}");
+    assert!(settled.iter().all(|depth| depth.abs_diff(75_000) < 4_000), "{settled:?}");
+    assert!(pfc.paused_ps > 1_000 * US && gentle.paused_ps == 0);
+}
+
+/// Senders at 10G, 200 m away, so that `tau` is 7.4 us but for the figure's 3 us of reaction;
+/// slopes as `scheme` says.
+fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
+    let mut text = format!(
+        "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '200m'\n\
+         [switches]\nsize = '12MB'\ncell = 64\nfair = true\nxoff = '60KB'\n[[switch]]\nname = 'S'\n\
+         ports = {}\n[[host]]\nname = 'to'\n[[link]]\nends = ['S:1', 'to']\n",
+        senders + 1
+    );
+    for sender in 1..=senders {
+        let port = sender + 1;
+        write!(
+            text,
+            "[[host]]\nname = 'h{sender}'\n[[link]]\nends = ['S:{port}', 'h{sender}']\n[[flow]]\n\
+             from = 'h{sender}'\nto = 'to'\n"
+        )
+        .unwrap();
+    }
+    parse(&text)
+}
+
+/// XOFFs that switches sent, and rate messages.
+fn messages(config: &ScenarioConfig) -> (u64, u64, Outcome) {
+    let outcome = simulate(config, SchemeKind::Gfc);
+    let xoffs = outcome.pfc_frames - outcome.rate_frames.min(outcome.pfc_frames);
+    (xoffs, outcome.rate_frames, outcome)
+}
+
+/// 4.2: at most a message every `tau`, 69 Mb/s at 10G; 8.6 Mb/s in a steady state.
+#[test]
+fn messages_take_no_more_of_a_link_than_the_paper_says() {
+    let mut most_bps = 0;
+    for senders in 2..=8 {
+        let mut config = incast(senders, "full = '60KB'");
+        let mut sent_in = |ms: u64| {
+            config.duration_ns = ms * 1_000_000;
+            let (_, rates, outcome) = messages(&config);
+            assert!(rates >= senders as u64 && outcome.paused_ps == 0);
+            rates
+        };
+        let (first, all) = (sent_in(2), sent_in(6));
+        let bps = |messages: u64, ms: u64| messages * 512 * 1_000 / ms / senders as u64;
+        let (start_bps, steady_bps) = (bps(first, 2), bps(all - first, 4));
+        assert!(start_bps <= 69_000_000, "{senders} senders: {start_bps} b/s at first");
+        assert!(steady_bps <= 8_600_000, "{senders} senders: {steady_bps} b/s");
+        most_bps = most_bps.max(steady_bps);
+    }
+    assert!(most_bps > 1_000_000, "{most_bps} b/s: no queue went up and down");
+}
+
+/// In packets, from one to eight senders: within the tighter bound `Bm` is never reached; with a
+/// fifth of it, it is.
+#[test]
+fn the_tighter_bound_keeps_queues_below_full_and_a_fifth_of_it_does_not() {
+    let peak = |senders, scheme: &str| {
+        let (xoffs, _, outcome) = messages(&incast(senders, scheme));
+        let queues = outcome.timeline.queues.iter();
+        let peak = queues.flat_map(|queue| queue.bytes.iter().copied()).max().unwrap_or_default();
+        (xoffs > 2 * outcome.flows.len() as u64, outcome.paused_ps > 0, peak)
+    };
+    for senders in [2, 4, 8] {
+        let (_, is_stopped, bytes) =
+            peak(senders, "full = '60KB'\nform = 'conceptual'\nbound = 'tight'");
+        assert!(!is_stopped && bytes <= 60_000, "{senders} senders: {bytes}");
+        let (_, is_stopped, _) =
+            peak(senders, "full = '60KB'\nstart = '57KB'\nform = 'conceptual'\nbound = 'none'");
+        assert!(
+            is_stopped || senders == 2,
+            "{senders} senders with a slope of 3 KB are not stopped"
+        );
+        let (_, is_stopped, bytes) = peak(senders, "full = '60KB'");
+        assert!(!is_stopped && bytes <= 60_000, "{senders} senders in stages: {bytes}");
+        let time_based = "full = '100KB'\nform = 'time-based'\nperiod = '5us'";
+        let (_, is_stopped, bytes) = peak(senders, time_based);
+        assert!(!is_stopped && bytes <= 100_000, "{senders} senders, time-based: {bytes}");
+    }
+}
+
+/// A cycle whose queues serve frames as they come slows itself down without end; where ingress
+/// ports are served in turn, it does not.
+#[test]
+fn gentle_flow_control_in_a_cycle_needs_queues_that_serve_ports_in_turn() {
+    let mut config = load("gentle-ring.toml");
+    let late = |config: &ScenarioConfig| {
+        simulate(config, SchemeKind::Gfc).flows.iter().map(|flow| flow.late_bytes).sum::<u64>()
+    };
+    let in_turn = late(&config);
+    config.buffers.fair = Some(false);
+    let as_they_come = late(&config);
+    assert!(as_they_come < in_turn / 4, "{as_they_come} and {in_turn} bytes");
+}
+
+/// The watchdog unties a deadlock by dropping what a switch promised not to drop, long after it
+/// closed.
+#[test]
+fn a_watchdog_unties_the_ring_at_a_cost() {
+    let mut config = load("ring.toml");
+    config.scheme.watchdog.detection_ns = 300_000;
+    config.scheme.watchdog.restoration_ns = 300_000;
+    let outcome = simulate(&config, SchemeKind::Watchdog);
+    let deadlock = outcome.deadlock.expect("it only reacts");
+    assert!(outcome.drained_ps.is_some(), "{} frames stuck", outcome.frames_stuck);
+    assert!(outcome.watchdog_drops > 50 && outcome.storms >= 1, "{}", outcome.watchdog_drops);
+    assert!(deadlock.closed_ps < 100 * US);
+    let pfc = simulate(&config, SchemeKind::Pfc);
+    assert!(pfc.drained_ps.is_none() && pfc.watchdog_drops == 0);
+}
+
+/// A scheme that cannot hold says what would do.
+#[test]
+fn a_scheme_that_cannot_hold_is_refused_with_the_figure_that_would_do() {
+    let chain = |switches: usize| {
+        let mut text = "duration = '1us'\n".to_owned();
+        for switch in 1..=switches {
+            write!(text, "[[switch]]\nname = 'S{switch}'\nports = 3\n").unwrap();
+        }
+        text += "[[host]]\nname = 'a'\n[[host]]\nname = 'b'\n[[flow]]\nfrom = 'a'\nto = 'b'\n";
+        for switch in 1..switches {
+            write!(text, "[[link]]\nends = ['S{switch}:2', 'S{}:1']\n", switch + 1).unwrap();
+        }
+        write!(text, "[[link]]\nends = ['S1:1', 'a']\n[[link]]\nends = ['S{switches}:2', 'b']\n")
+            .unwrap();
+        text
+    };
+    let refusal = |text: &str, kind| match run(
+        &parse(text),
+        Options { scheme: Some(kind), ..Options::default() },
+    ) {
+        Ok(_) => "none".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(refusal(&chain(7), SchemeKind::Ttl), "none");
+    assert_eq!(
+        refusal(&chain(8), SchemeKind::Ttl),
+        "`ttl` cannot hold here: `ttl` needs a class for each of the 9 links of the longest path, and PFC has \
+         8; use shorter paths or `tagger`"
+    );
+    let four = format!("{}\n[scheme]\nclasses = 4\n", chain(4));
+    assert_eq!(
+        refusal(&four, SchemeKind::Ttl),
+        "`ttl` cannot hold here: the longest path has 5 links, so `ttl` needs `classes = 5`"
+    );
+    let tree = format!("{}\n[scheme]\ntree = true\n", chain(4));
+    assert_eq!(
+        refusal(&tree, SchemeKind::Ttl),
+        "`ttl` cannot hold here: classes of both parities meet in S2 and S3, which are linked: this is no \
+         tree; remove `tree`"
+    );
+    let gentle =
+        refusal(&format!("{}\n[switches]\nxoff = '20KB'\ncell = 64\n", chain(2)), SchemeKind::Gfc);
+    assert!(gentle.contains("more than there is; raise `full` or `xoff`"), "{gentle}");
+    let small = format!("{}\n[switches]\nsize = '100KB'\nlossy = '10KB'\n", chain(7));
+    let small = refusal(&small, SchemeKind::Ttl);
+    assert!(small.contains("promises") && small.contains("give it"), "{small}");
+}
+
+/// On a tree consecutive classes never meet: half is reserved, and nothing is lost.
+#[test]
+fn a_tree_reserves_half_for_classes_by_hops() {
+    let text = |tree: bool| {
+        format!(
+            "duration = '200us'\ngenerate = {{ kind = 'fat-tree', k = 4 }}\n[scheme]\nkind = 'ttl'\nclasses = 8\n\
+             tree = {tree}\n[switches]\ncell = 64\n[[traffic]]\nkind = 'permutation'\n"
+        )
+    };
+    let [whole, half] = [false, true].map(|tree| simulate(&parse(&text(tree)), SchemeKind::Ttl));
+    // Seven classes: at most four of them odd.
+    assert!(
+        half.reserved_bytes * 7 <= whole.reserved_bytes * 4,
+        "{} of {}",
+        half.reserved_bytes,
+        whole.reserved_bytes
+    );
+    for outcome in [&whole, &half] {
+        assert!(outcome.drained_ps.is_some() && outcome.lossless_drops == 0);
+        assert!(outcome.paused_ps > 0, "nothing was congested");
+        assert_eq!(outcome.drops, []);
+    }
+}
