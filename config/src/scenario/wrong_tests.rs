@@ -45,7 +45,7 @@ fn settings_and_tables() {
         ("[scheme]\nkind = 'taggr'", "15:8: there is no scheme `taggr`; did you mean `tagger`?"),
         (
             "[scheme]\nkind = 'none'",
-            "15:8: there is no scheme `none`; use pfc, watchdog, tagger, ttl, gfc, lossy",
+            "15:8: there is no scheme `none`; use pfc, watchdog, tagger, updown, ttl, gfc, lossy",
         ),
         ("[scheme]\npriorities = 8", "15:14: `priorities` is 8; use 1 to 7"),
         (
