@@ -173,11 +173,11 @@ fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
     assert!(pfc.paused_ps > 1_000 * US && gentle.paused_ps == 0);
 }
 
-/// Senders at 10G, 200 m away, so that `tau` is 7.4 us but for the figure's 3 us of reaction;
-/// slopes as `scheme` says.
+/// Senders at 10G, 500 m away, so that `tau` is the paper's 7.4 us: two frames, and twice 2.5 us of
+/// wire, as nobody here takes time to react. Slopes as `scheme` says.
 fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
     let mut text = format!(
-        "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '200m'\n\
+        "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '500m'\n\
          [switches]\nsize = '12MB'\ncell = 64\nfair = true\nxoff = '60KB'\n[[switch]]\nname = 'S'\n\
          ports = {}\n[[host]]\nname = 'to'\n[[link]]\nends = ['S:1', 'to']\n",
         senders + 1
