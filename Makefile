@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench
+.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -74,6 +74,9 @@ bench-neighbor: setup ## what a hostile LLDP neighbour costs the data path
 
 bench-papers: setup ## the papers' experiments on the emulator, with and without the scheme, as tables and pages
 	cargo run --release --locked -p bench --bin bench-papers
+
+bench-reconfiguration: setup ## changing routes after failures: removing all first, the paper's rule, ours; table and plot
+	cargo run --release --locked -p bench --bin bench-reconfiguration
 
 bench: ## criterion benches of the parts
 	cargo bench -p bench

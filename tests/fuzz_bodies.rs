@@ -105,6 +105,11 @@ fn parse() {
 }
 
 #[test]
+fn plan_files() {
+    fuzz("plan_files");
+}
+
+#[test]
 fn rules_json() {
     fuzz("rules_json");
 }

@@ -2,6 +2,7 @@
 //! and what the command line does.
 #![deny(unsafe_code)]
 
+pub mod apply;
 pub mod check;
 pub mod compare;
 pub mod control;

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{check, compare, cpu, ctl, headroom, network, output, plan, simulate, top};
+use switch::{apply, check, compare, cpu, ctl, headroom, network, output, plan, simulate, top};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -36,6 +36,8 @@ enum Command {
     Verify(network::verify::VerifyArgs),
     /// Change paths without passing through a deadlock: what must wait for what
     Plan(plan::PlanArgs),
+    /// Carry out a plan on running switches
+    Apply(apply::ApplyArgs),
     /// What a lossless port must keep free, by every model
     Headroom(headroom::HeadroomArgs),
     /// Run a whole network on virtual time, on the very code that carries frames
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Compile(arguments) => network::compile::run(&arguments),
         Command::Verify(arguments) => network::verify::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Apply(arguments) => apply::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

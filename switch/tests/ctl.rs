@@ -97,6 +97,32 @@ fn a_reload_takes_effect_or_is_refused_and_says_which() {
 }
 
 #[test]
+fn a_route_is_added_changed_and_removed_one_by_one() {
+    let place = Place::new(SWITCH);
+    let switch = place.start(&[]);
+    let has = |prefix: &str, via: &str| {
+        let rows = switch.json(&["routes"])["routes"].as_array().unwrap().clone();
+        rows.iter().any(|row| row["prefix"] == prefix && row["via"].to_string().contains(via))
+    };
+    assert!(switch.ask(&["route", "add", "10.7.0.0/16", "via", "10.0.2.1"]).contains("in use"));
+    assert!(has("10.7.0.0/16", "10.0.2.1%b"));
+    switch.ask(&["route", "add", "10.7.0.0/16", "10.0.1.7", "10.0.2.1"]);
+    assert!(has("10.7.0.0/16", "10.0.1.7%a") && has("10.9.0.0/16", "10.0.2.1%b"));
+    switch.ask(&["route", "del", "10.7.0.0/16"]);
+    assert!(!has("10.7.0.0/16", ""));
+    for (words, reason) in [
+        (&["route", "del", "10.7.0.0/16"][..], "there is no route to 10.7.0.0/16"),
+        (&["route", "add", "10.7.0.1/16", "via", "10.0.2.1"], "write 10.7.0.0/16"),
+        (&["route", "add", "10.7.0.0/16", "via", "10.3.2.1"], "no port is in a network with"),
+        (&["route", "add", "10.0.1.0/24", "via", "10.0.2.1"], "is connected to port `a`"),
+    ] {
+        let error = binary::refusal(&switch.ctl(words));
+        assert!(error.contains(reason), "{error}");
+    }
+    switch.interrupt();
+}
+
+#[test]
 fn a_second_switch_behind_the_same_socket_is_refused() {
     let place = Place::new(SWITCH);
     let switch = place.start(&[]);

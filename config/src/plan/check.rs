@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Adds of which every set is tried.
 const EXACT_MAX: usize = 12;
+/// Parts of a row that are checked at the same time, if there are cores for it.
+const CHUNKS: usize = 16;
 
 /// What the checker found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,9 +120,14 @@ fn row_holds(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) 
     let starts = [0].into_iter().chain(runs.iter().map(|run| run.0));
     let runs: Vec<(usize, usize, &[u32])> =
         starts.zip(&runs).map(|(start, &(end, removes))| (start, end, removes)).collect();
-    runs.par_iter().all(|&(start, end, removes)| {
-        let counts = Counts::new(knot, &row[..end]);
-        counts.clear(knot, removes, &row[start..end])
+    let chunk = runs.len().div_ceil(CHUNKS).max(1);
+    runs.par_chunks(chunk).all(|runs| {
+        let Some(&(first, ..)) = runs.first() else { return true };
+        let mut counts = Counts::new(knot, &row[..first]);
+        runs.iter().all(|&(start, end, removes)| {
+            row[start..end].iter().for_each(|&add| counts.add(knot, add));
+            counts.stuck(knot, removes, &row[start..end]).is_empty()
+        })
     })
 }
 
@@ -167,6 +174,10 @@ impl Counts {
         counts
     }
 
+    fn add(&mut self, knot: &Dependencies, operation: u32) {
+        knot.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] += 1);
+    }
+
     fn remove(&mut self, knot: &Dependencies, operation: u32) {
         knot.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] -= 1);
     }
@@ -198,10 +209,6 @@ impl Counts {
         };
         let cycles = knot.edges_of(add).iter().filter_map(around);
         cycles.min_by_key(Vec::len).unwrap_or_default()
-    }
-
-    fn clear(&self, knot: &Dependencies, removes: &[u32], adds: &[u32]) -> bool {
-        self.stuck(knot, removes, adds).is_empty()
     }
 }
 

@@ -15,7 +15,11 @@ use super::change::Dependencies;
 use super::labels::Labels;
 use super::optimum::{Times, is_safe_at};
 use crate::compile::topology_order::AcyclicGraph;
+use rayon::prelude::*;
 use std::cmp::Reverse;
+
+/// Parts of the row that are worked on at the same time, if there are cores for it.
+const CHUNKS: usize = 16;
 
 /// Constraints, and the row of adds that proves them.
 #[derive(Clone, Debug, Default)]
@@ -45,20 +49,10 @@ pub(super) fn constraints(
     if !is_safe_at(knot, times, deadline, &free) {
         free.fill(false);
     }
-    let mut finder = Finder::new(knot, times, deadline, &harmless);
     let (first, others): (Vec<u32>, Vec<u32>) = adds.iter().partition(|&&add| free[add as usize]);
-    for add in first {
-        finder.found.row.push(add);
-        finder.labels.insert(add);
-    }
-    for group in others.chunk_by(|&a, &b| times[a as usize] == times[b as usize]) {
-        // Those that need not wait come first in the row, where they are in fewest ways.
-        let left: Vec<u32> = group.iter().copied().filter(|&add| !finder.goes_in(add)).collect();
-        for add in left {
-            finder.place(add)?;
-        }
-    }
-    Some(finder.found)
+    let finder = Finder { knot, times, deadline, is_harmless: &harmless };
+    let row = if first.is_empty() { finder.sort(&others) } else { Row::new(first, others) };
+    finder.place_all(row)
 }
 
 /// Adds that can come first of all, with everything old in force.
@@ -102,88 +96,144 @@ fn harmless(
     goes_in
 }
 
-/// Puts adds into the row.
+/// Finds what each add must wait for.
 struct Finder<'a> {
     knot: &'a Dependencies,
     times: Times<'a>,
     deadline: u64,
-    /// Old paths that need not be waited for, and the others.
+    /// By operation: whether it is an old path that need not be waited for.
+    is_harmless: &'a [bool],
+}
+
+/// The adds in the order of the proof.
+#[derive(Default)]
+struct Row {
+    adds: Vec<u32>,
+    /// Whether each has to wait for something.
+    waits: Vec<bool>,
+}
+
+impl Row {
+    /// First those that wait for nothing, then those that do.
+    fn new(first: Vec<u32>, others: Vec<u32>) -> Self {
+        let mut row = Self::default();
+        row.append(first, others);
+        row
+    }
+
+    fn append(&mut self, first: Vec<u32>, others: Vec<u32>) {
+        self.waits.extend(first.iter().map(|_| false));
+        self.waits.extend(others.iter().map(|_| true));
+        self.adds.extend(first);
+        self.adds.extend(others);
+    }
+}
+
+/// The paths that are in force when an add is placed: the harmless old ones, and the row so far.
+struct Scene<'a> {
+    labels: Labels<'a>,
     harmless: Vec<u32>,
     harmful: Vec<u32>,
-    /// With the harmless old paths in force, and the row so far.
-    labels: Labels<'a>,
-    found: Constraints,
 }
 
 impl<'a> Finder<'a> {
-    fn new(knot: &'a Dependencies, times: Times<'a>, deadline: u64, is_harmless: &[bool]) -> Self {
-        let mut removes: Vec<u32> = knot.removers().collect();
-        removes.sort_by_key(|&remove| (Reverse(times[remove as usize]), remove));
+    fn scene(&self, row: &[u32]) -> Scene<'a> {
+        let mut removes: Vec<u32> = self.knot.removers().collect();
+        removes.sort_by_key(|&remove| (Reverse(self.times[remove as usize]), remove));
         let (harmless, harmful): (Vec<u32>, Vec<u32>) =
-            removes.into_iter().partition(|&remove| is_harmless[remove as usize]);
-        let mut labels = Labels::new(knot);
-        harmless.iter().for_each(|&remove| labels.insert(remove));
-        let found = Constraints::default();
-        Self { knot, times, deadline, harmless, harmful, labels, found }
+            removes.into_iter().partition(|&remove| self.is_harmless[remove as usize]);
+        let mut labels = Labels::new(self.knot);
+        harmless.iter().chain(row).for_each(|&operation| labels.insert(operation));
+        Scene { labels, harmless, harmful }
     }
 
-    /// Puts an add into the row if it is clear without waiting for anything.
-    fn goes_in(&mut self, add: u32) -> bool {
-        self.labels.insert(add);
-        self.harmful.iter().for_each(|&remove| self.labels.insert(remove));
-        let is_clear = self.labels.start(add);
-        self.harmful.iter().for_each(|&remove| self.labels.take(remove));
-        self.labels.forget();
-        if is_clear {
-            self.found.row.push(add);
-        } else {
-            self.labels.take(add);
+    /// Where the adds that could go first of all would make others late, those of one time are
+    /// tried together: first comes who need not wait.
+    fn sort(&self, adds: &[u32]) -> Row {
+        let mut row = Row::default();
+        let mut scene = self.scene(&[]);
+        for group in adds.chunk_by(|&a, &b| self.times[a as usize] == self.times[b as usize]) {
+            let (first, others): (Vec<u32>, Vec<u32>) =
+                group.iter().partition(|&&add| scene.goes_in(add));
+            others.iter().for_each(|&add| scene.labels.insert(add));
+            row.append(first, others);
         }
-        is_clear
+        row
     }
 
-    /// Puts an add into the row, and has it wait for as few removes as keep it clear. `None` if it
-    /// cannot be clear within the deadline.
-    fn place(&mut self, add: u32) -> Option<()> {
-        let knot = self.knot;
-        debug_assert!(knot.adders().contains(&add), "{add} adds");
-        self.labels.insert(add);
-        let budget = self.deadline.saturating_sub(self.times[add as usize]);
-        let in_time = |remove: &u32| self.times[*remove as usize] <= budget;
-        let (may_wait, too_late): (Vec<u32>, Vec<u32>) =
-            self.harmful.iter().partition(|&remove| in_time(remove));
-        let early: Vec<u32> = self.harmless.iter().copied().filter(|r| in_time(r)).collect();
-        too_late.iter().for_each(|&remove| self.labels.insert(remove));
-        let mut there = too_late;
-        let mut waits = Vec::new();
-        if !self.labels.start(add) {
-            // What is harmless with everything new is not so with what is too late to wait for.
-            early.iter().for_each(|&remove| self.labels.take(remove));
-            let is_clear = self.labels.start(add);
-            for &remove in &early {
-                if is_clear && self.labels.try_insert(remove) {
-                    continue;
+    /// Finds what each add of the row waits for. That depends on those before it in the row, but not
+    /// on what they wait for: many are placed at the same time.
+    fn place_all(&self, row: Row) -> Option<Constraints> {
+        let Row { adds, waits } = row;
+        let chunk = adds.len().div_ceil(CHUNKS).max(1);
+        let found: Option<Vec<Vec<(u32, u32)>>> = (0..adds.len())
+            .into_par_iter()
+            .step_by(chunk)
+            .map(|from| {
+                let mut scene = self.scene(&adds[..from]);
+                let mut pairs = Vec::new();
+                for at in from..adds.len().min(from + chunk) {
+                    if waits[at] {
+                        self.place(&mut scene, adds[at], &mut pairs)?;
+                    } else {
+                        scene.labels.insert(adds[at]);
+                    }
                 }
-                waits.push(remove);
-            }
-            if !is_clear {
+                Some(pairs)
+            })
+            .collect();
+        Some(Constraints { pairs: found?.concat(), row: adds })
+    }
+
+    /// Puts an add in force, and has it wait for as few removes as keep it clear. `None` if it
+    /// cannot be clear within the deadline.
+    fn place(&self, scene: &mut Scene<'_>, add: u32, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
+        let Scene { labels, harmless, harmful } = scene;
+        labels.insert(add);
+        let budget = self.deadline.saturating_sub(self.times[add as usize]);
+        let in_time = |remove: u32| self.times[remove as usize] <= budget;
+        let mut there: Vec<u32> = harmful.iter().copied().filter(|&r| !in_time(r)).collect();
+        there.iter().for_each(|&remove| labels.insert(remove));
+        let mut left_out = Vec::new();
+        if !labels.start(add) {
+            // What is harmless with everything new is not so with what is too late to wait for.
+            let early: Vec<u32> = harmless.iter().copied().filter(|&r| in_time(r)).collect();
+            early.iter().for_each(|&remove| labels.take(remove));
+            if !labels.start(add) {
                 return None;
             }
+            left_out = early;
+            left_out.retain(|&remove| !labels.try_insert(remove));
         }
-        for remove in may_wait {
-            if self.labels.try_insert(remove) {
+        for &remove in harmful.iter().filter(|&&remove| in_time(remove)) {
+            if labels.try_insert(remove) {
                 there.push(remove);
             } else {
-                self.found.pairs.push((remove, add));
+                pairs.push((remove, add));
             }
         }
-        self.labels.forget();
-        there.iter().for_each(|&remove| self.labels.take(remove));
-        for remove in waits {
-            self.labels.insert(remove);
-            self.found.pairs.push((remove, add));
+        labels.forget();
+        there.iter().for_each(|&remove| labels.take(remove));
+        for remove in left_out {
+            labels.insert(remove);
+            pairs.push((remove, add));
         }
-        self.found.row.push(add);
         Some(())
+    }
+}
+
+impl Scene<'_> {
+    /// Puts an add in force if it is clear without waiting for anything.
+    fn goes_in(&mut self, add: u32) -> bool {
+        let Self { labels, harmful, .. } = self;
+        labels.insert(add);
+        harmful.iter().for_each(|&remove| labels.insert(remove));
+        let is_clear = labels.start(add);
+        harmful.iter().for_each(|&remove| labels.take(remove));
+        labels.forget();
+        if !is_clear {
+            labels.take(add);
+        }
+        is_clear
     }
 }

@@ -41,11 +41,12 @@ pub use scenario::{Execution, scenario};
 use crate::network::Network;
 use change::Dependencies;
 use check::Verdict;
+use minimal::Constraints;
 use std::fmt;
 use std::time::Duration;
 
-/// How long the paper's rule may look for one cycle after the other.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long the paper's rule may look for one cycle after the other, as one of several ways.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Which set of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub enum PlanError {
 pub enum Method {
     /// Nothing can go wrong in any order.
     Free,
-    /// [`optimum`] and [`minimal`]: the shortest completion, and minimal constraints.
+    /// The shortest completion there is, and minimal constraints.
     Minimal,
     /// The paper's rule, cycle by cycle.
     Paper,
@@ -182,16 +183,19 @@ impl<'a> Planner<'a> {
         let (times, least) = self.times(model, &all_us);
         let deadline = optimum::shortest(&self.knot, &times, least);
         let bound_us = (model != Model::Sequential).then_some(deadline);
-        let mut plans = vec![self.minimal(model, &times, deadline, bound_us)];
-        if model == Model::Sequential {
-            let parallel = self.times(Model::Parallel, &all_us).0;
-            let deadline = optimum::shortest(&self.knot, &parallel, 0);
-            plans.push(self.minimal(model, &parallel, deadline, None));
-        }
-        let best = plans
-            .into_iter()
-            .flatten()
-            .min_by_key(|plan| (plan.completion_us, plan.order.pairs().len()));
+        let plan = |method, found: Option<Constraints>| {
+            self.proven(method, found?, model, &times, bound_us)
+        };
+        let by_rule = || {
+            let pairs = paper::cycle_by_cycle(&self.knot, &times, PATIENCE)?;
+            Some(Constraints { pairs, row: Vec::new() })
+        };
+        let plans = [
+            plan(Method::Minimal, minimal::constraints(&self.knot, &times, deadline)),
+            plan(Method::Paper, by_rule()),
+        ];
+        let cost = |plan: &Plan| (plan.completion_us, plan.order.pairs().len());
+        let best = plans.into_iter().flatten().min_by_key(cost);
         best.unwrap_or_else(|| self.apart(model, bound_us))
     }
 
@@ -205,26 +209,26 @@ impl<'a> Planner<'a> {
         (times.collect(), all_us.iter().copied().max().unwrap_or(0))
     }
 
-    fn minimal(
+    /// A plan, if the checker proves it.
+    fn proven(
         &self,
+        method: Method,
+        found: Constraints,
         model: Model,
         times: &[u64],
-        deadline: u64,
         bound_us: Option<u64>,
     ) -> Option<Plan> {
-        let found = minimal::constraints(&self.knot, times, deadline)?;
         let (pairs, is_minimal) = thin::thin(&self.knot, times, found.pairs);
         let waits = thin::waits_of(&self.knot, &pairs);
         let verdict = check::check(&self.knot, &waits, Some(&found.row));
-        (verdict == Verdict::Safe)
-            .then(|| self.finish(Method::Minimal, pairs, is_minimal, model, bound_us))
+        (verdict == Verdict::Safe).then(|| self.finish(method, pairs, is_minimal, model, bound_us))
     }
 
-    /// The paper's rule, cycle by cycle; `None` if it comes to no end in a few seconds.
-    pub fn paper(&self, model: Model) -> Option<Plan> {
+    /// The paper's rule, cycle by cycle; `None` if it comes to no end in time.
+    pub fn paper(&self, model: Model, patience: Duration) -> Option<Plan> {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let times = self.times(model, &all_us).0;
-        let pairs = paper::cycle_by_cycle(&self.knot, &times, PATIENCE)?;
+        let pairs = paper::cycle_by_cycle(&self.knot, &times, patience)?;
         Some(self.finish(Method::Paper, pairs, false, model, None))
     }
 

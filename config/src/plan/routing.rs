@@ -269,8 +269,11 @@ pub fn all_pairs(network: &Network) -> Vec<(u32, Vec<u32>)> {
     edges.iter().map(others).collect()
 }
 
+/// Pairs up to which paths that are the same in both states are listed.
+const LISTED_MAX: usize = 100_000;
+
 /// The change from one state of a network to another, for pairs of switches by destination. Paths
-/// that are the same in both are never listed, however many.
+/// that are the same in both are not listed if there are very many.
 pub fn change(
     network: &Network,
     old: &Ways<'_>,
@@ -278,6 +281,8 @@ pub fn change(
     pairs: &[(u32, Vec<u32>)],
 ) -> Change {
     let mut builder = ChangeBuilder::new(network);
+    let count: usize = pairs.iter().map(|(_, sources)| sources.len()).sum();
+    let mut kept = Vec::new();
     // A few destinations at a time: all paths of a large network do not fit in memory.
     for some in pairs.chunks(64) {
         let routes: Vec<_> = some
@@ -289,14 +294,20 @@ pub fn change(
             .collect();
         for (source, target, before, after) in routes {
             if before == after {
-                before.iter().for_each(|route| builder.keep(route));
+                let Some(route) = before else { continue };
+                builder.keep(&route);
+                if count <= LISTED_MAX {
+                    kept.push(old.named(source, target, route));
+                }
                 continue;
             }
             before.into_iter().for_each(|route| builder.remove(old.named(source, target, route)));
             after.into_iter().for_each(|route| builder.add(new.named(source, target, route)));
         }
     }
-    builder.finish()
+    let mut change = builder.finish();
+    change.kept = kept;
+    change
 }
 
 #[cfg(test)]

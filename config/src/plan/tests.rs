@@ -270,7 +270,7 @@ proptest! {
             }
             let [all, apart] = planner.barriers_us(model);
             prop_assert!(plan.completion_us <= apart && apart <= all);
-            if let Some(paper) = planner.paper(model) {
+            if let Some(paper) = planner.paper(model, Duration::from_secs(3)) {
                 prop_assert_eq!(planner.check(&paper.order), Ok(()));
                 prop_assert!(model == Model::Sequential || plan.completion_us <= paper.completion_us);
             }

@@ -4,8 +4,10 @@
 //! between two turns. What the devices, the buffer and the cores were built with stays until the
 //! next start.
 
-use super::{Memory, PortConfig, SwitchConfig, Workers, assemble, read_schema, routes};
-use crate::error::ConfigError;
+use super::{
+    Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, read_schema, routes,
+};
+use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
 use dataplane::settings::{PortSettings, SwitchSettings};
 use std::fmt::Debug;
@@ -33,6 +35,38 @@ impl SwitchConfig {
         let mut routes = routes::of_tables(&self.source, &schema, &self.ports)?;
         routes::append_file(file, &self.ports, &mut routes)?;
         Ok(Self { routes, routes_file: Some(file.to_owned()), ..self.clone() })
+    }
+
+    /// This switch with a route to `to` by the gateways `via`, in the place of one that it has.
+    ///
+    /// # Errors
+    /// The route is wrong in itself, is to a connected network, or has a next hop that no port
+    /// leads to.
+    pub fn with_route(&self, to: &str, via: &[String]) -> Result<Self, ConfigError> {
+        let source = Source::new(Path::new("route"), &format!("{to} via {}", via.join(" ")));
+        let mut routes = self.without(to);
+        routes::append(&source, &self.ports, &mut routes)?;
+        Ok(Self { routes, ..self.clone() })
+    }
+
+    /// This switch without its route to `to`.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn without_route(&self, to: &str) -> Result<Self, ConfigError> {
+        let routes = self.without(to);
+        if routes.len() == self.routes.len() {
+            let source = Source::new(Path::new("route"), to);
+            return Err(
+                source.at(0..0, format!("there is no route to {to}; `ctl routes` lists all"))
+            );
+        }
+        Ok(Self { routes, ..self.clone() })
+    }
+
+    fn without(&self, to: &str) -> Vec<StaticRoute> {
+        let is_other = |route: &&StaticRoute| to.parse() != Ok(route.0);
+        self.routes.iter().filter(is_other).cloned().collect()
     }
 }
 

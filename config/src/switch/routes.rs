@@ -48,9 +48,20 @@ pub(super) fn append_file(
     ports: &[PortConfig],
     routes: &mut Vec<StaticRoute>,
 ) -> Result<(), ConfigError> {
-    let source = Source::read(path)?;
+    append(&Source::read(path)?, ports, routes)
+}
+
+/// Appends the routes of a text.
+///
+/// # Errors
+/// As [`append_file`].
+pub(super) fn append(
+    source: &Source,
+    ports: &[PortConfig],
+    routes: &mut Vec<StaticRoute>,
+) -> Result<(), ConfigError> {
     let mut reader = Reader::new(ports, routes);
-    reader.file(&source, routes)
+    reader.file(source, routes)
 }
 
 impl<'a> Reader<'a> {

@@ -52,6 +52,10 @@ impl<P: Platform> Control<P> {
             Request::Reload => self.read_again(What::Everything, Some(reply)),
             Request::SetRules { file } => self.read_again(What::Rules(file), Some(reply)),
             Request::SetRoutes { file } => self.read_again(What::Routes(file), Some(reply)),
+            Request::AddRoute { to, via } => {
+                self.read_again(What::Route { to, via }, Some(reply));
+            }
+            Request::DelRoute { to } => self.read_again(What::NoRoute(to), Some(reply)),
             Request::Mac { offset } => {
                 self.waiting.mac_walks.push_back((MacWalk::new(offset), reply));
             }

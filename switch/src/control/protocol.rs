@@ -58,6 +58,18 @@ pub enum Request {
         /// Absolute.
         file: PathBuf,
     },
+    /// Uses this route from now on, in the place of one to the same prefix: [`Reloaded`].
+    AddRoute {
+        /// Where to.
+        to: String,
+        /// Gateways.
+        via: Vec<String>,
+    },
+    /// Uses no route to this prefix any more: [`Reloaded`].
+    DelRoute {
+        /// Where to.
+        to: String,
+    },
     /// Reads SWITCH.toml and the files it names again: [`Reloaded`].
     Reload,
     /// Takes a port out of service, or back into it: [`LinkSet`].
@@ -87,7 +99,8 @@ pub enum Reply {
     Mac(MacTable),
     /// To [`Request::Rules`].
     Rules(Rules),
-    /// To [`Request::SetRules`], [`Request::SetRoutes`], [`Request::Reload`].
+    /// To [`Request::SetRules`], [`Request::SetRoutes`], [`Request::AddRoute`],
+    /// [`Request::DelRoute`], [`Request::Reload`].
     Reloaded(Reloaded),
     /// To [`Request::Link`].
     LinkSet(LinkSet),
@@ -352,6 +365,8 @@ mod tests {
             Request::Lldp,
             Request::SetRules { file: "/x y".into() },
             Request::SetRoutes { file: "/\u{e9}".into() },
+            Request::AddRoute { to: "10.0.0.0/8".into(), via: vec!["10.1.1.1".into()] },
+            Request::DelRoute { to: "10.0.0.0/8".into() },
             Request::Reload,
             Request::Link { port: "\"".into(), up: true },
             Request::Stop,

@@ -18,6 +18,15 @@ pub(super) enum What {
     Rules(PathBuf),
     /// Routes from this file.
     Routes(PathBuf),
+    /// One route more, or another one.
+    Route {
+        /// Where to.
+        to: String,
+        /// Gateways.
+        via: Vec<String>,
+    },
+    /// One route less.
+    NoRoute(String),
 }
 
 /// Tables that were read and fit the running switch.
@@ -59,6 +68,12 @@ pub(super) fn load(what: &What, current: &SwitchConfig) -> Result<Loaded, Refusa
         What::Rules(file) => {
             let config = current.with_rules(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
+        }
+        What::Route { to, via } => {
+            (current.with_route(to, via).map_err(|error| error.message)?, Vec::new())
+        }
+        What::NoRoute(to) => {
+            (current.without_route(to).map_err(|error| error.message)?, Vec::new())
         }
         What::Routes(file) => {
             let config = current.with_routes(file).map_err(|error| error.to_string())?;

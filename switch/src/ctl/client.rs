@@ -106,6 +106,14 @@ impl Client {
     /// # Errors
     /// There is none.
     pub fn connect(socket: &Path) -> Result<Self, CtlError> {
+        Self::connect_for(socket, REPLY_MAX)
+    }
+
+    /// Connects to a switch that must answer each request within `patience`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn connect_for(socket: &Path, patience: Duration) -> Result<Self, CtlError> {
         let writer = UnixStream::connect(socket).map_err(|error| {
             let socket = socket.to_owned();
             match error.kind() {
@@ -113,7 +121,7 @@ impl Client {
                 _ => CtlError::NoSwitch { socket, error },
             }
         })?;
-        writer.set_read_timeout(Some(REPLY_MAX)).map_err(CtlError::Broken)?;
+        writer.set_read_timeout(Some(patience)).map_err(CtlError::Broken)?;
         let reader = BufReader::new(writer.try_clone().map_err(CtlError::Broken)?);
         Ok(Self { reader, writer })
     }

@@ -63,6 +63,9 @@ enum CtlCommand {
         /// A route file
         file: Option<PathBuf>,
     },
+    /// One route more, or one less; until the next reload
+    #[command(subcommand)]
+    Route(RouteCommand),
     /// Learnt MAC addresses
     Mac,
     /// Rules; with FILE, use the rules of that file from now on
@@ -85,6 +88,23 @@ enum CtlCommand {
     },
     /// End the switch
     Stop,
+}
+
+#[derive(Debug, Subcommand)]
+enum RouteCommand {
+    /// Use a route, in the place of one to the same prefix: `add 10.9.0.0/16 via 10.0.2.1`
+    Add {
+        /// Where to
+        prefix: String,
+        /// `via`, and gateways
+        #[arg(required = true)]
+        via: Vec<String>,
+    },
+    /// Use no route to a prefix any more
+    Del {
+        /// Where to
+        prefix: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -158,6 +178,13 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         CtlCommand::Rules { file: Some(file) } => {
             reloaded(client, &Request::SetRules { file: absolute(file)? })
         }
+        CtlCommand::Route(RouteCommand::Add { prefix, via }) => {
+            let words = via.strip_prefix(&["via".to_owned()]).unwrap_or(via);
+            reloaded(client, &Request::AddRoute { to: prefix.clone(), via: words.to_vec() })
+        }
+        CtlCommand::Route(RouteCommand::Del { prefix }) => {
+            reloaded(client, &Request::DelRoute { to: prefix.clone() })
+        }
         CtlCommand::Reload => reloaded(client, &Request::Reload),
         CtlCommand::Link { port, state } => link(client, port, *state == State::Up),
         CtlCommand::Stop => stop(client, &socket),
@@ -176,7 +203,8 @@ fn stats(
 fn reloaded(client: &mut Client, request: &Request) -> Result<Answer, CtlError> {
     let reloaded: Reloaded = client.ask(request)?;
     let read: Vec<String> = reloaded.read.iter().map(|file| file.display().to_string()).collect();
-    let mut lines = vec![format!("tables {} are in use, from {}", reloaded.epoch, read.join(", "))];
+    let from = if read.is_empty() { String::new() } else { format!(", from {}", read.join(", ")) };
+    let mut lines = vec![format!("tables {} are in use{from}", reloaded.epoch)];
     lines.extend(reloaded.warnings.iter().map(|warning| format!("{warning} (warning)")));
     Ok(Answer { text: lines.join("\n"), json: json!(reloaded) })
 }

@@ -1,6 +1,6 @@
 //! `knotless plan`: from one set of paths to another without passing through a deadlock.
 
-mod show;
+pub(crate) mod show;
 pub(crate) mod source;
 
 use crate::network::progress::Progress;
@@ -18,7 +18,10 @@ use config::units::parse_duration_ns;
 use source::SourceArgs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long the paper's rule may look for one cycle after the other.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// `knotless plan`
 #[derive(Debug, Args)]
@@ -215,7 +218,7 @@ fn columns(
     let barriers = Model::ALL.map(|model| planner.barriers_us(model));
     let all = (removes.saturating_add(kept)).saturating_mul(adds.saturating_add(kept));
     let begun = Instant::now();
-    let paper = planner.paper(model);
+    let paper = planner.paper(model, PATIENCE);
     let paper_seconds = begun.elapsed().as_secs_f64();
     let by_model = |order: &Order| {
         let times = Model::ALL.map(|model| planner.completion_us(model, order));

@@ -50,9 +50,31 @@ impl RoutingName {
             Self::Shortest => "shortest",
         }
     }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::UpDown, Self::Shortest].into_iter().find(|routing| routing.name() == name)
+    }
 }
 
 impl SourceArgs {
+    /// What a plan file says, where the command line says nothing.
+    pub(crate) fn or(self, origin: &Origin) -> Self {
+        let says_something = self.old.is_some()
+            || self.new.is_some()
+            || !self.old_down.is_empty()
+            || !self.new_down.is_empty();
+        if says_something {
+            return self;
+        }
+        Self {
+            old: origin.old.clone(),
+            new: origin.new.clone(),
+            old_down: origin.old_down.clone(),
+            new_down: origin.new_down.clone(),
+            routing: origin.routing.as_deref().and_then(RoutingName::named),
+        }
+    }
+
     /// What a plan file is to say.
     pub(crate) fn origin(&self, network: &Path) -> Origin {
         let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());

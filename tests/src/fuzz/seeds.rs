@@ -19,6 +19,10 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
             .into_iter()
             .chain(texts("config/examples/scenarios", "toml"))
             .collect(),
+        "plan_files" => texts("config/examples/plans", "txt")
+            .into_iter()
+            .chain(texts("config/examples/plans", "json"))
+            .collect(),
         "rules_json" => texts("config/examples/rules", "json"),
         // Scripts have no form that would have to be met; anything counts up.
         _ => {

@@ -1,0 +1,188 @@
+//! One row: a change of one network by one model, done in four ways.
+
+use crate::events::{self, Event};
+use comfy_table::{CellAlignment, Table, presets};
+use config::network::Network;
+use config::plan::{Change, Method, Model, Planner, Timing};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// How long the paper's rule may look for one cycle after the other.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A way to do it.
+pub(crate) struct Way {
+    /// The last operation is done so many microseconds after the start.
+    pub(crate) completion_us: u64,
+    pub(crate) constraints: u64,
+    pub(crate) seconds: f64,
+}
+
+pub(crate) struct Row {
+    pub(crate) kind: &'static str,
+    pub(crate) switches: usize,
+    pub(crate) event: Event,
+    pub(crate) model: Model,
+    removes: usize,
+    adds: usize,
+    kept: u64,
+    knotted: usize,
+    pub(crate) remove_all: Way,
+    pub(crate) intersect: Way,
+    /// `None` where it was not found in time.
+    pub(crate) paper: Option<Way>,
+    pub(crate) ours: Way,
+    /// Where no safe order is faster, and that is known.
+    is_optimal: bool,
+    is_fallback: bool,
+}
+
+impl Row {
+    /// How many times as long removing everything first takes.
+    pub(crate) fn speedup(&self) -> f64 {
+        self.remove_all.completion_us as f64 / self.ours.completion_us.max(1) as f64
+    }
+
+    /// Whether ours is slower than no other way.
+    pub(crate) fn holds(&self) -> bool {
+        let others = [Some(&self.remove_all), Some(&self.intersect), self.paper.as_ref()];
+        others.into_iter().flatten().all(|way| self.ours.completion_us <= way.completion_us)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let way = |way: &Way| {
+            json!({ "completion_us": way.completion_us, "constraints": way.constraints,
+                    "seconds": way.seconds })
+        };
+        json!({
+            "network": self.kind,
+            "switches": self.switches,
+            "event": self.event.name(),
+            "model": self.model.name(),
+            "removes": self.removes,
+            "adds": self.adds,
+            "kept": self.kept,
+            "on_cycles": self.knotted,
+            "remove_all": way(&self.remove_all),
+            "intersect_first": way(&self.intersect),
+            "paper": self.paper.as_ref().map(way),
+            "ours": way(&self.ours),
+            "speedup": self.speedup(),
+            "no_safe_order_is_faster": self.is_optimal,
+            "fallback": self.is_fallback,
+        })
+    }
+}
+
+/// All rows of one network.
+pub(crate) fn of(kind: &'static str, network: &Network) -> Result<Vec<Row>, Box<dyn Error>> {
+    let switches = network.switches();
+    // About eight paths for each switch of the network, and 8,000 at the most.
+    let edges = events::pairs(network, 1).len();
+    let pairs = events::pairs(network, 8.min(8_000 / switches) * switches / edges);
+    let mut rows = Vec::new();
+    for event in Event::of(kind) {
+        let change = events::happen(network, event, &pairs);
+        for model in Model::ALL {
+            rows.push(row(kind, network, event, &change, model)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn row(
+    kind: &'static str,
+    network: &Network,
+    event: Event,
+    change: &Change,
+    model: Model,
+) -> Result<Row, Box<dyn Error>> {
+    let begun = Instant::now();
+    let planner = Planner::new(network, change, Timing::default())?;
+    let plan = planner.plan(model);
+    let seconds = begun.elapsed().as_secs_f64();
+    let constraints = |count: usize| count as u64;
+    let ours = Way {
+        completion_us: plan.completion_us,
+        constraints: constraints(plan.order.pairs().len()),
+        seconds,
+    };
+    let begun = Instant::now();
+    let paper = planner.paper(model, PATIENCE).map(|plan| Way {
+        completion_us: plan.completion_us,
+        constraints: constraints(plan.order.pairs().len()),
+        seconds: begun.elapsed().as_secs_f64(),
+    });
+    let (removes, adds) = (change.removes(), change.operations.len() - change.removes());
+    let [all_us, apart_us] = planner.barriers_us(model);
+    let kept = change.kept_paths;
+    let all = (constraints(removes) + kept) * (constraints(adds) + kept);
+    let at_once = |completion_us, constraints| Way { completion_us, constraints, seconds: 0.0 };
+    Ok(Row {
+        kind,
+        switches: network.switches(),
+        event,
+        model,
+        removes,
+        adds,
+        kept,
+        knotted: planner.knotted(),
+        remove_all: at_once(all_us, all),
+        intersect: at_once(apart_us, constraints(removes * adds)),
+        paper,
+        is_optimal: plan.bound_us == Some(plan.completion_us),
+        is_fallback: plan.method == Method::Apart,
+        ours,
+    })
+}
+
+/// The rows as a table.
+pub(crate) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "network",
+        "event",
+        "model",
+        "-/+ paths",
+        "on cycles",
+        "remove all",
+        "intersect",
+        "paper",
+        "ours, ms",
+        "faster",
+        "constraints: all",
+        "intersect",
+        "paper",
+        "ours",
+        "planned: paper",
+        "ours, s",
+    ]);
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for row in rows {
+        let ms = |way: &Way| format!("{:.1}", way.completion_us as f64 / 1_000.0);
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let paper = row.paper.as_ref();
+        table.add_row([
+            format!("{} {}", row.kind, row.switches),
+            row.event.name().to_owned(),
+            row.model.name().replace('_', " "),
+            format!("{}/{}", row.removes, row.adds),
+            row.knotted.to_string(),
+            ms(&row.remove_all),
+            ms(&row.intersect),
+            or_none(paper.map(ms)),
+            format!("{}{}", ms(&row.ours), if row.is_optimal { "*" } else { "" }),
+            format!("{:.2}", row.speedup()),
+            row.remove_all.constraints.to_string(),
+            row.intersect.constraints.to_string(),
+            or_none(paper.map(|way| way.constraints.to_string())),
+            row.ours.constraints.to_string(),
+            or_none(paper.map(|way| format!("{:.3}", way.seconds))),
+            format!("{:.3}", row.ours.seconds),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,201 @@
+//! Operations, each as soon as those it waits for are done, a few at a time.
+//!
+//! An operation is done when every switch of its path has acknowledged. A new path is installed
+//! from its end to its beginning, so that no frame comes to a switch that does not know further; an
+//! old one is taken away from its beginning on, and counts as done when its frames have had time to
+//! leave. If a switch does not answer, nothing new begins and what runs comes to its end: what has
+//! begun and not ended counts as in force, so the state is one that the plan was proven for.
+//! Rolling back undoes operations in the opposite order, through the same states.
+
+use super::journal::{Journal, Stage};
+use super::wiring::{Rule, Wiring};
+use crate::control::protocol::{Reloaded, Request};
+use crate::ctl::client::{Client, CtlError};
+use config::network::Network;
+use config::plan::{Change, Kind, Order};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Operations that are worked on at the same time.
+const TOGETHER: usize = 8;
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From old to new.
+    Forward,
+    /// Back to old.
+    Back,
+}
+
+/// Everything that an operation needs.
+pub(super) struct Drive<'a> {
+    pub(super) network: &'a Network,
+    pub(super) change: &'a Change,
+    pub(super) wiring: &'a Wiring,
+    /// By operation: its id in the plan.
+    pub(super) ids: &'a [u64],
+    pub(super) direction: Direction,
+    /// How long a switch may take to answer.
+    pub(super) patience: Duration,
+    /// How long frames of a removed path may be on their way still.
+    pub(super) settle: Duration,
+    /// By operation: whether its path is, or is to be, in force.
+    pub(super) wanted: Mutex<Vec<bool>>,
+    /// By switch: whoever tells it something.
+    pub(super) turns: Vec<Mutex<()>>,
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    pub(super) done: usize,
+    pub(super) of: usize,
+    /// Why it stopped, if it did.
+    pub(super) failures: Vec<String>,
+}
+
+impl Drive<'_> {
+    /// Drives every operation that is left. `tell` is called as each is done.
+    pub(super) fn run(
+        &self,
+        order: &Order,
+        journal: &mut Journal,
+        tell: &dyn Fn(usize, usize, &str),
+    ) -> std::io::Result<Ended> {
+        let target =
+            if self.direction == Direction::Forward { Stage::Done } else { Stage::Pending };
+        let order = self.ordered(order);
+        let is_left = |at: u32| journal.stage(self.ids[at as usize]) != target;
+        let mut waits = vec![0_u32; self.ids.len()];
+        for &(before, after) in order.pairs().iter().filter(|pair| is_left(pair.0)) {
+            let _both = before;
+            waits[after as usize] += 1;
+        }
+        let all: Vec<u32> = (0..).take(self.ids.len()).filter(|&at| is_left(at)).collect();
+        let mut ready: Vec<u32> =
+            all.iter().copied().filter(|&at| waits[at as usize] == 0).collect();
+        ready.reverse();
+        let (mut done, of, mut failures) = (self.ids.len() - all.len(), self.ids.len(), Vec::new());
+        thread::scope(|scope| {
+            let (ended, outcomes) = mpsc::channel::<(u32, Result<(), String>)>();
+            let mut running = 0;
+            loop {
+                while running < TOGETHER && failures.is_empty() {
+                    let Some(operation) = ready.pop() else { break };
+                    journal.set(self.ids[operation as usize], Stage::Begun)?;
+                    let ended = ended.clone();
+                    running += 1;
+                    scope.spawn(move || {
+                        // Who waits for the outcomes does so until all have come.
+                        let _listens = ended.send((operation, self.perform(operation)));
+                    });
+                }
+                if running == 0 {
+                    return Ok::<(), std::io::Error>(());
+                }
+                let Ok((operation, outcome)) = outcomes.recv() else { return Ok(()) };
+                running -= 1;
+                match outcome {
+                    Ok(()) => {
+                        journal.set(self.ids[operation as usize], target)?;
+                        done += 1;
+                        tell(done, of, &self.name(operation));
+                        for &after in order.after(operation) {
+                            waits[after as usize] -= 1;
+                            if waits[after as usize] == 0 && all.binary_search(&after).is_ok() {
+                                ready.push(after);
+                            }
+                        }
+                    }
+                    Err(why) => failures.push(format!("{}: {why}", self.name(operation))),
+                }
+            }
+        })?;
+        Ok(Ended { done, of, failures })
+    }
+
+    /// Back, what was done last is undone first.
+    fn ordered(&self, order: &Order) -> Order {
+        match self.direction {
+            Direction::Forward => order.clone(),
+            Direction::Back => {
+                let pairs = order.pairs().iter().map(|&(before, after)| (after, before));
+                Order::new(order.operations(), pairs.collect())
+            }
+        }
+    }
+
+    /// Whether an operation, in this direction, puts its path in force.
+    fn installs(&self, operation: u32) -> bool {
+        let adds = self.change.operations[operation as usize].kind == Kind::Add;
+        adds == (self.direction == Direction::Forward)
+    }
+
+    fn name(&self, operation: u32) -> String {
+        let what = if self.installs(operation) { "add" } else { "remove" };
+        format!("{what} {}", self.change.operations[operation as usize].path.name)
+    }
+
+    fn perform(&self, operation: u32) -> Result<(), String> {
+        let installs = self.installs(operation);
+        let lock = || self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        lock()[operation as usize] = installs;
+        let rules = &self.wiring.rules[operation as usize];
+        if installs {
+            rules.iter().rev().try_for_each(|rule| self.install(rule))
+        } else {
+            rules.iter().try_for_each(|rule| self.withdraw(rule))?;
+            thread::sleep(self.settle);
+            Ok(())
+        }
+    }
+
+    fn install(&self, rule: &Rule) -> Result<(), String> {
+        let (to, via) = (rule.prefix.clone(), vec![rule.gateway.clone()]);
+        self.ask(rule, |client| {
+            client.ask::<Reloaded>(&Request::AddRoute { to, via }).map(|_in_use| ())
+        })
+    }
+
+    /// Takes a route away, unless another path in force needs it, or it has gone already.
+    fn withdraw(&self, rule: &Rule) -> Result<(), String> {
+        self.ask(rule, |client| {
+            if self.is_needed(rule) {
+                return Ok(());
+            }
+            let has = client.routes()?;
+            if !has.iter().any(|row| row.prefix == rule.prefix && row.kind == "via") {
+                return Ok(());
+            }
+            let request = Request::DelRoute { to: rule.prefix.clone() };
+            client.ask::<Reloaded>(&request).map(|_gone| ())
+        })
+    }
+
+    fn is_needed(&self, rule: &Rule) -> bool {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.wiring.rules.iter().zip(wanted.iter());
+        self.wiring.kept.contains(rule)
+            || changed.filter(|&(_, &wanted)| wanted).any(|(rules, _)| rules.contains(rule))
+    }
+
+    /// Tells a switch something, while nobody else does.
+    fn ask(
+        &self,
+        rule: &Rule,
+        what: impl FnOnce(&mut Client) -> Result<(), CtlError>,
+    ) -> Result<(), String> {
+        let name = self.network.switch_name(rule.switch);
+        let turn = &self.turns[rule.switch as usize];
+        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let socket = &self.wiring.sockets[&rule.switch];
+        let asked = Client::connect_for(socket, self.patience);
+        asked.and_then(|mut client| what(&mut client)).map_err(|error| match error {
+            CtlError::Broken(_) => {
+                format!("switch {name} does not answer within {:?}", self.patience)
+            }
+            other => format!("switch {name}: {other}"),
+        })
+    }
+}

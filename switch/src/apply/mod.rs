@@ -1,0 +1,210 @@
+//! `knotless apply`: carries out a plan on running switches, through their control sockets.
+
+mod drive;
+mod journal;
+mod wiring;
+
+use crate::network::verify::read_rules;
+use crate::output;
+use crate::plan::show::knot_text;
+use crate::plan::source::SourceArgs;
+use clap::Args;
+use config::network::Network;
+use config::plan::{Change, Kind, Order, PlanError, PlanFile, Planner, Timing};
+use config::units::parse_duration_ns;
+use drive::{Direction, Drive, Ended};
+use journal::{Journal, Stage};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+use wiring::Wiring;
+
+/// `knotless apply`
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// The plan: what `knotless plan --json` printed
+    plan: PathBuf,
+    /// Where the configurations of the running switches are: DIR/SWITCH.toml for each
+    #[arg(long, value_name = "DIR")]
+    switches: PathBuf,
+    /// NETWORK.toml, if it is not where the plan says
+    #[arg(long, value_name = "FILE")]
+    network: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The rules in use, if the plan was made with them: they exclude a deadlock in any order
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
+    /// A path's own prefix, NAME=PREFIX, instead of its last host's network
+    #[arg(long, value_name = "NAME=PREFIX", value_parser = own_prefix)]
+    prefix: Vec<(String, String)>,
+    /// What has been done; default: PLAN.state
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Go on with a plan that was begun
+    #[arg(long, conflicts_with = "rollback")]
+    resume: bool,
+    /// Undo what was done of it, through the same states
+    #[arg(long)]
+    rollback: bool,
+    /// How long a switch may take to answer
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    timeout: Duration,
+    /// How long frames of a removed path may be on their way still
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
+    settle: Duration,
+}
+
+fn time(word: &str) -> Result<Duration, String> {
+    parse_duration_ns(word).map(Duration::from_nanos).map_err(|error| error.to_string())
+}
+
+fn own_prefix(word: &str) -> Result<(String, String), String> {
+    let pair = word.split_once('=').map(|(name, prefix)| (name, prefix.parse::<ipnet::IpNet>()));
+    match pair {
+        Some((name, Ok(prefix))) => Ok((name.to_owned(), prefix.trunc().to_string())),
+        _ => Err("write NAME=PREFIX, such as p1=10.9.0.0/24".to_owned()),
+    }
+}
+
+/// Why nothing was begun.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Input(#[from] crate::network::InputError),
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
+    #[error(transparent)]
+    Wiring(#[from] wiring::WiringError),
+    #[error("{0}")]
+    Plain(String),
+    /// The plan may pass through a deadlock.
+    #[error("{0}; nothing was done")]
+    Unsafe(String),
+}
+
+/// Applies. Exit 1: it stopped on the way, or the plan is not safe; 2: the input is wrong.
+pub fn run(arguments: &ApplyArgs) -> ExitCode {
+    match apply(arguments) {
+        Ok(ended) if ended.failures.is_empty() => ExitCode::SUCCESS,
+        Ok(ended) => {
+            ended.failures.iter().for_each(output::error);
+            let (done, of) = (ended.done, ended.of);
+            output::error(format_args!(
+                "stopped with {done} of {of} operations done, in a state that cannot deadlock; go on \
+                 with --resume, or back with --rollback"
+            ));
+            ExitCode::from(1)
+        }
+        Err(failure @ Failure::Unsafe(_)) => {
+            output::error(&failure);
+            ExitCode::from(1)
+        }
+        Err(failure) => {
+            output::error(&failure);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
+    let plan = PlanFile::load(&arguments.plan)?;
+    let network_file = arguments.network.clone().or_else(|| plan.from.network.clone());
+    let network_file = network_file.ok_or_else(|| {
+        Failure::Plain(format!(
+            "{}:1:1: says not for which network; add --network NETWORK.toml",
+            arguments.plan.display()
+        ))
+    })?;
+    let (network, change) = arguments.source.clone().or(&plan.from).read(&network_file)?;
+    let misfit = |why: String| Failure::Plain(format!("{}:1:1: {why}", arguments.plan.display()));
+    let order = plan.order(&change).map_err(|error| misfit(error.to_string()))?;
+    if usize::try_from(change.kept_paths) != Ok(change.kept.len()) {
+        return Err(misfit("too many paths are kept to tell which routes they share".to_owned()));
+    }
+    match &arguments.rules {
+        Some(rules) => trust(&network, rules)?,
+        None => prove(&network, &change, &order)?,
+    }
+    let prefixes: HashMap<String, String> = arguments.prefix.iter().cloned().collect();
+    let wiring = Wiring::load(&network, &change, &arguments.switches, &prefixes)?;
+    let (order, more) = wiring.strengthen(&network, &change, &order)?;
+    let mut journal = open(arguments, &plan)?;
+    if more > 0 {
+        output::print(format_args!(
+            "{more} more constraints: paths to one prefix take turns, as switches route by destination"
+        ));
+    }
+    let ids = ids(&plan, &change);
+    let direction = if arguments.rollback { Direction::Back } else { Direction::Forward };
+    let wanted = ids.iter().zip(&change.operations).map(|(&id, operation)| {
+        (operation.kind == Kind::Add) != (journal.stage(id) == Stage::Pending)
+    });
+    let drive = Drive {
+        network: &network,
+        change: &change,
+        wiring: &wiring,
+        ids: &ids,
+        direction,
+        patience: arguments.timeout,
+        settle: arguments.settle,
+        wanted: Mutex::new(wanted.collect()),
+        turns: (0..network.switches()).map(|_| Mutex::new(())).collect(),
+    };
+    let tell = |done: usize, of: usize, what: &str| {
+        output::print(format_args!("{done} of {of}: {what}"));
+    };
+    drive.run(&order, &mut journal, &tell).map_err(|error| {
+        Failure::Plain(format!("the state cannot be written: {error}; see --state"))
+    })
+}
+
+/// The journal; one that was begun is gone on with only if that was asked for.
+fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
+    let file = arguments.state.clone().unwrap_or_else(|| {
+        let mut name = arguments.plan.clone().into_os_string();
+        name.push(".state");
+        name.into()
+    });
+    let journal = Journal::open(&file, plan).map_err(Failure::Plain)?;
+    if journal.is_begun() && !arguments.resume && !arguments.rollback {
+        return Err(Failure::Plain(format!(
+            "{}:1:1: this plan was begun; go on with --resume, or back with --rollback",
+            file.display()
+        )));
+    }
+    Ok(journal)
+}
+
+/// By operation: its id in the plan.
+fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
+    let rows = plan.operations.iter().map(|row| ((row.kind, row.path.as_str()), row.id));
+    let rows: HashMap<_, u64> = rows.collect();
+    let id = |one: &config::plan::Operation| rows[&(one.kind.into(), one.path.name.as_str())];
+    change.operations.iter().map(id).collect()
+}
+
+/// That rules exclude a deadlock in any order.
+fn trust(network: &Network, rules: &Path) -> Result<(), Failure> {
+    let book = read_rules(network, rules)?;
+    if config::verify::verify_rules(network, &book).is_empty() {
+        return Ok(());
+    }
+    let rules = rules.display();
+    Err(Failure::Unsafe(format!(
+        "{rules}:1:1: these rules can deadlock; `knotless verify` says how"
+    )))
+}
+
+/// A plan may come from anywhere: it is proven again before anything is touched.
+fn prove(network: &Network, change: &Change, order: &Order) -> Result<(), Failure> {
+    let planner = Planner::new(network, change, Timing::default());
+    planner.and_then(|planner| planner.check(order)).map_err(|error| match &error {
+        PlanError::Cyclic(_, knot) | PlanError::Unsafe(knot) | PlanError::Unproven(knot) => {
+            Failure::Unsafe(format!("{error}: {}", knot_text(network, knot)))
+        }
+        PlanError::Order(_) => Failure::Plain(error.to_string()),
+    })
+}

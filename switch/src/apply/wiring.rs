@@ -1,0 +1,191 @@
+//! Paths as routes of real switches: whose SWITCH.toml is whose, and what a path needs where.
+//!
+//! A path is a route to its last host's network in each switch but the last, which is connected to
+//! it. A switch forwards by destination: two paths with one prefix that leave a switch by different
+//! ways cannot both be in force, so the one is removed before the other is added, or each gets a
+//! prefix of its own.
+
+use config::network::Network;
+use config::plan::{Change, Kind, NamedPath, Order};
+use config::{ConfigError, SwitchConfig};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// What is wrong before anything has been done: the whole message.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WiringError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Impossible(String),
+}
+
+/// A route that a path needs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Rule {
+    /// The switch, by its number in the network.
+    pub(super) switch: u32,
+    /// Where to.
+    pub(super) prefix: String,
+    /// The next switch's address.
+    pub(super) gateway: String,
+}
+
+/// The running switches.
+pub(super) struct Wiring {
+    /// By switch: its control socket.
+    pub(super) sockets: BTreeMap<u32, PathBuf>,
+    /// By operation: the routes of its path, from the first switch on.
+    pub(super) rules: Vec<Vec<Rule>>,
+    /// The routes of paths that are left alone.
+    pub(super) kept: Vec<Rule>,
+}
+
+/// By switch and prefix: the operations whose paths have a route there, and its gateway. What has no
+/// operation is a path that is kept.
+type Users<'a> = HashMap<(u32, &'a str), Vec<(Option<u32>, &'a str)>>;
+
+/// The switches of a directory, as far as paths of a change need them.
+struct Switches<'a> {
+    network: &'a Network,
+    directory: &'a Path,
+    /// Prefixes of paths that have one of their own.
+    prefixes: &'a HashMap<String, String>,
+    configs: BTreeMap<u32, SwitchConfig>,
+}
+
+impl Wiring {
+    /// Reads DIR/SWITCH.toml of every switch on a path.
+    pub(super) fn load(
+        network: &Network,
+        change: &Change,
+        directory: &Path,
+        prefixes: &HashMap<String, String>,
+    ) -> Result<Self, WiringError> {
+        let mut switches = Switches { network, directory, prefixes, configs: BTreeMap::new() };
+        let rules = change.operations.iter().map(|operation| switches.rules(&operation.path));
+        let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        let kept = change.kept.iter().map(|path| switches.rules(path));
+        let kept = kept.collect::<Result<Vec<_>, _>>()?.concat();
+        let sockets = switches.configs.iter().map(|(&switch, config)| {
+            let socket = switches.file(switch).parent().map(|place| place.join(&config.socket));
+            (switch, socket.unwrap_or_else(|| config.socket.clone()))
+        });
+        Ok(Self { sockets: sockets.collect(), rules, kept })
+    }
+
+    /// The order with what destination-based routes need in addition: more constraints are never
+    /// less safe. Returns how many were added.
+    pub(super) fn strengthen(
+        &self,
+        network: &Network,
+        change: &Change,
+        order: &Order,
+    ) -> Result<(Order, usize), WiringError> {
+        let mut users = Users::new();
+        let kept = self.kept.iter().map(|rule| (None, rule));
+        let changed = (0..).zip(&self.rules);
+        let changed =
+            changed.flat_map(|(at, rules)| rules.iter().map(move |rule| (Some(at), rule)));
+        for (operation, rule) in kept.chain(changed) {
+            let key = (rule.switch, rule.prefix.as_str());
+            users.entry(key).or_default().push((operation, &rule.gateway));
+        }
+        let mut pairs = order.pairs().to_vec();
+        let before = pairs.len();
+        for ((switch, prefix), users) in users {
+            for (at, &(one, gateway)) in users.iter().enumerate() {
+                for &(other, _) in users[at + 1..].iter().filter(|user| user.1 != gateway) {
+                    let pair = apart(change, one, other).ok_or_else(|| {
+                        let name = |of: Option<u32>| {
+                            of.map_or("a path that is kept", |of| {
+                                change.operations[of as usize].path.name.as_str()
+                            })
+                        };
+                        WiringError::Impossible(format!(
+                            "`{}` and `{}` both lead to {prefix} and leave `{}` by different ways; \
+                             give one a prefix of its own with --prefix NAME=PREFIX",
+                            name(one),
+                            name(other),
+                            network.switch_name(switch)
+                        ))
+                    })?;
+                    pairs.push(pair);
+                }
+            }
+        }
+        let strong = Order::new(change.operations.len(), pairs);
+        strong.sorted().map_err(|_| {
+            WiringError::Impossible(
+                "the plan adds new paths before old ones to the same prefix are gone; give them \
+                 prefixes of their own with --prefix NAME=PREFIX"
+                    .to_owned(),
+            )
+        })?;
+        let more = strong.pairs().len() - before;
+        Ok((strong, more))
+    }
+}
+
+/// The constraint that keeps two operations' paths from being in force together, if one can.
+fn apart(change: &Change, one: Option<u32>, other: Option<u32>) -> Option<(u32, u32)> {
+    let (one, other) = (one?, other?);
+    let kind = |of: u32| change.operations[of as usize].kind;
+    match (kind(one), kind(other)) {
+        (Kind::Remove, Kind::Add) => Some((one, other)),
+        (Kind::Add, Kind::Remove) => Some((other, one)),
+        _ => None,
+    }
+}
+
+impl Switches<'_> {
+    fn file(&self, switch: u32) -> PathBuf {
+        self.directory.join(format!("{}.toml", self.network.switch_name(switch)))
+    }
+
+    /// The network at a port of a switch, with the switch's address in it.
+    fn network_at(&mut self, slot: u32) -> Result<ipnet::IpNet, WiringError> {
+        let switch = self.network.owner(slot);
+        if !self.configs.contains_key(&switch) {
+            let config = SwitchConfig::load(&self.file(switch))?;
+            self.configs.insert(switch, config);
+        }
+        let port = &self.configs[&switch].ports.get(self.network.port(slot).index());
+        let address = port.and_then(|port| port.addresses.first().copied());
+        address.ok_or_else(|| {
+            WiringError::Impossible(format!(
+                "{}:1:1: port {} has no address; `{}` is on a path",
+                self.file(switch).display(),
+                self.network.port(slot),
+                self.network.show(slot)
+            ))
+        })
+    }
+
+    /// The routes of a path, from its first switch on.
+    fn rules(&mut self, path: &NamedPath) -> Result<Vec<Rule>, WiringError> {
+        let network = self.network;
+        let route = &path.route;
+        let switches: Vec<u32> = route.switches(network).collect();
+        let prefix = match (self.prefixes.get(&path.name), route.target) {
+            (Some(prefix), _) => prefix.clone(),
+            (None, Some(slot)) => self.network_at(slot)?.trunc().to_string(),
+            (None, None) => {
+                let name = &path.name;
+                return Err(WiringError::Impossible(format!(
+                    "`{name}` ends at no host; give it a prefix with --prefix {name}=PREFIX"
+                )));
+            }
+        };
+        let mut rules = Vec::new();
+        for (&switch, &input) in switches.iter().zip(&route.inputs) {
+            // The switch itself must be known, as well as who comes next.
+            if let Some(output) = network.far_slot(input) {
+                self.network_at(output)?;
+            }
+            let gateway = self.network_at(input)?.addr().to_string();
+            rules.push(Rule { switch, prefix: prefix.clone(), gateway });
+        }
+        Ok(rules)
+    }
+}
