@@ -1,5 +1,5 @@
-//! `make bench-reconfiguration`: the evaluation that "Fast Deadlock-free Routing Reconfiguration for
-//! Arbitrary Datacenter Networks" leaves empty (section 5).
+//! `make bench-reconfiguration`: the evaluation that "Fast Deadlock-free Routing Reconfiguration
+//! for Arbitrary Datacenter Networks" leaves empty (section 5).
 //!
 //! For 4-level fat-trees, HyperX and Jellyfish of 100 to 2,000 switches, for links and switches
 //! that fail, and by four models of how switches are updated: how long a change takes, with how

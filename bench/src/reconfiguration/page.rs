@@ -1,5 +1,6 @@
 //! The plot: for each model, each network and event a line from what removing everything first
-//! takes to what ours does, with the other two ways between. One file that asks nobody for anything.
+//! takes to what ours does, with the other two ways between. One file that asks nobody for
+//! anything.
 
 use crate::rows::{Row, Way};
 use config::plan::Model;
