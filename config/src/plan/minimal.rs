@@ -161,8 +161,8 @@ impl<'a> Finder<'a> {
         row
     }
 
-    /// Finds what each add of the row waits for. That depends on those before it in the row, but not
-    /// on what they wait for: many are placed at the same time.
+    /// Finds what each add of the row waits for. That depends on those before it in the row, but
+    /// not on what they wait for: many are placed at the same time.
     fn place_all(&self, row: Row) -> Option<Constraints> {
         let Row { adds, waits } = row;
         let chunk = adds.len().div_ceil(CHUNKS).max(1);
