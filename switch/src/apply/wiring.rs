@@ -41,8 +41,8 @@ pub(super) struct Wiring {
     pub(super) kept: Vec<Rule>,
 }
 
-/// By switch and prefix: the operations whose paths have a route there, and its gateway. What has no
-/// operation is a path that is kept.
+/// By switch and prefix: the operations whose paths have a route there, and its gateway. What has
+/// no operation is a path that is kept.
 type Users<'a> = HashMap<(u32, &'a str), Vec<(Option<u32>, &'a str)>>;
 
 /// The switches of a directory, as far as paths of a change need them.
