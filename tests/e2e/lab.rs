@@ -99,6 +99,24 @@ impl Setup {
         }
     }
 
+    /// As [`Setup::new`], but classes go by hops: hosts are class 0, priority 1, and their frames of
+    /// DSCP 26 are class 1 here, priority 3.
+    pub(crate) fn by_hops() -> Self {
+        let mut setup = Self::new();
+        let second_tag = setup.head.find("[[tag]]\ntag = 2").expect("the head has two tags");
+        let lossless = setup.head.find("[[lossless]]").expect("the head has lossless priorities");
+        setup.head.replace_range(second_tag..lossless, "[ttl]\nclasses = [1, 3, 4]\n\n");
+        setup
+    }
+
+    /// As [`Setup::new`], but upstream is slowed down before it must stop.
+    pub(crate) fn gentle() -> Self {
+        let mut setup = Self::new();
+        let thresholds = ("xoff = \"200KB\"\nxon = \"150KB\"", "xoff = \"700KB\"\nxon = \"600KB\"");
+        setup.head = setup.head.replace(thresholds.0, thresholds.1) + "\n[gfc]\n";
+        setup
+    }
+
     /// As [`Setup::new`], but the switch learns its level and writes its own rules.
     pub(crate) fn fabric() -> Self {
         let mut setup = Self::new();

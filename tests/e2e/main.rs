@@ -34,6 +34,7 @@ mod reload;
 mod script;
 mod switch;
 mod switched;
+mod ways_out;
 
 /// Whether these tests can run here; says why if they cannot.
 fn can_run() -> bool {

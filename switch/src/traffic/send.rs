@@ -13,6 +13,7 @@ use super::{SLEEP_NS_MAX, Stop, TrafficError, quantity, speed, wake_on_time};
 use arrayvec::ArrayVec;
 use clap::Args;
 use dataplane::counters::PfcCounters;
+use dataplane::gentle::Form;
 use dataplane::ids::Priority;
 use dataplane::limits::{FRAME_BYTES_MAX, WIRE_OVERHEAD_BYTES};
 use dataplane::pfc::receiver::Receiver;
@@ -43,6 +44,9 @@ pub struct SendArgs {
     /// Send on whatever PFC says, as a plain host does (PFC is still counted)
     #[arg(long)]
     ignore_pfc: bool,
+    /// Obey rates as well as pauses: the switch has gentle flow control, in stages
+    #[arg(long, conflicts_with = "ignore_pfc")]
+    gentle: bool,
     /// Frames handed to the kernel between two looks for PFC: more is faster, and stops later
     #[arg(long, default_value_t = 1, value_name = "FRAMES",
           value_parser = clap::value_parser!(u32).range(1..=SOCKET_BURST_MAX as i64))]
@@ -143,6 +147,21 @@ fn addresses(
     Ok(Addresses { source_mac, destination_mac, source, source_port })
 }
 
+/// What obeys the switch: pauses, and rates if asked to. A late wake-up may make up for as much as
+/// one burst would.
+fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficError> {
+    let receiver = Receiver::new(obeyed_bits, arguments.speed);
+    match (arguments.gentle, Form::STAGED) {
+        (false, _) => Ok(receiver),
+        (true, Some(form)) => Ok(receiver.gentle(form, arguments.burst_time)),
+        (true, None) => {
+            let why =
+                "--gentle: this build has no gentle flow control; build with the feature `gfc`";
+            Err(TrafficError::Arguments(why.to_owned()))
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Sender {
     streams: Vec<Stream>,
@@ -181,7 +200,7 @@ impl Sender {
             clock,
             socket,
             pfc,
-            pauses: Receiver::new(obeyed_bits, arguments.speed),
+            pauses: receiver(arguments, obeyed_bits)?,
             heard: PfcCounters::default(),
             obey: !arguments.ignore_pfc,
             run: run_number(),
@@ -206,14 +225,23 @@ impl Sender {
                 return Ok((start, now));
             }
             self.hear()?;
-            match self.schedule.next(now, self.pauses.paused_bits()) {
+            let limited = self.pauses.limited_bits(now);
+            match self.schedule.next(now, self.pauses.paused_bits() | limited) {
+                // What is held to a rate goes frame by frame.
+                Step::Send { flow, .. } if self.is_slowed(flow) => self.send(flow, 1, now)?,
                 Step::Send { flow, frames } => self.send(flow, frames, now)?,
                 Step::Wait(until) => {
-                    self.rest(now, until.min(self.pauses.expires_at()).min(end))?;
+                    let may_send_at = self.pauses.expires_at().min(self.pauses.free_at(limited));
+                    self.rest(now, until.min(may_send_at).min(end))?;
                 }
                 Step::Finished => return Ok((start, now)),
             }
         }
+    }
+
+    /// Whether the class of a flow is held to a rate.
+    fn is_slowed(&self, flow: usize) -> bool {
+        self.pauses.slowed_bits() & self.streams[flow].spec.priority.bit() != 0
     }
 
     /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends
@@ -257,6 +285,8 @@ impl Sender {
         }
         let accepted = u32::try_from(accepted).unwrap_or(u32::MAX);
         self.schedule.sent(flow, accepted, now);
+        let frame_bytes = u32::try_from(stream.template.frame_bytes()).unwrap_or(u32::MAX);
+        (0..accepted).for_each(|_| self.pauses.sent(stream.spec.priority, frame_bytes, now));
         if accepted == 0 { self.pfc.wait(now, now + RETRY_NS) } else { Ok(()) }
     }
 
