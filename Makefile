@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
+.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz compare hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -47,6 +47,9 @@ report: setup ## the page of a simulation, as a browser shows it (installs Chrom
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
+
+compare: build ## the ways out of a deadlock side by side, under the same failures
+	@target/release/knotless compare netsim/scenarios/compare/*.toml
 
 hunt: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make hunt SECONDS=60 SEED=1
 	cargo run --release --locked -p bench --bin hunt -- --seconds $(or $(SECONDS),60) \

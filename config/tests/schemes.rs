@@ -1,4 +1,5 @@
-//! `[ttl]`, `[gfc]` and `[watchdog]`: what they come to, and what is refused and with which figures.
+//! `[ttl]`, `[gfc]` and `[watchdog]`: what they come to, and what is refused and with which
+//! figures.
 
 use config::SwitchConfig;
 use dataplane::hops::Parity;

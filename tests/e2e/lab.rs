@@ -99,8 +99,8 @@ impl Setup {
         }
     }
 
-    /// As [`Setup::new`], but classes go by hops: hosts are class 0, priority 1, and their frames of
-    /// DSCP 26 are class 1 here, priority 3.
+    /// As [`Setup::new`], but classes go by hops: hosts are class 0, priority 1, and their frames
+    /// of DSCP 26 are class 1 here, priority 3.
     pub(crate) fn by_hops() -> Self {
         let mut setup = Self::new();
         let second_tag = setup.head.find("[[tag]]\ntag = 2").expect("the head has two tags");

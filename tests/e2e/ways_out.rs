@@ -6,7 +6,8 @@ use crate::lab::{Lab, Setup};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
-/// Has h1 and h2 send 60 Mb/s each, which obey pauses of `priority`, to h3, whose port carries 100, for three seconds.
+/// Has h1 and h2 send 60 Mb/s each, which obey pauses of `priority`, to h3, whose port carries 100,
+/// for three seconds.
 fn overload(lab: &mut Lab, how: &str, priority: u8) -> Load {
     lab.host(1).ping("10.1.3.2");
     lab.host(2).ping("10.1.3.2");
@@ -42,9 +43,9 @@ fn classes_by_hops_lose_nothing_in_an_overload() {
     lab.stop();
 }
 
-/// Senders that obey rates hardly ever have to stop: only where the machine does not wake one within
-/// the time that the switch was told of, which then costs a pause and no frame. PFC alone would
-/// pause them for a sixth of the time.
+/// Senders that obey rates hardly ever have to stop: only where the machine does not wake one
+/// within the time that the switch was told of, which then costs a pause and no frame. PFC alone
+/// would pause them for a sixth of the time.
 #[test]
 fn gentle_flow_control_loses_nothing_in_an_overload_and_slows_instead_of_stopping() {
     let Some(mut lab) = Setup::gentle().start() else { return };

@@ -4,7 +4,8 @@
 //! A queue that its peer has paused without a break for the detection time is in a *storm*. What
 //! hardware polls for and estimates is known here exactly: a pause that ended for a nanosecond has
 //! ended, and only frames that pause count, not those that resume. The storm is over when the class
-//! has not been paused for the restoration time; that is known also while pauses are not obeyed. Each class of each port is looked at by itself, whether anything waits in it or not.
+//! has not been paused for the restoration time; that is known also while pauses are not obeyed.
+//! Each class of each port is looked at by itself, whether anything waits in it or not.
 //!
 //! What SONiC's watchdog got wrong in its time has a test by name each.
 
