@@ -57,6 +57,7 @@ hunt: setup ## random networks, traffic and faults: PFC deadlocks, no safe schem
 
 hunt-levels: setup ## networks that start and fail at random: levels learnt, the compiler's rules: make hunt-levels COUNT=1000
 	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p config --test fabric -- --nocapture learning
+	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p netsim --test scenarios -- --nocapture levels_are
 
 soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60
 	@/usr/bin/python3 bench/line/soak.py --minutes $(or $(MINUTES),60)

@@ -8,7 +8,8 @@ use config::paths::PathSet;
 use config::scenario::SchemeKind;
 use dataplane::lldp::Facing;
 use netsim::scenario::{Built, Options, build, run};
-use netsim::{Action, Network};
+use netsim::{Action, Network, Prng};
+use std::collections::VecDeque;
 
 const SECOND: u64 = 1_000 * MS;
 const SHAPES: [&str; 4] = [
@@ -135,4 +136,110 @@ fn a_run_is_repeatable_to_the_bit() {
     assert_eq!(one, other);
     let options = || Options { scheme: Some(SchemeKind::Tagger), ..Options::default() };
     assert_ne!(run(&config, options()).unwrap().trace_hash, one, "LLDP is among the frames");
+}
+
+/// Networks that are tried if `KNOTLESS_SEEDS` does not say otherwise.
+const SEEDS: u64 = 24;
+
+/// A Clos network or a fat-tree, up to k = 16, large enough that a path may bounce: where none can,
+/// the compiler needs no second tag.
+fn drawn_shape(dice: &mut Prng, seed: u64) -> String {
+    let mut between = |least: u64, most: u64| least + dice.below(most + 1 - least);
+    match seed % 40 {
+        39 => "kind = 'fat-tree', k = 16".to_owned(),
+        19 => "kind = 'fat-tree', k = 12".to_owned(),
+        9 | 29 => "kind = 'fat-tree', k = 8".to_owned(),
+        at if at % 2 == 0 => {
+            let (leaves, spines, hosts) = (between(2, 7), between(2, 5), between(1, 4));
+            format!("kind = 'clos', leaves = {leaves}, spines = {spines}, hosts = {hosts}")
+        }
+        at if at % 4 == 1 => format!("kind = 'fat-tree', k = {}", 2 * between(2, 3)),
+        _ => {
+            let (pods, tors, leaves) = (between(2, 3), between(2, 5), between(2, 3));
+            let (spines, hosts) = (between(2, 4), between(1, 3));
+            format!(
+                "kind = 'clos', pods = {pods}, tors = {tors}, leaves = {leaves}, spines = {spines}, \
+                 hosts = {hosts}"
+            )
+        }
+    }
+}
+
+/// Links to the nearest host, by switch.
+fn levels(network: &config::Network) -> Vec<u8> {
+    use config::network::Peer;
+    let mut level: Vec<Option<u8>> = vec![None; network.switches()];
+    let mut queue = VecDeque::new();
+    for slot in (0..).take(network.slots()) {
+        let switch = network.owner(slot);
+        let has_host = matches!(network.peer(slot), Peer::Host(_));
+        if has_host && level[switch as usize].replace(1).is_none() {
+            queue.push_back(switch);
+        }
+    }
+    while let Some(at) = queue.pop_front() {
+        let above = level[at as usize].map(|level| level + 1);
+        for slot in network.slots_of(at) {
+            let Peer::Slot(far) = network.peer(slot) else { continue };
+            let far = network.owner(far);
+            if level[far as usize].is_none() {
+                level[far as usize] = above;
+                queue.push_back(far);
+            }
+        }
+    }
+    level.into_iter().map(|level| level.expect("every switch is linked")).collect()
+}
+
+/// Switches start in any order within 40 s, links and switches fail for a while: within three
+/// intervals of the last trouble all levels are those that a search finds, and all rules those that
+/// the compiler writes.
+#[test]
+fn levels_are_learnt_in_any_order_and_through_failures() {
+    let seeds = std::env::var("KNOTLESS_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    let (mut troubles, mut switches) = (0, 0);
+    for seed in 1..=seeds.unwrap_or(SEEDS) {
+        let mut dice = Prng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let shape = drawn_shape(&mut dice, seed);
+        let quiet = "[[traffic]]\nkind = 'permutation'\nstop = '1us'\n";
+        let config = scenario(&shape, quiet);
+        let mut network = learning(&config).network;
+        let mut last_ps = 0;
+        let ids: Vec<_> = network.switch_ids().collect();
+        for &switch in &ids {
+            let starts_ps = 1 + dice.below(40 * SECOND);
+            network.plan(0, Action::SwitchDown(switch));
+            network.plan(starts_ps, Action::SwitchUp(switch));
+            last_ps = last_ps.max(starts_ps);
+        }
+        let links = config.network.links().len() as u64;
+        for _ in 0..=dice.below(1 + links / 8) {
+            let link = usize::try_from(dice.below(links)).unwrap();
+            let at_ps = dice.below(50 * SECOND);
+            let back_ps = at_ps + 1 + dice.below(8 * SECOND);
+            network.plan(at_ps, Action::LinkDown(link));
+            network.plan(back_ps, Action::LinkUp(link));
+            last_ps = last_ps.max(back_ps);
+            troubles += 1;
+        }
+        for _ in 0..dice.below(3) {
+            let switch = ids[usize::try_from(dice.below(ids.len() as u64)).unwrap()];
+            let at_ps = 41 * SECOND + dice.below(9 * SECOND);
+            let back_ps = at_ps + 1 + dice.below(9 * SECOND);
+            network.plan(at_ps, Action::SwitchDown(switch));
+            network.plan(back_ps, Action::SwitchUp(switch));
+            last_ps = last_ps.max(back_ps);
+            troubles += 1;
+        }
+        network.run_until(last_ps + 90 * SECOND);
+        network.check().unwrap_or_else(|violation| panic!("seed {seed}, {shape}: {violation}"));
+        for (switch, level) in ids.iter().zip(levels(&config.network)) {
+            let (agent, _) = network.learnt(*switch).expect("they learn");
+            assert_eq!(agent.level(), Some(level), "seed {seed}, {shape}, {switch:?}");
+        }
+        assert!(has_the_compilers_rules(&config, &network), "seed {seed}, {shape}");
+        switches += ids.len();
+    }
+    eprintln!("{switches} switches, {troubles} troubles");
+    assert!(troubles > 20, "{troubles} troubles");
 }
