@@ -213,15 +213,17 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
         let mut object: serde_json::Map<String, serde_json::Value> = models.collect();
         object.insert("software".to_owned(), json!(software.bytes(link.speed)));
         object.insert("needed".to_owned(), json!(needed));
-        let whole = Whole::of(paper(&link), arguments);
-        let switch = json!({
-            "ports": arguments.ports,
-            "classes": arguments.classes,
-            "headroom_kb": whole.switch_kb,
-            "tree_headroom_kb": whole.tree_kb,
-            "tree_permille_of_buffer": whole.tree_permille,
-        });
-        object.insert("paper_switch".to_owned(), switch);
+        if lines.iter().any(|line| line.model == Model::Paper) {
+            let whole = Whole::of(paper(&link), arguments);
+            let switch = json!({
+                "ports": arguments.ports,
+                "classes": arguments.classes,
+                "headroom_kb": whole.switch_kb,
+                "tree_headroom_kb": whole.tree_kb,
+                "tree_permille_of_buffer": whole.tree_permille,
+            });
+            object.insert("paper_switch".to_owned(), switch);
+        }
         output::print(serde_json::Value::Object(object));
         return ExitCode::SUCCESS;
     }

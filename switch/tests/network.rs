@@ -142,6 +142,15 @@ fn headroom_is_given_by_every_model_side_by_side() {
     assert_eq!((&json["paper"], &json["802.3"]), (&21_968.into(), &25_680.into()));
     assert_eq!(json["sonic"], 57_344);
     assert!(json["needed"].as_u64() > json["software"].as_u64());
+    // The TTL paper's switch: 32 ports of 8 classes, 22 KB each; half on a tree, 22.9 % of 12 MB.
+    let switch = &json["paper_switch"];
+    assert_eq!(
+        (&switch["headroom_kb"], &switch["tree_headroom_kb"]),
+        (&5_632.into(), &2_816.into())
+    );
+    assert_eq!(switch["tree_permille_of_buffer"], 229);
+    let ends = [&json["gfc_theorem"], &json["gfc_tight"], &json["gfc_staged"]];
+    assert_eq!(ends.map(serde_json::Value::as_u64), [102_720, 71_306, 51_360].map(Some));
     let one = knotless(&[&words[..], &["--model", "802.3", "--json"]].concat(), Path::new("."));
     assert_eq!(fields(&object(&one)), ["802.3", "needed", "software"]);
     let text = String::from_utf8(knotless(&words, Path::new(".")).stdout).unwrap();
