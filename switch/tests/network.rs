@@ -150,7 +150,7 @@ fn headroom_is_given_by_every_model_side_by_side() {
     );
     assert_eq!(switch["tree_permille_of_buffer"], 229);
     let ends = [&json["gfc_theorem"], &json["gfc_tight"], &json["gfc_staged"]];
-    assert_eq!(ends.map(serde_json::Value::as_u64), [102_720, 71_306, 51_360].map(Some));
+    assert_eq!(ends.map(Value::as_u64), [102_720, 71_306, 51_360].map(Some));
     let one = knotless(&[&words[..], &["--model", "802.3", "--json"]].concat(), Path::new("."));
     assert_eq!(fields(&object(&one)), ["802.3", "needed", "software"]);
     let text = String::from_utf8(knotless(&words, Path::new(".")).stdout).unwrap();
