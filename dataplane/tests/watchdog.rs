@@ -51,8 +51,13 @@ fn left(rig: &mut Rig, number: u8) -> (usize, usize) {
     let sent = rig.sent(number);
     let (control, data): (Vec<_>, Vec<_>) =
         sent.into_iter().partition(|frame| frame[12..14] == [0x88, 0x08]);
-    let pauses = |frame: &&Vec<u8>| matches!(MacControl::parse(frame), MacControl::Pfc(pfc) if pfc.pausing_bits() != 0);
-    (data.len(), control.iter().filter(pauses).count())
+    let pauses = |pfc: Pfc| {
+        let asks = |p: Priority| pfc.enabled_bits & p.bit() != 0 && pfc.quanta[p.index()] != 0;
+        Priority::all().any(asks)
+    };
+    let is_pause =
+        |frame: &&Vec<u8>| matches!(MacControl::parse(frame), MacControl::Pfc(pfc) if pauses(pfc));
+    (data.len(), control.iter().filter(is_pause).count())
 }
 
 #[test]

@@ -33,12 +33,6 @@ impl Pfc {
         self
     }
 
-    /// The classes that it pauses: enabled, with a time above 0.
-    pub fn pausing_bits(&self) -> u8 {
-        let pausing = Priority::all().filter(|p| self.quanta[p.index()] != 0);
-        pausing.fold(0, |bits, p| bits | p.bit()) & self.enabled_bits
-    }
-
     /// The frame, from `source`, padded to the shortest a wire carries.
     pub fn to_frame(&self, source: MacAddress) -> [u8; FRAME_BYTES_MIN] {
         let mut frame = [0; FRAME_BYTES_MIN];

@@ -6,7 +6,6 @@
 //! the network: by then, what can move has moved.
 
 use crate::network::Network;
-use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 
 /// What every VIQ and VEQ of every switch holds, in bytes.
@@ -52,14 +51,5 @@ impl BufferState {
     /// Equation 13, of two states between which nothing was injected and every timer ran out.
     pub fn is_deadlocked(&self, later: &Self) -> bool {
         self == later && !self.is_empty()
-    }
-
-    /// The highest of `classes` (priorities, lowest class first) that any VEQ holds frames of: the
-    /// proof's `m`, which nobody may pause.
-    pub fn highest_class(&self, classes: &[Priority]) -> Option<usize> {
-        let holds = |priority: Priority| {
-            self.queues.iter().flatten().any(|port| port[priority.index()].1 > 0)
-        };
-        (0..classes.len()).rev().find(|&class| holds(classes[class]))
     }
 }
