@@ -29,6 +29,14 @@ impl Action {
     /// All of them, as they are written.
     pub const ALL: [(&'static str, Self); 3] =
         [("drop", Self::Drop), ("forward", Self::Forward), ("alert", Self::Alert)];
+
+    /// Whether a class in a storm no longer obeys pauses.
+    pub const fn ignores_pauses(self) -> bool {
+        match self {
+            Self::Drop | Self::Forward => true,
+            Self::Alert => false,
+        }
+    }
 }
 
 /// When a storm begins and ends, and what is done about it.
@@ -113,10 +121,7 @@ impl Watchdog {
 
     /// Classes whose pauses are not obeyed.
     pub const fn ignored_bits(&self) -> u8 {
-        match self.settings.action {
-            Action::Alert => 0,
-            Action::Drop | Action::Forward => self.stormed_bits,
-        }
+        if self.settings.action.ignores_pauses() { self.stormed_bits } else { 0 }
     }
 
     /// Classes whose frames are discarded.

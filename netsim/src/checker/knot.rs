@@ -15,7 +15,6 @@ use dataplane::buffer::{ViqId, lossless_shared_bytes};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::limits::PRIORITIES;
-use dataplane::pfc::watchdog::Action;
 use dataplane::report::{QueueGauges, Report};
 use dataplane::settings::{SwitchSettings, ViqSettings};
 use dataplane::wire::mac_control::MacControl;
@@ -143,7 +142,7 @@ impl<'a> Picture<'a> {
         let gauges = self.gauges(switch, port, priority);
         let watchdog = self.reports[switch].0.ports[port.index()].watchdog;
         let is_ignored =
-            gauges.stormed && watchdog.is_some_and(|watchdog| watchdog.action != Action::Alert);
+            gauges.stormed && watchdog.is_some_and(|watchdog| watchdog.action.ignores_pauses());
         gauges.rx_paused
             && !is_ignored
             && self.gauges(peer, input, self.fed((peer, input), priority)).tx_paused
