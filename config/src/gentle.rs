@@ -44,6 +44,15 @@ pub fn time_based(delay_bytes: u64, period_bytes: u64) -> u64 {
     delay_bytes + period_bytes + u64::try_from(2 * root).unwrap_or(u64::MAX)
 }
 
+/// How far before `full_bytes` slowing down begins: at `start_bytes`, or as late as leaves
+/// `needed_bytes`. Less than those where there is no room for them.
+pub fn rest_bytes(full_bytes: u64, start_bytes: Option<u64>, needed_bytes: u64) -> u64 {
+    match start_bytes {
+        Some(start_bytes) => full_bytes.saturating_sub(start_bytes),
+        None => needed_bytes.min(full_bytes),
+    }
+}
+
 /// Stages until the next would be shorter than a frame: stage k is `span / 2^(k + 1)` long.
 pub fn stages(span_bytes: u64, frame_bytes: u64) -> u8 {
     let frames = span_bytes / frame_bytes.max(1);

@@ -1,7 +1,7 @@
 //! What `gfc` does with a queue of a scenario: where upstream is slowed down, and whether the bound
 //! is kept.
 
-use crate::gentle::{staged, stages, theorem, tight, time_based};
+use crate::gentle::{rest_bytes, staged, stages, theorem, tight, time_based};
 use crate::headroom::Link;
 use crate::units::show_size;
 use dataplane::gentle::{Form, Slope};
@@ -99,10 +99,7 @@ impl Gentle {
         let frame_bytes = u64::from(link.mtu_bytes);
         let full = u64::from(full_bytes);
         let needed = self.needed_bytes(link, delay_bytes);
-        let rest = match self.start_bytes {
-            Some(start) => full.saturating_sub(u64::from(start)),
-            None => needed.min(full),
-        };
+        let rest = rest_bytes(full, self.start_bytes.map(u64::from), needed);
         if self.bound != Bound::None && rest < needed {
             return Err(format!(
                 "slowing down must begin {} before the queue is full, at {}: that is {} more than there \

@@ -4,7 +4,7 @@ use super::ports::PortDraft;
 use super::schema::{LosslessTable, SwitchFile};
 use super::viq::Planner;
 use crate::error::{ConfigError, Source};
-use crate::gentle::{staged, stages};
+use crate::gentle::{rest_bytes, staged, stages};
 use crate::headroom::charged_bytes;
 use crate::units::show_size;
 use dataplane::gentle::{Form, IS_BUILT, Slope};
@@ -63,11 +63,8 @@ impl Planner<'_> {
             );
             return self.wrong(table.span(), message);
         };
-        let full_bytes = u64::from(xoff_bytes);
-        let rest_bytes = match &gfc.get_ref().start {
-            Some(field) => full_bytes.saturating_sub(field.get_ref().0),
-            None => needed_bytes.min(full_bytes),
-        };
+        let start_bytes = gfc.get_ref().start.as_ref().map(|field| field.get_ref().0);
+        let rest_bytes = rest_bytes(u64::from(xoff_bytes), start_bytes, needed_bytes);
         if rest_bytes < needed_bytes {
             let span = gfc.get_ref().start.as_ref().map(Spanned::span);
             let span = span.or_else(|| table.get_ref().xoff.as_ref().map(Spanned::span));
