@@ -2,12 +2,12 @@
 
 use super::{Route, ScenarioConfig, SchemeKind};
 use crate::headroom::{Link, Software, needed_bytes};
-use crate::network::{End, Network, Peer};
+use crate::network::{End, Network};
 use dataplane::gentle::IS_BUILT;
 use dataplane::hops::Parity;
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::Threshold;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The longest frame of these networks.
 const FRAME_BYTES: u32 = 1_514;
@@ -54,34 +54,45 @@ pub fn classes(config: &ScenarioConfig) -> Result<usize, String> {
 
 /// Links of the longest path that a flow takes, hosts' own included.
 fn longest_path_links(config: &ScenarioConfig) -> usize {
-    let graph = Graph::of(config);
-    let listed = config.flows.iter().map(|flow| match &flow.route {
-        Route::Path(turns) => turns.len() + 1,
-        Route::Routed => graph.links(flow.from, flow.to),
+    let up = UpLinks::of(config);
+    let listed = config.flows.iter().filter_map(|flow| match &flow.route {
+        Route::Path(turns) => Some(turns.len() + 1),
+        Route::Routed => None,
     });
-    let hosts = (0..).take(config.network.hosts());
-    let pairs = |from: u32| hosts.clone().map(move |to| (from, to));
-    // Traffic at random may take any pair.
-    let any = hosts.clone().flat_map(pairs).filter(|_| !config.traffic.is_empty());
-    let by_switch = any.map(|(from, to)| (graph.access[from as usize], graph.access[to as usize]));
-    let mut distinct: Vec<(u32, u32)> = by_switch.filter(|(from, to)| from != to).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let routed = distinct.into_iter().map(|(from, to)| graph.distance(from, to) + 2);
-    listed.chain(routed).max().unwrap_or(2)
+    let routed = if config.traffic.is_empty() {
+        let ways = flows_by_switch(config);
+        ways.iter().filter_map(|(&from, to)| up.farthest(from, to)).max()
+    } else {
+        // Traffic at random may take any pair, those of flows too.
+        let switches = (0..).take(config.network.switches());
+        let has_hosts = |&at: &u32| config.network.host_slots_of(at).next().is_some();
+        let with_hosts: BTreeSet<u32> = switches.filter(has_hosts).collect();
+        with_hosts.iter().filter_map(|&from| up.farthest(from, &with_hosts)).max()
+    };
+    listed.chain(routed.map(|between| between + 2)).max().unwrap_or(2)
 }
 
-/// The switches that a scenario's links join, without those that are down from the start.
-struct Graph<'a> {
+/// By switch: the switches that its hosts send to on no listed path.
+fn flows_by_switch(config: &ScenarioConfig) -> BTreeMap<u32, BTreeSet<u32>> {
+    let network = &config.network;
+    let access = |host| network.host_slot(host).map(|slot| network.owner(slot));
+    let mut ways: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for flow in config.flows.iter().filter(|flow| flow.route == Route::Routed) {
+        if let (Some(from), Some(to)) = (access(flow.from), access(flow.to)) {
+            ways.entry(from).or_default().insert(to);
+        }
+    }
+    ways
+}
+
+/// The links between a scenario's switches, without those that are down from the start.
+struct UpLinks<'a> {
     network: &'a Network,
+    /// By slot.
     is_down: Vec<bool>,
-    /// By host: its switch.
-    access: Vec<u32>,
-    /// By switch with hosts: links to each other.
-    distances: std::cell::RefCell<std::collections::BTreeMap<u32, Vec<usize>>>,
 }
 
-impl<'a> Graph<'a> {
+impl<'a> UpLinks<'a> {
     fn of(config: &'a ScenarioConfig) -> Self {
         let network = &config.network;
         let mut is_down = vec![false; network.slots()];
@@ -92,45 +103,33 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let mut access = vec![0; network.hosts()];
-        for slot in (0_u32..).take(network.slots()) {
-            if let Peer::Host(host) = network.peer(slot) {
-                access[host as usize] = network.owner(slot);
-            }
-        }
-        Self { network, is_down, access, distances: std::cell::RefCell::default() }
+        Self { network, is_down }
     }
 
-    fn links(&self, from: u32, to: u32) -> usize {
-        self.distance(self.access[from as usize], self.access[to as usize]) + 2
+    fn neighbors(&self, at: u32) -> impl Iterator<Item = u32> {
+        let links = self.network.neighbors(at).filter(|&(slot, _)| !self.is_down[slot as usize]);
+        links.map(|(_, far)| self.network.owner(far))
     }
 
-    /// Links between two switches; 0 if there is no way.
-    fn distance(&self, from: u32, to: u32) -> usize {
-        let mut known = self.distances.borrow_mut();
-        known.entry(from).or_insert_with(|| self.walk(from))[to as usize]
+    /// Links from a switch to the farthest of `to`.
+    fn farthest(&self, from: u32, to: &BTreeSet<u32>) -> Option<usize> {
+        let distances = self.distances(from);
+        to.iter().map(|&to| distances[to as usize]).max()
     }
 
-    fn walk(&self, from: u32) -> Vec<usize> {
-        let mut distance = vec![0; self.network.switches()];
+    /// Links from a switch to each; 0 if there is no way.
+    fn distances(&self, from: u32) -> Vec<usize> {
+        let mut distances = vec![0; self.network.switches()];
         let mut queue = VecDeque::from([from]);
         while let Some(at) = queue.pop_front() {
-            for far in self.neighbours(at) {
-                if far != from && distance[far as usize] == 0 {
-                    distance[far as usize] = distance[at as usize] + 1;
+            for far in self.neighbors(at) {
+                if far != from && distances[far as usize] == 0 {
+                    distances[far as usize] = distances[at as usize] + 1;
                     queue.push_back(far);
                 }
             }
         }
-        distance
-    }
-
-    fn neighbours(&self, at: u32) -> impl Iterator<Item = u32> {
-        let slots = self.network.slots_of(at).filter(|&slot| !self.is_down[slot as usize]);
-        slots.filter_map(|slot| match self.network.peer(slot) {
-            Peer::Slot(far) => Some(self.network.owner(far)),
-            _ => None,
-        })
+        distances
     }
 }
 
@@ -144,10 +143,11 @@ pub fn parities(config: &ScenarioConfig) -> Result<Vec<Parity>, String> {
     if !config.scheme.tree {
         return Ok(vec![Parity::All; network.switches()]);
     }
-    let graph = Graph::of(config);
+    let up = UpLinks::of(config);
     let mut parity: Vec<Option<Parity>> = vec![None; network.switches()];
     let mut queue: VecDeque<u32> = VecDeque::new();
-    for &switch in &graph.access {
+    for slot in (0..).take(network.hosts()).filter_map(|host| network.host_slot(host)) {
+        let switch = network.owner(slot);
         if parity[switch as usize].replace(Parity::Odd).is_none() {
             queue.push_back(switch);
         }
@@ -155,7 +155,7 @@ pub fn parities(config: &ScenarioConfig) -> Result<Vec<Parity>, String> {
     while let Some(at) = queue.pop_front() {
         let here = parity[at as usize];
         let other = if here == Some(Parity::Odd) { Parity::Even } else { Parity::Odd };
-        for far in graph.neighbours(at) {
+        for far in up.neighbors(at) {
             match parity[far as usize] {
                 None => {
                     parity[far as usize] = Some(other);
