@@ -5,6 +5,7 @@ use crate::builder::BuildError;
 use crate::link::LinkSpec;
 use crate::topology::{SwitchId, mac};
 use config::headroom::{Link, Software, needed_bytes};
+pub(crate) use config::scenario::FRAME_BYTES_MOST;
 use config::scenario::Gentle;
 use dataplane::ids::{PortId, Priority, WorkerId};
 use dataplane::limits::PRIORITIES;
@@ -14,9 +15,6 @@ use dataplane::settings::{
     SwitchSettings, Threshold, ViqSettings,
 };
 use dataplane::time::Speed;
-
-/// The longest frame of these networks: an MTU of 1,500.
-pub(crate) const FRAME_BYTES_MOST: u16 = 1_514;
 
 /// A switch's buffer and queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl Default for SwitchSpec {
             lossy_queue_bytes: 512_000,
             threshold: Threshold::Static { xoff_bytes: 40_000 },
             xon_offset_bytes: None,
-            quantum_bytes: [1_514; PRIORITIES],
+            quantum_bytes: [FRAME_BYTES_MOST.into(); PRIORITIES],
             fair: false,
             slope: None,
             watchdog: None,

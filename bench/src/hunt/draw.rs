@@ -7,15 +7,14 @@ use config::headroom::{Link, Software, needed_bytes};
 use config::network::{End, Network, PathKind, PathSpec};
 use config::paths::{Listed, Turn};
 use config::scenario::{
-    Buffers, Ecn, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig, Scheme, SchemeKind,
+    Buffers, Ecn, FRAME_BYTES_MOST, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig,
+    Scheme, SchemeKind,
 };
 use config::units::Length;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
 use std::collections::BTreeMap;
 
-/// The longest frame of emulated networks.
-const FRAME_BYTES: u32 = 1_514;
 /// Larger networks have too many loop-free paths to list.
 const ALL_SIMPLE_MOST: usize = 6;
 
@@ -104,8 +103,9 @@ fn promised_bytes(network: &Network, switch: u32, cell_bytes: u16, priorities: u
     let links = network.links().iter();
     let ports = links.flat_map(|link| link.ends.iter().filter(|end| at(end)).map(move |_| link));
     let needed = ports.filter_map(|link| {
-        let link = Link { speed: link.speed?, length: link.length?, mtu_bytes: FRAME_BYTES };
-        Some(needed_bytes(&link, &Software::default(), cell_bytes) + u64::from(FRAME_BYTES))
+        let link =
+            Link { speed: link.speed?, length: link.length?, mtu_bytes: FRAME_BYTES_MOST.into() };
+        Some(needed_bytes(&link, &Software::default(), cell_bytes) + u64::from(FRAME_BYTES_MOST))
     });
     needed.sum::<u64>() * u64::from(priorities)
 }

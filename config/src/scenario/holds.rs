@@ -1,6 +1,6 @@
 //! Whether a scheme can hold on a scenario's network, before anything is built.
 
-use super::{Route, ScenarioConfig, SchemeKind};
+use super::{FRAME_BYTES_MOST, Route, ScenarioConfig, SchemeKind};
 use crate::headroom::{Link, Software, needed_bytes};
 use crate::network::{End, Network};
 use dataplane::gentle::IS_BUILT;
@@ -8,9 +8,6 @@ use dataplane::hops::Parity;
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::Threshold;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// The longest frame of these networks.
-const FRAME_BYTES: u32 = 1_514;
 
 /// Whether `kind` can hold on the network of `config`; `Err` is the whole message.
 ///
@@ -189,7 +186,7 @@ fn gentle(config: &ScenarioConfig) -> Result<(), String> {
         let on_wire = Link {
             speed: link.speed.unwrap_or(config.links.speed),
             length: link.length.unwrap_or(config.links.length),
-            mtu_bytes: FRAME_BYTES,
+            mtu_bytes: FRAME_BYTES_MOST.into(),
         };
         let full_bytes = config.scheme.gentle.full_bytes(xoff_bytes);
         let delay_bytes = needed_bytes(&on_wire, &Software::default(), config.buffers.cell_bytes);

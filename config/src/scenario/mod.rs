@@ -18,7 +18,9 @@ pub use faults::{Fault, FaultKind};
 pub use gentle::{Bound, Gentle, GentleForm};
 pub use schemes::{Scheme, SchemeKind};
 pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing};
-pub use traffic::{Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind};
+pub use traffic::{
+    FRAME_BYTES_MOST, Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind,
+};
 
 use crate::error::{ConfigError, Source};
 use crate::network::{Network, NetworkConfig, PathSpec};

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 
 /// The shortest frame, Ethernet header included, FCS not, that has room for its mark.
-const FRAME_BYTES_LEAST: u64 = 60;
-/// The longest one: an MTU of 1,500.
-const FRAME_BYTES_MOST: u64 = 1_514;
+const FRAME_BYTES_LEAST: u16 = 60;
+/// The longest frame of emulated networks, Ethernet header included, FCS not: an MTU of 1,500.
+pub const FRAME_BYTES_MOST: u16 = 1_514;
 
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,11 +253,11 @@ fn sizes(reader: &Reader<'_>, table: &TrafficTable) -> Result<Option<Sizes>, Con
 
 fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError> {
     let size = |field: &Field<Size>| field.as_ref().map(|field| field.get_ref().0);
-    let frame_bytes = size(fields.frame).unwrap_or(FRAME_BYTES_MOST);
     let (least, most) = (FRAME_BYTES_LEAST, FRAME_BYTES_MOST);
+    let frame_bytes = size(fields.frame).unwrap_or_else(|| most.into());
     let frame_bytes = u16::try_from(frame_bytes)
         .ok()
-        .filter(|&bytes| (least..=most).contains(&u64::from(bytes)))
+        .filter(|bytes| (least..=most).contains(bytes))
         .ok_or_else(|| {
             let span = fields.frame.as_ref().map(Spanned::span).unwrap_or_default();
             reader.wrong(span, format!("a frame of {frame_bytes} bytes; use {least} to {most}"))

@@ -8,14 +8,13 @@ use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
 use config::headroom::{Link, Software, needed_bytes};
 use config::network::End;
-use config::scenario::{FaultKind, ScenarioConfig};
+use config::scenario::{FRAME_BYTES_MOST, FaultKind, ScenarioConfig};
 use dataplane::ids::Priority;
 use dataplane::time::Speed;
 
 /// What a slow host lets come in before it pauses, and at which it resumes.
 const XOFF_BYTES: u32 = 40_000;
 const XON_BYTES: u32 = 37_000;
-const FRAME_BYTES: u32 = 1_514;
 
 /// Plans all faults; whether any lets lossless frames be lost whatever switches do.
 pub(super) fn plan(config: &ScenarioConfig, network: &mut Network, lossless: &[Priority]) -> bool {
@@ -87,13 +86,15 @@ fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -
 /// A slow host, with room for what is on its way when it pauses.
 fn drain(config: &ScenarioConfig, host: u32, speed: Option<Speed>, is_lossy: bool) -> Drain {
     let LinkSpec { speed: rate, length } = host_link(config, host);
-    let on_wire = Link { speed: rate, length, mtu_bytes: FRAME_BYTES };
+    let on_wire = Link { speed: rate, length, mtu_bytes: FRAME_BYTES_MOST.into() };
     let headroom = needed_bytes(&on_wire, &Software::default(), 1);
     let headroom_bytes = if is_lossy { 0 } else { u32::try_from(headroom).unwrap_or(u32::MAX) };
     Drain {
         speed,
         xoff_bytes: XOFF_BYTES,
         xon_bytes: XON_BYTES,
-        capacity_bytes: XOFF_BYTES.saturating_add(headroom_bytes).saturating_add(FRAME_BYTES),
+        capacity_bytes: XOFF_BYTES
+            .saturating_add(headroom_bytes)
+            .saturating_add(FRAME_BYTES_MOST.into()),
     }
 }
