@@ -172,8 +172,11 @@ pub fn parities(config: &ScenarioConfig) -> Result<Vec<Parity>, String> {
     Ok(parity.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// Every link's queue keeps the bound.
-fn gentle(config: &ScenarioConfig) -> Result<(), String> {
+/// Whether every link's queue keeps the bound of `gfc`.
+///
+/// # Errors
+/// One does not, has none to keep, or this build has no gentle flow control.
+pub fn gentle(config: &ScenarioConfig) -> Result<(), String> {
     if !IS_BUILT {
         return Err(
             "this build has no gentle flow control; build with the feature `gfc`".to_owned()

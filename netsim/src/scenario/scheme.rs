@@ -47,7 +47,6 @@ pub(super) const INITIAL: Tag = Tag::from_low_bits(1);
 /// What `kind` means for this scenario.
 pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme, ScenarioError> {
     let cannot = |why: String| ScenarioError::Scheme { scheme: kind.name(), why };
-    holds::check(config, kind).map_err(cannot)?;
     let one = || Scheme {
         lossless: vec![(INITIAL, Priority::from_low_bits(1))],
         rules: vec![None; config.network.switches()],
@@ -58,7 +57,10 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
         SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), ..one() }),
         SchemeKind::Pfc => Ok(one()),
         SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
-        SchemeKind::Gfc => Ok(Scheme { gentle: gentle(config), ..one() }),
+        SchemeKind::Gfc => {
+            holds::gentle(config).map_err(cannot)?;
+            Ok(Scheme { gentle: gentle(config), ..one() })
+        }
         SchemeKind::Ttl => {
             let count = holds::classes(config).map_err(cannot)?;
             let parities = holds::parities(config).map_err(cannot)?;
