@@ -167,21 +167,17 @@ fn drawn_shape(dice: &mut Prng, seed: u64) -> String {
 
 /// Links to the nearest host, by switch.
 fn levels(network: &config::Network) -> Vec<u8> {
-    use config::network::Peer;
     let mut level: Vec<Option<u8>> = vec![None; network.switches()];
     let mut queue = VecDeque::new();
-    for slot in (0..).take(network.slots()) {
-        let switch = network.owner(slot);
-        let has_host = matches!(network.peer(slot), Peer::Host(_));
-        if has_host && level[switch as usize].replace(1).is_none() {
+    for switch in (0..).take(network.switches()) {
+        if network.host_slots_of(switch).next().is_some() {
+            level[switch as usize] = Some(1);
             queue.push_back(switch);
         }
     }
     while let Some(at) = queue.pop_front() {
         let above = level[at as usize].map(|level| level + 1);
-        for slot in network.slots_of(at) {
-            let Peer::Slot(far) = network.peer(slot) else { continue };
-            let far = network.owner(far);
+        for far in network.neighbors(at).map(|(_, far)| network.owner(far)) {
             if level[far as usize].is_none() {
                 level[far as usize] = above;
                 queue.push_back(far);
