@@ -1,4 +1,4 @@
-//! What the benches share: repeatable random input, and the designs that lost.
+//! What the benches share: repeatable random input, how they end, and the designs that lost.
 //!
 //! Every bench checks the answers that it times: a fast wrong answer is worth nothing.
 
@@ -11,5 +11,7 @@ pub mod memory;
 pub mod rules;
 pub mod shared_rows;
 pub mod table;
+mod verdict;
 
 pub use dice::Dice;
+pub use verdict::verdict;

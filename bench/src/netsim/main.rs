@@ -121,16 +121,8 @@ fn main() -> ExitCode {
     // As `knotless simulate` does.
     netsim::huge_pages::ask();
     let asked = std::env::args().nth(1).and_then(|k| k.parse().ok());
-    let done = match asked {
+    bench::verdict(match asked {
         Some(k) => time(k).map(|()| true),
         None => all(),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    })
 }

@@ -50,15 +50,5 @@ fn all() -> Result<bool, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    match all() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("something came out otherwise than it must");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    bench::verdict(all())
 }
