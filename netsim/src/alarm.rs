@@ -10,7 +10,7 @@ use crate::event::{Event, EventQueue, NEVER, Picoseconds};
 /// One node's alarm.
 #[derive(Debug)]
 pub(crate) struct Alarm {
-    event: Event,
+    node: u32,
     wanted_ps: Picoseconds,
     /// Times of this alarm's events in the queue, the earliest last; no two are the same.
     planned_ps: Vec<Picoseconds>,
@@ -18,8 +18,8 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     /// An alarm that is not set and wakes with `event`.
-    pub(crate) const fn new(event: Event) -> Self {
-        Self { event, wanted_ps: NEVER, planned_ps: Vec::new() }
+    pub(crate) const fn new(node: u32) -> Self {
+        Self { node, wanted_ps: NEVER, planned_ps: Vec::new() }
     }
 
     /// Sets the alarm to `at_ps`, whatever it was set to before; [`NEVER`] switches it off.
@@ -36,7 +36,7 @@ impl Alarm {
         let wanted_ps = self.wanted_ps;
         if wanted_ps != NEVER && self.planned_ps.last().is_none_or(|&first| wanted_ps < first) {
             self.planned_ps.push(wanted_ps);
-            queue.plan(wanted_ps, self.event);
+            queue.plan(wanted_ps, self.node, Event::Wake);
         }
     }
 
@@ -64,15 +64,16 @@ mod tests {
         fn it_rings_exactly_when_it_was_last_set_to(
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
-            let mut queue = EventQueue::default();
-            let mut alarm = Alarm::new(Event::Wake(7));
+            let mut queue = EventQueue::new(1);
+            let mut alarm = Alarm::new(7);
             let (mut now_ps, mut wanted) = (0, None);
             let horizon = (1_000, None);
             for (gap, ahead) in moves.into_iter().chain([horizon]) {
                 for at_ps in now_ps + 1..=now_ps + gap {
                     let mut rang = false;
-                    while let Some(event) = queue.pop_at(at_ps) {
-                        prop_assert_eq!(event, Event::Wake(7));
+                    queue.take_window(at_ps);
+                    while let Some(event) = queue.pop_at(7, at_ps) {
+                        prop_assert_eq!(event, Event::Wake);
                         rang |= alarm.rings(at_ps, &mut queue);
                     }
                     prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
@@ -88,13 +89,14 @@ mod tests {
 
     #[test]
     fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
-        let mut queue = EventQueue::default();
-        let mut alarm = Alarm::new(Event::Wake(0));
+        let mut queue = EventQueue::new(1);
+        let mut alarm = Alarm::new(0);
         for at_ps in 1..1_000 {
             alarm.set(1_000_000, &mut queue);
             alarm.set(at_ps, &mut queue);
             assert_eq!(alarm.planned_ps, [1_000_000, at_ps]);
-            assert!(queue.pop_at(at_ps).is_some() && alarm.rings(at_ps, &mut queue));
+            assert!(queue.take_window(at_ps) && queue.pop_at(0, at_ps).is_some());
+            assert!(alarm.rings(at_ps, &mut queue));
         }
     }
 }

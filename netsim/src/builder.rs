@@ -302,7 +302,7 @@ impl NetworkBuilder {
         });
         Ok(Network::new(NetworkParts {
             hosts: hosts.collect(),
-            wires: wires(&topology, switches.len(), &self.down),
+            wires: wires(&topology, switches.len(), &self.down, self.seed),
             flows,
             router,
             reroute_ps: self.reroute_ps,
@@ -310,7 +310,6 @@ impl NetworkBuilder {
             pool,
             lossless_bits,
             gentle: self.gentle,
-            seed: self.seed,
             learns: self.learns.is_some(),
             switches,
             topology,
@@ -487,7 +486,7 @@ fn check_length(frame_bytes: u16) -> Result<(), BuildError> {
 }
 
 /// Both wires of every link, the one from its first end first; those of `down` are down.
-fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
+fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec<Wire> {
     let endpoint = |end: End| {
         let (node, port) = match end {
             End::Switch(switch, number) => {
@@ -508,6 +507,7 @@ fn wires(topology: &Topology, switches: usize, down: &[usize]) -> Vec<Wire> {
             lost_in_flight: 0,
             down_count: u32::from(down.contains(&number)),
             pfc_fault: None,
+            dice: Prng::for_part(seed, u64::MAX - (2 + 2 * number + side) as u64),
             capture: None,
             lost: [0; 2],
         })

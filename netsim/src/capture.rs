@@ -17,8 +17,19 @@ const SNAP_BYTES: u32 = 65_535;
 #[derive(Default)]
 pub(crate) struct Captures {
     files: Vec<Box<dyn Write>>,
+    /// What arrived in the window in hand, node by node.
+    held: Vec<Record>,
     /// The first write that failed; nothing is written after it.
     error: Option<io::Error>,
+}
+
+/// A frame that arrived.
+struct Record {
+    capture: u16,
+    at_ps: Picoseconds,
+    wire: u32,
+    frame_bytes: usize,
+    head: Vec<u8>,
 }
 
 impl fmt::Debug for Captures {
@@ -34,26 +45,42 @@ impl Captures {
         self.files.is_empty()
     }
 
-    /// Writes a frame that arrives at `now_ps`. Of its payload only the length is known; the file
-    /// says so, as one with a short snap length would.
-    pub(crate) fn write(&mut self, capture: u16, now_ps: Picoseconds, frame: &SimFrame) {
-        if self.error.is_none()
-            && let Err(error) = self.try_write(capture, now_ps, frame)
-        {
-            self.error = Some(error);
+    /// Holds a frame that arrives at `at_ps` by `wire` until the others of the window are known.
+    pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
+        let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
+        self.held.push(Record { capture, at_ps, wire, frame_bytes, head });
+    }
+
+    /// Writes what was held, in the order of time.
+    #[inline]
+    pub(crate) fn write_held(&mut self) {
+        if !self.held.is_empty() {
+            self.write_sorted();
         }
     }
 
-    fn try_write(&mut self, capture: u16, now_ps: Picoseconds, frame: &SimFrame) -> io::Result<()> {
-        let Some(file) = self.files.get_mut(usize::from(capture)) else { return Ok(()) };
-        let now_ns = now_ps / PS_PER_NS;
+    fn write_sorted(&mut self) {
+        self.held.sort_unstable_by_key(|record| (record.at_ps, record.wire));
+        for record in std::mem::take(&mut self.held) {
+            if self.error.is_none()
+                && let Err(error) = self.write(&record)
+            {
+                self.error = Some(error);
+            }
+        }
+    }
+
+    /// Of a frame's payload only the length is known; the file says so, as one with a short snap
+    /// length would.
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let Some(file) = self.files.get_mut(usize::from(record.capture)) else { return Ok(()) };
+        let now_ns = record.at_ps / PS_PER_NS;
         let low = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let head = frame.head();
-        let lengths = [head.len() as u64, frame.len() as u64];
+        let lengths = [record.head.len() as u64, record.frame_bytes as u64];
         for word in [now_ns / NS_PER_S, now_ns % NS_PER_S, lengths[0], lengths[1]] {
             file.write_all(&low(word).to_le_bytes())?;
         }
-        file.write_all(head)
+        file.write_all(&record.head)
     }
 }
 

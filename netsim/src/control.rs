@@ -91,7 +91,7 @@ impl Network {
             self.install(switch);
         }
         // Whoever was woken is turned with the events of this instant, if there are any.
-        self.turn_due();
+        self.turn_woken();
     }
 
     fn act(&mut self, action: Action) {

@@ -1,9 +1,17 @@
-//! What happens when: discrete events in the order of their time, and at one time in the order in
-//! which they were planned. Nothing else decides the order, so a run repeats.
+//! What happens when, and to which node.
 //!
-//! Most events are planned for the next few microseconds, so those lie in a wheel of buckets of
-//! some nanoseconds, each a list; the bucket that is due is sorted when its time has come. What is
-//! further off waits in a heap.
+//! Nodes reach each other only by frames, and a frame takes as long as its wire: nothing that a
+//! node does within one such span changes what another meets in the same span. So time goes by in
+//! windows no longer than the shortest of these spans, and in each window every node does all that
+//! is its own, from the first instant to the last, before the next node does. What a node needs of
+//! memory is fetched once a window instead of once an event, which is most of what time goes for;
+//! and the result is the same as if the instants of all nodes were interleaved (Chandy and Misra's
+//! lookahead, in one thread).
+//!
+//! At one node, events come in the order of their time, and at one instant in an order that depends
+//! on nothing else: arrivals by wire, wires that become free, and the node's own alarm.
+//!
+//! Windows lie in a wheel of lists; what is further off waits in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,180 +25,236 @@ pub type Picoseconds = u64;
 /// Later than anything that happens.
 pub(crate) const NEVER: Picoseconds = u64::MAX;
 
-/// A bucket is so many bits of picoseconds wide: 4 ns.
-const BUCKET_BITS: u32 = 12;
-/// Buckets of the wheel, which spans 17 us: a longest frame at 1G, or 3 km of cable.
-const BUCKETS: u64 = 4_096;
-const WORDS: usize = (BUCKETS / 64) as usize;
-/// The end of a list.
-const NONE: u32 = u32::MAX;
+/// Bits of a key: the node, when in its window, what, and at which wire.
+const NODE_BITS: u32 = 19;
+const OFFSET_BITS: u32 = 22;
+const KIND_BITS: u32 = 2;
+const WIRE_BITS: u32 = 21;
+const _: () = assert!(NODE_BITS + OFFSET_BITS + KIND_BITS + WIRE_BITS == u64::BITS);
 
-/// Something that happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Nodes that a network may have.
+pub(crate) const NODES_MAX: usize = 1 << NODE_BITS;
+/// Wires that a network may have.
+pub(crate) const WIRES_MAX: usize = 1 << WIRE_BITS;
+/// The longest window: 4 us. Longer ones would save little more.
+const WINDOW_PS_MAX: Picoseconds = 1 << OFFSET_BITS;
+
+/// Windows of the wheel.
+const WINDOWS: u64 = 1_024;
+const WORDS: usize = (WINDOWS / 64) as usize;
+
+/// Something that happens to a node at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The oldest frame in flight on this wire has arrived whole.
     Arrival(u32),
     /// This wire is free again, and its sender waits for it.
     Free(u32),
-    /// This node wanted to be woken.
-    Wake(u32),
+    /// The node wanted to be woken.
+    Wake,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    at_ps: Picoseconds,
-    sequence: u64,
-    event: Event,
-}
+/// An event of a window in one word, so that sorting words sorts events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u64);
 
-impl Entry {
-    /// What comes first: one compare, since no two entries have one sequence number.
+impl Key {
     #[inline(always)]
-    const fn key(&self) -> u128 {
-        (self.at_ps as u128) << 64 | self.sequence as u128
+    fn new(node: u32, offset_ps: u64, event: Event) -> Self {
+        let (kind, wire) = match event {
+            Event::Arrival(wire) => (0, wire),
+            Event::Free(wire) => (1, wire),
+            Event::Wake => (2, 0),
+        };
+        let place = u64::from(node) << OFFSET_BITS | offset_ps;
+        Self((place << KIND_BITS | kind) << WIRE_BITS | u64::from(wire))
     }
-}
 
-impl Ord for Entry {
     #[inline(always)]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
+    const fn node(self) -> u32 {
+        (self.0 >> (u64::BITS - NODE_BITS)) as u32
     }
-}
 
-impl PartialOrd for Entry {
     #[inline(always)]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+    const fn offset_ps(self) -> u64 {
+        self.0 >> (KIND_BITS + WIRE_BITS) & (WINDOW_PS_MAX - 1)
     }
-}
 
-/// An entry in the list of its bucket, or in the list of places to use again.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    entry: Entry,
-    next: u32,
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a wire")]
+    const fn event(self) -> Event {
+        let wire = (self.0 & (WIRES_MAX as u64 - 1)) as u32;
+        match self.0 >> WIRE_BITS & 3 {
+            0 => Event::Arrival(wire),
+            1 => Event::Free(wire),
+            _ => Event::Wake,
+        }
+    }
 }
 
 /// Events yet to come.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    planned: u64,
-    /// The bucket in hand, by number counted from time 0, and its entries, the next one last.
-    bucket: u64,
-    in_hand: Vec<Entry>,
-    /// By bucket number, less whole turns of the wheel: the first place of its list.
-    heads: Vec<u32>,
-    /// A bit for each bucket that has a list.
+    width_ps: Picoseconds,
+    /// The window in hand, by number counted from time 0; the first that may have events.
+    window: u64,
+    /// When it starts, and the last instant of it that is in hand.
+    start_ps: Picoseconds,
+    until_ps: Option<Picoseconds>,
+    /// Its events, the next one last.
+    in_hand: Vec<Key>,
+    /// What the node whose turn it is has planned for itself in the window, the next one last.
+    soon: Vec<Key>,
+    /// By number, less whole turns of the wheel: the events of a window, in any order.
+    lists: Vec<Vec<Key>>,
+    /// A bit for each window that has a list.
     occupied: [u64; WORDS],
-    places: Vec<Place>,
-    unused: u32,
-    /// What lay beyond the wheel when it was planned.
-    far: BinaryHeap<Reverse<Entry>>,
+    /// Lists to use again, so that the same memory is.
+    spare: Vec<Vec<Key>>,
+    /// What lay beyond the wheel when it was planned, by window.
+    far: BinaryHeap<Reverse<(u64, Key)>>,
 }
 
-impl Default for EventQueue {
-    fn default() -> Self {
-        Self {
-            planned: 0,
-            bucket: 0,
-            in_hand: Vec::new(),
-            heads: vec![NONE; WORDS * 64],
-            occupied: [0; WORDS],
-            places: Vec::new(),
-            unused: NONE,
-            far: BinaryHeap::new(),
-        }
-    }
-}
-
-const fn bucket_of(at_ps: Picoseconds) -> u64 {
-    at_ps >> BUCKET_BITS
-}
-
-const fn on_wheel(bucket: u64) -> usize {
-    (bucket % BUCKETS) as usize
+const fn on_wheel(window: u64) -> usize {
+    (window % WINDOWS) as usize
 }
 
 impl EventQueue {
-    /// Plans `event` for `at_ps`, which has not gone by.
-    #[inline]
-    pub(crate) fn plan(&mut self, at_ps: Picoseconds, event: Event) {
-        self.planned += 1;
-        let entry = Entry { at_ps, sequence: self.planned, event };
-        let bucket = bucket_of(at_ps);
-        if bucket <= self.bucket {
-            let later = |other: &Entry| other > &entry;
-            let at = self.in_hand.partition_point(later);
-            self.in_hand.insert(at, entry);
-        } else if bucket - self.bucket < BUCKETS {
-            self.put(on_wheel(bucket), entry);
-        } else {
-            self.far.push(Reverse(entry));
+    /// No events yet, of nodes whose frames take `span_ps` at the least from one to another.
+    pub(crate) fn new(span_ps: Picoseconds) -> Self {
+        Self {
+            width_ps: span_ps.clamp(1, WINDOW_PS_MAX),
+            window: 0,
+            start_ps: 0,
+            until_ps: None,
+            in_hand: Vec::new(),
+            soon: Vec::new(),
+            lists: (0..WINDOWS).map(|_| Vec::new()).collect(),
+            occupied: [0; WORDS],
+            spare: Vec::new(),
+            far: BinaryHeap::new(),
         }
     }
 
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer events than 2^32 fit memory")]
-    fn put(&mut self, bucket: usize, entry: Entry) {
-        let place = Place { entry, next: self.heads[bucket] };
-        let at = self.unused;
-        if let Some(unused) = self.places.get_mut(at as usize) {
-            self.unused = unused.next;
-            *unused = place;
-            self.heads[bucket] = at;
-        } else {
-            self.heads[bucket] = self.places.len() as u32;
-            self.places.push(place);
+    /// Plans `event` of `node` for `at_ps`, which has not gone by. While a window is in hand, what
+    /// happens in it can only be for the node whose turn it is.
+    #[inline(always)]
+    pub(crate) fn plan(&mut self, at_ps: Picoseconds, node: u32, event: Event) {
+        if self.until_ps.is_some_and(|until_ps| at_ps <= until_ps) {
+            return self.plan_soon(Key::new(node, at_ps - self.start_ps, event));
         }
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
-    }
-
-    /// When the next event is; `None` if there is none.
-    #[inline(always)]
-    pub(crate) fn next_at_ps(&self) -> Option<Picoseconds> {
-        self.in_hand.last().map(|entry| entry.at_ps)
-    }
-
-    /// Takes the next bucket that has events in hand, if none is; whether it did.
-    #[inline(always)]
-    pub(crate) fn take_bucket(&mut self) -> bool {
-        self.in_hand.is_empty() && self.turn_wheel()
-    }
-
-    /// The events of the bucket in hand.
-    #[inline(always)]
-    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Event> {
-        self.in_hand.iter().map(|entry| entry.event)
-    }
-
-    /// Takes the next event if it happens at `now_ps`.
-    #[inline]
-    pub(crate) fn pop_at(&mut self, now_ps: Picoseconds) -> Option<Event> {
-        self.in_hand.pop_if(|next| next.at_ps == now_ps).map(|entry| entry.event)
+        let window = at_ps / self.width_ps;
+        let key = Key::new(node, at_ps - window * self.width_ps, event);
+        if window - self.window < WINDOWS {
+            self.put(window, key);
+        } else {
+            self.far.push(Reverse((window, key)));
+        }
     }
 
     #[inline(never)]
-    fn turn_wheel(&mut self) -> bool {
+    fn plan_soon(&mut self, key: Key) {
+        let at = self.soon.partition_point(|&other| other > key);
+        self.soon.insert(at, key);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, window: u64, key: Key) {
+        let place = on_wheel(window);
+        let list = &mut self.lists[place];
+        if list.capacity() == 0
+            && let Some(spare) = self.spare.pop()
+        {
+            *list = spare;
+        }
+        list.push(key);
+        self.occupied[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Takes the next window that has events until `until_ps` in hand; whether there is one. The
+    /// one before must be done.
+    pub(crate) fn take_window(&mut self, until_ps: Picoseconds) -> bool {
+        if self.until_ps.take().is_some_and(|done_ps| done_ps >= until_ps) {
+            return false;
+        }
         let on_wheel_next = self.next_occupied();
-        let far_next = self.far.peek().map(|Reverse(entry)| bucket_of(entry.at_ps));
+        let far_next = self.far.peek().map(|Reverse((window, _))| *window);
         let Some(next) = on_wheel_next.into_iter().chain(far_next).min() else { return false };
-        self.bucket = next;
+        let start_ps = next * self.width_ps;
+        if start_ps > until_ps {
+            return false;
+        }
+        self.window = next;
+        self.start_ps = start_ps;
         if on_wheel_next == Some(next) {
-            self.take_list(on_wheel(next));
+            let place = on_wheel(next);
+            self.occupied[place / 64] &= !(1 << (place % 64));
+            let before =
+                std::mem::replace(&mut self.in_hand, std::mem::take(&mut self.lists[place]));
+            self.spare.push(before);
         }
-        while let Some(entry) = self.far.peek_mut().filter(|far| bucket_of(far.0.at_ps) == next) {
-            self.in_hand.push(std::collections::binary_heap::PeekMut::pop(entry).0);
+        while let Some(entry) = self.far.peek_mut().filter(|far| far.0.0 == next) {
+            self.in_hand.push(std::collections::binary_heap::PeekMut::pop(entry).0.1);
         }
-        // Within a bucket times differ in the low bits only, so one word says who comes first.
-        let order = |entry: &Entry| Reverse(entry.at_ps << (64 - BUCKET_BITS) | entry.sequence);
-        self.in_hand.sort_unstable_by_key(order);
+        let last_ps = start_ps + (self.width_ps - 1);
+        if until_ps < last_ps {
+            self.put_back(until_ps - start_ps);
+        }
+        self.until_ps = Some(last_ps.min(until_ps));
+        self.in_hand.sort_unstable_by_key(|&key| Reverse(key));
         true
     }
 
-    /// The number of the next bucket after the one in hand that has a list.
+    /// Leaves what comes after `offset_ps` for later.
+    #[cold]
+    fn put_back(&mut self, offset_ps: u64) {
+        let later = self.in_hand.extract_if(.., |key| key.offset_ps() > offset_ps);
+        let later: Vec<Key> = later.collect();
+        later.into_iter().for_each(|key| self.put(self.window, key));
+    }
+
+    /// The node whose events are next in the window in hand.
+    #[inline(always)]
+    pub(crate) fn next_node(&self) -> Option<u32> {
+        self.in_hand.last().map(|key| key.node())
+    }
+
+    /// When something happens next to `node`, whose turn it is, in the window in hand.
+    #[inline(always)]
+    pub(crate) fn next_at_ps(&self, node: u32) -> Option<Picoseconds> {
+        self.next(node).map(|key| self.start_ps + key.offset_ps())
+    }
+
+    #[inline(always)]
+    fn next(&self, node: u32) -> Option<Key> {
+        let in_hand = self.in_hand.last().copied().filter(|key| key.node() == node);
+        match self.soon.last() {
+            None => in_hand,
+            Some(&soon) => Some(in_hand.map_or(soon, |key| key.min(soon))),
+        }
+    }
+
+    /// Takes the next event of `node`, whose turn it is, if it happens at `now_ps`.
+    #[inline(always)]
+    pub(crate) fn pop_at(&mut self, node: u32, now_ps: Picoseconds) -> Option<Event> {
+        let next = self.next(node).filter(|key| self.start_ps + key.offset_ps() == now_ps)?;
+        if self.in_hand.last() == Some(&next) {
+            self.in_hand.pop();
+        } else {
+            self.soon.pop();
+        }
+        Some(next.event())
+    }
+
+    /// The events of the window in hand.
+    #[inline(always)]
+    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Event> {
+        self.in_hand.iter().map(|key| key.event())
+    }
+
+    /// The number of the first window that has a list.
     fn next_occupied(&self) -> Option<u64> {
-        let start = on_wheel(self.bucket + 1);
+        let start = on_wheel(self.window);
         let (first_word, bit) = (start / 64, start % 64);
         let masked = self.occupied[first_word] & (u64::MAX << bit);
         let rest = (1..=WORDS).map(|ahead| (first_word + ahead) % WORDS);
@@ -198,60 +262,90 @@ impl EventQueue {
             std::iter::once((first_word, masked)).chain(rest.map(|at| (at, self.occupied[at])));
         let (word, bits) = words.into_iter().find(|&(_, bits)| bits != 0)?;
         let place = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-        let ahead = (place + BUCKETS - start as u64) % BUCKETS;
-        Some(self.bucket + 1 + ahead)
-    }
-
-    fn take_list(&mut self, bucket: usize) {
-        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        while let Some(place) = self.places.get_mut(at as usize) {
-            self.in_hand.push(place.entry);
-            let next = std::mem::replace(&mut place.next, self.unused);
-            self.unused = at;
-            at = next;
-        }
+        let ahead = (place + WINDOWS - start as u64) % WINDOWS;
+        Some(self.window + ahead)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prng::Prng;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
-    /// Spans to the next event: within a bucket, on the wheel, at its edge, far beyond it.
-    fn span_ps() -> impl Strategy<Value = u64> {
-        let wheel_ps = BUCKETS << BUCKET_BITS;
-        prop_oneof![0_u64..20, 0_u64..100_000, wheel_ps - 5_000..wheel_ps + 5_000, 0..wheel_ps * 40]
+    const NODES: u64 = 6;
+    /// By node: what happened, and when.
+    type Logs = Vec<Vec<(Picoseconds, Event)>>;
+
+    /// What comes of an event, by the dice of that event alone: a node hears of another after
+    /// `span_ps`, and of itself at any time.
+    fn next(
+        node: u32,
+        at_ps: Picoseconds,
+        event: Event,
+        span_ps: u64,
+    ) -> Option<(u64, u32, Event)> {
+        let mut prng = Prng::for_part(at_ps, Key::new(node, 0, event).0);
+        let ahead_ps = match prng.below(4) {
+            0 => prng.below(3),
+            1 => prng.below(span_ps),
+            2 => prng.below(40 * span_ps),
+            _ => prng.below(3 * WINDOWS * span_ps),
+        };
+        let to = u32::try_from(prng.below(NODES)).unwrap();
+        let wire = u32::try_from(prng.below(WIRES_MAX as u64)).unwrap();
+        match prng.below(100) {
+            0..2 => None,
+            2..50 => Some((at_ps + span_ps + ahead_ps, to, Event::Arrival(wire))),
+            50..80 => Some((at_ps + 1 + ahead_ps, node, Event::Free(wire))),
+            _ => Some((at_ps + 1 + ahead_ps, node, Event::Wake)),
+        }
+    }
+
+    /// The oracle: whatever is first, of all nodes, in one sorted set.
+    fn interleaved(span_ps: u64, until_ps: Picoseconds) -> Logs {
+        let mut logs = vec![Vec::new(); NODES as usize];
+        let mut sorted: BTreeSet<(u64, Key)> = (0_u32..)
+            .take(NODES as usize)
+            .map(|node| (0, Key::new(node, 0, Event::Wake)))
+            .collect();
+        while let Some((at_ps, key)) = sorted.pop_first().filter(|first| first.0 <= until_ps) {
+            logs[key.node() as usize].push((at_ps, key.event()));
+            let planned = next(key.node(), at_ps, key.event(), span_ps);
+            sorted.extend(planned.map(|(at_ps, node, event)| (at_ps, Key::new(node, 0, event))));
+        }
+        logs
     }
 
     proptest! {
-        /// The oracle: a list that is sorted before each look.
         #[test]
-        fn events_come_in_the_order_of_time_and_then_of_planning(
-            plans in proptest::collection::vec((span_ps(), 0_usize..4), 0..300),
+        fn each_node_meets_what_it_would_if_all_nodes_ran_at_once(
+            span_ps in prop_oneof![1_u64..5, 5_u64..100_000, 3_000_000_u64..9_000_000],
+            stops in proptest::collection::vec(0_u64..1_000, 1..30),
         ) {
-            let mut queue = EventQueue::default();
-            let mut oracle: Vec<(u64, u32)> = Vec::new();
-            let mut now_ps = 0;
-            let end = std::iter::repeat_n((0, 4), plans.len());
-            for (number, (span_ps, pops)) in (0..).zip(plans.iter().copied().chain(end)) {
-                if (number as usize) < plans.len() {
-                    queue.plan(now_ps + span_ps, Event::Wake(number));
-                    oracle.push((now_ps + span_ps, number));
-                    oracle.sort_unstable();
-                }
-                for _ in 0..pops.min(oracle.len()) {
-                    let (at_ps, number) = oracle.remove(0);
-                    queue.take_bucket();
-                    prop_assert_eq!(queue.next_at_ps(), Some(at_ps));
-                    prop_assert_eq!(queue.pop_at(at_ps + 1), None, "not yet");
-                    prop_assert_eq!(queue.pop_at(at_ps), Some(Event::Wake(number)));
-                    now_ps = at_ps;
+            let mut queue = EventQueue::new(span_ps);
+            let mut logs: Logs = vec![Vec::new(); NODES as usize];
+            (0_u32..).take(NODES as usize).for_each(|node| queue.plan(0, node, Event::Wake));
+            let mut until_ps = 0;
+            for stop in stops {
+                until_ps += stop * span_ps / 10;
+                while queue.take_window(until_ps) {
+                    while let Some(node) = queue.next_node() {
+                        while let Some(at_ps) = queue.next_at_ps(node) {
+                            prop_assert!(at_ps <= until_ps);
+                            prop_assert_eq!(queue.pop_at(node, at_ps + 1), None, "not yet");
+                            while let Some(event) = queue.pop_at(node, at_ps) {
+                                logs[node as usize].push((at_ps, event));
+                                if let Some((at_ps, node, event)) = next(node, at_ps, event, span_ps) {
+                                    queue.plan(at_ps, node, event);
+                                }
+                            }
+                        }
+                    }
                 }
             }
-            queue.take_bucket();
-            prop_assert_eq!(queue.next_at_ps(), oracle.first().map(|&(at_ps, _)| at_ps));
+            prop_assert_eq!(logs, interleaved(span_ps, until_ps));
         }
     }
 }

@@ -6,9 +6,10 @@
 
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
+use crate::prng::Prng;
 use config::units::Length;
 use dataplane::ids::PortId;
-use dataplane::limits::WIRE_OVERHEAD_BYTES;
+use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use dataplane::time::Speed;
 use std::collections::VecDeque;
 
@@ -121,8 +122,9 @@ pub(crate) struct Wire {
     pub(crate) down_count: u32,
     pub(crate) from: Endpoint,
     pub(crate) speed: Speed,
-    /// What happens to PFC frames on this wire.
+    /// What happens to PFC frames on this wire, by which dice.
     pub(crate) pfc_fault: Option<PfcTrouble>,
+    pub(crate) dice: Prng,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
@@ -144,6 +146,12 @@ impl Wire {
     /// Whether nothing keeps the link down.
     pub(crate) const fn is_up(&self) -> bool {
         self.down_count == 0
+    }
+
+    /// The shortest time from when a frame starts until it has arrived whole.
+    pub(crate) fn least_ps(&self) -> Picoseconds {
+        let bits = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u64 - GAP_BYTES;
+        self.delay_ps + self.speed.bytes_ps(bits)
     }
 }
 

@@ -1,8 +1,8 @@
-//! The network while it runs: one clock, events, and nodes that are turned when something happened
-//! to them.
+//! The network while it runs: events, and nodes that are turned when something happened to them.
 //!
-//! All that happens at one instant happens before any node is turned, and each node is turned once
-//! for it, in the order in which things happened to them. A turn only plans what comes later.
+//! All that happens to a node at one instant happens before it is turned, and it is turned once for
+//! it. A turn only plans what comes later. Nodes run one after the other through each window of
+//! time, too short for any of them to be heard by another within it ([`event`](crate::event)).
 
 use crate::alarm::Alarm;
 use crate::capture::Captures;
@@ -10,12 +10,11 @@ use crate::checker::{
     BufferState, PauseWatch, TagWatch, Violation, conservation, delivery, losslessness,
 };
 use crate::control::Schedule;
-use crate::event::{Event, EventQueue, Picoseconds};
+use crate::event::{Event, EventQueue, NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowTally, dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Launch, Wire};
-use crate::prng::Prng;
 use crate::routing::Router;
 use crate::switch_node::{SwitchNode, instant};
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
@@ -34,7 +33,7 @@ const MILLION: u64 = 1_000_000;
 /// Bits of a PFC frame behind the ethertype: opcode, vector and times.
 const PFC_BITS: u64 = 160;
 
-/// So often things happen at one instant because of what happened at it. Each frame and each timer
+/// So often things happen to a node at one instant because of what happened at it. Each frame and each timer
 /// takes time, so few are enough; beyond, a node wants to be turned for ever.
 const ROUNDS_MAX: u32 = 10_000;
 
@@ -54,15 +53,12 @@ pub struct Network {
     tags: Rc<TagMap>,
     watch: TagWatch,
     pool: Pool,
-    /// The dice of wires that are not kind to PFC frames.
-    dice: Prng,
     pub(crate) now_ps: Picoseconds,
     pub(crate) events: EventQueue,
     /// By node.
     alarms: Vec<Alarm>,
-    /// Nodes to be turned at this instant, and by node whether it is among them.
-    due: Vec<u32>,
-    is_due: Vec<bool>,
+    /// Nodes to be turned at this instant because of what was planned for it.
+    woken: Vec<usize>,
     trace: Trace,
     /// Whether switches learn, and LLDP is among the frames.
     learns: bool,
@@ -85,7 +81,6 @@ pub(crate) struct NetworkParts {
     /// How rates are told, if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) lossless_bits: u8,
-    pub(crate) seed: u64,
     pub(crate) learns: bool,
 }
 
@@ -93,9 +88,9 @@ impl Network {
     /// A network at time 0, at which every node will be turned once.
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
-        let mut events = EventQueue::default();
-        let mut alarms: Vec<Alarm> =
-            (0_u32..).take(nodes).map(|node| Alarm::new(Event::Wake(node))).collect();
+        let spans = parts.wires.iter().map(Wire::least_ps);
+        let mut events = EventQueue::new(spans.min().unwrap_or(NEVER));
+        let mut alarms: Vec<Alarm> = (0_u32..).take(nodes).map(Alarm::new).collect();
         alarms.iter_mut().for_each(|alarm| alarm.set(0, &mut events));
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
@@ -114,16 +109,24 @@ impl Network {
             watch: TagWatch::new(&parts.tags),
             tags: parts.tags,
             pool: parts.pool,
-            dice: Prng::for_part(parts.seed, u64::MAX),
             now_ps: 0,
             events,
             alarms,
-            due: Vec::with_capacity(nodes),
-            is_due: vec![false; nodes],
-            trace: Trace::default(),
+            woken: Vec::new(),
+            trace: Trace::new(nodes),
             learns: parts.learns,
             data_hops: 0,
             switch_hops: 0,
+        }
+    }
+
+    /// Has nodes run through windows of `span_ps`, from the start on.
+    #[cfg(test)]
+    pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
+        self.events = EventQueue::new(span_ps);
+        for (node, alarm) in (0_u32..).zip(&mut self.alarms) {
+            *alarm = Alarm::new(node);
+            alarm.set(0, &mut self.events);
         }
     }
 
@@ -142,22 +145,32 @@ impl Network {
     }
 
     fn run_events(&mut self, until_ps: Picoseconds) {
+        while self.events.take_window(until_ps) {
+            self.warm();
+            while let Some(node) = self.events.next_node() {
+                self.run_node(node);
+            }
+            self.captures.write_held();
+        }
+    }
+
+    /// All that happens to `node` in the window in hand: at each instant first what happened, then a
+    /// turn, which only plans what comes later.
+    fn run_node(&mut self, node: u32) {
         let mut rounds = 0;
-        loop {
-            if self.events.take_bucket() {
-                self.warm();
-            }
-            let next_at_ps = self.events.next_at_ps().filter(|&at_ps| at_ps <= until_ps);
-            let Some(at_ps) = next_at_ps else { break };
-            rounds = if at_ps > self.now_ps { 0 } else { rounds + 1 };
-            self.now_ps = at_ps;
-            while let Some(event) = self.events.pop_at(at_ps) {
-                self.happen(event);
-            }
+        while let Some(at_ps) = self.events.next_at_ps(node) {
+            rounds = if at_ps == self.now_ps { rounds + 1 } else { 0 };
             if rounds > ROUNDS_MAX {
-                self.never_rests();
+                self.never_rests(node);
             }
-            self.turn_due();
+            self.now_ps = at_ps;
+            let mut is_due = false;
+            while let Some(event) = self.events.pop_at(node, at_ps) {
+                is_due |= self.happen(node, event);
+            }
+            if is_due {
+                self.turn(node as usize);
+            }
         }
     }
 
@@ -177,18 +190,15 @@ impl Network {
 
     /// Time stands still: better an end that names who is to blame than none.
     #[cold]
-    fn never_rests(&self) -> ! {
-        let names: Vec<String> =
-            self.due.iter().map(|&node| self.node_name(node as usize)).collect();
-        panic!("at {} ps things happen for ever; turned again: {}", self.now_ps, names.join(", "));
+    fn never_rests(&self, node: u32) -> ! {
+        panic!("at {} ps things happen for ever to {}", self.now_ps, self.node_name(node as usize));
     }
 
-    /// Has a node turned at this instant.
-    #[expect(clippy::cast_possible_truncation, reason = "there is a wake event for every node")]
+    /// Has a node turned at this instant, once all that is planned for it is done.
     pub(crate) fn wake(&mut self, node: usize) {
         self.stir(node);
-        if !std::mem::replace(&mut self.is_due[node], true) {
-            self.due.push(node as u32);
+        if !self.woken.contains(&node) {
+            self.woken.push(node);
         }
     }
 
@@ -205,46 +215,44 @@ impl Network {
         self.run_until(self.now_ps.saturating_add(span_ps));
     }
 
+    /// Whether `node` must be turned for it.
     #[inline(always)]
-    fn happen(&mut self, event: Event) {
-        let node = match event {
-            Event::Arrival(wire) => match self.arrive(wire) {
-                Some(node) => node,
-                None => return,
-            },
+    fn happen(&mut self, node: u32, event: Event) -> bool {
+        match event {
+            Event::Arrival(wire) => self.arrive(wire),
             Event::Free(wire) => {
                 let from = self.wires[wire as usize].from;
                 let device = self.switches[from.node()].worker.device_mut();
                 device.free(from.port, self.now_ps);
-                from.node
+                true
             }
-            Event::Wake(node) => {
-                if !self.alarms[node as usize].rings(self.now_ps, &mut self.events) {
-                    return;
+            Event::Wake => {
+                let rings = self.alarms[node as usize].rings(self.now_ps, &mut self.events);
+                if rings {
+                    self.stir(node as usize);
                 }
-                self.stir(node as usize);
-                node
+                rings
             }
-        };
-        if !std::mem::replace(&mut self.is_due[node as usize], true) {
-            self.due.push(node);
         }
     }
 
-    /// The oldest frame on `wire` arrives; returns at which node.
+    /// The oldest frame on `wire` arrives; whether its node must be turned.
     #[inline(always)]
-    fn arrive(&mut self, number: u32) -> Option<u32> {
+    fn arrive(&mut self, number: u32) -> bool {
         let wire = &mut self.wires[number as usize];
         if wire.lost_in_flight != 0 {
             wire.lost_in_flight -= 1;
-            return None;
+            return false;
         }
-        let mut frame = wire.in_flight.pop_front()?;
+        let Some(mut frame) = wire.in_flight.pop_front() else { return false };
         let to = wire.to;
         wire.arrived_bytes += frame.len() as u64;
         let is_lldp = self.learns && frame.is_lldp();
         if frame.is_control() {
-            frame = self.arrive_control(number, frame)?;
+            match self.arrive_control(number, frame) {
+                Some(heard) => frame = heard,
+                None => return false,
+            }
         } else if !is_lldp {
             self.data_hops += 1;
             self.watch.arrives(&mut frame, number);
@@ -252,20 +260,21 @@ impl Network {
         if !self.captures.is_empty()
             && let Some(capture) = self.wires[number as usize].capture
         {
-            self.captures.write(capture, self.now_ps, &frame);
+            self.captures.hold(capture, self.now_ps, number, &frame);
         }
         self.trace.arrival(self.now_ps, to, &frame);
         match self.switches.get_mut(to.node()) {
             Some(switch) => {
                 self.switch_hops += u64::from(!frame.is_control() && !is_lldp);
                 switch.arrive(to.port, frame);
+                true
             }
             None => {
                 let host = &mut self.hosts[to.node() - self.switches.len()];
                 host.arrive(frame, self.now_ps, &mut self.flows);
+                host.is_stirred()
             }
         }
-        Some(to.node)
     }
 
     /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
@@ -273,7 +282,7 @@ impl Network {
     fn arrive_control(&mut self, number: u32, mut frame: SimFrame) -> Option<SimFrame> {
         let wire = &mut self.wires[number as usize];
         if let Some(fault) = wire.pfc_fault
-            && self.dice.below(MILLION) < u64::from(fault.millionths)
+            && wire.dice.below(MILLION) < u64::from(fault.millionths)
         {
             if !fault.is_corruption {
                 wire.lost[1] += 1;
@@ -282,7 +291,7 @@ impl Network {
             }
             // Behind the ethertype: it stays a MAC control frame.
             #[expect(clippy::cast_possible_truncation, reason = "below 160")]
-            let bit = self.dice.below(PFC_BITS) as usize;
+            let bit = wire.dice.below(PFC_BITS) as usize;
             if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
                 *octet ^= 1 << (bit % 8);
             }
@@ -309,21 +318,24 @@ impl Network {
             return self.pool.give(frame);
         }
         wire.in_flight.push_back(frame);
-        self.events.plan(last_bit_ps + wire.delay_ps, Event::Arrival(number));
+        self.events.plan(last_bit_ps + wire.delay_ps, wire.to.node, Event::Arrival(number));
     }
 
-    pub(crate) fn turn_due(&mut self) {
-        for at in 0..self.due.len() {
-            let node = self.due[at] as usize;
-            self.is_due[node] = false;
-            let wanted_ps = match node.checked_sub(self.switches.len()) {
-                None => self.turn_switch(node),
-                Some(host) if !self.hosts[host].is_stirred() => continue,
-                Some(host) => self.turn_host(host),
-            };
-            self.alarms[node].set(wanted_ps, &mut self.events);
+    /// Turns the nodes that were woken.
+    pub(crate) fn turn_woken(&mut self) {
+        for node in std::mem::take(&mut self.woken) {
+            self.turn(node);
         }
-        self.due.clear();
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, node: usize) {
+        let wanted_ps = match node.checked_sub(self.switches.len()) {
+            None => self.turn_switch(node),
+            Some(host) if !self.hosts[host].is_stirred() => return,
+            Some(host) => self.turn_host(host),
+        };
+        self.alarms[node].set(wanted_ps, &mut self.events);
     }
 
     #[inline]
@@ -342,7 +354,7 @@ impl Network {
         let wanted_ps = node.turn(self.now_ps);
         let device = node.worker.device_mut();
         for &(wire, free_at_ps) in device.awaited_mut().iter() {
-            self.events.plan(free_at_ps, Event::Free(wire));
+            self.events.plan(free_at_ps, switch as u32, Event::Free(wire));
         }
         device.awaited_mut().clear();
         // Mostly one or none.
@@ -476,7 +488,7 @@ impl Network {
     }
 
     /// A hash of every arrival: when, where, which bytes. Two runs with one hash were the same.
-    pub const fn trace_hash(&self) -> u64 {
+    pub fn trace_hash(&self) -> u64 {
         self.trace.hash()
     }
 

@@ -5,6 +5,7 @@
 //! above 100.64.0.0, so that two such flows to one host need not agree on a way anywhere.
 
 use crate::builder::BuildError;
+use crate::event::{NODES_MAX, WIRES_MAX};
 use crate::link::LinkSpec;
 use dataplane::fib::ROUTES_MAX;
 use dataplane::ids::PortId;
@@ -104,6 +105,7 @@ pub(crate) struct Topology {
 const LINKS_MAX: usize = 1 << 18;
 /// Switches whose hosts fit 10.0.0.0/8.
 const SWITCHES_MAX: usize = 1 << 16;
+const _: () = assert!(2 * LINKS_MAX <= WIRES_MAX && LINKS_MAX + SWITCHES_MAX <= NODES_MAX);
 /// Flows: a switch may need a route for each, and all must fit its table.
 pub(crate) const FLOWS_MAX: usize = ROUTES_MAX / 2;
 

@@ -10,19 +10,25 @@ use dataplane::frame::Frame;
 const KEYS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
-/// A rolling hash of every arrival.
-#[derive(Clone, Debug, Default)]
+/// A rolling hash of every arrival, for each node by itself: nodes of one window of time are run one
+/// after the other.
+#[derive(Clone, Debug)]
 pub(crate) struct Trace {
-    hash: u64,
+    hashes: Vec<u64>,
     arrivals: u64,
 }
 
 impl Trace {
+    /// Of `nodes` nodes to which nothing has happened.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { hashes: vec![0; nodes], arrivals: 0 }
+    }
+
     /// A frame arrived.
     #[inline]
     pub(crate) fn arrival<F: Frame>(&mut self, now_ps: Picoseconds, at: Endpoint, frame: &F) {
         self.arrivals += 1;
-        let place = u64::from(at.node) << 32 | (at.port.index() as u64) << 16 | frame.len() as u64;
+        let place = (at.port.index() as u64) << 16 | frame.len() as u64;
         // The bytes' share does not depend on what was before, so that arrivals overlap.
         let head = frame.head();
         let bytes = match head.first_chunk() {
@@ -33,12 +39,13 @@ impl Trace {
                 hash_bytes(&written)
             }
         };
-        self.hash = fold(self.hash ^ bytes ^ now_ps, place ^ KEYS[0]);
+        let hash = &mut self.hashes[at.node()];
+        *hash = fold(*hash ^ bytes ^ now_ps, place ^ KEYS[0]);
     }
 
-    /// The hash so far.
-    pub(crate) const fn hash(&self) -> u64 {
-        self.hash
+    /// The hash so far, of all nodes in their order.
+    pub(crate) fn hash(&self) -> u64 {
+        self.hashes.iter().fold(0, |sum, hash| fold(sum ^ hash, KEYS[1]))
     }
 
     /// How many frames have arrived anywhere: packet-hops.
@@ -81,7 +88,7 @@ mod tests {
     type Arrival<'a> = (u64, u32, &'a [u8], u16);
 
     fn hash(arrivals: &[Arrival<'_>]) -> u64 {
-        let mut trace = Trace::default();
+        let mut trace = Trace::new(2);
         for &(now_ps, node, head, frame_bytes) in arrivals {
             let at = Endpoint { node, port: PortId::FIRST };
             trace.arrival(now_ps, at, &Pool::default().take(head, frame_bytes));
@@ -104,11 +111,14 @@ mod tests {
             &[(1, 0, &[7; 128], 201)],
             &[(1, 0, &flipped_last, 200)],
             &[(1, 0, &flipped_first, 200)],
-            &[(1, 0, &[7; 128], 200), (1, 1, &[7; 128], 200)],
-            &[(1, 1, &[7; 128], 200), (1, 0, &[7; 128], 200)],
+            &[(1, 0, &[7; 128], 200), (1, 0, &[7; 128], 201)],
+            &[(1, 0, &[7; 128], 201), (1, 0, &[7; 128], 200)],
         ];
         let hashes: BTreeSet<u64> = traces.iter().map(|trace| hash(trace)).collect();
         assert_eq!(hashes.len(), traces.len());
+        let nodes =
+            [[0, 1], [1, 0]].map(|nodes| hash(&nodes.map(|node| (1, node, &[7; 128][..], 200))));
+        assert_eq!(nodes[0], nodes[1], "but not between nodes, which do not wait for each other");
         assert_eq!(hash(traces[7]), hash(traces[7]));
     }
 }
