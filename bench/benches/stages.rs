@@ -269,13 +269,11 @@ fn queues(bench: &mut Bench) {
         let start = hand.len() - count;
         veq.extend(arena, hand.drain(start..), |_| unreachable!("there is room"));
         while !veq.is_empty() {
-            let (frames, notes) = veq.front_frames(arena, count);
-            let (took, bytes) = (notes.len(), notes.iter().map(|note| u32::from(note.bytes)).sum());
-            let both = frames.iter_mut().zip(notes);
-            hand.extend(
-                both.filter_map(|(frame, &note)| Some(Held { frame: frame.take()?, note })),
-            );
-            veq.took(arena, took, bytes);
+            let (places, before) = (veq.front_frames(arena, count), hand.len());
+            hand.extend(places.iter_mut().filter_map(Option::take));
+            let took = &hand[before..];
+            let bytes = took.iter().map(|held| u32::from(held.note.bytes)).sum();
+            veq.took(arena, took.len(), bytes);
         }
     });
 }

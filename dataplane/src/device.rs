@@ -3,13 +3,6 @@
 use crate::frame::{Burst, Frame};
 use crate::ids::PortId;
 use crate::time::Instant;
-use arrayvec::ArrayVec;
-
-/// A few ports.
-pub type Stirred = ArrayVec<PortId, STIRRED_MAX>;
-
-/// Beyond so many it is as well to look at all.
-pub const STIRRED_MAX: usize = 8;
 
 /// The ports that one worker owns, and ways to send at ports of others. No call blocks.
 ///
@@ -24,17 +17,10 @@ pub trait Device {
         false
     }
 
-    /// Ports at which frames have come, or room for frames that a port
-    /// [waits](Self::wait_for_room) with, since last asked. `None` if all of its ports are to be
-    /// looked at: it cannot tell, or they are many, or the control thread has sent the worker a
-    /// command, for which a worker that looks at some ports only does not look by itself.
-    #[inline(always)]
-    fn stirred(&mut self) -> Option<Stirred> {
-        None
-    }
-
-    /// Frames wait at `port` that only want room. Whether the device will [name](Self::stirred) the
-    /// port when there is some; if not, it must be tried again.
+    /// Frames wait at `port` that only want room. Whether the worker is [told][take_room] when
+    /// there is some; if not, it must try again.
+    ///
+    /// [take_room]: crate::worker::Worker::take_room
     #[inline(always)]
     fn wait_for_room(&mut self, _port: PortId) -> bool {
         false
@@ -42,13 +28,6 @@ pub trait Device {
 
     /// Appends received frames of `port` to `into`, as many as there are and fit.
     fn rx_burst(&mut self, port: PortId, into: &mut Burst<Self::Frame>);
-
-    /// The frame that has come at `port`, if it is the only one there: a worker with little to do
-    /// takes it without a burst around it. A device whose frames come in bursts need not.
-    #[inline(always)]
-    fn rx_alone(&mut self, _port: PortId) -> Option<Self::Frame> {
-        None
-    }
 
     /// Bytes that `port` may be handed now, so that no more than the port's cap waits in a queue
     /// where a pause cannot reach it. `u32::MAX` where the device hands on at once.

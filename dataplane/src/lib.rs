@@ -17,10 +17,10 @@ extern crate std;
 
 pub mod agent;
 mod alone;
-mod attentive;
 mod books;
 mod bridge;
 pub mod buffer;
+mod by_parts;
 pub mod classify;
 pub mod counters;
 pub mod device;

@@ -61,13 +61,13 @@ pub(crate) struct Port<F> {
     discarded_bits: u8,
     /// Whether frames may be staged on arrival. Where they may not, nothing stands ready.
     direct: bool,
-    /// Frames wait for room only, and the device will say when there is some.
-    will_be_stirred: bool,
+    /// Frames wait for room only, and the worker is told when there is some.
+    hears_of_room: bool,
     /// Whether the receive ring is so full that upstream is paused for it.
     pub(crate) backlogged: bool,
     is_paced: bool,
-    /// Whether pauses name the class that they are for and no rates are told, as in plain PFC.
-    is_plain: bool,
+    /// Whether pauses name the class that they are for.
+    pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
     staged: Staging<F>,
@@ -119,7 +119,7 @@ impl<F: Frame> Port<F> {
             counters: PortCounters::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
             is_fair: switch.scheduler.fair,
-            is_plain: settings.upstream == Priority::EACH && settings.gentle.is_none(),
+            pauses_own_class: settings.upstream == Priority::EACH,
             upstream: settings.upstream,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
             ignored_bits: 0,
@@ -132,7 +132,7 @@ impl<F: Frame> Port<F> {
             announced_frames: 0,
             direct: false,
             closed_bits: 0,
-            will_be_stirred: false,
+            hears_of_room: false,
         }
     }
 
@@ -325,14 +325,14 @@ impl<F: Frame> Port<F> {
         if all_gone && self.up && self.eligible_bits(now) != 0 {
             self.serve(device, books, now);
         }
-        self.will_be_stirred = self.waits_for_room(now) && device.wait_for_room(self.id);
+        self.hears_of_room = self.waits_for_room(now) && device.wait_for_room(self.id);
         books.totals.sent != before
     }
 
-    /// Whether the device will say when there is room for what waits here.
+    /// Whether the worker is told when there is room for what waits here.
     #[inline(always)]
-    pub(crate) const fn will_be_stirred(&self) -> bool {
-        self.will_be_stirred
+    pub(crate) const fn hears_of_room(&self) -> bool {
+        self.hears_of_room
     }
 
     /// Whether frames wait here that nothing holds back but the device.
@@ -413,9 +413,9 @@ impl<F: Frame> Port<F> {
         let (veq, staged) = (&mut self.queues[priority].veq, &mut self.staged);
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
-            let (places, notes) = veq.front_frames(&mut books.arena, room);
-            let (took, dice) = (notes.len(), &mut books.dice);
-            staged.take_waiting(places, notes, cell_bytes, |frame, note| {
+            let places = veq.front_frames(&mut books.arena, room);
+            let (took, dice) = (places.len(), &mut books.dice);
+            staged.take_waiting(places, cell_bytes, |frame, note| {
                 if let Some(settings) = &ecn {
                     let marked = mark(settings, depth_bytes, note.l3, frame, dice);
                     self.counters.ecn_marked_frames[priority] += u64::from(marked);
@@ -516,11 +516,26 @@ impl<F: Frame> Port<F> {
     }
 
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
+    #[inline(always)]
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
+        if self.watchdog.is_none() && self.receiver.slowed_bits() == 0 {
+            // Nearly always: nothing waits, or it waits for room or for the end of a pause.
+            if self.occupied_bits == 0 {
+                return self.generator.refresh_at();
+            }
+            if self.hears_of_room {
+                return self.receiver.expires_at().min(self.generator.refresh_at());
+            }
+        }
+        self.wants_turn_otherwise_at(now)
+    }
+
+    #[inline(never)]
+    fn wants_turn_otherwise_at(&self, now: Instant) -> Instant {
         let not_held = self.occupied_bits & !self.held_bits();
         let sendable = not_held & !self.receiver.limited_bits(now) != 0;
         let send_at = match &self.pacer {
-            _ if !sendable || self.will_be_stirred => Instant::NEVER,
+            _ if !sendable || self.hears_of_room => Instant::NEVER,
             Some(pacer) => pacer.free_at().max(now),
             None => now,
         };

@@ -1,8 +1,7 @@
 //! Which of a worker's ports a turn has to look at.
 //!
-//! A worker that polls looks at all of them. One whose device can tell where something happened,
-//! as an emulated one can, looks at those and at what its own state makes it look at, so that a
-//! turn costs what happened and not how many ports there are.
+//! A worker that polls looks at all of them. One that is told where something happened
+//! ([`by_parts`](crate::by_parts)) looks at those, and at what its own state makes it look at.
 
 /// A set of places among a worker's ports, which may have grown by some more: looking at a port too
 /// many does no harm. The first 64 are told apart; beyond them it is all up to the highest.
@@ -62,32 +61,17 @@ impl Slots {
         Self { bits: self.bits | other.bits, end }
     }
 
-    /// The places, lowest first.
+    /// Has something done for each place, lowest first.
     #[inline(always)]
-    pub(crate) const fn iter(self) -> Iter {
-        Iter { left: self, next: APART }
-    }
-}
-
-/// The places of a set, lowest first.
-pub(crate) struct Iter {
-    left: Slots,
-    next: usize,
-}
-
-impl Iterator for Iter {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        let bits = self.left.bits;
-        if bits != 0 {
-            self.left.bits = bits & (bits - 1);
-            return Some(bits.trailing_zeros() as usize);
+    pub(crate) fn each(self, mut act: impl FnMut(usize)) {
+        let mut bits = self.bits;
+        while bits != 0 {
+            act(bits.trailing_zeros() as usize);
+            bits &= bits - 1;
         }
-        let slot = self.next;
-        self.next += 1;
-        (slot < self.left.end).then_some(slot)
+        if self.end > APART {
+            (APART..self.end).for_each(act);
+        }
     }
 }
 
@@ -99,6 +83,12 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
+    fn places(slots: Slots) -> Vec<usize> {
+        let mut places = Vec::new();
+        slots.each(|slot| places.push(slot));
+        places
+    }
+
     proptest! {
         /// All that were put in are found, in order; of the first 64 no others.
         #[test]
@@ -108,7 +98,7 @@ mod tests {
         ) {
             let (mut slots, mut oracle) = (Slots::default(), BTreeSet::new());
             let check = |slots: Slots, oracle: &BTreeSet<usize>| {
-                let found: Vec<usize> = slots.iter().collect();
+                let found = places(slots);
                 prop_assert!(found.is_sorted_by(|a, b| a < b));
                 prop_assert!(oracle.iter().all(|slot| found.contains(slot)));
                 let apart = found.into_iter().filter(|&slot| slot < APART);
@@ -130,7 +120,7 @@ mod tests {
     #[test]
     fn the_first_places_are_as_many_as_there_are() {
         for count in [0, 1, 63, 64, 65, 200, 256] {
-            assert!(Slots::first(count).iter().eq(0..count), "{count}");
+            assert!(places(Slots::first(count)).into_iter().eq(0..count), "{count}");
         }
     }
 }

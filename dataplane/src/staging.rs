@@ -106,27 +106,26 @@ impl<F: Frame> Staging<F> {
         open(&mut self.runs, run)
     }
 
-    /// Takes the frames out of `places`, for which there is room, each of the run that its note
+    /// Takes the frames out of `places`, for which there is room, each into the run that its note
     /// says; `look` sees each before.
     #[inline(always)]
     pub(crate) fn take_waiting(
         &mut self,
-        places: &mut [Option<F>],
-        notes: &[Note],
+        places: &mut [Option<Held<F>>],
         cell_bytes: u32,
         mut look: impl FnMut(&mut F, &Note),
     ) {
-        let Some(first) = notes.first() else { return };
+        let Some(Some(first)) = places.first() else { return };
         // What frames join, summed up here until one joins another run.
-        let mut sum = Run::of_one(first, cell_bytes).without_frames();
+        let mut sum = Run::of_one(&first.note, cell_bytes).without_frames();
         let mut number = self.open(sum);
         let start = self.frames.len();
         let Self { frames, run_of, runs } = self;
-        let waiting = places.iter_mut().zip(notes).zip(&mut run_of[start..]);
-        frames.extend(waiting.filter_map(|((place, note), run)| {
-            let mut frame = place.take()?;
-            look(&mut frame, note);
-            let one = Run::of_one(note, cell_bytes);
+        let waiting = places.iter_mut().zip(&mut run_of[start..]);
+        frames.extend(waiting.filter_map(|(place, run)| {
+            let Held { mut frame, note } = place.take()?;
+            look(&mut frame, &note);
+            let one = Run::of_one(&note, cell_bytes);
             if !sum.joins(&one) {
                 runs[usize::from(number)].add(&sum);
                 sum = one.without_frames();

@@ -12,9 +12,9 @@
 //!    nothing else need ever happen here that would start another turn,
 //! 7. hand over frames for other workers' ports, and publish what was released.
 
-use crate::attentive::Attention;
 use crate::books::Books;
 use crate::buffer::LedgerReader;
+use crate::by_parts::Attention;
 use crate::counters::Totals;
 use crate::device::Device;
 use crate::doors::{Doorkeeper, Doors};
@@ -36,6 +36,7 @@ use crate::settings::SwitchSettings;
 use crate::slots::Slots;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
+use crate::wire::mac_control::Pfc;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -176,9 +177,6 @@ impl<D: Device, P: Probe> Worker<D, P> {
 
     /// One pass at time `now`, which never goes back.
     pub fn turn(&mut self, now: Instant) -> Turn {
-        if let Some(stirred) = self.only_stirred(now) {
-            return self.turn_some(&stirred, now);
-        }
         let mut busy = false;
         let own_ports = self.core.own_ports.len();
         for port in &mut self.core.ports[..own_ports] {
@@ -369,12 +367,12 @@ impl<D: Device, P: Probe> Worker<D, P> {
     }
 
     /// Flow control of one port: tells upstream, ahead of data, what its VIQs and its receive ring
-    /// need.
+    /// need; whether there was anything to tell.
     #[inline(always)]
-    pub(crate) fn control_flow(&mut self, slot: usize, now: Instant) {
+    pub(crate) fn control_flow(&mut self, slot: usize, now: Instant) -> bool {
         let port = &mut self.core.ports[slot];
         if port.lossless_bits == 0 || !port.up {
-            return;
+            return false;
         }
         if let Some(backlog) = self.core.device.rx_backlog_frames(port.id) {
             // Resumed at half, so that a ring that hovers at the mark does not make a frame a turn.
@@ -387,13 +385,21 @@ impl<D: Device, P: Probe> Worker<D, P> {
         }
         let paused_bits = port.paused_upstream(xoff_bits);
         let slowing = port.slowing(xoff_bits, &self.core.books);
-        let Some(pfc) = port.generator.poll(paused_bits, &slowing, now) else { return };
+        let Some(pfc) = port.generator.poll(paused_bits, &slowing, now) else { return false };
+        self.tell(slot, &pfc, now);
+        true
+    }
+
+    /// Tells upstream, if the device takes it.
+    #[inline(never)]
+    fn tell(&mut self, slot: usize, pfc: &Pfc, now: Instant) {
+        let port = &mut self.core.ports[slot];
         let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
         let mut burst: Burst<D::Frame> = Burst::new();
         burst.push(frame);
         self.core.device.tx_burst(port.id, &mut burst, now);
         if burst.is_empty() {
-            port.generator.sent(&pfc, now, &mut port.counters.pfc);
+            port.generator.sent(pfc, now, &mut port.counters.pfc);
             self.attention.told.set(slot, port.generator.has_told());
         } else {
             self.core.device.recycle(&mut burst);
@@ -421,8 +427,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// waited for.
     #[inline(always)]
     pub(crate) fn next_timer(&mut self, slots: Slots, now: Instant) -> Instant {
-        let wanted = slots.iter().map(|slot| self.core.ports[slot].wants_turn_at(now));
-        let wanted = wanted.fold(self.attention.timers_at, Instant::min);
+        let mut wanted = self.attention.timers_at;
+        slots.each(|slot| wanted = wanted.min(self.core.ports[slot].wants_turn_at(now)));
         self.attention.timers_at = wanted;
         let ageing = if self.core.mac_table.is_empty() { Instant::NEVER } else { self.age_at };
         wanted.min(ageing)

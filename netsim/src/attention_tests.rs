@@ -57,7 +57,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
     }
     let mut network = builder.build().unwrap();
     for switch in &mut network.switches {
-        switch.worker.device_mut().keeps_silent = looks_everywhere;
+        switch.looks_everywhere = looks_everywhere;
     }
     network
 }

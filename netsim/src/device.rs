@@ -6,7 +6,7 @@
 use crate::event::Picoseconds;
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Transmitter};
-use dataplane::device::{Device, Stirred};
+use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
 use dataplane::limits::FRAME_BYTES_MAX;
@@ -22,17 +22,12 @@ pub(crate) struct SimDevice {
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
     ports: Vec<SimPort>,
-    /// Ports at which something happened since the worker last asked; `None` if they are many.
-    stirred: Option<Stirred>,
     launched: Vec<Launch>,
     /// Wires that somebody waits for, and when they become free.
     awaited: Vec<(u32, Picoseconds)>,
     /// Frames in all `ahead`.
     ahead_frames: usize,
     pool: Pool,
-    /// Says nothing of where something happened, so that the worker looks at all ports.
-    #[cfg(test)]
-    pub(crate) keeps_silent: bool,
 }
 
 /// One port. What every frame needs of it is in one cache line.
@@ -87,20 +82,16 @@ impl SimDevice {
             now_ps: 0,
             arrived: Vec::new(),
             ports,
-            stirred: Some(Stirred::new()),
             launched: Vec::new(),
             awaited: Vec::new(),
             ahead_frames: 0,
             pool,
-            #[cfg(test)]
-            keeps_silent: false,
         }
     }
 
     /// A frame has arrived whole at `port`.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
-        self.stir(port);
         self.arrived.push((port, frame));
     }
 
@@ -124,8 +115,8 @@ impl SimDevice {
         self.now_ps = now_ps;
     }
 
-    /// The wire of `port`, which somebody waited for, is free at `now_ps`: a control frame goes, or
-    /// the worker is told.
+    /// The wire of `port`, which somebody waited for, is free at `now_ps`: a control frame goes, if
+    /// one waits.
     #[inline(always)]
     pub(crate) fn free(&mut self, port: PortId, now_ps: Picoseconds) {
         let waiting = &mut self.ports[port.index()];
@@ -133,7 +124,6 @@ impl SimDevice {
         if waiting.has_ahead {
             self.free_ahead(port, now_ps);
         }
-        self.stir(port);
     }
 
     /// A control frame goes on the wire of `port`, which is free.
@@ -147,20 +137,6 @@ impl SimDevice {
         if waiting.has_ahead {
             self.await_wire(port);
         }
-    }
-
-    /// Something happened at `port`.
-    #[inline(always)]
-    fn stir(&mut self, port: PortId) {
-        let Some(stirred) = &mut self.stirred else { return };
-        if !stirred.contains(&port) && stirred.try_push(port).is_err() {
-            self.stirred = None;
-        }
-    }
-
-    /// Has the worker look at all ports, and for commands.
-    pub(crate) fn stir_all(&mut self) {
-        self.stirred = None;
     }
 
     /// Sees to it that somebody is told when the wire of `port` is free.
@@ -185,14 +161,12 @@ impl SimDevice {
                 at += 1;
             }
         }
-        if self.arrived.iter().any(|&(other, _)| other == port) {
-            self.stir(port);
-        }
     }
 
-    /// Wires that are waited for since last asked, and when they become free.
-    pub(crate) const fn awaited_mut(&mut self) -> &mut Vec<(u32, Picoseconds)> {
-        &mut self.awaited
+    /// A wire that is waited for since last asked, and when it becomes free.
+    #[inline(always)]
+    pub(crate) fn next_awaited(&mut self) -> Option<(u32, Picoseconds)> {
+        self.awaited.pop()
     }
 
     /// Where its buffers come from.
@@ -210,22 +184,15 @@ impl SimDevice {
         Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 
-    /// What was put on wires since last asked.
-    pub(crate) const fn launched_mut(&mut self) -> &mut Vec<Launch> {
-        &mut self.launched
+    /// A frame that was put on a wire since last asked: no two on one wire at one instant.
+    #[inline(always)]
+    pub(crate) fn next_launched(&mut self) -> Option<Launch> {
+        self.launched.pop()
     }
 }
 
 impl Device for SimDevice {
     type Frame = SimFrame;
-
-    #[inline]
-    fn stirred(&mut self) -> Option<Stirred> {
-        let stirred = self.stirred.replace(Stirred::new());
-        #[cfg(test)]
-        let stirred = stirred.filter(|_| !self.keeps_silent);
-        stirred
-    }
 
     fn wait_for_room(&mut self, port: PortId) -> bool {
         self.await_wire(port);
@@ -237,21 +204,6 @@ impl Device for SimDevice {
         if !self.arrived.is_empty() {
             self.take_arrived(port, into);
         }
-    }
-
-    #[inline(always)]
-    fn rx_alone(&mut self, port: PortId) -> Option<SimFrame> {
-        let is_here = |&(at, _): &(PortId, SimFrame)| at == port;
-        let first = self.arrived.iter().position(is_here)?;
-        // At one instant a wire brings one frame; more are here only if a burst was full.
-        let others = self.arrived[first + 1..].iter().any(is_here);
-        if others {
-            return None;
-        }
-        // Mostly it is the only one, and nothing moves up.
-        let is_last = first + 1 == self.arrived.len();
-        let taken = if is_last { self.arrived.pop() } else { Some(self.arrived.remove(first)) };
-        taken.map(|(_, frame)| frame)
     }
 
     #[inline]
@@ -330,21 +282,19 @@ mod tests {
 
     /// Lengths of what was launched, and when the last bits leave.
     fn launched(device: &mut SimDevice) -> Vec<(usize, Picoseconds)> {
-        device.launched_mut().drain(..).map(|l| (l.frame.len(), l.last_bit_ps)).collect()
+        std::iter::from_fn(|| device.next_launched())
+            .map(|l| (l.frame.len(), l.last_bit_ps))
+            .collect()
     }
 
     /// When the wire of the port will be free, if somebody began to wait for it.
     fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
-        let awaited = device.awaited_mut().pop();
+        let awaited = device.next_awaited();
         assert!(device.awaited.is_empty(), "one port, one event");
         awaited.map(|(wire, free_at_ps)| {
             assert_eq!(wire, 7);
             free_at_ps
         })
-    }
-
-    fn is_stirred(device: &mut SimDevice) -> bool {
-        device.stirred().unwrap().contains(&PORT)
     }
 
     #[test]
@@ -365,10 +315,8 @@ mod tests {
         assert_eq!(awaited(&mut device), Some(free_at_ps));
         device.begin(free_at_ps - 1);
         assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "not a picosecond before");
-        assert!(!is_stirred(&mut device));
         device.begin(free_at_ps);
         device.free(PORT, free_at_ps);
-        assert!(is_stirred(&mut device) && !is_stirred(&mut device), "told once");
         assert_eq!(awaited(&mut device), None);
         device.tx_burst(PORT, &mut frames, Instant::ZERO);
         assert_eq!(launched(&mut device), [(1_000, free_at_ps + 1_012 * 800)]);
@@ -429,7 +377,6 @@ mod tests {
             device.rx_burst(PORT, &mut frames);
             order.extend(frames.iter().map(|frame| frame.head()[0]));
             assert_eq!(device.has_arrivals(), left);
-            assert_eq!(is_stirred(&mut device), left, "what did not fit is named again");
             device.recycle(&mut frames);
         }
         assert_eq!(order, (0..70).collect::<Vec<u8>>());

@@ -75,6 +75,12 @@ impl Key {
         (self.0 >> (u64::BITS - NODE_BITS)) as u32
     }
 
+    /// Whether both are of one node and one instant.
+    #[inline(always)]
+    const fn is_at_once_with(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> (KIND_BITS + WIRE_BITS) == 0
+    }
+
     #[inline(always)]
     const fn offset_ps(self) -> u64 {
         self.0 >> (KIND_BITS + WIRE_BITS) & (WINDOW_PS_MAX - 1)
@@ -103,6 +109,9 @@ pub(crate) struct EventQueue {
     until_ps: Option<Picoseconds>,
     /// Its events, the next one last.
     in_hand: Vec<Key>,
+    /// To sort them: where each node's begin, and the other list.
+    places: Vec<u32>,
+    dealt: Vec<Key>,
     /// What the node whose turn it is has planned for itself in the window, the next one last.
     soon: Vec<Key>,
     /// By number, less whole turns of the wheel: the events of a window, in any order.
@@ -120,14 +129,17 @@ const fn on_wheel(window: u64) -> usize {
 }
 
 impl EventQueue {
-    /// No events yet, of nodes whose frames take `span_ps` at the least from one to another.
-    pub(crate) fn new(span_ps: Picoseconds) -> Self {
+    /// No events yet, of `nodes` nodes whose frames take `span_ps` at the least from one to
+    /// another.
+    pub(crate) fn new(span_ps: Picoseconds, nodes: usize) -> Self {
         Self {
             width_ps: span_ps.clamp(1, WINDOW_PS_MAX),
             window: 0,
             start_ps: 0,
             until_ps: None,
             in_hand: Vec::new(),
+            places: vec![0; nodes],
+            dealt: Vec::new(),
             soon: Vec::new(),
             lists: (0..WINDOWS).map(|_| Vec::new()).collect(),
             occupied: [0; WORDS],
@@ -201,8 +213,44 @@ impl EventQueue {
             self.put_back(until_ps - start_ps);
         }
         self.until_ps = Some(last_ps.min(until_ps));
-        self.in_hand.sort_unstable_by_key(|&key| Reverse(key));
+        self.sort();
         true
+    }
+
+    /// Sorts what is in hand, the next one last. Where many nodes have a few events each, they are
+    /// dealt out to the nodes first, which takes a step for each of both; then little is unsorted.
+    fn sort(&mut self) {
+        let Self { in_hand, places, dealt, .. } = self;
+        if in_hand.len() < places.len() / 4 {
+            return in_hand.sort_unstable_by_key(|&key| Reverse(key));
+        }
+        places.fill(0);
+        for key in &*in_hand {
+            places[key.node() as usize] += 1;
+        }
+        let mut end = 0;
+        for place in places.iter_mut().rev() {
+            end += *place;
+            *place = end;
+        }
+        dealt.clear();
+        dealt.resize(in_hand.len(), Key(0));
+        // From the last: a node's later events were mostly planned later.
+        for &key in &*in_hand {
+            let place = &mut places[key.node() as usize];
+            *place -= 1;
+            dealt[*place as usize] = key;
+        }
+        std::mem::swap(in_hand, dealt);
+        for at in 1..in_hand.len() {
+            let key = in_hand[at];
+            let mut to = at;
+            while to > 0 && in_hand[to - 1] < key {
+                in_hand[to] = in_hand[to - 1];
+                to -= 1;
+            }
+            in_hand[to] = key;
+        }
     }
 
     /// Leaves what comes after `offset_ps` for later.
@@ -219,10 +267,18 @@ impl EventQueue {
         self.in_hand.last().map(|key| key.node())
     }
 
-    /// When something happens next to `node`, whose turn it is, in the window in hand.
+    /// Takes what happens next to `node`, whose turn it is, in the window in hand: when, what, and
+    /// whether more happens to it at that instant.
     #[inline(always)]
-    pub(crate) fn next_at_ps(&self, node: u32) -> Option<Picoseconds> {
-        self.next(node).map(|key| self.start_ps + key.offset_ps())
+    pub(crate) fn pop(&mut self, node: u32) -> Option<(Picoseconds, Event, bool)> {
+        let next = self.next(node)?;
+        if self.soon.is_empty() || self.soon.last() != Some(&next) {
+            self.in_hand.pop();
+        } else {
+            self.soon.pop();
+        }
+        let has_more = self.next(node).is_some_and(|key| key.is_at_once_with(next));
+        Some((self.start_ps + next.offset_ps(), next.event(), has_more))
     }
 
     #[inline(always)]
@@ -234,16 +290,11 @@ impl EventQueue {
         }
     }
 
-    /// Takes the next event of `node`, whose turn it is, if it happens at `now_ps`.
-    #[inline(always)]
+    /// Takes the next event of `node` if it happens at `now_ps`.
     pub(crate) fn pop_at(&mut self, node: u32, now_ps: Picoseconds) -> Option<Event> {
-        let next = self.next(node).filter(|key| self.start_ps + key.offset_ps() == now_ps)?;
-        if self.in_hand.last() == Some(&next) {
-            self.in_hand.pop();
-        } else {
-            self.soon.pop();
-        }
-        Some(next.event())
+        let next = self.next(node)?;
+        let is_now = self.start_ps + next.offset_ps() == now_ps;
+        if is_now { self.pop(node).map(|(_, event, _)| event) } else { None }
     }
 
     /// The events of the window in hand.
@@ -274,7 +325,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    const NODES: u64 = 6;
+    const NODES: u32 = 6;
     /// By node: what happened, and when.
     type Logs = Vec<Vec<(Picoseconds, Event)>>;
 
@@ -293,7 +344,7 @@ mod tests {
             2 => prng.below(40 * span_ps),
             _ => prng.below(3 * WINDOWS * span_ps),
         };
-        let to = u32::try_from(prng.below(NODES)).unwrap();
+        let to = u32::try_from(prng.below(u64::from(NODES))).unwrap();
         let wire = u32::try_from(prng.below(WIRES_MAX as u64)).unwrap();
         match prng.below(100) {
             0..2 => None,
@@ -306,10 +357,8 @@ mod tests {
     /// The oracle: whatever is first, of all nodes, in one sorted set.
     fn interleaved(span_ps: u64, until_ps: Picoseconds) -> Logs {
         let mut logs = vec![Vec::new(); NODES as usize];
-        let mut sorted: BTreeSet<(u64, Key)> = (0_u32..)
-            .take(NODES as usize)
-            .map(|node| (0, Key::new(node, 0, Event::Wake)))
-            .collect();
+        let mut sorted: BTreeSet<(u64, Key)> =
+            (0..NODES).map(|node| (0, Key::new(node, 0, Event::Wake))).collect();
         while let Some((at_ps, key)) = sorted.pop_first().filter(|first| first.0 <= until_ps) {
             logs[key.node() as usize].push((at_ps, key.event()));
             let planned = next(key.node(), at_ps, key.event(), span_ps);
@@ -321,23 +370,29 @@ mod tests {
     proptest! {
         #[test]
         fn each_node_meets_what_it_would_if_all_nodes_ran_at_once(
+            nodes in NODES as usize..60,
             span_ps in prop_oneof![1_u64..5, 5_u64..100_000, 3_000_000_u64..9_000_000],
             stops in proptest::collection::vec(0_u64..1_000, 1..30),
         ) {
-            let mut queue = EventQueue::new(span_ps);
+            let mut queue = EventQueue::new(span_ps, nodes);
             let mut logs: Logs = vec![Vec::new(); NODES as usize];
-            (0_u32..).take(NODES as usize).for_each(|node| queue.plan(0, node, Event::Wake));
+            (0..NODES).for_each(|node| queue.plan(0, node, Event::Wake));
             let mut until_ps = 0;
             for stop in stops {
                 until_ps += stop * span_ps / 10;
                 while queue.take_window(until_ps) {
                     while let Some(node) = queue.next_node() {
-                        while let Some(at_ps) = queue.next_at_ps(node) {
+                        while let Some((at_ps, first, has_more)) = queue.pop(node) {
                             prop_assert!(at_ps <= until_ps);
-                            prop_assert_eq!(queue.pop_at(node, at_ps + 1), None, "not yet");
+                            let mut events = vec![first];
                             while let Some(event) = queue.pop_at(node, at_ps) {
+                                events.push(event);
+                            }
+                            prop_assert_eq!(has_more, events.len() > 1);
+                            for event in events {
                                 logs[node as usize].push((at_ps, event));
-                                if let Some((at_ps, node, event)) = next(node, at_ps, event, span_ps) {
+                                let planned = next(node, at_ps, event, span_ps);
+                                if let Some((at_ps, node, event)) = planned {
                                     queue.plan(at_ps, node, event);
                                 }
                             }

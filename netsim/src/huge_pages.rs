@@ -13,7 +13,8 @@ use std::process::Command;
 
 /// What tells glibc, and what it is told.
 const TUNABLES: &str = "GLIBC_TUNABLES";
-const ASK_FOR_HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
+/// Blocks of less than 32 MB lie together, since glibc asks for none for those of their own.
+const ASK_FOR_HUGE_PAGES: &str = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432";
 
 /// Starts this process anew with huge pages, before it has done anything. Returns if it has them,
 /// if somebody tunes glibc otherwise, or if it cannot: then all goes on, only slower.

@@ -26,6 +26,7 @@ use dataplane::lldp::LldpAgent;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
+use dataplane::time::Instant;
 use std::rc::Rc;
 
 /// What shares of PFC frames are parts of.
@@ -33,8 +34,8 @@ const MILLION: u64 = 1_000_000;
 /// Bits of a PFC frame behind the ethertype: opcode, vector and times.
 const PFC_BITS: u64 = 160;
 
-/// So often things happen to a node at one instant because of what happened at it. Each frame and each timer
-/// takes time, so few are enough; beyond, a node wants to be turned for ever.
+/// So often things happen to a node at one instant because of what happened at it. Each frame and
+/// each timer takes time, so few are enough; beyond, a node wants to be turned for ever.
 const ROUNDS_MAX: u32 = 10_000;
 
 /// A running network.
@@ -59,6 +60,8 @@ pub struct Network {
     alarms: Vec<Alarm>,
     /// Nodes to be turned at this instant because of what was planned for it.
     woken: Vec<usize>,
+    /// Frames that arrive at a switch at one instant, and at which ports.
+    came: Vec<(PortId, SimFrame)>,
     trace: Trace,
     /// Whether switches learn, and LLDP is among the frames.
     learns: bool,
@@ -89,7 +92,7 @@ impl Network {
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
-        let mut events = EventQueue::new(spans.min().unwrap_or(NEVER));
+        let mut events = EventQueue::new(spans.min().unwrap_or(NEVER), nodes);
         let mut alarms: Vec<Alarm> = (0_u32..).take(nodes).map(Alarm::new).collect();
         alarms.iter_mut().for_each(|alarm| alarm.set(0, &mut events));
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
@@ -113,6 +116,7 @@ impl Network {
             events,
             alarms,
             woken: Vec::new(),
+            came: Vec::new(),
             trace: Trace::new(nodes),
             learns: parts.learns,
             data_hops: 0,
@@ -123,7 +127,7 @@ impl Network {
     /// Has nodes run through windows of `span_ps`, from the start on.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
-        self.events = EventQueue::new(span_ps);
+        self.events = EventQueue::new(span_ps, self.alarms.len());
         for (node, alarm) in (0_u32..).zip(&mut self.alarms) {
             *alarm = Alarm::new(node);
             alarm.set(0, &mut self.events);
@@ -154,23 +158,84 @@ impl Network {
         }
     }
 
-    /// All that happens to `node` in the window in hand: at each instant first what happened, then a
-    /// turn, which only plans what comes later.
+    /// All that happens to `node` in the window in hand: at each instant first what happened, then
+    /// a turn, which only plans what comes later.
+    #[inline(always)]
     fn run_node(&mut self, node: u32) {
         let mut rounds = 0;
-        while let Some(at_ps) = self.events.next_at_ps(node) {
+        let is_switch = (node as usize) < self.switches.len();
+        while let Some((at_ps, event, has_more)) = self.events.pop(node) {
             rounds = if at_ps == self.now_ps { rounds + 1 } else { 0 };
             if rounds > ROUNDS_MAX {
                 self.never_rests(node);
             }
             self.now_ps = at_ps;
-            let mut is_due = false;
-            while let Some(event) = self.events.pop_at(node, at_ps) {
-                is_due |= self.happen(node, event);
+            let now = instant(at_ps);
+            if is_switch && self.switches[node as usize].begin_by_parts(at_ps, now) {
+                self.happen_by_parts(node, event, has_more, now);
+            } else {
+                self.happen_together(node, event);
             }
-            if is_due {
-                self.turn(node as usize);
+        }
+    }
+
+    /// `event`, and whatever else happens to `node` at this instant, to be turned as a whole.
+    #[inline(never)]
+    fn happen_together(&mut self, node: u32, event: Event) {
+        let mut is_due = self.happen(node, event);
+        while let Some(event) = self.events.pop_at(node, self.now_ps) {
+            is_due |= self.happen(node, event);
+        }
+        if is_due {
+            self.turn(node as usize);
+        }
+    }
+
+    /// The same of a switch, which takes it piece by piece.
+    #[inline(always)]
+    fn happen_by_parts(&mut self, node: u32, event: Event, has_more: bool, now: Instant) {
+        let mut is_due = self.take_part(node, event);
+        if has_more {
+            while let Some(event) = self.events.pop_at(node, self.now_ps) {
+                is_due |= self.take_part(node, event);
             }
+        }
+        let switch = &mut self.switches[node as usize];
+        match self.came[..] {
+            [] => {}
+            [_] => {
+                if let Some((port, frame)) = self.came.pop() {
+                    switch.take_frame(port, frame, now);
+                }
+            }
+            _ => {
+                self.came.sort_unstable_by_key(|&(port, _)| port.index());
+                let came = self.came.drain(..);
+                came.for_each(|(port, frame)| switch.take_frame(port, frame, now));
+            }
+        }
+        if is_due {
+            let wanted_ps = switch.end_by_parts(now);
+            self.take_launched(node as usize);
+            self.alarms[node as usize].set(wanted_ps, &mut self.events);
+        }
+    }
+
+    /// Whether the switch must be turned for it.
+    #[inline(always)]
+    fn take_part(&mut self, node: u32, event: Event) -> bool {
+        match event {
+            Event::Arrival(wire) => {
+                let Some(frame) = self.receive(wire) else { return false };
+                self.came.push((self.wires[wire as usize].to.port, frame));
+                true
+            }
+            Event::Free(wire) => {
+                let port = self.wires[wire as usize].from.port;
+                self.switches[node as usize].take_room(port, self.now_ps);
+                true
+            }
+            Event::Wake => self.alarms[node as usize].rings(self.now_ps, &mut self.events),
         }
     }
 
@@ -239,33 +304,10 @@ impl Network {
     /// The oldest frame on `wire` arrives; whether its node must be turned.
     #[inline(always)]
     fn arrive(&mut self, number: u32) -> bool {
-        let wire = &mut self.wires[number as usize];
-        if wire.lost_in_flight != 0 {
-            wire.lost_in_flight -= 1;
-            return false;
-        }
-        let Some(mut frame) = wire.in_flight.pop_front() else { return false };
-        let to = wire.to;
-        wire.arrived_bytes += frame.len() as u64;
-        let is_lldp = self.learns && frame.is_lldp();
-        if frame.is_control() {
-            match self.arrive_control(number, frame) {
-                Some(heard) => frame = heard,
-                None => return false,
-            }
-        } else if !is_lldp {
-            self.data_hops += 1;
-            self.watch.arrives(&mut frame, number);
-        }
-        if !self.captures.is_empty()
-            && let Some(capture) = self.wires[number as usize].capture
-        {
-            self.captures.hold(capture, self.now_ps, number, &frame);
-        }
-        self.trace.arrival(self.now_ps, to, &frame);
+        let Some(frame) = self.receive(number) else { return false };
+        let to = self.wires[number as usize].to;
         match self.switches.get_mut(to.node()) {
             Some(switch) => {
-                self.switch_hops += u64::from(!frame.is_control() && !is_lldp);
                 switch.arrive(to.port, frame);
                 true
             }
@@ -275,6 +317,34 @@ impl Network {
                 host.is_stirred()
             }
         }
+    }
+
+    /// Takes the oldest frame off `wire`, as it arrives, if it does.
+    #[inline(always)]
+    fn receive(&mut self, number: u32) -> Option<SimFrame> {
+        let wire = &mut self.wires[number as usize];
+        if wire.lost_in_flight != 0 {
+            wire.lost_in_flight -= 1;
+            return None;
+        }
+        let mut frame = wire.in_flight.pop_front()?;
+        let to = wire.to;
+        wire.arrived_bytes += frame.len() as u64;
+        let is_lldp = self.learns && frame.is_lldp();
+        if frame.is_control() {
+            frame = self.arrive_control(number, frame)?;
+        } else if !is_lldp {
+            self.data_hops += 1;
+            self.switch_hops += u64::from(to.node() < self.switches.len());
+            self.watch.arrives(&mut frame, number);
+        }
+        if !self.captures.is_empty()
+            && let Some(capture) = self.wires[number as usize].capture
+        {
+            self.captures.hold(capture, self.now_ps, number, &frame);
+        }
+        self.trace.arrival(self.now_ps, to, &frame);
+        Some(frame)
     }
 
     /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
@@ -350,23 +420,24 @@ impl Network {
 
     #[inline]
     fn turn_switch(&mut self, switch: usize) -> Picoseconds {
-        let node = &mut self.switches[switch];
-        let wanted_ps = node.turn(self.now_ps);
-        let device = node.worker.device_mut();
-        for &(wire, free_at_ps) in device.awaited_mut().iter() {
+        let wanted_ps = self.switches[switch].turn(self.now_ps);
+        self.take_launched(switch);
+        wanted_ps
+    }
+
+    /// Plans what the last turn of a switch set off: frames that arrive, and wires that are waited
+    /// for.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
+    fn take_launched(&mut self, switch: usize) {
+        while let Some((wire, free_at_ps)) =
+            self.switches[switch].worker.device_mut().next_awaited()
+        {
             self.events.plan(free_at_ps, switch as u32, Event::Free(wire));
         }
-        device.awaited_mut().clear();
-        // Mostly one or none.
-        if device.launched_mut().len() > 1 {
-            let mut launched = std::mem::take(device.launched_mut());
-            launched.drain(..).for_each(|launched| self.launch(launched));
-            // The same memory again the next time.
-            *self.switches[switch].worker.device_mut().launched_mut() = launched;
-        } else if let Some(launched) = device.launched_mut().pop() {
+        while let Some(launched) = self.switches[switch].worker.device_mut().next_launched() {
             self.launch(launched);
         }
-        wanted_ps
     }
 
     /// Has every host send nothing more.

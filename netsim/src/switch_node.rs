@@ -45,6 +45,9 @@ pub(crate) struct SwitchNode {
     collected_frames: u64,
     /// Commands were sent, and their replies not yet taken.
     awaits_replies: bool,
+    /// Has its worker look at all ports in every turn.
+    #[cfg(test)]
+    pub(crate) looks_everywhere: bool,
     /// Of a switch that learns its rules.
     learner: Option<Box<Learner>>,
     pub(crate) worker: Worker<SimDevice, NoProbe>,
@@ -156,6 +159,8 @@ impl SwitchNode {
             control,
             collected_frames: 0,
             awaits_replies: true,
+            #[cfg(test)]
+            looks_everywhere: false,
         }
     }
 
@@ -218,7 +223,6 @@ impl SwitchNode {
     fn command(&mut self, command: Command<SimFrame>) {
         let told = self.control.commands.push(command);
         debug_assert!(told.is_ok(), "a worker is turned before hundreds of commands wait");
-        self.worker.device_mut().stir_all();
         self.awaits_replies = true;
     }
 
@@ -234,7 +238,50 @@ impl SwitchNode {
     pub(crate) fn turn(&mut self, now_ps: Picoseconds) -> Picoseconds {
         let now = instant(now_ps);
         self.worker.device_mut().begin(now_ps);
-        let mut next = self.turn_worker(now);
+        let next = self.turn_worker(now);
+        self.end_turn(next, now)
+    }
+
+    /// Begins a turn at `now_ps` that is made piece by piece; whether that can be.
+    #[inline(always)]
+    pub(crate) fn begin_by_parts(&mut self, now_ps: Picoseconds, now: Instant) -> bool {
+        #[cfg(test)]
+        if self.looks_everywhere {
+            return false;
+        }
+        // A worker that does not look everywhere does not look for commands.
+        let may = !self.awaits_replies && self.worker.may_turn_by_parts(now);
+        if may {
+            debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
+            self.worker.device_mut().begin(now_ps);
+        }
+        may
+    }
+
+    /// A frame has arrived whole at `port`.
+    #[inline(always)]
+    pub(crate) fn take_frame(&mut self, port: PortId, frame: SimFrame, now: Instant) {
+        self.delivered_frames += 1;
+        self.worker.take_frame(port, frame, now);
+    }
+
+    /// The wire of `port` is free.
+    #[inline(always)]
+    pub(crate) fn take_room(&mut self, port: PortId, now_ps: Picoseconds) {
+        self.worker.device_mut().free(port, now_ps);
+        self.worker.take_room(port);
+    }
+
+    /// Ends a turn that was made piece by piece, as [`Self::turn`] ends.
+    #[inline(always)]
+    pub(crate) fn end_by_parts(&mut self, now: Instant) -> Picoseconds {
+        let next = self.worker.end_turn_by_parts(now).next;
+        self.end_turn(next, now)
+    }
+
+    /// What every turn of the worker ends with, which wants the next one at `next`.
+    #[inline(always)]
+    fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
         if self.awaits_replies || has_punted || self.learner.is_some() {
             next = self.converse(next, now);

@@ -10,8 +10,8 @@ use dataplane::frame::Frame;
 const KEYS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
-/// A rolling hash of every arrival, for each node by itself: nodes of one window of time are run one
-/// after the other.
+/// A rolling hash of every arrival, for each node by itself: nodes of one window of time are run
+/// one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     hashes: Vec<u64>,
@@ -25,7 +25,7 @@ impl Trace {
     }
 
     /// A frame arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival<F: Frame>(&mut self, now_ps: Picoseconds, at: Endpoint, frame: &F) {
         self.arrivals += 1;
         let place = (at.port.index() as u64) << 16 | frame.len() as u64;
@@ -33,11 +33,7 @@ impl Trace {
         let head = frame.head();
         let bytes = match head.first_chunk() {
             Some(written) => hash_bytes(written),
-            None => {
-                let mut written = [0; WRITTEN_BYTES];
-                written[..head.len()].copy_from_slice(head);
-                hash_bytes(&written)
-            }
+            None => hash_short(head),
         };
         let hash = &mut self.hashes[at.node()];
         *hash = fold(*hash ^ bytes ^ now_ps, place ^ KEYS[0]);
@@ -52,6 +48,13 @@ impl Trace {
     pub(crate) const fn arrivals(&self) -> u64 {
         self.arrivals
     }
+}
+
+#[inline(never)]
+fn hash_short(head: &[u8]) -> u64 {
+    let mut written = [0; WRITTEN_BYTES];
+    written[..head.len()].copy_from_slice(head);
+    hash_bytes(&written)
 }
 
 #[inline(always)]

@@ -74,6 +74,12 @@ impl Generator {
         Self { rates, refresh_at, ..self }
     }
 
+    /// Whether rates are told at all.
+    #[inline(always)]
+    pub const fn tells_rates(&self) -> bool {
+        self.rates.is_some()
+    }
+
     fn period_ns(&self) -> Option<u64> {
         self.rates.as_ref().and_then(|rates| rates.period_ns)
     }

@@ -95,6 +95,9 @@ impl Watchdog {
 
     /// When to look again if nothing is heard until then.
     pub fn due(&self, receiver: &Receiver) -> Instant {
+        if self.stormed_bits | receiver.paused_bits() == 0 {
+            return Instant::NEVER;
+        }
         Priority::all().map(|p| self.due_of(p, receiver)).min().unwrap_or(Instant::NEVER)
     }
 

@@ -18,16 +18,16 @@ impl<F: Frame> Port<F> {
     /// The priorities that a pause must name so that VIQs of `viq_bits` get no more.
     #[inline(always)]
     pub(crate) fn paused_upstream(&self, viq_bits: u8) -> u8 {
-        if self.is_plain { viq_bits } else { self.mapped_upstream(viq_bits) }
+        if self.pauses_own_class { viq_bits } else { self.mapped_upstream(viq_bits) }
     }
 
     /// How upstream must be slowed down, where it is not stopped.
     #[inline(always)]
     pub(crate) fn slowing<P: Probe>(&self, xoff_bits: u8, books: &Books<F, P>) -> Slowing {
-        if self.is_plain {
-            Slowing::NONE
-        } else {
+        if self.generator.tells_rates() {
             books.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
+        } else {
+            Slowing::NONE
         }
     }
 

@@ -71,9 +71,7 @@ pub struct Held<F> {
 
 #[derive(Debug)]
 struct Chunk<F> {
-    /// Apart, since most of what a queue does needs only one of the two.
-    frames: [Option<F>; CHUNK],
-    notes: [Note; CHUNK],
+    places: [Option<Held<F>>; CHUNK],
     next: u32,
 }
 
@@ -92,8 +90,7 @@ impl<F: Frame> Arena<F> {
         let count = u32::try_from(count).expect("fewer than 2^32 chunks");
         let chunks = (1..=count)
             .map(|next| Chunk {
-                frames: [const { None }; CHUNK],
-                notes: [Note::NONE; CHUNK],
+                places: [const { None }; CHUNK],
                 next: if next == count { NONE } else { next },
             })
             .collect();
@@ -218,13 +215,12 @@ impl Veq {
                 refused(held);
                 continue;
             }
-            let Chunk { frames: places, notes, .. } = &mut arena.chunks[self.tail as usize];
+            let places = &mut arena.chunks[self.tail as usize].places;
             let (mut count, mut bytes) = (0_u8, 0);
-            let places = places.iter_mut().zip(notes).skip(self.end as usize);
-            for ((place, noted), held) in places.zip(&mut frames) {
+            for (place, held) in places.iter_mut().skip(self.end as usize).zip(&mut frames) {
                 count += 1;
                 bytes += u32::from(held.note.bytes);
-                (*place, *noted) = (Some(held.frame), held.note);
+                *place = Some(held);
             }
             self.end += count;
             self.frames += u32::from(count);
@@ -246,7 +242,7 @@ impl Veq {
             self.count_in(&note);
             return Ok(());
         }
-        if self.tail == NONE {
+        if self.frames == 0 {
             return self.push_back(arena, held);
         }
         if self.first == 0 {
@@ -274,8 +270,8 @@ impl Veq {
         if let Some(lanes) = &self.lanes {
             return lanes.front(arena);
         }
-        // The head of an empty queue is no chunk.
-        Some(&arena.chunks.get(self.head as usize)?.notes[self.first as usize % CHUNK])
+        let chunk = arena.chunks.get(self.head as usize)?;
+        chunk.places[self.first as usize % CHUNK].as_ref().map(|held| &held.note)
     }
 
     /// The notes of all frames, the first one first; ingress port by ingress port if these are
@@ -297,26 +293,24 @@ impl Veq {
                 chunk = arena.chunks.get(chunk as usize)?.next;
                 slot = 0;
             }
-            let note = &arena.chunks.get(chunk as usize)?.notes[slot];
+            let held = arena.chunks.get(chunk as usize)?.places[slot].as_ref();
             slot += 1;
-            Some(note)
+            held.map(|held| &held.note)
         })
     }
 
-    /// The first frames and their notes, as many as stand together and `frames_max` at the most;
+    /// The first frames, as many as stand together and `frames_max` at the most;
     /// those that the caller takes out it has to [count](Self::took).
     #[inline]
     pub fn front_frames<'a, F: Frame>(
         &self,
         arena: &'a mut Arena<F>,
         frames_max: usize,
-    ) -> (&'a mut [Option<F>], &'a [Note]) {
-        let Some(chunk) = arena.chunks.get_mut(self.head as usize) else {
-            return (&mut [], &[]);
-        };
+    ) -> &'a mut [Option<Held<F>>] {
+        let Some(chunk) = arena.chunks.get_mut(self.head as usize) else { return &mut [] };
         let first = self.first as usize % CHUNK;
         let end = CHUNK.min(first + frames_max.min(self.frames as usize));
-        (&mut chunk.frames[first..end], &chunk.notes[first..end])
+        &mut chunk.places[first..end]
     }
 
     /// Counts `frames` of `bytes` in all, the first ones, that were taken out.
@@ -330,12 +324,12 @@ impl Veq {
         self.leave_chunk(arena);
     }
 
-    /// Gives the head chunk back if it has nothing left.
+    /// Gives the head chunk back if it has nothing left. The last one stays with its queue, so that
+    /// frames that pass through an empty queue find the same place again.
     #[inline]
     fn leave_chunk<F: Frame>(&mut self, arena: &mut Arena<F>) {
         if self.frames == 0 {
-            arena.give(self.head);
-            (self.head, self.tail, self.first, self.end) = (NONE, NONE, 0, 0);
+            (self.first, self.end) = (0, 0);
             debug_assert_eq!(self.bytes, 0, "an empty queue has no bytes");
         } else if self.first as usize == CHUNK {
             let next = arena.chunks[self.head as usize].next;
@@ -356,7 +350,7 @@ impl Veq {
         }
         let chunk = arena.chunks.get_mut(self.head as usize)?;
         let at = self.first as usize % CHUNK;
-        let held = Held { frame: chunk.frames[at].take()?, note: chunk.notes[at] };
+        let held = chunk.places[at].take()?;
         self.took(arena, 1, u32::from(held.note.bytes));
         Some(held)
     }
@@ -365,9 +359,7 @@ impl Veq {
 impl<F> Chunk<F> {
     #[inline(always)]
     fn put(&mut self, at: u8, held: Held<F>) {
-        let at = at as usize % CHUNK;
-        self.frames[at] = Some(held.frame);
-        self.notes[at] = held.note;
+        self.places[at as usize % CHUNK] = Some(held);
     }
 }
 
@@ -435,11 +427,12 @@ mod tests {
                         oracle[q].extend(more);
                     }
                     Step::Take(q, count) => {
-                        let (places, notes) = queues[q].front_frames(&mut arena, count);
-                        let (took, bytes) = (notes.len(), notes.iter().map(|n| u32::from(n.bytes)).sum());
-                        for (place, note) in places.iter_mut().zip(notes) {
-                            prop_assert!(place.take().is_some());
-                            prop_assert_eq!(Some(note.arrived_ns), oracle[q].pop_front());
+                        let places = queues[q].front_frames(&mut arena, count);
+                        let (took, mut bytes) = (places.len(), 0);
+                        for place in places {
+                            let note = place.take().map(|held| held.note);
+                            bytes += note.map_or(0, |note| u32::from(note.bytes));
+                            prop_assert_eq!(note.map(|note| note.arrived_ns), oracle[q].pop_front());
                         }
                         prop_assert!(took > 0 || count == 0 || oracle[q].is_empty());
                         if took > 0 {

@@ -1,0 +1,133 @@
+//! A turn made piece by piece, for what is known to have happened.
+//!
+//! A worker that polls looks at every port in every turn. An emulator knows what happened: which
+//! frame has come at which port, and which port has room; mostly it is one of these. It hands over
+//! just that, in the order of the ports, and ends the turn, which then costs what happened and not
+//! how many ports there are. It does what [`Worker::turn`] would, in the same order, with the same
+//! code, less what would find nothing:
+//!
+//! - a pause runs out, or one is to be refreshed, only at a time known before: then a turn by parts
+//!   does not begin;
+//! - a VIQ goes over a static threshold only when frames came in by its port, and comes down only
+//!   when frames of it left; a dynamic one may at any time;
+//! - a port sends only if it was given frames, heard a MAC control frame or was waited for.
+
+use crate::device::Device;
+use crate::ids::PortId;
+use crate::probe::Probe;
+use crate::slots::Slots;
+use crate::time::Instant;
+use crate::worker::{Core, Turn, Worker};
+
+/// What a worker remembers for turns by parts.
+#[derive(Debug)]
+pub(crate) struct Attention {
+    /// Before this no port has anything to do of which the worker is not told.
+    pub(crate) timers_at: Instant,
+    /// Places of ports whose upstream was told to be silent.
+    pub(crate) told: Slots,
+    /// Of the turn in hand: places of ports where a frame came in, and of those that have room for
+    /// what waits.
+    came_in: Slots,
+    has_room: Slots,
+    /// Whether a VIQ's threshold can move without anything happening at its port.
+    has_dynamic: bool,
+}
+
+impl Attention {
+    /// None so far: the first turn looks at all ports.
+    pub(crate) fn new(has_dynamic: bool) -> Self {
+        Self {
+            timers_at: Instant::ZERO,
+            told: Slots::default(),
+            came_in: Slots::default(),
+            has_room: Slots::default(),
+            has_dynamic,
+        }
+    }
+}
+
+impl<D: Device, P: Probe> Worker<D, P> {
+    /// Whether the turn at `now` may be made of frames and room at ports alone. If not, frames
+    /// belong to the device, and the worker wants a whole [turn](Self::turn).
+    #[inline(always)]
+    pub const fn may_turn_by_parts(&self, now: Instant) -> bool {
+        now.ns < self.attention.timers_at.ns && !self.has_others()
+    }
+
+    /// `frame` has come in at `port`: the only one there.
+    #[inline(always)]
+    pub fn take_frame(&mut self, port: PortId, frame: D::Frame, now: Instant) {
+        let Some(slot) = self.core.exchange.slot(port) else {
+            debug_assert!(false, "a worker without others owns all ports");
+            return;
+        };
+        self.attention.came_in.insert(slot);
+        self.core.receive_alone(&self.snapshot, slot, frame, now);
+    }
+
+    /// The device has room at `port`, which [waited](Device::wait_for_room) for it.
+    #[inline(always)]
+    pub fn take_room(&mut self, port: PortId) {
+        if let Some(slot) = self.core.exchange.slot(port) {
+            self.attention.has_room.insert(slot);
+        }
+    }
+
+    /// The rest of the turn.
+    #[inline(always)]
+    pub fn end_turn_by_parts(&mut self, now: Instant) -> Turn {
+        let came_in = core::mem::take(&mut self.attention.came_in);
+        let has_room = core::mem::take(&mut self.attention.has_room);
+        let (mut touched, mut busy) = (Slots::default(), !came_in.is_empty());
+        let all = || Slots::first(self.core.own_ports.len());
+        let may_go_over = if self.attention.has_dynamic { all() } else { came_in };
+        may_go_over.each(|slot| {
+            if self.control_flow(slot, now) {
+                touched.insert(slot);
+            }
+        });
+        let sending = core::mem::take(&mut self.core.sending).and(has_room);
+        sending.each(|slot| {
+            // What only waits for room need not try before there is some.
+            if !self.core.ports[slot].hears_of_room() || has_room.contains(slot) {
+                busy |= self.transmit(slot, now);
+            }
+        });
+        touched = touched.and(sending);
+        let may_resume = self.may_resume();
+        may_resume.each(|slot| {
+            self.control_flow(slot, now);
+        });
+        touched = touched.and(may_resume);
+        self.count_turn(busy, now);
+        Turn { busy, next: self.next_timer(touched, now) }
+    }
+
+    /// Has the port at `slot` send; whether it did.
+    #[inline(always)]
+    fn transmit(&mut self, slot: usize, now: Instant) -> bool {
+        let Core { ports, device, books, .. } = &mut self.core;
+        ports[slot].transmit(device, books, now)
+    }
+
+    /// Ports whose upstream is silent and may perhaps send again.
+    #[inline(always)]
+    fn may_resume(&mut self) -> Slots {
+        let released = core::mem::take(&mut self.core.books.released);
+        let told = self.attention.told;
+        if self.attention.has_dynamic || told.is_empty() {
+            return told;
+        }
+        let mut may_resume = Slots::default();
+        released.each(|port| {
+            let port = PortId::from_index(port);
+            if let Some(slot) = port.and_then(|port| self.core.exchange.slot(port))
+                && told.contains(slot)
+            {
+                may_resume.insert(slot);
+            }
+        });
+        may_resume
+    }
+}
