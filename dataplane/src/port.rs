@@ -518,31 +518,19 @@ impl<F: Frame> Port<F> {
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
     #[inline(always)]
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        if self.watchdog.is_none() && self.receiver.slowed_bits() == 0 {
-            // Nearly always: nothing waits, or it waits for room or for the end of a pause.
-            if self.occupied_bits == 0 {
-                return self.generator.refresh_at();
-            }
-            if self.hears_of_room {
-                return self.receiver.expires_at().min(self.generator.refresh_at());
-            }
-        }
-        self.wants_turn_otherwise_at(now)
-    }
-
-    #[inline(never)]
-    fn wants_turn_otherwise_at(&self, now: Instant) -> Instant {
-        let not_held = self.occupied_bits & !self.held_bits();
-        let sendable = not_held & !self.receiver.limited_bits(now) != 0;
-        let send_at = match &self.pacer {
-            _ if !sendable || self.hears_of_room => Instant::NEVER,
-            Some(pacer) => pacer.free_at().max(now),
-            None => now,
-        };
-        let send_at = send_at.min(self.rate_or_watchdog_at(not_held, now));
         let resume_at =
             if self.occupied_bits == 0 { Instant::NEVER } else { self.receiver.expires_at() };
-        send_at.min(resume_at).min(self.generator.refresh_at())
+        let other_at = self.rate_or_watchdog_at(self.occupied_bits & !self.held_bits(), now);
+        resume_at.min(self.generator.refresh_at()).min(self.sends_at(now)).min(other_at)
+    }
+
+    /// When what waits may leave as far as this port is concerned, unless the worker is told.
+    #[inline(always)]
+    fn sends_at(&self, now: Instant) -> Instant {
+        if self.hears_of_room || self.eligible_bits(now) == 0 {
+            return Instant::NEVER;
+        }
+        self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))
     }
 }
 

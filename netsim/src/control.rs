@@ -90,7 +90,6 @@ impl Network {
         while let Some(switch) = self.schedule.to_install.pop_first() {
             self.install(switch);
         }
-        // Whoever was woken is turned with the events of this instant, if there are any.
         self.turn_woken();
     }
 

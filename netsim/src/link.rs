@@ -150,8 +150,8 @@ impl Wire {
 
     /// The shortest time from when a frame starts until it has arrived whole.
     pub(crate) fn least_ps(&self) -> Picoseconds {
-        let bits = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u64 - GAP_BYTES;
-        self.delay_ps + self.speed.bytes_ps(bits)
+        let bytes = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u64 - GAP_BYTES;
+        self.delay_ps + self.speed.bytes_ps(bytes)
     }
 }
 

@@ -68,13 +68,6 @@ impl Outbox {
         now_ps: Picoseconds,
     ) -> Option<(SimFrame, Option<FlowId>, Priority)> {
         let may_go = |priority: Priority| priority.bit() & paused == 0;
-        if let Some(source) = self.only_source() {
-            let is_due = source.due_ps(now_ps) <= now_ps && may_go(source.priority);
-            let sent =
-                is_due.then(|| (source.next(pool, now_ps), Some(source.flow), source.priority));
-            self.next_source = if sent.is_some() { 1 } else { self.next_source };
-            return sent;
-        }
         if let Some(at) = self.answers.iter().position(|&(_, priority)| may_go(priority)) {
             return self.answers.remove(at).map(|(frame, priority)| (frame, None, priority));
         }
@@ -97,17 +90,6 @@ impl Outbox {
             self.remove(chosen);
         }
         Some((frame, Some(flow), priority))
-    }
-
-    /// The only flow, if all there is to send is one that goes on without end and sends nothing
-    /// again: nobody takes turns then.
-    #[inline(always)]
-    fn only_source(&mut self) -> Option<&mut Source> {
-        let is_alone = self.waiting.is_empty() && self.answers.is_empty();
-        match &mut self.active[..] {
-            [source] if is_alone && source.is_endless() => Some(source),
-            _ => None,
-        }
     }
 
     /// When something is due, on a wire that is free at `free_at_ps`; and whether something is held

@@ -82,12 +82,6 @@ impl Source {
         if may_not { NEVER } else { self.due_ps }
     }
 
-    /// Whether it never stops, and has no window: nothing but time and pauses hold it.
-    #[inline(always)]
-    pub(crate) const fn is_endless(&self) -> bool {
-        self.stop_ps == NEVER && self.frames == u64::MAX && self.window.is_none()
-    }
-
     /// Whether no frame is due at `now_ps` or later, also none that is sent again. A steady flow
     /// still sends what was due before its stop.
     #[inline(always)]
