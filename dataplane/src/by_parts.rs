@@ -14,6 +14,7 @@
 
 use crate::device::Device;
 use crate::ids::PortId;
+use crate::limits::PORTS_MAX;
 use crate::probe::Probe;
 use crate::slots::Slots;
 use crate::time::Instant;
@@ -80,15 +81,15 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let came_in = core::mem::take(&mut self.attention.came_in);
         let has_room = core::mem::take(&mut self.attention.has_room);
         let (mut touched, mut busy) = (Slots::default(), !came_in.is_empty());
-        let all = || Slots::first(self.core.own_ports.len());
-        let may_go_over = if self.attention.has_dynamic { all() } else { came_in };
-        may_go_over.each(|slot| {
+        let ports = self.core.ports.len();
+        let may_go_over = if self.attention.has_dynamic { Slots::first(ports) } else { came_in };
+        may_go_over.each(ports, |slot| {
             if self.control_flow(slot, now) {
                 touched.insert(slot);
             }
         });
         let sending = core::mem::take(&mut self.core.sending).and(has_room);
-        sending.each(|slot| {
+        sending.each(ports, |slot| {
             // What only waits for room need not try before there is some.
             if !self.core.ports[slot].hears_of_room() || has_room.contains(slot) {
                 busy |= self.transmit(slot, now);
@@ -96,7 +97,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         });
         touched = touched.and(sending);
         let may_resume = self.may_resume();
-        may_resume.each(|slot| {
+        may_resume.each(ports, |slot| {
             self.control_flow(slot, now);
         });
         touched = touched.and(may_resume);
@@ -120,7 +121,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             return told;
         }
         let mut may_resume = Slots::default();
-        released.each(|port| {
+        released.each(PORTS_MAX, |port| {
             let port = PortId::from_index(port);
             if let Some(slot) = port.and_then(|port| self.core.exchange.slot(port))
                 && told.contains(slot)

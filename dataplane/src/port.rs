@@ -28,6 +28,7 @@ use crate::wire::MacAddress;
 use alloc::boxed::Box;
 
 mod at_door;
+mod at_hand;
 mod flow_control;
 mod gauges;
 mod link;
@@ -70,6 +71,8 @@ pub(crate) struct Port<F> {
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
+    /// The one frame that waits, where it need not be in its VEQ.
+    at_hand: Option<Held<F>>,
     staged: Staging<F>,
     /// Frames of open runs that are still to be staged.
     announced_frames: usize,
@@ -128,6 +131,7 @@ impl<F: Frame> Port<F> {
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
+            at_hand: None,
             staged: Staging::new(),
             announced_frames: 0,
             direct: false,
@@ -276,6 +280,7 @@ impl<F: Frame> Port<F> {
         if self.discarded_bits >> priority & 1 == 1 {
             return drop_held(held, DropReason::Watchdog, &mut self.counters, books);
         }
+        self.put_away(books);
         let over = self.queues[priority].veq.bytes() + u32::from(held.note.bytes)
             > books.lossy_queue_bytes;
         if over && books.is_lossy(&held.note) {
@@ -292,6 +297,7 @@ impl<F: Frame> Port<F> {
         frames: impl Iterator<Item = Held<F>>,
         books: &mut Books<F, P>,
     ) {
+        self.put_away(books);
         let mut refused: Burst<Held<F>> = Burst::new();
         let veq = &mut self.queues[priority.index()].veq;
         veq.extend(&mut books.arena, frames, |held| refused.push(held));
@@ -304,6 +310,7 @@ impl<F: Frame> Port<F> {
     /// Puts an admitted frame at the end of its VEQ.
     #[inline(always)]
     pub(crate) fn queue<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
+        self.put_away(books);
         let priority = usize::from(held.note.priority & 7);
         match self.queues[priority].veq.push_back(&mut books.arena, held) {
             Ok(()) => self.occupied_bits |= 1 << priority,
@@ -322,7 +329,9 @@ impl<F: Frame> Port<F> {
     ) -> bool {
         let before = books.totals.sent;
         let all_gone = !self.direct || self.staged.is_empty() || self.flush(device, books, now);
-        if all_gone && self.up && self.eligible_bits(now) != 0 {
+        if let Some(held) = self.at_hand.take() {
+            self.serve_at_hand(held, device, books, now);
+        } else if all_gone && self.up && self.eligible_bits(now) != 0 {
             self.serve(device, books, now);
         }
         self.hears_of_room = self.waits_for_room(now) && device.wait_for_room(self.id);
@@ -372,33 +381,6 @@ impl<F: Frame> Port<F> {
         }
     }
 
-    /// [`Self::serve`] for a device that takes one frame at a time: without a burst around it.
-    #[inline]
-    fn serve_alone<D: Device<Frame = F>, P: Probe>(
-        &mut self,
-        device: &mut D,
-        books: &mut Books<F, P>,
-        now: Instant,
-    ) {
-        let room_bytes = device.tx_room_bytes(self.id, now);
-        if room_bytes == 0 {
-            return;
-        }
-        let Some(Held { frame, note }) = self.next(room_bytes, books, now) else { return };
-        match device.tx_alone(self.id, frame, now) {
-            Ok(()) => book_run(&books.run_of_one(&note), &mut self.queues, books, now),
-            Err(frame) => {
-                let priority = usize::from(note.priority & 7);
-                match self.queues[priority].veq.push_front(&mut books.arena, Held { frame, note }) {
-                    Ok(()) => self.occupied_bits |= 1 << priority,
-                    Err(held) => {
-                        drop_held(held, DropReason::LossyTail, &mut self.counters, books);
-                    }
-                }
-            }
-        }
-    }
-
     /// Stages frames of the one priority that can leave, if there is just one: nobody competes, so
     /// the scheduler has nothing to say.
     #[inline]
@@ -438,7 +420,7 @@ impl<F: Frame> Port<F> {
         }
     }
 
-    /// The next frame to leave, marked if its queue is long.
+    /// The next frame to leave.
     #[inline]
     fn next<P: Probe>(
         &mut self,
@@ -465,21 +447,31 @@ impl<F: Frame> Port<F> {
         let depth_bytes = veq.bytes();
         let mut held = veq.pop_front(&mut books.arena)?;
         self.took_from(priority);
-        if let Some(pacer) = &mut self.pacer {
-            pacer.send(u32::from(held.note.bytes), now);
-        }
-        let sent_priority = Priority::from_low_bits(held.note.priority);
-        self.receiver.sent(sent_priority, u32::from(held.note.bytes), now);
-        if let Some(settings) = &books.ecn[priority] {
-            self.counters.ecn_marked_frames[priority] += u64::from(mark(
-                settings,
-                depth_bytes,
-                held.note.l3,
-                &mut held.frame,
-                &mut books.dice,
-            ));
-        }
+        self.departs(&mut held, depth_bytes, books, now);
         Some(held)
+    }
+
+    /// A frame is about to leave a queue of `depth_bytes`: it is charged to what it is held to, and
+    /// marked if the queue is long.
+    #[inline(always)]
+    fn departs<P: Probe>(
+        &mut self,
+        held: &mut Held<F>,
+        depth_bytes: u32,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) {
+        let Held { frame, note } = held;
+        let priority = Priority::from_low_bits(note.priority);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.send(u32::from(note.bytes), now);
+        }
+        self.receiver.sent(priority, u32::from(note.bytes), now);
+        let p = priority.index();
+        if let Some(settings) = &books.ecn[p] {
+            let marked = mark(settings, depth_bytes, note.l3, frame, &mut books.dice);
+            self.counters.ecn_marked_frames[p] += u64::from(marked);
+        }
     }
 
     /// Hands the staged burst to the device and books what it took; whether it took all.
@@ -505,6 +497,7 @@ impl<F: Frame> Port<F> {
 
     /// Puts staged frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unstage<P: Probe>(&mut self, bits: u8, books: &mut Books<F, P>) {
+        self.put_away(books);
         let Self { staged, queues, occupied_bits, counters, id, .. } = self;
         staged.take_back(bits, *id, |held| {
             let priority = usize::from(held.note.priority & 7);

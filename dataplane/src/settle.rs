@@ -116,7 +116,8 @@ impl<D: Device, P: Probe> Core<D, P> {
             }
             Way::Queue(out_slot, note) => {
                 let held = Held { note: Note { bytes: length_bytes(&frame), ..note }, frame };
-                self.ports[usize::from(out_slot)].queue(held, &mut self.books);
+                let port = &mut self.ports[usize::from(out_slot)];
+                port.queue_alone(held, &mut self.device, &mut self.books, now);
             }
             Way::Cross(worker, number) => {
                 self.exchange.add(worker, frame, number);

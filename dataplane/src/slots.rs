@@ -4,32 +4,30 @@
 //! ([`by_parts`](crate::by_parts)) looks at those, and at what its own state makes it look at.
 
 /// A set of places among a worker's ports, which may have grown by some more: looking at a port too
-/// many does no harm. The first 64 are told apart; beyond them it is all up to the highest.
+/// many does no harm. It is one word: the first places are told apart, the others are in it or out
+/// of it together.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slots {
-    bits: u64,
-    /// Places from 64 to below this are in the set.
-    end: usize,
-}
+pub(crate) struct Slots(u64);
 
-const APART: usize = 64;
+/// The first of the places that are in a set together.
+const TOGETHER: usize = 63;
 
 impl Slots {
     /// The first `count` places.
     #[inline(always)]
     pub(crate) const fn first(count: usize) -> Self {
-        let bits = if count < APART { (1 << count) - 1 } else { u64::MAX };
-        Self { bits, end: count }
+        Self(if count <= TOGETHER { (1 << count) - 1 } else { u64::MAX })
+    }
+
+    #[inline(always)]
+    const fn bit(slot: usize) -> u64 {
+        1 << if slot < TOGETHER { slot } else { TOGETHER }
     }
 
     /// Adds a place.
     #[inline(always)]
     pub(crate) const fn insert(&mut self, slot: usize) {
-        if slot < APART {
-            self.bits |= 1 << slot;
-        } else if self.end <= slot {
-            self.end = slot + 1;
-        }
+        self.0 |= Self::bit(slot);
     }
 
     /// Adds a place, or takes it out.
@@ -37,42 +35,48 @@ impl Slots {
     pub(crate) const fn set(&mut self, slot: usize, is_in: bool) {
         if is_in {
             self.insert(slot);
-        } else if slot < APART {
-            self.bits &= !(1 << slot);
+        } else if slot < TOGETHER {
+            self.0 &= !Self::bit(slot);
         }
     }
 
     /// Whether a place may be in the set.
     #[inline(always)]
     pub(crate) const fn contains(self, slot: usize) -> bool {
-        if slot < APART { self.bits >> slot & 1 == 1 } else { slot < self.end }
+        self.0 & Self::bit(slot) != 0
     }
 
     /// Whether no place is in the set.
     #[inline(always)]
     pub(crate) const fn is_empty(self) -> bool {
-        self.bits == 0 && self.end <= APART
+        self.0 == 0
     }
 
     /// The places in either set.
     #[inline(always)]
     pub(crate) const fn and(self, other: Self) -> Self {
-        let end = if self.end < other.end { other.end } else { self.end };
-        Self { bits: self.bits | other.bits, end }
+        Self(self.0 | other.0)
     }
 
-    /// Has something done for each place, lowest first.
+    /// Has something done for each place, lowest first, of a worker with `count` ports.
     #[inline(always)]
-    pub(crate) fn each(self, mut act: impl FnMut(usize)) {
-        let mut bits = self.bits;
+    pub(crate) fn each(self, count: usize, mut act: impl FnMut(usize)) {
+        let mut bits = self.0;
         while bits != 0 {
-            act(bits.trailing_zeros() as usize);
+            let slot = bits.trailing_zeros() as usize;
+            if slot == TOGETHER {
+                return each_together(count, &mut act);
+            }
+            act(slot);
             bits &= bits - 1;
         }
-        if self.end > APART {
-            (APART..self.end).for_each(act);
-        }
     }
+}
+
+/// Out of line, as few workers have so many ports.
+#[cold]
+fn each_together(count: usize, act: &mut dyn FnMut(usize)) {
+    (TOGETHER..count).for_each(act);
 }
 
 #[cfg(test)]
@@ -85,7 +89,7 @@ mod tests {
 
     fn places(slots: Slots) -> Vec<usize> {
         let mut places = Vec::new();
-        slots.each(|slot| places.push(slot));
+        slots.each(PORTS_MAX, |slot| places.push(slot));
         places
     }
 
@@ -101,8 +105,8 @@ mod tests {
                 let found = places(slots);
                 prop_assert!(found.is_sorted_by(|a, b| a < b));
                 prop_assert!(oracle.iter().all(|slot| found.contains(slot)));
-                let apart = found.into_iter().filter(|&slot| slot < APART);
-                prop_assert!(apart.eq(oracle.iter().copied().filter(|&slot| slot < APART)));
+                let apart = found.into_iter().filter(|&slot| slot < TOGETHER);
+                prop_assert!(apart.eq(oracle.iter().copied().filter(|&slot| slot < TOGETHER)));
                 Ok(())
             };
             for (slot, is_in) in steps {
@@ -118,9 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_places_are_as_many_as_there_are() {
-        for count in [0, 1, 63, 64, 65, 200, 256] {
-            assert!(places(Slots::first(count)).into_iter().eq(0..count), "{count}");
+    fn all_places_are_as_many_as_there_are() {
+        for count in [0, 1, 62, 63, 64, 65, 200, 256] {
+            let mut places = Vec::new();
+            Slots::first(count).each(count, |slot| places.push(slot));
+            assert!(places.into_iter().eq(0..count), "{count}");
         }
     }
 }

@@ -428,7 +428,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
     #[inline(always)]
     pub(crate) fn next_timer(&mut self, slots: Slots, now: Instant) -> Instant {
         let mut wanted = self.attention.timers_at;
-        slots.each(|slot| wanted = wanted.min(self.core.ports[slot].wants_turn_at(now)));
+        let ports = self.core.ports.len();
+        slots.each(ports, |slot| wanted = wanted.min(self.core.ports[slot].wants_turn_at(now)));
         self.attention.timers_at = wanted;
         let ageing = if self.core.mac_table.is_empty() { Instant::NEVER } else { self.age_at };
         wanted.min(ageing)

@@ -21,6 +21,7 @@ impl<F: Frame> Port<F> {
     /// The notes of the frames that wait here, by priority.
     pub(crate) fn notes<'a>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
         debug_assert!(self.staged.is_empty(), "between turns nothing stands ready");
+        debug_assert!(self.at_hand.is_none(), "or is at hand");
         self.queues.iter().flat_map(|queue| queue.veq.notes(arena))
     }
 

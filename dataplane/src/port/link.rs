@@ -40,6 +40,7 @@ impl<F: Frame> Port<F> {
         reason: DropReason,
         books: &mut Books<F, P>,
     ) {
+        self.put_away(books);
         while let Some(held) = self.queues[priority.index()].veq.pop_front(&mut books.arena) {
             drop_held(held, reason, &mut self.counters, books);
         }

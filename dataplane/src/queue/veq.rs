@@ -264,6 +264,14 @@ impl Veq {
         self.peak_bytes = self.peak_bytes.max(self.bytes);
     }
 
+    /// A frame of `bytes` went through the queue, which is empty, without being put there.
+    #[inline(always)]
+    pub(crate) const fn passed(&mut self, bytes: u32) {
+        if bytes > self.peak_bytes {
+            self.peak_bytes = bytes;
+        }
+    }
+
     /// The note of the first frame.
     #[inline(always)]
     pub fn front<'a, F: Frame>(&self, arena: &'a Arena<F>) -> Option<&'a Note> {
