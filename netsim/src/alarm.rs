@@ -72,8 +72,8 @@ mod tests {
                 for at_ps in now_ps + 1..=now_ps + gap {
                     let mut rang = false;
                     queue.take_window(at_ps);
-                    while let Some(event) = queue.pop_at(7, at_ps) {
-                        prop_assert_eq!(event, Event::Wake);
+                    while let Some((popped_ps, event, _)) = queue.pop(7) {
+                        prop_assert_eq!((popped_ps, event), (at_ps, Event::Wake));
                         rang |= alarm.rings(at_ps, &mut queue);
                     }
                     prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
@@ -95,7 +95,7 @@ mod tests {
             alarm.set(1_000_000, &mut queue);
             alarm.set(at_ps, &mut queue);
             assert_eq!(alarm.planned_ps, [1_000_000, at_ps]);
-            assert!(queue.take_window(at_ps) && queue.pop_at(0, at_ps).is_some());
+            assert!(queue.take_window(at_ps) && queue.pop(0).is_some());
             assert!(alarm.rings(at_ps, &mut queue));
         }
     }

@@ -111,7 +111,7 @@ impl Network {
                 self.hosts[host.0].set_storm(storms);
                 self.wake(self.switches.len() + host.0);
             }
-            Action::Pfc(wire, trouble) => self.wires[wire].pfc_fault = trouble,
+            Action::Pfc(wire, trouble) => self.medium.wires[wire].pfc_fault = trouble,
             Action::SwitchDown(switch) => self.switch_down(switch),
             Action::SwitchUp(switch) => self.switch_up(switch),
         }
@@ -123,14 +123,14 @@ impl Network {
 
     /// The switches at a link.
     fn ends_of(&self, link: usize) -> Vec<SwitchId> {
-        let ends = [2 * link, 2 * link + 1].map(|wire| self.wires[wire].from.node());
+        let ends = [2 * link, 2 * link + 1].map(|wire| self.medium.wires[wire].from.node());
         ends.into_iter().filter(|&node| node < self.switches.len()).map(SwitchId).collect()
     }
 
     fn set_link(&mut self, link: usize, up: bool) {
-        let was_up = self.wires[2 * link].is_up();
+        let was_up = self.medium.wires[2 * link].is_up();
         for number in [2 * link, 2 * link + 1] {
-            let wire = &mut self.wires[number];
+            let wire = &mut self.medium.wires[number];
             wire.down_count =
                 if up { wire.down_count.saturating_sub(1) } else { wire.down_count + 1 };
             let is_up = wire.is_up();
@@ -148,7 +148,7 @@ impl Network {
             self.wake(from.node());
         }
         if let Some(reroute_ps) = self.schedule.reroute_ps
-            && self.wires[2 * link].is_up() != was_up
+            && self.medium.wires[2 * link].is_up() != was_up
         {
             self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
         }
@@ -157,12 +157,12 @@ impl Network {
     /// What is on a wire is lost.
     #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
     fn cut(&mut self, number: usize) {
-        let wire = &mut self.wires[number];
+        let wire = &mut self.medium.wires[number];
         for frame in wire.in_flight.drain(..) {
             wire.lost[usize::from(frame.is_control())] += 1;
             wire.lost_in_flight += 1;
         }
-        self.pauses.forget(number as u32, self.now_ps);
+        self.medium.pauses.forget(number as u32, self.now_ps);
     }
 
     fn switch_down(&mut self, switch: SwitchId) {
@@ -181,7 +181,7 @@ impl Network {
         for link in self.links_of(switch) {
             self.set_link(link, true);
             // It knows its own links when it starts, and need not find out.
-            self.router.set_link(link, self.wires[2 * link].is_up());
+            self.router.set_link(link, self.medium.wires[2 * link].is_up());
         }
         self.schedule.to_install.insert(switch);
     }
@@ -189,7 +189,7 @@ impl Network {
     /// The switches at a link have noticed whether it is up.
     fn reroute(&mut self, link: usize) {
         self.schedule.has_rerouted = true;
-        self.router.set_link(link, self.wires[2 * link].is_up());
+        self.router.set_link(link, self.medium.wires[2 * link].is_up());
         let ends = self.ends_of(link);
         let changed = self.router.reroute(&ends, &self.topology);
         self.schedule.to_install.extend(changed);

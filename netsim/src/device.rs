@@ -222,7 +222,9 @@ impl Device for SimDevice {
     fn tx_alone(&mut self, port: PortId, frame: SimFrame, _now: Instant) -> Result<(), SimFrame> {
         let at = &mut self.ports[port.index()];
         if at.takes_data(self.now_ps) {
-            self.launched.extend(at.launch(frame, self.now_ps));
+            if let Some(launched) = at.launch(frame, self.now_ps) {
+                self.launched.push(launched);
+            }
         } else if frame.is_control() {
             at.queue_ahead(frame);
             self.ahead_frames += 1;

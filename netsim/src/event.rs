@@ -290,13 +290,6 @@ impl EventQueue {
         }
     }
 
-    /// Takes the next event of `node` if it happens at `now_ps`.
-    pub(crate) fn pop_at(&mut self, node: u32, now_ps: Picoseconds) -> Option<Event> {
-        let next = self.next(node)?;
-        let is_now = self.start_ps + next.offset_ps() == now_ps;
-        if is_now { self.pop(node).map(|(_, event, _)| event) } else { None }
-    }
-
     /// The events of the window in hand.
     #[inline(always)]
     pub(crate) fn in_hand(&self) -> impl Iterator<Item = Event> {
@@ -382,13 +375,16 @@ mod tests {
                 until_ps += stop * span_ps / 10;
                 while queue.take_window(until_ps) {
                     while let Some(node) = queue.next_node() {
-                        while let Some((at_ps, first, has_more)) = queue.pop(node) {
-                            prop_assert!(at_ps <= until_ps);
+                        while let Some((at_ps, first, mut has_more)) = queue.pop(node) {
+                            let before = logs[node as usize].last().map(|last| last.0);
+                            prop_assert!(before < Some(at_ps) && at_ps <= until_ps);
                             let mut events = vec![first];
-                            while let Some(event) = queue.pop_at(node, at_ps) {
+                            while has_more {
+                                let (also_ps, event, more) = queue.pop(node).unwrap();
+                                prop_assert_eq!(also_ps, at_ps);
                                 events.push(event);
+                                has_more = more;
                             }
-                            prop_assert_eq!(has_more, events.len() > 1);
                             for event in events {
                                 logs[node as usize].push((at_ps, event));
                                 let planned = next(node, at_ps, event, span_ps);

@@ -49,6 +49,7 @@ mod host_node;
 pub mod huge_pages;
 mod learner;
 mod link;
+mod medium;
 mod network;
 mod outbox;
 pub mod outcome;

@@ -45,6 +45,8 @@ pub(crate) struct SwitchNode {
     collected_frames: u64,
     /// Commands were sent, and their replies not yet taken.
     awaits_replies: bool,
+    /// Whether the turn in hand is [by parts](dataplane::by_parts).
+    is_by_parts: bool,
     /// Has its worker look at all ports in every turn.
     #[cfg(test)]
     pub(crate) looks_everywhere: bool,
@@ -159,6 +161,7 @@ impl SwitchNode {
             control,
             collected_frames: 0,
             awaits_replies: true,
+            is_by_parts: false,
             #[cfg(test)]
             looks_everywhere: false,
         }
@@ -226,56 +229,60 @@ impl SwitchNode {
         self.awaits_replies = true;
     }
 
-    /// A frame has arrived whole at `port`.
+    /// Begins a turn at `now_ps`: of those parts that happened, if the worker may take it so.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, port: PortId, frame: SimFrame) {
-        self.delivered_frames += 1;
-        self.worker.device_mut().arrive(port, frame);
-    }
-
-    /// Does all there is to do at `now_ps`; returns when it must be turned again though nothing
-    /// arrives.
-    pub(crate) fn turn(&mut self, now_ps: Picoseconds) -> Picoseconds {
-        let now = instant(now_ps);
-        self.worker.device_mut().begin(now_ps);
-        let next = self.turn_worker(now);
-        self.end_turn(next, now)
-    }
-
-    /// Begins a turn at `now_ps` that is made piece by piece; whether that can be.
-    #[inline(always)]
-    pub(crate) fn begin_by_parts(&mut self, now_ps: Picoseconds, now: Instant) -> bool {
+    pub(crate) fn begin(&mut self, now_ps: Picoseconds, now: Instant) {
+        debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
+        // A worker that does not look everywhere does not look for commands.
+        self.is_by_parts = !self.awaits_replies && self.worker.may_turn_by_parts(now);
         #[cfg(test)]
         if self.looks_everywhere {
-            return false;
+            self.is_by_parts = false;
         }
-        // A worker that does not look everywhere does not look for commands.
-        let may = !self.awaits_replies && self.worker.may_turn_by_parts(now);
-        if may {
-            debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
-            self.worker.device_mut().begin(now_ps);
-        }
-        may
+        self.worker.device_mut().begin(now_ps);
     }
 
-    /// A frame has arrived whole at `port`.
+    /// Begins a turn at `now_ps` that looks at everything.
+    pub(crate) fn begin_whole(&mut self, now_ps: Picoseconds) {
+        self.is_by_parts = false;
+        self.worker.device_mut().begin(now_ps);
+    }
+
+    /// A frame has arrived whole at `port`, the only one in this turn.
     #[inline(always)]
     pub(crate) fn take_frame(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
-        self.worker.take_frame(port, frame, now);
+        if self.is_by_parts {
+            self.worker.take_frame(port, frame, now);
+        } else {
+            self.worker.device_mut().arrive(port, frame);
+        }
+    }
+
+    /// Frames have arrived at these ports, in any order.
+    pub(crate) fn take_frames(&mut self, came: &mut Vec<(PortId, SimFrame)>, now: Instant) {
+        came.sort_unstable_by_key(|&(port, _)| port.index());
+        came.drain(..).for_each(|(port, frame)| self.take_frame(port, frame, now));
     }
 
     /// The wire of `port` is free.
     #[inline(always)]
     pub(crate) fn take_room(&mut self, port: PortId, now_ps: Picoseconds) {
         self.worker.device_mut().free(port, now_ps);
-        self.worker.take_room(port);
+        if self.is_by_parts {
+            self.worker.take_room(port);
+        }
     }
 
-    /// Ends a turn that was made piece by piece, as [`Self::turn`] ends.
+    /// Ends the turn, which does all there is to do at `now`; returns when there must be another
+    /// one though nothing arrives.
     #[inline(always)]
-    pub(crate) fn end_by_parts(&mut self, now: Instant) -> Picoseconds {
-        let next = self.worker.end_turn_by_parts(now).next;
+    pub(crate) fn end(&mut self, now: Instant) -> Picoseconds {
+        let next = if self.is_by_parts {
+            self.worker.end_turn_by_parts(now).next
+        } else {
+            self.turn_worker(now)
+        };
         self.end_turn(next, now)
     }
 
@@ -305,7 +312,7 @@ impl SwitchNode {
         self.learner.as_ref().map_or(next, |learner| next.min(learner.wants_turn_at()))
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn turn_worker(&mut self, now: Instant) -> Instant {
         loop {
             let turn = self.worker.turn(now);

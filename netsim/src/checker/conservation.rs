@@ -58,11 +58,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();
     }
-    for wire in &network.wires {
+    for wire in &network.medium.wires {
         data.accounted += wire.lost[0];
         pfc.accounted += wire.lost[1];
     }
-    for frame in network.wires.iter().flat_map(|wire| &wire.in_flight) {
+    for frame in network.medium.wires.iter().flat_map(|wire| &wire.in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }

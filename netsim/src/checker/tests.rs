@@ -35,17 +35,17 @@ fn verdict(change: impl FnOnce(&mut Network)) -> String {
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.wires[4].in_flight.len() > 3, "a kilometre holds four frames");
+    assert!(network.medium.wires[4].in_flight.len() > 3, "a kilometre holds four frames");
     assert!(network.switches[0].worker.totals().held > 20);
 }
 
 #[test]
 fn a_frame_lost_on_a_wire_or_made_up_is_missed() {
-    let lost = verdict(|network| drop(network.wires[4].in_flight.pop_back()));
+    let lost = verdict(|network| drop(network.medium.wires[4].in_flight.pop_back()));
     assert!(lost.contains("data frames were sent and"), "{lost}");
     let doubled = verdict(|network| {
-        let copy = crate::frame::Pool::default().copy(&network.wires[4].in_flight[0]);
-        network.wires[4].in_flight.push_back(copy);
+        let copy = crate::frame::Pool::default().copy(&network.medium.wires[4].in_flight[0]);
+        network.medium.wires[4].in_flight.push_back(copy);
     });
     assert!(doubled.contains("data frames were sent and"), "{doubled}");
     let lost = verdict(|network| network.hosts[0].counters.pfc.rx_frames -= 1);
@@ -63,7 +63,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
     // Frames of both flows are on the wire to c.
     let swapped = verdict(|network| {
         network.stop_sources();
-        let wire = &mut network.wires[4].in_flight;
+        let wire = &mut network.medium.wires[4].in_flight;
         let of = |at: usize| crate::flow::mark(&wire[at]).unwrap();
         let pairs = (0..wire.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
         let (a, b) = pairs.clone().find(|&(a, b)| of(a).flow == of(b).flow).unwrap();
@@ -82,10 +82,10 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
 fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
-        while network.wires[4].in_flight.is_empty() {
+        while network.medium.wires[4].in_flight.is_empty() {
             network.run_for(1_000_000);
         }
-        *network.wires[4].in_flight[0].tag_rank_mut() = 2;
+        *network.medium.wires[4].in_flight[0].tag_rank_mut() = 2;
         network.run_for(100_000_000);
     });
     assert_eq!(fallen, "S:3 sent a frame with tag 1 that had tag 2");
@@ -106,7 +106,7 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
     }
     let mut network = builder.build().unwrap();
     // The cable grows by 10 km after the headroom was worked out: 50 us each way, 125 KB.
-    network.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
+    network.medium.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
     network.run_until(1_000_000_000);
     let violation = network.check().unwrap_err().to_string();
     assert!(violation.starts_with("S:1 lost "), "{violation}");
@@ -117,10 +117,10 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
 fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_many() {
     let mut network = network();
     for _ in 0..400 {
-        while network.wires[1].in_flight.is_empty() {
+        while network.medium.wires[1].in_flight.is_empty() {
             network.run_for(1_000_000);
         }
-        let head = network.wires[1].in_flight[0].head_mut();
+        let head = network.medium.wires[1].in_flight[0].head_mut();
         let (tos, ip) = (head[15], head[14..].first_chunk_mut().unwrap());
         set_tos_and_ttl(ip, tos, 1);
         network.run_for(10_000_000);

@@ -174,7 +174,12 @@ impl Observer {
             lossy_drops: of(DropReason::LossyFull) + of(DropReason::LossyTail),
             drops,
             pfc_frames: pfc_frames(network),
-            paused_ps: network.pauses.spans(network.now_ps()).map(|s| s.to_ps - s.from_ps).sum(),
+            paused_ps: network
+                .medium
+                .pauses
+                .spans(network.now_ps())
+                .map(|s| s.to_ps - s.from_ps)
+                .sum(),
             packet_hops: network.switch_hops(),
             flows: built.flows.iter().enumerate().map(flow).collect(),
             timeline: self.timeline,
@@ -196,7 +201,7 @@ fn deadlock(network: &Network, knot: &Knot) -> DeadlockOutcome {
     let closed = knot.hops.iter().filter_map(|hop| {
         let switch = network.switches.iter().position(|switch| switch.name == hop.switch)?;
         let wire = network.attachment(switch, hop.output)?.wire();
-        network.pauses.since_ps(wire, hop.output_priority)
+        network.medium.pauses.since_ps(wire, hop.output_priority)
     });
     DeadlockOutcome {
         closed_ps: closed.max().unwrap_or_else(|| network.now_ps()),
@@ -226,7 +231,7 @@ fn deepest(queues: BTreeMap<(usize, usize, u8), QueueSeries>, looks: usize) -> V
 
 fn pauses(network: &Network) -> Vec<PauseSpans> {
     let mut rows: BTreeMap<(u32, u8), Vec<(Picoseconds, Picoseconds)>> = BTreeMap::new();
-    for span in network.pauses.spans(network.now_ps()) {
+    for span in network.medium.pauses.spans(network.now_ps()) {
         rows.entry((span.wire, span.priority)).or_default().push((span.from_ps, span.to_ps));
     }
     let length = |spans: &[(Picoseconds, Picoseconds)]| {
@@ -236,7 +241,7 @@ fn pauses(network: &Network) -> Vec<PauseSpans> {
     rows.sort_by_key(|(_, spans)| std::cmp::Reverse(length(spans)));
     rows.truncate(PAUSES_SHOWN);
     let row = |((wire, priority), spans_ps): ((u32, u8), Vec<_>)| {
-        let wire = &network.wires[wire as usize];
+        let wire = &network.medium.wires[wire as usize];
         let (sender, by) = (network.endpoint_name(wire.from), network.endpoint_name(wire.to));
         PauseSpans { sender, by, priority, spans_ps }
     };
@@ -264,7 +269,7 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
         let lost: u64 = host.counters.overrun_frames.iter().sum();
         *by_reason.entry("host_overrun").or_default() += lost;
     }
-    for wire in &network.wires {
+    for wire in &network.medium.wires {
         *by_reason.entry("link_down").or_default() += wire.lost[0];
         *by_reason.entry("pfc_lost").or_default() += wire.lost[1];
     }
@@ -366,9 +371,10 @@ fn topology(network: &Network) -> TopologyOutcome {
             nodes: [one.from.node(), other.from.node()],
             bits_per_second: one.speed.bps(),
             is_down: !one.is_up(),
-            bytes: [2 * number, 2 * number + 1].map(|wire| network.wires[wire].arrived_bytes),
+            bytes: [2 * number, 2 * number + 1]
+                .map(|wire| network.medium.wires[wire].arrived_bytes),
         }
     };
-    let links = network.wires.chunks_exact(2).enumerate().map(link).collect();
+    let links = network.medium.wires.chunks_exact(2).enumerate().map(link).collect();
     TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
 }

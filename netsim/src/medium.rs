@@ -1,0 +1,148 @@
+//! All that is between the nodes: wires and the frames on them, and who watches these.
+
+use crate::capture::Captures;
+use crate::checker::{PauseWatch, TagWatch};
+use crate::event::{Event, EventQueue, Picoseconds};
+use crate::flow::{dscp, ttl};
+use crate::frame::{Pool, SimFrame};
+use crate::link::{Launch, Wire};
+use crate::trace::Trace;
+use dataplane::classify::TagMap;
+use dataplane::frame::Frame;
+use dataplane::ids::{PortId, Tag};
+use std::rc::Rc;
+
+/// What shares of PFC frames are parts of.
+const MILLION: u64 = 1_000_000;
+/// Bits of a PFC frame behind the ethertype: opcode, vector and times.
+const PFC_BITS: u64 = 160;
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct Medium {
+    pub(crate) wires: Vec<Wire>,
+    pub(crate) captures: Captures,
+    pub(crate) pauses: PauseWatch,
+    pub(crate) watch: TagWatch,
+    pub(crate) trace: Trace,
+    pub(crate) tags: Rc<TagMap>,
+    pub(crate) pool: Pool,
+    /// Whether switches learn, and LLDP is among the frames.
+    pub(crate) learns: bool,
+    /// How many of the nodes, the first ones, are switches.
+    pub(crate) switches: usize,
+    /// Arrivals of data frames at nodes of any kind, and at switches.
+    pub(crate) data_hops: u64,
+    pub(crate) switch_hops: u64,
+}
+
+impl Medium {
+    /// Takes the oldest frame off `wire`, as it arrives: at which port, and the frame. `None` if it
+    /// does not.
+    #[inline(always)]
+    pub(crate) fn receive(
+        &mut self,
+        number: u32,
+        now_ps: Picoseconds,
+    ) -> Option<(PortId, SimFrame)> {
+        let wire = &mut self.wires[number as usize];
+        if wire.lost_in_flight != 0 {
+            wire.lost_in_flight -= 1;
+            return None;
+        }
+        let mut frame = wire.in_flight.pop_front()?;
+        let to = wire.to;
+        wire.arrived_bytes += frame.len() as u64;
+        let is_lldp = self.learns && frame.is_lldp();
+        if frame.is_control() {
+            frame = self.receive_control(number, frame, now_ps)?;
+        } else if !is_lldp {
+            self.data_hops += 1;
+            self.switch_hops += u64::from(to.node() < self.switches);
+            self.watch.arrives(&mut frame, number);
+        }
+        if !self.captures.is_empty()
+            && let Some(capture) = self.wires[number as usize].capture
+        {
+            self.captures.hold(capture, now_ps, number, &frame);
+        }
+        self.trace.arrival(now_ps, to, &frame);
+        Some((to.port, frame))
+    }
+
+    /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
+    /// that goes the other way.
+    fn receive_control(
+        &mut self,
+        number: u32,
+        mut frame: SimFrame,
+        now_ps: Picoseconds,
+    ) -> Option<SimFrame> {
+        let wire = &mut self.wires[number as usize];
+        if let Some(fault) = wire.pfc_fault
+            && wire.dice.below(MILLION) < u64::from(fault.millionths)
+        {
+            if !fault.is_corruption {
+                wire.lost[1] += 1;
+                self.pool.give(frame);
+                return None;
+            }
+            // Behind the ethertype: it stays a MAC control frame.
+            #[expect(clippy::cast_possible_truncation, reason = "below 160")]
+            let bit = wire.dice.below(PFC_BITS) as usize;
+            if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
+                *octet ^= 1 << (bit % 8);
+            }
+        }
+        let back = number ^ 1;
+        let speed = self.wires[back as usize].speed;
+        self.pauses.hears(back, speed, &frame, now_ps);
+        Some(frame)
+    }
+
+    /// Puts a frame on its wire, and plans its arrival.
+    #[inline(always)]
+    pub(crate) fn launch(
+        &mut self,
+        launched: Launch,
+        events: &mut EventQueue,
+        now_ps: Picoseconds,
+    ) {
+        let Launch { wire: number, frame, last_bit_ps } = launched;
+        if self.pauses.is_told(number) {
+            self.starts_though_told(number, &frame, now_ps);
+        }
+        let wire = &mut self.wires[number as usize];
+        if !wire.is_up() {
+            wire.lost[usize::from(frame.is_control())] += 1;
+            return self.pool.give(frame);
+        }
+        wire.in_flight.push_back(frame);
+        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, Event::Arrival(number));
+    }
+
+    /// A frame starts on a wire whose sender was told to be silent, in some class.
+    #[inline(never)]
+    fn starts_though_told(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
+        if frame.is_control() || self.learns && frame.is_lldp() {
+            return;
+        }
+        let tag = Tag::from_low_bits(dscp(frame));
+        let priority = self.tags.priority_leaving(tag, ttl(frame));
+        self.pauses.starts(number, priority, now_ps);
+    }
+
+    /// Touches the frames that `events` says arrive. Nobody has for long, so each arrival would
+    /// wait for memory, one after the other; here all of them wait together.
+    #[inline(never)]
+    pub(crate) fn warm(&self, events: impl Iterator<Item = Event>) {
+        let mut touched = 0;
+        for event in events {
+            if let Event::Arrival(wire) = event {
+                let frame = self.wires[wire as usize].in_flight.front();
+                touched ^= frame.map_or(0, SimFrame::first_octet);
+            }
+        }
+        std::hint::black_box(touched);
+    }
+}
