@@ -75,6 +75,14 @@ impl<D: Device, P: Probe> Worker<D, P> {
         }
     }
 
+    /// Bytes of the first frames that wait at `port`, of all priorities together: a look at what
+    /// [`Self::take_room`] will need, before it does.
+    #[inline(always)]
+    pub fn first_bytes(&self, port: PortId) -> u32 {
+        let slot = self.core.exchange.slot(port);
+        slot.map_or(0, |slot| self.core.ports[slot].first_bytes(&self.core.books.arena))
+    }
+
     /// The rest of the turn.
     #[inline(always)]
     pub fn end_turn_by_parts(&mut self, now: Instant) -> Turn {

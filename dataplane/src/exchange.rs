@@ -30,6 +30,8 @@ pub(crate) struct Exchange<F> {
     slot_of: Vec<u16>,
     /// Ports that are this worker's own.
     own_ports: usize,
+    /// All ports are: each is in its own place.
+    owns_all: bool,
     /// By port index.
     owner_of: Vec<WorkerId>,
     /// By worker index.
@@ -73,6 +75,7 @@ impl<F: Frame> Exchange<F> {
         Self {
             slot_of,
             own_ports: own_ports.len(),
+            owns_all: own_ports.len() == settings.ports.len(),
             owner_of: settings.ports.iter().map(|port| port.worker).collect(),
             peers: outboxes.into_iter().map(peer).collect(),
         }
@@ -95,6 +98,9 @@ impl<F: Frame> Exchange<F> {
 
     #[inline(always)]
     fn any_slot(&self, port: PortId) -> Option<usize> {
+        if self.owns_all {
+            return Some(port.index()).filter(|&slot| slot < self.own_ports);
+        }
         place_in(&self.slot_of, port.index())
     }
 

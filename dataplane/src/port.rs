@@ -67,22 +67,22 @@ pub(crate) struct Port<F> {
     /// Whether the receive ring is so full that upstream is paused for it.
     pub(crate) backlogged: bool,
     is_paced: bool,
+    /// Whether queues serve ingress ports in turn.
+    is_fair: bool,
     /// Whether pauses name the class that they are for.
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
     /// The one frame that waits, where it need not be in its VEQ.
     at_hand: Option<Held<F>>,
+    watchdog: Option<Box<Watchdog>>,
+    scheduler: Scheduler,
     staged: Staging<F>,
     /// Frames of open runs that are still to be staged.
     announced_frames: usize,
-    scheduler: Scheduler,
     pacer: Option<Pacer>,
-    watchdog: Option<Box<Watchdog>>,
     /// By VIQ priority: the priority that a pause for it names.
     upstream: [Priority; PRIORITIES],
-    /// Whether queues serve ingress ports in turn.
-    is_fair: bool,
     pub(crate) backlog_xoff_frames: u32,
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that nobody can pause.
@@ -463,7 +463,9 @@ impl<F: Frame> Port<F> {
     ) {
         let Held { frame, note } = held;
         let priority = Priority::from_low_bits(note.priority);
-        if let Some(pacer) = &mut self.pacer {
+        if self.is_paced
+            && let Some(pacer) = &mut self.pacer
+        {
             pacer.send(u32::from(note.bytes), now);
         }
         self.receiver.sent(priority, u32::from(note.bytes), now);

@@ -192,11 +192,12 @@ impl<D: Device, P: Probe> Core<D, P> {
             match port.open_run(run, burst_frames, &mut self.device, &mut self.books, now) {
                 Some(run) => return Way::Pass(out_slot as u16, run),
                 None if self.waits_here(out_slot, fate.priority()) => {
-                    let note = note(fate, 0, now);
                     let port = &self.ports[out_slot];
                     let is_taken = port.up && !port.discards(fate.priority());
-                    let is_whole = is_taken && !self.books.is_lossy(&note);
-                    return if is_whole { Way::Queue(out_slot as u16, note) } else { Way::Wait };
+                    let is_lossless =
+                        self.ports[slot].lossless_bits & fate.viq().priority().bit() != 0;
+                    let queue = || Way::Queue(out_slot as u16, note(fate, 0, now));
+                    return if is_taken && is_lossless { queue() } else { Way::Wait };
                 }
                 None => {}
             }

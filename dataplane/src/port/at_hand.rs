@@ -10,11 +10,24 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::frame::Frame;
 use crate::ids::Priority;
+use crate::limits::PRIORITIES;
 use crate::probe::Probe;
-use crate::queue::veq::Held;
+use crate::queue::veq::{Arena, Held};
 use crate::time::Instant;
 
 impl<F: Frame> Port<F> {
+    /// Bytes of the first frames of all queues together.
+    #[inline(always)]
+    pub(crate) fn first_bytes(&self, arena: &Arena<F>) -> u32 {
+        let (mut left, mut bytes) = (self.occupied_bits, 0);
+        while left != 0 {
+            let priority = left.trailing_zeros() as usize % PRIORITIES;
+            left &= left - 1;
+            bytes += self.queues[priority].veq.front(arena).map_or(0, |note| u32::from(note.bytes));
+        }
+        bytes
+    }
+
     /// Takes an admitted frame that came by itself and cannot pass at once.
     #[inline(always)]
     pub(crate) fn queue_alone<D: Device<Frame = F>, P: Probe>(

@@ -9,14 +9,17 @@ use crate::settings::SchedulerSettings;
 
 /// The scheduler of one port.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Scheduler {
     strict_bits: u8,
-    quantum_bytes: [u32; PRIORITIES],
-    deficit_bytes: [u32; PRIORITIES],
+    /// Priorities that have had credit, and perhaps have some left.
+    credit_bits: u8,
+    /// Whether the one whose turn it is has had its quantum for this turn.
+    credited: bool,
     /// The priority whose turn it is.
     current: usize,
-    /// Whether it has had its quantum for this turn.
-    credited: bool,
+    quantum_bytes: [u32; PRIORITIES],
+    deficit_bytes: [u32; PRIORITIES],
 }
 
 impl Scheduler {
@@ -26,6 +29,7 @@ impl Scheduler {
             strict_bits: settings.strict_bits,
             quantum_bytes: settings.quantum_bytes.map(|quantum| quantum.max(1)),
             deficit_bytes: [0; PRIORITIES],
+            credit_bits: 0,
             current: 0,
             credited: false,
         }
@@ -50,6 +54,7 @@ impl Scheduler {
             if eligible_bits >> self.current & 1 == 1 {
                 if !self.credited {
                     self.deficit_bytes[self.current] += self.quantum_bytes[self.current];
+                    self.credit_bits |= 1 << self.current;
                     self.credited = true;
                 }
                 let bytes = front_bytes(self.current);
@@ -66,7 +71,11 @@ impl Scheduler {
     /// Tells that `priority` has nothing left.
     #[inline(always)]
     pub fn emptied(&mut self, priority: usize) {
-        self.deficit_bytes[priority % PRIORITIES] = 0;
+        let bit = 1 << (priority % PRIORITIES);
+        if self.credit_bits & bit != 0 {
+            self.deficit_bytes[priority % PRIORITIES] = 0;
+            self.credit_bits &= !bit;
+        }
     }
 }
 

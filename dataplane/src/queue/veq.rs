@@ -220,7 +220,7 @@ impl Veq {
             for (place, held) in places.iter_mut().skip(self.end as usize).zip(&mut frames) {
                 count += 1;
                 bytes += u32::from(held.note.bytes);
-                *place = Some(held);
+                fill(place, held);
             }
             self.end += count;
             self.frames += u32::from(count);
@@ -367,8 +367,17 @@ impl Veq {
 impl<F> Chunk<F> {
     #[inline(always)]
     fn put(&mut self, at: u8, held: Held<F>) {
-        self.places[at as usize % CHUNK] = Some(held);
+        fill(&mut self.places[at as usize % CHUNK], held);
     }
+}
+
+/// Puts a frame into an empty place. What is there is not looked at: that would wait for memory
+/// that nobody has touched for long, and a store does not.
+#[inline(always)]
+#[expect(clippy::mem_forget, reason = "what is forgotten is `None`")]
+fn fill<F>(place: &mut Option<Held<F>>, held: Held<F>) {
+    debug_assert!(place.is_none(), "places that are in no queue are empty");
+    core::mem::forget(place.replace(held));
 }
 
 #[cfg(test)]
