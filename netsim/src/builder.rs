@@ -497,19 +497,12 @@ fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec
         Endpoint { node: u32::try_from(node).unwrap_or(u32::MAX), port }
     };
     let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
-        [0, 1].map(|side| Wire {
-            from: endpoint(link.ends[side]),
-            to: endpoint(link.ends[1 - side]),
-            delay_ps: link.spec.length.delay_ps(),
-            arrived_bytes: 0,
-            speed: link.spec.speed,
-            in_flight: std::collections::VecDeque::new(),
-            lost_in_flight: 0,
-            down_count: u32::from(down.contains(&number)),
-            pfc_fault: None,
-            dice: Prng::for_part(seed, u64::MAX - (2 + 2 * number + side) as u64),
-            capture: None,
-            lost: [0; 2],
+        [0, 1].map(|side| {
+            let dice = Prng::for_part(seed, u64::MAX - (2 + 2 * number + side) as u64);
+            let ends = [side, 1 - side].map(|side| endpoint(link.ends[side]));
+            let mut wire = Wire::new(ends[0], ends[1], link.spec, dice);
+            wire.down_count = u16::from(down.contains(&number));
+            wire
         })
     });
     both.collect()

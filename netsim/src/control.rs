@@ -158,7 +158,7 @@ impl Network {
     #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
     fn cut(&mut self, number: usize) {
         let wire = &mut self.medium.wires[number];
-        for frame in wire.in_flight.drain(..) {
+        while let Some(frame) = wire.pop() {
             wire.lost[usize::from(frame.is_control())] += 1;
             wire.lost_in_flight += 1;
         }

@@ -18,16 +18,45 @@ use std::collections::VecDeque;
 #[repr(C)]
 pub(crate) struct SimDevice {
     now_ps: Picoseconds,
+    ports: Vec<SimPort>,
     /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
-    ports: Vec<SimPort>,
-    launched: Vec<Launch>,
+    launched: Few<Launch>,
     /// Wires that somebody waits for, and when they become free.
-    awaited: Vec<(u32, Picoseconds)>,
+    awaited: Few<(u32, Picoseconds)>,
     /// Frames in all `ahead`.
     ahead_frames: usize,
     pool: Pool,
+}
+
+/// A list that mostly has one entry at the most, which is kept in place. It has no order.
+#[derive(Debug)]
+struct Few<T> {
+    one: Option<T>,
+    others: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { one: None, others: Vec::new() }
+    }
+}
+
+impl<T> Few<T> {
+    #[inline(always)]
+    fn push(&mut self, entry: T) {
+        if self.one.is_none() {
+            self.one = Some(entry);
+        } else {
+            self.others.push(entry);
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<T> {
+        self.one.take().or_else(|| self.others.pop())
+    }
 }
 
 /// One port. What every frame needs of it is in one cache line.
@@ -82,8 +111,8 @@ impl SimDevice {
             now_ps: 0,
             arrived: Vec::new(),
             ports,
-            launched: Vec::new(),
-            awaited: Vec::new(),
+            launched: Few::default(),
+            awaited: Few::default(),
             ahead_frames: 0,
             pool,
         }
@@ -132,7 +161,9 @@ impl SimDevice {
         let waiting = &mut self.ports[port.index()];
         if let Some(frame) = waiting.next_ahead() {
             self.ahead_frames -= 1;
-            self.launched.extend(waiting.launch(frame, now_ps));
+            if let Some(launched) = waiting.launch(frame, now_ps) {
+                self.launched.push(launched);
+            }
         }
         if waiting.has_ahead {
             self.await_wire(port);
@@ -292,7 +323,7 @@ mod tests {
     /// When the wire of the port will be free, if somebody began to wait for it.
     fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
         let awaited = device.next_awaited();
-        assert!(device.awaited.is_empty(), "one port, one event");
+        assert!(device.awaited.one.is_none(), "one port, one event");
         awaited.map(|(wire, free_at_ps)| {
             assert_eq!(wire, 7);
             free_at_ps

@@ -40,8 +40,9 @@ pub(crate) const WIRES_MAX: usize = 1 << WIRE_BITS;
 const WINDOW_PS_MAX: Picoseconds = 1 << OFFSET_BITS;
 
 /// Windows of the wheel.
-const WINDOWS: u64 = 1_024;
-const WORDS: usize = (WINDOWS / 64) as usize;
+const WINDOWS: u64 = PLACES as u64;
+const PLACES: usize = 1_024;
+const WORDS: usize = PLACES / 64;
 
 /// Something that happens to a node at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +105,9 @@ pub(crate) struct EventQueue {
     width_ps: Picoseconds,
     /// The window in hand, by number counted from time 0; the first that may have events.
     window: u64,
-    /// When it starts, and the last instant of it that is in hand.
+    /// When it starts, and when what is in hand of it ends, which is 0 if nothing is.
     start_ps: Picoseconds,
-    until_ps: Option<Picoseconds>,
+    end_ps: Picoseconds,
     /// Its events, the next one last.
     in_hand: Vec<Key>,
     /// To sort them: where each node's begin, and the other list.
@@ -115,7 +116,7 @@ pub(crate) struct EventQueue {
     /// What the node whose turn it is has planned for itself in the window, the next one last.
     soon: Vec<Key>,
     /// By number, less whole turns of the wheel: the events of a window, in any order.
-    lists: Vec<Vec<Key>>,
+    lists: Box<[Vec<Key>; PLACES]>,
     /// A bit for each window that has a list.
     occupied: [u64; WORDS],
     /// Lists to use again, so that the same memory is.
@@ -136,12 +137,12 @@ impl EventQueue {
             width_ps: span_ps.clamp(1, WINDOW_PS_MAX),
             window: 0,
             start_ps: 0,
-            until_ps: None,
+            end_ps: 0,
             in_hand: Vec::new(),
             places: vec![0; nodes],
             dealt: Vec::new(),
             soon: Vec::new(),
-            lists: (0..WINDOWS).map(|_| Vec::new()).collect(),
+            lists: Box::new([const { Vec::new() }; PLACES]),
             occupied: [0; WORDS],
             spare: Vec::new(),
             far: BinaryHeap::new(),
@@ -152,7 +153,7 @@ impl EventQueue {
     /// happens in it can only be for the node whose turn it is.
     #[inline(always)]
     pub(crate) fn plan(&mut self, at_ps: Picoseconds, node: u32, event: Event) {
-        if self.until_ps.is_some_and(|until_ps| at_ps <= until_ps) {
+        if at_ps < self.end_ps {
             return self.plan_soon(Key::new(node, at_ps - self.start_ps, event));
         }
         let window = at_ps / self.width_ps;
@@ -186,7 +187,7 @@ impl EventQueue {
     /// Takes the next window that has events until `until_ps` in hand; whether there is one. The
     /// one before must be done.
     pub(crate) fn take_window(&mut self, until_ps: Picoseconds) -> bool {
-        if self.until_ps.take().is_some_and(|done_ps| done_ps >= until_ps) {
+        if std::mem::take(&mut self.end_ps) > until_ps {
             return false;
         }
         let on_wheel_next = self.next_occupied();
@@ -212,7 +213,7 @@ impl EventQueue {
         if until_ps < last_ps {
             self.put_back(until_ps - start_ps);
         }
-        self.until_ps = Some(last_ps.min(until_ps));
+        self.end_ps = last_ps.min(until_ps) + 1;
         self.sort();
         true
     }
@@ -271,23 +272,30 @@ impl EventQueue {
     /// whether more happens to it at that instant.
     #[inline(always)]
     pub(crate) fn pop(&mut self, node: u32) -> Option<(Picoseconds, Event, bool)> {
+        if !self.soon.is_empty() {
+            return self.pop_also_soon(node);
+        }
+        let next = self.in_hand.pop_if(|key| key.node() == node)?;
+        let has_more = self.in_hand.last().is_some_and(|key| key.is_at_once_with(next));
+        Some((self.start_ps + next.offset_ps(), next.event(), has_more))
+    }
+
+    /// The same where the node has planned something for itself.
+    #[inline(never)]
+    fn pop_also_soon(&mut self, node: u32) -> Option<(Picoseconds, Event, bool)> {
         let next = self.next(node)?;
-        if self.soon.is_empty() || self.soon.last() != Some(&next) {
-            self.in_hand.pop();
-        } else {
+        if self.soon.last() == Some(&next) {
             self.soon.pop();
+        } else {
+            self.in_hand.pop();
         }
         let has_more = self.next(node).is_some_and(|key| key.is_at_once_with(next));
         Some((self.start_ps + next.offset_ps(), next.event(), has_more))
     }
 
-    #[inline(always)]
     fn next(&self, node: u32) -> Option<Key> {
         let in_hand = self.in_hand.last().copied().filter(|key| key.node() == node);
-        match self.soon.last() {
-            None => in_hand,
-            Some(&soon) => Some(in_hand.map_or(soon, |key| key.min(soon))),
-        }
+        in_hand.into_iter().chain(self.soon.last().copied()).min()
     }
 
     /// The events of the window in hand.

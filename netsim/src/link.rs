@@ -107,11 +107,13 @@ pub(crate) struct Endpoint {
 }
 
 /// One direction of a link. What is in flight arrives in the order in which it was sent. What every
-/// frame needs comes first, in one cache line.
+/// frame needs comes first, in one cache line, and the frames too as far as they fit: a short wire
+/// holds few.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Wire {
-    pub(crate) in_flight: VecDeque<SimFrame>,
+    /// The first two frames in flight, the oldest at `oldest`; the others are `behind`.
+    near: [Option<SimFrame>; 2],
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
     /// Bytes that arrived.
@@ -119,8 +121,12 @@ pub(crate) struct Wire {
     /// Of frames that were in flight when the link went down the arrivals are still planned.
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
-    pub(crate) down_count: u32,
+    pub(crate) down_count: u16,
+    oldest: u8,
+    /// Frames in `near`, or more than 2 if some are behind.
+    near_frames: u8,
     pub(crate) from: Endpoint,
+    behind: VecDeque<SimFrame>,
     pub(crate) speed: Speed,
     /// What happens to PFC frames on this wire, by which dice.
     pub(crate) pfc_fault: Option<PfcTrouble>,
@@ -143,6 +149,76 @@ impl Endpoint {
 }
 
 impl Wire {
+    /// A sound wire `from` one end `to` another, with nothing on it.
+    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, dice: Prng) -> Self {
+        Self {
+            near: [None, None],
+            to,
+            delay_ps: spec.length.delay_ps(),
+            arrived_bytes: 0,
+            lost_in_flight: 0,
+            down_count: 0,
+            oldest: 0,
+            near_frames: 0,
+            from,
+            behind: VecDeque::new(),
+            speed: spec.speed,
+            pfc_fault: None,
+            dice,
+            capture: None,
+            lost: [0; 2],
+        }
+    }
+
+    /// A frame goes on the wire.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, frame: SimFrame) {
+        if self.near_frames < 2 {
+            self.near[usize::from(self.oldest + self.near_frames) % 2] = Some(frame);
+            self.near_frames += 1;
+        } else {
+            self.push_behind(frame);
+        }
+    }
+
+    #[inline(never)]
+    fn push_behind(&mut self, frame: SimFrame) {
+        self.behind.push_back(frame);
+        self.near_frames = 3;
+    }
+
+    /// The oldest frame comes off the wire.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<SimFrame> {
+        let frame = self.near[usize::from(self.oldest) % 2].take()?;
+        if self.near_frames > 2 {
+            self.move_up();
+        } else {
+            self.near_frames -= 1;
+        }
+        self.oldest ^= 1;
+        Some(frame)
+    }
+
+    /// The place of the oldest frame goes to the first one behind.
+    #[inline(never)]
+    fn move_up(&mut self) {
+        self.near[usize::from(self.oldest) % 2] = self.behind.pop_front();
+        self.near_frames = if self.behind.is_empty() { 2 } else { 3 };
+    }
+
+    /// The oldest frame.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<&SimFrame> {
+        self.near[usize::from(self.oldest) % 2].as_ref()
+    }
+
+    /// The frames in flight, the oldest first.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = &SimFrame> {
+        let near = [self.oldest, self.oldest ^ 1].map(|at| &self.near[usize::from(at) % 2]);
+        near.into_iter().flatten().chain(&self.behind)
+    }
+
     /// Whether nothing keeps the link down.
     pub(crate) const fn is_up(&self) -> bool {
         self.down_count == 0

@@ -50,7 +50,7 @@ impl Medium {
             wire.lost_in_flight -= 1;
             return None;
         }
-        let mut frame = wire.in_flight.pop_front()?;
+        let mut frame = wire.pop()?;
         let to = wire.to;
         wire.arrived_bytes += frame.len() as u64;
         let is_lldp = self.learns && frame.is_lldp();
@@ -117,7 +117,7 @@ impl Medium {
             wire.lost[usize::from(frame.is_control())] += 1;
             return self.pool.give(frame);
         }
-        wire.in_flight.push_back(frame);
+        wire.push(frame);
         events.plan(last_bit_ps + wire.delay_ps, wire.to.node, Event::Arrival(number));
     }
 
@@ -130,19 +130,5 @@ impl Medium {
         let tag = Tag::from_low_bits(dscp(frame));
         let priority = self.tags.priority_leaving(tag, ttl(frame));
         self.pauses.starts(number, priority, now_ps);
-    }
-
-    /// Touches the frames that `events` says arrive. Nobody has for long, so each arrival would
-    /// wait for memory, one after the other; here all of them wait together.
-    #[inline(never)]
-    pub(crate) fn warm(&self, events: impl Iterator<Item = Event>) {
-        let mut touched = 0;
-        for event in events {
-            if let Event::Arrival(wire) = event {
-                let frame = self.wires[wire as usize].in_flight.front();
-                touched ^= frame.map_or(0, SimFrame::first_octet);
-            }
-        }
-        std::hint::black_box(touched);
     }
 }

@@ -6,6 +6,7 @@ use crate::frame::{Pool, SimFrame};
 use crate::link::Transmitter;
 use crate::prng::Prng;
 use crate::window::Window;
+use dataplane::frame::Frame;
 use dataplane::ids::Priority;
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
 
@@ -105,12 +106,15 @@ impl Source {
     pub(crate) fn next(&mut self, pool: &Pool, now_ps: Picoseconds) -> SimFrame {
         let round = self.window.as_ref().map_or(0, Window::round);
         let is_last = self.next + 1 == self.frames;
-        let (head, frame_bytes) = match &mut self.last {
-            Some(last) if is_last => (&mut last.0, last.1),
-            _ => (&mut self.head, self.frame_bytes),
+        let (head, frame_bytes) = match &self.last {
+            Some(last) if is_last => (&last.0, last.1),
+            _ => (&self.head, self.frame_bytes),
         };
-        set_number(head, round, self.next);
-        let frame = pool.take(head, frame_bytes);
+        // In the frame and not before: a copy of what was just written waits for it.
+        let mut frame = pool.take(head, frame_bytes);
+        if let Some(head) = frame.head_mut().first_chunk_mut() {
+            set_number(head, round, self.next);
+        }
         self.next += 1;
         if let Some(window) = &mut self.window {
             window.sent(self.next, now_ps);

@@ -2,6 +2,7 @@
 //! switch, to the frame; data and PFC apart.
 
 use super::Violation;
+use crate::link::Wire;
 use crate::network::Network;
 
 /// Where the frames of one kind are.
@@ -62,7 +63,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         data.accounted += wire.lost[0];
         pfc.accounted += wire.lost[1];
     }
-    for frame in network.medium.wires.iter().flat_map(|wire| &wire.in_flight) {
+    for frame in network.medium.wires.iter().flat_map(Wire::in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }

@@ -1,5 +1,6 @@
 //! Each checker finds what it is there for: a sound network, one thing tampered with.
 
+use crate::frame::{Pool, SimFrame};
 use crate::{FlowSpec, LinkSpec, Network, NetworkBuilder, SwitchSpec, Way};
 use dataplane::frame::Frame;
 use dataplane::ids::{Priority, Tag};
@@ -31,21 +32,28 @@ fn verdict(change: impl FnOnce(&mut Network)) -> String {
     network.check().map_or_else(|violation| violation.to_string(), |()| "sound".to_owned())
 }
 
+/// Changes what is in flight on a wire.
+fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFrame>)) {
+    let wire = &mut network.medium.wires[wire];
+    let mut frames: Vec<SimFrame> = std::iter::from_fn(|| wire.pop()).collect();
+    change(&mut frames);
+    frames.into_iter().for_each(|frame| wire.push(frame));
+}
+
 #[test]
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.medium.wires[4].in_flight.len() > 3, "a kilometre holds four frames");
+    assert!(network.medium.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
     assert!(network.switches[0].worker.totals().held > 20);
 }
 
 #[test]
 fn a_frame_lost_on_a_wire_or_made_up_is_missed() {
-    let lost = verdict(|network| drop(network.medium.wires[4].in_flight.pop_back()));
+    let lost = verdict(|network| edit(network, 4, |frames| drop(frames.pop())));
     assert!(lost.contains("data frames were sent and"), "{lost}");
     let doubled = verdict(|network| {
-        let copy = crate::frame::Pool::default().copy(&network.medium.wires[4].in_flight[0]);
-        network.medium.wires[4].in_flight.push_back(copy);
+        edit(network, 4, |frames| frames.push(Pool::default().copy(&frames[0])));
     });
     assert!(doubled.contains("data frames were sent and"), "{doubled}");
     let lost = verdict(|network| network.hosts[0].counters.pfc.rx_frames -= 1);
@@ -63,11 +71,12 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
     // Frames of both flows are on the wire to c.
     let swapped = verdict(|network| {
         network.stop_sources();
-        let wire = &mut network.medium.wires[4].in_flight;
-        let of = |at: usize| crate::flow::mark(&wire[at]).unwrap();
-        let pairs = (0..wire.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-        let (a, b) = pairs.clone().find(|&(a, b)| of(a).flow == of(b).flow).unwrap();
-        wire.swap(a, b);
+        edit(network, 4, |frames| {
+            let flow = |at: usize| crate::flow::mark(&frames[at]).unwrap().flow;
+            let mut pairs = (0..frames.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+            let (a, b) = pairs.find(|&(a, b)| flow(a) == flow(b)).unwrap();
+            frames.swap(a, b);
+        });
         network.run_for(50_000_000);
     });
     assert!(swapped.starts_with("flow ") && swapped.contains(" after later ones"), "{swapped}");
@@ -82,10 +91,10 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
 fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
-        while network.medium.wires[4].in_flight.is_empty() {
+        while network.medium.wires[4].first().is_none() {
             network.run_for(1_000_000);
         }
-        *network.medium.wires[4].in_flight[0].tag_rank_mut() = 2;
+        edit(network, 4, |frames| *frames[0].tag_rank_mut() = 2);
         network.run_for(100_000_000);
     });
     assert_eq!(fallen, "S:3 sent a frame with tag 1 that had tag 2");
@@ -117,12 +126,14 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
 fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_many() {
     let mut network = network();
     for _ in 0..400 {
-        while network.medium.wires[1].in_flight.is_empty() {
+        while network.medium.wires[1].first().is_none() {
             network.run_for(1_000_000);
         }
-        let head = network.medium.wires[1].in_flight[0].head_mut();
-        let (tos, ip) = (head[15], head[14..].first_chunk_mut().unwrap());
-        set_tos_and_ttl(ip, tos, 1);
+        edit(&mut network, 1, |frames| {
+            let head = frames[0].head_mut();
+            let (tos, ip) = (head[15], head[14..].first_chunk_mut().unwrap());
+            set_tos_and_ttl(ip, tos, 1);
+        });
         network.run_for(10_000_000);
     }
     let totals = network.switches[0].worker.totals();
