@@ -21,19 +21,70 @@ const STORED_BYTES: usize = HEAD_BYTES + 8;
 pub(crate) const WRITTEN_BYTES: usize = 64;
 
 /// One frame. What nodes ask of every frame is in its handle, so that only who reads or writes
-/// headers waits for memory; and the handle is small, as queues of them are most of what an
-/// emulated network keeps.
+/// headers waits for memory; and the handle is two words, which move in registers.
 pub(crate) struct SimFrame {
     buffer: Box<Buffer>,
-    /// Bytes behind those that are stored.
-    tail_bytes: u16,
-    start: u8,
-    end: u8,
+    traits: Traits,
+}
+
+/// What is known of a frame without its bytes, in one word.
+#[derive(Clone, Copy)]
+struct Traits(u64);
+
+impl Traits {
+    /// Where the bytes start and end in the buffer, and the bytes behind those that are stored.
+    const START: u32 = 0;
+    const END: u32 = 8;
+    const TAIL: u32 = 16;
     /// What the tag checker saw last; travels beside the frame, where no switch sees it.
-    tag_rank: u8,
-    is_control: bool,
-    /// More was written than [`WRITTEN_BYTES`]; its buffer is not used again.
-    is_wide: bool,
+    const RANK: u32 = 32;
+    /// Whether it is MAC control; whether more was written than [`WRITTEN_BYTES`], and its buffer
+    /// is not used again.
+    const CONTROL: u32 = 40;
+    const WIDE: u32 = 41;
+
+    #[inline(always)]
+    const fn new(start: u8, end: u8, tail_bytes: u16) -> Self {
+        let ends = (start as u64) << Self::START | (end as u64) << Self::END;
+        Self(ends | (tail_bytes as u64) << Self::TAIL)
+    }
+
+    #[inline(always)]
+    const fn with(self, bit: u32, is_set: bool) -> Self {
+        Self(self.0 | (is_set as u64) << bit)
+    }
+
+    #[inline(always)]
+    const fn has(self, bit: u32) -> bool {
+        self.0 >> bit & 1 == 1
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "one octet of the word")]
+    const fn octet(self, shift: u32) -> u8 {
+        (self.0 >> shift) as u8
+    }
+
+    #[inline(always)]
+    const fn set_octet(&mut self, shift: u32, value: u8) {
+        self.0 = self.0 & !(0xFF << shift) | (value as u64) << shift;
+    }
+
+    #[inline(always)]
+    const fn start(self) -> usize {
+        self.octet(Self::START) as usize
+    }
+
+    #[inline(always)]
+    const fn end(self) -> usize {
+        self.octet(Self::END) as usize
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "two octets of the word")]
+    const fn tail_bytes(self) -> usize {
+        (self.0 >> Self::TAIL) as u16 as usize
+    }
 }
 
 #[repr(align(64))]
@@ -47,13 +98,20 @@ const _: () = assert!(FRONT_BYTES + STORED_BYTES <= u8::MAX as usize, "places fi
 
 impl SimFrame {
     /// See [`TagWatch`](crate::checker::TagWatch).
-    pub(crate) const fn tag_rank_mut(&mut self) -> &mut u8 {
-        &mut self.tag_rank
+    #[inline(always)]
+    pub(crate) const fn tag_rank(&self) -> u8 {
+        self.traits.octet(Traits::RANK)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn set_tag_rank(&mut self, rank: u8) {
+        self.traits.set_octet(Traits::RANK, rank);
     }
 
     /// Whether this is a MAC control frame: PFC.
+    #[inline(always)]
     pub(crate) const fn is_control(&self) -> bool {
-        self.is_control
+        self.traits.has(Traits::CONTROL)
     }
 
     /// Whether this is LLDP, which switches and hosts say of themselves.
@@ -67,14 +125,15 @@ impl SimFrame {
         self.buffer.bytes[FRONT_BYTES]
     }
 
+    #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        &self.buffer.bytes[usize::from(self.start)..usize::from(self.end)]
+        &self.buffer.bytes[self.traits.start()..self.traits.end()]
     }
 }
 
 impl fmt::Debug for SimFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:02x?} + {}", self.bytes(), self.tail_bytes)
+        write!(f, "{:02x?} + {}", self.bytes(), self.traits.tail_bytes())
     }
 }
 
@@ -86,22 +145,26 @@ impl Frame for SimFrame {
 
     #[inline(always)]
     fn head_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer.bytes[usize::from(self.start)..usize::from(self.end)]
+        &mut self.buffer.bytes[self.traits.start()..self.traits.end()]
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
-        usize::from(self.end - self.start) + usize::from(self.tail_bytes)
+        self.traits.end() - self.traits.start() + self.traits.tail_bytes()
     }
 
     fn grow_front(&mut self, bytes: usize) -> bool {
-        let room = u8::try_from(bytes).ok().and_then(|bytes| self.start.checked_sub(bytes));
-        room.map(|start| self.start = start).is_some()
+        let start = self.traits.start().checked_sub(bytes);
+        start.map(|start| self.traits.set_octet(Traits::START, place(start))).is_some()
     }
 
     fn shrink_front(&mut self, bytes: usize) -> bool {
-        let start = u8::try_from(bytes).ok().map(|bytes| self.start.saturating_add(bytes));
-        start.filter(|&start| start <= self.end).map(|start| self.start = start).is_some()
+        let start = self.traits.start().saturating_add(bytes);
+        let may = start <= self.traits.end();
+        if may {
+            self.traits.set_octet(Traits::START, place(start));
+        }
+        may
     }
 }
 
@@ -132,27 +195,24 @@ impl Pool {
         let area = &mut buffer.bytes[FRONT_BYTES..FRONT_BYTES + written];
         area[..real].copy_from_slice(&head[..real]);
         area[real..].fill(0);
-        SimFrame {
-            buffer,
-            start: place(FRONT_BYTES),
-            end: place(FRONT_BYTES + stored),
-            tail_bytes: narrow(wanted - stored),
-            tag_rank: 0,
-            is_control: head.get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes()),
-            is_wide: real > WRITTEN_BYTES,
-        }
+        let is_control = head.get(12..14) == Some(&ethernet::MAC_CONTROL.to_be_bytes());
+        let traits =
+            Traits::new(place(FRONT_BYTES), place(FRONT_BYTES + stored), narrow(wanted - stored))
+                .with(Traits::CONTROL, is_control)
+                .with(Traits::WIDE, real > WRITTEN_BYTES);
+        SimFrame { buffer, traits }
     }
 
     /// A second frame like `frame`.
     pub(crate) fn copy(&self, frame: &SimFrame) -> SimFrame {
         let mut copy = self.take(frame.head(), narrow(frame.len()));
-        copy.tag_rank = frame.tag_rank;
+        copy.set_tag_rank(frame.tag_rank());
         copy
     }
 
     /// Takes a frame's buffer back.
     pub(crate) fn give(&self, frame: SimFrame) {
-        if !frame.is_wide {
+        if !frame.traits.has(Traits::WIDE) {
             self.0.borrow_mut().push(frame.buffer);
         }
     }
@@ -193,11 +253,11 @@ mod tests {
     fn a_recycled_buffer_remembers_nothing() {
         let pool = Pool::default();
         let mut first = pool.take(&[0xFF; 136], 9_000);
-        *first.tag_rank_mut() = 5;
+        first.set_tag_rank(5);
         first.grow_front(20);
         pool.give(first);
-        let mut second = pool.take(&[1], 64);
-        assert_eq!((second.len(), *second.tag_rank_mut()), (64, 0));
+        let second = pool.take(&[1], 64);
+        assert_eq!((second.len(), second.tag_rank()), (64, 0));
         assert_eq!(second.head()[..2], [1, 0]);
         assert!(second.head()[1..].iter().all(|&octet| octet == 0));
     }
@@ -207,9 +267,9 @@ mod tests {
         let pool = Pool::default();
         let mut frame = pool.take(&[7; 40], 700);
         frame.head_mut()[3] = 1;
-        *frame.tag_rank_mut() = 9;
-        let mut copy = pool.copy(&frame);
+        frame.set_tag_rank(9);
+        let copy = pool.copy(&frame);
         assert_eq!((copy.head(), copy.len()), (frame.head(), 700));
-        assert_eq!(*copy.tag_rank_mut(), 9);
+        assert_eq!(copy.tag_rank(), 9);
     }
 }

@@ -35,14 +35,15 @@ impl TagWatch {
     /// A host sends `frame`.
     #[inline]
     pub(crate) fn starts(&self, frame: &mut SimFrame) {
-        *frame.tag_rank_mut() = self.rank(frame);
+        frame.set_tag_rank(self.rank(frame));
     }
 
     /// A frame arrives by `wire`.
     #[inline]
     pub(crate) fn arrives(&mut self, frame: &mut SimFrame, wire: u32) {
         let rank = self.rank(frame);
-        let before = std::mem::replace(frame.tag_rank_mut(), rank);
+        let before = frame.tag_rank();
+        frame.set_tag_rank(rank);
         if rank < before && self.violation.is_none() {
             self.violation = Some((wire, before, rank));
         }

@@ -94,7 +94,7 @@ fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
         while network.medium.wires[4].first().is_none() {
             network.run_for(1_000_000);
         }
-        edit(network, 4, |frames| *frames[0].tag_rank_mut() = 2);
+        edit(network, 4, |frames| frames[0].set_tag_rank(2));
         network.run_for(100_000_000);
     });
     assert_eq!(fallen, "S:3 sent a frame with tag 1 that had tag 2");
