@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 
 /// The part of a worker that is neither port nor device, what every frame needs first.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Books<F, P> {
     pub(crate) arena: Arena<F>,
     pub(crate) buffer: Buffer,

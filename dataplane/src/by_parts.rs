@@ -33,17 +33,20 @@ pub(crate) struct Attention {
     has_room: Slots,
     /// Whether a VIQ's threshold can move without anything happening at its port.
     has_dynamic: bool,
+    /// Whether the switch has other workers.
+    pub(crate) has_others: bool,
 }
 
 impl Attention {
     /// None so far: the first turn looks at all ports.
-    pub(crate) fn new(has_dynamic: bool) -> Self {
+    pub(crate) fn new(has_dynamic: bool, has_others: bool) -> Self {
         Self {
             timers_at: Instant::ZERO,
             told: Slots::default(),
             came_in: Slots::default(),
             has_room: Slots::default(),
             has_dynamic,
+            has_others,
         }
     }
 }

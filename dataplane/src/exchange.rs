@@ -24,14 +24,15 @@ const FOREIGN: u16 = u16::MAX;
 
 /// Which port is whose, and what is on its way there.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Exchange<F> {
-    /// By port index: its place among this worker's ports, behind which are those of others that it
-    /// sends at; or [`FOREIGN`].
-    slot_of: Vec<u16>,
     /// Ports that are this worker's own.
     own_ports: usize,
     /// All ports are: each is in its own place.
     owns_all: bool,
+    /// By port index: its place among this worker's ports, behind which are those of others that it
+    /// sends at; or [`FOREIGN`].
+    slot_of: Vec<u16>,
     /// By port index.
     owner_of: Vec<WorkerId>,
     /// By worker index.

@@ -183,6 +183,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         if control_bits != 0 {
             self.obey_mac_control(control_bits, slot, now);
         }
+        self.has_addresses = true;
         let frames = core::mem::take(&mut self.rx);
         for (mut frame, parsed) in frames.into_iter().zip(parsed) {
             let parsed = as_bridged(parsed, frame.head());

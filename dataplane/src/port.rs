@@ -159,7 +159,10 @@ impl<F: Frame> Port<F> {
     /// Settles whether frames may be staged on arrival in this turn.
     #[inline(always)]
     fn begin_direct<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.direct = self.up && !self.is_paced && device.tx_room_bytes(self.id, now) == u32::MAX;
+        self.direct = !takes_one(self.id, device)
+            && self.up
+            && !self.is_paced
+            && device.tx_room_bytes(self.id, now) == u32::MAX;
     }
 
     /// Priorities of which a frame may go to the device without waiting: nothing that could go
@@ -328,7 +331,11 @@ impl<F: Frame> Port<F> {
         now: Instant,
     ) -> bool {
         let before = books.totals.sent;
-        let all_gone = !self.direct || self.staged.is_empty() || self.flush(device, books, now);
+        // The first of these spares some devices a look at what stands ready, which is far away.
+        let all_gone = takes_one(self.id, device)
+            || !self.direct
+            || self.staged.is_empty()
+            || self.flush(device, books, now);
         if let Some(held) = self.at_hand.take() {
             self.serve_at_hand(held, device, books, now);
         } else if all_gone && self.up && self.eligible_bits(now) != 0 {
@@ -356,7 +363,7 @@ impl<F: Frame> Port<F> {
         books: &mut Books<F, P>,
         now: Instant,
     ) {
-        if device.tx_room_frames(self.id) == 1 {
+        if takes_one(self.id, device) {
             return self.serve_alone(device, books, now);
         }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
@@ -513,10 +520,12 @@ impl<F: Frame> Port<F> {
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
     #[inline(always)]
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        let resume_at =
-            if self.occupied_bits == 0 { Instant::NEVER } else { self.receiver.expires_at() };
+        let refresh_at = self.generator.refresh_at();
+        if self.occupied_bits == 0 {
+            return refresh_at.min(self.rate_or_watchdog_at(0, now));
+        }
         let other_at = self.rate_or_watchdog_at(self.occupied_bits & !self.held_bits(), now);
-        resume_at.min(self.generator.refresh_at()).min(self.sends_at(now)).min(other_at)
+        self.receiver.expires_at().min(refresh_at).min(self.sends_at(now)).min(other_at)
     }
 
     /// When what waits may leave as far as this port is concerned, unless the worker is told.
@@ -527,6 +536,12 @@ impl<F: Frame> Port<F> {
         }
         self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))
     }
+}
+
+/// Whether the device takes frames one at a time, so that nothing is made ready for it.
+#[inline(always)]
+fn takes_one<D: Device>(port: PortId, device: &D) -> bool {
+    device.tx_room_frames(port) == 1
 }
 
 /// A queue of a port.

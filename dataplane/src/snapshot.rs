@@ -39,19 +39,21 @@ pub struct PortForwarding {
     pub trust: PortTrust,
 }
 
-/// An immutable set of tables. Shared by all workers.
+/// An immutable set of tables. Shared by all workers. What the plain frame needs comes first, in
+/// two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Snapshot {
-    /// Rises by one with every change; `ctl` waits for it.
-    pub epoch: u64,
     /// By port index.
     pub ports: Vec<PortTables>,
-    /// Tags and their markings.
-    pub tags: TagMap,
-    /// `None`: tags never change, plain PFC.
-    pub rules: Option<RuleTable>,
     /// Routes.
     pub fib: Fib,
+    /// `None`: tags never change, plain PFC.
+    pub rules: Option<RuleTable>,
+    /// Rises by one with every change; `ctl` waits for it.
+    pub epoch: u64,
+    /// Tags and their markings.
+    pub tags: TagMap,
     /// Who is in which VLAN.
     pub vlans: VlanTable,
     /// Salted hash that spreads flows over ECMP members.

@@ -72,11 +72,10 @@ pub struct Worker<D: Device, P> {
     pub(crate) attention: Attention,
     /// Beside the core, so that a burst reads the tables without counting a reference.
     pub(crate) snapshot: Arc<Snapshot>,
-    readers: Vec<LedgerReader>,
     age_at: Instant,
     turns: u64,
-    busy_turns: u64,
     pub(crate) core: Core<D, P>,
+    readers: Vec<LedgerReader>,
     id: WorkerId,
     commands: Consumer<Command<D::Frame>>,
     replies: Producer<Reply>,
@@ -94,9 +93,12 @@ pub(crate) struct Core<D: Device, P> {
     /// Places of ports that were given frames to send in this turn.
     pub(crate) sending: Slots,
     pub(crate) ports: Vec<Port<D::Frame>>,
-    pub(crate) exchange: Exchange<D::Frame>,
+    busy_turns: u64,
+    /// Whether the table of addresses may have some, so that they get old.
+    pub(crate) has_addresses: bool,
     /// Whether the burst in hand was received before, and counted then.
     pub(crate) is_again: bool,
+    pub(crate) exchange: Exchange<D::Frame>,
     pub(crate) device: D,
     pub(crate) books: Books<D::Frame, P>,
     pub(crate) own_ports: Vec<PortId>,
@@ -152,7 +154,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
             trash: Burst::new(),
             punted: links.punt,
             lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
+            busy_turns: 0,
             is_again: false,
+            has_addresses: false,
             sending: Slots::default(),
             ports,
             own_ports,
@@ -169,9 +173,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             replies: links.replies,
             from: links.from,
             turns: 0,
-            busy_turns: 0,
             age_at: Instant::ZERO,
-            attention: Attention::new(settings.has_dynamic_thresholds()),
+            attention: Attention::new(settings.has_dynamic_thresholds(), links.ledgers.len() > 1),
         }
     }
 
@@ -223,7 +226,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// Whether the switch has other workers.
     #[inline(always)]
     pub(crate) const fn has_others(&self) -> bool {
-        !self.readers.is_empty()
+        self.attention.has_others
     }
 
     /// What ends every turn.
@@ -233,7 +236,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             self.age(now);
         }
         self.turns += 1;
-        self.busy_turns += u64::from(busy);
+        self.core.busy_turns += u64::from(busy);
     }
 
     /// Does what the control thread asked for.
@@ -348,6 +351,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 any = true;
                 match news {
                     News::Learnt(vid, mac, port, since) => {
+                        self.core.has_addresses = true;
                         self.core.mac_table.remote_learn(vid, mac, port, since);
                     }
                     News::Forgotten(vid, mac, port) => {
@@ -413,6 +417,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.mac_table.age(now, AGE_SLOTS_A_TURN, |entry| {
             exchange.announce(News::Forgotten(entry.vid, entry.mac, entry.port));
         });
+        self.core.has_addresses = !self.core.mac_table.is_empty();
     }
 
     /// The earliest of what any port waits for.
@@ -431,7 +436,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let ports = self.core.ports.len();
         slots.each(ports, |slot| wanted = wanted.min(self.core.ports[slot].wants_turn_at(now)));
         self.attention.timers_at = wanted;
-        let ageing = if self.core.mac_table.is_empty() { Instant::NEVER } else { self.age_at };
+        let ageing = if self.core.has_addresses { self.age_at } else { Instant::NEVER };
         wanted.min(ageing)
     }
 
@@ -458,7 +463,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         report.at = now;
         report.epoch = self.snapshot.epoch;
         report.turns = self.turns;
-        report.busy_turns = self.busy_turns;
+        report.busy_turns = self.core.busy_turns;
         report.totals = self.totals();
         report.shared_bytes = pool.shared_bytes();
         report.shared_peak_bytes = pool.shared_peak_bytes();

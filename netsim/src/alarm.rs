@@ -9,9 +9,10 @@ use crate::event::{Event, EventQueue, NEVER, Picoseconds};
 
 /// One node's alarm.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Alarm {
-    node: u32,
     wanted_ps: Picoseconds,
+    node: u32,
     /// Times of this alarm's events in the queue, the earliest last; no two are the same.
     planned_ps: Vec<Picoseconds>,
 }

@@ -139,7 +139,7 @@ impl Network {
             }
             let from = wire.from;
             if !is_up {
-                self.cut(number);
+                self.medium.cut(number, self.now_ps);
             }
             match from.node().checked_sub(self.switches.len()) {
                 None => self.switches[from.node()].set_link(from.port, is_up, self.now_ps),
@@ -152,17 +152,6 @@ impl Network {
         {
             self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
         }
-    }
-
-    /// What is on a wire is lost.
-    #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
-    fn cut(&mut self, number: usize) {
-        let wire = &mut self.medium.wires[number];
-        while let Some(frame) = wire.pop() {
-            wire.lost[usize::from(frame.is_control())] += 1;
-            wire.lost_in_flight += 1;
-        }
-        self.medium.pauses.forget(number as u32, self.now_ps);
     }
 
     fn switch_down(&mut self, switch: SwitchId) {

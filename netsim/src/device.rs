@@ -15,16 +15,16 @@ use std::collections::VecDeque;
 
 /// See the module's head. What every turn needs comes first.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct SimDevice {
+    launched: Few<Launch>,
     now_ps: Picoseconds,
     ports: Vec<SimPort>,
+    /// Wires that somebody waits for, and when they become free.
+    awaited: Few<(u32, Picoseconds)>,
     /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
-    launched: Few<Launch>,
-    /// Wires that somebody waits for, and when they become free.
-    awaited: Few<(u32, Picoseconds)>,
     /// Frames in all `ahead`.
     ahead_frames: usize,
     pool: Pool,

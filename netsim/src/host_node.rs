@@ -1,6 +1,7 @@
 //! A host of the network: a NIC that obeys PFC class by class as a RoCE NIC does, flows that it
 //! sends, and a receiver that checks every frame.
 
+use crate::alarm::Alarm;
 use crate::checker::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer, ttl};
@@ -62,6 +63,7 @@ pub(crate) struct FlowState {
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct HostNode {
+    pub(crate) alarm: Alarm,
     pub(crate) name: String,
     pub(crate) counters: HostCounters,
     id: HostId,
@@ -114,6 +116,7 @@ impl HostNode {
             None => receiver,
         };
         let mut host = Self {
+            alarm: Alarm::new(0),
             name: parts.name,
             counters: HostCounters::default(),
             id: parts.id,

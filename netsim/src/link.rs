@@ -112,7 +112,7 @@ pub(crate) struct Endpoint {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Wire {
-    /// The first two frames in flight, the oldest at `oldest`; the others are `behind`.
+    /// The first two frames in flight; the others are `behind`.
     near: [Option<SimFrame>; 2],
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
@@ -122,9 +122,10 @@ pub(crate) struct Wire {
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
     pub(crate) down_count: u16,
-    oldest: u8,
     /// Frames in `near`, or more than 2 if some are behind.
     near_frames: u8,
+    /// Whether the sender was told to be silent, in some class.
+    pub(crate) is_told: bool,
     pub(crate) from: Endpoint,
     behind: VecDeque<SimFrame>,
     pub(crate) speed: Speed,
@@ -158,8 +159,8 @@ impl Wire {
             arrived_bytes: 0,
             lost_in_flight: 0,
             down_count: 0,
-            oldest: 0,
             near_frames: 0,
+            is_told: false,
             from,
             behind: VecDeque::new(),
             speed: spec.speed,
@@ -173,12 +174,12 @@ impl Wire {
     /// A frame goes on the wire.
     #[inline(always)]
     pub(crate) fn push(&mut self, frame: SimFrame) {
-        if self.near_frames < 2 {
-            self.near[usize::from(self.oldest + self.near_frames) % 2] = Some(frame);
-            self.near_frames += 1;
-        } else {
-            self.push_behind(frame);
+        match self.near_frames {
+            0 => self.near[0] = Some(frame),
+            1 => self.near[1] = Some(frame),
+            _ => return self.push_behind(frame),
         }
+        self.near_frames += 1;
     }
 
     #[inline(never)]
@@ -190,33 +191,32 @@ impl Wire {
     /// The oldest frame comes off the wire.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<SimFrame> {
-        let frame = self.near[usize::from(self.oldest) % 2].take()?;
-        if self.near_frames > 2 {
+        let oldest = self.near[0].take()?;
+        self.near_frames -= 1;
+        if self.near_frames != 0 {
             self.move_up();
-        } else {
-            self.near_frames -= 1;
         }
-        self.oldest ^= 1;
-        Some(frame)
+        Some(oldest)
     }
 
-    /// The place of the oldest frame goes to the first one behind.
-    #[inline(never)]
+    #[inline(always)]
     fn move_up(&mut self) {
-        self.near[usize::from(self.oldest) % 2] = self.behind.pop_front();
-        self.near_frames = if self.behind.is_empty() { 2 } else { 3 };
+        self.near[0] = self.near[1].take();
+        if self.near_frames == 2 {
+            self.near[1] = self.behind.pop_front();
+            self.near_frames = if self.behind.is_empty() { 2 } else { 3 };
+        }
     }
 
     /// The oldest frame.
     #[inline(always)]
-    pub(crate) fn first(&self) -> Option<&SimFrame> {
-        self.near[usize::from(self.oldest) % 2].as_ref()
+    pub(crate) const fn first(&self) -> Option<&SimFrame> {
+        self.near[0].as_ref()
     }
 
     /// The frames in flight, the oldest first.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = &SimFrame> {
-        let near = [self.oldest, self.oldest ^ 1].map(|at| &self.near[usize::from(at) % 2]);
-        near.into_iter().flatten().chain(&self.behind)
+        self.near.iter().flatten().chain(&self.behind)
     }
 
     /// Whether nothing keeps the link down.

@@ -95,8 +95,9 @@ impl Medium {
             }
         }
         let back = number ^ 1;
-        let speed = self.wires[back as usize].speed;
-        self.pauses.hears(back, speed, &frame, now_ps);
+        let wire_back = &mut self.wires[back as usize];
+        self.pauses.hears(back, wire_back.speed, &frame, now_ps);
+        wire_back.is_told = self.pauses.is_told(back);
         Some(frame)
     }
 
@@ -109,7 +110,7 @@ impl Medium {
         now_ps: Picoseconds,
     ) {
         let Launch { wire: number, frame, last_bit_ps } = launched;
-        if self.pauses.is_told(number) {
+        if self.wires[number as usize].is_told {
             self.starts_though_told(number, &frame, now_ps);
         }
         let wire = &mut self.wires[number as usize];
@@ -130,5 +131,18 @@ impl Medium {
         let tag = Tag::from_low_bits(dscp(frame));
         let priority = self.tags.priority_leaving(tag, ttl(frame));
         self.pauses.starts(number, priority, now_ps);
+        self.wires[number as usize].is_told = self.pauses.is_told(number);
+    }
+
+    /// What is on a wire is lost, and what its sender was told with it.
+    #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
+    pub(crate) fn cut(&mut self, number: usize, now_ps: Picoseconds) {
+        let wire = &mut self.wires[number];
+        while let Some(frame) = wire.pop() {
+            wire.lost[usize::from(frame.is_control())] += 1;
+            wire.lost_in_flight += 1;
+        }
+        wire.is_told = false;
+        self.pauses.forget(number as u32, now_ps);
     }
 }

@@ -45,8 +45,6 @@ pub struct Network {
     pub(crate) schedule: Schedule,
     pub(crate) now_ps: Picoseconds,
     pub(crate) events: EventQueue,
-    /// By node.
-    alarms: Vec<Alarm>,
     /// Nodes to be turned at this instant because of what was planned for it.
     woken: Vec<usize>,
     /// Frames that arrive at a switch at one instant, and at which ports.
@@ -76,9 +74,7 @@ impl Network {
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
-        let mut events = EventQueue::new(spans.min().unwrap_or(NEVER), nodes);
-        let mut alarms: Vec<Alarm> = (0_u32..).take(nodes).map(Alarm::new).collect();
-        alarms.iter_mut().for_each(|alarm| alarm.set(0, &mut events));
+        let events = EventQueue::new(spans.min().unwrap_or(NEVER), nodes);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
             .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
@@ -95,7 +91,7 @@ impl Network {
             data_hops: 0,
             switch_hops: 0,
         };
-        Self {
+        let mut network = Self {
             medium,
             switches: parts.switches,
             hosts: parts.hosts,
@@ -106,20 +102,29 @@ impl Network {
             schedule: Schedule::new(parts.reroute_ps),
             now_ps: 0,
             events,
-            alarms,
             woken: Vec::new(),
             came: Vec::new(),
+        };
+        network.set_alarms();
+        network
+    }
+
+    /// Has every node turned at the start.
+    fn set_alarms(&mut self) {
+        let Self { switches, hosts, events, .. } = self;
+        let alarms = switches.iter_mut().map(|switch| &mut switch.alarm);
+        let alarms = alarms.chain(hosts.iter_mut().map(|host| &mut host.alarm));
+        for (node, alarm) in (0_u32..).zip(alarms) {
+            *alarm = Alarm::new(node);
+            alarm.set(0, events);
         }
     }
 
     /// Has nodes run through windows of `span_ps`, from the start on.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
-        self.events = EventQueue::new(span_ps, self.alarms.len());
-        for (node, alarm) in (0_u32..).zip(&mut self.alarms) {
-            *alarm = Alarm::new(node);
-            alarm.set(0, &mut self.events);
-        }
+        self.events = EventQueue::new(span_ps, self.switches.len() + self.hosts.len());
+        self.set_alarms();
     }
 
     /// Runs until `until_ps`, that instant included.
@@ -176,8 +181,8 @@ impl Network {
     /// then a turn, which only plans what comes later.
     #[inline(always)]
     fn run_switch(&mut self, node: u32) {
-        let Self { switches, medium, events, alarms, came, now_ps, .. } = self;
-        let (switch, alarm) = (&mut switches[node as usize], &mut alarms[node as usize]);
+        let Self { switches, medium, events, came, now_ps, .. } = self;
+        let switch = &mut switches[node as usize];
         let mut rounds = Rounds::default();
         while let Some((at_ps, mut event, mut has_more)) = events.pop(node) {
             rounds.count(at_ps, &switch.name);
@@ -200,7 +205,7 @@ impl Network {
                         switch.take_room(medium.wires[wire as usize].from.port, at_ps);
                         is_due = true;
                     }
-                    Event::Wake => is_due |= alarm.rings(at_ps, events),
+                    Event::Wake => is_due |= switch.alarm.rings(at_ps, events),
                 }
                 if !has_more {
                     break;
@@ -213,7 +218,7 @@ impl Network {
                 is_due = true;
             }
             if is_due {
-                end_turn(switch, node, alarm, medium, events, at_ps);
+                end_turn(switch, node, medium, events, at_ps);
             }
         }
     }
@@ -221,8 +226,8 @@ impl Network {
     /// The same of a host.
     #[inline(always)]
     fn run_host(&mut self, node: u32, host: usize) {
-        let Self { hosts, medium, events, alarms, flows, now_ps, .. } = self;
-        let (host, alarm) = (&mut hosts[host], &mut alarms[node as usize]);
+        let Self { hosts, medium, events, flows, now_ps, .. } = self;
+        let host = &mut hosts[host];
         let mut rounds = Rounds::default();
         while let Some((at_ps, event, has_more)) = events.pop(node) {
             rounds.count(at_ps, &host.name);
@@ -235,13 +240,13 @@ impl Network {
                 }
                 Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
                 Event::Wake => {
-                    if alarm.rings(at_ps, events) {
+                    if host.alarm.rings(at_ps, events) {
                         host.stir();
                     }
                 }
             }
             if !has_more && host.is_stirred() {
-                turn_host(host, alarm, medium, events, flows, at_ps);
+                turn_host(host, medium, events, flows, at_ps);
             }
         }
     }
@@ -262,14 +267,14 @@ impl Network {
 
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
     fn turn(&mut self, node: usize) {
-        let Self { switches, hosts, medium, events, alarms, flows, now_ps, .. } = self;
-        let (now_ps, alarm) = (*now_ps, &mut alarms[node]);
+        let Self { switches, hosts, medium, events, flows, now_ps, .. } = self;
+        let now_ps = *now_ps;
         match node.checked_sub(switches.len()) {
             None => {
                 switches[node].begin_whole(now_ps);
-                end_turn(&mut switches[node], node as u32, alarm, medium, events, now_ps);
+                end_turn(&mut switches[node], node as u32, medium, events, now_ps);
             }
-            Some(host) => turn_host(&mut hosts[host], alarm, medium, events, flows, now_ps),
+            Some(host) => turn_host(&mut hosts[host], medium, events, flows, now_ps),
         }
     }
 
@@ -441,7 +446,6 @@ impl Network {
 fn end_turn(
     switch: &mut SwitchNode,
     node: u32,
-    alarm: &mut Alarm,
     medium: &mut Medium,
     events: &mut EventQueue,
     now_ps: Picoseconds,
@@ -454,14 +458,13 @@ fn end_turn(
     while let Some(launched) = device.next_launched() {
         medium.launch(launched, events, now_ps);
     }
-    alarm.set(wanted_ps, events);
+    switch.alarm.set(wanted_ps, events);
 }
 
 /// The same of a host.
 #[inline(always)]
 fn turn_host(
     host: &mut HostNode,
-    alarm: &mut Alarm,
     medium: &mut Medium,
     events: &mut EventQueue,
     flows: &mut [FlowState],
@@ -471,7 +474,7 @@ fn turn_host(
     if let Some(launched) = launched {
         medium.launch(launched, events, now_ps);
     }
-    alarm.set(wanted_ps, events);
+    host.alarm.set(wanted_ps, events);
 }
 
 /// How often things have happened to a node at one instant.

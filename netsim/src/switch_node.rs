@@ -1,6 +1,7 @@
 //! A switch of the network: a real worker on an emulated device, turned when something happens to
 //! it.
 
+use crate::alarm::Alarm;
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
@@ -38,6 +39,7 @@ pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SwitchNode {
+    pub(crate) alarm: Alarm,
     /// Frames that wires brought here since the last restart.
     pub(crate) delivered_frames: u64,
     /// Frames taken from the control links: the rings themselves are only looked at when there is
@@ -148,6 +150,7 @@ impl SwitchNode {
         let past = Past::default();
         let punted = [0; PuntReason::ALL.len()];
         Self {
+            alarm: Alarm::new(0),
             name,
             settings,
             worker,

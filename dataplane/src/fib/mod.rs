@@ -38,10 +38,11 @@ use alloc::boxed::Box;
 
 /// An immutable routing table for the packet path.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Fib {
     v4: Trie<u32>,
-    v6: Trie<u128>,
     hops: Box<[Hop]>,
+    v6: Trie<u128>,
 }
 
 impl Fib {

@@ -4,7 +4,7 @@
 //! of it. It stays *at hand* until then: the first of its VEQ, and counted like it, which the VEQ
 //! itself holds only if it has to wait after all.
 
-use super::{Port, book_run, drop_held};
+use super::{Port, book_run, drop_held, takes_one};
 use crate::books::Books;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -38,7 +38,7 @@ impl<F: Frame> Port<F> {
         now: Instant,
     ) {
         let is_idle = self.occupied_bits == 0 && !self.hears_of_room && !self.is_paced;
-        if device.tx_room_frames(self.id) == 1
+        if takes_one(self.id, device)
             && is_idle
             && !self.is_fair
             && device.tx_room_bytes(self.id, now) >= u32::from(held.note.bytes)

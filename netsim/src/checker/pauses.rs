@@ -43,8 +43,6 @@ pub(crate) struct PauseWatch {
     form: Option<Form>,
     /// Whether a watchdog may let frames go in spite of a pause.
     may_be_ignored: bool,
-    /// By wire: whether any priority is paused, all together in few cache lines.
-    is_told: Vec<bool>,
     /// By wire.
     told: Vec<Told>,
     spans: Vec<Span>,
@@ -54,10 +52,9 @@ pub(crate) struct PauseWatch {
 impl PauseWatch {
     pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
         let told = vec![Told::default(); wires];
-        let is_told = vec![false; wires];
         let spans = Vec::new();
         let (form, may_be_ignored, violation) = (None, false, None);
-        Self { lossless_bits, form, may_be_ignored, is_told, told, spans, violation }
+        Self { lossless_bits, form, may_be_ignored, told, spans, violation }
     }
 
     /// Knows rates in `form` from pauses.
@@ -90,7 +87,6 @@ impl PauseWatch {
             }
             if !is_paused {
                 told.paused_bits |= p.bit();
-                self.is_told[wire as usize] = true;
                 told.since_ps[p.index()] = now_ps;
             }
             told.until_ps[p.index()] = now_ps + quanta_ps(quanta, speed);
@@ -98,9 +94,8 @@ impl PauseWatch {
     }
 
     /// Whether the sender of `wire` was told to be silent in any priority.
-    #[inline(always)]
     pub(crate) fn is_told(&self, wire: u32) -> bool {
-        self.is_told[wire as usize]
+        self.told[wire as usize].paused_bits != 0
     }
 
     /// A data frame of `priority` starts on `wire`.
@@ -133,7 +128,6 @@ impl PauseWatch {
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
         let told = &mut self.told[wire as usize];
         told.paused_bits &= !priority.bit();
-        self.is_told[wire as usize] = told.paused_bits != 0;
         let from_ps = told.since_ps[priority.index()];
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
