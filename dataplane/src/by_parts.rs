@@ -94,23 +94,23 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let (mut touched, mut busy) = (Slots::default(), !came_in.is_empty());
         let ports = self.core.ports.len();
         let may_go_over = if self.attention.has_dynamic { Slots::first(ports) } else { came_in };
-        may_go_over.each(ports, |slot| {
+        for slot in may_go_over.each(ports) {
             if self.control_flow(slot, now) {
                 touched.insert(slot);
             }
-        });
+        }
         let sending = core::mem::take(&mut self.core.sending).and(has_room);
-        sending.each(ports, |slot| {
+        for slot in sending.each(ports) {
             // What only waits for room need not try before there is some.
             if !self.core.ports[slot].hears_of_room() || has_room.contains(slot) {
                 busy |= self.transmit(slot, now);
             }
-        });
+        }
         touched = touched.and(sending);
         let may_resume = self.may_resume();
-        may_resume.each(ports, |slot| {
+        for slot in may_resume.each(ports) {
             self.control_flow(slot, now);
-        });
+        }
         touched = touched.and(may_resume);
         self.count_turn(busy, now);
         Turn { busy, next: self.next_timer(touched, now) }
@@ -132,14 +132,14 @@ impl<D: Device, P: Probe> Worker<D, P> {
             return told;
         }
         let mut may_resume = Slots::default();
-        released.each(PORTS_MAX, |port| {
+        for port in released.each(PORTS_MAX) {
             let port = PortId::from_index(port);
             if let Some(slot) = port.and_then(|port| self.core.exchange.slot(port))
                 && told.contains(slot)
             {
                 may_resume.insert(slot);
             }
-        });
+        }
         may_resume
     }
 }

@@ -58,25 +58,31 @@ impl Slots {
         Self(self.0 | other.0)
     }
 
-    /// Has something done for each place, lowest first, of a worker with `count` ports.
+    /// Each place, lowest first, of a worker with `count` ports.
     #[inline(always)]
-    pub(crate) fn each(self, count: usize, mut act: impl FnMut(usize)) {
-        let mut bits = self.0;
-        while bits != 0 {
-            let slot = bits.trailing_zeros() as usize;
-            if slot == TOGETHER {
-                return each_together(count, &mut act);
-            }
-            act(slot);
-            bits &= bits - 1;
-        }
+    pub(crate) fn each(self, count: usize) -> impl Iterator<Item = usize> {
+        let Self(mut bits) = self;
+        let mut together = TOGETHER;
+        core::iter::from_fn(
+            #[inline(always)]
+            move || {
+                if bits == 0 {
+                    return None;
+                }
+                let slot = bits.trailing_zeros() as usize;
+                if slot < TOGETHER {
+                    bits &= bits - 1;
+                    return Some(slot);
+                }
+                let slot = together;
+                together += 1;
+                if together >= count {
+                    bits = 0;
+                }
+                Some(slot)
+            },
+        )
     }
-}
-
-/// Out of line, as few workers have so many ports.
-#[cold]
-fn each_together(count: usize, act: &mut dyn FnMut(usize)) {
-    (TOGETHER..count).for_each(act);
 }
 
 #[cfg(test)]
@@ -89,7 +95,7 @@ mod tests {
 
     fn places(slots: Slots) -> Vec<usize> {
         let mut places = Vec::new();
-        slots.each(PORTS_MAX, |slot| places.push(slot));
+        places.extend(slots.each(PORTS_MAX));
         places
     }
 
@@ -124,9 +130,7 @@ mod tests {
     #[test]
     fn all_places_are_as_many_as_there_are() {
         for count in [0, 1, 62, 63, 64, 65, 200, 256] {
-            let mut places = Vec::new();
-            Slots::first(count).each(count, |slot| places.push(slot));
-            assert!(places.into_iter().eq(0..count), "{count}");
+            assert!(Slots::first(count).each(count).eq(0..count), "{count}");
         }
     }
 }

@@ -433,8 +433,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
     #[inline(always)]
     pub(crate) fn next_timer(&mut self, slots: Slots, now: Instant) -> Instant {
         let mut wanted = self.attention.timers_at;
-        let ports = self.core.ports.len();
-        slots.each(ports, |slot| wanted = wanted.min(self.core.ports[slot].wants_turn_at(now)));
+        for slot in slots.each(self.core.ports.len()) {
+            wanted = wanted.min(self.core.ports[slot].wants_turn_at(now));
+        }
         self.attention.timers_at = wanted;
         let ageing = if self.core.has_addresses { self.age_at } else { Instant::NEVER };
         wanted.min(ageing)

@@ -142,7 +142,7 @@ impl Buffer {
 
     /// The priorities of `port`, among `lossless_bits`, whose upstream should be silent now;
     /// remembers the answer, since XON comes later than XOFF went.
-    #[inline]
+    #[inline(always)]
     pub fn xoff_bits(&mut self, port: PortId, lossless_bits: u8) -> u8 {
         let first = port.index() * PRIORITIES;
         let viqs = &mut self.viqs[first..first + PRIORITIES];
