@@ -3,6 +3,7 @@
 //! Every bench checks the answers that it times: a fast wrong answer is worth nothing.
 
 pub mod bit_vector;
+pub mod clock;
 mod dice;
 pub mod hunt;
 pub mod line_switch;

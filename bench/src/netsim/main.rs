@@ -4,8 +4,8 @@
 //! the wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
 //! Each size runs in a process of its own, so that memory is its own, and every network is checked
 //! when it has been timed: nothing lost, every frame accounted for. As `knotless simulate` does, it
-//! asks the system for huge pages. Writes
-//! `target/bench/netsim.json`.
+//! asks the system for huge pages. The core's clock is read around each round: two figures are to be
+//! compared only if it was the same. Writes `target/bench/netsim.json`.
 
 use bench::table::save;
 use comfy_table::{CellAlignment, Table, presets};
@@ -32,6 +32,7 @@ struct Row {
     hosts: usize,
     switches: usize,
     megahops: f64,
+    core_ghz: f64,
     memory_mb: u64,
     pfc_share: f64,
 }
@@ -52,17 +53,20 @@ fn time(k: usize) -> Result<(), Box<dyn Error>> {
     // Full wires and queues first.
     network.run_for(100_000_000);
     let span_ps = HOPS * 1_000_000_000 / (HOPS_A_HOST_MS * hosts as u64);
-    let mut rates: Vec<f64> = Vec::new();
+    let (mut rates, mut clocks): (Vec<f64>, Vec<f64>) = (Vec::new(), vec![bench::clock::ghz()]);
     for _ in 0..ROUNDS {
         let before = network.switch_hops();
         let start = Instant::now();
         network.run_for(span_ps);
         rates.push((network.switch_hops() - before) as f64 / start.elapsed().as_secs_f64() / 1e6);
+        clocks.push(bench::clock::ghz());
     }
     network.check()?;
     rates.sort_by(f64::total_cmp);
+    clocks.sort_by(f64::total_cmp);
     let pfc_share = 1.0 - network.data_hops() as f64 / network.hops() as f64;
-    println!("{} {} {pfc_share}", rates[ROUNDS / 2], bench::memory::peak_kb() / 1_000);
+    let (rate, clock) = (rates[ROUNDS / 2], clocks[clocks.len() / 2]);
+    println!("{rate} {clock} {} {pfc_share}", bench::memory::peak_kb() / 1_000);
     Ok(())
 }
 
@@ -77,6 +81,7 @@ fn row(k: usize) -> Result<Row, Box<dyn Error>> {
         hosts: config.network.hosts(),
         switches: config.network.switches(),
         megahops: next()?.parse()?,
+        core_ghz: next()?.parse()?,
         memory_mb: next()?.parse()?,
         pfc_share: next()?.parse()?,
     })
@@ -88,6 +93,7 @@ fn all() -> Result<bool, Box<dyn Error>> {
         "hosts",
         "switches",
         "M packet-hops/s, one core",
+        "core, GHz",
         "memory, MB",
         "PFC frames, %",
     ]);
@@ -95,17 +101,22 @@ fn all() -> Result<bool, Box<dyn Error>> {
     let (mut figures, mut holds) = (Vec::new(), true);
     for k in SIZES {
         let row = row(k)?;
-        eprintln!("  {} hosts: {:.2} M packet-hops/s", row.hosts, row.megahops);
+        eprintln!(
+            "  {} hosts: {:.2} M packet-hops/s at {:.1} GHz",
+            row.hosts, row.megahops, row.core_ghz
+        );
         table.add_row([
             row.hosts.to_string(),
             row.switches.to_string(),
             format!("{:.2}", row.megahops),
+            format!("{:.1}", row.core_ghz),
             row.memory_mb.to_string(),
             format!("{:.1}", row.pfc_share * 100.0),
         ]);
         holds &= row.hosts != 128 || row.megahops >= MUST_MEGAHOPS;
         holds &= row.hosts != 1_024 || row.memory_mb < MUST_MB;
         figures.push((format!("{}_hosts_megahops", row.hosts), row.megahops));
+        figures.push((format!("{}_hosts_core_ghz", row.hosts), row.core_ghz));
         figures.push((format!("{}_hosts_memory_mb", row.hosts), row.memory_mb as f64));
     }
     println!("{table}");
