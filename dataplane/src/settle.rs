@@ -61,6 +61,9 @@ impl<D: Device, P: Probe> Core<D, P> {
             ways.push(way);
         }
         let all_go_on = self.end_few(&ways, &mut tally_of, slot, now);
+        if self.rx.is_empty() {
+            return;
+        }
         let going = || ways.iter().filter(|way| !(all_go_on && matches!(way, Way::End)));
         if let Some(out_slot) = only_way(going()) {
             let run_of = tally_of.map(|tally| runs[usize::from(tally) % BURST_MAX]);

@@ -21,12 +21,23 @@ pub struct Receiver {
     /// Priorities that obey: the lossless ones of the port.
     obeyed_bits: u8,
     speed: Speed,
-    until: [Instant; PRIORITIES],
-    since: [Instant; PRIORITIES],
-    /// When the last pause of each priority ended.
-    resumed_at: [Instant; PRIORITIES],
+    times: [Times; PRIORITIES],
     /// Where the peer sets rates too.
     rates: Option<Box<RateAdjuster>>,
+}
+
+/// When one priority was paused last, until when, and when that ended: together, as a PFC frame is
+/// mostly about one priority.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    since: Instant,
+    until: Instant,
+    resumed_at: Instant,
+}
+
+impl Times {
+    const NONE: Self =
+        Self { since: Instant::ZERO, until: Instant::ZERO, resumed_at: Instant::ZERO };
 }
 
 impl Receiver {
@@ -37,10 +48,8 @@ impl Receiver {
             speed,
             paused_bits: 0,
             slowed_bits: 0,
-            until: [Instant::ZERO; PRIORITIES],
-            since: [Instant::ZERO; PRIORITIES],
+            times: [Times::NONE; PRIORITIES],
             expires_at: Instant::NEVER,
-            resumed_at: [Instant::ZERO; PRIORITIES],
             rates: None,
         }
     }
@@ -94,24 +103,24 @@ impl Receiver {
 
     /// Since when `priority` has been paused without a break, if it is.
     pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
-        (self.paused_bits & priority.bit() != 0).then(|| self.since[priority.index()])
+        (self.paused_bits & priority.bit() != 0).then(|| self.times[priority.index()].since)
     }
 
     /// How long the pause of `priority` that runs at `now` has been, or the last one was.
     pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
         let ended_at =
             if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
-        ended_at.ns_since(self.since[priority.index()])
+        ended_at.ns_since(self.times[priority.index()].since)
     }
 
     /// When the pause of `priority` that is running runs out.
     pub const fn paused_until(&self, priority: Priority) -> Instant {
-        self.until[priority.index()]
+        self.times[priority.index()].until
     }
 
     /// When the last pause of `priority` ended.
     pub const fn resumed_at(&self, priority: Priority) -> Instant {
-        self.resumed_at[priority.index()]
+        self.times[priority.index()].resumed_at
     }
 
     /// When the next pause runs out, [`Instant::NEVER`] if none runs.
@@ -159,7 +168,7 @@ impl Receiver {
 
     fn expire_due(&mut self, now: Instant, counters: &mut PfcCounters) {
         for priority in Priority::all() {
-            let until = self.until[priority.index()];
+            let until = self.times[priority.index()].until;
             if self.paused_bits & priority.bit() != 0 && until <= now {
                 self.resume(priority, until, counters);
             }
@@ -186,10 +195,10 @@ impl Receiver {
         until: Instant,
         counters: &mut PfcCounters,
     ) {
-        self.until[priority.index()] = until;
+        self.times[priority.index()].until = until;
         if self.paused_bits & priority.bit() == 0 {
             self.paused_bits |= priority.bit();
-            self.since[priority.index()] = now;
+            self.times[priority.index()].since = now;
             counters.rx_pauses[priority.index()] += 1;
         }
     }
@@ -197,15 +206,16 @@ impl Receiver {
     fn resume(&mut self, priority: Priority, at: Instant, counters: &mut PfcCounters) {
         if self.paused_bits & priority.bit() != 0 {
             self.paused_bits &= !priority.bit();
-            let paused_ns = at.ns_since(self.since[priority.index()]);
-            self.resumed_at[priority.index()] = at;
+            let paused_ns = at.ns_since(self.times[priority.index()].since);
+            self.times[priority.index()].resumed_at = at;
             counters.rx_paused_ns[priority.index()] += paused_ns;
         }
     }
 
     fn find_next_expiry(&mut self) {
         let paused = Priority::all().filter(|p| self.paused_bits & p.bit() != 0);
-        let pauses_end_at = paused.map(|p| self.until[p.index()]).min().unwrap_or(Instant::NEVER);
+        let pauses_end_at =
+            paused.map(|p| self.times[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
         self.slowed_bits = self.rates.as_ref().map_or(0, |rates| rates.slowed_bits());
         self.expires_at = pauses_end_at.min(rates_end_at);
@@ -214,7 +224,7 @@ impl Receiver {
     /// How long `priority` has been paused by now, of the pause that is running.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let paused = self.paused_bits & priority.bit() != 0;
-        if paused { now.ns_since(self.since[priority.index()]) } else { 0 }
+        if paused { now.ns_since(self.times[priority.index()].since) } else { 0 }
     }
 }
 

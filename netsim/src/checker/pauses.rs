@@ -22,8 +22,8 @@ const QUANTUM_BITS: u128 = 512;
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     paused_bits: u8,
-    since_ps: [Picoseconds; PRIORITIES],
-    until_ps: [Picoseconds; PRIORITIES],
+    /// By priority: since when and until when it is paused.
+    spans: [(Picoseconds, Picoseconds); PRIORITIES],
 }
 
 /// A wire whose sender did not send in a priority for a while.
@@ -87,9 +87,9 @@ impl PauseWatch {
             }
             if !is_paused {
                 told.paused_bits |= p.bit();
-                told.since_ps[p.index()] = now_ps;
+                told.spans[p.index()].0 = now_ps;
             }
-            told.until_ps[p.index()] = now_ps + quanta_ps(quanta, speed);
+            told.spans[p.index()].1 = now_ps + quanta_ps(quanta, speed);
         }
     }
 
@@ -119,7 +119,7 @@ impl PauseWatch {
 
     fn expire(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         let told = &self.told[wire as usize];
-        let until_ps = told.until_ps[priority.index()];
+        let until_ps = told.spans[priority.index()].1;
         if told.paused_bits & priority.bit() != 0 && until_ps <= now_ps {
             self.end(wire, priority, until_ps);
         }
@@ -128,14 +128,14 @@ impl PauseWatch {
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
         let told = &mut self.told[wire as usize];
         told.paused_bits &= !priority.bit();
-        let from_ps = told.since_ps[priority.index()];
+        let from_ps = told.spans[priority.index()].0;
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
 
     /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
     pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
         let told = self.told.get(wire as usize)?;
-        (told.paused_bits & priority.bit() != 0).then(|| told.since_ps[priority.index()])
+        (told.paused_bits & priority.bit() != 0).then(|| told.spans[priority.index()].0)
     }
 
     /// All pauses so far; those that go on end at `now_ps`.
@@ -145,8 +145,8 @@ impl PauseWatch {
             paused.map(move |p| Span {
                 wire,
                 priority: p.value(),
-                from_ps: told.since_ps[p.index()],
-                to_ps: told.until_ps[p.index()].min(now_ps),
+                from_ps: told.spans[p.index()].0,
+                to_ps: told.spans[p.index()].1.min(now_ps),
             })
         });
         self.spans.iter().copied().chain(running)
