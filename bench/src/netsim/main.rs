@@ -4,8 +4,8 @@
 //! the wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
 //! Each size runs in a process of its own, so that memory is its own, and every network is checked
 //! when it has been timed: nothing lost, every frame accounted for. As `knotless simulate` does, it
-//! asks the system for huge pages. The core's clock is read around each round: two figures are to be
-//! compared only if it was the same. Writes `target/bench/netsim.json`.
+//! asks the system for huge pages. The core's clock is read around each round: two figures are to
+//! be compared only if it was the same. Writes `target/bench/netsim.json`.
 
 use bench::table::save;
 use comfy_table::{CellAlignment, Table, presets};
