@@ -26,6 +26,18 @@ impl<D: Device, P: Probe> Core<D, P> {
     ) {
         self.books.totals.received += 1;
         self.books.probe.received(1);
+        self.receive_one(snapshot, slot, frame, now);
+    }
+
+    /// [`Self::receive_alone`] for a frame whose arrival is counted.
+    #[inline(always)]
+    pub(crate) fn receive_one(
+        &mut self,
+        snapshot: &Snapshot,
+        slot: usize,
+        frame: D::Frame,
+        now: Instant,
+    ) {
         let port = &self.ports[slot];
         let tables = snapshot.ports.get(port.id.index()).filter(|_| port.up);
         let left = match tables {
@@ -34,7 +46,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         };
         if let Err(frame) = left {
             self.rx.push(frame);
-            self.receive_counted(snapshot, slot, now);
+            self.receive_burst(snapshot, slot, now);
         }
     }
 
@@ -43,7 +55,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// # Errors
     /// The frame, as it was, if not.
     #[inline(always)]
-    pub(crate) fn route_alone(
+    fn route_alone(
         &mut self,
         snapshot: &Snapshot,
         tables: &PortTables,

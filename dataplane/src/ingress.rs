@@ -35,12 +35,18 @@ impl<D: Device, P: Probe> Core<D, P> {
             self.books.totals.received += self.rx.len() as u64;
             self.books.probe.received(self.rx.len());
         }
-        self.receive_counted(snapshot, slot, now);
+        if self.rx.len() == 1
+            && let Some(frame) = self.rx.pop()
+        {
+            return self.receive_one(snapshot, slot, frame, now);
+        }
+        self.receive_burst(snapshot, slot, now);
     }
 
-    /// [`Self::receive`] for frames whose arrival is counted.
+    /// [`Self::receive`] for frames whose arrival is counted, and of which one by itself is not
+    /// plain.
     #[inline]
-    pub(crate) fn receive_counted(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+    pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
         let input = self.own_ports[slot];
         let Some(tables) = snapshot.ports.get(input.index()) else {
             debug_assert!(false, "a snapshot has tables for all ports");
@@ -51,17 +57,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
         self.rx.iter().for_each(Frame::prefetch);
         match &tables.mode {
-            PortMode::Routed { vlan } => {
-                if self.rx.len() == 1
-                    && let Some(frame) = self.rx.pop()
-                    && let Err(frame) = self.route_alone(snapshot, tables, slot, frame, now)
-                {
-                    self.rx.push(frame);
-                }
-                if !self.rx.is_empty() {
-                    self.route(snapshot, tables, *vlan, slot, now);
-                }
-            }
+            PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, slot, now),
             PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
         }
         self.recycle_trash();
