@@ -19,6 +19,12 @@ pub fn nanoseconds(count: u64, run: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64 / count as f64
 }
 
+/// The median of `of`; 0 if there is nothing in it.
+pub fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of.get(of.len() / 2).copied().unwrap_or(0.0)
+}
+
 /// The median of the fastest half of `took`.
 ///
 /// # Panics

@@ -33,6 +33,8 @@ mod flow_control;
 mod gauges;
 mod link;
 
+use at_hand::put_front;
+
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports bring
 /// in one, few enough that the turn stays short and a pause is heard soon.
 const BURSTS_A_TURN: usize = 4;
@@ -509,11 +511,7 @@ impl<F: Frame> Port<F> {
         self.put_away(books);
         let Self { staged, queues, occupied_bits, counters, id, .. } = self;
         staged.take_back(bits, *id, |held| {
-            let priority = usize::from(held.note.priority & 7);
-            match queues[priority].veq.push_front(&mut books.arena, held) {
-                Ok(()) => *occupied_bits |= 1 << priority,
-                Err(held) => drop_held(held, DropReason::LossyTail, counters, books),
-            }
+            put_front(held, queues, occupied_bits, counters, books);
         });
     }
 

@@ -197,6 +197,7 @@ impl<D: Device, P: Probe> Core<D, P> {
                 None if self.waits_here(out_slot, fate.priority()) => {
                     let port = &self.ports[out_slot];
                     let is_taken = port.up && !port.discards(fate.priority());
+                    // As the books would say, but from the line of the port that it came by.
                     let is_lossless =
                         self.ports[slot].lossless_bits & fate.viq().priority().bit() != 0;
                     let queue = || Way::Queue(out_slot as u16, note(fate, 0, now));

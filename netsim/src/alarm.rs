@@ -18,7 +18,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// An alarm that is not set and wakes with `event`.
+    /// An alarm of `node` that is not set.
     pub(crate) const fn new(node: u32) -> Self {
         Self { node, wanted_ps: NEVER, planned_ps: Vec::new() }
     }

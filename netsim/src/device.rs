@@ -85,11 +85,13 @@ impl SimPort {
         self.wire.is_some() && !self.has_ahead && self.transmitter.is_free(now_ps)
     }
 
-    /// Puts `frame` on the wire, which is free.
+    /// Puts `frame` on the wire, which is free, and among what was launched.
     #[inline(always)]
-    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds) -> Option<Launch> {
+    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds, launched: &mut Few<Launch>) {
         let last_bit_ps = self.transmitter.start(frame.len(), now_ps);
-        self.wire.map(|wire| Launch { wire, frame, last_bit_ps })
+        if let Some(wire) = self.wire {
+            launched.push(Launch { wire, frame, last_bit_ps });
+        }
     }
 
     fn queue_ahead(&mut self, frame: SimFrame) {
@@ -161,9 +163,7 @@ impl SimDevice {
         let waiting = &mut self.ports[port.index()];
         if let Some(frame) = waiting.next_ahead() {
             self.ahead_frames -= 1;
-            if let Some(launched) = waiting.launch(frame, now_ps) {
-                self.launched.push(launched);
-            }
+            waiting.launch(frame, now_ps, &mut self.launched);
         }
         if waiting.has_ahead {
             self.await_wire(port);
@@ -253,9 +253,7 @@ impl Device for SimDevice {
     fn tx_alone(&mut self, port: PortId, frame: SimFrame, _now: Instant) -> Result<(), SimFrame> {
         let at = &mut self.ports[port.index()];
         if at.takes_data(self.now_ps) {
-            if let Some(launched) = at.launch(frame, self.now_ps) {
-                self.launched.push(launched);
-            }
+            at.launch(frame, self.now_ps, &mut self.launched);
         } else if frame.is_control() {
             at.queue_ahead(frame);
             self.ahead_frames += 1;

@@ -95,10 +95,15 @@ impl Medium {
             }
         }
         let back = number ^ 1;
-        let wire_back = &mut self.wires[back as usize];
-        self.pauses.hears(back, wire_back.speed, &frame, now_ps);
-        wire_back.is_told = self.pauses.is_told(back);
+        self.pauses.hears(back, self.wires[back as usize].speed, &frame, now_ps);
+        self.note_told(back);
         Some(frame)
+    }
+
+    /// Notes at the wire, where every frame that starts looks, whether its sender is told to be
+    /// silent.
+    fn note_told(&mut self, number: u32) {
+        self.wires[number as usize].is_told = self.pauses.is_told(number);
     }
 
     /// Puts a frame on its wire, and plans its arrival.
@@ -131,7 +136,7 @@ impl Medium {
         let tag = Tag::from_low_bits(dscp(frame));
         let priority = self.tags.priority_leaving(tag, ttl(frame));
         self.pauses.starts(number, priority, now_ps);
-        self.wires[number as usize].is_told = self.pauses.is_told(number);
+        self.note_told(number);
     }
 
     /// What is on a wire is lost, and what its sender was told with it.
@@ -142,7 +147,7 @@ impl Medium {
             wire.lost[usize::from(frame.is_control())] += 1;
             wire.lost_in_flight += 1;
         }
-        wire.is_told = false;
         self.pauses.forget(number as u32, now_ps);
+        self.note_told(number as u32);
     }
 }

@@ -423,9 +423,7 @@ impl Network {
     pub(crate) fn some_switch_is_paused(&self) -> bool {
         let switches = self.switches.len();
         let between = |wire: &Wire| wire.from.node() < switches && wire.to.node() < switches;
-        (0..)
-            .zip(&self.medium.wires)
-            .any(|(number, wire)| between(wire) && self.medium.pauses.is_told(number))
+        self.medium.wires.iter().any(|wire| between(wire) && wire.is_told)
     }
 
     /// Frames on the wire that leads to a switch's port.

@@ -7,7 +7,7 @@
 //! asks the system for huge pages. The core's clock is read around each round: two figures are to
 //! be compared only if it was the same. Writes `target/bench/netsim.json`.
 
-use bench::table::save;
+use bench::table::{median, save};
 use comfy_table::{CellAlignment, Table, presets};
 use config::ScenarioConfig;
 use netsim::scenario::build;
@@ -62,10 +62,8 @@ fn time(k: usize) -> Result<(), Box<dyn Error>> {
         clocks.push(bench::clock::ghz());
     }
     network.check()?;
-    rates.sort_by(f64::total_cmp);
-    clocks.sort_by(f64::total_cmp);
     let pfc_share = 1.0 - network.data_hops() as f64 / network.hops() as f64;
-    let (rate, clock) = (rates[ROUNDS / 2], clocks[clocks.len() / 2]);
+    let (rate, clock) = (median(rates), median(clocks));
     println!("{rate} {clock} {} {pfc_share}", bench::memory::peak_kb() / 1_000);
     Ok(())
 }

@@ -15,6 +15,7 @@ mod networks;
 mod page;
 mod rows;
 
+use bench::table::median;
 use config::plan::{Model, Planner, Timing};
 use events::Event;
 use rows::Row;
@@ -57,11 +58,6 @@ fn large(each: usize) -> Result<Large, Box<dyn Error>> {
     let removes = change.removes();
     let adds = change.operations.len() - removes;
     Ok(Large { removes, adds, constraints: plan.order.pairs().len(), seconds })
-}
-
-fn median(mut of: Vec<f64>) -> f64 {
-    of.sort_by(f64::total_cmp);
-    of.get(of.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn all() -> Result<bool, Box<dyn Error>> {

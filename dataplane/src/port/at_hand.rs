@@ -4,9 +4,9 @@
 //! of it. It stays *at hand* until then: the first of its VEQ, and counted like it, which the VEQ
 //! itself holds only if it has to wait after all.
 
-use super::{Port, book_run, drop_held, takes_one};
+use super::{Port, Queue, book_run, drop_held, takes_one};
 use crate::books::Books;
-use crate::counters::DropReason;
+use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::frame::Frame;
 use crate::ids::Priority;
@@ -61,11 +61,8 @@ impl<F: Frame> Port<F> {
     /// Puts a frame to the front of its VEQ, where it came from or would have been.
     #[inline(never)]
     fn put_back<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
-        let priority = usize::from(held.note.priority & 7);
-        match self.queues[priority].veq.push_front(&mut books.arena, held) {
-            Ok(()) => self.occupied_bits |= 1 << priority,
-            Err(held) => drop_held(held, DropReason::LossyTail, &mut self.counters, books),
-        }
+        let Self { queues, occupied_bits, counters, .. } = self;
+        put_front(held, queues, occupied_bits, counters, books);
     }
 
     /// [`Self::serve`] when all that waits is at hand.
@@ -121,5 +118,21 @@ impl<F: Frame> Port<F> {
             Ok(()) => book_run(&books.run_of_one(&note), &mut self.queues, books, now),
             Err(frame) => self.put_back(Held { frame, note }, books),
         }
+    }
+}
+
+/// Puts a frame to the front of the VEQ that it came from or would have been in.
+#[inline]
+pub(super) fn put_front<F: Frame, P: Probe>(
+    held: Held<F>,
+    queues: &mut [Queue; PRIORITIES],
+    occupied_bits: &mut u8,
+    counters: &mut PortCounters,
+    books: &mut Books<F, P>,
+) {
+    let priority = usize::from(held.note.priority & 7);
+    match queues[priority].veq.push_front(&mut books.arena, held) {
+        Ok(()) => *occupied_bits |= 1 << priority,
+        Err(held) => drop_held(held, DropReason::LossyTail, counters, books),
     }
 }

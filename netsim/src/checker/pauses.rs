@@ -22,8 +22,15 @@ const QUANTUM_BITS: u128 = 512;
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     paused_bits: u8,
-    /// By priority: since when and until when it is paused.
-    spans: [(Picoseconds, Picoseconds); PRIORITIES],
+    /// By priority.
+    pauses: [Pause; PRIORITIES],
+}
+
+/// Since when and until when a priority is paused, or was last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pause {
+    since_ps: Picoseconds,
+    until_ps: Picoseconds,
 }
 
 /// A wire whose sender did not send in a priority for a while.
@@ -87,9 +94,9 @@ impl PauseWatch {
             }
             if !is_paused {
                 told.paused_bits |= p.bit();
-                told.spans[p.index()].0 = now_ps;
+                told.pauses[p.index()].since_ps = now_ps;
             }
-            told.spans[p.index()].1 = now_ps + quanta_ps(quanta, speed);
+            told.pauses[p.index()].until_ps = now_ps + quanta_ps(quanta, speed);
         }
     }
 
@@ -119,7 +126,7 @@ impl PauseWatch {
 
     fn expire(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         let told = &self.told[wire as usize];
-        let until_ps = told.spans[priority.index()].1;
+        let until_ps = told.pauses[priority.index()].until_ps;
         if told.paused_bits & priority.bit() != 0 && until_ps <= now_ps {
             self.end(wire, priority, until_ps);
         }
@@ -128,14 +135,14 @@ impl PauseWatch {
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
         let told = &mut self.told[wire as usize];
         told.paused_bits &= !priority.bit();
-        let from_ps = told.spans[priority.index()].0;
+        let from_ps = told.pauses[priority.index()].since_ps;
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
 
     /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
     pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
         let told = self.told.get(wire as usize)?;
-        (told.paused_bits & priority.bit() != 0).then(|| told.spans[priority.index()].0)
+        (told.paused_bits & priority.bit() != 0).then(|| told.pauses[priority.index()].since_ps)
     }
 
     /// All pauses so far; those that go on end at `now_ps`.
@@ -145,8 +152,8 @@ impl PauseWatch {
             paused.map(move |p| Span {
                 wire,
                 priority: p.value(),
-                from_ps: told.spans[p.index()].0,
-                to_ps: told.spans[p.index()].1.min(now_ps),
+                from_ps: told.pauses[p.index()].since_ps,
+                to_ps: told.pauses[p.index()].until_ps.min(now_ps),
             })
         });
         self.spans.iter().copied().chain(running)
