@@ -65,7 +65,7 @@ mod tests {
         fn it_rings_exactly_when_it_was_last_set_to(
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
-            let mut queue = EventQueue::new(1, 8);
+            let mut queue = EventQueue::new(1, &[false; 8]);
             let mut alarm = Alarm::new(7);
             let (mut now_ps, mut wanted) = (0, None);
             let horizon = (1_000, None);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
-        let mut queue = EventQueue::new(1, 8);
+        let mut queue = EventQueue::new(1, &[false; 8]);
         let mut alarm = Alarm::new(0);
         for at_ps in 1..1_000 {
             alarm.set(1_000_000, &mut queue);

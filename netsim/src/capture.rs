@@ -17,7 +17,7 @@ const SNAP_BYTES: u32 = 65_535;
 #[derive(Default)]
 pub(crate) struct Captures {
     files: Vec<Box<dyn Write>>,
-    /// What arrived in the window in hand, node by node.
+    /// What arrived since some nodes are ahead of others, node by node.
     held: Vec<Record>,
     /// The first write that failed; nothing is written after it.
     error: Option<io::Error>,
@@ -45,23 +45,25 @@ impl Captures {
         self.files.is_empty()
     }
 
-    /// Holds a frame that arrives at `at_ps` by `wire` until the others of the window are known.
+    /// Holds a frame that arrives at `at_ps` by `wire` until the others of its time are known.
     pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
         let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
         self.held.push(Record { capture, at_ps, wire, frame_bytes, head });
     }
 
-    /// Writes what was held, in the order of time.
+    /// Writes what arrived before `before_ps`, in the order of time.
     #[inline]
-    pub(crate) fn write_held(&mut self) {
+    pub(crate) fn write_held(&mut self, before_ps: Picoseconds) {
         if !self.held.is_empty() {
-            self.write_sorted();
+            self.write_sorted(before_ps);
         }
     }
 
-    fn write_sorted(&mut self) {
+    fn write_sorted(&mut self, before_ps: Picoseconds) {
         self.held.sort_unstable_by_key(|record| (record.at_ps, record.wire));
-        for record in std::mem::take(&mut self.held) {
+        let count = self.held.partition_point(|record| record.at_ps < before_ps);
+        let later = self.held.split_off(count);
+        for record in std::mem::replace(&mut self.held, later) {
             if self.error.is_none()
                 && let Err(error) = self.write(&record)
             {

@@ -8,6 +8,11 @@
 //! and the result is the same as if the instants of all nodes were interleaved (Chandy and Misra's
 //! lookahead, in one thread).
 //!
+//! Where nodes have two sides, and every wire leads from one to the other, as in a Clos, one side can
+//! be half a step ahead of the other. Then windows are twice as long: while the nodes of one side go
+//! through such a one, nothing arrives in it but what the other side has sent before its own
+//! begins, and that has been.
+//!
 //! At one node, events come in the order of their time, and at one instant in an order that depends
 //! on nothing else: arrivals by wire, wires that become free, and the node's own alarm.
 //!
@@ -103,9 +108,17 @@ impl Key {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     width_ps: Picoseconds,
-    /// The window in hand, by number counted from time 0; the first that may have events.
+    /// Half of it, or 0 if all nodes are on one side.
+    half_ps: Picoseconds,
+    /// By node: how much earlier its windows begin than full widths since time 0, which is nothing
+    /// or half of one.
+    lead_ps: Vec<Picoseconds>,
+    /// The window in hand, or the first that may have events. Even ones are of the nodes with a
+    /// lead, odd ones of the others.
     window: u64,
-    /// When it starts, and when what is in hand of it ends, which is 0 if nothing is.
+    /// Of the window in hand: the lead of its nodes, when it starts, which may be before time 0,
+    /// and when what is in hand of it ends, which is 0 if nothing is.
+    window_lead_ps: Picoseconds,
     start_ps: Picoseconds,
     end_ps: Picoseconds,
     /// Its events, the next one last.
@@ -130,16 +143,25 @@ const fn on_wheel(window: u64) -> usize {
 }
 
 impl EventQueue {
-    /// No events yet, of `nodes` nodes whose frames take `span_ps` at the least from one to
-    /// another.
-    pub(crate) fn new(span_ps: Picoseconds, nodes: usize) -> Self {
+    /// No events yet, of nodes whose frames take `span_ps` at the least from one to another. The
+    /// nodes are in `sides`: all on one, or on two with wires between them only.
+    pub(crate) fn new(span_ps: Picoseconds, sides: &[bool]) -> Self {
+        let (half_ps, width_ps) = if sides.contains(&true) {
+            let half_ps = span_ps.clamp(1, WINDOW_PS_MAX / 2);
+            (half_ps, 2 * half_ps)
+        } else {
+            (0, span_ps.clamp(1, WINDOW_PS_MAX))
+        };
         Self {
-            width_ps: span_ps.clamp(1, WINDOW_PS_MAX),
+            width_ps,
+            half_ps,
+            lead_ps: sides.iter().map(|&side| if side { half_ps } else { 0 }).collect(),
             window: 0,
+            window_lead_ps: 0,
             start_ps: 0,
             end_ps: 0,
             in_hand: Vec::new(),
-            places: vec![0; nodes],
+            places: vec![0; sides.len()],
             dealt: Vec::new(),
             soon: Vec::new(),
             lists: Box::new([const { Vec::new() }; PLACES]),
@@ -149,16 +171,26 @@ impl EventQueue {
         }
     }
 
+    /// The number of the window that has `at_ps`, of nodes with this lead, and how far into it that
+    /// is.
+    #[inline(always)]
+    const fn window_of(&self, at_ps: Picoseconds, lead_ps: Picoseconds) -> (u64, u64) {
+        let widths = (at_ps + lead_ps) / self.width_ps;
+        (2 * widths + (lead_ps == 0) as u64, at_ps + lead_ps - widths * self.width_ps)
+    }
+
     /// Plans `event` of `node` for `at_ps`, which has not gone by. While a window is in hand, what
     /// happens in it can only be for the node whose turn it is.
     #[inline(always)]
     pub(crate) fn plan(&mut self, at_ps: Picoseconds, node: u32, event: Event) {
-        if at_ps < self.end_ps {
-            return self.plan_soon(Key::new(node, at_ps - self.start_ps, event));
+        let lead_ps = self.lead_ps[node as usize];
+        if at_ps < self.end_ps && lead_ps == self.window_lead_ps {
+            return self.plan_soon(Key::new(node, at_ps.wrapping_sub(self.start_ps), event));
         }
-        let window = at_ps / self.width_ps;
-        let key = Key::new(node, at_ps - window * self.width_ps, event);
-        if window - self.window < WINDOWS {
+        let (window, offset_ps) = self.window_of(at_ps, lead_ps);
+        let key = Key::new(node, offset_ps, event);
+        // One place is left for the window before, to which a stop may lead back.
+        if window - self.window < WINDOWS - 1 {
             self.put(window, key);
         } else {
             self.far.push(Reverse((window, key)));
@@ -187,18 +219,18 @@ impl EventQueue {
     /// Takes the next window that has events until `until_ps` in hand; whether there is one. The
     /// one before must be done.
     pub(crate) fn take_window(&mut self, until_ps: Picoseconds) -> bool {
-        if std::mem::take(&mut self.end_ps) > until_ps {
-            return false;
-        }
+        // What was left of the window in hand comes after `until_ps`.
+        self.window += u64::from(std::mem::take(&mut self.end_ps) != 0);
         let on_wheel_next = self.next_occupied();
         let far_next = self.far.peek().map(|Reverse((window, _))| *window);
-        let Some(next) = on_wheel_next.into_iter().chain(far_next).min() else { return false };
-        let start_ps = next * self.width_ps;
-        if start_ps > until_ps {
+        let next = on_wheel_next.into_iter().chain(far_next).min();
+        let Some(next) = next.filter(|&next| self.start_of(next) <= until_ps) else {
+            self.stop_at(until_ps);
             return false;
-        }
+        };
         self.window = next;
-        self.start_ps = start_ps;
+        self.window_lead_ps = self.lead_of(next);
+        self.start_ps = (next / 2 * self.width_ps).wrapping_sub(self.window_lead_ps);
         if on_wheel_next == Some(next) {
             let place = on_wheel(next);
             self.occupied[place / 64] &= !(1 << (place % 64));
@@ -209,13 +241,34 @@ impl EventQueue {
         while let Some(entry) = self.far.peek_mut().filter(|far| far.0.0 == next) {
             self.in_hand.push(std::collections::binary_heap::PeekMut::pop(entry).0.1);
         }
-        let last_ps = start_ps + (self.width_ps - 1);
+        let last_ps = self.start_ps.wrapping_add(self.width_ps - 1);
         if until_ps < last_ps {
-            self.put_back(until_ps - start_ps);
+            self.put_back(until_ps.wrapping_sub(self.start_ps));
         }
         self.end_ps = last_ps.min(until_ps) + 1;
         self.sort();
         true
+    }
+
+    /// The lead of the nodes of a window.
+    const fn lead_of(&self, window: u64) -> Picoseconds {
+        if window.is_multiple_of(2) { self.half_ps } else { 0 }
+    }
+
+    /// When a window starts, or time does.
+    const fn start_of(&self, window: u64) -> Picoseconds {
+        (window / 2 * self.width_ps).saturating_sub(self.lead_of(window))
+    }
+
+    /// All nodes have come to `until_ps`: goes on with the first of the windows that have it.
+    fn stop_at(&mut self, until_ps: Picoseconds) {
+        let of_both = [self.half_ps, 0].map(|lead_ps| self.window_of(until_ps, lead_ps).0);
+        self.window = of_both[0].min(of_both[1]);
+    }
+
+    /// When the windows in hand so far have all ended: until then all nodes are done.
+    pub(crate) const fn done_ps(&self) -> Picoseconds {
+        self.end_ps.saturating_sub(self.half_ps)
     }
 
     /// Sorts what is in hand, the next one last. Where many nodes have a few events each, they are
@@ -277,7 +330,7 @@ impl EventQueue {
         }
         let next = self.in_hand.pop_if(|key| key.node() == node)?;
         let has_more = self.in_hand.last().is_some_and(|key| key.is_at_once_with(next));
-        Some((self.start_ps + next.offset_ps(), next.event(), has_more))
+        Some((self.start_ps.wrapping_add(next.offset_ps()), next.event(), has_more))
     }
 
     /// The same where the node has planned something for itself.
@@ -290,7 +343,7 @@ impl EventQueue {
             self.in_hand.pop();
         }
         let has_more = self.next(node).is_some_and(|key| key.is_at_once_with(next));
-        Some((self.start_ps + next.offset_ps(), next.event(), has_more))
+        Some((self.start_ps.wrapping_add(next.offset_ps()), next.event(), has_more))
     }
 
     fn next(&self, node: u32) -> Option<Key> {
@@ -331,12 +384,13 @@ mod tests {
     type Logs = Vec<Vec<(Picoseconds, Event)>>;
 
     /// What comes of an event, by the dice of that event alone: a node hears of another after
-    /// `span_ps`, and of itself at any time.
+    /// `span_ps`, of one of the other side if there are `two_sides`, and of itself at any time.
     fn next(
         node: u32,
         at_ps: Picoseconds,
         event: Event,
         span_ps: u64,
+        two_sides: bool,
     ) -> Option<(u64, u32, Event)> {
         let mut prng = Prng::for_part(at_ps, Key::new(node, 0, event).0);
         let ahead_ps = match prng.below(4) {
@@ -345,7 +399,10 @@ mod tests {
             2 => prng.below(40 * span_ps),
             _ => prng.below(3 * WINDOWS * span_ps),
         };
-        let to = u32::try_from(prng.below(u64::from(NODES))).unwrap();
+        let mut to = u32::try_from(prng.below(u64::from(NODES))).unwrap();
+        if two_sides {
+            to = (to & !1) | (node & 1 ^ 1);
+        }
         let wire = u32::try_from(prng.below(WIRES_MAX as u64)).unwrap();
         match prng.below(100) {
             0..2 => None,
@@ -356,13 +413,13 @@ mod tests {
     }
 
     /// The oracle: whatever is first, of all nodes, in one sorted set.
-    fn interleaved(span_ps: u64, until_ps: Picoseconds) -> Logs {
+    fn interleaved(span_ps: u64, until_ps: Picoseconds, two_sides: bool) -> Logs {
         let mut logs = vec![Vec::new(); NODES as usize];
         let mut sorted: BTreeSet<(u64, Key)> =
             (0..NODES).map(|node| (0, Key::new(node, 0, Event::Wake))).collect();
         while let Some((at_ps, key)) = sorted.pop_first().filter(|first| first.0 <= until_ps) {
             logs[key.node() as usize].push((at_ps, key.event()));
-            let planned = next(key.node(), at_ps, key.event(), span_ps);
+            let planned = next(key.node(), at_ps, key.event(), span_ps, two_sides);
             sorted.extend(planned.map(|(at_ps, node, event)| (at_ps, Key::new(node, 0, event))));
         }
         logs
@@ -371,11 +428,12 @@ mod tests {
     proptest! {
         #[test]
         fn each_node_meets_what_it_would_if_all_nodes_ran_at_once(
-            nodes in NODES as usize..60,
+            nodes in NODES as usize..60, two_sides: bool,
             span_ps in prop_oneof![1_u64..5, 5_u64..100_000, 3_000_000_u64..9_000_000],
             stops in proptest::collection::vec(0_u64..1_000, 1..30),
         ) {
-            let mut queue = EventQueue::new(span_ps, nodes);
+            let sides: Vec<bool> = (0..nodes).map(|node| two_sides && node % 2 == 1).collect();
+            let mut queue = EventQueue::new(span_ps, &sides);
             let mut logs: Logs = vec![Vec::new(); NODES as usize];
             (0..NODES).for_each(|node| queue.plan(0, node, Event::Wake));
             let mut until_ps = 0;
@@ -395,7 +453,7 @@ mod tests {
                             }
                             for event in events {
                                 logs[node as usize].push((at_ps, event));
-                                let planned = next(node, at_ps, event, span_ps);
+                                let planned = next(node, at_ps, event, span_ps, two_sides);
                                 if let Some((at_ps, node, event)) = planned {
                                     queue.plan(at_ps, node, event);
                                 }
@@ -404,7 +462,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(logs, interleaved(span_ps, until_ps));
+            prop_assert_eq!(logs, interleaved(span_ps, until_ps, two_sides));
         }
     }
 }

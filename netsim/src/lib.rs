@@ -57,6 +57,7 @@ mod prng;
 pub mod report;
 mod routing;
 pub mod scenario;
+mod sides;
 mod sink;
 mod source;
 mod switch_node;

@@ -17,6 +17,7 @@ use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Wire};
 use crate::medium::Medium;
 use crate::routing::Router;
+use crate::sides::sides;
 use crate::switch_node::{SwitchNode, instant};
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
 use crate::trace::Trace;
@@ -74,7 +75,8 @@ impl Network {
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
-        let events = EventQueue::new(spans.min().unwrap_or(NEVER), nodes);
+        let sides = sides(&parts.wires, nodes);
+        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &sides);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
             .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
@@ -120,10 +122,11 @@ impl Network {
         }
     }
 
-    /// Has nodes run through windows of `span_ps`, from the start on.
+    /// Has nodes run through windows of `span_ps`, all the same ones, from the start on.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
-        self.events = EventQueue::new(span_ps, self.switches.len() + self.hosts.len());
+        let nodes = self.switches.len() + self.hosts.len();
+        self.events = EventQueue::new(span_ps, &vec![false; nodes]);
         self.set_alarms();
     }
 
@@ -150,8 +153,9 @@ impl Network {
                     Some(host) => self.run_host(node, host),
                 }
             }
-            self.medium.captures.write_held();
+            self.medium.captures.write_held(self.events.done_ps());
         }
+        self.medium.captures.write_held(NEVER);
     }
 
     /// Touches the frames that arrive in the window in hand, and those that leave when their wires
