@@ -45,8 +45,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             None => Err(frame),
         };
         if let Err(frame) = left {
-            self.rx.push(frame);
-            self.receive_burst(snapshot, slot, now);
+            self.receive_other(snapshot, slot, frame, now);
         }
     }
 

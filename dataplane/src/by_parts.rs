@@ -78,8 +78,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
         }
     }
 
-    /// Bytes of the first frames that wait at `port`, of all priorities together: a look at what
-    /// [`Self::take_room`] will need, before it does.
+    /// Bytes of the first frame that waits at `port`: a look at what [`Self::take_room`] will need,
+    /// before it does.
     #[inline(always)]
     pub fn first_bytes(&self, port: PortId) -> u32 {
         let slot = self.core.exchange.slot(port);
@@ -106,14 +106,15 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 busy |= self.transmit(slot, now);
             }
         }
-        touched = touched.and(sending);
         let may_resume = self.may_resume();
-        for slot in may_resume.each(ports) {
-            self.control_flow(slot, now);
+        for slot in touched.and(sending).and(may_resume).each(ports) {
+            if may_resume.contains(slot) {
+                self.control_flow(slot, now);
+            }
+            self.wait_for(slot, now);
         }
-        touched = touched.and(may_resume);
         self.count_turn(busy, now);
-        Turn { busy, next: self.next_timer(touched, now) }
+        Turn { busy, next: self.next_timer() }
     }
 
     /// Has the port at `slot` send; whether it did.
@@ -130,6 +131,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let told = self.attention.told;
         if self.attention.has_dynamic || told.is_empty() {
             return told;
+        }
+        if self.core.exchange.owns_all() {
+            return released.both(told);
         }
         let mut may_resume = Slots::default();
         for port in released.each(PORTS_MAX) {

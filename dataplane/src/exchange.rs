@@ -105,6 +105,12 @@ impl<F: Frame> Exchange<F> {
         place_in(&self.slot_of, port.index())
     }
 
+    /// Whether all ports are this worker's, each at its own place.
+    #[inline(always)]
+    pub(crate) const fn owns_all(&self) -> bool {
+        self.owns_all
+    }
+
     /// Whether the port at `slot` is this worker's own.
     #[inline(always)]
     pub(crate) const fn is_own(&self, slot: usize) -> bool {

@@ -78,6 +78,16 @@ impl Priority {
         1 << (self.0 & 7)
     }
 
+    /// Those whose bits are set, 0 first.
+    #[inline]
+    pub fn in_bits(mut bits: u8) -> impl Iterator<Item = Self> {
+        core::iter::from_fn(move || {
+            let lowest = Self::EACH.get(bits.trailing_zeros() as usize).copied()?;
+            bits &= bits - 1;
+            Some(lowest)
+        })
+    }
+
     /// All eight, 0 first.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> {
         (0..8).map(Self)

@@ -16,12 +16,10 @@ use crate::l2::{Vid, VlanPort};
 use crate::lane::{Lane, Verdict};
 use crate::limits::BURST_MAX;
 use crate::plain;
-use crate::port::Port;
 use crate::probe::Probe;
 use crate::route;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
 use crate::time::Instant;
-use crate::wire::mac_control::MacControl;
 use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -87,28 +85,43 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// `control_bits` has a bit for each MAC control frame, by its place.
     fn obey_mac_control(&mut self, control_bits: u64, slot: usize, now: Instant) {
         self.sending.insert(slot);
+        let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
+        let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
+        self.ports[slot].obey(parsed, &mut self.books, now);
+    }
+
+    /// One frame by itself, whose arrival is counted, that is not plain.
+    #[inline(never)]
+    pub(crate) fn receive_other(
+        &mut self,
+        snapshot: &Snapshot,
+        slot: usize,
+        mut frame: D::Frame,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
         let port = &mut self.ports[slot];
-        let may_not =
-            |port: &Port<D::Frame>| port.receiver.paused_bits() | port.receiver.slowed_bits();
-        let before = may_not(port);
-        let mut left = control_bits;
-        while left != 0 {
-            let frame = &self.rx[left.trailing_zeros() as usize];
-            left &= left - 1;
-            let parsed = parse(frame.head(), frame.len());
-            let counters = &mut port.counters.pfc;
-            // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
-            match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
-                MacControl::Pfc(pfc) => port.receiver.receive(&pfc, now, counters),
-                MacControl::Pause => counters.rx_link_pause_frames += 1,
-                MacControl::Unknown => counters.rx_unknown_frames += 1,
-                MacControl::Truncated => counters.rx_truncated_frames += 1,
-            }
+        let routed = match snapshot.ports.get(input.index()) {
+            Some(tables) if port.up => match tables.mode {
+                PortMode::Routed { vlan } => Some((tables, vlan)),
+                PortMode::Bridged(_) => None,
+            },
+            _ => None,
+        };
+        let Some((tables, vlan)) = routed else {
+            self.rx.push(frame);
+            return self.receive_burst(snapshot, slot, now);
+        };
+        let frame_bytes_max = usize::from(port.frame_bytes_max);
+        let parsed = parse(frame.head(), frame.len());
+        if parsed.kind == Kind::MacControl {
+            self.sending.insert(slot);
+            port.obey(core::iter::once((parsed, &frame)), &mut self.books, now);
         }
-        let held_now = may_not(port) & !before;
-        if held_now != 0 {
-            port.unstage(held_now, &mut self.books);
-        }
+        let lane = route::general(snapshot, tables, vlan, input, frame_bytes_max, &mut frame);
+        self.book_received(&Tally::of_one(&lane), slot);
+        self.settle_lane(frame, &lane, slot, now);
+        self.recycle_trash();
     }
 
     /// The stages of a routed port, each for the whole burst: what the headers say, where they

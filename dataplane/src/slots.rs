@@ -58,6 +58,12 @@ impl Slots {
         Self(self.0 | other.0)
     }
 
+    /// The places in both sets.
+    #[inline(always)]
+    pub(crate) const fn both(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Each place, lowest first, of a worker with `count` ports.
     #[inline(always)]
     pub(crate) fn each(self, count: usize) -> impl Iterator<Item = usize> {

@@ -425,20 +425,22 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.attention.timers_at = Instant::NEVER;
         self.core.sending = Slots::default();
         self.core.books.released = Slots::default();
-        self.next_timer(Slots::first(self.core.ports.len()), now)
+        (0..self.core.ports.len()).for_each(|slot| self.wait_for(slot, now));
+        self.next_timer()
     }
 
-    /// The same after a turn that looked at the ports of `slots`: the others wait for what they
-    /// waited for.
+    /// The port at `slot` has been looked at: the worker waits for what it waits for now, too.
     #[inline(always)]
-    pub(crate) fn next_timer(&mut self, slots: Slots, now: Instant) -> Instant {
-        let mut wanted = self.attention.timers_at;
-        for slot in slots.each(self.core.ports.len()) {
-            wanted = wanted.min(self.core.ports[slot].wants_turn_at(now));
-        }
-        self.attention.timers_at = wanted;
+    pub(crate) fn wait_for(&mut self, slot: usize, now: Instant) {
+        let wanted = self.core.ports[slot].wants_turn_at(now);
+        self.attention.timers_at = self.attention.timers_at.min(wanted);
+    }
+
+    /// The earliest of what the worker waits for.
+    #[inline(always)]
+    pub(crate) fn next_timer(&self) -> Instant {
         let ageing = if self.core.has_addresses { self.age_at } else { Instant::NEVER };
-        wanted.min(ageing)
+        self.attention.timers_at.min(ageing)
     }
 
     /// The balance of this worker's frames, as of now.

@@ -8,7 +8,8 @@ use dataplane::time::Speed;
 
 const US: u64 = 1_000_000;
 
-/// A ring of four or five switches, which has two sides or one, with two hosts each, flows of all paces between any of them, one slow host,
+/// A ring of four or five switches, which has two sides or one, with two hosts each, flows of all
+/// paces between any of them, one slow host,
 /// two lossless classes and a lossy one: pauses run, end and run out everywhere.
 fn network(seed: u64, looks_everywhere: bool) -> Network {
     let mut prng = Prng::new(seed);

@@ -20,8 +20,8 @@ pub(crate) struct SimDevice {
     launched: Few<Launch>,
     now_ps: Picoseconds,
     ports: Vec<SimPort>,
-    /// Wires that somebody waits for, and when they become free.
-    awaited: Few<(u32, Picoseconds)>,
+    /// Ports whose wires somebody waits for, and when these become free.
+    awaited: Few<(PortId, Picoseconds)>,
     /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
@@ -173,11 +173,9 @@ impl SimDevice {
     /// Sees to it that somebody is told when the wire of `port` is free.
     #[inline(always)]
     fn await_wire(&mut self, port: PortId) {
-        let port = &mut self.ports[port.index()];
-        if let Some(wire) = port.wire
-            && !std::mem::replace(&mut port.is_awaited, true)
-        {
-            self.awaited.push((wire, port.transmitter.free_at_ps()));
+        let waiting = &mut self.ports[port.index()];
+        if waiting.wire.is_some() && !std::mem::replace(&mut waiting.is_awaited, true) {
+            self.awaited.push((port, waiting.transmitter.free_at_ps()));
         }
     }
 
@@ -194,9 +192,9 @@ impl SimDevice {
         }
     }
 
-    /// A wire that is waited for since last asked, and when it becomes free.
+    /// A port whose wire is waited for since last asked, and when that becomes free.
     #[inline(always)]
-    pub(crate) fn next_awaited(&mut self) -> Option<(u32, Picoseconds)> {
+    pub(crate) fn next_awaited(&mut self) -> Option<(PortId, Picoseconds)> {
         self.awaited.pop()
     }
 
@@ -322,8 +320,8 @@ mod tests {
     fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
         let awaited = device.next_awaited();
         assert!(device.awaited.one.is_none(), "one port, one event");
-        awaited.map(|(wire, free_at_ps)| {
-            assert_eq!(wire, 7);
+        awaited.map(|(port, free_at_ps)| {
+            assert_eq!(port, PORT);
             free_at_ps
         })
     }

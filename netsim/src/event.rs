@@ -8,16 +8,16 @@
 //! and the result is the same as if the instants of all nodes were interleaved (Chandy and Misra's
 //! lookahead, in one thread).
 //!
-//! Where nodes have two sides, and every wire leads from one to the other, as in a Clos, one side can
-//! be half a step ahead of the other. Then windows are twice as long: while the nodes of one side go
-//! through such a one, nothing arrives in it but what the other side has sent before its own
-//! begins, and that has been.
+//! Where nodes have two sides, and every wire leads from one to the other, as in a Clos, one side
+//! can be half a window ahead of the other. Then windows are twice as long: what arrives in one of
+//! a node's windows was sent before the middle of it, and so far the other side has come.
 //!
 //! At one node, events come in the order of their time, and at one instant in an order that depends
-//! on nothing else: arrivals by wire, wires that become free, and the node's own alarm.
+//! on nothing else: arrivals by wire, ports whose wires become free, and the node's own alarm.
 //!
 //! Windows lie in a wheel of lists; what is further off waits in a heap.
 
+use dataplane::ids::PortId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,7 +30,7 @@ pub type Picoseconds = u64;
 /// Later than anything that happens.
 pub(crate) const NEVER: Picoseconds = u64::MAX;
 
-/// Bits of a key: the node, when in its window, what, and at which wire.
+/// Bits of a key: the node, when in its window, what, and at which wire or port.
 const NODE_BITS: u32 = 19;
 const OFFSET_BITS: u32 = 22;
 const KIND_BITS: u32 = 2;
@@ -54,8 +54,8 @@ const WORDS: usize = PLACES / 64;
 pub(crate) enum Event {
     /// The oldest frame in flight on this wire has arrived whole.
     Arrival(u32),
-    /// This wire is free again, and its sender waits for it.
-    Free(u32),
+    /// The wire of this port of the node is free again, and the node waits for it.
+    Free(PortId),
     /// The node wanted to be woken.
     Wake,
 }
@@ -67,13 +67,13 @@ struct Key(u64);
 impl Key {
     #[inline(always)]
     fn new(node: u32, offset_ps: u64, event: Event) -> Self {
-        let (kind, wire) = match event {
+        let (kind, at) = match event {
             Event::Arrival(wire) => (0, wire),
-            Event::Free(wire) => (1, wire),
+            Event::Free(port) => (1, u32::from(port.index_u16())),
             Event::Wake => (2, 0),
         };
         let place = u64::from(node) << OFFSET_BITS | offset_ps;
-        Self((place << KIND_BITS | kind) << WIRE_BITS | u64::from(wire))
+        Self((place << KIND_BITS | kind) << WIRE_BITS | u64::from(at))
     }
 
     #[inline(always)]
@@ -93,12 +93,12 @@ impl Key {
     }
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a wire")]
-    const fn event(self) -> Event {
-        let wire = (self.0 & (WIRES_MAX as u64 - 1)) as u32;
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a wire or port")]
+    fn event(self) -> Event {
+        let at = (self.0 & (WIRES_MAX as u64 - 1)) as u32;
         match self.0 >> WIRE_BITS & 3 {
-            0 => Event::Arrival(wire),
-            1 => Event::Free(wire),
+            0 => Event::Arrival(at),
+            1 => Event::Free(PortId::from_index(at as usize).unwrap_or(PortId::FIRST)),
             _ => Event::Wake,
         }
     }
@@ -351,10 +351,10 @@ impl EventQueue {
         in_hand.into_iter().chain(self.soon.last().copied()).min()
     }
 
-    /// The events of the window in hand.
+    /// The events of the window in hand, with their nodes.
     #[inline(always)]
-    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Event> {
-        self.in_hand.iter().map(|key| key.event())
+    pub(crate) fn in_hand(&self) -> impl Iterator<Item = (u32, Event)> {
+        self.in_hand.iter().map(|key| (key.node(), key.event()))
     }
 
     /// The number of the first window that has a list.
@@ -376,6 +376,7 @@ impl EventQueue {
 mod tests {
     use super::*;
     use crate::prng::Prng;
+    use dataplane::limits::PORTS_MAX;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -404,10 +405,11 @@ mod tests {
             to = (to & !1) | (node & 1 ^ 1);
         }
         let wire = u32::try_from(prng.below(WIRES_MAX as u64)).unwrap();
+        let port = PortId::from_index(wire as usize % PORTS_MAX).unwrap();
         match prng.below(100) {
             0..2 => None,
             2..50 => Some((at_ps + span_ps + ahead_ps, to, Event::Arrival(wire))),
-            50..80 => Some((at_ps + 1 + ahead_ps, node, Event::Free(wire))),
+            50..80 => Some((at_ps + 1 + ahead_ps, node, Event::Free(port))),
             _ => Some((at_ps + 1 + ahead_ps, node, Event::Wake)),
         }
     }

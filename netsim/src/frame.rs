@@ -185,9 +185,7 @@ impl Pool {
     /// off, and goes on with zeros nobody reads. A `head` longer than the frame makes the frame
     /// longer.
     pub(crate) fn take(&self, head: &[u8], frame_bytes: u16) -> SimFrame {
-        let recycled = self.0.borrow_mut().pop();
-        let mut buffer =
-            recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; FRONT_BYTES + STORED_BYTES] }));
+        let mut buffer = self.buffer();
         let wanted = usize::from(frame_bytes).max(head.len());
         let stored = wanted.min(STORED_BYTES);
         let real = head.len().min(stored);
@@ -201,6 +199,26 @@ impl Pool {
                 .with(Traits::CONTROL, is_control)
                 .with(Traits::WIDE, real > WRITTEN_BYTES);
         SimFrame { buffer, traits }
+    }
+
+    /// A data frame of `frame_bytes` that starts with `start`, as far as it goes, which is copied
+    /// in one go.
+    #[inline(always)]
+    pub(crate) fn take_data(&self, start: &[u8; WRITTEN_BYTES], frame_bytes: u16) -> SimFrame {
+        let mut buffer = self.buffer();
+        if let Some(written) = buffer.bytes[FRONT_BYTES..].first_chunk_mut() {
+            *written = *start;
+        }
+        let stored = usize::from(frame_bytes).min(STORED_BYTES);
+        let tail_bytes = frame_bytes - narrow(stored);
+        let traits = Traits::new(place(FRONT_BYTES), place(FRONT_BYTES + stored), tail_bytes);
+        SimFrame { buffer, traits }
+    }
+
+    #[inline(always)]
+    fn buffer(&self) -> Box<Buffer> {
+        let recycled = self.0.borrow_mut().pop();
+        recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; FRONT_BYTES + STORED_BYTES] }))
     }
 
     /// A second frame like `frame`.
@@ -232,6 +250,9 @@ fn narrow(bytes: usize) -> u16 {
 mod tests {
     use super::*;
 
+    /// Of a flow's frames.
+    const HEAD: usize = crate::flow::HEAD_BYTES;
+
     #[test]
     fn a_short_frame_is_all_real_and_a_long_one_shows_what_a_frame_must() {
         let pool = Pool::default();
@@ -247,6 +268,20 @@ mod tests {
         assert_eq!(long.len(), 1_514 + FRONT_BYTES);
         assert!(!long.shrink_front(FRONT_BYTES + STORED_BYTES + 1));
         assert!(long.shrink_front(FRONT_BYTES + STORED_BYTES) && long.head().is_empty());
+    }
+
+    #[test]
+    fn data_frames_are_those_that_any_head_makes() {
+        let pool = Pool::default();
+        for frame_bytes in [60, 64, 65, 1_500] {
+            let mut start = [0; WRITTEN_BYTES];
+            start[..HEAD].fill(7);
+            pool.give(pool.take(&[0xFF; WRITTEN_BYTES], 200));
+            let frame = pool.take_data(&start, frame_bytes);
+            let expected = pool.take(&[7; HEAD], frame_bytes);
+            assert_eq!((frame.head(), frame.len()), (expected.head(), expected.len()));
+            assert_eq!(frame.traits.0, expected.traits.0);
+        }
     }
 
     #[test]

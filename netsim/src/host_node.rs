@@ -149,8 +149,16 @@ impl HostNode {
         self.converse(now_ps);
     }
 
-    /// Takes what the learner has to say.
+    /// Takes what the learner, if there is one, has to say.
+    #[inline(always)]
     fn converse(&mut self, now_ps: Picoseconds) {
+        if self.learner.is_some() {
+            self.take_wishes(now_ps);
+        }
+    }
+
+    #[inline(never)]
+    fn take_wishes(&mut self, now_ps: Picoseconds) {
         let Some(learner) = &mut self.learner else { return };
         learner.wake(instant(now_ps));
         while let Some(wish) = learner.wish() {

@@ -164,16 +164,15 @@ impl Network {
     #[inline(never)]
     fn warm(&self) {
         let mut touched = 0;
-        for event in self.events.in_hand() {
+        for (node, event) in self.events.in_hand() {
             touched ^= match event {
                 Event::Arrival(wire) => {
                     let frame = self.medium.wires[wire as usize].first();
                     frame.map_or(0, |frame| u32::from(frame.first_octet()))
                 }
-                Event::Free(wire) => {
-                    let from = self.medium.wires[wire as usize].from;
-                    let switch = self.switches.get(from.node());
-                    switch.map_or(0, |switch| switch.worker.first_bytes(from.port))
+                Event::Free(port) => {
+                    let switch = self.switches.get(node as usize);
+                    switch.map_or(0, |switch| switch.worker.first_bytes(port))
                 }
                 Event::Wake => 0,
             };
@@ -205,8 +204,8 @@ impl Network {
                         }
                         Some(arrived) => came.push(arrived),
                     },
-                    Event::Free(wire) => {
-                        switch.take_room(medium.wires[wire as usize].from.port, at_ps);
+                    Event::Free(port) => {
+                        switch.take_room(port, at_ps);
                         is_due = true;
                     }
                     Event::Wake => is_due |= switch.alarm.rings(at_ps, events),
@@ -454,8 +453,8 @@ fn end_turn(
 ) {
     let wanted_ps = switch.end(instant(now_ps));
     let device = switch.worker.device_mut();
-    while let Some((wire, free_at_ps)) = device.next_awaited() {
-        events.plan(free_at_ps, node, Event::Free(wire));
+    while let Some((port, free_at_ps)) = device.next_awaited() {
+        events.plan(free_at_ps, node, Event::Free(port));
     }
     while let Some(launched) = device.next_launched() {
         medium.launch(launched, events, now_ps);

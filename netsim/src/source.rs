@@ -2,7 +2,7 @@
 
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
-use crate::frame::{Pool, SimFrame};
+use crate::frame::{Pool, SimFrame, WRITTEN_BYTES};
 use crate::link::Transmitter;
 use crate::prng::Prng;
 use crate::window::Window;
@@ -17,10 +17,10 @@ pub(crate) struct Source {
     /// The class whose pauses it obeys.
     pub(crate) priority: Priority,
     pub(crate) start_ps: Picoseconds,
-    head: [u8; HEAD_BYTES],
+    start: [u8; WRITTEN_BYTES],
     frame_bytes: u16,
-    /// The head and length of the last frame, if it is shorter.
-    last: Option<Box<([u8; HEAD_BYTES], u16)>>,
+    /// The start and length of the last frame, if it is shorter.
+    last: Option<Box<([u8; WRITTEN_BYTES], u16)>>,
     clock: Clock,
     due_ps: Picoseconds,
     stop_ps: Picoseconds,
@@ -62,9 +62,9 @@ impl Source {
             flow,
             priority,
             start_ps: spec.start_ps,
-            head: head(spec.frame_bytes),
+            start: started(head(spec.frame_bytes)),
             frame_bytes: spec.frame_bytes,
-            last: last_frame_bytes(spec).map(|bytes| Box::new((head(bytes), bytes))),
+            last: last_frame_bytes(spec).map(|bytes| Box::new((started(head(bytes)), bytes))),
             clock,
             due_ps: spec.start_ps,
             stop_ps: spec.stop_ps,
@@ -106,12 +106,12 @@ impl Source {
     pub(crate) fn next(&mut self, pool: &Pool, now_ps: Picoseconds) -> SimFrame {
         let round = self.window.as_ref().map_or(0, Window::round);
         let is_last = self.next + 1 == self.frames;
-        let (head, frame_bytes) = match &self.last {
+        let (start, frame_bytes) = match &self.last {
             Some(last) if is_last => (&last.0, last.1),
-            _ => (&self.head, self.frame_bytes),
+            _ => (&self.start, self.frame_bytes),
         };
         // In the frame and not before: a copy of what was just written waits for it.
-        let mut frame = pool.take(head, frame_bytes);
+        let mut frame = pool.take_data(start, frame_bytes);
         if let Some(head) = frame.head_mut().first_chunk_mut() {
             set_number(head, round, self.next);
         }
@@ -145,6 +145,13 @@ impl Source {
             self.next = window.go_back(now_ps);
         }
     }
+}
+
+/// What is written of a frame that starts with `head`.
+fn started(head: [u8; HEAD_BYTES]) -> [u8; WRITTEN_BYTES] {
+    let mut start = [0; WRITTEN_BYTES];
+    start[..HEAD_BYTES].copy_from_slice(&head);
+    start
 }
 
 #[cfg(test)]

@@ -84,14 +84,14 @@ impl RateAdjuster {
     /// Slowed classes that may not send at `now`.
     #[inline]
     pub fn limited_bits(&self, now: Instant) -> u8 {
-        let slowed = Priority::all().filter(|p| self.slowed_bits & p.bit() != 0);
+        let slowed = Priority::in_bits(self.slowed_bits);
         let limited = slowed.filter(|p| !self.limiters[p.index()].is_free(now));
         limited.fold(0, |bits, p| bits | p.bit())
     }
 
     /// When the first of these slowed classes may send.
     pub fn free_at(&self, bits: u8) -> Instant {
-        let slowed = Priority::all().filter(|p| self.slowed_bits & bits & p.bit() != 0);
+        let slowed = Priority::in_bits(self.slowed_bits & bits);
         slowed.map(|p| self.limiters[p.index()].free_at()).min().unwrap_or(Instant::NEVER)
     }
 
@@ -102,7 +102,7 @@ impl RateAdjuster {
     }
 
     fn find_next_expiry(&mut self) {
-        let slowed = Priority::all().filter(|p| self.slowed_bits & p.bit() != 0);
+        let slowed = Priority::in_bits(self.slowed_bits);
         self.expires_at = slowed.map(|p| self.until[p.index()]).min().unwrap_or(Instant::NEVER);
     }
 }

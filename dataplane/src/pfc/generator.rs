@@ -104,7 +104,7 @@ impl Generator {
         let time = |p: Priority| {
             if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { slowing.0[p.index()] }
         };
-        let addressed_priorities = Priority::all().filter(|p| addressed & p.bit() != 0);
+        let addressed_priorities = Priority::in_bits(addressed);
         let pfc = addressed_priorities.fold(Pfc::default(), |pfc, p| pfc.with(p, time(p)));
         (addressed != 0 || self.period_ns().is_some()).then_some(pfc)
     }
@@ -112,7 +112,7 @@ impl Generator {
     /// The frame of [`Generator::poll`] has gone.
     pub fn sent(&mut self, pfc: &Pfc, now: Instant, counters: &mut PfcCounters) {
         counters.tx_frames += 1;
-        for priority in Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0) {
+        for priority in Priority::in_bits(pfc.enabled_bits) {
             let p = priority.index();
             let was_silent = self.told_bits & priority.bit() != 0;
             match pfc.quanta[p] {

@@ -133,7 +133,7 @@ impl Receiver {
     /// shorter one; 0 resumes. A lossy class does not obey.
     pub fn receive(&mut self, pfc: &Pfc, now: Instant, counters: &mut PfcCounters) {
         counters.rx_frames += 1;
-        for priority in Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0) {
+        for priority in Priority::in_bits(pfc.enabled_bits) {
             let p = priority.index();
             let quanta = pfc.quanta[p];
             let obeys = self.obeyed_bits & priority.bit() != 0;
@@ -213,7 +213,7 @@ impl Receiver {
     }
 
     fn find_next_expiry(&mut self) {
-        let paused = Priority::all().filter(|p| self.paused_bits & p.bit() != 0);
+        let paused = Priority::in_bits(self.paused_bits);
         let pauses_end_at =
             paused.map(|p| self.times[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());

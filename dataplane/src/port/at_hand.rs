@@ -16,16 +16,11 @@ use crate::queue::veq::{Arena, Held};
 use crate::time::Instant;
 
 impl<F: Frame> Port<F> {
-    /// Bytes of the first frames of all queues together.
+    /// Bytes of the first frame of the lowest priority that waits.
     #[inline(always)]
     pub(crate) fn first_bytes(&self, arena: &Arena<F>) -> u32 {
-        let (mut left, mut bytes) = (self.occupied_bits, 0);
-        while left != 0 {
-            let priority = left.trailing_zeros() as usize % PRIORITIES;
-            left &= left - 1;
-            bytes += self.queues[priority].veq.front(arena).map_or(0, |note| u32::from(note.bytes));
-        }
-        bytes
+        let priority = self.occupied_bits.trailing_zeros() as usize % PRIORITIES;
+        self.queues[priority].veq.front(arena).map_or(0, |note| u32::from(note.bytes))
     }
 
     /// Takes an admitted frame that came by itself and cannot pass at once.

@@ -1,5 +1,5 @@
-//! A port's flow control beyond XOFF and XON for itself: pauses that name another class, rates
-//! instead of pauses, and the watchdog.
+//! A port's flow control: what it hears, and beyond XOFF and XON for itself pauses that name
+//! another class, rates instead of pauses, and the watchdog.
 //!
 //! Counts: `storms`, `restored`. Ends: `watchdog`.
 
@@ -13,8 +13,37 @@ use crate::pfc::receiver::Receiver;
 use crate::probe::Probe;
 use crate::settings::PortSettings;
 use crate::time::Instant;
+use crate::wire::mac_control::MacControl;
+use crate::wire::parse::Parsed;
 
 impl<F: Frame> Port<F> {
+    /// Obeys MAC control frames, each with what its headers say.
+    pub(crate) fn obey<'a, P: Probe>(
+        &mut self,
+        frames: impl Iterator<Item = (Parsed, &'a F)>,
+        books: &mut Books<F, P>,
+        now: Instant,
+    ) where
+        F: 'a,
+    {
+        let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.slowed_bits();
+        let before = may_not(&self.receiver);
+        let counters = &mut self.counters.pfc;
+        for (parsed, frame) in frames {
+            // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
+            match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
+                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, now, counters),
+                MacControl::Pause => counters.rx_link_pause_frames += 1,
+                MacControl::Unknown => counters.rx_unknown_frames += 1,
+                MacControl::Truncated => counters.rx_truncated_frames += 1,
+            }
+        }
+        let held_now = may_not(&self.receiver) & !before;
+        if held_now != 0 {
+            self.unstage(held_now, books);
+        }
+    }
+
     /// The priorities that a pause must name so that VIQs of `viq_bits` get no more.
     #[inline(always)]
     pub(crate) fn paused_upstream(&self, viq_bits: u8) -> u8 {
@@ -33,7 +62,7 @@ impl<F: Frame> Port<F> {
 
     #[inline(never)]
     fn mapped_upstream(&self, viq_bits: u8) -> u8 {
-        let viqs = Priority::all().filter(|p| viq_bits & p.bit() != 0);
+        let viqs = Priority::in_bits(viq_bits);
         viqs.fold(0, |bits, p| bits | self.upstream[p.index()].bit())
     }
 

@@ -77,10 +77,7 @@ impl PauseWatch {
     /// A control frame arrived at the sender of `wire`, which sends at `speed`.
     pub(crate) fn hears(&mut self, wire: u32, speed: Speed, frame: &SimFrame, now_ps: Picoseconds) {
         let MacControl::Pfc(pfc) = MacControl::parse(frame.head()) else { return };
-        for p in Priority::all() {
-            if pfc.enabled_bits & self.lossless_bits & p.bit() == 0 {
-                continue;
-            }
+        for p in Priority::in_bits(pfc.enabled_bits & self.lossless_bits) {
             self.expire(wire, p, now_ps);
             let is_rate = self.form.is_some_and(|form| is_rate(form, pfc.quanta[p.index()]));
             let quanta = if is_rate { 0 } else { pfc.quanta[p.index()] };
@@ -148,7 +145,7 @@ impl PauseWatch {
     /// All pauses so far; those that go on end at `now_ps`.
     pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
         let running = (0_u32..).zip(&self.told).flat_map(move |(wire, told)| {
-            let paused = Priority::all().filter(|p| told.paused_bits & p.bit() != 0);
+            let paused = Priority::in_bits(told.paused_bits);
             paused.map(move |p| Span {
                 wire,
                 priority: p.value(),

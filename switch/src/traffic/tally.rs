@@ -165,7 +165,7 @@ impl Tally {
             MacControl::Pause => self.link_pauses += 1,
             MacControl::Unknown | MacControl::Truncated => self.other += 1,
             MacControl::Pfc(pfc) => {
-                let enabled = Priority::all().filter(|p| pfc.enabled_bits & p.bit() != 0);
+                let enabled = Priority::in_bits(pfc.enabled_bits);
                 for class in enabled.map(Priority::index) {
                     let heard = &mut self.pfc[class];
                     *(if pfc.quanta[class] == 0 { &mut heard.xon } else { &mut heard.xoff }) += 1;
