@@ -8,14 +8,16 @@
 //!
 //! - a pause runs out, or one is to be refreshed, only at a time known before: then a turn by parts
 //!   does not begin;
-//! - a VIQ goes over a static threshold only when frames came in by its port, and comes down only
-//!   when frames of it left; a dynamic one may at any time;
+//! - a VIQ is over a static threshold only if it uses headroom, of which it takes more only when
+//!   frames come in, and comes down only when frames of it left; a dynamic threshold may be crossed
+//!   at any time, and a rate changes with every frame;
 //! - a port sends only if it was given frames, heard a MAC control frame or was waited for.
 
 use crate::device::Device;
 use crate::ids::PortId;
 use crate::limits::PORTS_MAX;
 use crate::probe::Probe;
+use crate::settings::SwitchSettings;
 use crate::slots::Slots;
 use crate::time::Instant;
 use crate::worker::{Core, Turn, Worker};
@@ -33,19 +35,22 @@ pub(crate) struct Attention {
     has_room: Slots,
     /// Whether a VIQ's threshold can move without anything happening at its port.
     has_dynamic: bool,
+    /// Whether each frame that comes in may change what upstream should be told.
+    tells_rates: bool,
     /// Whether the switch has other workers.
     pub(crate) has_others: bool,
 }
 
 impl Attention {
     /// None so far: the first turn looks at all ports.
-    pub(crate) fn new(has_dynamic: bool, has_others: bool) -> Self {
+    pub(crate) fn new(settings: &SwitchSettings, has_others: bool) -> Self {
         Self {
             timers_at: Instant::ZERO,
             told: Slots::default(),
             came_in: Slots::default(),
             has_room: Slots::default(),
-            has_dynamic,
+            has_dynamic: settings.has_dynamic_thresholds(),
+            tells_rates: settings.tells_rates(),
             has_others,
         }
     }
@@ -93,8 +98,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let has_room = core::mem::take(&mut self.attention.has_room);
         let (mut touched, mut busy) = (Slots::default(), !came_in.is_empty());
         let ports = self.core.ports.len();
-        let may_go_over = if self.attention.has_dynamic { Slots::first(ports) } else { came_in };
-        for slot in may_go_over.each(ports) {
+        for slot in self.may_go_over(came_in).each(ports) {
             if self.control_flow(slot, now) {
                 touched.insert(slot);
             }
@@ -105,9 +109,10 @@ impl<D: Device, P: Probe> Worker<D, P> {
             if !self.core.ports[slot].hears_of_room() || has_room.contains(slot) {
                 busy |= self.transmit(slot, now);
             }
+            self.wait_for(slot, now);
         }
         let may_resume = self.may_resume();
-        for slot in touched.and(sending).and(may_resume).each(ports) {
+        for slot in touched.and(may_resume).each(ports) {
             if may_resume.contains(slot) {
                 self.control_flow(slot, now);
             }
@@ -124,16 +129,30 @@ impl<D: Device, P: Probe> Worker<D, P> {
         ports[slot].transmit(device, books, now)
     }
 
+    /// Ports whose upstream perhaps must be silent now, or slower.
+    #[inline(always)]
+    fn may_go_over(&mut self, came_in: Slots) -> Slots {
+        let over = core::mem::take(&mut self.core.over);
+        match &self.attention {
+            Attention { has_dynamic: true, .. } => Slots::first(self.core.ports.len()),
+            Attention { tells_rates: true, .. } => came_in,
+            _ => over,
+        }
+    }
+
     /// Ports whose upstream is silent and may perhaps send again.
     #[inline(always)]
     fn may_resume(&mut self) -> Slots {
         let released = core::mem::take(&mut self.core.books.released);
         let told = self.attention.told;
-        if self.attention.has_dynamic || told.is_empty() {
+        if self.attention.has_dynamic {
             return told;
         }
         if self.core.exchange.owns_all() {
             return released.both(told);
+        }
+        if told.is_empty() {
+            return told;
         }
         let mut may_resume = Slots::default();
         for port in released.each(PORTS_MAX) {

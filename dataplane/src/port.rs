@@ -518,18 +518,17 @@ impl<F: Frame> Port<F> {
     /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
     #[inline(always)]
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        let refresh_at = self.generator.refresh_at();
-        if self.occupied_bits == 0 {
-            return refresh_at.min(self.rate_or_watchdog_at(0, now));
-        }
+        let is_empty = self.occupied_bits == 0;
+        let expires_at = if is_empty { Instant::NEVER } else { self.receiver.expires_at() };
         let other_at = self.rate_or_watchdog_at(self.occupied_bits & !self.held_bits(), now);
-        self.receiver.expires_at().min(refresh_at).min(self.sends_at(now)).min(other_at)
+        expires_at.min(self.generator.refresh_at()).min(self.sends_at(now)).min(other_at)
     }
 
     /// When what waits may leave as far as this port is concerned, unless the worker is told.
     #[inline(always)]
     fn sends_at(&self, now: Instant) -> Instant {
-        if self.hears_of_room || self.eligible_bits(now) == 0 {
+        // Both, as which of the two it is nobody can guess.
+        if self.hears_of_room | (self.eligible_bits(now) == 0) {
             return Instant::NEVER;
         }
         self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))

@@ -85,6 +85,11 @@ impl SwitchSettings {
         let viqs = self.ports.iter().flat_map(|port| port.lossless.iter().flatten());
         viqs.into_iter().any(|viq| matches!(viq.threshold, Threshold::Dynamic { .. }))
     }
+
+    /// Whether some port tells its upstream rates.
+    pub fn tells_rates(&self) -> bool {
+        self.ports.iter().any(|port| port.gentle.is_some())
+    }
 }
 
 /// Gentle flow control of one port, both ways.

@@ -5,7 +5,7 @@
 //! `punted_frames`, `remarked_frames`, `raised_frames`, `demoted_frames`.
 
 use crate::agent::PuntReason;
-use crate::buffer::Admission;
+use crate::buffer::{Admission, ViqId};
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::fates::Tally;
@@ -178,6 +178,7 @@ impl<D: Device, P: Probe> Core<D, P> {
                 return Way::Each;
             }
         }
+        self.note_headroom(fate.viq(), slot);
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
         let run = Run {
             viq: fate.viq(),
@@ -250,13 +251,24 @@ impl<D: Device, P: Probe> Core<D, P> {
     fn admit(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
         let cost_bytes = self.books.buffer.cost_bytes(u32::from(held.note.bytes));
         match self.books.buffer.admit(held.note.viq, cost_bytes) {
-            Admission::Admitted => self.enqueue(held, out, slot, now),
+            Admission::Admitted => {
+                self.note_headroom(held.note.viq, slot);
+                self.enqueue(held, out, slot, now);
+            }
             Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull),
             Admission::LosslessOverrun => {
                 let priority = held.note.viq.priority().index();
                 self.ports[slot].counters.lossless_drops[priority] += 1;
                 self.drop(held.frame, slot, DropReason::LosslessOverrun);
             }
+        }
+    }
+
+    /// A frame was admitted to `viq`: if that uses headroom, upstream may have to be told.
+    #[inline(always)]
+    fn note_headroom(&mut self, viq: ViqId, slot: usize) {
+        if self.books.buffer.viq(viq).headroom_used_bytes() != 0 {
+            self.over.insert(slot);
         }
     }
 

@@ -92,6 +92,8 @@ pub struct Worker<D: Device, P> {
 pub(crate) struct Core<D: Device, P> {
     /// Places of ports that were given frames to send in this turn.
     pub(crate) sending: Slots,
+    /// Places of ports by which frames came into a VIQ that uses headroom.
+    pub(crate) over: Slots,
     pub(crate) ports: Vec<Port<D::Frame>>,
     busy_turns: u64,
     /// Whether the table of addresses may have some, so that they get old.
@@ -158,6 +160,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             is_again: false,
             has_addresses: false,
             sending: Slots::default(),
+            over: Slots::default(),
             ports,
             own_ports,
         };
@@ -174,7 +177,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             from: links.from,
             turns: 0,
             age_at: Instant::ZERO,
-            attention: Attention::new(settings.has_dynamic_thresholds(), links.ledgers.len() > 1),
+            attention: Attention::new(settings, links.ledgers.len() > 1),
         }
     }
 
@@ -424,6 +427,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     fn next_turn(&mut self, now: Instant) -> Instant {
         self.attention.timers_at = Instant::NEVER;
         self.core.sending = Slots::default();
+        self.core.over = Slots::default();
         self.core.books.released = Slots::default();
         (0..self.core.ports.len()).for_each(|slot| self.wait_for(slot, now));
         self.next_timer()

@@ -8,9 +8,9 @@ use dataplane::time::Speed;
 
 const US: u64 = 1_000_000;
 
-/// A ring of four or five switches, which has two sides or one, with two hosts each, flows of all
-/// paces between any of them, one slow host,
-/// two lossless classes and a lossy one: pauses run, end and run out everywhere.
+/// A ring of four or five switches, which has two sides or one, its wires in the order of their
+/// ports or not, with two hosts each, flows of all paces between any of them, one slow host, two
+/// lossless classes and a lossy one: pauses run, end and run out everywhere.
 fn network(seed: u64, looks_everywhere: bool) -> Network {
     let mut prng = Prng::new(seed);
     let mut builder = NetworkBuilder::new(seed);
@@ -28,7 +28,12 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
     let mut hosts = Vec::new();
     for (at, switch) in switches.iter().enumerate() {
         let gbps = 10 + prng.below(30);
-        builder.link(switch.port(1), switches[(at + 1) % ring].port(2), LinkSpec::new(gbps, 100));
+        let next = (at + 1) % ring;
+        let (out, into) = match seed.is_multiple_of(3) {
+            true => (if at == 0 { 1 } else { 2 }, if next == 0 { 5 } else { 1 }),
+            false => (1, 2),
+        };
+        builder.link(switch.port(out), switches[next].port(into), LinkSpec::new(gbps, 100));
         for port in [3, 4] {
             let host = builder.host(&format!("h{at}{port}"));
             builder.link(switch.port(port), host, LinkSpec::new(10, 3));
@@ -59,6 +64,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
         builder.flow(FlowSpec { pace, frame_bytes, ..flow });
     }
     let mut network = builder.build().unwrap();
+    assert_eq!(network.has_order, seed.is_multiple_of(3));
     for switch in &mut network.switches {
         switch.looks_everywhere = looks_everywhere;
     }

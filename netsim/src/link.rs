@@ -106,13 +106,40 @@ pub(crate) struct Endpoint {
     pub(crate) port: PortId,
 }
 
+/// Where the oldest of the near frames is, how many there are, and whether some are behind. A wire
+/// has none, one or two in any order of these, so nothing branches on which.
+#[derive(Clone, Copy, Debug)]
+struct InNear(u8);
+
+impl InNear {
+    const OLDEST: u8 = 1;
+    const FRAME: u8 = 2;
+    const BEHIND: u8 = 8;
+
+    #[inline(always)]
+    const fn is_full(self) -> bool {
+        self.0 >= 2 * Self::FRAME
+    }
+
+    #[inline(always)]
+    const fn oldest(self) -> usize {
+        (self.0 & Self::OLDEST) as usize
+    }
+
+    /// Where the next frame goes, if there is room.
+    #[inline(always)]
+    const fn next(self) -> usize {
+        (((self.0 / Self::FRAME) ^ self.0) & 1) as usize
+    }
+}
+
 /// One direction of a link. What is in flight arrives in the order in which it was sent. What every
 /// frame needs comes first, in one cache line, and the frames too as far as they fit: a short wire
 /// holds few.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Wire {
-    /// The first two frames in flight; the others are `behind`.
+    /// The first two frames in flight, the oldest at `oldest`; the others are `behind`.
     near: [Option<SimFrame>; 2],
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
@@ -122,8 +149,7 @@ pub(crate) struct Wire {
     pub(crate) lost_in_flight: u32,
     /// For how many reasons the link is down.
     pub(crate) down_count: u16,
-    /// Frames in `near`, or more than 2 if some are behind.
-    near_frames: u8,
+    in_near: InNear,
     /// Whether the sender was told to be silent, in some class.
     pub(crate) is_told: bool,
     pub(crate) from: Endpoint,
@@ -159,7 +185,7 @@ impl Wire {
             arrived_bytes: 0,
             lost_in_flight: 0,
             down_count: 0,
-            near_frames: 0,
+            in_near: InNear(0),
             is_told: false,
             from,
             behind: VecDeque::new(),
@@ -174,49 +200,51 @@ impl Wire {
     /// A frame goes on the wire.
     #[inline(always)]
     pub(crate) fn push(&mut self, frame: SimFrame) {
-        match self.near_frames {
-            0 => self.near[0] = Some(frame),
-            1 => self.near[1] = Some(frame),
-            _ => return self.push_behind(frame),
+        if self.in_near.is_full() {
+            return self.push_behind(frame);
         }
-        self.near_frames += 1;
+        self.near[self.in_near.next()] = Some(frame);
+        self.in_near.0 += InNear::FRAME;
     }
 
     #[inline(never)]
     fn push_behind(&mut self, frame: SimFrame) {
         self.behind.push_back(frame);
-        self.near_frames = 3;
+        self.in_near.0 |= InNear::BEHIND;
     }
 
     /// The oldest frame comes off the wire.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<SimFrame> {
-        let oldest = self.near[0].take()?;
-        self.near_frames -= 1;
-        if self.near_frames != 0 {
-            self.move_up();
+        let at = self.in_near.oldest();
+        let oldest = self.near[at].take()?;
+        if self.in_near.0 & InNear::BEHIND == 0 {
+            self.in_near.0 -= InNear::FRAME;
+        } else {
+            self.move_up(at);
         }
+        self.in_near.0 ^= InNear::OLDEST;
         Some(oldest)
     }
 
-    #[inline(always)]
-    fn move_up(&mut self) {
-        self.near[0] = self.near[1].take();
-        if self.near_frames == 2 {
-            self.near[1] = self.behind.pop_front();
-            self.near_frames = if self.behind.is_empty() { 2 } else { 3 };
+    #[inline(never)]
+    fn move_up(&mut self, at: usize) {
+        self.near[at] = self.behind.pop_front();
+        if self.behind.is_empty() {
+            self.in_near.0 &= !InNear::BEHIND;
         }
     }
 
     /// The oldest frame.
     #[inline(always)]
     pub(crate) const fn first(&self) -> Option<&SimFrame> {
-        self.near[0].as_ref()
+        self.near[self.in_near.oldest()].as_ref()
     }
 
     /// The frames in flight, the oldest first.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = &SimFrame> {
-        self.near.iter().flatten().chain(&self.behind)
+        let oldest = self.in_near.oldest();
+        self.near[oldest].iter().chain(&self.near[oldest ^ 1]).chain(&self.behind)
     }
 
     /// Whether nothing keeps the link down.
@@ -253,6 +281,8 @@ pub(crate) struct Launch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Pool;
+    use dataplane::frame::Frame;
     use proptest::prelude::*;
 
     #[test]
@@ -295,6 +325,28 @@ mod tests {
             // An idle wire starts on the picosecond, with nothing left over from before.
             let mut fresh = Transmitter::new(Speed::from_bps(bps));
             prop_assert_eq!(sender.start(60, now_ps + 9) - 9, fresh.start(60, now_ps));
+        }
+    }
+
+    proptest! {
+        /// The oracle: a deque.
+        #[test]
+        fn frames_leave_a_wire_as_they_came(steps in proptest::collection::vec(0_u8..5, 1..200)) {
+            let end = Endpoint { node: 0, port: PortId::FIRST };
+            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), Prng::new(1));
+            let (mut oracle, pool) = (VecDeque::new(), Pool::default());
+            let numbers = |frame: &SimFrame| frame.head()[0];
+            for (number, step) in (0_u8..).zip(steps) {
+                // Rarely more come than go, so that a wire is often empty, or has few.
+                if step < 2 || step == 2 && oracle.len() < 2 {
+                    wire.push(pool.take(&[number; 60], 60));
+                    oracle.push_back(number);
+                } else {
+                    prop_assert_eq!(wire.pop().as_ref().map(numbers), oracle.pop_front());
+                }
+                prop_assert_eq!(wire.first().map(numbers), oracle.front().copied());
+                prop_assert!(wire.in_flight().map(numbers).eq(oracle.iter().copied()));
+            }
         }
     }
 

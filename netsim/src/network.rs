@@ -50,6 +50,8 @@ pub struct Network {
     woken: Vec<usize>,
     /// Frames that arrive at a switch at one instant, and at which ports.
     came: Vec<(PortId, SimFrame)>,
+    /// Whether at every node wires have the order of their ports, so that they are in order anyway.
+    pub(crate) has_order: bool,
 }
 
 /// What a network is made of.
@@ -76,6 +78,7 @@ impl Network {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
         let sides = sides(&parts.wires, nodes);
+        let has_order = has_order(&parts.wires, nodes);
         let events = EventQueue::new(spans.min().unwrap_or(NEVER), &sides);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
@@ -106,6 +109,7 @@ impl Network {
             events,
             woken: Vec::new(),
             came: Vec::new(),
+            has_order,
         };
         network.set_alarms();
         network
@@ -164,18 +168,17 @@ impl Network {
     #[inline(never)]
     fn warm(&self) {
         let mut touched = 0;
+        for (_, event) in self.events.in_hand() {
+            if let Event::Arrival(wire) = event {
+                let frame = self.medium.wires[wire as usize].first();
+                touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
+            }
+        }
         for (node, event) in self.events.in_hand() {
-            touched ^= match event {
-                Event::Arrival(wire) => {
-                    let frame = self.medium.wires[wire as usize].first();
-                    frame.map_or(0, |frame| u32::from(frame.first_octet()))
-                }
-                Event::Free(port) => {
-                    let switch = self.switches.get(node as usize);
-                    switch.map_or(0, |switch| switch.worker.first_bytes(port))
-                }
-                Event::Wake => 0,
-            };
+            if let Event::Free(port) = event {
+                let switch = self.switches.get(node as usize);
+                touched ^= switch.map_or(0, |switch| switch.worker.first_bytes(port));
+            }
         }
         std::hint::black_box(touched);
     }
@@ -184,7 +187,7 @@ impl Network {
     /// then a turn, which only plans what comes later.
     #[inline(always)]
     fn run_switch(&mut self, node: u32) {
-        let Self { switches, medium, events, came, now_ps, .. } = self;
+        let Self { switches, medium, events, came, has_order, now_ps, .. } = self;
         let switch = &mut switches[node as usize];
         let mut rounds = Rounds::default();
         while let Some((at_ps, mut event, mut has_more)) = events.pop(node) {
@@ -192,13 +195,13 @@ impl Network {
             *now_ps = at_ps;
             let now = instant(at_ps);
             switch.begin(at_ps, now);
-            let is_alone = !has_more;
+            let is_in_order = *has_order || !has_more;
             let mut is_due = false;
             loop {
                 match event {
                     Event::Arrival(wire) => match medium.receive(wire, at_ps) {
                         None => {}
-                        Some((port, frame)) if is_alone => {
+                        Some((port, frame)) if is_in_order => {
                             switch.take_frame(port, frame, now);
                             is_due = true;
                         }
@@ -439,6 +442,15 @@ impl Network {
         let wire = wire.and_then(|number| self.medium.wires.get(number as usize));
         wire.into_iter().flat_map(Wire::in_flight)
     }
+}
+
+/// Whether wires to one node have the order of the ports where they end.
+fn has_order(wires: &[Wire], nodes: usize) -> bool {
+    let mut before = vec![None; nodes];
+    wires.iter().all(|wire| {
+        let at = Some(wire.to.port.index());
+        std::mem::replace(&mut before[wire.to.node()], at) < at
+    })
 }
 
 /// Turns a switch, to which what happened at this instant has happened, and plans what that set

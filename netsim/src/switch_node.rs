@@ -251,7 +251,8 @@ impl SwitchNode {
         self.worker.device_mut().begin(now_ps);
     }
 
-    /// A frame has arrived whole at `port`, the only one in this turn.
+    /// A frame has arrived whole at `port`, the only one there in this turn, after those at lower
+    /// ports.
     #[inline(always)]
     pub(crate) fn take_frame(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
