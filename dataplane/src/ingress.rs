@@ -90,7 +90,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         self.ports[slot].obey(parsed, &mut self.books, now);
     }
 
-    /// One frame by itself, whose arrival is counted, that is not plain.
+    /// One frame by itself, whose arrival is counted, that is not plain, or at a port that is down.
     #[inline(never)]
     pub(crate) fn receive_other(
         &mut self,
