@@ -89,8 +89,8 @@ pub(crate) struct Port<F> {
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that nobody can pause.
     pub(crate) control_priority: Priority,
-    /// Without what `queues` count.
-    pub(crate) counters: PortCounters,
+    /// Without what `queues` and both sides of PFC count.
+    pub(crate) counters: Box<PortCounters>,
 }
 
 /// What frames of one priority need of a port.
@@ -104,6 +104,10 @@ struct Queue {
     tx_bytes: u64,
 }
 
+const _: () = assert!(
+    core::mem::offset_of!(Port<()>, id) % 64 == 32 && core::mem::offset_of!(Port<()>, receiver) % 64 == 48,
+    "between the last half of the generator's and the first quarter of the receiver's"
+);
 const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
 
 impl<F: Frame> Port<F> {
@@ -121,7 +125,7 @@ impl<F: Frame> Port<F> {
             control_priority: control.unwrap_or_default(),
             generator: flow_control::generator(settings),
             receiver: flow_control::receiver(settings, lossless_bits),
-            counters: PortCounters::default(),
+            counters: Box::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
             is_fair: switch.scheduler.fair,
             pauses_own_class: settings.upstream == Priority::EACH,
@@ -154,7 +158,7 @@ impl<F: Frame> Port<F> {
     /// straight through in this turn.
     #[inline(always)]
     pub(crate) fn begin<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.receiver.expire(now, &mut self.counters.pfc);
+        self.receiver.expire(now);
         self.begin_direct(device, now);
     }
 

@@ -406,7 +406,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         burst.push(frame);
         self.core.device.tx_burst(port.id, &mut burst, now);
         if burst.is_empty() {
-            port.generator.sent(pfc, now, &mut port.counters.pfc);
+            port.generator.sent(pfc, now);
             self.attention.told.set(slot, port.generator.has_told());
         } else {
             self.core.device.recycle(&mut burst);

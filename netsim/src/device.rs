@@ -25,7 +25,7 @@ pub(crate) struct SimDevice {
     /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
-    /// Frames in all `ahead`.
+    /// Control frames that wait at all ports.
     ahead_frames: usize,
     pool: Pool,
 }
@@ -64,25 +64,26 @@ impl<T> Few<T> {
 #[repr(C, align(64))]
 pub(crate) struct SimPort {
     transmitter: Transmitter,
+    /// The control frame that goes as soon as the wire is free, and those behind it.
+    ahead: Option<SimFrame>,
     /// The wire it sends on; `None` where no link is.
     wire: Option<u32>,
     /// Somebody will be told when the wire is free.
     is_awaited: bool,
-    /// Control frames wait in `ahead`.
-    has_ahead: bool,
-    /// Control frames that wait for the wire.
-    ahead: VecDeque<SimFrame>,
+    behind: VecDeque<SimFrame>,
 }
+
+const _: () = assert!(std::mem::offset_of!(SimPort, behind) == 64, "the rest is a cache line");
 
 impl SimPort {
     /// A port that sends on `wire` with `transmitter`.
     pub(crate) const fn new(transmitter: Transmitter, wire: Option<u32>) -> Self {
-        Self { transmitter, wire, is_awaited: false, has_ahead: false, ahead: VecDeque::new() }
+        Self { transmitter, ahead: None, wire, is_awaited: false, behind: VecDeque::new() }
     }
 
     #[inline(always)]
     const fn takes_data(&self, now_ps: Picoseconds) -> bool {
-        self.wire.is_some() && !self.has_ahead && self.transmitter.is_free(now_ps)
+        self.wire.is_some() && self.ahead.is_none() && self.transmitter.is_free(now_ps)
     }
 
     /// Puts `frame` on the wire, which is free, and among what was launched.
@@ -95,14 +96,15 @@ impl SimPort {
     }
 
     fn queue_ahead(&mut self, frame: SimFrame) {
-        self.ahead.push_back(frame);
-        self.has_ahead = true;
+        if self.ahead.is_none() {
+            self.ahead = Some(frame);
+        } else {
+            self.behind.push_back(frame);
+        }
     }
 
     fn next_ahead(&mut self) -> Option<SimFrame> {
-        let next = self.ahead.pop_front();
-        self.has_ahead = !self.ahead.is_empty();
-        next
+        std::mem::replace(&mut self.ahead, self.behind.pop_front())
     }
 }
 
@@ -138,7 +140,8 @@ impl SimDevice {
 
     /// Control frames that wait at `port`.
     pub(crate) fn ahead(&self, port: PortId) -> impl Iterator<Item = &SimFrame> {
-        self.ports[port.index()].ahead.iter()
+        let port = &self.ports[port.index()];
+        port.ahead.iter().chain(&port.behind)
     }
 
     /// Time is now `now_ps`.
@@ -152,7 +155,7 @@ impl SimDevice {
     pub(crate) fn free(&mut self, port: PortId, now_ps: Picoseconds) {
         let waiting = &mut self.ports[port.index()];
         waiting.is_awaited = false;
-        if waiting.has_ahead {
+        if waiting.ahead.is_some() {
             self.free_ahead(port, now_ps);
         }
     }
@@ -165,7 +168,7 @@ impl SimDevice {
             self.ahead_frames -= 1;
             waiting.launch(frame, now_ps, &mut self.launched);
         }
-        if waiting.has_ahead {
+        if waiting.ahead.is_some() {
             self.await_wire(port);
         }
     }

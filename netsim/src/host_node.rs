@@ -65,6 +65,7 @@ pub(crate) struct FlowState {
 pub(crate) struct HostNode {
     pub(crate) alarm: Alarm,
     pub(crate) name: String,
+    /// Without what both sides of PFC count.
     pub(crate) counters: HostCounters,
     id: HostId,
     mac: MacAddress,
@@ -170,6 +171,14 @@ impl HostNode {
         }
     }
 
+    /// What was counted so far; a pause that is running counts once it has ended.
+    pub(crate) fn counters(&self) -> HostCounters {
+        let mut counters = self.counters.clone();
+        self.receiver.count_into(&mut counters.pfc);
+        self.generator.count_into(&mut counters.pfc);
+        counters
+    }
+
     /// Sends nothing more of its flows, not even what is due.
     pub(crate) fn stop(&mut self) {
         self.outbox.stop();
@@ -189,8 +198,8 @@ impl HostNode {
     pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
         self.is_up = up;
         let now = whole_nanoseconds(now_ps);
-        self.receiver.reset(now, &mut self.counters.pfc);
-        self.generator.reset(now, &mut self.counters.pfc);
+        self.receiver.reset(now);
+        self.generator.reset(now);
         self.tell_link(up, now_ps);
     }
 
@@ -230,8 +239,8 @@ impl HostNode {
         let counters = &mut self.counters.pfc;
         match MacControl::parse(frame.head()) {
             MacControl::Pfc(pfc) => {
-                self.receiver.expire(whole_nanoseconds(now_ps), counters);
-                self.receiver.receive(&pfc, instant(now_ps), counters);
+                self.receiver.expire(whole_nanoseconds(now_ps));
+                self.receiver.receive(&pfc, instant(now_ps));
             }
             MacControl::Pause => counters.rx_link_pause_frames += 1,
             MacControl::Unknown => counters.rx_unknown_frames += 1,
@@ -309,7 +318,7 @@ impl HostNode {
     ) -> (Picoseconds, Option<Launch>) {
         self.is_stirred = false;
         let now = whole_nanoseconds(now_ps);
-        self.receiver.expire(now, &mut self.counters.pfc);
+        self.receiver.expire(now);
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
@@ -322,7 +331,7 @@ impl HostNode {
         if self.transmitter.is_free(now_ps) {
             let frame = match self.generator.poll(xoff_bits, &Slowing::NONE, now) {
                 Some(pfc) => {
-                    self.generator.sent(&pfc, now, &mut self.counters.pfc);
+                    self.generator.sent(&pfc, now);
                     Some(self.pool.take(&pfc.to_frame(self.mac), 0))
                 }
                 None => self.next_lldp().or_else(|| self.next_frame(now_ps, flows, watch)),

@@ -119,7 +119,7 @@ fn a_pause_stops_its_class_from_the_next_frame_on_until_its_time_or_the_resume()
     assert_eq!(wanted, (5_735 + 3_355_392) * 1_000, "wakes by itself");
     bench.pfc(Pfc::default().with(priority(4), 0), 9 * FRAME_PS);
     assert_eq!(bench.turn(9 * FRAME_PS).1, Some(Ok(1)));
-    assert_eq!(bench.host.counters.pfc.rx_pauses, [0, 0, 0, 2, 1, 0, 0, 0]);
+    assert_eq!(bench.host.counters().pfc.rx_pauses, [0, 0, 0, 2, 1, 0, 0, 0]);
 }
 
 #[test]

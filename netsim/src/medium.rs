@@ -94,8 +94,9 @@ impl Medium {
                 *octet ^= 1 << (bit % 8);
             }
         }
-        let back = number ^ 1;
-        self.pauses.hears(back, self.wires[back as usize].speed, &frame, now_ps);
+        // Both wires of a link have one speed.
+        let (back, speed) = (number ^ 1, wire.speed);
+        self.pauses.hears(back, speed, &frame, now_ps);
         self.note_told(back);
         Some(frame)
     }

@@ -353,8 +353,8 @@ impl Network {
     }
 
     /// What a host has counted.
-    pub fn host(&self, host: HostId) -> &HostCounters {
-        &self.hosts[host.0].counters
+    pub fn host(&self, host: HostId) -> HostCounters {
+        self.hosts[host.0].counters()
     }
 
     /// A switch's counters, gauges and balance as of now.

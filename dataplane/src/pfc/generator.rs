@@ -6,6 +6,7 @@
 
 use crate::counters::PfcCounters;
 use crate::ids::Priority;
+use crate::limits::PRIORITIES;
 use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 use alloc::boxed::Box;
@@ -31,18 +32,30 @@ impl Slowing {
     }
 }
 
-/// The PFC generator of one port. What every turn asks for comes last, in the cache line of what a
-/// port keeps behind it.
+/// The PFC generator of one port, and how often it said what. What every turn asks for comes last,
+/// in the cache line of what a port keeps behind it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Generator {
-    since: [Instant; 8],
+    classes: [Class; PRIORITIES],
+    frames: u64,
     /// Where upstream is told rates too.
     rates: Option<Box<ToldRates>>,
-    refresh_ns: u64,
     refresh_at: Instant,
+    refresh_ns: u32,
     /// Priorities whose upstream was last told to be silent.
     told_bits: u8,
+}
+
+/// One priority: since when its upstream has been silent, or was last, and what that was told.
+#[derive(Clone, Debug, Default)]
+struct Class {
+    since: Instant,
+    xoff_frames: u64,
+    xon_frames: u64,
+    rate_frames: u64,
+    pauses: u64,
+    paused_ns: u64,
 }
 
 /// What upstream was last told of rates.
@@ -55,13 +68,15 @@ struct ToldRates {
 
 impl Generator {
     /// A generator for a port of `speed`, whose upstream sends.
-    pub const fn new(speed: Speed) -> Self {
+    pub fn new(speed: Speed) -> Self {
         Self {
             told_bits: 0,
             rates: None,
             refresh_at: Instant::NEVER,
-            refresh_ns: speed.quanta_ns(REFRESH_QUANTA),
-            since: [Instant::ZERO; 8],
+            // On the slowest links more often than need be.
+            refresh_ns: u32::try_from(speed.quanta_ns(REFRESH_QUANTA)).unwrap_or(u32::MAX),
+            classes: Default::default(),
+            frames: 0,
         }
     }
 
@@ -110,27 +125,27 @@ impl Generator {
     }
 
     /// The frame of [`Generator::poll`] has gone.
-    pub fn sent(&mut self, pfc: &Pfc, now: Instant, counters: &mut PfcCounters) {
-        counters.tx_frames += 1;
+    pub fn sent(&mut self, pfc: &Pfc, now: Instant) {
+        self.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
-            let p = priority.index();
+            let class = &mut self.classes[priority.index()];
             let was_silent = self.told_bits & priority.bit() != 0;
-            match pfc.quanta[p] {
+            match pfc.quanta[priority.index()] {
                 QUANTA_MAX => {
-                    counters.tx_xoff[p] += 1;
+                    class.xoff_frames += 1;
                     self.told_bits |= priority.bit();
                     if !was_silent {
-                        counters.tx_pauses[p] += 1;
-                        self.since[p] = now;
+                        class.pauses += 1;
+                        class.since = now;
                     }
                     continue;
                 }
-                0 => counters.tx_xon[p] += 1,
-                _ => counters.tx_slowed[p] += 1,
+                0 => class.xon_frames += 1,
+                _ => class.rate_frames += 1,
             }
             self.told_bits &= !priority.bit();
             if was_silent {
-                counters.tx_paused_ns[p] += now.ns_since(self.since[p]);
+                class.paused_ns += now.ns_since(class.since);
             }
         }
         if let Some(rates) = &mut self.rates {
@@ -138,16 +153,17 @@ impl Generator {
         }
         self.refresh_at = match self.period_ns() {
             Some(period_ns) => now + period_ns,
-            None if self.has_told() => now + self.refresh_ns,
+            None if self.has_told() => now + u64::from(self.refresh_ns),
             None => Instant::NEVER,
         };
     }
 
     /// Upstream has forgotten what it was told: the link went down or came up. What still holds
     /// then is told again by the next [`Generator::poll`].
-    pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
-        for priority in Priority::all() {
-            counters.tx_paused_ns[priority.index()] += self.running_ns(priority, now);
+    pub fn reset(&mut self, now: Instant) {
+        for priority in Priority::in_bits(self.told_bits) {
+            let class = &mut self.classes[priority.index()];
+            class.paused_ns += now.ns_since(class.since);
         }
         self.told_bits = 0;
         if let Some(rates) = &mut self.rates {
@@ -180,7 +196,19 @@ impl Generator {
     /// How long `priority`'s upstream has been silent by now, of the pause that is running.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let told = self.told_bits & priority.bit() != 0;
-        if told { now.ns_since(self.since[priority.index()]) } else { 0 }
+        if told { now.ns_since(self.classes[priority.index()].since) } else { 0 }
+    }
+
+    /// Adds what was counted. A pause that is running counts once it has ended.
+    pub fn count_into(&self, counters: &mut PfcCounters) {
+        counters.tx_frames += self.frames;
+        for (p, class) in self.classes.iter().enumerate() {
+            counters.tx_xoff[p] += class.xoff_frames;
+            counters.tx_xon[p] += class.xon_frames;
+            counters.tx_slowed[p] += class.rate_frames;
+            counters.tx_pauses[p] += class.pauses;
+            counters.tx_paused_ns[p] += class.paused_ns;
+        }
     }
 }
 
@@ -198,32 +226,33 @@ mod tests {
     const P3: u8 = 1 << 3;
     const P4: u8 = 1 << 4;
 
-    fn step(
-        generator: &mut Generator,
-        counters: &mut PfcCounters,
-        bits: u8,
-        ns: u64,
-    ) -> Option<Pfc> {
+    fn counted(generator: &Generator) -> PfcCounters {
+        let mut counters = PfcCounters::default();
+        generator.count_into(&mut counters);
+        counters
+    }
+
+    fn step(generator: &mut Generator, bits: u8, ns: u64) -> Option<Pfc> {
         let now = Instant::from_ns(ns);
         let pfc = generator.poll(bits, &Slowing::NONE, now)?;
-        generator.sent(&pfc, now, counters);
+        generator.sent(&pfc, now);
         Some(pfc)
     }
 
     #[test]
     fn one_frame_for_every_change_and_none_without() {
         let mut generator = Generator::new(Speed::from_gbps(10));
-        let mut counters = PfcCounters::default();
         let p = Priority::from_low_bits;
-        assert_eq!(step(&mut generator, &mut counters, 0, 0), None);
+        assert_eq!(step(&mut generator, 0, 0), None);
         let both = Pfc::default().with(p(3), 0xFFFF).with(p(4), 0xFFFF);
-        assert_eq!(step(&mut generator, &mut counters, P3 | P4, 10), Some(both));
-        assert_eq!(step(&mut generator, &mut counters, P3 | P4, 20), None);
+        assert_eq!(step(&mut generator, P3 | P4, 10), Some(both));
+        assert_eq!(step(&mut generator, P3 | P4, 20), None);
         let one_off = Pfc::default().with(p(3), 0).with(p(4), 0xFFFF);
-        assert_eq!(step(&mut generator, &mut counters, P4, 30), Some(one_off));
+        assert_eq!(step(&mut generator, P4, 30), Some(one_off));
         let xon = Pfc::default().with(p(4), 0);
-        assert_eq!(step(&mut generator, &mut counters, 0, 50), Some(xon));
-        assert_eq!(step(&mut generator, &mut counters, 0, u64::MAX - 1), None);
+        assert_eq!(step(&mut generator, 0, 50), Some(xon));
+        assert_eq!(step(&mut generator, 0, u64::MAX - 1), None);
+        let counters = counted(&generator);
         assert_eq!(counters.tx_frames, 3);
         assert_eq!((counters.tx_xoff[3], counters.tx_xon[3]), (1, 1));
         assert_eq!((counters.tx_xoff[4], counters.tx_xon[4]), (2, 1));
@@ -235,8 +264,7 @@ mod tests {
     fn a_pause_is_refreshed_before_half_of_it_has_run_out() {
         let speed = Speed::from_gbps(40);
         let mut generator = Generator::new(speed);
-        let mut counters = PfcCounters::default();
-        step(&mut generator, &mut counters, P3, 0).unwrap();
+        step(&mut generator, P3, 0).unwrap();
         let half = speed.quanta_ns(QUANTA_MAX) / 2;
         let at = (0..=half)
             .step_by(100)
@@ -247,14 +275,13 @@ mod tests {
     #[test]
     fn after_a_reset_nobody_was_told_and_what_holds_is_told_again() {
         let mut generator = Generator::new(Speed::from_gbps(10));
-        let mut counters = PfcCounters::default();
-        let xoff = step(&mut generator, &mut counters, P3, 10);
-        generator.reset(Instant::from_ns(25), &mut counters);
+        let xoff = step(&mut generator, P3, 10);
+        generator.reset(Instant::from_ns(25));
         assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
-        assert_eq!(counters.tx_paused_ns[3], 15);
-        assert_eq!(step(&mut generator, &mut counters, 0, 30), None, "there is nothing to resume");
-        assert_eq!(step(&mut generator, &mut counters, P3, 30), xoff);
-        assert_eq!(counters.tx_pauses[3], 2);
+        assert_eq!(counted(&generator).tx_paused_ns[3], 15);
+        assert_eq!(step(&mut generator, 0, 30), None, "there is nothing to resume");
+        assert_eq!(step(&mut generator, P3, 30), xoff);
+        assert_eq!(counted(&generator).tx_pauses[3], 2);
     }
 
     #[test]
@@ -273,11 +300,10 @@ mod tests {
     #[test]
     fn a_rate_is_told_when_it_changes_and_is_neither_xoff_nor_a_pause() {
         let mut generator = Generator::new(Speed::from_gbps(10)).gentle(None);
-        let mut counters = PfcCounters::default();
         let mut told = |bits, code, ns| {
             let now = Instant::from_ns(ns);
             let pfc = generator.poll(bits, &slow(code), now)?;
-            generator.sent(&pfc, now, &mut counters);
+            generator.sent(&pfc, now);
             Some((pfc.enabled_bits, pfc.quanta[3]))
         };
         let codes = [(0, 0), (0, 2), (0, 2), (0, 3), (P3, 0), (P3, 0), (0, 3), (0, 0), (0, 0)];
@@ -294,20 +320,19 @@ mod tests {
             tx_xon: [0, 0, 0, 1, 0, 0, 0, 0],
             ..PfcCounters::default()
         };
-        assert_eq!(counters, expected);
+        assert_eq!(counted(&generator), expected);
         assert!(!generator.has_told());
     }
 
     #[test]
     fn on_a_link_with_credits_it_is_told_at_even_intervals_and_a_pause_at_once() {
         let mut generator = Generator::new(Speed::from_gbps(10)).gentle(Some(1_000));
-        let mut counters = PfcCounters::default();
         let mut times = Vec::new();
         for ns in 0..3_500 {
             let now = Instant::from_ns(ns);
             let bits = if ns >= 2_500 { P3 } else { 0 };
             if let Some(pfc) = generator.poll(bits, &slow(1 + ns as u16 / 10), now) {
-                generator.sent(&pfc, now, &mut counters);
+                generator.sent(&pfc, now);
                 times.push((ns, pfc.quanta[3]));
             }
         }

@@ -8,8 +8,8 @@ use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 use alloc::boxed::Box;
 
-/// What a port's peer has asked for. What every turn asks for comes first, in the cache line of
-/// what a port keeps before it.
+/// What a port's peer has asked for, and how often. What every turn asks for comes first, in the
+/// cache line of what a port keeps before it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
@@ -20,37 +20,46 @@ pub struct Receiver {
     slowed_bits: u8,
     /// Priorities that obey: the lossless ones of the port.
     obeyed_bits: u8,
-    speed: Speed,
-    times: [Times; PRIORITIES],
+    classes: [Class; PRIORITIES],
     /// Where the peer sets rates too.
     rates: Option<Box<RateAdjuster>>,
+    speed: Speed,
+    /// PFC frames received; and by priority, those that set a rate.
+    frames: u64,
+    rate_frames: [u64; PRIORITIES],
 }
 
-/// When one priority was paused last, until when, and when that ended: together, as a PFC frame is
-/// mostly about one priority.
-#[derive(Clone, Copy, Debug)]
-struct Times {
+/// One priority: when it was paused last, until when, and when that ended; and what it has heard.
+/// That is a cache line, as a PFC frame is mostly about one priority.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+struct Class {
     since: Instant,
     until: Instant,
     resumed_at: Instant,
+    /// Frames that paused it, that resumed it, and that it did not obey.
+    xoff_frames: u64,
+    xon_frames: u64,
+    ignored_frames: u64,
+    pauses: u64,
+    paused_ns: u64,
 }
 
-impl Times {
-    const NONE: Self =
-        Self { since: Instant::ZERO, until: Instant::ZERO, resumed_at: Instant::ZERO };
-}
+const _: () = assert!(size_of::<Class>() == 64, "what a priority hears is a cache line");
 
 impl Receiver {
     /// A port of `speed` on which the priorities of `obeyed_bits` obey PFC.
-    pub const fn new(obeyed_bits: u8, speed: Speed) -> Self {
+    pub fn new(obeyed_bits: u8, speed: Speed) -> Self {
         Self {
             obeyed_bits,
             speed,
             paused_bits: 0,
             slowed_bits: 0,
-            times: [Times::NONE; PRIORITIES],
+            classes: Default::default(),
             expires_at: Instant::NEVER,
             rates: None,
+            frames: 0,
+            rate_frames: [0; PRIORITIES],
         }
     }
 
@@ -103,24 +112,24 @@ impl Receiver {
 
     /// Since when `priority` has been paused without a break, if it is.
     pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
-        (self.paused_bits & priority.bit() != 0).then(|| self.times[priority.index()].since)
+        (self.paused_bits & priority.bit() != 0).then(|| self.classes[priority.index()].since)
     }
 
     /// How long the pause of `priority` that runs at `now` has been, or the last one was.
     pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
         let ended_at =
             if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
-        ended_at.ns_since(self.times[priority.index()].since)
+        ended_at.ns_since(self.classes[priority.index()].since)
     }
 
     /// When the pause of `priority` that is running runs out.
     pub const fn paused_until(&self, priority: Priority) -> Instant {
-        self.times[priority.index()].until
+        self.classes[priority.index()].until
     }
 
     /// When the last pause of `priority` ended.
     pub const fn resumed_at(&self, priority: Priority) -> Instant {
-        self.times[priority.index()].resumed_at
+        self.classes[priority.index()].resumed_at
     }
 
     /// When the next pause runs out, [`Instant::NEVER`] if none runs.
@@ -131,8 +140,8 @@ impl Receiver {
 
     /// A PFC frame arrived. For each enabled class the new time replaces the old one, even by a
     /// shorter one; 0 resumes. A lossy class does not obey.
-    pub fn receive(&mut self, pfc: &Pfc, now: Instant, counters: &mut PfcCounters) {
-        counters.rx_frames += 1;
+    pub fn receive(&mut self, pfc: &Pfc, now: Instant) {
+        self.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
             let p = priority.index();
             let quanta = pfc.quanta[p];
@@ -141,18 +150,19 @@ impl Receiver {
                 Some(rates) if obeys => rates.hear(priority, quanta, now),
                 _ => false,
             };
+            let class = &mut self.classes[p];
             let kind = match quanta {
-                _ if is_rate => &mut counters.rx_slowed,
-                0 => &mut counters.rx_xon,
-                _ => &mut counters.rx_xoff,
+                _ if is_rate => &mut self.rate_frames[p],
+                0 => &mut class.xon_frames,
+                _ => &mut class.xoff_frames,
             };
-            kind[p] += 1;
+            *kind += 1;
             if !obeys {
-                counters.rx_ignored[p] += 1;
+                class.ignored_frames += 1;
             } else if quanta == 0 || is_rate {
-                self.resume(priority, now, counters);
+                self.resume(priority, now);
             } else {
-                self.pause(priority, now, now + self.speed.quanta_ns(quanta), counters);
+                self.pause(priority, now, now + self.speed.quanta_ns(quanta));
             }
         }
         self.find_next_expiry();
@@ -160,17 +170,17 @@ impl Receiver {
 
     /// Ends the pauses that have run out by `now`.
     #[inline(always)]
-    pub fn expire(&mut self, now: Instant, counters: &mut PfcCounters) {
+    pub fn expire(&mut self, now: Instant) {
         if now >= self.expires_at {
-            self.expire_due(now, counters);
+            self.expire_due(now);
         }
     }
 
-    fn expire_due(&mut self, now: Instant, counters: &mut PfcCounters) {
-        for priority in Priority::all() {
-            let until = self.times[priority.index()].until;
-            if self.paused_bits & priority.bit() != 0 && until <= now {
-                self.resume(priority, until, counters);
+    fn expire_due(&mut self, now: Instant) {
+        for priority in Priority::in_bits(self.paused_bits) {
+            let until = self.paused_until(priority);
+            if until <= now {
+                self.resume(priority, until);
             }
         }
         if let Some(rates) = &mut self.rates {
@@ -180,42 +190,50 @@ impl Receiver {
     }
 
     /// Ends every pause: the link went down, and its peer's wishes with it.
-    pub fn reset(&mut self, now: Instant, counters: &mut PfcCounters) {
-        Priority::all().for_each(|priority| self.resume(priority, now, counters));
+    pub fn reset(&mut self, now: Instant) {
+        Priority::all().for_each(|priority| self.resume(priority, now));
         if let Some(rates) = &mut self.rates {
             rates.reset(now);
         }
         self.find_next_expiry();
     }
 
-    fn pause(
-        &mut self,
-        priority: Priority,
-        now: Instant,
-        until: Instant,
-        counters: &mut PfcCounters,
-    ) {
-        self.times[priority.index()].until = until;
+    fn pause(&mut self, priority: Priority, now: Instant, until: Instant) {
+        let class = &mut self.classes[priority.index()];
+        class.until = until;
         if self.paused_bits & priority.bit() == 0 {
             self.paused_bits |= priority.bit();
-            self.times[priority.index()].since = now;
-            counters.rx_pauses[priority.index()] += 1;
+            class.since = now;
+            class.pauses += 1;
         }
     }
 
-    fn resume(&mut self, priority: Priority, at: Instant, counters: &mut PfcCounters) {
+    fn resume(&mut self, priority: Priority, at: Instant) {
         if self.paused_bits & priority.bit() != 0 {
             self.paused_bits &= !priority.bit();
-            let paused_ns = at.ns_since(self.times[priority.index()].since);
-            self.times[priority.index()].resumed_at = at;
-            counters.rx_paused_ns[priority.index()] += paused_ns;
+            let class = &mut self.classes[priority.index()];
+            class.resumed_at = at;
+            class.paused_ns += at.ns_since(class.since);
+        }
+    }
+
+    /// Adds what was counted. A pause that is running counts once it has ended.
+    pub fn count_into(&self, counters: &mut PfcCounters) {
+        counters.rx_frames += self.frames;
+        for (p, class) in self.classes.iter().enumerate() {
+            counters.rx_xoff[p] += class.xoff_frames;
+            counters.rx_xon[p] += class.xon_frames;
+            counters.rx_ignored[p] += class.ignored_frames;
+            counters.rx_slowed[p] += self.rate_frames[p];
+            counters.rx_pauses[p] += class.pauses;
+            counters.rx_paused_ns[p] += class.paused_ns;
         }
     }
 
     fn find_next_expiry(&mut self) {
         let paused = Priority::in_bits(self.paused_bits);
         let pauses_end_at =
-            paused.map(|p| self.times[p.index()].until).min().unwrap_or(Instant::NEVER);
+            paused.map(|p| self.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
         self.slowed_bits = self.rates.as_ref().map_or(0, |rates| rates.slowed_bits());
         self.expires_at = pauses_end_at.min(rates_end_at);
@@ -224,7 +242,7 @@ impl Receiver {
     /// How long `priority` has been paused by now, of the pause that is running.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let paused = self.paused_bits & priority.bit() != 0;
-        if paused { now.ns_since(self.times[priority.index()].since) } else { 0 }
+        if paused { now.ns_since(self.classes[priority.index()].since) } else { 0 }
     }
 }
 
@@ -238,52 +256,57 @@ mod tests {
         Priority::from_low_bits(value)
     }
 
-    fn receiver() -> (Receiver, PfcCounters) {
-        (Receiver::new(0b0001_1000, GBPS_10), PfcCounters::default())
+    fn receiver() -> Receiver {
+        Receiver::new(0b0001_1000, GBPS_10)
+    }
+
+    fn counted(receiver: &Receiver) -> PfcCounters {
+        let mut counters = PfcCounters::default();
+        receiver.count_into(&mut counters);
+        counters
     }
 
     #[test]
     fn a_pause_holds_for_its_quanta_and_only_for_its_class() {
-        let (mut receiver, mut counters) = receiver();
-        receiver.receive(&Pfc::default().with(p(3), 100), Instant::from_ns(1_000), &mut counters);
+        let mut receiver = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 100), Instant::from_ns(1_000));
         assert_eq!(receiver.paused_bits(), 1 << 3);
-        receiver.expire(Instant::from_ns(1_000 + 5_119), &mut counters);
+        receiver.expire(Instant::from_ns(1_000 + 5_119));
         assert_eq!(receiver.paused_bits(), 1 << 3, "100 quanta of 51.2 ns are 5,120 ns");
-        receiver.expire(Instant::from_ns(1_000 + 5_120), &mut counters);
+        receiver.expire(Instant::from_ns(1_000 + 5_120));
         assert_eq!(receiver.paused_bits(), 0);
+        let counters = counted(&receiver);
         assert_eq!(counters.rx_paused_ns[3], 5_120);
         assert_eq!((counters.rx_pauses[3], counters.rx_xoff[3], counters.rx_xon[3]), (1, 1, 0));
     }
 
     #[test]
     fn a_new_time_replaces_the_old_even_if_shorter() {
-        let (mut receiver, mut counters) = receiver();
-        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO, &mut counters);
-        receiver.receive(&Pfc::default().with(p(3), 1), Instant::from_ns(10), &mut counters);
-        receiver.expire(Instant::from_ns(10 + 52), &mut counters);
+        let mut receiver = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO);
+        receiver.receive(&Pfc::default().with(p(3), 1), Instant::from_ns(10));
+        receiver.expire(Instant::from_ns(10 + 52));
         assert_eq!(receiver.paused_bits(), 0);
+        let counters = counted(&receiver);
         assert_eq!((counters.rx_pauses[3], counters.rx_xoff[3]), (1, 2), "one pause, told twice");
     }
 
     #[test]
     fn time_0_resumes_and_counts_as_xon() {
-        let (mut receiver, mut counters) = receiver();
+        let mut receiver = receiver();
         let both = Pfc::default().with(p(3), 9).with(p(4), 9);
-        receiver.receive(&both, Instant::ZERO, &mut counters);
-        receiver.receive(&Pfc::default().with(p(4), 0), Instant::from_ns(7), &mut counters);
+        receiver.receive(&both, Instant::ZERO);
+        receiver.receive(&Pfc::default().with(p(4), 0), Instant::from_ns(7));
         assert_eq!(receiver.paused_bits(), 1 << 3);
+        let counters = counted(&receiver);
         assert_eq!((counters.rx_xon[4], counters.rx_paused_ns[4]), (1, 7));
     }
 
     #[test]
     fn vector_0_changes_nothing_and_lossy_classes_do_not_obey() {
-        let (mut receiver, mut counters) = receiver();
-        receiver.receive(
-            &Pfc { enabled_bits: 0, quanta: [0xFFFF; 8] },
-            Instant::ZERO,
-            &mut counters,
-        );
-        receiver.receive(&Pfc::default().with(p(0), 0xFFFF), Instant::ZERO, &mut counters);
+        let mut receiver = receiver();
+        receiver.receive(&Pfc { enabled_bits: 0, quanta: [0xFFFF; 8] }, Instant::ZERO);
+        receiver.receive(&Pfc::default().with(p(0), 0xFFFF), Instant::ZERO);
         assert_eq!(receiver.paused_bits(), 0);
         let expected = PfcCounters {
             rx_frames: 2,
@@ -291,15 +314,15 @@ mod tests {
             rx_ignored: [1, 0, 0, 0, 0, 0, 0, 0],
             ..PfcCounters::default()
         };
-        assert_eq!(counters, expected);
+        assert_eq!(counted(&receiver), expected);
     }
 
     #[test]
     fn a_link_that_goes_down_forgets_its_pauses() {
-        let (mut receiver, mut counters) = receiver();
-        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO, &mut counters);
-        receiver.reset(Instant::from_ns(500), &mut counters);
+        let mut receiver = receiver();
+        receiver.receive(&Pfc::default().with(p(3), 0xFFFF), Instant::ZERO);
+        receiver.reset(Instant::from_ns(500));
         assert_eq!((receiver.paused_bits(), receiver.expires_at()), (0, Instant::NEVER));
-        assert_eq!(counters.rx_paused_ns[3], 500);
+        assert_eq!(counted(&receiver).rx_paused_ns[3], 500);
     }
 }

@@ -32,7 +32,7 @@ impl<F: Frame> Port<F> {
         for (parsed, frame) in frames {
             // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
-                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, now, counters),
+                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, now),
                 MacControl::Pause => counters.rx_link_pause_frames += 1,
                 MacControl::Unknown => counters.rx_unknown_frames += 1,
                 MacControl::Truncated => counters.rx_truncated_frames += 1,

@@ -3,6 +3,7 @@
 use super::Port;
 use crate::books::Books;
 use crate::buffer::ViqId;
+use crate::counters::PortCounters;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
@@ -36,13 +37,15 @@ impl<F: Frame> Port<F> {
 
     /// Counters and gauges at `now`.
     pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
-        let mut counters = self.counters.clone();
+        let mut counters = PortCounters::clone(&self.counters);
         for (p, queue) in self.queues.iter().enumerate() {
             counters.rx_frames[p] = queue.rx_frames;
             counters.rx_bytes[p] = queue.rx_bytes;
             counters.tx_frames[p] = queue.tx_frames;
             counters.tx_bytes[p] = queue.tx_bytes;
         }
+        self.receiver.count_into(&mut counters.pfc);
+        self.generator.count_into(&mut counters.pfc);
         let mut queues = [QueueGauges::default(); PRIORITIES];
         for priority in Priority::all() {
             let p = priority.index();

@@ -19,8 +19,8 @@ impl<F: Frame> Port<F> {
             return;
         }
         self.up = up;
-        self.receiver.reset(now, &mut self.counters.pfc);
-        self.generator.reset(now, &mut self.counters.pfc);
+        self.receiver.reset(now);
+        self.generator.reset(now);
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.reset();
         }

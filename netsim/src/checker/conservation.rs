@@ -51,7 +51,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         }
     }
     for host in &network.hosts {
-        let counters = &host.counters;
+        let counters = host.counters();
         data.sent += counters.sent_frames + counters.lldp_sent_frames;
         data.accounted += counters.received_frames + counters.stray_frames;
         data.accounted += counters.lldp_received_frames;

@@ -18,14 +18,6 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// Bits of a quantum.
 const QUANTUM_BITS: u128 = 512;
 
-/// What one wire's sender has been told.
-#[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    paused_bits: u8,
-    /// By priority.
-    pauses: [Pause; PRIORITIES],
-}
-
 /// Since when and until when a priority is paused, or was last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pause {
@@ -50,18 +42,21 @@ pub(crate) struct PauseWatch {
     form: Option<Form>,
     /// Whether a watchdog may let frames go in spite of a pause.
     may_be_ignored: bool,
-    /// By wire.
-    told: Vec<Told>,
+    /// By wire: the priorities in which its sender has been told to be silent. Few bytes, which
+    /// are always at hand.
+    told_bits: Vec<u8>,
+    /// By wire and priority.
+    pauses: Vec<[Pause; PRIORITIES]>,
     spans: Vec<Span>,
     violation: Option<(u32, u8, Picoseconds)>,
 }
 
 impl PauseWatch {
     pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
-        let told = vec![Told::default(); wires];
+        let (told_bits, pauses) = (vec![0; wires], vec![Default::default(); wires]);
         let spans = Vec::new();
         let (form, may_be_ignored, violation) = (None, false, None);
-        Self { lossless_bits, form, may_be_ignored, told, spans, violation }
+        Self { lossless_bits, form, may_be_ignored, told_bits, pauses, spans, violation }
     }
 
     /// Knows rates in `form` from pauses.
@@ -81,31 +76,36 @@ impl PauseWatch {
             self.expire(wire, p, now_ps);
             let is_rate = self.form.is_some_and(|form| is_rate(form, pfc.quanta[p.index()]));
             let quanta = if is_rate { 0 } else { pfc.quanta[p.index()] };
-            let told = &mut self.told[wire as usize];
-            let is_paused = told.paused_bits & p.bit() != 0;
+            let is_paused = self.is_silent(wire, p);
             if quanta == 0 {
                 if is_paused {
                     self.end(wire, p, now_ps);
                 }
                 continue;
             }
+            let pause = &mut self.pauses[wire as usize][p.index()];
             if !is_paused {
-                told.paused_bits |= p.bit();
-                told.pauses[p.index()].since_ps = now_ps;
+                self.told_bits[wire as usize] |= p.bit();
+                pause.since_ps = now_ps;
             }
-            told.pauses[p.index()].until_ps = now_ps + quanta_ps(quanta, speed);
+            pause.until_ps = now_ps + quanta_ps(quanta, speed);
         }
     }
 
     /// Whether the sender of `wire` was told to be silent in any priority.
     pub(crate) fn is_told(&self, wire: u32) -> bool {
-        self.told[wire as usize].paused_bits != 0
+        self.told_bits[wire as usize] != 0
+    }
+
+    /// Whether it was in `priority`.
+    fn is_silent(&self, wire: u32, priority: Priority) -> bool {
+        self.told_bits[wire as usize] & priority.bit() != 0
     }
 
     /// A data frame of `priority` starts on `wire`.
     pub(crate) fn starts(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         self.expire(wire, priority, now_ps + SLACK_PS);
-        let is_paused = self.told[wire as usize].paused_bits & priority.bit() != 0;
+        let is_paused = self.is_silent(wire, priority);
         if is_paused && !self.may_be_ignored && self.violation.is_none() {
             self.violation = Some((wire, priority.value(), now_ps));
         }
@@ -115,42 +115,43 @@ impl PauseWatch {
     pub(crate) fn forget(&mut self, wire: u32, now_ps: Picoseconds) {
         for priority in Priority::all() {
             self.expire(wire, priority, now_ps);
-            if self.told[wire as usize].paused_bits & priority.bit() != 0 {
+            if self.is_silent(wire, priority) {
                 self.end(wire, priority, now_ps);
             }
         }
     }
 
     fn expire(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
-        let told = &self.told[wire as usize];
-        let until_ps = told.pauses[priority.index()].until_ps;
-        if told.paused_bits & priority.bit() != 0 && until_ps <= now_ps {
-            self.end(wire, priority, until_ps);
+        if self.is_silent(wire, priority) {
+            let until_ps = self.pauses[wire as usize][priority.index()].until_ps;
+            if until_ps <= now_ps {
+                self.end(wire, priority, until_ps);
+            }
         }
     }
 
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
-        let told = &mut self.told[wire as usize];
-        told.paused_bits &= !priority.bit();
-        let from_ps = told.pauses[priority.index()].since_ps;
+        self.told_bits[wire as usize] &= !priority.bit();
+        let from_ps = self.pauses[wire as usize][priority.index()].since_ps;
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
 
     /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
     pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
-        let told = self.told.get(wire as usize)?;
-        (told.paused_bits & priority.bit() != 0).then(|| told.pauses[priority.index()].since_ps)
+        let told_bits = self.told_bits.get(wire as usize)?;
+        let is_silent = told_bits & priority.bit() != 0;
+        is_silent.then(|| self.pauses[wire as usize][priority.index()].since_ps)
     }
 
     /// All pauses so far; those that go on end at `now_ps`.
     pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
-        let running = (0_u32..).zip(&self.told).flat_map(move |(wire, told)| {
-            let paused = Priority::in_bits(told.paused_bits);
-            paused.map(move |p| Span {
+        let told = (0_u32..).zip(&self.told_bits).zip(&self.pauses);
+        let running = told.flat_map(move |((wire, &told_bits), pauses)| {
+            Priority::in_bits(told_bits).map(move |p| Span {
                 wire,
                 priority: p.value(),
-                from_ps: told.pauses[p.index()].since_ps,
-                to_ps: told.pauses[p.index()].until_ps.min(now_ps),
+                from_ps: pauses[p.index()].since_ps,
+                to_ps: pauses[p.index()].until_ps.min(now_ps),
             })
         });
         self.spans.iter().copied().chain(running)

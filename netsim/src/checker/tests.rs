@@ -56,7 +56,7 @@ fn a_frame_lost_on_a_wire_or_made_up_is_missed() {
         edit(network, 4, |frames| frames.push(Pool::default().copy(&frames[0])));
     });
     assert!(doubled.contains("data frames were sent and"), "{doubled}");
-    let lost = verdict(|network| network.hosts[0].counters.pfc.rx_frames -= 1);
+    let lost = verdict(|network| network.hosts[0].counters.pfc.tx_frames += 1);
     assert!(lost.contains("PFC frames were sent and"), "{lost}");
 }
 

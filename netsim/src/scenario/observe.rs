@@ -327,7 +327,7 @@ fn pfc_frames(network: &Network) -> u64 {
             + switch.past.pfc_sent
     });
     switches.sum::<u64>()
-        + network.hosts.iter().map(|host| host.counters.pfc.tx_frames).sum::<u64>()
+        + network.hosts.iter().map(|host| host.counters().pfc.tx_frames).sum::<u64>()
 }
 
 fn flow_outcome(

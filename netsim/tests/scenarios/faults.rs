@@ -292,7 +292,7 @@ fn a_pfc_frame_with_a_bit_turned_over_is_counted_and_every_frame_accounted_for()
         built.network.run_until(step * 25 * US);
         built.network.check_all_but_losses().unwrap();
     }
-    let a = &built.network.host(built.flows[0].from).pfc;
+    let a = built.network.host(built.flows[0].from).pfc;
     assert!(a.rx_unknown_frames > 0, "an opcode that nobody knows: {a:?}");
     assert!(a.rx_ignored.iter().sum::<u64>() > 0, "a priority that nobody protects: {a:?}");
     assert_eq!((a.rx_truncated_frames, a.rx_link_pause_frames), (0, 0));

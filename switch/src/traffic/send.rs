@@ -170,6 +170,7 @@ struct Sender {
     socket: PacketSocket,
     pfc: PfcSocket,
     pauses: Receiver,
+    /// Without what `pauses` counts.
     heard: PfcCounters,
     obey: bool,
     run: u8,
@@ -250,15 +251,15 @@ impl Sender {
         let Self { clock, pfc, pauses, heard, .. } = self;
         pfc.poll(|control| {
             let now = clock.now();
-            pauses.expire(now, heard);
+            pauses.expire(now);
             match control {
-                MacControl::Pfc(pfc) => pauses.receive(&pfc, now, heard),
+                MacControl::Pfc(pfc) => pauses.receive(&pfc, now),
                 MacControl::Pause => heard.rx_link_pause_frames += 1,
                 MacControl::Unknown => heard.rx_unknown_frames += 1,
                 MacControl::Truncated => heard.rx_truncated_frames += 1,
             }
         })?;
-        pauses.expire(clock.now(), heard);
+        pauses.expire(clock.now());
         Ok(())
     }
 
@@ -327,6 +328,8 @@ impl Sender {
                 }
             })
             .collect();
+        let mut heard = self.heard.clone();
+        self.pauses.count_into(&mut heard);
         SendReport {
             interface: interface.name.clone(),
             elapsed_ns,
@@ -337,14 +340,14 @@ impl Sender {
             dropped_by_own_interface: dropped.saturating_sub(self.refused),
             interface_tx_dropped: dropped,
             pfc_obeyed: self.obey,
-            link_pause_frames: self.heard.rx_link_pause_frames,
+            link_pause_frames: heard.rx_link_pause_frames,
             priorities: Priority::all()
                 .map(|priority| PrioritySent {
                     priority: priority.value(),
-                    xoff: self.heard.rx_xoff[priority.index()],
-                    xon: self.heard.rx_xon[priority.index()],
-                    pauses: self.heard.rx_pauses[priority.index()],
-                    paused_ns: self.heard.rx_paused_ns[priority.index()]
+                    xoff: heard.rx_xoff[priority.index()],
+                    xon: heard.rx_xon[priority.index()],
+                    pauses: heard.rx_pauses[priority.index()],
+                    paused_ns: heard.rx_paused_ns[priority.index()]
                         + self.pauses.running_ns(priority, end),
                 })
                 .collect(),
