@@ -11,10 +11,11 @@ use crate::ids::{PortId, Priority};
 use crate::time::Instant;
 use alloc::boxed::Box;
 
-/// Frames a chunk holds.
+/// Frames a chunk holds: few, so that a queue that grows is given places which another has just
+/// left, and which the caches still have.
 const CHUNK: usize = CHUNK_END as usize;
 /// The slot index behind a chunk's last.
-const CHUNK_END: u8 = 32;
+const CHUNK_END: u8 = 8;
 /// The chunk index that stands for "none".
 const NONE: u32 = u32::MAX;
 
@@ -69,16 +70,17 @@ pub struct Held<F> {
     pub note: Note,
 }
 
+/// Whole cache lines.
 #[derive(Debug)]
-struct Chunk<F> {
-    places: [Option<Held<F>>; CHUNK],
-    next: u32,
-}
+#[repr(align(64))]
+struct Chunk<F>([Option<Held<F>>; CHUNK]);
 
 /// Chunks that all queues of a worker share.
 #[derive(Debug)]
 pub struct Arena<F> {
     chunks: Box<[Chunk<F>]>,
+    /// By chunk: the one behind it.
+    next: Box<[u32]>,
     free: u32,
 }
 
@@ -88,25 +90,25 @@ impl<F: Frame> Arena<F> {
     pub fn new(frames: usize, queues: usize) -> Self {
         let count = frames.div_ceil(CHUNK) + 2 * queues;
         let count = u32::try_from(count).expect("fewer than 2^32 chunks");
-        let chunks = (1..=count)
-            .map(|next| Chunk {
-                places: [const { None }; CHUNK],
-                next: if next == count { NONE } else { next },
-            })
-            .collect();
-        Self { chunks, free: if count == 0 { NONE } else { 0 } }
+        let chunks = (0..count).map(|_| Chunk([const { None }; CHUNK])).collect();
+        let next = (1..=count).map(|next| if next == count { NONE } else { next }).collect();
+        Self { chunks, next, free: if count == 0 { NONE } else { 0 } }
     }
 
     fn take(&mut self) -> Option<u32> {
         let index = self.free;
-        let chunk = self.chunks.get_mut(index as usize)?;
-        self.free = core::mem::replace(&mut chunk.next, NONE);
+        self.free = core::mem::replace(self.next.get_mut(index as usize)?, NONE);
         Some(index)
     }
 
     fn give(&mut self, index: u32) {
-        self.chunks[index as usize].next = self.free;
+        self.next[index as usize] = self.free;
         self.free = index;
+    }
+
+    #[inline(always)]
+    fn put(&mut self, chunk: u32, at: u8, held: Held<F>) {
+        fill(&mut self.chunks[chunk as usize].0[at as usize % CHUNK], held);
     }
 }
 
@@ -182,13 +184,13 @@ impl Veq {
                 self.head = fresh;
                 self.first = 0;
             } else {
-                arena.chunks[self.tail as usize].next = fresh;
+                arena.next[self.tail as usize] = fresh;
             }
             self.tail = fresh;
             self.end = 0;
         }
         self.count_in(&held.note);
-        arena.chunks[self.tail as usize].put(self.end, held);
+        arena.put(self.tail, self.end, held);
         self.end += 1;
         Ok(())
     }
@@ -215,7 +217,7 @@ impl Veq {
                 refused(held);
                 continue;
             }
-            let places = &mut arena.chunks[self.tail as usize].places;
+            let places = &mut arena.chunks[self.tail as usize].0;
             let (mut count, mut bytes) = (0_u8, 0);
             for (place, held) in places.iter_mut().skip(self.end as usize).zip(&mut frames) {
                 count += 1;
@@ -247,13 +249,13 @@ impl Veq {
         }
         if self.first == 0 {
             let Some(fresh) = arena.take() else { return Err(held) };
-            arena.chunks[fresh as usize].next = self.head;
+            arena.next[fresh as usize] = self.head;
             self.head = fresh;
             self.first = CHUNK_END;
         }
         self.first -= 1;
         self.count_in(&held.note);
-        arena.chunks[self.head as usize].put(self.first, held);
+        arena.put(self.head, self.first, held);
         Ok(())
     }
 
@@ -279,7 +281,7 @@ impl Veq {
             return lanes.front(arena);
         }
         let chunk = arena.chunks.get(self.head as usize)?;
-        chunk.places[self.first as usize % CHUNK].as_ref().map(|held| &held.note)
+        chunk.0[self.first as usize % CHUNK].as_ref().map(|held| &held.note)
     }
 
     /// The notes of all frames, the first one first; ingress port by ingress port if these are
@@ -298,10 +300,10 @@ impl Veq {
         let (mut chunk, mut slot) = (self.head, self.first as usize);
         (0..frames).filter_map(move |_| {
             if slot == CHUNK {
-                chunk = arena.chunks.get(chunk as usize)?.next;
+                chunk = *arena.next.get(chunk as usize)?;
                 slot = 0;
             }
-            let held = arena.chunks.get(chunk as usize)?.places[slot].as_ref();
+            let held = arena.chunks.get(chunk as usize)?.0[slot].as_ref();
             slot += 1;
             held.map(|held| &held.note)
         })
@@ -318,7 +320,7 @@ impl Veq {
         let Some(chunk) = arena.chunks.get_mut(self.head as usize) else { return &mut [] };
         let first = self.first as usize % CHUNK;
         let end = CHUNK.min(first + frames_max.min(self.frames as usize));
-        &mut chunk.places[first..end]
+        &mut chunk.0[first..end]
     }
 
     /// Counts `frames` of `bytes` in all, the first ones, that were taken out.
@@ -340,7 +342,7 @@ impl Veq {
             (self.first, self.end) = (0, 0);
             debug_assert_eq!(self.bytes, 0, "an empty queue has no bytes");
         } else if self.first as usize == CHUNK {
-            let next = arena.chunks[self.head as usize].next;
+            let next = arena.next[self.head as usize];
             arena.give(self.head);
             self.head = next;
             self.first = 0;
@@ -358,16 +360,9 @@ impl Veq {
         }
         let chunk = arena.chunks.get_mut(self.head as usize)?;
         let at = self.first as usize % CHUNK;
-        let held = chunk.places[at].take()?;
+        let held = chunk.0[at].take()?;
         self.took(arena, 1, u32::from(held.note.bytes));
         Some(held)
-    }
-}
-
-impl<F> Chunk<F> {
-    #[inline(always)]
-    fn put(&mut self, at: u8, held: Held<F>) {
-        fill(&mut self.places[at as usize % CHUNK], held);
     }
 }
 
@@ -481,7 +476,7 @@ mod tests {
                 .map(|h| h.note.arrived_ns)
                 .collect();
             assert!(order.is_sorted(), "round {round}");
-            (0..64).for_each(|n| veq.push_back(&mut arena, held(n)).unwrap());
+            (0..2 * CHUNK as u32).for_each(|n| veq.push_back(&mut arena, held(n)).unwrap());
         }
     }
 }
