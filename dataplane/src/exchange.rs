@@ -26,10 +26,11 @@ const FOREIGN: u16 = u16::MAX;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Exchange<F> {
+    /// The switch's ports, if all of them are this worker's own: then each is in its own place. If
+    /// not, none.
+    all_ports: usize,
     /// Ports that are this worker's own.
     own_ports: usize,
-    /// All ports are: each is in its own place.
-    owns_all: bool,
     /// By port index: its place among this worker's ports, behind which are those of others that it
     /// sends at; or [`FOREIGN`].
     slot_of: Vec<u16>,
@@ -76,7 +77,7 @@ impl<F: Frame> Exchange<F> {
         Self {
             slot_of,
             own_ports: own_ports.len(),
-            owns_all: own_ports.len() == settings.ports.len(),
+            all_ports: if own_ports.len() == settings.ports.len() { own_ports.len() } else { 0 },
             owner_of: settings.ports.iter().map(|port| port.worker).collect(),
             peers: outboxes.into_iter().map(peer).collect(),
         }
@@ -85,30 +86,28 @@ impl<F: Frame> Exchange<F> {
     /// The place of `port` among this worker's own ports, `None` if it is another's.
     #[inline(always)]
     pub(crate) fn slot(&self, port: PortId) -> Option<usize> {
-        self.any_slot(port).filter(|&slot| self.is_own(slot))
+        if port.index() < self.all_ports {
+            return Some(port.index());
+        }
+        place_in(&self.slot_of, port.index()).filter(|&slot| self.is_own(slot))
     }
 
     /// The place of `port` among the ports that this worker can send at now; `None` if it is
     /// another's, and frames wait already to cross to that worker, or have to.
     #[inline(always)]
     pub(crate) fn way_out(&self, port: PortId) -> Option<usize> {
-        let slot = self.any_slot(port)?;
+        if port.index() < self.all_ports {
+            return Some(port.index());
+        }
+        let slot = place_in(&self.slot_of, port.index())?;
         (self.is_own(slot) || self.peers[self.owner_of[port.index()].index()].waiting.is_empty())
             .then_some(slot)
-    }
-
-    #[inline(always)]
-    fn any_slot(&self, port: PortId) -> Option<usize> {
-        if self.owns_all {
-            return Some(port.index()).filter(|&slot| slot < self.own_ports);
-        }
-        place_in(&self.slot_of, port.index())
     }
 
     /// Whether all ports are this worker's, each at its own place.
     #[inline(always)]
     pub(crate) const fn owns_all(&self) -> bool {
-        self.owns_all
+        self.all_ports != 0
     }
 
     /// Whether the port at `slot` is this worker's own.

@@ -46,6 +46,8 @@ pub struct PortForwarding {
 pub struct Snapshot {
     /// By port index.
     pub ports: Vec<PortTables>,
+    /// Salted hash that spreads flows over ECMP members.
+    pub flow_hash: FlowHash,
     /// Routes.
     pub fib: Fib,
     /// `None`: tags never change, plain PFC.
@@ -56,8 +58,6 @@ pub struct Snapshot {
     pub tags: TagMap,
     /// Who is in which VLAN.
     pub vlans: VlanTable,
-    /// Salted hash that spreads flows over ECMP members.
-    pub flow_hash: FlowHash,
 }
 
 /// One port's tables, compiled for the packet path. What the plain frame needs comes first, so that

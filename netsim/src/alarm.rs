@@ -12,44 +12,49 @@ use crate::event::{Event, EventQueue, NEVER, Picoseconds};
 #[repr(C)]
 pub(crate) struct Alarm {
     wanted_ps: Picoseconds,
-    node: u32,
-    /// Times of this alarm's events in the queue, the earliest last; no two are the same.
-    planned_ps: Vec<Picoseconds>,
+    /// The earliest of this alarm's events in the queue, and the others, the latest first; no two
+    /// are at the same time.
+    first_ps: Picoseconds,
+    later_ps: Vec<Picoseconds>,
 }
 
 impl Alarm {
-    /// An alarm of `node` that is not set.
-    pub(crate) const fn new(node: u32) -> Self {
-        Self { node, wanted_ps: NEVER, planned_ps: Vec::new() }
+    /// An alarm that is not set.
+    pub(crate) const fn new() -> Self {
+        Self { wanted_ps: NEVER, first_ps: NEVER, later_ps: Vec::new() }
     }
 
-    /// Sets the alarm to `at_ps`, whatever it was set to before; [`NEVER`] switches it off.
+    /// Sets the alarm of `node` to `at_ps`, whatever it was set to before; [`NEVER`] switches it
+    /// off.
     #[inline]
-    pub(crate) fn set(&mut self, at_ps: Picoseconds, queue: &mut EventQueue) {
+    pub(crate) fn set(&mut self, at_ps: Picoseconds, node: u32, queue: &mut EventQueue) {
         // What is wanted already is planned already; most nodes want nothing most of the time.
         if at_ps != self.wanted_ps {
             self.wanted_ps = at_ps;
-            self.plan(queue);
+            self.plan(node, queue);
         }
     }
 
-    fn plan(&mut self, queue: &mut EventQueue) {
+    fn plan(&mut self, node: u32, queue: &mut EventQueue) {
         let wanted_ps = self.wanted_ps;
-        if wanted_ps != NEVER && self.planned_ps.last().is_none_or(|&first| wanted_ps < first) {
-            self.planned_ps.push(wanted_ps);
-            queue.plan(wanted_ps, self.node, Event::Wake);
+        if wanted_ps < self.first_ps {
+            let before_ps = std::mem::replace(&mut self.first_ps, wanted_ps);
+            if before_ps != NEVER {
+                self.later_ps.push(before_ps);
+            }
+            queue.plan(wanted_ps, node, Event::Wake);
         }
     }
 
     /// One of the alarm's events came up at `now_ps`; whether the node is to be woken.
-    pub(crate) fn rings(&mut self, now_ps: Picoseconds, queue: &mut EventQueue) -> bool {
-        debug_assert_eq!(self.planned_ps.last(), Some(&now_ps), "events come in order");
-        self.planned_ps.pop();
+    pub(crate) fn rings(&mut self, now_ps: Picoseconds, node: u32, queue: &mut EventQueue) -> bool {
+        debug_assert_eq!(self.first_ps, now_ps, "events come in order");
+        self.first_ps = self.later_ps.pop().unwrap_or(NEVER);
         if self.wanted_ps <= now_ps {
             self.wanted_ps = NEVER;
             return true;
         }
-        self.plan(queue);
+        self.plan(node, queue);
         false
     }
 }
@@ -66,7 +71,7 @@ mod tests {
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
             let mut queue = EventQueue::new(1, &[false; 8]);
-            let mut alarm = Alarm::new(7);
+            let mut alarm = Alarm::new();
             let (mut now_ps, mut wanted) = (0, None);
             let horizon = (1_000, None);
             for (gap, ahead) in moves.into_iter().chain([horizon]) {
@@ -75,15 +80,16 @@ mod tests {
                     queue.take_window(at_ps);
                     while let Some((popped_ps, event, _)) = queue.pop(7) {
                         prop_assert_eq!((popped_ps, event), (at_ps, Event::Wake));
-                        rang |= alarm.rings(at_ps, &mut queue);
+                        rang |= alarm.rings(at_ps, 7, &mut queue);
                     }
                     prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
                     wanted = wanted.filter(|_| !rang);
                 }
                 now_ps += gap;
                 wanted = ahead.map(|ahead| now_ps + 1 + ahead);
-                alarm.set(wanted.unwrap_or(NEVER), &mut queue);
-                prop_assert!(alarm.planned_ps.is_sorted_by(|a, b| a > b));
+                alarm.set(wanted.unwrap_or(NEVER), 7, &mut queue);
+                let planned_ps: Vec<_> = alarm.later_ps.iter().chain([&alarm.first_ps]).collect();
+                prop_assert!(planned_ps.is_sorted_by(|a, b| a > b));
             }
         }
     }
@@ -91,13 +97,13 @@ mod tests {
     #[test]
     fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
         let mut queue = EventQueue::new(1, &[false; 8]);
-        let mut alarm = Alarm::new(0);
+        let mut alarm = Alarm::new();
         for at_ps in 1..1_000 {
-            alarm.set(1_000_000, &mut queue);
-            alarm.set(at_ps, &mut queue);
-            assert_eq!(alarm.planned_ps, [1_000_000, at_ps]);
+            alarm.set(1_000_000, 0, &mut queue);
+            alarm.set(at_ps, 0, &mut queue);
+            assert_eq!((alarm.first_ps, &*alarm.later_ps), (at_ps, &[1_000_000][..]));
             assert!(queue.take_window(at_ps) && queue.pop(0).is_some());
-            assert!(alarm.rings(at_ps, &mut queue));
+            assert!(alarm.rings(at_ps, 0, &mut queue));
         }
     }
 }

@@ -89,7 +89,8 @@ impl Traits {
 
 #[repr(align(64))]
 struct Buffer {
-    bytes: [u8; FRONT_BYTES + STORED_BYTES],
+    /// More than are used, as alignment leaves them: so that no place of eight bits is outside.
+    bytes: [u8; 256],
 }
 
 const _: () =
@@ -218,7 +219,7 @@ impl Pool {
     #[inline(always)]
     fn buffer(&self) -> Box<Buffer> {
         let recycled = self.0.borrow_mut().pop();
-        recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; FRONT_BYTES + STORED_BYTES] }))
+        recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; 256] }))
     }
 
     /// A second frame like `frame`.

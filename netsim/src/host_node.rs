@@ -117,7 +117,7 @@ impl HostNode {
             None => receiver,
         };
         let mut host = Self {
-            alarm: Alarm::new(0),
+            alarm: Alarm::new(),
             name: parts.name,
             counters: HostCounters::default(),
             id: parts.id,

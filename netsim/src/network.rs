@@ -121,8 +121,8 @@ impl Network {
         let alarms = switches.iter_mut().map(|switch| &mut switch.alarm);
         let alarms = alarms.chain(hosts.iter_mut().map(|host| &mut host.alarm));
         for (node, alarm) in (0_u32..).zip(alarms) {
-            *alarm = Alarm::new(node);
-            alarm.set(0, events);
+            *alarm = Alarm::new();
+            alarm.set(0, node, events);
         }
     }
 
@@ -211,7 +211,7 @@ impl Network {
                         switch.take_room(port, at_ps);
                         is_due = true;
                     }
-                    Event::Wake => is_due |= switch.alarm.rings(at_ps, events),
+                    Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
                 }
                 if !has_more {
                     break;
@@ -246,13 +246,13 @@ impl Network {
                 }
                 Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
                 Event::Wake => {
-                    if host.alarm.rings(at_ps, events) {
+                    if host.alarm.rings(at_ps, node, events) {
                         host.stir();
                     }
                 }
             }
             if !has_more && host.is_stirred() {
-                turn_host(host, medium, events, flows, at_ps);
+                turn_host(host, node, medium, events, flows, at_ps);
             }
         }
     }
@@ -280,7 +280,9 @@ impl Network {
                 switches[node].begin_whole(now_ps);
                 end_turn(&mut switches[node], node as u32, medium, events, now_ps);
             }
-            Some(host) => turn_host(&mut hosts[host], medium, events, flows, now_ps),
+            Some(host) => {
+                turn_host(&mut hosts[host], node as u32, medium, events, flows, now_ps);
+            }
         }
     }
 
@@ -471,13 +473,14 @@ fn end_turn(
     while let Some(launched) = device.next_launched() {
         medium.launch(launched, events, now_ps);
     }
-    switch.alarm.set(wanted_ps, events);
+    switch.alarm.set(wanted_ps, node, events);
 }
 
 /// The same of a host.
 #[inline(always)]
 fn turn_host(
     host: &mut HostNode,
+    node: u32,
     medium: &mut Medium,
     events: &mut EventQueue,
     flows: &mut [FlowState],
@@ -487,7 +490,7 @@ fn turn_host(
     if let Some(launched) = launched {
         medium.launch(launched, events, now_ps);
     }
-    host.alarm.set(wanted_ps, events);
+    host.alarm.set(wanted_ps, node, events);
 }
 
 /// How often things have happened to a node at one instant.

@@ -49,6 +49,8 @@ pub(crate) struct SwitchNode {
     awaits_replies: bool,
     /// Whether the turn in hand is [by parts](dataplane::by_parts).
     is_by_parts: bool,
+    /// Whether there is a learner.
+    learns: bool,
     /// Has its worker look at all ports in every turn.
     #[cfg(test)]
     pub(crate) looks_everywhere: bool,
@@ -150,7 +152,7 @@ impl SwitchNode {
         let past = Past::default();
         let punted = [0; PuntReason::ALL.len()];
         Self {
-            alarm: Alarm::new(0),
+            alarm: Alarm::new(),
             name,
             settings,
             worker,
@@ -159,6 +161,7 @@ impl SwitchNode {
             punted,
             tables,
             pool,
+            learns: learner.is_some(),
             learner,
             relearnt_at: Instant::ZERO,
             control,
@@ -294,7 +297,7 @@ impl SwitchNode {
     #[inline(always)]
     fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
-        if self.awaits_replies || has_punted || self.learner.is_some() {
+        if self.awaits_replies || has_punted || self.learns {
             next = self.converse(next, now);
         }
         debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
