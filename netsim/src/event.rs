@@ -65,12 +65,16 @@ pub(crate) enum Event {
 struct Key(u64);
 
 impl Key {
+    const ARRIVAL: u64 = 0;
+    const FREE: u64 = 1;
+    const WAKE: u64 = 2;
+
     #[inline(always)]
     fn new(node: u32, offset_ps: u64, event: Event) -> Self {
         let (kind, at) = match event {
-            Event::Arrival(wire) => (0, wire),
-            Event::Free(port) => (1, u32::from(port.index_u16())),
-            Event::Wake => (2, 0),
+            Event::Arrival(wire) => (Self::ARRIVAL, wire),
+            Event::Free(port) => (Self::FREE, u32::from(port.index_u16())),
+            Event::Wake => (Self::WAKE, 0),
         };
         let place = u64::from(node) << OFFSET_BITS | offset_ps;
         Self((place << KIND_BITS | kind) << WIRE_BITS | u64::from(at))
@@ -93,12 +97,27 @@ impl Key {
     }
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a wire or port")]
+    const fn kind(self) -> u64 {
+        self.0 >> WIRE_BITS & 3
+    }
+
+    /// The wire or port.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits")]
+    const fn at(self) -> u32 {
+        (self.0 & (WIRES_MAX as u64 - 1)) as u32
+    }
+
+    #[inline(always)]
+    fn port(self) -> PortId {
+        PortId::from_index(self.at() as usize).unwrap_or(PortId::FIRST)
+    }
+
+    #[inline(always)]
     fn event(self) -> Event {
-        let at = (self.0 & (WIRES_MAX as u64 - 1)) as u32;
-        match self.0 >> WIRE_BITS & 3 {
-            0 => Event::Arrival(at),
-            1 => Event::Free(PortId::from_index(at as usize).unwrap_or(PortId::FIRST)),
+        match self.kind() {
+            Self::ARRIVAL => Event::Arrival(self.at()),
+            Self::FREE => Event::Free(self.port()),
             _ => Event::Wake,
         }
     }
@@ -123,6 +142,9 @@ pub(crate) struct EventQueue {
     end_ps: Picoseconds,
     /// Its events, the next one last.
     in_hand: Vec<Key>,
+    /// Those of one kind; see [`Self::by_kind`].
+    arrivals: Vec<Key>,
+    frees: Vec<Key>,
     /// To sort them: where each node's begin, and the other list.
     places: Vec<u32>,
     dealt: Vec<Key>,
@@ -161,6 +183,8 @@ impl EventQueue {
             start_ps: 0,
             end_ps: 0,
             in_hand: Vec::new(),
+            arrivals: Vec::new(),
+            frees: Vec::new(),
             places: vec![0; sides.len()],
             dealt: Vec::new(),
             soon: Vec::new(),
@@ -351,10 +375,28 @@ impl EventQueue {
         in_hand.into_iter().chain(self.soon.last().copied()).min()
     }
 
-    /// The events of the window in hand, with their nodes.
+    /// The events of the window in hand, each kind by itself: wires that bring frames, and ports of
+    /// nodes whose wires become free.
     #[inline(always)]
-    pub(crate) fn in_hand(&self) -> impl Iterator<Item = (u32, Event)> {
-        self.in_hand.iter().map(|key| (key.node(), key.event()))
+    pub(crate) fn by_kind(
+        &mut self,
+    ) -> (impl Iterator<Item = u32>, impl Iterator<Item = (u32, PortId)>) {
+        let Self { in_hand, arrivals, frees, .. } = self;
+        if arrivals.len() < in_hand.len() {
+            arrivals.resize(in_hand.len(), Key(0));
+            frees.resize(in_hand.len(), Key(0));
+        }
+        // Each is put in both lists, and stays in one: nothing branches on the kind, which follows
+        // no pattern.
+        let (mut arrived, mut freed) = (0, 0);
+        for &key in &*in_hand {
+            arrivals[arrived] = key;
+            frees[freed] = key;
+            arrived += usize::from(key.kind() == Key::ARRIVAL);
+            freed += usize::from(key.kind() == Key::FREE);
+        }
+        let arrivals = arrivals[..arrived].iter().map(|key| key.at());
+        (arrivals, frees[..freed].iter().map(|key| (key.node(), key.port())))
     }
 
     /// The number of the first window that has a list.

@@ -166,19 +166,16 @@ impl Network {
     /// are free. Nobody has for long, so each would have its switch wait for memory, one after the
     /// other; here all of them are waited for together.
     #[inline(never)]
-    fn warm(&self) {
+    fn warm(&mut self) {
         let mut touched = 0;
-        for (_, event) in self.events.in_hand() {
-            if let Event::Arrival(wire) = event {
-                let frame = self.medium.wires[wire as usize].first();
-                touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
-            }
+        let (arrivals, frees) = self.events.by_kind();
+        for wire in arrivals {
+            let frame = self.medium.wires[wire as usize].first();
+            touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
         }
-        for (node, event) in self.events.in_hand() {
-            if let Event::Free(port) = event {
-                let switch = self.switches.get(node as usize);
-                touched ^= switch.map_or(0, |switch| switch.worker.first_bytes(port));
-            }
+        for (node, port) in frees {
+            let switch = self.switches.get(node as usize);
+            touched ^= switch.map_or(0, |switch| switch.worker.first_bytes(port));
         }
         std::hint::black_box(touched);
     }

@@ -77,8 +77,9 @@ impl Viq {
                 - beyond(self.base_bytes, settings.reserved_bytes);
             let free = pool.shared_free_bytes();
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
-            let fits = filled <= settings.reserved_bytes
-                || u64::from(filled) <= settings.limit_bytes(left) && u64::from(from_pool) <= free;
+            // Without short cuts: a VIQ goes above its reserve and back all the time.
+            let fits = (filled <= settings.reserved_bytes)
+                | (u64::from(filled) <= settings.limit_bytes(left)) & (u64::from(from_pool) <= free);
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }
