@@ -32,6 +32,7 @@ mod at_hand;
 mod flow_control;
 mod gauges;
 mod link;
+mod timers;
 
 use at_hand::put_front;
 
@@ -105,7 +106,8 @@ struct Queue {
 }
 
 const _: () = assert!(
-    core::mem::offset_of!(Port<()>, id) % 64 == 32 && core::mem::offset_of!(Port<()>, receiver) % 64 == 48,
+    core::mem::offset_of!(Port<()>, id) % 64 == 32
+        && core::mem::offset_of!(Port<()>, receiver) % 64 == 48,
     "between the last half of the generator's and the first quarter of the receiver's"
 );
 const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
@@ -517,25 +519,6 @@ impl<F: Frame> Port<F> {
         staged.take_back(bits, *id, |held| {
             put_front(held, queues, occupied_bits, counters, books);
         });
-    }
-
-    /// When this port needs a turn although nothing arrives: a pace, a pause, a refresh.
-    #[inline(always)]
-    pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
-        let is_empty = self.occupied_bits == 0;
-        let expires_at = if is_empty { Instant::NEVER } else { self.receiver.expires_at() };
-        let other_at = self.rate_or_watchdog_at(self.occupied_bits & !self.held_bits(), now);
-        expires_at.min(self.generator.refresh_at()).min(self.sends_at(now)).min(other_at)
-    }
-
-    /// When what waits may leave as far as this port is concerned, unless the worker is told.
-    #[inline(always)]
-    fn sends_at(&self, now: Instant) -> Instant {
-        // Both, as which of the two it is nobody can guess.
-        if self.hears_of_room | (self.eligible_bits(now) == 0) {
-            return Instant::NEVER;
-        }
-        self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))
     }
 }
 

@@ -78,8 +78,9 @@ mod tests {
                 for at_ps in now_ps + 1..=now_ps + gap {
                     let mut rang = false;
                     queue.take_window(at_ps);
-                    while let Some((popped_ps, event, _)) = queue.pop(7) {
-                        prop_assert_eq!((popped_ps, event), (at_ps, Event::Wake));
+                    while let Some(popped) = queue.pop() {
+                        prop_assert_eq!((popped.node, popped.event), (7, Event::Wake));
+                        prop_assert_eq!(popped.at_ps, at_ps);
                         rang |= alarm.rings(at_ps, 7, &mut queue);
                     }
                     prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
@@ -102,7 +103,7 @@ mod tests {
             alarm.set(1_000_000, 0, &mut queue);
             alarm.set(at_ps, 0, &mut queue);
             assert_eq!((alarm.first_ps, &*alarm.later_ps), (at_ps, &[1_000_000][..]));
-            assert!(queue.take_window(at_ps) && queue.pop(0).is_some());
+            assert!(queue.take_window(at_ps) && queue.pop().is_some());
             assert!(alarm.rings(at_ps, 0, &mut queue));
         }
     }

@@ -54,8 +54,18 @@ impl<T> Few<T> {
     }
 
     #[inline(always)]
-    fn pop(&mut self) -> Option<T> {
-        self.one.take().or_else(|| self.others.pop())
+    fn take_all(&mut self, mut take: impl FnMut(T)) {
+        if let Some(one) = self.one.take() {
+            take(one);
+            if !self.others.is_empty() {
+                self.take_others(take);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn take_others(&mut self, take: impl FnMut(T)) {
+        self.others.drain(..).for_each(take);
     }
 }
 
@@ -195,10 +205,10 @@ impl SimDevice {
         }
     }
 
-    /// A port whose wire is waited for since last asked, and when that becomes free.
+    /// Takes the ports whose wires are waited for since last asked, and when these become free.
     #[inline(always)]
-    pub(crate) fn next_awaited(&mut self) -> Option<(PortId, Picoseconds)> {
-        self.awaited.pop()
+    pub(crate) fn take_awaited(&mut self, mut take: impl FnMut(PortId, Picoseconds)) {
+        self.awaited.take_all(|(port, free_at_ps)| take(port, free_at_ps));
     }
 
     /// Where its buffers come from.
@@ -216,10 +226,10 @@ impl SimDevice {
         Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 
-    /// A frame that was put on a wire since last asked: no two on one wire at one instant.
+    /// Takes the frames that were put on wires since last asked: no two on one at one instant.
     #[inline(always)]
-    pub(crate) fn next_launched(&mut self) -> Option<Launch> {
-        self.launched.pop()
+    pub(crate) fn take_launched(&mut self, take: impl FnMut(Launch)) {
+        self.launched.take_all(take);
     }
 }
 
@@ -314,19 +324,19 @@ mod tests {
 
     /// Lengths of what was launched, and when the last bits leave.
     fn launched(device: &mut SimDevice) -> Vec<(usize, Picoseconds)> {
-        std::iter::from_fn(|| device.next_launched())
-            .map(|l| (l.frame.len(), l.last_bit_ps))
-            .collect()
+        let mut launched = Vec::new();
+        device.take_launched(|l| launched.push((l.frame.len(), l.last_bit_ps)));
+        launched
     }
 
     /// When the wire of the port will be free, if somebody began to wait for it.
     fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
-        let awaited = device.next_awaited();
-        assert!(device.awaited.one.is_none(), "one port, one event");
-        awaited.map(|(port, free_at_ps)| {
-            assert_eq!(port, PORT);
-            free_at_ps
-        })
+        let mut awaited = None;
+        device.take_awaited(|port, free_at_ps| {
+            assert_eq!((port, awaited), (PORT, None), "one port, one event");
+            awaited = Some(free_at_ps);
+        });
+        awaited
     }
 
     #[test]

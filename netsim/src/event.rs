@@ -60,6 +60,16 @@ pub(crate) enum Event {
     Wake,
 }
 
+/// An event, as it comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Happening {
+    pub(crate) node: u32,
+    pub(crate) at_ps: Picoseconds,
+    pub(crate) event: Event,
+    /// Whether another of this node comes up at this instant.
+    pub(crate) has_more: bool,
+}
+
 /// An event of a window in one word, so that sorting words sorts events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u64);
@@ -339,40 +349,41 @@ impl EventQueue {
         later.into_iter().for_each(|key| self.put(self.window, key));
     }
 
-    /// The node whose events are next in the window in hand.
+    /// Takes what happens next in the window in hand: to which node, when, what, and whether more
+    /// happens to it at that instant. What a node has planned for itself in the window comes before
+    /// anything that happens to the next one.
     #[inline(always)]
-    pub(crate) fn next_node(&self) -> Option<u32> {
-        self.in_hand.last().map(|key| key.node())
-    }
-
-    /// Takes what happens next to `node`, whose turn it is, in the window in hand: when, what, and
-    /// whether more happens to it at that instant.
-    #[inline(always)]
-    pub(crate) fn pop(&mut self, node: u32) -> Option<(Picoseconds, Event, bool)> {
+    pub(crate) fn pop(&mut self) -> Option<Happening> {
         if !self.soon.is_empty() {
-            return self.pop_also_soon(node);
+            return self.pop_also_soon();
         }
-        let next = self.in_hand.pop_if(|key| key.node() == node)?;
+        let next = self.in_hand.pop()?;
         let has_more = self.in_hand.last().is_some_and(|key| key.is_at_once_with(next));
-        Some((self.start_ps.wrapping_add(next.offset_ps()), next.event(), has_more))
+        Some(self.happening(next, has_more))
     }
 
-    /// The same where the node has planned something for itself.
+    /// The same where a node has planned something for itself.
     #[inline(never)]
-    fn pop_also_soon(&mut self, node: u32) -> Option<(Picoseconds, Event, bool)> {
-        let next = self.next(node)?;
+    fn pop_also_soon(&mut self) -> Option<Happening> {
+        let next = self.next()?;
         if self.soon.last() == Some(&next) {
             self.soon.pop();
         } else {
             self.in_hand.pop();
         }
-        let has_more = self.next(node).is_some_and(|key| key.is_at_once_with(next));
-        Some((self.start_ps.wrapping_add(next.offset_ps()), next.event(), has_more))
+        let has_more = self.next().is_some_and(|key| key.is_at_once_with(next));
+        Some(self.happening(next, has_more))
     }
 
-    fn next(&self, node: u32) -> Option<Key> {
-        let in_hand = self.in_hand.last().copied().filter(|key| key.node() == node);
+    fn next(&self) -> Option<Key> {
+        let in_hand = self.in_hand.last().copied();
         in_hand.into_iter().chain(self.soon.last().copied()).min()
+    }
+
+    #[inline(always)]
+    fn happening(&self, key: Key, has_more: bool) -> Happening {
+        let at_ps = self.start_ps.wrapping_add(key.offset_ps());
+        Happening { node: key.node(), at_ps, event: key.event(), has_more }
     }
 
     /// The events of the window in hand, each kind by itself: wires that bring frames, and ports of
@@ -484,23 +495,22 @@ mod tests {
             for stop in stops {
                 until_ps += stop * span_ps / 10;
                 while queue.take_window(until_ps) {
-                    while let Some(node) = queue.next_node() {
-                        while let Some((at_ps, first, mut has_more)) = queue.pop(node) {
-                            let before = logs[node as usize].last().map(|last| last.0);
-                            prop_assert!(before < Some(at_ps) && at_ps <= until_ps);
-                            let mut events = vec![first];
-                            while has_more {
-                                let (also_ps, event, more) = queue.pop(node).unwrap();
-                                prop_assert_eq!(also_ps, at_ps);
-                                events.push(event);
-                                has_more = more;
-                            }
-                            for event in events {
-                                logs[node as usize].push((at_ps, event));
-                                let planned = next(node, at_ps, event, span_ps, two_sides);
-                                if let Some((at_ps, node, event)) = planned {
-                                    queue.plan(at_ps, node, event);
-                                }
+                    while let Some(first) = queue.pop() {
+                        let (node, at_ps) = (first.node, first.at_ps);
+                        let before = logs[node as usize].last().map(|last| last.0);
+                        prop_assert!(before < Some(at_ps) && at_ps <= until_ps);
+                        let (mut events, mut has_more) = (vec![first.event], first.has_more);
+                        while has_more {
+                            let also = queue.pop().unwrap();
+                            prop_assert_eq!((also.node, also.at_ps), (node, at_ps));
+                            events.push(also.event);
+                            has_more = also.has_more;
+                        }
+                        for event in events {
+                            logs[node as usize].push((at_ps, event));
+                            let planned = next(node, at_ps, event, span_ps, two_sides);
+                            if let Some((at_ps, node, event)) = planned {
+                                queue.plan(at_ps, node, event);
                             }
                         }
                     }

@@ -10,7 +10,7 @@ use crate::checker::{
     BufferState, PauseWatch, TagWatch, Violation, conservation, delivery, losslessness,
 };
 use crate::control::Schedule;
-use crate::event::{Event, EventQueue, NEVER, Picoseconds};
+use crate::event::{Event, EventQueue, Happening, NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowTally};
 use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
@@ -151,10 +151,12 @@ impl Network {
     fn run_events(&mut self, until_ps: Picoseconds) {
         while self.events.take_window(until_ps) {
             self.warm();
-            while let Some(node) = self.events.next_node() {
-                match (node as usize).checked_sub(self.switches.len()) {
-                    None => self.run_switch(node),
-                    Some(host) => self.run_host(node, host),
+            let mut rounds = Rounds::default();
+            // One loop over all events: how many each node has follows no pattern.
+            while let Some(first) = self.events.pop() {
+                match (first.node as usize).checked_sub(self.switches.len()) {
+                    None => self.run_switch(first, &mut rounds),
+                    Some(host) => self.run_host(first, host, &mut rounds),
                 }
             }
             self.medium.captures.write_held(self.events.done_ps());
@@ -180,77 +182,72 @@ impl Network {
         std::hint::black_box(touched);
     }
 
-    /// All that happens to a switch in the window in hand: at each instant first what happened,
-    /// then a turn, which only plans what comes later.
+    /// All that happens to a switch at one instant, and a turn, which only plans what comes later.
     #[inline(always)]
-    fn run_switch(&mut self, node: u32) {
+    fn run_switch(&mut self, first: Happening, rounds: &mut Rounds) {
         let Self { switches, medium, events, came, has_order, now_ps, .. } = self;
+        let Happening { node, at_ps, mut event, mut has_more } = first;
         let switch = &mut switches[node as usize];
-        let mut rounds = Rounds::default();
-        while let Some((at_ps, mut event, mut has_more)) = events.pop(node) {
-            rounds.count(at_ps, &switch.name);
-            *now_ps = at_ps;
-            let now = instant(at_ps);
-            switch.begin(at_ps, now);
-            let is_in_order = *has_order || !has_more;
-            let mut is_due = false;
-            loop {
-                match event {
-                    Event::Arrival(wire) => match medium.receive(wire, at_ps) {
-                        None => {}
-                        Some((port, frame)) if is_in_order => {
-                            switch.take_frame(port, frame, now);
-                            is_due = true;
-                        }
-                        Some(arrived) => came.push(arrived),
-                    },
-                    Event::Free(port) => {
-                        switch.take_room(port, at_ps);
+        rounds.count(node, at_ps, &switch.name);
+        *now_ps = at_ps;
+        let now = instant(at_ps);
+        switch.begin(at_ps, now);
+        let is_in_order = *has_order || !has_more;
+        let mut is_due = false;
+        loop {
+            match event {
+                Event::Arrival(wire) => match medium.receive(wire, at_ps) {
+                    None => {}
+                    Some((port, frame)) if is_in_order => {
+                        switch.take_frame(port, frame, now);
                         is_due = true;
                     }
-                    Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
+                    Some(arrived) => came.push(arrived),
+                },
+                Event::Free(port) => {
+                    switch.take_room(port, at_ps);
+                    is_due = true;
                 }
-                if !has_more {
-                    break;
-                }
-                let Some(next) = events.pop(node) else { break };
-                (event, has_more) = (next.1, next.2);
+                Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
             }
-            if !came.is_empty() {
-                switch.take_frames(came, now);
-                is_due = true;
+            if !has_more {
+                break;
             }
-            if is_due {
-                end_turn(switch, node, medium, events, at_ps);
-            }
+            let Some(next) = events.pop() else { break };
+            (event, has_more) = (next.event, next.has_more);
+        }
+        if !came.is_empty() {
+            switch.take_frames(came, now);
+            is_due = true;
+        }
+        if is_due {
+            end_turn(switch, node, medium, events, at_ps);
         }
     }
 
-    /// The same of a host.
+    /// One event of a host, and a turn if it was the last at this instant.
     #[inline(always)]
-    fn run_host(&mut self, node: u32, host: usize) {
+    fn run_host(&mut self, happening: Happening, host: usize, rounds: &mut Rounds) {
         let Self { hosts, medium, events, flows, now_ps, .. } = self;
+        let Happening { node, at_ps, event, has_more } = happening;
         let host = &mut hosts[host];
-        let mut rounds = Rounds::default();
-        while let Some((at_ps, event, has_more)) = events.pop(node) {
-            rounds.count(at_ps, &host.name);
-            *now_ps = at_ps;
-            match event {
-                Event::Arrival(wire) => {
-                    if let Some((_, frame)) = medium.receive(wire, at_ps) {
-                        host.arrive(frame, at_ps, flows);
-                    }
-                }
-                Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
-                Event::Wake => {
-                    if host.alarm.rings(at_ps, node, events) {
-                        host.stir();
-                    }
+        rounds.count(node, at_ps, &host.name);
+        *now_ps = at_ps;
+        match event {
+            Event::Arrival(wire) => {
+                if let Some((_, frame)) = medium.receive(wire, at_ps) {
+                    host.arrive(frame, at_ps, flows);
                 }
             }
-            if !has_more && host.is_stirred() {
-                turn_host(host, node, medium, events, flows, at_ps);
+            Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
+            Event::Wake => {
+                if host.alarm.rings(at_ps, node, events) {
+                    host.stir();
+                }
             }
+        }
+        if !has_more && host.is_stirred() {
+            turn_host(host, node, medium, events, flows, at_ps);
         }
     }
 
@@ -464,12 +461,14 @@ fn end_turn(
 ) {
     let wanted_ps = switch.end(instant(now_ps));
     let device = switch.worker.device_mut();
-    while let Some((port, free_at_ps)) = device.next_awaited() {
-        events.plan(free_at_ps, node, Event::Free(port));
-    }
-    while let Some(launched) = device.next_launched() {
-        medium.launch(launched, events, now_ps);
-    }
+    device.take_awaited(
+        #[inline(always)]
+        |port, free_at_ps| events.plan(free_at_ps, node, Event::Free(port)),
+    );
+    device.take_launched(
+        #[inline(always)]
+        |launched| medium.launch(launched, events, now_ps),
+    );
     switch.alarm.set(wanted_ps, node, events);
 }
 
@@ -493,15 +492,17 @@ fn turn_host(
 /// How often things have happened to a node at one instant.
 #[derive(Default)]
 struct Rounds {
+    node: u32,
     at_ps: Picoseconds,
     count: u32,
 }
 
 impl Rounds {
     #[inline(always)]
-    fn count(&mut self, at_ps: Picoseconds, name: &str) {
-        self.count = if at_ps == self.at_ps { self.count + 1 } else { 0 };
-        self.at_ps = at_ps;
+    fn count(&mut self, node: u32, at_ps: Picoseconds, name: &str) {
+        let is_same = (node == self.node) & (at_ps == self.at_ps);
+        self.count = if is_same { self.count + 1 } else { 0 };
+        (self.node, self.at_ps) = (node, at_ps);
         if self.count > ROUNDS_MAX {
             never_rests(at_ps, name);
         }

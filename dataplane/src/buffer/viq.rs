@@ -79,7 +79,8 @@ impl Viq {
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             // Without short cuts: a VIQ goes above its reserve and back all the time.
             let fits = (filled <= settings.reserved_bytes)
-                | (u64::from(filled) <= settings.limit_bytes(left)) & (u64::from(from_pool) <= free);
+                | (u64::from(filled) <= settings.limit_bytes(left))
+                    & (u64::from(from_pool) <= free);
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }

@@ -66,18 +66,6 @@ impl<F: Frame> Port<F> {
         viqs.fold(0, |bits, p| bits | self.upstream[p.index()].bit())
     }
 
-    /// When a priority of `bits` that is held to a rate may send, or the watchdog has to look.
-    #[inline(always)]
-    pub(super) fn rate_or_watchdog_at(&self, bits: u8, now: Instant) -> Instant {
-        let watch_at = self.watchdog.as_ref().map_or(Instant::NEVER, |w| w.due(&self.receiver));
-        if bits & self.receiver.slowed_bits() == 0 {
-            return watch_at;
-        }
-        // What is free already waits for room or for another class, of which it hears.
-        let free_at = self.receiver.free_at(bits);
-        if free_at > now { watch_at.min(free_at) } else { watch_at }
-    }
-
     /// Whether the watchdog sees a storm in `priority`.
     pub(super) fn is_stormed(&self, priority: Priority) -> bool {
         let stormed_bits = self.watchdog.as_ref().map_or(0, |watchdog| watchdog.stormed_bits());
