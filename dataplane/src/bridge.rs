@@ -79,7 +79,7 @@ pub(crate) fn finish<F: Frame>(
 ) -> Lane {
     let rx_bytes = length_bytes(frame);
     let ends = |reason| Lane::ends(Verdict::Drop(reason), Some(class.priority()), rx_bytes);
-    let Some(PortMode::Bridged(form)) = snapshot.ports.get(out.index()).map(|port| &port.mode)
+    let Some(PortMode::Bridged(form)) = snapshot.ports.get(out.index()).map(|port| &*port.mode)
     else {
         // The table still names a port that has become a routed one.
         return ends(DropReason::VlanNotAllowed);

@@ -54,7 +54,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             return self.drop_all(slot);
         }
         self.rx.iter().for_each(Frame::prefetch);
-        match &tables.mode {
+        match &*tables.mode {
             PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, slot, now),
             PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
         }
@@ -102,7 +102,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         let input = self.own_ports[slot];
         let port = &mut self.ports[slot];
         let routed = match snapshot.ports.get(input.index()) {
-            Some(tables) if port.up => match tables.mode {
+            Some(tables) if port.up => match *tables.mode {
                 PortMode::Routed { vlan } => Some((tables, vlan)),
                 PortMode::Bridged(_) => None,
             },

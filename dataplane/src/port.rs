@@ -80,7 +80,7 @@ pub(crate) struct Port<F> {
     at_hand: Option<Held<F>>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
-    staged: Staging<F>,
+    staged: Box<Staging<F>>,
     /// Frames of open runs that are still to be staged.
     announced_frames: usize,
     pacer: Option<Pacer>,
@@ -106,9 +106,8 @@ struct Queue {
 }
 
 const _: () = assert!(
-    core::mem::offset_of!(Port<()>, id) % 64 == 32
-        && core::mem::offset_of!(Port<()>, receiver) % 64 == 48,
-    "between the last half of the generator's and the first quarter of the receiver's"
+    core::mem::offset_of!(Port<()>, receiver) == 48,
+    "what every frame needs is a cache line, and two words of the receiver's are its last"
 );
 const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
 
@@ -140,7 +139,7 @@ impl<F: Frame> Port<F> {
             is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
             at_hand: None,
-            staged: Staging::new(),
+            staged: Box::new(Staging::new()),
             announced_frames: 0,
             direct: false,
             closed_bits: 0,

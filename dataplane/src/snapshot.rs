@@ -60,8 +60,8 @@ pub struct Snapshot {
     pub vlans: VlanTable,
 }
 
-/// One port's tables, compiled for the packet path. What the plain frame needs comes first, so that
-/// it lies in one cache line.
+/// One port's tables, compiled for the packet path. What the plain frame needs is here, in a cache
+/// line for each port, and what is longer elsewhere.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PortTables {
@@ -70,10 +70,12 @@ pub struct PortTables {
     /// The address routed frames must be sent to.
     pub mac: MacAddress,
     /// Routed or bridged.
-    pub mode: PortMode,
+    pub mode: Box<PortMode>,
     /// From marking to class.
-    pub classifier: Classifier,
+    pub classifier: Box<Classifier>,
 }
+
+const _: () = assert!(size_of::<PortTables>() == 64);
 
 /// The tables of a routed port, laid out for the plain frame.
 #[derive(Clone, Debug)]
@@ -102,7 +104,12 @@ impl PortTables {
             by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
             hops: classifier.hops(),
         };
-        Self { mac: port.mac, mode: port.mode.clone(), classifier, plain }
+        Self {
+            mac: port.mac,
+            mode: Box::new(port.mode.clone()),
+            classifier: Box::new(classifier),
+            plain,
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub struct HostCounters {
     /// LLDP frames received.
     pub lldp_received_frames: u64,
     /// Flow control.
-    pub pfc: PfcCounters,
+    pub pfc: Box<PfcCounters>,
 }
 
 /// A flow's ends and what became of it, in the network's list.

@@ -37,14 +37,22 @@ impl Slowing {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Generator {
-    classes: [Class; PRIORITIES],
-    frames: u64,
+    /// Apart, so that what all frames need of a worker's ports is in few pages.
+    said: Box<Said>,
     /// Where upstream is told rates too.
     rates: Option<Box<ToldRates>>,
     refresh_at: Instant,
     refresh_ns: u32,
     /// Priorities whose upstream was last told to be silent.
     told_bits: u8,
+}
+
+/// What was said so far.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+struct Said {
+    classes: [Class; PRIORITIES],
+    frames: u64,
 }
 
 /// One priority: since when its upstream has been silent, or was last, and what that was told.
@@ -75,8 +83,7 @@ impl Generator {
             refresh_at: Instant::NEVER,
             // On the slowest links more often than need be.
             refresh_ns: u32::try_from(speed.quanta_ns(REFRESH_QUANTA)).unwrap_or(u32::MAX),
-            classes: Default::default(),
-            frames: 0,
+            said: Box::default(),
         }
     }
 
@@ -126,9 +133,9 @@ impl Generator {
 
     /// The frame of [`Generator::poll`] has gone.
     pub fn sent(&mut self, pfc: &Pfc, now: Instant) {
-        self.frames += 1;
+        self.said.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
-            let class = &mut self.classes[priority.index()];
+            let class = &mut self.said.classes[priority.index()];
             let was_silent = self.told_bits & priority.bit() != 0;
             match pfc.quanta[priority.index()] {
                 QUANTA_MAX => {
@@ -162,7 +169,7 @@ impl Generator {
     /// then is told again by the next [`Generator::poll`].
     pub fn reset(&mut self, now: Instant) {
         for priority in Priority::in_bits(self.told_bits) {
-            let class = &mut self.classes[priority.index()];
+            let class = &mut self.said.classes[priority.index()];
             class.paused_ns += now.ns_since(class.since);
         }
         self.told_bits = 0;
@@ -196,13 +203,13 @@ impl Generator {
     /// How long `priority`'s upstream has been silent by now, of the pause that is running.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let told = self.told_bits & priority.bit() != 0;
-        if told { now.ns_since(self.classes[priority.index()].since) } else { 0 }
+        if told { now.ns_since(self.said.classes[priority.index()].since) } else { 0 }
     }
 
     /// Adds what was counted. A pause that is running counts once it has ended.
     pub fn count_into(&self, counters: &mut PfcCounters) {
-        counters.tx_frames += self.frames;
-        for (p, class) in self.classes.iter().enumerate() {
+        counters.tx_frames += self.said.frames;
+        for (p, class) in self.said.classes.iter().enumerate() {
             counters.tx_xoff[p] += class.xoff_frames;
             counters.tx_xon[p] += class.xon_frames;
             counters.tx_slowed[p] += class.rate_frames;

@@ -20,11 +20,19 @@ pub struct Receiver {
     slowed_bits: u8,
     /// Priorities that obey: the lossless ones of the port.
     obeyed_bits: u8,
-    classes: [Class; PRIORITIES],
+    /// Apart, so that what all frames need of a worker's ports is in few pages.
+    heard: Box<Heard>,
     /// Where the peer sets rates too.
     rates: Option<Box<RateAdjuster>>,
     speed: Speed,
-    /// PFC frames received; and by priority, those that set a rate.
+}
+
+/// What was heard so far.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+struct Heard {
+    classes: [Class; PRIORITIES],
+    /// PFC frames; and by priority, those that set a rate.
     frames: u64,
     rate_frames: [u64; PRIORITIES],
 }
@@ -55,11 +63,9 @@ impl Receiver {
             speed,
             paused_bits: 0,
             slowed_bits: 0,
-            classes: Default::default(),
+            heard: Box::default(),
             expires_at: Instant::NEVER,
             rates: None,
-            frames: 0,
-            rate_frames: [0; PRIORITIES],
         }
     }
 
@@ -112,24 +118,24 @@ impl Receiver {
 
     /// Since when `priority` has been paused without a break, if it is.
     pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
-        (self.paused_bits & priority.bit() != 0).then(|| self.classes[priority.index()].since)
+        (self.paused_bits & priority.bit() != 0).then(|| self.heard.classes[priority.index()].since)
     }
 
     /// How long the pause of `priority` that runs at `now` has been, or the last one was.
     pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
         let ended_at =
             if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
-        ended_at.ns_since(self.classes[priority.index()].since)
+        ended_at.ns_since(self.heard.classes[priority.index()].since)
     }
 
     /// When the pause of `priority` that is running runs out.
-    pub const fn paused_until(&self, priority: Priority) -> Instant {
-        self.classes[priority.index()].until
+    pub fn paused_until(&self, priority: Priority) -> Instant {
+        self.heard.classes[priority.index()].until
     }
 
     /// When the last pause of `priority` ended.
-    pub const fn resumed_at(&self, priority: Priority) -> Instant {
-        self.classes[priority.index()].resumed_at
+    pub fn resumed_at(&self, priority: Priority) -> Instant {
+        self.heard.classes[priority.index()].resumed_at
     }
 
     /// When the next pause runs out, [`Instant::NEVER`] if none runs.
@@ -141,7 +147,7 @@ impl Receiver {
     /// A PFC frame arrived. For each enabled class the new time replaces the old one, even by a
     /// shorter one; 0 resumes. A lossy class does not obey.
     pub fn receive(&mut self, pfc: &Pfc, now: Instant) {
-        self.frames += 1;
+        self.heard.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
             let p = priority.index();
             let quanta = pfc.quanta[p];
@@ -150,9 +156,10 @@ impl Receiver {
                 Some(rates) if obeys => rates.hear(priority, quanta, now),
                 _ => false,
             };
-            let class = &mut self.classes[p];
+            let Heard { classes, rate_frames, .. } = &mut *self.heard;
+            let class = &mut classes[p];
             let kind = match quanta {
-                _ if is_rate => &mut self.rate_frames[p],
+                _ if is_rate => &mut rate_frames[p],
                 0 => &mut class.xon_frames,
                 _ => &mut class.xoff_frames,
             };
@@ -199,7 +206,7 @@ impl Receiver {
     }
 
     fn pause(&mut self, priority: Priority, now: Instant, until: Instant) {
-        let class = &mut self.classes[priority.index()];
+        let class = &mut self.heard.classes[priority.index()];
         class.until = until;
         if self.paused_bits & priority.bit() == 0 {
             self.paused_bits |= priority.bit();
@@ -211,7 +218,7 @@ impl Receiver {
     fn resume(&mut self, priority: Priority, at: Instant) {
         if self.paused_bits & priority.bit() != 0 {
             self.paused_bits &= !priority.bit();
-            let class = &mut self.classes[priority.index()];
+            let class = &mut self.heard.classes[priority.index()];
             class.resumed_at = at;
             class.paused_ns += at.ns_since(class.since);
         }
@@ -219,12 +226,12 @@ impl Receiver {
 
     /// Adds what was counted. A pause that is running counts once it has ended.
     pub fn count_into(&self, counters: &mut PfcCounters) {
-        counters.rx_frames += self.frames;
-        for (p, class) in self.classes.iter().enumerate() {
+        counters.rx_frames += self.heard.frames;
+        for (p, class) in self.heard.classes.iter().enumerate() {
             counters.rx_xoff[p] += class.xoff_frames;
             counters.rx_xon[p] += class.xon_frames;
             counters.rx_ignored[p] += class.ignored_frames;
-            counters.rx_slowed[p] += self.rate_frames[p];
+            counters.rx_slowed[p] += self.heard.rate_frames[p];
             counters.rx_pauses[p] += class.pauses;
             counters.rx_paused_ns[p] += class.paused_ns;
         }
@@ -233,7 +240,7 @@ impl Receiver {
     fn find_next_expiry(&mut self) {
         let paused = Priority::in_bits(self.paused_bits);
         let pauses_end_at =
-            paused.map(|p| self.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
+            paused.map(|p| self.heard.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
         self.slowed_bits = self.rates.as_ref().map_or(0, |rates| rates.slowed_bits());
         self.expires_at = pauses_end_at.min(rates_end_at);
@@ -242,7 +249,7 @@ impl Receiver {
     /// How long `priority` has been paused by now, of the pause that is running.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let paused = self.paused_bits & priority.bit() != 0;
-        if paused { now.ns_since(self.classes[priority.index()].since) } else { 0 }
+        if paused { now.ns_since(self.heard.classes[priority.index()].since) } else { 0 }
     }
 }
 
