@@ -96,12 +96,11 @@ impl<F: Frame> Exchange<F> {
     /// another's, and frames wait already to cross to that worker, or have to.
     #[inline(always)]
     pub(crate) fn way_out(&self, port: PortId) -> Option<usize> {
-        if port.index() < self.all_ports {
-            return Some(port.index());
-        }
-        let slot = place_in(&self.slot_of, port.index())?;
-        (self.is_own(slot) || self.peers[self.owner_of[port.index()].index()].waiting.is_empty())
-            .then_some(slot)
+        self.slot(port).or_else(|| {
+            let slot = place_in(&self.slot_of, port.index())?;
+            let owner = self.owner_of[port.index()];
+            self.peers[owner.index()].waiting.is_empty().then_some(slot)
+        })
     }
 
     /// Whether all ports are this worker's, each at its own place.

@@ -75,7 +75,7 @@ pub struct PortTables {
     pub classifier: Box<Classifier>,
 }
 
-const _: () = assert!(size_of::<PortTables>() == 64);
+const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line of tables");
 
 /// The tables of a routed port, laid out for the plain frame.
 #[derive(Clone, Debug)]

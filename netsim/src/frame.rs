@@ -15,6 +15,9 @@ use std::rc::Rc;
 const FRONT_BYTES: usize = 64;
 /// Bytes stored: what [`Frame::head`] promises, also after two VLAN tags were taken off.
 const STORED_BYTES: usize = HEAD_BYTES + 8;
+/// Bytes of a buffer, more than are used, as alignment leaves them: no place of eight bits is
+/// outside.
+const BUFFER_BYTES: usize = 256;
 
 /// Bytes that are written in a frame of this network: headers with what a switch pushes, and mark;
 /// or all of PFC. What lies behind stays zero, whatever the buffer is used for.
@@ -89,8 +92,7 @@ impl Traits {
 
 #[repr(align(64))]
 struct Buffer {
-    /// More than are used, as alignment leaves them: so that no place of eight bits is outside.
-    bytes: [u8; 256],
+    bytes: [u8; BUFFER_BYTES],
 }
 
 const _: () =
@@ -219,7 +221,7 @@ impl Pool {
     #[inline(always)]
     fn buffer(&self) -> Box<Buffer> {
         let recycled = self.0.borrow_mut().pop();
-        recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; 256] }))
+        recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; BUFFER_BYTES] }))
     }
 
     /// A second frame like `frame`.

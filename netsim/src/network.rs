@@ -268,15 +268,13 @@ impl Network {
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
     fn turn(&mut self, node: usize) {
         let Self { switches, hosts, medium, events, flows, now_ps, .. } = self;
-        let now_ps = *now_ps;
+        let (now_ps, number) = (*now_ps, node as u32);
         match node.checked_sub(switches.len()) {
             None => {
                 switches[node].begin_whole(now_ps);
-                end_turn(&mut switches[node], node as u32, medium, events, now_ps);
+                end_turn(&mut switches[node], number, medium, events, now_ps);
             }
-            Some(host) => {
-                turn_host(&mut hosts[host], node as u32, medium, events, flows, now_ps);
-            }
+            Some(host) => turn_host(&mut hosts[host], number, medium, events, flows, now_ps),
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct SwitchNode {
     awaits_replies: bool,
     /// Whether the turn in hand is [by parts](dataplane::by_parts).
     is_by_parts: bool,
-    /// Whether there is a learner.
+    /// Whether there is a learner, said here where every turn looks.
     learns: bool,
     /// Has its worker look at all ports in every turn.
     #[cfg(test)]

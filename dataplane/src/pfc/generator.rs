@@ -169,8 +169,7 @@ impl Generator {
     /// then is told again by the next [`Generator::poll`].
     pub fn reset(&mut self, now: Instant) {
         for priority in Priority::in_bits(self.told_bits) {
-            let class = &mut self.said.classes[priority.index()];
-            class.paused_ns += now.ns_since(class.since);
+            self.said.classes[priority.index()].paused_ns += self.running_ns(priority, now);
         }
         self.told_bits = 0;
         if let Some(rates) = &mut self.rates {

@@ -18,17 +18,15 @@ impl<F: Frame> Port<F> {
     #[inline(always)]
     fn sends_at(&self, now: Instant) -> Instant {
         let is_told = self.hears_of_room | (self.eligible_bits(now) == 0);
-        if self.is_paced {
-            return self.paced_at(is_told, now);
-        }
-        // Nobody can guess which of the two keeps it from sending.
-        core::hint::select_unpredictable(is_told, Instant::NEVER, now)
+        let free_at = if self.is_paced { self.paced_at(now) } else { now };
+        // Nobody can guess whether it is.
+        core::hint::select_unpredictable(is_told, Instant::NEVER, free_at)
     }
 
+    /// When the pace lets the next frame go.
     #[inline(never)]
-    fn paced_at(&self, is_told: bool, now: Instant) -> Instant {
-        let free_at = self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now));
-        if is_told { Instant::NEVER } else { free_at }
+    fn paced_at(&self, now: Instant) -> Instant {
+        self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))
     }
 
     /// When a priority of `bits` that is held to a rate may send, or the watchdog has to look.
