@@ -24,6 +24,7 @@ mod watchdog;
 pub use fabric::Lldp;
 pub use reload::changes_needing_restart;
 pub use schema::{Hugepages, Idle};
+pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
 use crate::error::{ConfigError, Source};

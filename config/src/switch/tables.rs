@@ -4,7 +4,8 @@ use super::SwitchConfig;
 use dataplane::agent;
 use dataplane::fib::{self, Routes, RoutesError};
 use dataplane::rules::RuleTable;
-use dataplane::snapshot::{PortForwarding, PortMode};
+use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
+use ipnet::{IpNet, Ipv6Net};
 
 impl SwitchConfig {
     /// Each port's part of a snapshot.
@@ -22,7 +23,13 @@ impl SwitchConfig {
     /// The compiled rules; `None` if tags never change.
     pub fn rule_table(&self) -> Option<RuleTable> {
         let rules = self.rules.as_ref()?;
-        Some(RuleTable::compile(&rules.entries, rules.ports, rules.lossy_tag))
+        Some(RuleTable::compile(&rules.entries, self.ports.len(), rules.lossy_tag))
+    }
+
+    /// The tables of the packet path, with `routes` as the routing table has become.
+    pub fn snapshot(&self, epoch: u64, routes: &Routes) -> Snapshot {
+        let (tags, seed) = (self.tag_map.clone(), self.settings.seed);
+        Snapshot::new(epoch, &self.forwarding(), tags, self.rule_table(), routes.compile(), seed)
     }
 
     /// The routed ports as the control thread's agent sees them.
@@ -42,30 +49,48 @@ impl SwitchConfig {
             .collect()
     }
 
-    /// The routing table at start: connected networks, static routes, static neighbours.
+    /// The routing table at start: connected networks (those of the link-local addresses, too),
+    /// static routes, static neighbors.
     ///
     /// # Errors
-    /// None for a configuration that was loaded; a changed one may not fit the table.
-    pub fn routing_table(&self) -> Result<Routes, RoutesError> {
+    /// What the routing table cannot hold. None for a configuration that was loaded.
+    pub fn routing_table(&self) -> Result<Routes, TablesError> {
         let mut routes = Routes::new();
-        for (port, settings) in self.ports.iter().zip(&self.settings.ports) {
-            let PortMode::Routed { vlan } = port.mode else { continue };
-            for &net in &port.addresses {
+        for interface in self.interfaces() {
+            let frame_bytes_max = self.settings.ports[interface.port.index()].frame_bytes_max;
+            for net in networks(&interface) {
                 routes.set_interface(fib::Interface {
                     net,
-                    port: port.id,
-                    vlan,
-                    mac: settings.mac,
-                    frame_bytes_max: settings.frame_bytes_max,
+                    port: interface.port,
+                    vlan: interface.vlan,
+                    mac: interface.mac,
+                    frame_bytes_max,
                 });
             }
         }
         for (prefix, route) in &self.routes {
-            routes.set_route(*prefix, route.clone())?;
+            let refused = |why| TablesError { prefix: *prefix, why };
+            routes.set_route(*prefix, route.clone()).map_err(refused)?;
         }
         for neighbor in &self.neighbors {
-            routes.set_neighbour(neighbor.address, neighbor.port, neighbor.mac)?;
+            let refused = |why| TablesError { prefix: neighbor.address.into(), why };
+            routes.set_neighbour(neighbor.address, neighbor.port, neighbor.mac).map_err(refused)?;
         }
         Ok(routes)
     }
+}
+
+/// A configuration whose routes or neighbors the routing table cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("route {prefix}: {why}")]
+pub struct TablesError {
+    prefix: IpNet,
+    why: RoutesError,
+}
+
+/// The networks of an interface, that of its link-local address included.
+fn networks(interface: &agent::Interface) -> impl Iterator<Item = IpNet> {
+    let link_local = IpNet::V6(Ipv6Net::new_assert(interface.link_local(), 64));
+    let others = interface.addresses.iter().copied();
+    others.filter(move |net| net.addr() != link_local.addr()).chain([link_local])
 }

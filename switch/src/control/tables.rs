@@ -1,13 +1,13 @@
 //! From a configuration, and the neighbours that were found, to the tables of the packet path.
 
 use config::SwitchConfig;
+use config::switch::TablesError;
 use dataplane::agent::{Interface, NeighborKey};
 use dataplane::fib;
 use dataplane::ids::PortId;
-use dataplane::rules::{RuleTable, TcamEntry};
-use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
+use dataplane::rules::TcamEntry;
+use dataplane::snapshot::{PortMode, Snapshot};
 use dataplane::wire::MacAddress;
-use ipnet::{IpNet, Ipv6Net};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -19,42 +19,13 @@ pub struct Tables {
     routes: fib::Routes,
 }
 
-/// The configuration cannot become tables.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("route {prefix}: {why}")]
-pub struct TablesError {
-    prefix: IpNet,
-    why: fib::RoutesError,
-}
-
 impl Tables {
     /// The tables of `config`, with no neighbours but the static ones.
     ///
     /// # Errors
-    /// A route that the packet path cannot hold.
+    /// A route or neighbor that the packet path cannot hold.
     pub fn new(config: SwitchConfig) -> Result<Self, TablesError> {
-        let interfaces = interfaces(&config);
-        let mut routes = fib::Routes::new();
-        for interface in &interfaces {
-            let frame_bytes_max = config.settings.ports[interface.port.index()].frame_bytes_max;
-            for net in networks(interface) {
-                routes.set_interface(fib::Interface {
-                    net,
-                    port: interface.port,
-                    vlan: interface.vlan,
-                    mac: interface.mac,
-                    frame_bytes_max,
-                });
-            }
-        }
-        for (prefix, route) in &config.routes {
-            let refused = |why| TablesError { prefix: *prefix, why };
-            routes.set_route(*prefix, route.clone()).map_err(refused)?;
-        }
-        for neighbor in &config.neighbors {
-            // The configuration holds no more of them than there is room.
-            let _new = routes.set_neighbour(neighbor.address, neighbor.port, neighbor.mac);
-        }
+        let (interfaces, routes) = (config.interfaces(), config.routing_table()?);
         Ok(Self { config, interfaces, routes })
     }
 
@@ -127,14 +98,7 @@ impl Tables {
 
     /// Compiles the tables for the packet path.
     pub fn snapshot(&self, epoch: u64) -> Snapshot {
-        let config = &self.config;
-        let ports: Vec<PortForwarding> =
-            (0..config.ports.len()).map(|index| forwarding(config, index)).collect();
-        let rules = config.rules.as_ref();
-        let rules =
-            rules.map(|set| RuleTable::compile(&set.entries, config.ports.len(), set.lossy_tag));
-        let (tags, seed) = (config.tag_map.clone(), config.settings.seed);
-        Snapshot::new(epoch, &ports, tags, rules, self.routes.compile(), seed)
+        self.config.snapshot(epoch, &self.routes)
     }
 
     /// Ports that forward in another way, or in other VLANs, than in `old`: what was learnt there
@@ -150,37 +114,6 @@ impl Tables {
 
 fn key(hop: &fib::NextHop) -> NeighborKey {
     NeighborKey { port: hop.interface.port, address: hop.address }
-}
-
-/// An interface for each routed port.
-fn interfaces(config: &SwitchConfig) -> Vec<Interface> {
-    let routed = config.ports.iter().filter_map(|port| match &port.mode {
-        PortMode::Routed { vlan } => Some(Interface {
-            port: port.id,
-            mac: config.settings.ports[port.id.index()].mac,
-            vlan: *vlan,
-            addresses: port.addresses.clone(),
-            mtu_bytes: port.mtu,
-        }),
-        PortMode::Bridged(_) => None,
-    });
-    routed.collect()
-}
-
-/// The networks of an interface, that of its link-local address included.
-fn networks(interface: &Interface) -> impl Iterator<Item = IpNet> {
-    let link_local = IpNet::V6(Ipv6Net::new_assert(interface.link_local(), 64));
-    let others = interface.addresses.iter().copied();
-    others.filter(move |net| net.addr() != link_local.addr()).chain([link_local])
-}
-
-fn forwarding(config: &SwitchConfig, index: usize) -> PortForwarding {
-    let port = &config.ports[index];
-    PortForwarding {
-        mac: config.settings.ports[index].mac,
-        mode: port.mode.clone(),
-        trust: port.trust,
-    }
 }
 
 fn is_same_mode(one: &PortMode, other: &PortMode) -> bool {

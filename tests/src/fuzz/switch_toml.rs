@@ -5,7 +5,6 @@ use super::rules_json::check_error;
 use config::SwitchConfig;
 use dataplane::links::connect;
 use dataplane::probe::NoProbe;
-use dataplane::snapshot::Snapshot;
 use dataplane::testing::TestDevice;
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
@@ -38,9 +37,7 @@ fn build(config: &SwitchConfig) {
         assert_eq!(warning.to_string().lines().count(), 1, "{warning}");
     }
     let Ok(routes) = config.routing_table() else { return };
-    let (fib, rules) = (routes.compile(), config.rule_table());
-    let tags = config.tag_map.clone();
-    let snapshot = Snapshot::new(1, &config.forwarding(), tags, rules, fib, settings.seed);
+    let snapshot = config.snapshot(1, &routes);
     if settings.buffer.frames_max > FRAMES_MAX || settings.mac_table.entries_max > MAC_ENTRIES_MAX {
         return;
     }
