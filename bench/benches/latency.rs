@@ -44,14 +44,14 @@ impl Timed {
 impl Device for Timed {
     type Frame = LoopFrame;
 
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
         let (now_ns, taken) = (self.now_ns(), self.taken[port.index()]);
         let mut due = 0;
-        while due < BURST_MAX && self.arrival_ns(taken + due as u64 + 1) <= now_ns {
+        while due < BURST_MAX.min(frames_max) && self.arrival_ns(taken + due as u64 + 1) <= now_ns {
             due += 1;
         }
         self.device.burst_frames = due;
-        self.device.rx_burst(port, into);
+        self.device.rx_burst(port, frames_max, into);
         for (frame, number) in into.iter_mut().zip(taken + 1..) {
             let came_ns = self.arrival_ns(number).to_be_bytes();
             frame.head_mut()[STAMP].copy_from_slice(&came_ns);

@@ -61,11 +61,11 @@ impl Device for Watched {
         true
     }
 
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
         let quanta = if port == self.port { self.due.take() } else { None };
         let Some(quanta) = quanta else {
             if !self.is_silent[port.index()] {
-                self.device.rx_burst(port, into);
+                self.device.rx_burst(port, frames_max, into);
             }
             return;
         };
@@ -74,7 +74,7 @@ impl Device for Watched {
         into.extend(self.device.make_control(&pfc));
         if !self.is_silent[port.index()] {
             self.device.burst_frames -= 1;
-            self.device.rx_burst(port, into);
+            self.device.rx_burst(port, frames_max, into);
             self.device.burst_frames += 1;
         }
         self.in_hand_ns = self.watch.now_ns();

@@ -123,13 +123,13 @@ impl Device for LoopDevice {
     type Frame = LoopFrame;
 
     #[inline(always)]
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
         self.tx_room_frames[port.index()] = self.tx_frames_a_turn;
         let (templates, next) = &mut self.templates[port.index()];
         if templates.is_empty() {
             return;
         }
-        for _ in 0..self.burst_frames {
+        for _ in 0..self.burst_frames.min(frames_max) {
             let Some(mut frame) = self.stock.pop() else { return };
             frame.fill(&templates[*next]);
             *next = if *next + 1 == templates.len() { 0 } else { *next + 1 };

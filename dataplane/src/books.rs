@@ -78,6 +78,12 @@ impl<F: Frame, P> Books<F, P> {
             && self.lossless_bits[note.viq.port_index()] & note.viq.priority().bit() == 0
     }
 
+    /// Whether the frame is charged to a lossless VIQ.
+    #[inline]
+    pub(crate) fn is_lossless(&self, note: &Note) -> bool {
+        note.viq != ViqId::NONE && !self.is_lossy(note)
+    }
+
     /// The frame of `note`, as the run it is by itself.
     #[inline]
     pub(crate) fn run_of_one(&self, note: &Note) -> Run {

@@ -45,7 +45,8 @@ pub(crate) fn look_up(
     };
     let (dst, src) = (MacAddress([d0, d1, d2, d3, d4, d5]), MacAddress([s0, s1, s2, s3, s4, s5]));
     if dst.is_link_local() {
-        return if dst == MacAddress::LLDP {
+        // The address is shared with other protocols of one link (gPTP, for one).
+        return if dst == MacAddress::LLDP && parsed.kind == Kind::Lldp {
             Destination::Ends(Verdict::Punt(PuntReason::Lldp))
         } else {
             drop(DropReason::ReservedAddress)

@@ -61,7 +61,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// belong to the device, and the worker wants a whole [turn](Self::turn).
     #[inline(always)]
     pub const fn may_turn_by_parts(&self, now: Instant) -> bool {
-        now.ns < self.attention.timers_at.ns && !self.has_others()
+        now.ns < self.attention.timers_at.ns
+            && now.ns < self.core.pending_until.ns
+            && !self.has_others()
     }
 
     /// `frame` has come in at `port`: the only one there.

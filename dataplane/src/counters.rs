@@ -7,6 +7,7 @@
 //!     = sent + dropped + punted + consumed + handed over + held
 //! ```
 
+use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use alloc::vec::Vec;
 
@@ -64,7 +65,12 @@ drop_reasons! {
     TtlExpired => "ttl_expired",
     /// Longer than the egress port carries, and no room to tell the sender.
     TooBig => "too_big",
-    /// The next hop's address is unknown, and no room to park the frame while it is asked for.
+    /// Bridged, or the switch's own, and as it would leave longer than the egress port carries.
+    Oversize => "oversize",
+    /// A copy that flooding needed, and no buffer was left to make it.
+    NoBuffer => "no_buffer",
+    /// The next hop's MAC address is unknown and the frame could not wait for it: a lossy one for
+    /// want of room, a lossless one because nobody answered.
     Unresolved => "unresolved",
     /// For the switch itself, and the control thread is behind.
     PuntFull => "punt_full",
@@ -87,6 +93,14 @@ drop_reasons! {
     LosslessOverrun => "lossless_overrun",
 }
 
+impl DropReason {
+    /// Whether a frame that ends so is missing at its receiver. One that was not addressed to this
+    /// switch, or whose receiver is on the link that it came from, is not.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::NotOurMac | Self::SamePort)
+    }
+}
+
 /// What a port counts. One writer: the worker that owns the port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
@@ -103,17 +117,16 @@ pub struct PortCounters {
     /// Frames dropped, by [`DropReason`]: reasons found on arrival on the ingress port,
     /// `lossy_tail` and `port_down` on the egress port.
     pub drops: [u64; DropReason::COUNT],
-    /// Lossless frames dropped beyond their headroom, by ingress priority (`lossless_overrun` in
-    /// sum).
-    pub lossless_drops: [u64; PRIORITIES],
+    /// Frames of a lossless class that were not delivered, by ingress priority and
+    /// [`DropReason`], on the port where `drops` counts them. Frames that were punted because they
+    /// cannot be forwarded count here too: their sender gets an answer, their receiver nothing.
+    pub lossless_drops: [[u64; DropReason::COUNT]; PRIORITIES],
     /// Frames handed to the control thread.
     pub punted_frames: u64,
     /// Frames of the control thread sent or received again here.
     pub injected_frames: u64,
-    /// Copies made to flood a frame that came in here.
+    /// Copies made to flood a frame that came in here, or to ask for its next hop.
     pub copied_frames: u64,
-    /// Copies that were due and not made, for want of a buffer.
-    pub uncopied_frames: u64,
     /// Frames marked congestion experienced on leaving here, by egress priority.
     pub ecn_marked_frames: [u64; PRIORITIES],
     /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
@@ -185,6 +198,29 @@ impl PortCounters {
         self.drops[reason as usize] += 1;
     }
 
+    /// Counts one frame of the lossless class `priority` that is not delivered for `reason`.
+    #[inline(always)]
+    pub const fn count_lossless_drop(&mut self, priority: Priority, reason: DropReason) {
+        if reason.is_loss() {
+            self.lossless_drops[priority.index()][reason as usize] += 1;
+        }
+    }
+
+    /// Frames of the lossless class `priority` that were not delivered, all reasons.
+    pub fn lossless_dropped(&self, priority: Priority) -> u64 {
+        self.lossless_drops[priority.index()].iter().sum()
+    }
+
+    /// Frames of lossless classes that were not delivered for `reason`.
+    pub fn lossless_dropped_for(&self, reason: DropReason) -> u64 {
+        self.lossless_drops.iter().map(|drops| drops[reason as usize]).sum()
+    }
+
+    /// Frames that came in beyond the headroom of their VIQ, by ingress priority.
+    pub fn headroom_overruns(&self, priority: Priority) -> u64 {
+        self.lossless_drops[priority.index()][DropReason::LosslessOverrun as usize]
+    }
+
     /// Frames dropped for `reason`.
     pub const fn dropped(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize]
@@ -202,11 +238,15 @@ impl PortCounters {
         for &reason in DropReason::ALL {
             list.one(&alloc::format!("drop.{}", reason.name()), self.dropped(reason));
         }
-        list.by_priority("lossless_drops", &self.lossless_drops);
+        for (priority, drops) in self.lossless_drops.iter().enumerate() {
+            for &reason in DropReason::ALL {
+                let name = alloc::format!("lossless_drops.{}[{priority}]", reason.name());
+                list.one(&name, drops[reason as usize]);
+            }
+        }
         list.one("punted_frames", self.punted_frames);
         list.one("injected_frames", self.injected_frames);
         list.one("copied_frames", self.copied_frames);
-        list.one("uncopied_frames", self.uncopied_frames);
         list.by_priority("ecn_marked_frames", &self.ecn_marked_frames);
         list.one("remarked_frames", self.remarked_frames);
         list.one("raised_frames", self.raised_frames);

@@ -26,8 +26,16 @@ pub trait Device {
         false
     }
 
-    /// Appends received frames of `port` to `into`, as many as there are and fit.
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<Self::Frame>);
+    /// Whether frames that are not received stay in a ring of the device, to be received later. An
+    /// emulated wire has none: what arrives there is received or lost.
+    #[inline(always)]
+    fn has_rx_ring(&self, _port: PortId) -> bool {
+        true
+    }
+
+    /// Appends received frames of `port` to `into`, as many as there are and fit, and no more than
+    /// `frames_max`.
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Self::Frame>);
 
     /// Bytes that `port` may be handed now, so that no more than the port's cap waits in a queue
     /// where a pause cannot reach it. `u32::MAX` where the device hands on at once.

@@ -13,7 +13,7 @@ use crate::frame::{Frame, length_bytes};
 use crate::handoff::News;
 use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
-use crate::lane::{Lane, Verdict};
+use crate::lane::{self, Lane, Verdict};
 use crate::limits::BURST_MAX;
 use crate::plain;
 use crate::probe::Probe;
@@ -48,10 +48,10 @@ impl<D: Device, P: Probe> Core<D, P> {
         let input = self.own_ports[slot];
         let Some(tables) = snapshot.ports.get(input.index()) else {
             debug_assert!(false, "a snapshot has tables for all ports");
-            return self.drop_all(slot);
+            return self.drop_all(None, slot);
         };
         if !self.ports[slot].up {
-            return self.drop_all(slot);
+            return self.drop_all(Some(tables), slot);
         }
         self.rx.iter().for_each(Frame::prefetch);
         match &*tables.mode {
@@ -63,12 +63,14 @@ impl<D: Device, P: Probe> Core<D, P> {
 
     /// A port that is down receives nothing; what its device brings all the same is dropped.
     #[cold]
-    fn drop_all(&mut self, slot: usize) {
+    fn drop_all(&mut self, tables: Option<&PortTables>, slot: usize) {
         if !self.is_again {
             self.ports[slot].counters.rx_unclassified_frames += self.rx.len() as u64;
         }
         for frame in core::mem::take(&mut self.rx) {
-            self.drop(frame, slot, DropReason::PortDown);
+            let parsed = parse(frame.head(), frame.len());
+            let class = tables.map(|tables| tables.classifier.of(&parsed).priority());
+            self.drop(frame, slot, DropReason::PortDown, class);
         }
         self.recycle_trash();
     }
@@ -185,7 +187,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     ) {
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
-        let parse = |frame: &D::Frame| route::parse_within(frame, frame_bytes_max);
+        let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
         let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
         let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
         let control_bits = bits.fold(0, |all, bit| all | bit);
@@ -194,25 +196,35 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
         self.has_addresses = true;
         let frames = core::mem::take(&mut self.rx);
-        for (mut frame, parsed) in frames.into_iter().zip(parsed) {
+        let mut frames = frames.into_iter();
+        let mut parsed = parsed.into_iter();
+        while let (Some(mut frame), Some(parsed)) = (frames.next(), parsed.next()) {
             let parsed = as_bridged(parsed, frame.head());
             let class = tables.classifier.of(&parsed);
             let rx_bytes = length_bytes(&frame);
-            let ends = |verdict, class| Lane::ends(verdict, class, rx_bytes);
+            let is_control = parsed.kind == Kind::MacControl;
+            let parsed = if is_control {
+                parsed
+            } else {
+                route::within(parsed, frame.len(), frame_bytes_max)
+            };
             let lane = match self.look_up_bridged(vlan_port, input, &parsed, frame.head(), now) {
                 Destination::Port(out, vid) => {
                     bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
                 }
                 Destination::Flood(vid) => {
-                    let lane = ends(Verdict::Flood, Some(class.priority()));
+                    let members = snapshot.vlans.members(vid);
+                    let copies = members.iter().filter(|&&port| port != input).count();
+                    if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
+                        return self.keep(core::iter::once(frame).chain(frames), slot, now);
+                    }
+                    let lane = Lane::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
                     self.book_received(&Tally::of_one(&lane), slot);
                     self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot, now });
                     continue;
                 }
-                Destination::Ends(
-                    verdict @ (Verdict::Punt(_) | Verdict::Drop(DropReason::SamePort)),
-                ) => ends(verdict, Some(class.priority())),
-                Destination::Ends(verdict) => ends(verdict, None),
+                Destination::Ends(Verdict::Consume) => Lane::ends(Verdict::Consume, None, rx_bytes),
+                Destination::Ends(verdict) => lane::ends_with(verdict, class.priority(), rx_bytes),
             };
             self.book_received(&Tally::of_one(&lane), slot);
             self.settle_lane(frame, &lane, slot, now);
@@ -244,16 +256,15 @@ impl<D: Device, P: Probe> Core<D, P> {
         let input = self.own_ports[slot];
         let members = snapshot.vlans.members(vid);
         let Some(&last) = members.iter().rfind(|&&port| port != input) else {
-            return self.drop(frame, slot, DropReason::NowhereToFlood);
+            return self.drop(frame, slot, DropReason::NowhereToFlood, Some(class.priority()));
         };
         for &out in members.iter().filter(|&&port| port != input && port != last) {
-            let Some(mut copy) = self.device.copy(&frame) else {
-                // No copy was made, so none is missing from the books; but the port says so.
-                self.ports[slot].counters.uncopied_frames += 1;
-                continue;
-            };
             self.books.totals.copied += 1;
             self.ports[slot].counters.copied_frames += 1;
+            let Some(mut copy) = self.device.copy(&frame) else {
+                self.count_drop(slot, DropReason::NoBuffer, Some(class.priority()));
+                continue;
+            };
             let lane = bridge::finish(snapshot, input, class, parsed, (out, vid), &mut copy);
             self.settle_lane(copy, &lane, slot, now);
         }

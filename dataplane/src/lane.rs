@@ -59,6 +59,8 @@ pub(crate) struct Fate(u64);
 
 /// The class that stands for "not classified".
 const NO_CLASS: u8 = 8;
+/// Added to the class of a frame that is not counted as received in it.
+const UNCOUNTED: u8 = 16;
 
 impl Fate {
     /// Of a frame that ends here, of priority `class` if it got that far.
@@ -68,6 +70,14 @@ impl Fate {
             Some(class) => class.value(),
             None => NO_CLASS,
         };
+        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
+    }
+
+    /// Of a frame that ends here and is not counted as received in a class: it was not for this
+    /// port, or could not be read. Its marking, as far as that was read, is of `class`.
+    #[inline(always)]
+    pub(crate) const fn ends_unclassified(verdict: Verdict, class: Priority) -> Self {
+        let class = UNCOUNTED + class.value();
         Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
     }
 
@@ -149,6 +159,12 @@ impl Fate {
         Priority::new((self.0 >> 48 & 0xFF) as u8)
     }
 
+    /// The priority that it came in with as far as its marking was read, counted or not.
+    #[inline(always)]
+    pub(crate) const fn marked_class(self) -> Option<Priority> {
+        Priority::new((self.0 >> 48 & 0xFF & !(UNCOUNTED as u64)) as u8)
+    }
+
     /// The fate as a number of its own.
     #[inline(always)]
     pub(crate) const fn key(self) -> u64 {
@@ -185,6 +201,20 @@ impl Lane {
     #[inline(always)]
     pub(crate) const fn ends(verdict: Verdict, class: Option<Priority>, rx_bytes: u16) -> Self {
         Self { fate: Fate::ends(verdict, class), rx_bytes, bytes: rx_bytes }
+    }
+}
+
+/// What becomes of a frame that is not forwarded, and in which class it is counted: frames that
+/// were for this port are, the others end with their marking only.
+pub(crate) fn ends_with(verdict: Verdict, class: Priority, rx_bytes: u16) -> Lane {
+    match verdict {
+        Verdict::Punt(_) | Verdict::Drop(DropReason::SamePort) => {
+            Lane::ends(verdict, Some(class), rx_bytes)
+        }
+        _ => {
+            let fate = Fate::ends_unclassified(verdict, class);
+            Lane { fate, rx_bytes, bytes: rx_bytes }
+        }
     }
 }
 
@@ -279,8 +309,12 @@ mod tests {
                 let fate = Fate::ends(verdict, class);
                 assert_eq!((fate.verdict(), fate.class()), (verdict, class));
                 assert!(!fate.is_forward());
-                assert_eq!(fate.viq(), ViqId::NONE);
+                assert_eq!((fate.viq(), fate.marked_class()), (ViqId::NONE, class));
             }
+            let class = Priority::from_low_bits(7);
+            let fate = Fate::ends_unclassified(verdict, class);
+            assert_eq!((fate.verdict(), fate.class()), (verdict, None));
+            assert_eq!(fate.marked_class(), Some(class));
         }
     }
 }

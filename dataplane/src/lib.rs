@@ -17,6 +17,7 @@ extern crate std;
 
 pub mod agent;
 mod alone;
+mod backpressure;
 mod books;
 mod bridge;
 pub mod buffer;
@@ -44,6 +45,7 @@ mod limiter;
 pub mod limits;
 pub mod links;
 pub mod lldp;
+mod pending;
 pub mod pfc;
 mod plain;
 mod port;

@@ -546,7 +546,7 @@ fn mark<F: Frame>(
 
 /// A frame ends at this port after it was admitted.
 #[cold]
-fn drop_held<F: Frame, P: Probe>(
+pub(crate) fn drop_held<F: Frame, P: Probe>(
     held: Held<F>,
     reason: DropReason,
     counters: &mut PortCounters,
@@ -555,6 +555,9 @@ fn drop_held<F: Frame, P: Probe>(
     books.release(&held.note);
     books.totals.dropped += 1;
     counters.count_drop(reason);
+    if books.is_lossless(&held.note) {
+        counters.count_lossless_drop(held.note.viq.priority(), reason);
+    }
 }
 
 /// Counts and releases frames that have left.

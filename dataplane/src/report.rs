@@ -131,6 +131,8 @@ pub struct Report {
     pub lossy_peak_bytes: u64,
     /// Addresses in the MAC table.
     pub mac_entries: usize,
+    /// Lossless frames that wait for their next hop.
+    pub pending_frames: u64,
     /// The worker's ports, then those of others that it sends at.
     pub ports: Vec<PortReport>,
 }

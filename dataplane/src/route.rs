@@ -30,28 +30,27 @@ pub(crate) fn general<F: Frame>(
     frame_bytes_max: usize,
     frame: &mut F,
 ) -> Lane {
-    let parsed = parse_within(frame, frame_bytes_max);
-    let class = tables.classifier.of(&parsed);
+    let parsed = parse(frame.head(), frame.len());
     if parsed.kind == Kind::MacControl {
         return Lane::ends(Verdict::Consume, None, length_bytes(frame));
     }
+    // A frame that is too long has a class all the same: it may be a lossless one that is lost.
+    let class = tables.classifier.of(&parsed);
+    let parsed = within(parsed, frame.len(), frame_bytes_max);
     match look_up(snapshot, tables, vlan, &parsed, frame.head()) {
         Looked::Up(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
-        Looked::Ends(verdict) => {
-            let class = matches!(verdict, Verdict::Punt(_)).then_some(class.priority());
-            Lane::ends(verdict, class, length_bytes(frame))
-        }
+        Looked::Ends(verdict) => lane::ends_with(verdict, class.priority(), length_bytes(frame)),
     }
 }
 
-/// Parses a frame, which must not be longer than `frame_bytes_max` and two VLAN tags.
-pub(crate) fn parse_within<F: Frame>(frame: &F, frame_bytes_max: usize) -> Parsed {
-    let frame_bytes = frame.len();
-    let mut parsed = parse(frame.head(), frame_bytes);
+/// What was parsed of a frame of `frame_bytes`, which must not be longer than `frame_bytes_max` and
+/// two VLAN tags.
+pub(crate) const fn within(parsed: Parsed, frame_bytes: usize, frame_bytes_max: usize) -> Parsed {
     if frame_bytes > frame_bytes_max + 2 * ethernet::TAG_BYTES {
-        parsed.kind = Kind::Bad(DropReason::TooLong);
+        Parsed { kind: Kind::Bad(DropReason::TooLong), ..parsed }
+    } else {
+        parsed
     }
-    parsed
 }
 
 /// Where a frame's destination leads.
@@ -146,12 +145,14 @@ fn vlan_allowed(parsed: &Parsed, vlan: Option<Vid>) -> bool {
 #[cold]
 fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
     match kind {
-        _ if dst_mac == MacAddress::LLDP => Verdict::Punt(PuntReason::Lldp),
+        Kind::Lldp if dst_mac == MacAddress::LLDP => Verdict::Punt(PuntReason::Lldp),
         _ if dst_mac.is_link_local() => Verdict::Drop(DropReason::ReservedAddress),
         Kind::Arp if dst_mac == MacAddress::BROADCAST => Verdict::Punt(PuntReason::ForUs),
         Kind::Ipv6 if dst_mac.0[..2] == [0x33, 0x33] => Verdict::Punt(PuntReason::ForUs),
         Kind::Ipv4 | Kind::Ipv6 if dst_mac.is_multicast() => Verdict::Drop(DropReason::Unroutable),
-        Kind::Arp | Kind::Other if dst_mac.is_multicast() => Verdict::Drop(DropReason::NotIp),
+        Kind::Arp | Kind::Lldp | Kind::Other if dst_mac.is_multicast() => {
+            Verdict::Drop(DropReason::NotIp)
+        }
         _ => Verdict::Drop(DropReason::NotOurMac),
     }
 }

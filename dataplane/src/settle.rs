@@ -224,7 +224,9 @@ impl<D: Device, P: Probe> Core<D, P> {
         let note = note(fate, length_bytes(&frame), now);
         match way {
             Way::End => self.end(frame, fate, slot, now),
-            Way::Discard => self.drop(frame, slot, DropReason::Watchdog),
+            Way::Discard => {
+                self.drop(frame, slot, DropReason::Watchdog, Some(fate.viq().priority()));
+            }
             Way::Each => self.admit(Held { frame, note }, fate.out(), slot, now),
             Way::Wait | Way::Pass(..) | Way::Cross(..) | Way::Queue(..) => {
                 self.enqueue(Held { frame, note }, fate.out(), slot, now);
@@ -235,38 +237,43 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// A frame that goes to no queue.
     fn end(&mut self, frame: D::Frame, fate: Fate, slot: usize, now: Instant) {
         match fate.verdict() {
-            Verdict::Drop(reason) => self.drop(frame, slot, reason),
-            Verdict::Punt(reason) => self.punt(frame, slot, reason, now),
+            Verdict::Drop(reason) => self.drop(frame, slot, reason, fate.marked_class()),
+            Verdict::Punt(PuntReason::Unresolved) => match fate.marked_class() {
+                Some(class) if self.ports[slot].lossless_bits & class.bit() != 0 => {
+                    self.await_next_hop(frame, slot, class, now);
+                }
+                class => self.punt(frame, slot, PuntReason::Unresolved, class, now),
+            },
+            Verdict::Punt(reason) => self.punt(frame, slot, reason, fate.marked_class(), now),
             Verdict::Consume => {
                 self.books.totals.consumed += 1;
                 self.throw_away(frame);
             }
             Verdict::Flood | Verdict::Forward => {
                 debug_assert!(false, "flooded and forwarded frames do not end here");
-                self.drop(frame, slot, DropReason::NowhereToFlood);
+                self.drop(frame, slot, DropReason::NowhereToFlood, fate.marked_class());
             }
         }
     }
 
     fn admit(&mut self, held: Held<D::Frame>, out: PortId, slot: usize, now: Instant) {
         let cost_bytes = self.books.buffer.cost_bytes(u32::from(held.note.bytes));
+        let class = Some(held.note.viq.priority());
         match self.books.buffer.admit(held.note.viq, cost_bytes) {
             Admission::Admitted => {
                 self.note_headroom(held.note.viq, slot);
                 self.enqueue(held, out, slot, now);
             }
-            Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull),
+            Admission::LossyFull => self.drop(held.frame, slot, DropReason::LossyFull, class),
             Admission::LosslessOverrun => {
-                let priority = held.note.viq.priority().index();
-                self.ports[slot].counters.lossless_drops[priority] += 1;
-                self.drop(held.frame, slot, DropReason::LosslessOverrun);
+                self.drop(held.frame, slot, DropReason::LosslessOverrun, class);
             }
         }
     }
 
     /// A frame was admitted to `viq`: if that uses headroom, upstream may have to be told.
     #[inline(always)]
-    fn note_headroom(&mut self, viq: ViqId, slot: usize) {
+    pub(crate) fn note_headroom(&mut self, viq: ViqId, slot: usize) {
         if self.books.buffer.viq(viq).headroom_used_bytes() != 0 {
             self.over.insert(slot);
         }
@@ -285,7 +292,8 @@ impl<D: Device, P: Probe> Core<D, P> {
             port.enqueue_one(held, &mut self.device, &mut self.books, now);
         } else if let Err(held) = self.exchange.push(held, &mut self.books) {
             self.books.release(&held.note);
-            self.drop(held.frame, slot, DropReason::PortDown);
+            let class = Some(held.note.viq.priority());
+            self.drop(held.frame, slot, DropReason::PortDown, class);
         }
     }
 
@@ -297,39 +305,76 @@ impl<D: Device, P: Probe> Core<D, P> {
         }
         self.book_change(fate.change(), 1, slot);
         if self.ports[slot].discards(fate.viq().priority()) {
-            return self.drop(frame, slot, DropReason::Watchdog);
+            let class = Some(fate.viq().priority());
+            return self.drop(frame, slot, DropReason::Watchdog, class);
+        }
+        if lane.bytes > self.tx_frame_bytes_max[fate.out().index()] {
+            let class = Some(fate.viq().priority());
+            return self.drop(frame, slot, DropReason::Oversize, class);
         }
         let note = note(fate, lane.bytes, now);
         self.admit(Held { frame, note }, fate.out(), slot, now);
     }
 
+    /// Drops a frame that came in at the port at `slot`, in `class` if it has one.
     #[cold]
-    pub(crate) fn drop(&mut self, frame: D::Frame, slot: usize, reason: DropReason) {
-        self.ports[slot].counters.count_drop(reason);
-        self.books.totals.dropped += 1;
+    pub(crate) fn drop(
+        &mut self,
+        frame: D::Frame,
+        slot: usize,
+        reason: DropReason,
+        class: Option<Priority>,
+    ) {
+        self.count_drop(slot, reason, class);
         self.throw_away(frame);
     }
 
+    /// Counts a drop; and as a loss, if the class is a lossless one.
+    pub(crate) fn count_drop(&mut self, slot: usize, reason: DropReason, class: Option<Priority>) {
+        self.ports[slot].counters.count_drop(reason);
+        self.books.totals.dropped += 1;
+        self.count_loss(slot, reason, class);
+    }
+
+    /// A frame that came in at the port at `slot` will not be delivered. If its class is lossless
+    /// there, that is a loss.
+    fn count_loss(&mut self, slot: usize, reason: DropReason, class: Option<Priority>) {
+        let port = &mut self.ports[slot];
+        if let Some(class) = class.filter(|class| port.lossless_bits & class.bit() != 0) {
+            port.counters.count_lossless_drop(class, reason);
+        }
+    }
+
     #[cold]
-    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason, now: Instant) {
+    pub(crate) fn punt(
+        &mut self,
+        frame: D::Frame,
+        slot: usize,
+        reason: PuntReason,
+        class: Option<Priority>,
+        now: Instant,
+    ) {
         // The control thread reads it all: whoever floods must not keep it from others.
         if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
-            return self.drop(frame, slot, DropReason::PuntLimited);
+            return self.drop(frame, slot, DropReason::PuntLimited, class);
         }
         let port = self.own_ports[slot];
         match self.punted.push(Punted { frame, port, reason }) {
             Ok(()) => {
                 self.ports[slot].counters.punted_frames += 1;
                 self.books.totals.punted += 1;
+                if let Some(reason) = loss_in_spite_of_punt(reason) {
+                    self.count_loss(slot, reason, class);
+                }
             }
             Err(rtrb::PushError::Full(punted)) => {
-                self.drop(punted.frame, slot, reason_without_punt(reason));
+                self.drop(punted.frame, slot, reason_without_punt(reason), class);
             }
         }
     }
 
     #[inline(always)]
-    fn throw_away(&mut self, frame: D::Frame) {
+    pub(crate) fn throw_away(&mut self, frame: D::Frame) {
         if self.trash.is_full() {
             self.recycle_trash();
         }
@@ -405,11 +450,25 @@ fn only_queue<'a>(mut ways: impl Iterator<Item = &'a Way>) -> Option<(usize, Pri
     ways.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
 }
 
+/// Why the receiver of a punted frame does not get it: the control thread answers its sender at the
+/// most. `None` for what the control thread takes itself or sends on later.
+const fn loss_in_spite_of_punt(reason: PuntReason) -> Option<DropReason> {
+    match reason {
+        PuntReason::TtlExpired
+        | PuntReason::TooBig
+        | PuntReason::NoRoute
+        | PuntReason::Unreachable => Some(reason_without_punt(reason)),
+        PuntReason::ForUs | PuntReason::Lldp | PuntReason::Unresolved | PuntReason::Resolve => None,
+    }
+}
+
 /// What a frame dies of when the control thread cannot take it.
 const fn reason_without_punt(reason: PuntReason) -> DropReason {
     match reason {
         PuntReason::TtlExpired => DropReason::TtlExpired,
-        PuntReason::Unresolved => DropReason::Unresolved,
+        PuntReason::Unresolved | PuntReason::Resolve | PuntReason::Unreachable => {
+            DropReason::Unresolved
+        }
         PuntReason::TooBig => DropReason::TooBig,
         PuntReason::NoRoute => DropReason::NoRoute,
         PuntReason::ForUs | PuntReason::Lldp => DropReason::PuntFull,

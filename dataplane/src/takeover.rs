@@ -9,6 +9,7 @@ use crate::frame::{Burst, Frame};
 use crate::handoff::{Crossing, Crossings};
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
+use crate::port::drop_held;
 use crate::probe::Probe;
 use crate::queue::veq::Held;
 use crate::settle::{Way, only_way};
@@ -72,10 +73,8 @@ impl<D: Device, P: Probe> Core<D, P> {
             return self.ports[slot].enqueue_waiting(held, &mut self.books);
         }
         debug_assert!(false, "a frame for port {} came to the wrong worker", note.out);
-        self.books.release(&held.note);
-        self.books.totals.dropped += 1;
         if let Some(port) = self.ports.first_mut() {
-            port.counters.count_drop(DropReason::PortDown);
+            drop_held(held, DropReason::PortDown, &mut port.counters, &mut self.books);
         }
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! 1. commands of the control thread (a new snapshot is installed here, between two bursts),
 //! 2. what other workers released and handed over,
-//! 3. receive: each port's burst through the stages ([`ingress`](crate::ingress)),
+//! 3. receive: each port's burst, no more than its VIQs can hold
+//!    ([`backpressure`](crate::backpressure)), through the stages ([`ingress`](crate::ingress)),
 //! 4. flow control: PFC frames for VIQs that crossed a threshold, ahead of data,
 //! 5. transmit: what stands ready, then the queues, port by port,
 //! 6. flow control again where upstream is silent: what was transmitted may have made room, and
@@ -15,7 +16,7 @@
 use crate::books::Books;
 use crate::buffer::LedgerReader;
 use crate::by_parts::Attention;
-use crate::counters::Totals;
+use crate::counters::{DropReason, Totals};
 use crate::device::Device;
 use crate::doors::{Doorkeeper, Doors};
 use crate::exchange::Exchange;
@@ -25,17 +26,19 @@ use crate::handoff::{Inbox, News};
 use crate::ids::{PortId, WorkerId};
 use crate::l2::{MacEntry, MacTable};
 use crate::limiter::RateLimiter;
-use crate::limits::{BURST_MAX, PRIORITIES};
+use crate::limits::{BURST_MAX, PORTS_MAX, PRIORITIES};
 use crate::links::{Command, Links, Punted, Reply};
+use crate::pending::Pending;
 use crate::port::Port;
 use crate::probe::Probe;
 use crate::queue::veq::{Held, Note};
 use crate::recipe::Recipes;
 use crate::report::{PortReport, Report};
-use crate::settings::SwitchSettings;
+use crate::settings::{PortSettings, SwitchSettings};
 use crate::slots::Slots;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
+use crate::wire::ethernet;
 use crate::wire::mac_control::Pfc;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -62,6 +65,13 @@ pub struct Turn {
     pub busy: bool,
     /// When the next turn is due even if nothing arrives.
     pub next: Instant,
+}
+
+/// The longest frame that a port sends, in bytes: two VLAN tags more than one without any. The
+/// device takes no longer ones, so they are refused before they are charged.
+fn tx_frame_bytes_max(port: &PortSettings) -> u16 {
+    #[expect(clippy::cast_possible_truncation, reason = "two tags are 8 bytes")]
+    port.frame_bytes_max.saturating_add(2 * ethernet::TAG_BYTES as u16)
 }
 
 /// One worker: a core's ports and books, the tables in use, and its rings. What every turn needs
@@ -100,16 +110,23 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) has_addresses: bool,
     /// Whether the burst in hand was received before, and counted then.
     pub(crate) is_again: bool,
+    /// When the first frame that waits for its next hop is given up.
+    pub(crate) pending_until: Instant,
     pub(crate) exchange: Exchange<D::Frame>,
     pub(crate) device: D,
     pub(crate) books: Books<D::Frame, P>,
     pub(crate) own_ports: Vec<PortId>,
     pub(crate) mac_table: MacTable,
     pub(crate) rx: Burst<D::Frame>,
+    pub(crate) pending: Pending,
+    /// By place of an own port: frames that wait for room for their copies.
+    pub(crate) kept: Vec<Burst<D::Frame>>,
     pub(crate) trash: Burst<D::Frame>,
     pub(crate) fates: Fates,
     pub(crate) recipes: Recipes,
     pub(crate) punted: Producer<Punted<D::Frame>>,
+    /// By port index: the longest frame that a port sends, VLAN tags included.
+    pub(crate) tx_frame_bytes_max: Vec<u16>,
     /// By place of an own port: LLDP frames that its neighbour may still send.
     pub(crate) lldp_limits: Vec<RateLimiter>,
 }
@@ -139,7 +156,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
             .collect();
         let lanes = if settings.scheduler.fair { settings.ports.len() + 1 } else { 1 };
-        let queues = ports.len() * PRIORITIES * lanes + links.to.len();
+        // One more for the frames that wait for their next hop.
+        let queues = ports.len() * PRIORITIES * lanes + links.to.len() + 1;
         let ledger = Arc::clone(&links.ledgers[links.id.index()]);
         let mut sized = settings.clone();
         sized.buffer.frames_max += SPARE_FRAMES;
@@ -153,12 +171,16 @@ impl<D: Device, P: Probe> Worker<D, P> {
             fates: Fates::new(u32::from(settings.buffer.cell_bytes)),
             recipes: Recipes::default(),
             rx: Burst::new(),
+            kept: own_ports.iter().map(|_| Burst::new()).collect(),
             trash: Burst::new(),
             punted: links.punt,
+            tx_frame_bytes_max: settings.ports.iter().map(tx_frame_bytes_max).collect(),
             lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
             busy_turns: 0,
             is_again: false,
             has_addresses: false,
+            pending_until: Instant::NEVER,
+            pending: Pending::default(),
             sending: Slots::default(),
             over: Slots::default(),
             ports,
@@ -194,16 +216,15 @@ impl<D: Device, P: Probe> Worker<D, P> {
             self.obey(command, now);
             busy = true;
         }
+        if now >= self.core.pending_until {
+            busy |= self.core.give_up_pending(now);
+        }
         if self.has_others() {
             self.learn_of_releases();
             busy |= self.take_over(now);
         }
         for slot in 0..own_ports {
-            self.core.device.rx_burst(self.core.own_ports[slot], &mut self.core.rx);
-            if !self.core.rx.is_empty() {
-                self.core.receive(&self.snapshot, slot, now);
-                busy = true;
-            }
+            busy |= self.core.receive_burst_of(&self.snapshot, slot, now);
         }
         for slot in 0..own_ports {
             self.control_flow(slot, now);
@@ -248,6 +269,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             Command::Install(snapshot) => {
                 let old = core::mem::replace(&mut self.snapshot, snapshot);
                 self.reply(Reply::Retired(old));
+                self.core.receive_pending(&self.snapshot, now);
             }
             Command::Report(mut report) => {
                 self.report(&mut report, now);
@@ -292,6 +314,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
         let note = Note::own(&frame, port.id, port.control_priority, now);
+        if note.bytes > self.core.tx_frame_bytes_max[port.id.index()] {
+            return self.core.drop(frame, slot, DropReason::Oversize, None);
+        }
         port.enqueue_one(Held { frame, note }, &mut self.core.device, &mut self.core.books, now);
     }
 
@@ -444,13 +469,15 @@ impl<D: Device, P: Probe> Worker<D, P> {
     #[inline(always)]
     pub(crate) fn next_timer(&self) -> Instant {
         let ageing = if self.core.has_addresses { self.age_at } else { Instant::NEVER };
-        self.attention.timers_at.min(ageing)
+        self.attention.timers_at.min(ageing).min(self.core.pending_until)
     }
 
     /// The balance of this worker's frames, as of now.
     pub fn totals(&self) -> Totals {
         let queued: u64 = self.core.ports.iter().map(Port::held).sum();
-        Totals { held: queued + self.core.exchange.held(), ..self.core.books.totals }
+        let waiting = self.core.pending.len() + self.core.kept_frames();
+        let held = queued + self.core.exchange.held() + waiting;
+        Totals { held, ..self.core.books.totals }
     }
 
     /// Frames handed to the control thread so far.
@@ -462,6 +489,18 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// charged to and which VEQ it waits in, which together are what waits for what.
     pub fn held_notes(&self) -> impl Iterator<Item = &Note> {
         self.core.ports.iter().flat_map(|port| port.notes(&self.core.books.arena))
+    }
+
+    /// Lossless frames that are held, by the port where they came in.
+    pub fn lossless_held(&self) -> Vec<(PortId, u64)> {
+        let Core { books, pending, .. } = &self.core;
+        let mut frames = [0; PORTS_MAX];
+        let notes = self.held_notes().chain(pending.notes(&books.arena));
+        for note in notes.filter(|note| books.is_lossless(note)) {
+            frames[note.viq.port_index()] += 1;
+        }
+        let ports = (0..).map_while(PortId::from_index).zip(frames);
+        ports.filter(|&(_, frames)| frames != 0).collect()
     }
 
     /// Writes the state as of now into `report`, in whose memory the ports' part is kept.
@@ -478,6 +517,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         report.lossy_bytes = pool.lossy_bytes();
         report.lossy_peak_bytes = pool.lossy_peak_bytes();
         report.mac_entries = self.core.mac_table.len();
+        report.pending_frames = self.core.pending.len();
         report.ports.clear();
         let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
             is_owner: self.core.exchange.is_own(slot),

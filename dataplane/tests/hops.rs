@@ -147,5 +147,5 @@ fn a_full_queue_pauses_the_class_before_it_upstream() {
     rig.arrive(2, &xon);
     rig.settle();
     assert_eq!((rig.sent(2).len(), pauses(&mut rig, 1)), (30, vec![(1 << 3, [0; 8])]));
-    assert_eq!(rig.report(1).counters.lossless_drops, [0; 8]);
+    assert!(Priority::all().all(|p| rig.report(1).counters.lossless_dropped(p) == 0));
 }

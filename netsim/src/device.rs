@@ -242,7 +242,12 @@ impl Device for SimDevice {
     }
 
     #[inline(always)]
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
+    fn has_rx_ring(&self, _port: PortId) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn rx_burst(&mut self, port: PortId, _frames_max: usize, into: &mut Burst<SimFrame>) {
         if !self.arrived.is_empty() {
             self.take_arrived(port, into);
         }
@@ -305,6 +310,7 @@ impl Device for SimDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dataplane::limits::BURST_MAX;
     use dataplane::time::Speed;
     use dataplane::wire::MacAddress;
     use dataplane::wire::mac_control::Pfc;
@@ -416,7 +422,7 @@ mod tests {
         let mut order = Vec::new();
         for left in [true, false, false] {
             let mut frames = Burst::new();
-            device.rx_burst(PORT, &mut frames);
+            device.rx_burst(PORT, BURST_MAX, &mut frames);
             order.extend(frames.iter().map(|frame| frame.head()[0]));
             assert_eq!(device.has_arrivals(), left);
             device.recycle(&mut frames);

@@ -192,7 +192,7 @@ impl SwitchNode {
             past.pfc_sent += port.counters.pfc.tx_frames;
             past.pfc_ended += port.counters.pfc.rx_consumed();
             for priority in Priority::all() {
-                let frames = port.counters.lossless_drops[priority.index()];
+                let frames = port.counters.headroom_overruns(priority);
                 past.lossless_drops += frames;
                 if frames != 0 && past.first_lossless_drop.is_none() {
                     past.first_lossless_drop = Some((port.port, priority));

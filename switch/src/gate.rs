@@ -70,9 +70,14 @@ impl<D: PortDevice> Device for Gate<D> {
     }
 
     #[inline(always)]
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<D::Frame>) {
+    fn has_rx_ring(&self, port: PortId) -> bool {
+        self.device.has_rx_ring(port)
+    }
+
+    #[inline(always)]
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<D::Frame>) {
         let held = into.len();
-        self.device.rx_burst(port, into);
+        self.device.rx_burst(port, frames_max, into);
         if !self.is_open && into.len() > held {
             self.turn_away(port, into, held);
         }
@@ -117,6 +122,7 @@ impl<D: PortDevice> Device for Gate<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dataplane::limits::BURST_MAX;
     use dataplane::testing::wire::Udp;
     use dataplane::testing::{TestDevice, TestFrame};
 
@@ -139,7 +145,7 @@ mod tests {
         let mut burst: Burst<TestFrame> = Burst::new();
         burst.push(TestFrame::new(&data));
         gate.close();
-        gate.rx_burst(PortId::FIRST, &mut burst);
+        gate.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
         let kept: Vec<&[u8]> = burst.iter().map(Frame::head).collect();
         assert_eq!(kept, [&data[..], &pfc, &pfc], "what the burst held before is not looked at");
         let losses = gate.losses(PortId::FIRST);
@@ -152,7 +158,7 @@ mod tests {
         device.arrive(PortId::FIRST, &Udp::routed(1, 2, 0).bytes());
         let mut gate = Gate::new(device);
         let mut burst: Burst<TestFrame> = Burst::new();
-        gate.rx_burst(PortId::FIRST, &mut burst);
+        gate.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
         assert_eq!(burst.len(), 1);
         assert_eq!(gate.losses(PortId::FIRST).rx_after_stop_frames, 0);
     }

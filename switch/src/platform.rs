@@ -78,6 +78,9 @@ pub struct DeviceLosses {
     pub tx_segmented_frames: u64,
     /// Data that arrived after the switch was told to stop.
     pub rx_after_stop_frames: u64,
+    /// Lossless frames that came in here and had not left when the switch had to end.
+    #[serde(default)]
+    pub lossless_held_at_stop_frames: u64,
 }
 
 impl std::ops::AddAssign for DeviceLosses {
@@ -87,11 +90,13 @@ impl std::ops::AddAssign for DeviceLosses {
             tx_oversize_frames,
             tx_segmented_frames,
             rx_after_stop_frames,
+            lossless_held_at_stop_frames,
         } = other;
         self.rx_unreadable_frames += rx_unreadable_frames;
         self.tx_oversize_frames += tx_oversize_frames;
         self.tx_segmented_frames += tx_segmented_frames;
         self.rx_after_stop_frames += rx_after_stop_frames;
+        self.lossless_held_at_stop_frames += lossless_held_at_stop_frames;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::gate::Gate;
 use crate::histograms::{Recorder, Sample};
-use crate::platform::PortDevice;
+use crate::platform::{DeviceLosses, PortDevice};
 use config::switch::Idle;
 use dataplane::report::Report;
 use dataplane::time::Instant;
@@ -163,6 +163,10 @@ impl<D: PortDevice> Seat<D> {
         self.worker.report(&mut report, now);
         let mut sample = Sample::default();
         self.fill(&mut sample);
+        for (port, lossless_held_at_stop_frames) in self.worker.lossless_held() {
+            let lost = DeviceLosses { lossless_held_at_stop_frames, ..DeviceLosses::default() };
+            sample.losses.push((port, lost));
+        }
         WorkerEnd { report, sample }
     }
 }

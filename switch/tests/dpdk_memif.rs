@@ -8,6 +8,7 @@ mod rig;
 use dataplane::device::Device;
 use dataplane::frame::Burst;
 use dataplane::ids::PortId;
+use dataplane::limits::BURST_MAX;
 use dataplane::time::Instant;
 use rig::{Folder, Pools, bytes, eal, test_frame};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ fn cross(pools: &Pools, device: &mut DpdkDevice, [from, to]: [PortId; 2]) {
             sent += 1;
         }
         device.tx_burst(from, &mut outgoing, Instant::ZERO);
-        device.rx_burst(to, &mut incoming);
+        device.rx_burst(to, BURST_MAX, &mut incoming);
         for frame in incoming.drain(..) {
             assert_eq!(bytes(&frame), expected[received], "frame {received}");
             received += 1;

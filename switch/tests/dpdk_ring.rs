@@ -61,13 +61,13 @@ fn a_burst_that_already_holds_frames_is_added_to_and_never_overfilled() {
     for number in 1_000..1_010 {
         burst.push(pools.data.alloc_with(&test_frame(number, 60)).unwrap());
     }
-    device.rx_burst(port_1(), &mut burst);
+    device.rx_burst(port_1(), BURST_MAX, &mut burst);
     assert_eq!(burst.len(), BURST_MAX);
     let expected: Vec<_> = (1_000..1_010).chain(0..BURST_MAX - 10).collect();
     for (frame, number) in burst.iter().zip(expected) {
         assert_eq!(bytes(frame), test_frame(number, 60));
     }
-    device.rx_burst(port_1(), &mut burst);
+    device.rx_burst(port_1(), BURST_MAX, &mut burst);
     assert_eq!(burst.len(), BURST_MAX, "no room, nothing received");
     assert_eq!(receive(&mut device, 46).len(), 46, "and nothing lost");
 }

@@ -21,6 +21,8 @@ pub enum Outcome {
     HostUnreachable,
     /// UDP to one of our addresses, where nothing listens. The sender is told.
     PortUnreachable,
+    /// A copy of a frame that waits on the packet path: its next hop is being asked for.
+    Asked,
     /// It waits for its next hop. Not an end: another outcome will follow.
     Parked,
     /// It went back into the pipeline.
@@ -53,7 +55,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ArpAnswered,
         Self::SolicitationAnswered,
         Self::EchoAnswered,
@@ -63,6 +65,7 @@ impl Outcome {
         Self::TooBig,
         Self::HostUnreachable,
         Self::PortUnreachable,
+        Self::Asked,
         Self::Parked,
         Self::Released,
         Self::Malformed,
@@ -91,6 +94,7 @@ impl Outcome {
             Self::TooBig => "too_big",
             Self::HostUnreachable => "host_unreachable",
             Self::PortUnreachable => "port_unreachable",
+            Self::Asked => "asked",
             Self::Parked => "parked",
             Self::Released => "released",
             Self::Malformed => "malformed",

@@ -5,7 +5,7 @@ use super::ethernet::Incoming;
 use super::icmp::Problem;
 use super::interface::{Interface, is_link_local};
 use super::ip::{Fragment, IpPacket};
-use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull};
+use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull, Resolution};
 use super::neighborhood::interface_towards;
 use super::parking::Parking;
 use super::{AgentSettings, Output, PuntReason, arp, icmp, ndisc};
@@ -214,6 +214,19 @@ impl HostAgent {
             PuntReason::ForUs => self.handle_ours(now, at, &incoming),
             PuntReason::Lldp => Err(Outcome::Unsupported),
             PuntReason::Unresolved => self.handle_unresolved(now, at, &incoming, bytes, next_hop),
+            PuntReason::Resolve => {
+                let key = next_hop.ok_or(Outcome::NoNextHop)?;
+                self.can_ask(key)?;
+                match self.start(now, key) {
+                    Resolution::Full => Err(Outcome::NeighborsFull),
+                    _ => Ok(Outcome::Asked),
+                }
+            }
+            PuntReason::Unreachable => {
+                let packet = open_ip(&incoming)?;
+                self.report(now, at, &incoming, &packet, Problem::HostUnreachable);
+                Ok(Outcome::HostUnreachable)
+            }
             PuntReason::TtlExpired => {
                 let packet = open_ip(&incoming)?;
                 if self.owns(at, packet.ends.destination()) {

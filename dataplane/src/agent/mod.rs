@@ -67,12 +67,25 @@ pub enum PuntReason {
     NoRoute,
     /// To the LLDP group address: for the [LLDP agent](crate::lldp).
     Lldp,
+    /// A copy of a lossless frame that waits on the packet path for its next hop, whose MAC address
+    /// is to be asked for. Not to be parked.
+    Resolve,
+    /// A lossless frame that waited for its next hop until it was given up.
+    Unreachable,
 }
 
 impl PuntReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::ForUs, Self::TtlExpired, Self::Unresolved, Self::TooBig, Self::NoRoute, Self::Lldp];
+    pub const ALL: [Self; 8] = [
+        Self::ForUs,
+        Self::TtlExpired,
+        Self::Unresolved,
+        Self::TooBig,
+        Self::NoRoute,
+        Self::Lldp,
+        Self::Resolve,
+        Self::Unreachable,
+    ];
 }
 
 /// What the agent wants done.

@@ -164,6 +164,23 @@ impl Buffer {
         Slowing(core::array::from_fn(code))
     }
 
+    /// Headroom left to the fullest of the VIQs of `port` in `bits`, which are lossless. So much
+    /// may certainly come in, whatever is left below the thresholds.
+    #[inline(always)]
+    pub(crate) fn headroom_left_bytes(&self, port: PortId, bits: u8) -> u32 {
+        let first = port.index() * PRIORITIES;
+        let viqs = &self.viqs[first..first + PRIORITIES];
+        Priority::in_bits(bits)
+            .map(|priority| viqs[priority.index()].headroom_left_bytes())
+            .min()
+            .unwrap_or(u32::MAX)
+    }
+
+    /// The VIQ of `port` and `priority`.
+    pub(crate) fn viq_of(&self, port: PortId, priority: Priority) -> &Viq {
+        self.viq(ViqId::new(port, priority))
+    }
+
     /// The books of one VIQ, to be shown.
     pub fn viq(&self, viq: ViqId) -> &Viq {
         &self.viqs[viq.index()]

@@ -46,6 +46,13 @@ impl Viq {
         self.headroom_used_bytes
     }
 
+    /// Bytes of headroom not in use; of a lossy VIQ, which has none, 0.
+    #[inline(always)]
+    pub(super) fn headroom_left_bytes(&self) -> u32 {
+        let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
+        headroom_bytes - self.headroom_used_bytes
+    }
+
     /// The most bytes held at any time.
     pub const fn peak_bytes(&self) -> u32 {
         self.peak_bytes

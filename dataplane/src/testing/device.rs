@@ -88,6 +88,8 @@ pub struct TestDevice {
     pub control_left: usize,
     /// Whether it has a queue at the ports of other workers.
     pub sends_for_others: bool,
+    /// Whether it is a wire without a ring, from which everything is received at once.
+    pub has_no_rx_ring: bool,
 }
 
 impl TestDevice {
@@ -98,6 +100,7 @@ impl TestDevice {
             copies_left: usize::MAX,
             control_left: usize::MAX,
             sends_for_others: false,
+            has_no_rx_ring: false,
         }
     }
 
@@ -114,9 +117,13 @@ impl Device for TestDevice {
         self.sends_for_others
     }
 
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<TestFrame>) {
+    fn has_rx_ring(&self, _port: PortId) -> bool {
+        !self.has_no_rx_ring
+    }
+
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<TestFrame>) {
         let arriving = &mut self.ports[port.index()].arriving;
-        let room = (BURST_MAX - into.len()).min(arriving.len());
+        let room = (BURST_MAX - into.len()).min(arriving.len()).min(frames_max);
         into.extend(arriving.drain(..room));
     }
 

@@ -13,6 +13,8 @@ const OPCODE: usize = 14;
 const CLASS_ENABLE: usize = 16;
 const TIMES: usize = 18;
 /// A PFC frame up to its padding.
+/// A PAUSE frame up to the end of its time.
+const PAUSE_BYTES: usize = OPCODE + 2 + 2;
 const PFC_BYTES: usize = TIMES + 2 * PRIORITIES;
 
 /// What a PFC frame says: for each enabled class, how many quanta to stay silent from now on.
@@ -66,6 +68,7 @@ impl MacControl {
     pub fn parse(frame: &[u8]) -> Self {
         let Some(opcode) = be16(frame, OPCODE) else { return Self::Truncated };
         match opcode {
+            OPCODE_PAUSE if frame.len() < PAUSE_BYTES => Self::Truncated,
             OPCODE_PAUSE => Self::Pause,
             OPCODE_PFC if frame.starts_with(&MacAddress::MAC_CONTROL.0) => Self::parse_pfc(frame),
             _ => Self::Unknown,
@@ -119,6 +122,14 @@ mod tests {
         let mut frame = GOLDEN;
         frame[14..16].copy_from_slice(&[0, 1]);
         assert_eq!(MacControl::parse(&frame), MacControl::Pause);
+        assert_eq!(MacControl::parse(&frame[..18]), MacControl::Pause, "with its time, and no pad");
+        for length in 0..18 {
+            assert_eq!(
+                MacControl::parse(&frame[..length]),
+                MacControl::Truncated,
+                "{length} bytes"
+            );
+        }
         frame[14..16].copy_from_slice(&[0x01, 0x02]);
         assert_eq!(MacControl::parse(&frame), MacControl::Unknown);
         let mut unicast = GOLDEN;

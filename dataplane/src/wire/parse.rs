@@ -18,6 +18,8 @@ pub enum Kind {
     Arp,
     /// PAUSE, PFC: ethertype 0x8808, or anything to 01:80:C2:00:00:01.
     MacControl,
+    /// LLDP, by its ethertype; it is one only if it is sent to LLDP's group address, too.
+    Lldp,
     /// Something else, which a bridge carries and a router does not.
     Other,
     /// Unreadable, and why.
@@ -94,6 +96,7 @@ fn parse_rest(head: &[u8], frame_bytes: usize, first_ethertype: u16) -> Parsed {
         ethernet::IPV6 => parse_ipv6(head, frame_bytes, at, tci),
         ethernet::ARP => Parsed::other(Kind::Arp, l3, tci),
         ethernet::MAC_CONTROL => Parsed::other(Kind::MacControl, l3, tci),
+        ethernet::LLDP => Parsed::other(Kind::Lldp, l3, tci),
         _ => Parsed::other(Kind::Other, l3, tci),
     }
 }

@@ -93,7 +93,7 @@ fn other_ethertypes() {
     for (ethertype, kind) in [
         (ethernet::ARP, Kind::Arp),
         (ethernet::MAC_CONTROL, Kind::MacControl),
-        (ethernet::LLDP, Kind::Other),
+        (ethernet::LLDP, Kind::Lldp),
         (0x0100, Kind::Other),
     ] {
         let frame = ethernet(&[], ethertype, &[0; 46]);

@@ -15,7 +15,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         }
         for port in &report.ports {
             for priority in Priority::all() {
-                let frames = port.counters.lossless_drops[priority.index()];
+                let frames = port.counters.headroom_overruns(priority);
                 if frames != 0 {
                     let (switch, port) = (switch.name.clone(), port.port);
                     return Err(Violation::LosslessDrop { switch, port, priority, frames });

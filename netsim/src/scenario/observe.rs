@@ -16,7 +16,7 @@ use dataplane::agent::PuntReason;
 use dataplane::counters::{DropReason, PfcCounters};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
-use dataplane::report::Report;
+use dataplane::report::{PortReport, Report};
 use dataplane::settings::SwitchSettings;
 use std::collections::BTreeMap;
 
@@ -282,7 +282,9 @@ const fn punt_name(reason: PuntReason) -> &'static str {
     match reason {
         PuntReason::ForUs => "for_switch",
         PuntReason::TtlExpired => DropReason::TtlExpired.name(),
-        PuntReason::Unresolved => DropReason::Unresolved.name(),
+        PuntReason::Unresolved | PuntReason::Resolve | PuntReason::Unreachable => {
+            DropReason::Unresolved.name()
+        }
         PuntReason::TooBig => DropReason::TooBig.name(),
         PuntReason::NoRoute => DropReason::NoRoute.name(),
         PuntReason::Lldp => "lldp",
@@ -294,8 +296,8 @@ fn lossless_drops(built: &Built) -> u64 {
     let at_switches: u64 = network
         .switch_reports()
         .map(|(switch, report)| {
-            let ports = report.ports.iter().flat_map(|port| port.counters.lossless_drops);
-            ports.sum::<u64>() + switch.past.lossless_drops
+            let of = |port: &PortReport| port.counters.dropped(DropReason::LosslessOverrun);
+            report.ports.iter().map(of).sum::<u64>() + switch.past.lossless_drops
         })
         .sum();
     let overruns = network.hosts.iter().map(|host| &host.counters.overrun_frames);

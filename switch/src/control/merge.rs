@@ -1,5 +1,6 @@
 //! From the workers' reports to [`Stats`].
 
+use super::lossless;
 use super::stats::{
     AgentStats, BufferStats, FrameTotals, PfcStats, PortStats, QueueStats, WorkerStats,
 };
@@ -7,6 +8,7 @@ use config::SwitchConfig;
 use config::switch::Device;
 use dataplane::agent::{AgentCounters, Outcome};
 use dataplane::counters::{DropReason, PfcCounters, PortCounters, Totals};
+use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 use dataplane::report::{PortReport, QueueGauges, Report};
 use dataplane::settings::ViqSettings;
@@ -125,6 +127,14 @@ fn add_sent_for_owner(stats: &mut PortStats, report: &PortReport) {
     for (reason, frames) in drops(counters) {
         *stats.drops.entry(reason).or_default() += frames;
     }
+    add_lossless_drops(stats, counters);
+}
+
+fn add_lossless_drops(stats: &mut PortStats, counters: &PortCounters) {
+    for (sum, priority) in stats.lossless_drops.iter_mut().zip(Priority::all()) {
+        *sum += counters.lossless_dropped(priority);
+    }
+    lossless::add_counted(stats, counters);
 }
 
 fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
@@ -136,11 +146,10 @@ fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
         tx_frames,
         tx_bytes,
         drops: _,
-        lossless_drops,
+        lossless_drops: _,
         punted_frames,
         injected_frames,
         copied_frames,
-        uncopied_frames,
         ecn_marked_frames,
         remarked_frames,
         raised_frames,
@@ -153,11 +162,10 @@ fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
     stats.tx_frames = *tx_frames;
     stats.tx_bytes = *tx_bytes;
     stats.drops = drops(counters);
-    stats.lossless_drops = *lossless_drops;
+    add_lossless_drops(stats, counters);
     stats.punted_frames = *punted_frames;
     stats.injected_frames = *injected_frames;
     stats.copied_frames = *copied_frames;
-    stats.uncopied_frames = *uncopied_frames;
     stats.ecn_marked_frames = *ecn_marked_frames;
     stats.remarked_frames = *remarked_frames;
     stats.raised_frames = *raised_frames;

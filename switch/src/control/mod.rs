@@ -12,6 +12,7 @@
 //! | `links` | which ports are up |
 //! | `neighborhood` | LLDP, and rules from what is learnt by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
 //! | `drain` | the end |
@@ -21,6 +22,7 @@ mod answers;
 mod collector;
 mod drain;
 mod links;
+mod lossless;
 mod mac_walk;
 mod merge;
 mod neighborhood;
@@ -36,7 +38,7 @@ mod tests;
 mod waits;
 mod workers;
 
-pub use tables::{Tables, TablesError};
+pub use tables::Tables;
 
 use crate::output;
 use crate::platform::{Platform, PortFacts};

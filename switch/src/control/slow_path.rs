@@ -156,9 +156,13 @@ fn agent_settings(tables: &Tables) -> AgentSettings {
 /// Where a punted frame was to go, for the reasons that want to know.
 fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NeighborKey> {
     match reason {
-        PuntReason::Unresolved => tables.unresolved_hop(destination(bytes)?),
+        PuntReason::Unresolved | PuntReason::Resolve => tables.unresolved_hop(destination(bytes)?),
         PuntReason::TooBig => tables.narrowest_hop(destination(bytes)?),
-        PuntReason::ForUs | PuntReason::TtlExpired | PuntReason::NoRoute | PuntReason::Lldp => None,
+        PuntReason::ForUs
+        | PuntReason::TtlExpired
+        | PuntReason::NoRoute
+        | PuntReason::Lldp
+        | PuntReason::Unreachable => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::neighborhood::Neighborhood;
 use super::stats::{PortStats, Stats, WorkerStats};
-use super::{Control, merge, waits};
+use super::{Control, lossless, merge, waits};
 use crate::histograms::Tallies;
 use crate::platform::Platform;
 use dataplane::ids::PortId;
@@ -92,10 +92,11 @@ impl<P: Platform> Control<P> {
         for is_owner in [true, false] {
             for report in reports().filter(|report| report.is_owner == is_owner) {
                 let index = report.port.index();
-                let lossless = &config.settings.ports[index].lossless;
-                merge::add_report(&mut ports[index], report, lossless);
+                let viqs = &config.settings.ports[index].lossless;
+                merge::add_report(&mut ports[index], report, viqs);
             }
         }
+        ports.iter_mut().for_each(lossless::add_unclassified);
         ports
     }
 }

@@ -127,17 +127,17 @@ pub struct PortStats {
     pub tx_bytes: ByPriority,
     /// Frames dropped, by cause; causes that never occurred are left out.
     pub drops: BTreeMap<String, u64>,
-    /// Lossless frames dropped beyond their headroom, by ingress priority: promises broken. In sum
-    /// also `lossless_overrun` in `drops`.
+    /// Frames of lossless classes that the switch did not deliver, by ingress priority.
     pub lossless_drops: ByPriority,
+    /// The same by cause, and what the device lost, whose class nobody knows: the figure of losses.
+    #[serde(default)]
+    pub lossless_drops_by_cause: BTreeMap<String, u64>,
     /// Frames handed to the control thread.
     pub punted_frames: u64,
     /// Frames of the control thread sent or received again here.
     pub injected_frames: u64,
-    /// Copies made to flood a frame that came in here.
+    /// Copies made to flood a frame that came in here, or to ask for its next hop.
     pub copied_frames: u64,
-    /// Copies that were due and not made, for want of a buffer.
-    pub uncopied_frames: u64,
     /// Frames marked congestion experienced on leaving here, by egress priority.
     pub ecn_marked_frames: ByPriority,
     /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
@@ -391,15 +391,26 @@ impl PortStats {
         self.drops.values().sum()
     }
 
-    /// Lossless frames lost.
+    /// Frames of lossless classes that were not delivered, all causes.
     pub fn lossless_dropped(&self) -> u64 {
-        self.lossless_drops.iter().sum()
+        self.lossless_drops_by_cause.values().fold(0, |sum, &frames| sum.saturating_add(frames))
     }
 }
 
 impl Stats {
-    /// Lossless frames lost on any port: 0, or a promise was broken.
+    /// Frames of lossless classes that were not delivered, of all ports: 0, or a promise was
+    /// broken.
     pub fn lossless_dropped(&self) -> u64 {
-        self.ports.iter().map(PortStats::lossless_dropped).sum()
+        self.lossless_drops_by_cause().values().fold(0, |sum, &frames| sum.saturating_add(frames))
+    }
+
+    /// The same by cause.
+    pub fn lossless_drops_by_cause(&self) -> BTreeMap<&str, u64> {
+        let mut causes = BTreeMap::new();
+        for (cause, &frames) in self.ports.iter().flat_map(|port| &port.lossless_drops_by_cause) {
+            let sum: &mut u64 = causes.entry(cause.as_str()).or_default();
+            *sum = sum.saturating_add(frames);
+        }
+        causes
     }
 }

@@ -76,7 +76,7 @@ impl Page {
             ("rx_bytes", "Bytes of data frames received", |p| p.rx_bytes),
             ("tx_frames", "Data frames sent", |p| p.tx_frames),
             ("tx_bytes", "Bytes of data frames sent", |p| p.tx_bytes),
-            ("lossless_drops", "Lossless frames lost", |p| p.lossless_drops),
+            ("lossless_drops", "Lossless frames not delivered", |p| p.lossless_drops),
             ("ecn_marked_frames", "Frames marked congestion experienced", |p| p.ecn_marked_frames),
             ("pfc_tx_xoff", "PFC frames sent that pause", |p| p.pfc.tx_xoff),
             ("pfc_tx_xon", "PFC frames sent that resume", |p| p.pfc.tx_xon),
@@ -100,6 +100,13 @@ impl Page {
         self.family(name, Counter, "Frames dropped, by cause");
         for port in &stats.ports {
             for (cause, frames) in &port.drops {
+                self.sample(name, &[("port", &port.name), ("cause", cause)], frames);
+            }
+        }
+        let name = "knotless_port_lossless_drops_by_cause_total";
+        self.family(name, Counter, "Lossless frames not delivered, by cause");
+        for port in &stats.ports {
+            for (cause, frames) in &port.lossless_drops_by_cause {
                 self.sample(name, &[("port", &port.name), ("cause", cause)], frames);
             }
         }

@@ -105,8 +105,17 @@ pub fn totals(stats: &Stats) -> String {
         }
     }
     lines.push(balance(stats));
-    lines.push(format!("lossless drops: {}", stats.lossless_dropped()));
+    lines.push(lossless_drops(stats));
     lines.join("\n")
+}
+
+/// Frames of lossless classes that were not delivered, and why.
+pub fn lossless_drops(stats: &Stats) -> String {
+    let causes = stats.lossless_drops_by_cause();
+    let causes: Vec<String> =
+        causes.iter().map(|(cause, frames)| format!("{cause} {frames}")).collect();
+    let named = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
+    format!("lossless drops: {}{named}", stats.lossless_dropped())
 }
 
 /// Where all frames came from and how they ended.

@@ -172,11 +172,12 @@ impl Device for DpdkDevice {
     }
 
     #[inline]
-    fn rx_burst(&mut self, port: PortId, into: &mut Burst<Mbuf>) {
+    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Mbuf>) {
         let Some(slot) = self.slot(port) else { return };
         debug_assert!(matches!(slot.right, Right::All(_)), "only the owner receives");
         let held = into.len();
-        let (start, room) = (storage(into, held), burst_count(into.remaining_capacity()));
+        let (start, room) =
+            (storage(into, held), burst_count(into.remaining_capacity().min(frames_max)));
         // SAFETY: the port is started and its queues are this device's alone; there are `room`
         // places.
         let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, 0, start, room) };

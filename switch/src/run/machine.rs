@@ -232,7 +232,7 @@ impl PortDevice for DpdkDevice {
             rx_unreadable_frames: drops.rx_unreadable_frames,
             tx_oversize_frames: drops.tx_oversize_frames,
             tx_segmented_frames: drops.tx_segmented_frames,
-            rx_after_stop_frames: 0,
+            ..DeviceLosses::default()
         }
     }
 }

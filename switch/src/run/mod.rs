@@ -7,13 +7,14 @@ mod threads;
 
 use crate::control::server::Server;
 use crate::control::stats::Stats;
-use crate::control::{Control, FIRST_EPOCH, Signals, Tables, TablesError};
+use crate::control::{Control, FIRST_EPOCH, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance::{Instance, InstanceError};
 use crate::output;
 use crate::worker_thread::{Phase, SharedPhase, wake_on_time};
 use clap::Args;
+use config::switch::TablesError;
 use config::{ConfigError, SwitchConfig};
 use machine::Machine;
 use std::io;

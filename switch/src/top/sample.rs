@@ -8,9 +8,7 @@ use crate::control::stats::{
 };
 use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
-use dataplane::counters::DropReason;
 use dataplane::limits::PRIORITIES;
-use std::collections::BTreeMap;
 
 /// How fast something flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,6 +31,8 @@ pub(super) struct Count {
 pub(super) struct Cause {
     pub(super) name: String,
     pub(super) count: Count,
+    /// Whether lossless frames are among them.
+    pub(super) breaks_a_promise: bool,
 }
 
 /// Pauses of one class in one direction.
@@ -84,7 +84,9 @@ pub(super) struct PortView {
     pub(super) tx: Rate,
     /// Frames dropped, all causes.
     pub(super) dropped: Count,
-    /// By cause; those that never occurred are left out. Lossless overruns come first.
+    /// Lossless frames that were not delivered, what the device lost included.
+    pub(super) lost: Count,
+    /// By cause; those that never occurred are left out. Causes of lossless losses come first.
     pub(super) drops: Vec<Cause>,
     /// Frames lost outside the switch's books: in the device, or never made.
     pub(super) losses: Vec<Cause>,
@@ -247,7 +249,8 @@ fn port(before: &Stats, now: &PortStats, interval: Interval) -> PortView {
         rx: interval.rate(rx_frames, new(|port| total(&port.rx_bytes))),
         tx: interval.rate(new(|port| total(&port.tx_frames)), new(|port| total(&port.tx_bytes))),
         dropped: count(total(before.drops.values()), total(now.drops.values())),
-        drops: drops(&before.drops, &now.drops),
+        lost: count(before.lossless_dropped(), now.lossless_dropped()),
+        drops: drops(before, now),
         losses: losses(before, now),
         disobeyed: disobeyed(before, now),
         classes: std::array::from_fn(|priority| class(before, now, priority, interval)),
@@ -301,16 +304,18 @@ fn moves(class: &ClassView) -> bool {
         || paused(&class.received)
 }
 
-fn drops(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Vec<Cause> {
+fn drops(before: &PortStats, now: &PortStats) -> Vec<Cause> {
     let mut causes: Vec<Cause> = now
+        .drops
         .iter()
         .filter(|&(_, &frames)| frames > 0)
         .map(|(name, &frames)| {
-            let before = before.get(name).copied().unwrap_or_default();
-            Cause { name: name.clone(), count: count(before, frames) }
+            let before = before.drops.get(name).copied().unwrap_or_default();
+            let breaks_a_promise = now.lossless_drops_by_cause.contains_key(name);
+            Cause { name: name.clone(), count: count(before, frames), breaks_a_promise }
         })
         .collect();
-    causes.sort_by_key(|cause| !cause.breaks_a_promise());
+    causes.sort_by_key(|cause| !cause.breaks_a_promise);
     causes
 }
 
@@ -327,7 +332,6 @@ fn losses(before: &PortStats, now: &PortStats) -> Vec<Cause> {
             ("tx_oversize", |port| port.device_losses.tx_oversize_frames),
             ("tx_segmented", |port| port.device_losses.tx_segmented_frames),
             ("rx_after_stop", |port| port.device_losses.rx_after_stop_frames),
-            ("uncopied", |port| port.uncopied_frames),
         ],
     )
 }
@@ -350,9 +354,11 @@ type Counter = fn(&PortStats) -> u64;
 
 /// The counters that are not zero.
 fn named(before: &PortStats, now: &PortStats, counters: &[(&str, Counter)]) -> Vec<Cause> {
-    let causes = counters
-        .iter()
-        .map(|(name, of)| Cause { name: (*name).to_owned(), count: count(of(before), of(now)) });
+    let causes = counters.iter().map(|(name, of)| Cause {
+        name: (*name).to_owned(),
+        count: count(of(before), of(now)),
+        breaks_a_promise: now.lossless_drops_by_cause.contains_key(*name),
+    });
     causes.filter(|cause| cause.count.total > 0).collect()
 }
 
@@ -363,28 +369,13 @@ fn total<'a, I: IntoIterator<Item = &'a u64>>(values: I) -> u64 {
 
 /// Lossless frames lost, all ports.
 fn lost(stats: &Stats) -> u64 {
-    total(stats.ports.iter().flat_map(|port| &port.lossless_drops))
-}
-
-impl Cause {
-    /// Whether these are lossless frames.
-    pub(super) fn breaks_a_promise(&self) -> bool {
-        self.name == DropReason::LosslessOverrun.name()
-    }
+    stats.lossless_dropped()
 }
 
 impl PortView {
     /// Share of pauses, all classes and both directions together.
     pub(super) fn paused(&self) -> f64 {
         self.classes.iter().map(|class| class.sent.share + class.received.share).sum()
-    }
-
-    /// Lossless frames lost, all classes.
-    pub(super) fn lost(&self) -> Count {
-        self.classes.iter().fold(Count::default(), |sum, class| Count {
-            total: sum.total.saturating_add(class.lost.total),
-            new: sum.new.saturating_add(class.lost.new),
-        })
     }
 }
 
@@ -426,7 +417,7 @@ mod tests {
             causes(&h1.drops),
             [("lossless_overrun", 17, 17), ("lossy_tail", 12_000, 12_000)]
         );
-        assert_eq!((h1.lost(), view.lost), (Count { total: 17, new: 17 }, h1.lost()));
+        assert_eq!((h1.lost, view.lost), (Count { total: 17, new: 17 }, h1.lost));
         assert_eq!(h1.dropped, Count { total: 12_017, new: 12_017 });
         assert!(h1.classes[3].sent.xoff && !h1.classes[3].received.xoff);
         assert_eq!(h1.classes[3].sent.times, Count { total: 12, new: 12 });

@@ -3,6 +3,7 @@
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
+use dataplane::limits::BURST_MAX;
 use dataplane::time::Instant;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ pub(crate) fn receive(device: &mut DpdkDevice, count: usize) -> Vec<Mbuf> {
     let mut frames = Vec::new();
     let mut burst = Burst::new();
     for _ in 0..10_000 {
-        device.rx_burst(port_1(), &mut burst);
+        device.rx_burst(port_1(), BURST_MAX, &mut burst);
         frames.extend(burst.drain(..));
         if frames.len() >= count {
             return frames;

@@ -65,7 +65,6 @@ pub fn run(data: &[u8]) {
 }
 
 fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Option<()> {
-    use PuntReason::{ForUs, Lldp, NoRoute, TooBig, TtlExpired, Unresolved};
     let operation = script.octet()?;
     let number = 1 + script.below(PORTS)?;
     match operation % 16 {
@@ -88,8 +87,7 @@ fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
         4 => agent.remove_static_neighbor(neighbor(script)?),
         5 => agent.set_interfaces(interfaces().split_off(usize::from(script.below(2)?))),
         _ => {
-            let reasons = [ForUs, TtlExpired, Unresolved, TooBig, NoRoute, Lldp];
-            let reason = reasons[usize::from(script.below(6)?)];
+            let reason = PuntReason::ALL[usize::from(script.below(8)?)];
             let next_hop = neighbor(script);
             let bytes = script.piece(FRAME_BYTES_MAX)?;
             let outcome = agent.handle_frame(*now, port(number), reason, bytes, next_hop);

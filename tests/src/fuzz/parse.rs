@@ -40,7 +40,9 @@ fn check(head: &[u8], frame_bytes: usize) {
         Kind::Ipv6 => assert_eq!(ethertype(l3 - 2), Some(0x86DD)),
         Kind::Arp => assert_eq!(ethertype(l3 - 2), Some(0x0806)),
         Kind::MacControl => assert_eq!(ethertype(l3 - 2), Some(0x8808)),
-        Kind::Other => assert!(!matches!(ethertype(l3 - 2), Some(0x0800 | 0x86DD | 0x0806))),
+        Kind::Lldp | Kind::Other => {
+            assert!(!matches!(ethertype(l3 - 2), Some(0x0800 | 0x86DD | 0x0806)))
+        }
     }
     assert!([14, 18, 22].contains(&l3) && l3 <= head.len(), "{l3} of {}", head.len());
     assert_eq!(parsed.is_tagged(), is_tag(ethertype(12)));

@@ -29,8 +29,18 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
             (0..8_u8).map(|step| (0..255).map(|n: u8| n.wrapping_mul(step + 1)).collect()).collect()
         }
     };
+    seeds.extend(found(target.name));
     seeds.retain(|seed| seed.len() <= target.bytes_max);
     seeds
+}
+
+/// What fuzzing found: inputs that once broke something, in a folder for each target.
+fn found(target: &str) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(tree::root().join("tests/fuzz/found").join(target));
+    let mut paths: Vec<_> =
+        entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| fs::read(path).ok()).collect()
 }
 
 /// The frames that arrive in the pcap cases, one of each kind that matters and many more.
@@ -77,7 +87,7 @@ fn exchanges() -> Vec<Vec<u8>> {
 fn punted(frame: &[u8]) -> Vec<u8> {
     let length = u16::try_from(frame.len()).unwrap_or(u16::MAX).to_be_bytes();
     let reason = frame.first().copied().unwrap_or_default();
-    [&[6, 0, reason % 6, 1, 1], &length[..], frame].concat()
+    [&[6, 0, reason % 8, 1, 1], &length[..], frame].concat()
 }
 
 fn texts(directory: &str, extension: &str) -> Vec<Vec<u8>> {

@@ -37,8 +37,7 @@ fn settings() -> AgentSettings {
 }
 
 fn reasons() -> impl Strategy<Value = PuntReason> {
-    use PuntReason::*;
-    prop::sample::select(vec![ForUs, TtlExpired, Unresolved, TooBig, NoRoute, Lldp])
+    prop::sample::select(PuntReason::ALL.to_vec())
 }
 
 fn next_hops() -> impl Strategy<Value = Option<NeighborKey>> {

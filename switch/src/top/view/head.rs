@@ -55,6 +55,10 @@ fn promise(view: &View, width: usize) -> Vec<Line<'static>> {
                 pieces.push(plain(text));
             }
         }
+        let classified: u64 = port.classes.iter().map(|class| class.lost.total).sum();
+        if let Some(unknown @ 1..) = port.lost.total.checked_sub(classified) {
+            pieces.push(plain(format!("port {} class unknown: {unknown}", port.name)));
+        }
     }
     let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lost)));
     // No more than two lines: with many ports the rest is found below, at each port.

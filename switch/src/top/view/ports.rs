@@ -88,7 +88,7 @@ fn sort(ports: &mut [&PortView], by: Sort) {
         Sort::Sent => ports.sort_by(descending(|port| port.tx.bits)),
         Sort::Paused => ports.sort_by(descending(PortView::paused)),
         Sort::Dropped => ports.sort_by_key(|port| {
-            let (lost, dropped) = (port.lost(), port.dropped);
+            let (lost, dropped) = (port.lost, port.dropped);
             Reverse((lost.new, lost.total, dropped.new, dropped.total))
         }),
     }
@@ -237,7 +237,7 @@ fn causes(label: &str, causes: &[Cause], style: Style, columns: Columns) -> Vec<
         return Vec::new();
     }
     let pieces = causes.iter().map(|cause| {
-        if cause.breaks_a_promise() {
+        if cause.breaks_a_promise {
             return vec![Span::styled(format!("{} {}", cause.name, exactly(cause.count)), BROKEN)];
         }
         let mut piece = plain(format!("{} ", cause.name));

@@ -1,0 +1,92 @@
+//! The one figure of losses: frames of lossless classes that were not delivered, by cause.
+//!
+//! What a worker drops it knows the class of. What the device lost, or what came after the switch
+//! was told to stop, was never looked at: on a port with lossless classes such a frame counts as a
+//! lossless one, since it may have been.
+
+use super::stats::PortStats;
+use crate::platform::{DeviceCounters, DeviceLosses};
+use dataplane::counters::{DropReason, PortCounters};
+use std::collections::BTreeMap;
+
+/// Adds what a worker counted at a port.
+pub(super) fn add_counted(stats: &mut PortStats, counters: &PortCounters) {
+    for &reason in DropReason::ALL {
+        add(
+            &mut stats.lossless_drops_by_cause,
+            reason.name(),
+            counters.lossless_dropped_for(reason),
+        );
+    }
+}
+
+/// Adds what was lost between the wire and the workers, if the port has a lossless class.
+pub(super) fn add_unclassified(stats: &mut PortStats) {
+    if !stats.queues.iter().any(|queue| queue.lossless) {
+        return;
+    }
+    let DeviceCounters { rx_missed_frames, rx_error_frames, rx_no_buffer, .. } =
+        stats.device_counters;
+    let DeviceLosses {
+        rx_unreadable_frames,
+        tx_oversize_frames,
+        tx_segmented_frames,
+        rx_after_stop_frames,
+        lossless_held_at_stop_frames,
+    } = stats.device_losses;
+    for (cause, frames) in [
+        ("rx_missed", rx_missed_frames),
+        ("rx_error", rx_error_frames),
+        ("rx_no_buffer", rx_no_buffer),
+        ("rx_unreadable", rx_unreadable_frames),
+        ("tx_oversize", tx_oversize_frames),
+        ("tx_segmented", tx_segmented_frames),
+        ("rx_after_stop", rx_after_stop_frames),
+        ("held_at_stop", lossless_held_at_stop_frames),
+    ] {
+        add(&mut stats.lossless_drops_by_cause, cause, frames);
+    }
+}
+
+fn add(causes: &mut BTreeMap<String, u64>, cause: &str, frames: u64) {
+    if frames > 0 {
+        *causes.entry(cause.to_owned()).or_default() += frames;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::ids::Priority;
+
+    fn with_losses(is_lossless: bool) -> PortStats {
+        let mut stats = PortStats::default();
+        stats.queues[3].lossless = is_lossless;
+        stats.device_counters.rx_missed_frames = 7;
+        stats.device_losses.tx_oversize_frames = 2;
+        stats.device_losses.lossless_held_at_stop_frames = 1;
+        stats
+    }
+
+    #[test]
+    fn causes_add_up_to_the_figure() {
+        let mut counters = PortCounters::default();
+        for reason in [DropReason::Watchdog, DropReason::Watchdog, DropReason::NotOurMac] {
+            counters.count_lossless_drop(Priority::from_low_bits(3), reason);
+        }
+        let mut stats = with_losses(true);
+        add_counted(&mut stats, &counters);
+        add_unclassified(&mut stats);
+        let expected = [("held_at_stop", 1), ("rx_missed", 7), ("tx_oversize", 2), ("watchdog", 2)];
+        let expected = expected.map(|(cause, frames)| (cause.to_owned(), frames));
+        assert_eq!(stats.lossless_drops_by_cause, BTreeMap::from(expected));
+        assert_eq!(stats.lossless_dropped(), 12);
+    }
+
+    #[test]
+    fn a_port_without_lossless_classes_loses_none() {
+        let mut stats = with_losses(false);
+        add_unclassified(&mut stats);
+        assert_eq!(stats.lossless_dropped(), 0);
+    }
+}
