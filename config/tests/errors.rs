@@ -11,6 +11,9 @@ name = "A"
 size = "12MB"
 lossy = "3MB"
 
+[headroom]
+poll = "20us"
+
 [[lossless]]
 priority = 3
 xoff = "100KB"

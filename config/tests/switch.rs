@@ -363,5 +363,5 @@ fn a_port_is_found_by_its_place() {
     assert_eq!(ids, (0..3).filter_map(PortId::from_index).collect::<Vec<_>>());
     assert_eq!(config.forwarding().len(), 3);
     assert_eq!(config.interfaces().len(), 3);
-    assert_eq!(config.routing_table().unwrap().interfaces().count(), 5, "link-local ones, too");
+    assert_eq!(config.routing_table().unwrap().interfaces().count(), 6, "link-local ones, too");
 }

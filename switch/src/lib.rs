@@ -19,6 +19,7 @@ pub mod network;
 pub mod output;
 pub mod plan;
 pub mod platform;
+pub mod promises;
 #[cfg(feature = "dpdk")]
 pub mod run;
 pub mod simulate;

@@ -2,7 +2,7 @@
 //! can keep what that promises.
 
 use super::ports::PortDraft;
-use super::schema::{Field, SwitchFile};
+use super::schema::{Field, Idle, SwitchFile};
 use super::viq::Planner;
 use crate::error::{ConfigError, Source};
 use crate::fields::Size;
@@ -49,11 +49,11 @@ pub(super) fn build(
     ports: &mut [PortDraft<'_>],
     warnings: &mut Vec<ConfigError>,
 ) -> Result<BufferSettings, ConfigError> {
-    let size_bytes = bounded(source, &file.buffer.size, SIZE_DEFAULT, SIZE_MIN, SIZE_MAX, "size")?;
     let cell_bytes = bounded(source, &file.buffer.cell, CELL_DEFAULT, 64, 2_048, "cell")?;
     let mut planner = Planner {
         source,
         headroom: &file.headroom,
+        sleeps: file.workers.idle == Idle::Sleep,
         gfc: file.gfc.as_ref(),
         cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
         warnings,
@@ -65,7 +65,10 @@ pub(super) fn build(
             let priority = table.get_ref().priority.get_ref().0;
             port.settings.lossless[priority.index()] = Some(planner.viq(table, port)?);
         }
+        port.config.promise = planner.promise(port);
     }
+    let default = size_default(ports);
+    let size_bytes = bounded(source, &file.buffer.size, default, SIZE_MIN, SIZE_MAX, "size")?;
     let longest = ports.iter().map(PortDraft::frame_bytes).max().unwrap_or_default();
     let (lossy_bytes, lossy_queue_bytes) = lossy(source, file, size_bytes, longest)?;
     let buffer = BufferSettings {
@@ -79,6 +82,14 @@ pub(super) fn build(
     let pool = check_sum(source, file, ports, &buffer)?;
     check_reach(source, file, ports, pool, warnings)?;
     Ok(buffer)
+}
+
+/// Twice what reserves and headrooms take, so that a quarter is left to share and a quarter for
+/// lossy traffic; whole megabytes, and not below [`SIZE_DEFAULT`].
+fn size_default(ports: &[PortDraft<'_>]) -> u64 {
+    let set_aside = |viq: &ViqSettings| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes);
+    let needed = viqs(ports).map(set_aside).fold(0, u64::saturating_add).saturating_mul(2);
+    needed.min(SIZE_MAX).next_multiple_of(1_000_000).clamp(SIZE_DEFAULT, SIZE_MAX)
 }
 
 /// Bytes of the shared pool: what reserves, headrooms and the lossy limit leave of the buffer.

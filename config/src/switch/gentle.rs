@@ -41,7 +41,7 @@ impl Planner<'_> {
     }
 
     fn catch_up_ns(&self) -> u64 {
-        POLLS_OF_CATCH_UP * self.poll_ns()
+        POLLS_OF_CATCH_UP * self.usual_poll_ns()
     }
 
     /// The stages of a lossless queue: as late as the bound allows, or from `start` on.
@@ -88,7 +88,7 @@ impl Planner<'_> {
     fn needed_below_full(&self, port: &PortDraft<'_>) -> u64 {
         let speed = port.settings.speed;
         let made_up = speed.bps().saturating_mul(self.catch_up_ns()) / 2 / 8_000_000_000;
-        let delay_bytes = self.needed(port) + charged_bytes(made_up, self.cell_bytes);
+        let delay_bytes = self.usually_needed(port) + charged_bytes(made_up, self.cell_bytes);
         staged(delay_bytes) + self.frame_cost(port)
     }
 }

@@ -15,6 +15,7 @@ mod routes;
 mod runtime;
 mod scheduler;
 pub mod schema;
+mod rx_queue;
 mod tables;
 mod tags;
 mod ttl;
@@ -23,6 +24,7 @@ mod watchdog;
 
 pub use fabric::Lldp;
 pub use reload::changes_needing_restart;
+pub use rx_queue::DeviceKind;
 pub use schema::{Hugepages, Idle};
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
@@ -101,10 +103,25 @@ pub struct PortConfig {
     pub length: Length,
     /// Descriptors of the receive ring.
     pub rx_ring: u32,
+    /// Frames that the kernel's queue of a tap is to hold; `None` for other devices.
+    pub rx_queue_frames: Option<u32>,
     /// Descriptors of the transmit ring.
     pub tx_ring: u32,
     /// Bytes that may wait in the transmit ring, where a pause does not reach them.
     pub tx_limit_bytes: u64,
+    /// What is promised to lossless traffic that comes in here; `None` where nothing is lossless.
+    pub promise: Option<Promise>,
+}
+
+/// What a port's configuration promises to senders that obey PFC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// How long the worker may be away from the port.
+    pub poll_gap_ns: u64,
+    /// How long the peer may take to hear a pause, beyond what IEEE 802.3 allows; 0 for hardware.
+    pub peer_gap_ns: u64,
+    /// Why frames can be lost within that; `None` if none can.
+    pub broken: Option<String>,
 }
 
 /// What DPDK opens for a port.

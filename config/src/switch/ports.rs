@@ -2,6 +2,7 @@
 //! addresses and VLANs in `mode.rs`, its lossless queues in `viq.rs`.
 
 use super::mode::check_networks;
+use super::rx_queue::{DeviceKind, tap_queue_frames};
 use super::schema::{ClassifyField, PortTable, SwitchFile};
 use super::{PortConfig, Workers};
 use crate::error::{ConfigError, Source};
@@ -120,6 +121,8 @@ impl PortReader<'_> {
         let mode = self.mode(table)?;
         let addresses = self.addresses(table)?;
         let mtu = self.mtu(table, &addresses)?;
+        let rx_queue_frames =
+            (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
         let rx_ring = self.count(&table.rx_ring, RING_DEFAULT, 32, 32_768, "rx_ring")?;
         let tx_ring = self.count(&table.tx_ring, RING_DEFAULT, 32, 32_768, "tx_ring")?;
         let backlog_max = u64::from(rx_ring) - 1;
@@ -152,8 +155,10 @@ impl PortReader<'_> {
             mtu,
             length,
             rx_ring,
+            rx_queue_frames,
             tx_ring,
             tx_limit_bytes: 0,
+            promise: None,
         };
         Ok(PortDraft { settings, config, pfc, table: spanned })
     }

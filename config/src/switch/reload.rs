@@ -144,6 +144,9 @@ impl Changes {
             mtu: _,
             length: _,
             rx_ring,
+            // These two follow from the rest.
+            rx_queue_frames: _,
+            promise: _,
             tx_ring,
             tx_limit_bytes,
         } = old;

@@ -1,7 +1,9 @@
 //! The lossless VIQs of a port: reserve, threshold, hysteresis, headroom, and the transmit limit
 //! that the headroom depends on.
 
+use super::Promise;
 use super::ports::PortDraft;
+use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS, SLEEP_GAP_NS};
 use super::schema::{GfcTable, HeadroomTable, LosslessTable};
 use crate::error::{ConfigError, Source};
 use crate::headroom::{Link, Software, needed_bytes};
@@ -11,12 +13,12 @@ use dataplane::settings::{Threshold, ViqSettings};
 use std::ops::Range;
 use toml::Spanned;
 
-const POLL_DEFAULT_NS: u64 = 20_000;
-
 /// Works out the VIQs of the ports.
 pub(super) struct Planner<'a> {
     pub(super) source: &'a Source,
     pub(super) headroom: &'a HeadroomTable,
+    /// Whether workers sleep when there is nothing to do.
+    pub(super) sleeps: bool,
     pub(super) gfc: Option<&'a Spanned<GfcTable>>,
     pub(super) cell_bytes: u16,
     pub(super) warnings: &'a mut Vec<ConfigError>,
@@ -32,8 +34,25 @@ impl Planner<'_> {
         port.frame_bytes().max(u64::from(self.cell_bytes))
     }
 
-    pub(super) fn poll_ns(&self) -> u64 {
-        self.headroom.poll.as_ref().map_or(POLL_DEFAULT_NS, |field| field.get_ref().0)
+    /// The time between two polls while the worker has its core.
+    pub(super) fn usual_poll_ns(&self) -> u64 {
+        self.headroom.poll.as_ref().map_or(POLL_GAP_NS, |field| field.get_ref().0)
+    }
+
+    /// How long the worker may be away from `port`.
+    fn poll_ns(&self, port: &PortDraft<'_>) -> u64 {
+        match &self.headroom.poll {
+            Some(field) => field.get_ref().0,
+            None if port.config.device.kind().is_kernel() => KERNEL_GAP_NS,
+            None if self.sleeps => SLEEP_GAP_NS,
+            None => POLL_GAP_NS,
+        }
+    }
+
+    /// The same of the peer. A NIC's reaction is part of the model of the wire.
+    fn peer_poll_ns(&self, port: &PortDraft<'_>) -> u64 {
+        let given = self.headroom.peer_poll.as_ref().map(|field| field.get_ref().0);
+        given.unwrap_or_else(|| self.poll_ns(port))
     }
 
     /// A ring shorter than one poll's worth of the wire would run empty between two polls.
@@ -41,7 +60,7 @@ impl Planner<'_> {
         let frame = port.frame_bytes();
         match &port.table.get_ref().tx_limit {
             None => {
-                let poll = Software { poll_ns: self.poll_ns(), ..Software::default() };
+                let poll = Software { poll_ns: self.usual_poll_ns(), ..Software::default() };
                 Ok(poll.bytes(port.settings.speed).max(2 * frame))
             }
             Some(field) if field.get_ref().0 < frame => {
@@ -249,26 +268,54 @@ impl Planner<'_> {
         Ok(bytes)
     }
 
-    pub(super) fn needed(&self, port: &PortDraft<'_>) -> u64 {
-        let link = Link {
-            speed: port.settings.speed,
-            length: port.config.length,
-            mtu_bytes: u32::try_from(port.frame_bytes()).unwrap_or(u32::MAX),
-        };
+    /// Bytes that can arrive after XOFF, both ends being as late as they may be.
+    fn needed(&self, port: &PortDraft<'_>) -> u64 {
+        let needed = self.needed_with(port, self.poll_ns(port), self.peer_poll_ns(port));
+        if !port.config.device.kind().is_kernel() {
+            return needed;
+        }
+        // What the kernel queues beyond that waits in its queue: the worker leaves it there.
+        let wire = needed_bytes(&link(port), &Software::default(), self.cell_bytes);
+        let queue = KERNEL_QUEUE_FRAMES.saturating_mul(self.frame_cost(port));
+        needed.min(wire.saturating_add(queue))
+    }
+
+    /// The same while both ends have their cores.
+    pub(super) fn usually_needed(&self, port: &PortDraft<'_>) -> u64 {
+        let given = self.headroom.peer_poll.as_ref().map(|field| field.get_ref().0);
+        let peer_poll_ns = given.unwrap_or_else(|| self.usual_poll_ns());
+        self.needed_with(port, self.usual_poll_ns(), peer_poll_ns)
+    }
+
+    fn needed_with(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> u64 {
         let tx_limit_bytes = port.config.tx_limit_bytes;
-        let HeadroomTable { peer_poll, peer_tx_limit, .. } = self.headroom;
-        let peer_poll_ns =
-            peer_poll.as_ref().map_or_else(|| self.poll_ns(), |field| field.get_ref().0);
+        let HeadroomTable { peer_tx_limit, .. } = self.headroom;
         // A neighbour on a paced link that polls is paced like us; one that does not is hardware.
         let peer_paced = port.settings.paced && peer_poll_ns > 0;
         let software = Software {
-            poll_ns: self.poll_ns(),
+            poll_ns,
             tx_limit_bytes,
             peer_poll_ns,
             peer_tx_limit_bytes: peer_tx_limit.as_ref().map_or(tx_limit_bytes, |f| f.get_ref().0),
             peer_catch_up_ns: if peer_paced { CATCH_UP_NS } else { 0 },
         };
-        needed_bytes(&link, &software, self.cell_bytes)
+        needed_bytes(&link(port), &software, self.cell_bytes)
+    }
+
+    /// What `port`, whose VIQs are known, promises to senders that obey PFC.
+    pub(super) fn promise(&self, port: &PortDraft<'_>) -> Option<Promise> {
+        let needed = self.needed(port);
+        let viqs = || port.settings.lossless.iter().flatten();
+        let least = viqs().map(|viq| u64::from(viq.headroom_bytes)).min()?;
+        let broken = (least < needed).then(|| {
+            format!(
+                "headroom of {} is {} less than what can arrive after XOFF",
+                show_size(least),
+                show_size(needed - least)
+            )
+        });
+        let (poll_gap_ns, peer_gap_ns) = (self.poll_ns(port), self.peer_poll_ns(port));
+        Some(Promise { poll_gap_ns, peer_gap_ns, broken })
     }
 
     /// One warning for each place in the file, however many ports it concerns.
@@ -278,5 +325,14 @@ impl Planner<'_> {
         if !self.warnings.iter().any(|other| place(other) == place(&warning)) {
             self.warnings.push(warning);
         }
+    }
+}
+
+/// The wire of a port.
+fn link(port: &PortDraft<'_>) -> Link {
+    Link {
+        speed: port.settings.speed,
+        length: port.config.length,
+        mtu_bytes: u32::try_from(port.frame_bytes()).unwrap_or(u32::MAX),
     }
 }

@@ -1,6 +1,7 @@
 //! What follows from a SWITCH.toml: ports, headrooms, how the buffer is divided, memory.
 
 use super::Summary;
+use crate::promises;
 use crate::ctl::tables::{numbers, speed, table, text};
 use config::SwitchConfig;
 use config::switch::{Device, Hugepages, Lldp};
@@ -65,6 +66,8 @@ fn as_text(config: &SwitchConfig) -> String {
         show_size(division.lossy),
         show_size(division.shared)
     ));
+    lines.extend(promises::lines(config));
+    lines.extend(promises::gap_line(config, promises::measure_gap()));
     lines.extend(config.lldp.as_ref().map(lldp));
     lines.push(format!(
         "memory: {} MB, {}, for {} frame buffers",
@@ -155,6 +158,12 @@ fn as_json(config: &SwitchConfig) -> Value {
             "worker": settings.worker.0,
             "mac": settings.mac.to_string(),
             "lossless": lossless.collect::<Vec<_>>(),
+            "promise": port.promise.as_ref().map(|promise| json!({
+                "holds": promise.broken.is_none(),
+                "poll_gap_ns": promise.poll_gap_ns,
+                "peer_gap_ns": promise.peer_gap_ns,
+                "why_not": promise.broken,
+            })),
         })
     });
     json!({

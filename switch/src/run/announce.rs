@@ -4,6 +4,7 @@ use super::RunArgs;
 use super::machine::Machine;
 use crate::ctl::tables::{speed, table, text};
 use crate::output;
+use crate::promises;
 use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
 use dataplane::settings::PortSettings;
@@ -32,6 +33,9 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, machine: &Machin
             "it cannot tell its receive backlog: cores that are too slow lose frames there"
         };
         say(arguments, &format!("port {}: {}; {backlog}", port.name, info.flow_control));
+    }
+    for line in promises::lines(config) {
+        say(arguments, &line);
     }
     say(arguments, &format!("memory: {}", machine.memory()));
     let missing = machine.missing_frames(config);

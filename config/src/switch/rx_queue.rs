@@ -1,0 +1,89 @@
+//! What a port's device keeps while nobody polls it, and how long either end of it may be away.
+
+use super::Device;
+use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
+use dataplane::time::Speed;
+
+/// What kind of device is behind a port, as far as losses are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A NIC: peers react within what IEEE 802.3 allows.
+    Nic,
+    /// `net_tap`: the kernel queues what a process sends until the switch polls.
+    Tap,
+    /// `net_af_packet`, `net_af_xdp`: an interface of the kernel.
+    KernelInterface,
+    /// `net_pcap`: frames of a file wait in the file, and obey no pause.
+    File,
+    /// Another virtual device, with a process that polls at its other end.
+    Polled,
+}
+
+/// How long the switch, and a process beyond a device of the kernel, may wait for a core: they are
+/// scheduled like any other. Machines with two busy cores show 16 ms now and then.
+pub(super) const KERNEL_GAP_NS: u64 = 10_000_000;
+/// How long a worker that sleeps when idle may be away: its longest sleep, and waking up.
+pub(super) const SLEEP_GAP_NS: u64 = 1_100_000;
+/// How long a worker that polls without a pause may be away.
+pub(super) const POLL_GAP_NS: u64 = 20_000;
+/// Frames of a kernel device's queue that headroom makes room for: the kernel's own default
+/// (`txqueuelen`). What a longer queue holds beyond that waits there.
+pub(super) const KERNEL_QUEUE_FRAMES: u64 = 1_000;
+/// How long the queue of a tap lasts at the port's speed, with the shortest frames.
+const TAP_QUEUE_NS: u64 = 250_000_000;
+/// The longest queue that a tap is given.
+const TAP_QUEUE_FRAMES_MAX: u64 = 32_768;
+
+impl Device {
+    /// What kind of device this is.
+    pub fn kind(&self) -> DeviceKind {
+        let Self::Virtual(_) = self else { return DeviceKind::Nic };
+        let name = self.key().trim_end_matches(|c: char| c.is_ascii_digit());
+        match name {
+            "net_tap" => DeviceKind::Tap,
+            "net_af_packet" | "net_af_xdp" => DeviceKind::KernelInterface,
+            "net_pcap" => DeviceKind::File,
+            _ => DeviceKind::Polled,
+        }
+    }
+}
+
+impl DeviceKind {
+    /// Whether the kernel decides when the other end runs.
+    pub(super) const fn is_kernel(self) -> bool {
+        matches!(self, Self::Tap | Self::KernelInterface)
+    }
+}
+
+/// Frames that a tap's queue is given: what arrives at `speed` while a core is away.
+pub(super) fn tap_queue_frames(speed: Speed) -> u32 {
+    let frame_bits = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u128 * 8;
+    let bits = u128::from(speed.bps()) * u128::from(TAP_QUEUE_NS) / 1_000_000_000;
+    let frames = u64::try_from(bits / frame_bits).unwrap_or(u64::MAX);
+    u32::try_from(frames.clamp(KERNEL_QUEUE_FRAMES, TAP_QUEUE_FRAMES_MAX)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_told_by_their_drivers() {
+        let kind = |text: &str| Device::Virtual(text.to_owned()).kind();
+        assert_eq!(kind("net_tap12,iface=kt0"), DeviceKind::Tap);
+        assert_eq!(kind("net_af_packet0,iface=v0"), DeviceKind::KernelInterface);
+        assert_eq!(kind("net_af_xdp0,iface=v0"), DeviceKind::KernelInterface);
+        assert_eq!(kind("net_pcap1,rx_pcap=a"), DeviceKind::File);
+        assert_eq!(kind("net_memif0"), DeviceKind::Polled);
+        assert_eq!(Device::Pci("0000:01:00.0".to_owned()).kind(), DeviceKind::Nic);
+    }
+
+    #[test]
+    fn a_taps_queue_lasts_a_quarter_of_a_second_within_bounds() {
+        // 84 bytes of the wire for each of the shortest frames.
+        assert_eq!(tap_queue_frames(Speed::from_bps(50_000_000)), 18_601);
+        assert_eq!(tap_queue_frames(Speed::from_bps(1_000_000)), 1_000);
+        assert_eq!(tap_queue_frames(Speed::from_gbps(10)), 32_768);
+        assert_eq!(tap_queue_frames(Speed::from_bps(u64::MAX)), 32_768);
+    }
+}

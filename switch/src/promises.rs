@@ -1,0 +1,135 @@
+//! What a configuration promises to lossless traffic, in words; and how long a thread of this
+//! machine is kept from its core, which every such promise depends on.
+
+use config::SwitchConfig;
+use config::switch::{DeviceKind, PortConfig, Promise};
+use std::time::{Duration, Instant};
+
+/// How long the machine is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// One line for all ports that promise the same.
+pub fn lines(config: &SwitchConfig) -> Vec<String> {
+    let mut promises: Vec<(String, Vec<&str>)> = Vec::new();
+    for port in &config.ports {
+        let Some(promise) = &port.promise else { continue };
+        let text = describe(port, promise);
+        match promises.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(&port.name),
+            None => promises.push((text, vec![&port.name])),
+        }
+    }
+    let line = |(text, names): (String, Vec<&str>)| {
+        let ports = if names.len() == 1 { "port" } else { "ports" };
+        format!("{ports} {}: {text}", names.join(", "))
+    };
+    promises.into_iter().map(line).collect()
+}
+
+fn describe(port: &PortConfig, promise: &Promise) -> String {
+    let queue = match (port.device.kind(), port.rx_queue_frames) {
+        (DeviceKind::File, _) => "; frames of a file obey no pause, and wait in it".to_owned(),
+        (DeviceKind::Nic, _) => format!("; after longer ones its ring keeps {} frames", port.rx_ring),
+        (_, Some(frames)) => format!("; after longer ones its queue keeps {frames} frames"),
+        _ => String::new(),
+    };
+    let gaps = format!(
+        "polling gaps of {} here and {} at the peer{queue}",
+        show_ns(promise.poll_gap_ns),
+        show_ns(promise.peer_gap_ns)
+    );
+    match &promise.broken {
+        None => format!("lossless for senders that obey PFC, with {gaps}"),
+        Some(why) => format!("NOT lossless with {gaps}: {why}"),
+    }
+}
+
+/// The longest time that a polling thread of this machine was kept from its core just now.
+pub fn measure_gap() -> Duration {
+    let start = Instant::now();
+    let (mut last, mut longest) = (start, Duration::ZERO);
+    while last - start < LOOK {
+        let now = Instant::now();
+        longest = longest.max(now - last);
+        last = now;
+    }
+    longest
+}
+
+/// What that gap means for `config`; `None` if nothing is lossless there.
+pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
+    let allowed_ns = config.ports.iter().filter_map(|port| port.promise.as_ref());
+    let allowed_ns = allowed_ns.map(|promise| promise.poll_gap_ns).min()?;
+    let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
+    let said = format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));
+    Some(if gap_ns <= allowed_ns {
+        said
+    } else {
+        format!(
+            "{said}; headroom allows for {}, so frames will wait in the devices, and those that do not \
+             fit there are lost; free the workers' cores, or set `[headroom] poll`",
+            show_ns(allowed_ns)
+        )
+    })
+}
+
+fn show_ns(ns: u64) -> String {
+    match ns {
+        0 => "0 ns".to_owned(),
+        ns if ns % 1_000_000 == 0 => format!("{} ms", ns / 1_000_000),
+        ns if ns >= 1_000_000 => format!("{}.{} ms", ns / 1_000_000, ns / 100_000 % 10),
+        ns if ns >= 1_000 => format!("{} us", ns / 1_000),
+        ns => format!("{ns} ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn config(lossless: &str) -> SwitchConfig {
+        let text = format!(
+            "name = \"A\"\n[[lossless]]\npriority = 3\n{lossless}\n\
+             [[port]]\nname = \"h1\"\ndevice = \"net_tap0\"\nspeed = \"50M\"\n\
+             [[port]]\nname = \"h2\"\ndevice = \"net_tap1\"\nspeed = \"50M\"\n\
+             [[port]]\nname = \"up\"\ndevice = \"net_memif0\"\nspeed = \"1G\"\n"
+        );
+        SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn ports_that_promise_the_same_share_a_line() {
+        assert_eq!(
+            lines(&config("")),
+            [
+                "ports h1, h2: lossless for senders that obey PFC, with polling gaps of 10 ms here \
+                 and 10 ms at the peer; after longer ones its queue keeps 18601 frames",
+                "port up: lossless for senders that obey PFC, with polling gaps of 1.1 ms here and \
+                 1.1 ms at the peer",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_headroom_that_is_too_small_is_not_called_lossless() {
+        let lines = lines(&config("headroom = \"20KB\""));
+        assert!(lines[0].starts_with("ports h1, h2: NOT lossless with polling gaps"), "{lines:?}");
+        assert!(lines[0].contains("headroom of 20 KB is "), "{lines:?}");
+    }
+
+    #[test]
+    fn a_gap_is_judged_by_the_least_that_any_port_allows_for() {
+        let config = config("");
+        let line = |gap| gap_line(&config, gap).unwrap();
+        assert_eq!(line(Duration::from_micros(900)), "longest polling gap here within 100 ms: 900 us");
+        assert!(line(Duration::from_millis(2)).contains("headroom allows for 1.1 ms"));
+    }
+
+    #[test]
+    fn a_gap_is_never_longer_than_it_took_to_measure() {
+        let start = Instant::now();
+        let gap = measure_gap();
+        assert!(gap > Duration::ZERO && gap <= start.elapsed());
+    }
+}
