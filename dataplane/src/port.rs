@@ -374,7 +374,7 @@ impl<F: Frame> Port<F> {
             return self.serve_alone(device, books, now);
         }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let has_pace = self.is_fair || self.is_paced || self.receiver.slowed_bits() != 0;
+        let has_pace = self.is_paced || self.receiver.slowed_bits() != 0;
         let is_free = room_bytes == u32::MAX && !has_pace;
         for _ in 0..BURSTS_A_TURN {
             let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);

@@ -29,7 +29,9 @@ pub fn lines(config: &SwitchConfig) -> Vec<String> {
 fn describe(port: &PortConfig, promise: &Promise) -> String {
     let queue = match (port.device.kind(), port.rx_queue_frames) {
         (DeviceKind::File, _) => "; frames of a file obey no pause, and wait in it".to_owned(),
-        (DeviceKind::Nic, _) => format!("; after longer ones its ring keeps {} frames", port.rx_ring),
+        (DeviceKind::Nic, _) => {
+            format!("; after longer ones its ring keeps {} frames", port.rx_ring)
+        }
         (_, Some(frames)) => format!("; after longer ones its queue keeps {frames} frames"),
         _ => String::new(),
     };
@@ -61,7 +63,8 @@ pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
     let allowed_ns = config.ports.iter().filter_map(|port| port.promise.as_ref());
     let allowed_ns = allowed_ns.map(|promise| promise.poll_gap_ns).min()?;
     let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
-    let said = format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));
+    let said =
+        format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));
     Some(if gap_ns <= allowed_ns {
         said
     } else {
@@ -122,7 +125,10 @@ mod tests {
     fn a_gap_is_judged_by_the_least_that_any_port_allows_for() {
         let config = config("");
         let line = |gap| gap_line(&config, gap).unwrap();
-        assert_eq!(line(Duration::from_micros(900)), "longest polling gap here within 100 ms: 900 us");
+        assert_eq!(
+            line(Duration::from_micros(900)),
+            "longest polling gap here within 100 ms: 900 us"
+        );
         assert!(line(Duration::from_millis(2)).contains("headroom allows for 1.1 ms"));
     }
 

@@ -87,7 +87,8 @@ pub(super) fn build(
 /// Twice what reserves and headrooms take, so that a quarter is left to share and a quarter for
 /// lossy traffic; whole megabytes, and not below [`SIZE_DEFAULT`].
 fn size_default(ports: &[PortDraft<'_>]) -> u64 {
-    let set_aside = |viq: &ViqSettings| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes);
+    let set_aside =
+        |viq: &ViqSettings| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes);
     let needed = viqs(ports).map(set_aside).fold(0, u64::saturating_add).saturating_mul(2);
     needed.min(SIZE_MAX).next_multiple_of(1_000_000).clamp(SIZE_DEFAULT, SIZE_MAX)
 }

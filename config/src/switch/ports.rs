@@ -121,8 +121,7 @@ impl PortReader<'_> {
         let mode = self.mode(table)?;
         let addresses = self.addresses(table)?;
         let mtu = self.mtu(table, &addresses)?;
-        let rx_queue_frames =
-            (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
+        let rx_queue_frames = (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
         let rx_ring = self.count(&table.rx_ring, RING_DEFAULT, 32, 32_768, "rx_ring")?;
         let tx_ring = self.count(&table.tx_ring, RING_DEFAULT, 32, 32_768, "tx_ring")?;
         let backlog_max = u64::from(rx_ring) - 1;

@@ -52,11 +52,7 @@ pub(super) fn scheduler(
         weights[priority.index()] = *field.get_ref();
     }
     let quantum_bytes = weights.map(|weight| u32::try_from(weight * quantum).unwrap_or(u32::MAX));
-    Ok(SchedulerSettings {
-        strict_bits,
-        quantum_bytes,
-        fair: table.fair.unwrap_or_else(|| file.gfc.is_some()),
-    })
+    Ok(SchedulerSettings { strict_bits, quantum_bytes, fair: table.fair.unwrap_or(true) })
 }
 
 /// ECN marking of each priority.

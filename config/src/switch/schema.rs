@@ -319,9 +319,10 @@ pub struct SchedulerTable {
     /// Weight of each priority, 1 to 255: `{ 0 = 1, 3 = 4 }`. Default 1 each.
     #[serde(default)]
     pub weights: BTreeMap<String, Spanned<u64>>,
-    /// Whether a queue serves ingress ports in turn, instead of frames in the order in which they
-    /// came. Default: with `[gfc]`, which needs it, as a cycle of queues that serve as it comes
-    /// slows itself down ever more.
+    /// Whether a queue serves ingress ports in turn, byte for byte, instead of frames in the order
+    /// in which they came. Default true: else a sender that ignores PFC takes what those who obey
+    /// it leave. `[gfc]` needs it, as a cycle of queues that serve frames as they come slows itself
+    /// down ever more.
     pub fair: Option<bool>,
     /// Priorities served before all others, the highest first.
     #[serde(default)]

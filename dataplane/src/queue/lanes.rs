@@ -7,10 +7,14 @@
 
 use super::veq::{Arena, Held, Note, Veq};
 use crate::frame::Frame;
+use crate::limits::PORTS_MAX;
 use alloc::vec::Vec;
 
 /// Bytes a round for each ingress port: a little more than an ordinary frame.
 const QUANTUM_BYTES: u32 = 2_048;
+
+/// Words of a set of lanes: one for each port, and one for the switch's own frames.
+const WORDS: usize = PORTS_MAX / 64 + 1;
 
 /// A FIFO for each ingress port, and one for the switch's own frames.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(super) struct Lanes {
     lanes: Vec<Lane>,
     /// Whose first frame is the next to leave, if any waits.
     current: usize,
+    /// Bit by lane: those in which frames wait.
+    active: [u64; WORDS],
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +35,26 @@ struct Lane {
 impl Lanes {
     /// Lanes for `ports` ingress ports.
     pub(super) fn new(ports: usize) -> Self {
-        Self { lanes: (0..=ports).map(|_| Lane::default()).collect(), current: 0 }
+        let lanes = (0..=ports).map(|_| Lane::default()).collect();
+        Self { lanes, current: 0, active: [0; WORDS] }
+    }
+
+    fn has_frames(&self, lane: usize) -> bool {
+        self.active[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    /// The lane with frames that comes after `lane`, around the circle; `lane` itself if no other
+    /// has any.
+    fn next_after(&self, lane: usize) -> usize {
+        let first = lane + 1;
+        let (word, bit) = (first / 64, first % 64);
+        let above = self.active.get(word).map_or(0, |bits| bits & (u64::MAX << bit));
+        if above != 0 {
+            return word * 64 + above.trailing_zeros() as usize;
+        }
+        let later = (word + 1..WORDS).chain(0..WORDS);
+        let found = later.map(|at| (at, self.active[at])).find(|&(_, bits)| bits != 0);
+        found.map_or(lane, |(at, bits)| at * 64 + bits.trailing_zeros() as usize)
     }
 
     /// The lane of a frame; frames of the switch's own have the last.
@@ -44,10 +69,12 @@ impl Lanes {
         held: Held<F>,
     ) -> Result<(), Held<F>> {
         let at = self.lane_of(&held.note);
-        if self.lanes[self.current].veq.is_empty() {
+        if !self.has_frames(self.current) {
             self.current = at;
         }
-        self.lanes[at].veq.push_back(arena, held)
+        self.lanes[at].veq.push_back(arena, held)?;
+        self.active[at / 64] |= 1 << (at % 64);
+        Ok(())
     }
 
     /// Puts a frame back before all others, with the credit that it was taken with.
@@ -58,8 +85,11 @@ impl Lanes {
     ) -> Result<(), Held<F>> {
         let at = self.lane_of(&held.note);
         self.current = at;
-        self.lanes[at].deficit_bytes += u32::from(held.note.bytes);
-        self.lanes[at].veq.push_front(arena, held)
+        let bytes = u32::from(held.note.bytes);
+        self.lanes[at].veq.push_front(arena, held)?;
+        self.lanes[at].deficit_bytes += bytes;
+        self.active[at / 64] |= 1 << (at % 64);
+        Ok(())
     }
 
     /// The note of the frame that is next.
@@ -77,26 +107,57 @@ impl Lanes {
         Some(held)
     }
 
+    /// The next frames of the lane whose turn it is, as many as stand together and its credit
+    /// reaches for; those that the caller takes out it has to [count](Self::took).
+    pub(super) fn front_frames<'a, F: Frame>(
+        &self,
+        arena: &'a mut Arena<F>,
+        frames_max: usize,
+    ) -> &'a mut [Option<Held<F>>] {
+        let lane = &self.lanes[self.current];
+        if lane.veq.is_empty() {
+            return &mut [];
+        }
+        let places = lane.veq.front_frames(arena, frames_max);
+        // The first one has its turn, whatever credit is left of a lane that was alone.
+        let mut spent_bytes = 0;
+        let reached = places.iter().flatten().take_while(|held| {
+            let is_first = spent_bytes == 0;
+            spent_bytes += u32::from(held.note.bytes);
+            is_first || spent_bytes <= lane.deficit_bytes
+        });
+        let count = reached.count();
+        &mut places[..count]
+    }
+
+    /// Counts `frames` of `bytes` in all that were taken out of the lane whose turn it is.
+    pub(super) fn took<F: Frame>(&mut self, arena: &mut Arena<F>, frames: usize, bytes: u32) {
+        let lane = &mut self.lanes[self.current];
+        lane.veq.took(arena, frames, bytes);
+        lane.deficit_bytes = lane.deficit_bytes.saturating_sub(bytes);
+        self.choose(arena);
+    }
+
     /// Goes on to the lane whose turn it is.
     fn choose<F: Frame>(&mut self, arena: &Arena<F>) {
-        if self.lanes.iter().all(|lane| lane.veq.is_empty()) {
-            self.lanes.iter_mut().for_each(|lane| lane.deficit_bytes = 0);
-            return;
-        }
         loop {
             let lane = &mut self.lanes[self.current];
-            let front_bytes = lane.veq.front(arena).map(|note| u32::from(note.bytes));
-            match front_bytes.filter(|_| !lane.veq.is_empty()) {
-                Some(bytes) if lane.deficit_bytes >= bytes => return,
+            if lane.veq.is_empty() {
                 // An empty one loses its credit, so that nobody saves up while idle.
-                None => lane.deficit_bytes = 0,
-                Some(_) => {}
+                lane.deficit_bytes = 0;
+                self.active[self.current / 64] &= !(1 << (self.current % 64));
+                if self.active == [0; WORDS] {
+                    return;
+                }
+            } else if lane
+                .veq
+                .front(arena)
+                .is_some_and(|note| u32::from(note.bytes) <= lane.deficit_bytes)
+            {
+                return;
             }
-            self.current = (self.current + 1) % self.lanes.len();
-            let next = &mut self.lanes[self.current];
-            if !next.veq.is_empty() {
-                next.deficit_bytes += QUANTUM_BYTES;
-            }
+            self.current = self.next_after(self.current);
+            self.lanes[self.current].deficit_bytes += QUANTUM_BYTES;
         }
     }
 
@@ -159,6 +220,33 @@ mod tests {
     }
 
     proptest! {
+        /// Taking several frames at once gives the order of taking one after the other.
+        #[test]
+        fn frames_taken_together_are_those_taken_one_by_one(
+            arriving in proptest::collection::vec((0_usize..4, 60_u16..9_000), 1..200),
+            at_once in 1_usize..10,
+        ) {
+            let (mut one, mut one_arena) = (Lanes::new(3), Arena::new(200, 4));
+            let (mut many, mut many_arena) = (Lanes::new(3), Arena::new(200, 4));
+            for (number, &(port, bytes)) in (0_u8..).zip(&arriving) {
+                one.push_back(&mut one_arena, held(port, bytes, number)).unwrap();
+                many.push_back(&mut many_arena, held(port, bytes, number)).unwrap();
+            }
+            let expected = order(&mut one, &mut one_arena, arriving.len());
+            let mut taken = Vec::new();
+            while taken.len() < arriving.len() {
+                let places = many.front_frames(&mut many_arena, at_once);
+                prop_assert!(!places.is_empty() && places.len() <= at_once);
+                let frames: Vec<Note> =
+                    places.iter_mut().filter_map(|place| Some(place.take()?.note)).collect();
+                let bytes = frames.iter().map(|note| u32::from(note.bytes)).sum();
+                taken.extend(frames.iter().map(|note| (note.viq.port_index(), note.arrived_ns)));
+                many.took(&mut many_arena, frames.len(), bytes);
+            }
+            prop_assert_eq!(taken, expected);
+            prop_assert_eq!(many.front_frames(&mut many_arena, 9).len(), 0);
+        }
+
         /// Against a list for each port: nothing is lost, each port's frames stay in order, and the
         /// front is what is taken next.
         #[test]

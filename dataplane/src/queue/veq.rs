@@ -309,7 +309,7 @@ impl Veq {
         })
     }
 
-    /// The first frames, as many as stand together and `frames_max` at the most;
+    /// The first frames to leave, as many as stand together and `frames_max` at the most;
     /// those that the caller takes out it has to [count](Self::took).
     #[inline]
     pub fn front_frames<'a, F: Frame>(
@@ -317,6 +317,9 @@ impl Veq {
         arena: &'a mut Arena<F>,
         frames_max: usize,
     ) -> &'a mut [Option<Held<F>>] {
+        if let Some(lanes) = &self.lanes {
+            return lanes.front_frames(arena, frames_max);
+        }
         let Some(chunk) = arena.chunks.get_mut(self.head as usize) else { return &mut [] };
         let first = self.first as usize % CHUNK;
         let end = CHUNK.min(first + frames_max.min(self.frames as usize));
@@ -328,9 +331,12 @@ impl Veq {
     pub fn took<F: Frame>(&mut self, arena: &mut Arena<F>, frames: usize, bytes: u32) {
         #[expect(clippy::cast_possible_truncation, reason = "no more than a chunk has")]
         let frames = frames as u8;
-        self.first += frames;
         self.frames -= u32::from(frames);
         self.bytes -= bytes;
+        if let Some(lanes) = &mut self.lanes {
+            return lanes.took(arena, usize::from(frames), bytes);
+        }
+        self.first += frames;
         self.leave_chunk(arena);
     }
 

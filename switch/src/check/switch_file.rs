@@ -1,8 +1,8 @@
 //! What follows from a SWITCH.toml: ports, headrooms, how the buffer is divided, memory.
 
 use super::Summary;
-use crate::promises;
 use crate::ctl::tables::{numbers, speed, table, text};
+use crate::promises;
 use config::SwitchConfig;
 use config::switch::{Device, Hugepages, Lldp};
 use config::units::show_size;
