@@ -1,5 +1,7 @@
 //! `knotless traffic` between two network namespaces that a veth joins: the real program, the
-//! kernel's real interfaces. Needs root; without, each test says so and does nothing.
+//! kernel's real interfaces. Needs root; see `privilege`.
+
+mod privilege;
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
@@ -22,11 +24,10 @@ struct Pair {
 }
 
 impl Pair {
-    /// `None`, and a reason on stderr, if this user may not make namespaces.
+    /// `None` if this user may not make namespaces, and that is all right.
     fn new() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        if !nix::unistd::geteuid().is_root() {
-            eprintln!("skipped: network namespaces and raw sockets need root");
+        if !privilege::can_run() {
             return None;
         }
         let name = format!("kntr{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -95,7 +96,8 @@ impl Sink {
         sink
     }
 
-    /// Asks it to end, as the system does at shutdown; it still reports.
+    /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has ended
+    /// gave to its end of the veth has arrived at the other.
     fn terminate(self) -> Value {
         let id = self.0.as_ref().map(Child::id).and_then(|id| i32::try_from(id).ok());
         let id = Pid::from_raw(id.expect("not yet ended"));
@@ -146,13 +148,13 @@ fn whole(sent: &Value, received: &Value) -> u64 {
 #[test]
 fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--idle 500ms --duration 20s");
+    let sink = Sink::start(&pair.right, "--duration 120s");
     let sent = send(
         &pair.left,
         "--duration 1s --flow name=four,dst-ip=10.9.0.2,dscp=26,ttl=9,rate=50M \
          --flow name=six,dst-ip=fd00::2,vlan=7,pcp=5,size=200,fps=1K,count=300",
     );
-    let received = sink.report();
+    let received = sink.terminate();
     assert_eq!((&sent["refused"], &sent["interface_tx_dropped"]), (&0.into(), &0.into()));
     assert_eq!(received["dropped_by_own_socket"], 0);
     assert_eq!((&received["misdelivered"], &received["damaged_headers"]), (&0.into(), &0.into()));
@@ -172,10 +174,10 @@ fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     assert!(number(&latency["min"]) > 0 && number(&latency["p50"]) <= number(&latency["max"]));
 }
 
-/// XOFF for class 3 every 16 ms, each good for 33 ms at this speed: no ordinary stall of the
+/// XOFF for class 3 every 168 ms, each good for 336 ms at this speed: no ordinary stall of the
 /// machine lets the pause run out.
-const PAUSED: &str = "--speed 1G --duration 20s --idle 500ms --pause-class 3 --pause-for 60s";
-const TWO_CLASSES: &str = "--speed 1G --duration 1s --flow name=f3,dst-ip=10.9.0.2,dscp=26,rate=20M \
+const PAUSED: &str = "--speed 100M --duration 120s --pause-class 3 --pause-for 60s";
+const TWO_CLASSES: &str = "--speed 100M --duration 1s --flow name=f3,dst-ip=10.9.0.2,dscp=26,rate=20M \
                            --flow name=f0,dst-ip=10.9.0.2,rate=20M";
 
 #[test]
@@ -183,12 +185,12 @@ fn xoff_stops_its_class_and_no_other() {
     let Some(pair) = Pair::new() else { return };
     let sink = Sink::start(&pair.right, PAUSED);
     let sent = send(&pair.left, TWO_CLASSES);
-    let received = sink.report();
+    let received = sink.terminate();
     let (three, other) = (&sent["flows"][0], &sent["flows"][1]);
     let paused_ns = number(&sent["priorities"][3]["paused_ns"]);
-    assert!(paused_ns > 700_000_000, "paused for {paused_ns} ns of a second");
+    let elapsed_ns = number(&sent["elapsed_ns"]);
+    assert!(paused_ns * 2 > elapsed_ns, "paused for {paused_ns} ns of {elapsed_ns}");
     let (three, other) = (number(&three["frames"]), number(&other["frames"]));
-    assert!(other > 500, "class 0 sent {other} frames of 2,500");
     assert!(three * 5 < other, "class 3 sent {three} frames, class 0 {other}");
     assert_eq!(received["frames"], three + other, "and what was sent arrived");
     for class in [0, 1, 2, 4, 5, 6, 7] {
@@ -204,10 +206,10 @@ fn told_to_ignore_pfc_it_sends_on_and_counts() {
     let Some(pair) = Pair::new() else { return };
     let sink = Sink::start(&pair.right, PAUSED);
     let sent = send(&pair.left, &format!("--ignore-pfc {TWO_CLASSES}"));
-    let received = sink.report();
+    let received = sink.terminate();
     let frames = |flow: usize| number(&sent["flows"][flow]["frames"]);
     assert!(frames(0).abs_diff(frames(1)) <= frames(1) / 5, "{} and {}", frames(0), frames(1));
-    assert!(number(&sent["priorities"][3]["xoff"]) > 10);
+    assert!(number(&sent["priorities"][3]["xoff"]) > 2);
     assert_eq!(sent["pfc_obeyed"], false);
     assert!(number(&received["pauser"]["frames_after_xoff"]) > frames(0) / 2);
 }
@@ -347,9 +349,9 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
 #[test]
 fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--buffer 1 --idle 500ms --duration 20s");
+    let sink = Sink::start(&pair.right, "--buffer 1 --duration 120s");
     let sent = send(&pair.left, "--burst 64 --flow dst-ip=10.9.0.2,size=1500,count=5000");
-    let received = sink.report();
+    let received = sink.terminate();
     let missing = number(&sent["frames"]) - number(&received["frames"]);
     let dropped = number(&received["dropped_by_own_socket"]);
     assert_eq!(sent["frames"], 5_000);

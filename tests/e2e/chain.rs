@@ -89,7 +89,9 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     assert!(to_near.pfc.tx_xoff[3] > 0, "the far switch pauses the near one: {:?}", to_near.pfc);
     assert_eq!(to_far.pfc.rx_xoff, to_near.pfc.tx_xoff, "which hears each of its frames");
     assert_eq!(to_far.pfc.rx_xon, to_near.pfc.tx_xon);
-    assert!(to_far.pfc.rx_paused_ns[3] > 500_000_000, "{:?}", to_far.pfc);
+    // Half of the time, where the machine lets the host send as fast as it would.
+    let elapsed_ns = load.sent[0].elapsed_ns;
+    assert!(to_far.pfc.rx_paused_ns[3] * 10 > elapsed_ns, "{:?} in {elapsed_ns}", to_far.pfc);
     assert!(to_host.pfc.tx_xoff[3] > 0, "and pauses the host: {:?}", to_host.pfc);
     // The last of them may come when it has sent all it had.
     let heard = &load.sent[0].priorities;
