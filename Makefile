@@ -20,19 +20,19 @@ knot: build ## a real PFC deadlock of three switches, and the rules that untie i
 
 # As anybody: the few tests that need root then say that they are skipped.
 check: export KNOTLESS_SKIP_ROOT = 1
-check: lint unit ## lint and unit tests, for a change at hand; no root, under three minutes once built
+check: lint unit ## lint and unit tests, for a change at hand; no root
 
 # Asked before anything is built.
 privileges:
 	@scripts/privileges.sh $(or $(firstword $(MAKECMDGOALS)),test)
 
-test: privileges build lint unit unit-long loom pcap report e2e ## everything that must hold (root; KNOTLESS_SKIP_ROOT=1 skips what needs it)
+test: privileges build lint unit loom pcap report e2e ## everything that must hold (root; KNOTLESS_SKIP_ROOT=1 skips what needs it)
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-unit: setup ## unit, property and in-process tests of every crate, but for the long ones
+unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked --exclude tests
 	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
 	/usr/bin/python3 -m unittest discover -s bench/line

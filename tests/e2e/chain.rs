@@ -66,7 +66,7 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     let mut far = start("far", 3, "50M");
     let (one, three) = (host(&namespace, 1, directory), host(&namespace, 3, directory));
     one.ping("10.1.3.2");
-    let said = one.run("traceroute", "-n -q 1 -w 3 10.1.3.2").success();
+    let said = one.run("traceroute", "-n -q 1 -w 10 10.1.3.2").success();
     let hops: Vec<&str> =
         said.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)).collect();
     assert_eq!(hops, ["10.1.1.1", "10.9.0.1", "10.1.3.2"], "{said}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Pings that must fail, and what the host must be told.
 fn refused(lab: &Lab, host: usize, arguments: &str, why: &str) {
-    let ended = lab.host(host).run("ping", &format!("-n -c 1 -W 4 {arguments}"));
+    let ended = lab.host(host).run("ping", &format!("-n -c 1 -W 15 {arguments}"));
     assert!(!ended.status.success(), "{arguments}: {}", ended.stdout);
     assert!(ended.stdout.contains(why), "{arguments}: {}", ended.stdout);
 }
@@ -29,7 +29,7 @@ fn hosts_reach_each_other_and_the_switch_and_are_told_what_they_cannot_reach() {
     for (address, switch, host) in
         [("10.1.3.2", "10.1.1.1", "10.1.3.2"), ("fd00:1:3::2", "fd00:1:1::1", "fd00:1:3::2")]
     {
-        let said = lab.host(1).run("traceroute", &format!("-n -q 1 -w 3 {address}")).success();
+        let said = lab.host(1).run("traceroute", &format!("-n -q 1 -w 10 {address}")).success();
         let hops: Vec<&str> =
             said.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)).collect();
         assert_eq!(hops, [switch, host], "{said}");

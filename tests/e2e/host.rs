@@ -110,7 +110,7 @@ impl Host {
 
     /// Pings `address`, and all answers come. Returns what ping says.
     pub(crate) fn ping(&self, address: &str) -> String {
-        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 2 {address}")).success();
+        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 10 {address}")).success();
         assert!(said.contains(" 0% packet loss"), "{said}");
         said
     }
