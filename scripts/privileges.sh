@@ -13,7 +13,8 @@ if [ -n "$missing" ]; then
   if [ "${KNOTLESS_SKIP_ROOT:-}" = 1 ]; then
     echo "make $1: $missing; the tests that need it are skipped, as KNOTLESS_SKIP_ROOT=1 says" >&2
   else
-    echo "make $1: $missing; run it as root, set KNOTLESS_SKIP_ROOT=1 to skip the tests that need it, or \`make check\`" >&2
+    echo "make $1: $missing; run it as root, set KNOTLESS_SKIP_ROOT=1 to skip the tests that need it," \
+      "or \`make check\`" >&2
     exit 2
   fi
 fi

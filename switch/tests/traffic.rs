@@ -96,8 +96,8 @@ impl Sink {
         sink
     }
 
-    /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has ended
-    /// gave to its end of the veth has arrived at the other.
+    /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has
+    /// ended gave to its end of the veth has arrived at the other.
     fn terminate(self) -> Value {
         let id = self.0.as_ref().map(Child::id).and_then(|id| i32::try_from(id).ok());
         let id = Pid::from_raw(id.expect("not yet ended"));

@@ -92,8 +92,8 @@ impl Host {
         Sender(self.traffic("send", arguments))
     }
 
-    /// Sends PFC frames until it is ended, ahead of what else the machine does: a pauser that gets no
-    /// core lets its pauses run out.
+    /// Sends PFC frames until it is ended, ahead of what else the machine does: a pauser that gets
+    /// no core lets its pauses run out.
     pub(crate) fn pause(&self, arguments: &str) -> Running {
         let knotless = self.knotless.to_str().expect("a path of ours");
         let traffic = format!("{knotless} traffic pfc --json --dev {} {arguments}", self.dev);

@@ -16,8 +16,8 @@ fn missing() -> Option<&'static str> {
 
 /// Whether the test can run here.
 ///
-/// Where it cannot it fails, or, if KNOTLESS_SKIP_ROOT is 1, is skipped with a line of its own. That
-/// goes to stderr itself, which libtest does not capture; the last one counts them all.
+/// Where it cannot it fails, or, if KNOTLESS_SKIP_ROOT is 1, is skipped with a line of its own.
+/// That goes to stderr itself, which libtest does not capture; the last one counts them all.
 pub(crate) fn can_run() -> bool {
     static SKIPPED: AtomicU32 = AtomicU32::new(0);
     let Some(missing) = missing() else { return true };
