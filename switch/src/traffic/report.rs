@@ -21,9 +21,9 @@ pub struct SendReport {
     pub bytes: u64,
     /// Bursts that the interface did not take whole, and that were tried again.
     pub refused: u64,
-    /// What the interface itself counts as dropped meanwhile, whoever sent it: `refused`, and frames
-    /// of others on this machine, such as the kernel's ARP. Never a part of `frames`: a driver tells
-    /// the sender what it drops (but a veth before Linux 6.2 does not).
+    /// What the interface itself counts as dropped meanwhile, whoever sent it: `refused`, and
+    /// frames of others on this machine, such as the kernel's ARP. Never a part of `frames`: a
+    /// driver tells the sender what it drops (but a veth before Linux 6.2 does not).
     pub interface_tx_dropped: u64,
     /// False if PFC was told to be ignored.
     pub pfc_obeyed: bool,
