@@ -1,7 +1,7 @@
 # The doors of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot test lint unit loom e2e report pcap record-pcap fuzz compare hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap record-pcap fuzz compare hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the doors
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -18,7 +18,15 @@ demo: build ## three hosts, one paced port, lossless and lossy streams: watch no
 knot: build ## a real PFC deadlock of three switches, and the rules that untie it: half a minute
 	@/usr/bin/python3 scripts/knot
 
-test: build lint unit loom pcap report e2e ## everything that must hold
+# As anybody: the few tests that need root then say that they are skipped.
+check: export KNOTLESS_SKIP_ROOT = 1
+check: lint unit ## lint and unit tests, for a change at hand; no root
+
+# Asked before anything is built.
+privileges:
+	@scripts/privileges.sh $(or $(firstword $(MAKECMDGOALS)),test)
+
+test: privileges build lint unit loom pcap report e2e ## everything that must hold (root; KNOTLESS_SKIP_ROOT=1 skips what needs it)
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
@@ -27,6 +35,7 @@ lint: setup ## rustfmt and clippy, warnings are errors
 unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked --exclude tests
 	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
+	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
 	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom -- buffer::ledger doors
@@ -38,7 +47,7 @@ record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=na
 	KNOTLESS_RECORD=$(CASE) cargo test -p tests --locked --test pcap -- --nocapture
 	git diff --stat -- tests/pcap
 
-e2e: build ## real processes in network namespaces (root)
+e2e: privileges build ## real processes in network namespaces (root)
 	KNOTLESS_PROFILE=release cargo test -p tests --locked --test e2e -- --nocapture --test-threads=1
 
 report: setup ## the page of a simulation, as a browser shows it (installs Chromium)

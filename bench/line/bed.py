@@ -11,14 +11,16 @@ import time
 
 import frames
 import switch_toml
+from rounds import Failed
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KNOTLESS = ROOT / "target" / "release" / "knotless"
 
-
 HUGEPAGES = pathlib.Path("/proc/sys/vm/nr_hugepages")
 # What testpmd or OVS takes, and what the switch takes, with room to spare, in pages of 2 MB.
 HUGEPAGES_NEEDED = 512
+# How long a process may take to start or to answer: the machine may have other work.
+ANSWER_S = 60
 
 
 class Hugepages:
@@ -71,27 +73,39 @@ def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = Non
     config.write_text(switch_toml.switch(devices, cores or [bench.options.core], str(bench.socket), xoff))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
-    for _ in range(200):
+    deadline = time.monotonic() + ANSWER_S
+    while time.monotonic() < deadline:
         if process.poll() is not None:
             sys.exit(f"knotless did not start:\n{(bench.folder / 'knotless.log').read_text()}")
-        if bench.socket.exists() and ctl(bench) is not None:
+        if bench.socket.exists() and ask(bench) is not None:
             return process
         time.sleep(0.05)
     process.kill()
-    sys.exit("knotless started and does not answer")
+    process.wait()
+    raise Failed("knotless started and does not answer")
 
 
-def ctl(bench: Bench):
-    """The switch's statistics; None while it does not answer."""
+def ask(bench: Bench):
+    """The switch's statistics; None if it does not answer."""
     command = [KNOTLESS, "ctl", "--socket", bench.socket, "stats", "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
+def ctl(bench: Bench):
+    """The switch's statistics, however long a busy machine keeps it from answering."""
+    deadline = time.monotonic() + ANSWER_S
+    while (stats := ask(bench)) is None:
+        if time.monotonic() > deadline:
+            raise Failed(f"knotless has not answered for {ANSWER_S} s")
+        time.sleep(0.05)
+    return stats
+
+
 def stop(process: subprocess.Popen):
     process.send_signal(signal.SIGINT)
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -100,11 +114,3 @@ def stop(process: subprocess.Popen):
 def sent_frames(stats) -> int:
     return sum(worker["totals"]["sent"] for worker in stats["workers"])
 
-
-def on_core_seconds(pid: int, thread_name: str) -> float:
-    """Time that the polling thread has really had a core, by the kernel's books: on a machine that is
-    shared, what it lost to others is not its own slowness."""
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        if (task / "comm").read_text().startswith(thread_name):
-            return int((task / "schedstat").read_text().split()[0]) / 1e9
-    sys.exit(f"process {pid} has no thread {thread_name}")

@@ -4,36 +4,54 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 import frames
-from bed import Bench, on_core_seconds
+from bed import ANSWER_S, Bench
+from interference import Threads
+from rounds import Failed, Figure
 
 TESTPMD_MODES = ("csum", "5tswap", "macswap", "io")
 OVS = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+# Each flow is in OVS's caches long before it has received so many.
+WARM_FRAMES = 1_000_000
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
 
-def measure_testpmd(bench: Bench, mode: str) -> float:
-    """Millions of frames a second that testpmd's forwarding core took in, both ports together."""
-    other = other_core(bench)
+def measure_testpmd(bench: Bench, mode: str) -> Figure:
+    """What testpmd's forwarding core took in, both ports together."""
+    core, other = bench.options.core, other_core(bench)
     command = ["dpdk-testpmd", "--in-memory", "--no-pci", "--file-prefix=line-bench",
-               "-l", f"{other},{bench.options.core}", "--main-lcore", str(other)]
+               "-l", f"{other},{core}", "--main-lcore", str(other)]
     for device in bench.devices("infinite_rx=1"):
         command += ["--vdev", device]
     command += ["--", f"--forward-mode={mode}", "--nb-cores=1", "--auto-start",
                 "--total-num-mbufs=65536"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               stdin=subprocess.PIPE)
-    time.sleep(bench.options.seconds + 1)
-    seconds = on_core_seconds(process.pid, f"rte-worker-{bench.options.core}")
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=20)
+    log = bench.folder / "testpmd.log"
+    with open(log, "w") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.PIPE)
+    try:
+        # Its name differs between DPDK's versions.
+        thread = Threads(process.pid, [(f"rte-worker-{core}", f"dpdk-worker{core}")], [core])
+        wait_until(lambda: "packet forwarding" in log.read_text(),
+                   "testpmd does not forward")
+        before = thread.counts()
+        time.sleep(bench.options.seconds + 1)
+        meanwhile, on_core_s = thread.since(before), thread.counts().on_core_s
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=ANSWER_S)
+    except (FileNotFoundError, LookupError, subprocess.TimeoutExpired) as why:
+        raise Failed(f"testpmd {mode}: {why}") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    output = log.read_text()
     totals = re.findall(r"RX-packets:\s+(\d+)", output.split("Accumulated forward statistics")[-1])
     if not totals:
-        sys.exit(f"testpmd {mode} printed no total:\n{output[-2000:]}")
-    return int(totals[0]) / seconds / 1e6
+        raise Failed(f"testpmd {mode} printed no total: {output[-200:].strip()!r}")
+    # It counts from its start to its end, and so does the thread, which does nothing else.
+    return Figure(int(totals[0]) / on_core_s / 1e6, meanwhile.lost, tuple(meanwhile.reasons()))
 
 
 def other_core(bench: Bench) -> int:
@@ -67,7 +85,7 @@ class Ovs:
         file.unlink(missing_ok=True)
         self.run("ovsdb-tool", "create", file, OVS_SCHEMA)
         self.spawn("ovsdb-server", file, f"--remote=p{self.database}", f"--unixctl={self.folder}/db.ctl")
-        wait_for(self.folder / "db.sock")
+        wait_until((self.folder / "db.sock").exists, "ovsdb-server does not come up")
         self.vsctl("--no-wait", "init")
         self.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
                    "other_config:dpdk-extra=--no-pci --in-memory", "other_config:dpdk-socket-mem=512",
@@ -88,9 +106,9 @@ class Ovs:
         self.processes.append(subprocess.Popen(command, env=self.env, **quiet))
 
     def run(self, *command) -> str:
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=2 * ANSWER_S)
         if done.returncode != 0:
-            sys.exit(f"{command[0]}: {done.stderr}")
+            raise Failed(f"{command[0]}: {done.stderr.strip()}")
         return done.stdout
 
     def vsctl(self, *words) -> str:
@@ -116,12 +134,13 @@ class Ovs:
                 process.wait()
 
 
-def wait_for(path):
-    for _ in range(100):
-        if path.exists():
-            return
+def wait_until(is_so, otherwise: str):
+    """Waits until `is_so()`: as long as a busy machine may take."""
+    deadline = time.monotonic() + ANSWER_S
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise Failed(otherwise)
         time.sleep(0.05)
-    sys.exit(f"{path} does not appear")
 
 
 def flows() -> list[str]:
@@ -141,14 +160,15 @@ def text(mac: bytes) -> str:
     return ":".join(f"{octet:02x}" for octet in mac)
 
 
-def measure_ovs(bench: Bench) -> float:
-    """Millions of frames a second of OVS's forwarding thread."""
+def measure_ovs(bench: Bench) -> Figure:
+    """What OVS's forwarding thread took in."""
+    core = bench.options.core
     with Ovs(bench, bench.devices("infinite_rx=1")) as ovs:
-        time.sleep(2)  # All flows are in its caches by then.
-        pid, thread = ovs.processes[1].pid, f"pmd-c{bench.options.core:02d}"
-        missed, before, start = ovs.missed(), ovs.received(), on_core_seconds(pid, thread)
+        thread = Threads(ovs.processes[1].pid, [(f"pmd-c{core:02d}",)], [core])
+        wait_until(lambda: ovs.received() > WARM_FRAMES, "OVS does not forward")
+        missed, received, before = ovs.missed(), ovs.received(), thread.counts()
         time.sleep(bench.options.seconds)
-        after, end = ovs.received(), on_core_seconds(pid, thread)
+        received, meanwhile = ovs.received() - received, thread.since(before)
         if ovs.missed() != missed:
-            sys.exit("OVS dropped frames that it has no flow for")
-    return (after - before) / (end - start) / 1e6
+            raise Failed("OVS dropped frames whose flow was not in its caches yet")
+    return Figure(received / meanwhile.on_core_s / 1e6, meanwhile.lost, tuple(meanwhile.reasons()))

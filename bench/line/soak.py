@@ -13,6 +13,7 @@ import sys
 import time
 
 from bed import Bench, ctl, sent_frames, start_switch, stop
+from rounds import Failed
 
 # The first minute fills what is filled on first use: histograms, caches, the allocator's arenas.
 WARM_UP_SECONDS = 60
@@ -68,6 +69,8 @@ def main():
             stop(process)
         log = (bench.folder / "knotless.log").read_text()
         wrong = judge(log, memory_kb, process.returncode)
+    except Failed as why:
+        sys.exit(f"soak: {why}")
     finally:
         bench.close()
     print(f"{sent:,} frames in {seconds / 60:.1f} min, {sent / seconds / 1e6:.1f} Mpps; resident "

@@ -45,10 +45,6 @@ class Load:
     def lossless_drops(self) -> int:
         return sum(sum(port["lossless_drops"]) for port in self.after["ports"])
 
-    def unsent(self) -> int:
-        """Frames that their senders' own interfaces had no room for."""
-        return sum(sender["dropped_by_own_interface"] for sender in self.sent)
-
 
 def count(frames: int) -> str:
     return f"{frames:,}"
@@ -107,8 +103,6 @@ def print_frames(load: Load):
     head = ["stream", "class", "sent", "delivered", "dropped", "reordered", "Mb/s", "median ms"]
     print(show.table(head, rows, 2))
     causes = [[cause, port, count(n)] for (port, cause), n in load.dropped().items()]
-    if load.unsent():
-        causes.append(["never left the sender", "", count(load.unsent())])
     causes.append(["lossless, beyond headroom", "any", count(load.lossless_drops())])
     print()
     print(show.table(["dropped by cause", "port", "frames"], causes, 2))
@@ -152,13 +146,13 @@ def print_verdict(load: Load) -> bool:
         for sent, received in lossless
     )
     sent = sum(flow["frames"] for flow, _ in load.flows())
-    ends = load.received["frames"] + load.dropped().total() + load.unsent()
+    ends = load.received["frames"] + load.dropped().total()
     is_paused = all(any(load.pfc(port, "tx_xoff")) for port in (0, 1))
     answers = [
         (load.lossless_drops() == 0, "0 lossless drops, says the switch"),
         (delivered, "every lossless frame arrived, whole and in order, says the receiver"),
         (sent == ends, f"{sent:,} frames sent = {load.received['frames']:,} delivered + "
-                       f"{load.dropped().total() + load.unsent():,} dropped under a name"),
+                       f"{load.dropped().total():,} dropped under a name"),
         (load.after["totals"]["imbalance"] == 0, "the switch's books balance to the frame"),
         (is_paused and is_wire_right(load),
          "PFC held both senders back, and tshark saw each frame of it"),

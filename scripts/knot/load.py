@@ -51,6 +51,11 @@ class Moment:
         """Frames that a rule moved to another lossless tag."""
         return sum(row["raised_frames"] for stats in self.stats.values() for row in stats["ports"])
 
+    def frames_held(self) -> int:
+        """Lossless frames in queues."""
+        return sum(row["queues"][priority]["veq_frames"] for stats in self.stats.values()
+                   for row in stats["ports"] for priority in LOSSLESS)
+
     def lossless_drops(self) -> int:
         """Beyond headroom, or in the kernel's rings below the switches."""
         rows = [row for stats in self.stats.values() for row in stats["ports"]]
@@ -83,11 +88,8 @@ class Load:
         return mbps(first, last, name, port)
 
     def frames_sent(self) -> int:
-        return sum(self.left(name) for name in NAMES)
-
-    def left(self, name: str) -> int:
-        """Frames that have really left the host of `name`."""
-        return self.sent[name]["frames"] - self.sent[name]["dropped_by_own_interface"]
+        """Frames that the hosts' interfaces took: no other drop of theirs is part of it."""
+        return sum(report["frames"] for report in self.sent.values())
 
     def frames_received(self) -> int:
         return sum(report["frames"] for report in self.received.values())

@@ -45,8 +45,8 @@ def print_table(plain: Run, ruled: Run):
     rows += [
         row("frames sent", Load.frames_sent),
         row("frames delivered", Load.frames_received),
-        row("frames held when the sources had stopped", lambda load: load.stopped.total("held")),
-        row("frames held in the end", lambda load: load.over.total("held")),
+        row("frames held when the sources had stopped", lambda load: load.stopped.frames_held()),
+        row("frames held in the end", lambda load: load.over.frames_held()),
         row("lossless drops", lambda load: load.over.lossless_drops()),
     ]
     print(show.table(["", "plain PFC", "with the rules"], rows))
@@ -57,7 +57,7 @@ def is_whole(load: Load) -> bool:
     for name in NAMES:
         received = load.received[destination(name)]
         flows = received["flows"]
-        if len(flows) != 1 or received["frames"] != load.left(name) or load.left(name) == 0:
+        if len(flows) != 1 or received["frames"] != load.sent[name]["frames"] or not flows[0]["frames"]:
             return False
         if any(flows[0][fault] for fault in ("lost", "reordered", "duplicates", "corrupt")):
             return False
@@ -65,10 +65,32 @@ def is_whole(load: Load) -> bool:
 
 
 def is_balanced(load: Load) -> bool:
-    """Whether every frame that was sent was delivered or is still held."""
-    held = load.over.total("held")
+    """Whether every frame that was sent was delivered, once, or is still held."""
     books = all(stats["totals"]["imbalance"] == 0 for stats in load.over.stats.values())
-    return books and load.frames_sent() == load.frames_received() + held
+    repeated = sum(flow["duplicates"] for report in load.received.values() for flow in report["flows"])
+    ends = load.frames_received() + load.over.frames_held()
+    return books and not repeated and load.frames_sent() == ends
+
+
+def print_books(load: Load):
+    """What each end and each switch counted: where a frame went that the balance misses."""
+    rows = []
+    for name in NAMES:
+        sent, received = load.sent[name], load.received[name]
+        repeated = sum(flow["duplicates"] for flow in received["flows"])
+        rows.append([host(name), sent["frames"], sent["refused"], sent["interface_tx_dropped"],
+                     received["frames"], repeated, received["misdelivered"], received["damaged_headers"],
+                     received["other_frames"], received["dropped_by_own_socket"]])
+    print(show.table(["host", "sent", "refused", "interface drops", "received", "repeated", "misdelivered",
+                      "damaged", "others", "socket drops"], rows))
+    for name in NAMES:
+        totals = load.over.stats[name]["totals"]
+        print(f"  {name}: " + ", ".join(f"{what} {frames}" for what, frames in totals.items()))
+        for row in load.over.stats[name]["ports"]:
+            queues = [queue["veq_frames"] for queue in row["queues"]]
+            device = {what: count for what, count in row["device_counters"].items() if count}
+            print(f"    {row['name']}: rx {row['rx_frames']}, tx {row['tx_frames']}, queued {queues}, "
+                  f"drops {row['drops']}, device {device}")
 
 
 def is_overloaded(load: Load) -> bool:
@@ -84,8 +106,8 @@ def is_refreshed(load: Load) -> bool:
 
 def stays(load: Load) -> bool:
     """Whether frames stay in the ring, and none of them moved since the sources stopped."""
-    held = load.over.total("held")
-    return 0 < held == load.stopped.total("held") and load.over.moved() == load.stopped.moved()
+    held = load.over.frames_held()
+    return 0 < held == load.stopped.frames_held() and load.over.moved() == load.stopped.moved()
 
 
 def print_verdict(plain: Run, ruled: Run) -> bool:
@@ -116,4 +138,8 @@ def print_verdict(plain: Run, ruled: Run) -> bool:
     ]
     for is_so, text in answers:
         show.result(is_so, text)
+    for name, load in (("plain PFC", knot), ("the rules", freed)):
+        if not is_balanced(load):
+            show.heading(f"The books of {name}, which do not balance")
+            print_books(load)
     return all(is_so for is_so, _ in answers)

@@ -1,16 +1,18 @@
 //! `knotless traffic` between two network namespaces that a veth joins: the real program, the
-//! kernel's real interfaces. Needs root; without, each test says so and does nothing.
+//! kernel's real interfaces. Needs root; see `privilege`.
+
+mod privilege;
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_knotless");
 
@@ -22,11 +24,10 @@ struct Pair {
 }
 
 impl Pair {
-    /// `None`, and a reason on stderr, if this user may not make namespaces.
+    /// `None` if this user may not make namespaces, and that is all right.
     fn new() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        if !nix::unistd::geteuid().is_root() {
-            eprintln!("skipped: network namespaces and raw sockets need root");
+        if !privilege::can_run() {
             return None;
         }
         let name = format!("kntr{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -95,7 +96,8 @@ impl Sink {
         sink
     }
 
-    /// Asks it to end, as the system does at shutdown; it still reports.
+    /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has
+    /// ended gave to its end of the veth has arrived at the other.
     fn terminate(self) -> Value {
         let id = self.0.as_ref().map(Child::id).and_then(|id| i32::try_from(id).ok());
         let id = Pid::from_raw(id.expect("not yet ended"));
@@ -106,6 +108,16 @@ impl Sink {
     fn report(mut self) -> Value {
         let child = self.0.take().expect("not yet ended");
         report(&child.wait_with_output().expect("it ends"))
+    }
+}
+
+/// A child that a failed test does not leave behind.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ended_already = self.0.kill();
+        let _ended_already = self.0.wait();
     }
 }
 
@@ -136,14 +148,14 @@ fn whole(sent: &Value, received: &Value) -> u64 {
 #[test]
 fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--idle 500ms --duration 20s");
+    let sink = Sink::start(&pair.right, "--duration 120s");
     let sent = send(
         &pair.left,
         "--duration 1s --flow name=four,dst-ip=10.9.0.2,dscp=26,ttl=9,rate=50M \
          --flow name=six,dst-ip=fd00::2,vlan=7,pcp=5,size=200,fps=1K,count=300",
     );
-    let received = sink.report();
-    assert_eq!(sent["dropped_by_own_interface"], 0);
+    let received = sink.terminate();
+    assert_eq!((&sent["refused"], &sent["interface_tx_dropped"]), (&0.into(), &0.into()));
     assert_eq!(received["dropped_by_own_socket"], 0);
     assert_eq!((&received["misdelivered"], &received["damaged_headers"]), (&0.into(), &0.into()));
     let mut flows = received["flows"].as_array().expect("flows").clone();
@@ -162,10 +174,10 @@ fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     assert!(number(&latency["min"]) > 0 && number(&latency["p50"]) <= number(&latency["max"]));
 }
 
-/// XOFF for class 3 every 16 ms, each good for 33 ms at this speed: no ordinary stall of the
+/// XOFF for class 3 every 168 ms, each good for 336 ms at this speed: no ordinary stall of the
 /// machine lets the pause run out.
-const PAUSED: &str = "--speed 1G --duration 20s --idle 500ms --pause-class 3 --pause-for 60s";
-const TWO_CLASSES: &str = "--speed 1G --duration 1s --flow name=f3,dst-ip=10.9.0.2,dscp=26,rate=20M \
+const PAUSED: &str = "--speed 100M --duration 120s --pause-class 3 --pause-for 60s";
+const TWO_CLASSES: &str = "--speed 100M --duration 1s --flow name=f3,dst-ip=10.9.0.2,dscp=26,rate=20M \
                            --flow name=f0,dst-ip=10.9.0.2,rate=20M";
 
 #[test]
@@ -173,12 +185,12 @@ fn xoff_stops_its_class_and_no_other() {
     let Some(pair) = Pair::new() else { return };
     let sink = Sink::start(&pair.right, PAUSED);
     let sent = send(&pair.left, TWO_CLASSES);
-    let received = sink.report();
+    let received = sink.terminate();
     let (three, other) = (&sent["flows"][0], &sent["flows"][1]);
     let paused_ns = number(&sent["priorities"][3]["paused_ns"]);
-    assert!(paused_ns > 700_000_000, "paused for {paused_ns} ns of a second");
+    let elapsed_ns = number(&sent["elapsed_ns"]);
+    assert!(paused_ns * 2 > elapsed_ns, "paused for {paused_ns} ns of {elapsed_ns}");
     let (three, other) = (number(&three["frames"]), number(&other["frames"]));
-    assert!(other > 500, "class 0 sent {other} frames of 2,500");
     assert!(three * 5 < other, "class 3 sent {three} frames, class 0 {other}");
     assert_eq!(received["frames"], three + other, "and what was sent arrived");
     for class in [0, 1, 2, 4, 5, 6, 7] {
@@ -194,10 +206,10 @@ fn told_to_ignore_pfc_it_sends_on_and_counts() {
     let Some(pair) = Pair::new() else { return };
     let sink = Sink::start(&pair.right, PAUSED);
     let sent = send(&pair.left, &format!("--ignore-pfc {TWO_CLASSES}"));
-    let received = sink.report();
+    let received = sink.terminate();
     let frames = |flow: usize| number(&sent["flows"][flow]["frames"]);
     assert!(frames(0).abs_diff(frames(1)) <= frames(1) / 5, "{} and {}", frames(0), frames(1));
-    assert!(number(&sent["priorities"][3]["xoff"]) > 10);
+    assert!(number(&sent["priorities"][3]["xoff"]) > 2);
     assert_eq!(sent["pfc_obeyed"], false);
     assert!(number(&received["pauser"]["frames_after_xoff"]) > frames(0) / 2);
 }
@@ -254,16 +266,92 @@ fn an_interface_that_takes_nothing_is_told_from_a_loss() {
     let arguments = "send --json --dev tap --duration 200ms --flow \
                      dst-ip=10.8.0.2,src-ip=10.8.0.1,dst-mac=02:00:00:00:00:02,fps=1K";
     let sent = report(&traffic(&pair.left, arguments).output().expect("it runs"));
-    assert_eq!((&sent["frames"], &sent["dropped_by_own_interface"]), (&0.into(), &0.into()));
+    assert_eq!(sent["frames"], 0);
     assert!(number(&sent["refused"]) > 0);
+}
+
+/// Holds the tap `tap` and reads nothing before it is told to; then says how many frames of ours
+/// (UDP) and of others it finds.
+const TAP_HOLDER: &str = r#"
+import fcntl, os, struct, sys
+IFF_TAP, IFF_NO_PI, TUNSETIFF = 0x0002, 0x1000, 0x400454CA
+tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", b"tap", IFF_TAP | IFF_NO_PI))
+print("held", flush=True)
+sys.stdin.readline()
+ours = others = 0
+while True:
+    try:
+        frame = os.read(tap, 4096)
+    except BlockingIOError:
+        break
+    if frame[12:14] == b"\x08\x00" and frame[23] == 17:
+        ours += 1
+    else:
+        others += 1
+print(f'{{"ours": {ours}, "others": {others}}}', flush=True)
+"#;
+
+/// What an interface drops is not only what a sender gave it. Counting those drops as the sender's
+/// made `make knot` deliver more frames than were sent.
+#[test]
+fn sent_is_what_the_device_took_whatever_else_it_drops() {
+    let Some(pair) = Pair::new() else { return };
+    let left = pair.left.as_str();
+    let mut holder = Command::new("ip");
+    holder.args(["netns", "exec", left, "/usr/bin/python3", "-c", TAP_HOLDER]);
+    holder.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut holder = Killed(holder.spawn().expect("it runs"));
+    let mut said = BufReader::new(holder.0.stdout.take().expect("piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("it holds the tap");
+    assert_eq!(line, "held\n");
+    // Room for fewer frames than the sender has.
+    for setting in ["addrgenmode none", "txqueuelen 64", "up"] {
+        let words: Vec<&str> = setting.split(' ').collect();
+        ip(&[&["-n", left, "link", "set", "tap"], &words[..]].concat());
+    }
+    ip(&["-n", left, "addr", "add", "10.8.0.1/24", "dev", "tap"]);
+    let neighbor = ["10.8.0.3", "lladdr", "02:00:00:00:00:03", "dev", "tap"];
+    ip(&[&["-n", left, "neigh", "replace"], &neighbor[..]].concat());
+
+    let flow = "dst-ip=10.8.0.2,dst-mac=02:00:00:00:00:02,count=1000";
+    let sender = traffic(left, &format!("send --json --dev tap --flow {flow}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let sender = Sink(Some(sender.expect("it runs")));
+    let dropped = || {
+        let said =
+            Command::new("ip").args(["-n", left, "-j", "-s", "link", "show", "tap"]).output();
+        let said: Value = serde_json::from_slice(&said.expect("it runs").stdout).expect("JSON");
+        number(&said[0]["stats64"]["tx"]["dropped"])
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while dropped() == 0 {
+        assert!(Instant::now() < until, "the tap is never full");
+    }
+    let ping =
+        ["netns", "exec", left, "ping", "-n", "-q", "-f", "-c", "50", "-W", "0.1", "10.8.0.3"];
+    Command::new("ip").args(ping).output().expect("ping is installed");
+    let sent = sender.terminate();
+    holder.0.stdin.take().expect("piped").write_all(b"\n").expect("it waits");
+    line.clear();
+    said.read_line(&mut line).expect("it says what it read");
+    let read: Value = serde_json::from_str(&line).expect(&line);
+
+    assert!((1..1_000).contains(&number(&sent["frames"])), "{sent}");
+    assert_eq!(sent["frames"], read["ours"], "taken is what the far side finds: {sent}, {read}");
+    let others = number(&sent["interface_tx_dropped"]) - number(&sent["refused"]);
+    assert!(others >= 40, "{others} frames of others were dropped, and were none of ours: {sent}");
 }
 
 #[test]
 fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--buffer 1 --idle 500ms --duration 20s");
+    let sink = Sink::start(&pair.right, "--buffer 1 --duration 120s");
     let sent = send(&pair.left, "--burst 64 --flow dst-ip=10.9.0.2,size=1500,count=5000");
-    let received = sink.report();
+    let received = sink.terminate();
     let missing = number(&sent["frames"]) - number(&received["frames"]);
     let dropped = number(&received["dropped_by_own_socket"]);
     assert_eq!(sent["frames"], 5_000);

@@ -92,16 +92,25 @@ impl Host {
         Sender(self.traffic("send", arguments))
     }
 
-    /// Starts to receive, and returns when it does. It ends when for a second nothing has come.
+    /// Sends PFC frames until it is ended, ahead of what else the machine does: a pauser that gets
+    /// no core lets its pauses run out.
+    pub(crate) fn pause(&self, arguments: &str) -> Running {
+        let knotless = self.knotless.to_str().expect("a path of ours");
+        let traffic = format!("{knotless} traffic pfc --json --dev {} {arguments}", self.dev);
+        self.start("nice", &format!("-n -15 {traffic}"))
+    }
+
+    /// Starts to receive, and returns when it does. It ends when nothing has come for longer than a
+    /// sender on a busy machine may go without a core.
     pub(crate) fn sink(&self, arguments: &str) -> Sink {
-        let mut sink = self.traffic("sink", &format!("--idle 1s --duration 140s {arguments}"));
+        let mut sink = self.traffic("sink", &format!("--idle 3s --duration 145s {arguments}"));
         sink.wait_for("listening");
         Sink(sink)
     }
 
     /// Pings `address`, and all answers come. Returns what ping says.
     pub(crate) fn ping(&self, address: &str) -> String {
-        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 2 {address}")).success();
+        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 10 {address}")).success();
         assert!(said.contains(" 0% packet loss"), "{said}");
         said
     }

@@ -1,5 +1,5 @@
 //! The real program between real hosts: network namespaces on `net_tap` ports, foreign tools at the
-//! ends. `make e2e` runs it, as root; without, every test says so and does nothing.
+//! ends. `make e2e` runs it, as root; see `privilege`.
 //!
 //! Nothing outlives a test. Namespaces hang on file descriptors of this process and all others are
 //! killed when it dies, so even a test that is itself killed leaves nothing behind but a directory
@@ -13,6 +13,7 @@
 //! | `account` | where every frame of a test has gone |
 //! | `capture` | flow control as tshark sees it |
 //! | `script` | a script of `make`, with a lab of its own |
+//! | `privilege` | what a test needs here, failed or skipped without |
 //! | the rest | the tests |
 
 mod account;
@@ -29,6 +30,8 @@ mod namespace;
 mod neighbor;
 mod overload;
 mod pauses;
+#[path = "../../switch/tests/privilege/mod.rs"]
+mod privilege;
 mod process;
 mod reload;
 mod script;
@@ -36,18 +39,7 @@ mod switch;
 mod switched;
 mod ways_out;
 
-/// Whether these tests can run here; says why if they cannot.
-fn can_run() -> bool {
-    let missing = if !nix::unistd::geteuid().is_root() {
-        "network namespaces and tap devices need root"
-    } else if !std::path::Path::new("/dev/net/tun").exists() {
-        "there is no /dev/net/tun for tap devices"
-    } else {
-        return true;
-    };
-    eprintln!("skipped: {missing}");
-    false
-}
+use privilege::can_run;
 
 /// How long a test keeps up its load, in seconds: `short`, or a minute if `KNOTLESS_LONG` is 1.
 fn load_seconds(short: u64) -> u64 {

@@ -54,7 +54,9 @@ fn overload_loses_nothing_lossless_and_every_frame_is_accounted_for() {
         for priority in heard.iter().filter(|heard| heard.priority != 3) {
             assert_eq!((priority.xoff, priority.paused_ns), (0, 0), "{priority:?}");
         }
-        assert!(heard[3].xoff > 0 && heard[3].paused_ns > 1_000_000_000, "{:?}", heard[3]);
+        // Two thirds of the time, where the machine lets them send as fast as they would.
+        let paused = heard[3].paused_ns * 10 > load.sent[port].elapsed_ns;
+        assert!(heard[3].xoff > 0 && paused, "{:?}", heard[3]);
     }
     lab.stop();
 }

@@ -57,7 +57,7 @@ impl Begun {
         let paused = |stats: &Stats| stats.ports[..2].iter().all(|port| port.pfc.tx_xoff[3] > 0);
         let asked = Instant::now();
         while !paused(&lab.switch.stats()) {
-            assert!(asked.elapsed() < Duration::from_secs(10), "h3 is not overloaded");
+            assert!(asked.elapsed() < Duration::from_secs(60), "h3 is not overloaded");
             std::thread::sleep(LOOK);
         }
         Self { before, sink, senders }
@@ -172,7 +172,7 @@ fn a_bad_reload_is_refused_and_the_switch_goes_on_with_what_it_has() {
     lab.switch.signal(Signal::SIGHUP);
     let asked = Instant::now();
     while lab.switch.stats().epoch == epoch {
-        assert!(asked.elapsed() < Duration::from_secs(10), "{}", lab.switch.told());
+        assert!(asked.elapsed() < Duration::from_secs(60), "{}", lab.switch.told());
     }
     let routes = lab.switch.ask(&json!({ "request": "routes" }));
     assert!(routes.to_string().contains("10.21.0.0/16"), "{routes}");

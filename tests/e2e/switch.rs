@@ -78,6 +78,19 @@ impl Switch {
         serde_json::from_value(answer).expect("its own form")
     }
 
+    /// The figures once `is_so`, which may take as long as a busy machine takes.
+    pub(crate) fn stats_when(&mut self, what: &str, is_so: impl Fn(&Stats) -> bool) -> Stats {
+        let asked = Instant::now();
+        loop {
+            let stats = self.stats();
+            if is_so(&stats) {
+                return stats;
+            }
+            assert!(asked.elapsed() < 2 * PATIENCE, "{what} does not come: {:?}", stats.ports);
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// The figures once no frame waits in it any more.
     pub(crate) fn settled(&mut self) -> Stats {
         let asked = Instant::now();

@@ -15,15 +15,15 @@ pub struct SendReport {
     pub interface: String,
     /// From the first look at the clock to the last.
     pub elapsed_ns: u64,
-    /// Frames the interface accepted, all flows together.
+    /// Frames that the device took, all flows together. Nothing is to be subtracted from them.
     pub frames: u64,
     /// Bytes in them, without FCS.
     pub bytes: u64,
     /// Bursts that the interface did not take whole, and that were tried again.
     pub refused: u64,
-    /// Frames that the interface accepted and dropped after all. `frames` less these left.
-    pub dropped_by_own_interface: u64,
-    /// What the interface itself counts as dropped meanwhile, refusals included.
+    /// What the interface itself counts as dropped meanwhile, whoever sent it: `refused`, and
+    /// frames of others on this machine, such as the kernel's ARP. Never a part of `frames`: a
+    /// driver tells the sender what it drops (but a veth before Linux 6.2 does not).
     pub interface_tx_dropped: u64,
     /// False if PFC was told to be ignored.
     pub pfc_obeyed: bool,
@@ -67,7 +67,7 @@ pub struct FlowSent {
     pub priority: u8,
     /// Its DSCP.
     pub dscp: u8,
-    /// Frames the interface accepted.
+    /// Frames that the device took.
     pub frames: u64,
     /// Bytes in them, without FCS.
     pub bytes: u64,
@@ -285,12 +285,11 @@ impl SendReport {
             print(&format!("\n{table}"))?;
         }
         print(&format!(
-            "\n{} frames in {} us on {}; {} refused and tried again, {} dropped by the interface{}",
+            "\n{} frames in {} us on {}; {} refused and tried again{}",
             self.frames,
             microseconds(self.elapsed_ns),
             self.interface,
             self.refused,
-            self.dropped_by_own_interface,
             if self.pfc_obeyed { "" } else { "; PFC ignored" },
         ))
     }

@@ -336,8 +336,6 @@ impl Sender {
             frames: flows.iter().map(|flow| flow.frames).sum(),
             bytes: flows.iter().map(|flow| flow.bytes).sum(),
             refused: self.refused,
-            // The driver counts what it refused, and we tried again, among its drops.
-            dropped_by_own_interface: dropped.saturating_sub(self.refused),
             interface_tx_dropped: dropped,
             pfc_obeyed: self.obey,
             link_pause_frames: heard.rx_link_pause_frames,

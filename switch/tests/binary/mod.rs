@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -13,11 +14,26 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A folder with a SWITCH.toml, and whatever else a test puts there.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
+    program: PathBuf,
 }
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_knotless");
 
 impl Place {
     pub(crate) fn new(switch_toml: &str) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
+        let place = Self { folder: tempfile::tempdir().unwrap(), program: PROGRAM.into() };
+        place.write("SWITCH.toml", switch_toml);
+        place
+    }
+
+    /// The same where every user may read and write, with the program in it.
+    pub(crate) fn for_everybody(switch_toml: &str) -> Self {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let program = folder.path().join("knotless");
+        fs::copy(PROGRAM, &program).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let place = Self { folder, program };
         place.write("SWITCH.toml", switch_toml);
         place
     }
@@ -32,7 +48,7 @@ impl Place {
 
     /// `knotless` in this folder.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_knotless"));
+        let mut command = Command::new(&self.program);
         command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
