@@ -94,9 +94,9 @@ mod tests {
     fn config(lossless: &str) -> SwitchConfig {
         let text = format!(
             "name = \"A\"\n[[lossless]]\npriority = 3\n{lossless}\n\
-             [[port]]\nname = \"h1\"\ndevice = \"net_tap0\"\nspeed = \"50M\"\n\
-             [[port]]\nname = \"h2\"\ndevice = \"net_tap1\"\nspeed = \"50M\"\n\
-             [[port]]\nname = \"up\"\ndevice = \"net_memif0\"\nspeed = \"1G\"\n"
+             [[port]]\nname = \"h1\"\ndevice = \"net_tap0\"\nspeed = \"50M\"\nvlan = 1\n\
+             [[port]]\nname = \"h2\"\ndevice = \"net_tap1\"\nspeed = \"50M\"\nvlan = 1\n\
+             [[port]]\nname = \"up\"\ndevice = \"net_memif0\"\nspeed = \"1G\"\nvlan = 1\n"
         );
         SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -108,8 +108,8 @@ mod tests {
             [
                 "ports h1, h2: lossless for senders that obey PFC, with polling gaps of 10 ms here \
                  and 10 ms at the peer; after longer ones its queue keeps 18601 frames",
-                "port up: lossless for senders that obey PFC, with polling gaps of 1.1 ms here and \
-                 1.1 ms at the peer",
+                "port up: lossless for senders that obey PFC, with polling gaps of 20 us here and \
+                 20 us at the peer",
             ]
         );
     }
@@ -126,10 +126,10 @@ mod tests {
         let config = config("");
         let line = |gap| gap_line(&config, gap).unwrap();
         assert_eq!(
-            line(Duration::from_micros(900)),
-            "longest polling gap here within 100 ms: 900 us"
+            line(Duration::from_micros(9)),
+            "longest polling gap here within 100 ms: 9 us"
         );
-        assert!(line(Duration::from_millis(2)).contains("headroom allows for 1.1 ms"));
+        assert!(line(Duration::from_millis(2)).contains("headroom allows for 20 us"));
     }
 
     #[test]

@@ -114,6 +114,11 @@ impl<P: Platform> Control<P> {
                 }
                 Round::Complete => {
                     let stats = Box::new(self.stats(now));
+                    if self.events.is_due(now) {
+                        self.events.postpone(now);
+                        let lines = self.events.look(&stats, self.tables.config(), now);
+                        lines.iter().for_each(|line| output::note(line));
+                    }
                     for client in &clients {
                         send(client, Reply::Stats(stats.clone()));
                     }
@@ -124,13 +129,14 @@ impl<P: Platform> Control<P> {
                 }
             }
         }
-        if self.waiting.stats.is_empty() {
+        if self.waiting.stats.is_empty() && !self.events.is_due(now) {
             return;
         }
         let clients = std::mem::take(&mut self.waiting.stats);
         match Collector::begin(&mut self.workers, now) {
             Some(collector) => self.waiting.round = Some((collector, clients)),
             None => {
+                self.events.postpone(now);
                 let error =
                     Reply::failed("a worker still owes its last report; its core is blocked");
                 clients.iter().for_each(|client| send(client, error.clone()));

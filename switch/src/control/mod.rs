@@ -12,6 +12,7 @@
 //! | `links` | which ports are up |
 //! | `neighborhood` | LLDP, and rules from what is learnt by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
+//! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
@@ -21,6 +22,7 @@
 mod answers;
 mod collector;
 mod drain;
+mod events;
 mod links;
 mod lossless;
 mod mac_walk;
@@ -50,6 +52,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::links::{Command, ControlLinks};
 use dataplane::time::Instant;
+use events::Events;
 use links::LinkWatch;
 use neighborhood::Neighborhood;
 use protocol::{Reply, Request};
@@ -101,6 +104,7 @@ pub struct Control<P: Platform> {
     neighborhood: Option<Neighborhood>,
     links: LinkWatch,
     waiting: Waiting,
+    events: Events,
     /// Number of the newest tables.
     epoch: u64,
     /// Whether the workers need new tables.
@@ -128,6 +132,7 @@ impl<P: Platform> Control<P> {
             neighborhood: Neighborhood::new(&tables),
             links: LinkWatch::new(settings.ports.len()),
             waiting: Waiting::default(),
+            events: Events::default(),
             epoch: FIRST_EPOCH,
             needs_tables: false,
             compile_at: Instant::ZERO,

@@ -55,7 +55,8 @@ fn promise(view: &View, width: usize) -> Vec<Line<'static>> {
                 pieces.push(plain(text));
             }
         }
-        let classified: u64 = port.classes.iter().map(|class| class.lost.total).sum();
+        let classes = port.classes.iter().map(|class| class.lost.total);
+        let classified = classes.fold(0, u64::saturating_add);
         if let Some(unknown @ 1..) = port.lost.total.checked_sub(classified) {
             pieces.push(plain(format!("port {} class unknown: {unknown}", port.name)));
         }

@@ -34,7 +34,7 @@ const TEXT: [&str; 21] = [
     "lost outside  what the device lost or could not be copied: not in the",
     "        switch's books, and of no class",
     "not obeyed    flow control that this port does not act on",
-    "LOST    lossless frames not delivered, any cause: never 0 again         ",
+    "LOST    lossless frames not delivered, any cause: never 0 again",
     "shared, lossy  what lossless classes share, and what lossy ones may hold",
     "busy    share of a worker's time in which it moved frames; worker@CPU",
     "poll gap       what `poll` in [headroom] must allow for",

@@ -1,0 +1,200 @@
+//! What an operator should hear of as it happens: the first lossless frame lost, a storm, a full
+//! table, a worker that was away for longer than headroom allows for. Each is said at once and then,
+//! while it goes on, every ten seconds with what came since.
+
+use super::stats::{PortStats, Stats};
+use config::SwitchConfig;
+use dataplane::time::Instant;
+use std::collections::BTreeMap;
+
+/// How often the figures are looked at.
+const LOOK_NS: u64 = 500_000_000;
+/// How long nothing more is said of a thing that was just said.
+const QUIET_NS: u64 = 10_000_000_000;
+
+/// What was said so far.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    look_at: Instant,
+    said: BTreeMap<String, Said>,
+}
+
+/// A figure when it was last said, and when that was.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    figure: u64,
+    at: Instant,
+}
+
+impl Events {
+    /// Whether it is time to look.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        now >= self.look_at
+    }
+
+    /// Nobody looks again for a while.
+    pub(super) fn postpone(&mut self, now: Instant) {
+        self.look_at = now + LOOK_NS;
+    }
+
+    /// What has happened, a line each.
+    pub(super) fn look(
+        &mut self,
+        stats: &Stats,
+        config: &SwitchConfig,
+        now: Instant,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        for port in &stats.ports {
+            self.look_at_port(port, now, &mut lines);
+        }
+        self.look_at_tables(stats, config, now, &mut lines);
+        let allowed_ns = config.ports.iter().filter_map(|port| port.promise.as_ref());
+        if let Some(allowed_ns) = allowed_ns.map(|promise| promise.poll_gap_ns).min() {
+            for worker in stats.workers.iter().filter(|it| it.poll_gap_ns_max > allowed_ns) {
+                let key = format!("gap {}", worker.number);
+                if self.rises(key, worker.poll_gap_ns_max, now).is_some() {
+                    lines.push(format!(
+                        "worker {} was away from its ports for {} us; headroom allows for {} us, and \
+                         longer gaps are left to the devices' queues",
+                        worker.number,
+                        worker.poll_gap_ns_max / 1_000,
+                        allowed_ns / 1_000
+                    ));
+                }
+            }
+        }
+        lines
+    }
+
+    fn look_at_port(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
+        let name = &port.name;
+        for (cause, &frames) in &port.lossless_drops_by_cause {
+            if let Some(new) = self.rises(format!("lost {name} {cause}"), frames, now) {
+                lines.push(format!(
+                    "port {name}: {new} lossless frames lost: {cause} ({frames} since start)"
+                ));
+            }
+        }
+        for priority in 0..port.pfc.storms.len() {
+            let (storms, ended) = (port.pfc.storms[priority], port.pfc.restored[priority]);
+            if self.rises(format!("storm {name} {priority}"), storms, now).is_some() {
+                lines.push(format!(
+                    "port {name}: the watchdog found a storm of pauses in priority {priority} \
+                     ({storms} since start)"
+                ));
+            }
+            if self.rises(format!("calm {name} {priority}"), ended, now).is_some() {
+                lines.push(format!(
+                    "port {name}: the storm of pauses in priority {priority} is over"
+                ));
+            }
+        }
+    }
+
+    fn look_at_tables(
+        &mut self,
+        stats: &Stats,
+        config: &SwitchConfig,
+        now: Instant,
+        lines: &mut Vec<String>,
+    ) {
+        let refused = stats.agent.neighbors_refused;
+        if let Some(new) = self.rises("neighbors".to_owned(), refused, now) {
+            lines.push(format!(
+                "the table of neighbors is full: {new} were refused ({} are known)",
+                stats.neighbors
+            ));
+        }
+        let entries_max = config.settings.mac_table.entries_max as u64;
+        let full = u64::from(stats.mac_addresses >= entries_max && entries_max > 0);
+        if full == 0 {
+            // It may fill again, and that is said again.
+            self.said.remove("mac");
+        } else if self.rises("mac".to_owned(), full, now).is_some() {
+            lines.push(format!(
+                "the MAC table is full: {entries_max} addresses; frames to others are flooded"
+            ));
+        }
+    }
+
+    /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if that
+    /// was not long ago.
+    fn rises(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
+        let before = self.said.get(&key).copied();
+        let new = figure.saturating_sub(before.map_or(0, |said| said.figure));
+        if new == 0 || before.is_some_and(|said| now.ns_since(said.at) < QUIET_NS) {
+            return None;
+        }
+        self.said.insert(key, Said { figure, at: now });
+        Some(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn config() -> SwitchConfig {
+        let text = "name = \"A\"\n[[lossless]]\npriority = 3\n[mac_table]\nsize = 1024\n\
+                    [[port]]\nname = \"h1\"\ndevice = \"net_tap0\"\nvlan = 1\n";
+        SwitchConfig::parse(Path::new("A.toml"), text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_ns(seconds * 1_000_000_000)
+    }
+
+    fn with_losses(frames: u64) -> Stats {
+        let mut port = PortStats { name: "h1".to_owned(), ..PortStats::default() };
+        port.lossless_drops_by_cause.insert("watchdog".to_owned(), frames);
+        Stats { ports: vec![port], ..Stats::default() }
+    }
+
+    #[test]
+    fn a_loss_is_said_at_once_and_then_every_ten_seconds() {
+        let (config, mut events) = (config(), Events::default());
+        let mut look = |frames, seconds| events.look(&with_losses(frames), &config, at(seconds));
+        assert_eq!(look(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
+        assert_eq!(look(3, 2), [""; 0]);
+        assert_eq!(look(90, 5), [""; 0], "not so soon");
+        assert_eq!(look(100, 11), ["port h1: 97 lossless frames lost: watchdog (100 since start)"]);
+        assert_eq!(look(100, 60), [""; 0], "nothing new");
+    }
+
+    #[test]
+    fn storms_begin_and_end() {
+        let (config, mut events) = (config(), Events::default());
+        let mut stats = with_losses(0);
+        stats.ports[0].pfc.storms[3] = 1;
+        let lines = events.look(&stats, &config, at(1));
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].contains("a storm of pauses in priority 3"), "{lines:?}");
+        stats.ports[0].pfc.restored[3] = 1;
+        let lines = events.look(&stats, &config, at(2));
+        assert_eq!(lines, ["port h1: the storm of pauses in priority 3 is over"]);
+    }
+
+    #[test]
+    fn full_tables_and_late_workers() {
+        let (config, mut events) = (config(), Events::default());
+        let mut stats = with_losses(0);
+        let room = config.settings.mac_table.entries_max as u64;
+        stats.mac_addresses = room - 1;
+        assert_eq!(events.look(&stats, &config, at(1)), [""; 0]);
+        stats.mac_addresses = room;
+        stats.agent.neighbors_refused = 4;
+        let worker = |poll_gap_ns_max| crate::control::stats::WorkerStats {
+            poll_gap_ns_max,
+            ..Default::default()
+        };
+        stats.workers = vec![worker(9_000_000), worker(23_000_000)];
+        let lines = events.look(&stats, &config, at(2));
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].contains("neighbors is full: 4 were refused"), "{lines:?}");
+        assert!(lines[1].starts_with("the MAC table is full"), "{lines:?}");
+        assert!(lines[2].contains("away from its ports for 23000 us"), "{lines:?}");
+        assert_eq!(events.look(&stats, &config, at(30)), [""; 0]);
+    }
+}
