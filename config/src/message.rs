@@ -47,8 +47,10 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
 /// Whether a terminal shows something else than the character: control characters, and those that
 /// turn the direction of the text around them or break the line.
 fn is_unprintable(c: char) -> bool {
-    let turns = matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}');
-    c.is_control() || turns
+    let turns = matches!(c, '\u{61C}' | '\u{200E}'..='\u{200F}' | '\u{202A}'..='\u{202E}');
+    let isolates = matches!(c, '\u{2066}'..='\u{2069}');
+    let hides = matches!(c, '\u{200B}'..='\u{200D}' | '\u{2028}'..='\u{2029}' | '\u{FEFF}');
+    c.is_control() || turns || isolates || hides
 }
 
 fn escape(text: &str) -> Cow<'_, str> {

@@ -15,6 +15,9 @@ const SWITCH: &str = "name = 'A'\n[[port]]\ndevice = 'net_null0'\naddresses = ['
 const NETWORK: &str = "[[switch]]\nname = 'A'\nports = 4\n[[host]]\nname = 'H'\n[[host]]\nname = 'I'\n\
     [[link]]\nends = ['A:1', 'H']\n[[link]]\nends = ['A:2', 'I']\n";
 
+const RULES: &str = r#"{"switch": "A", "ports": 4, "lossy_tag": 0, "initial_tag": 1, "priorities": {"1": 1},
+    "entries": [{"tag": 1, "in": [3], "out": [4], "new_tag": 1}]}"#;
+
 fn network() -> Network {
     NetworkConfig::parse(Path::new("N.toml"), NETWORK).unwrap().network
 }
@@ -65,16 +68,9 @@ fn no_name_is_echoed_raw_or_whole() {
                 "duration = '1ms'\nscheme = {{ kind = {quoted} }}\n{NETWORK}[[flow]]\nfrom = 'H'\nto = 'I'\n"
             ),
             format!("duration = '1ms'\n{NETWORK}[[flow]]\nfrom = {quoted}\nto = 'I'\n"),
-            format!(
-                "{{\"switch\": {quoted}, \"ports\": {quoted}, \"lossy_tag\": 0, \"initial_tag\": 0, \"priorities\": {{}}, \"entries\": []}}"
-            ),
-            format!(
-                "{{\"switch\": {quoted}, \"ports\": 1, \"lossy_tag\": 0, \"initial_tag\": 1, \"priorities\": {{\"1\": 1}}, \
-                     \"entries\": [{{\"tag\": 1, \"in\": [2], \"out\": [1], \"new_tag\": 1}}]}}"
-            ),
-            format!(
-                "{{\"switch\": 1, \"ports\": 1, \"lossy_tag\": 0, \"initial_tag\": 0, \"priorities\": {{{quoted}: 1}}, \"entries\": []}}"
-            ),
+            RULES.replace("\"A\"", &quoted).replacen('4', &quoted, 1),
+            RULES.replace("\"A\"", &quoted).replace("[3]", "[9]"),
+            RULES.replace("\"1\": 1", &format!("{quoted}: 1")),
             format!("{{{quoted}: 1}}"),
             format!("{{\"operations\": [{{\"id\": {quoted}}}], \"order\": []}}"),
             format!("{{\"operations\": [{{\"id\": 1, \"kind\": {quoted}}}], \"order\": []}}"),
