@@ -43,7 +43,10 @@ pub fn line(error: &clap::Error) -> String {
             if prior.is_empty() || prior == argument {
                 format!("`{argument}` stands here twice; keep one")
             } else {
-                format!("`{argument}` and {prior} exclude each other; keep one")
+                format!(
+                    "`{argument}` and `{}` exclude each other; keep one",
+                    prior.trim_matches('`')
+                )
             }
         }
         ErrorKind::InvalidUtf8 => format!("an argument is not UTF-8; {help}"),

@@ -48,10 +48,10 @@ fn a_mistake_is_one_line_that_says_what_would_be_right() {
             "plan N --stragglers 0",
             "`0` is wrong for `--stragglers <N>`; it takes a whole number from 1 on",
         ),
-        ("simulate N --seed x", "`x` is wrong for `--seed <SEED>`; it takes a number that fits"),
+        ("simulate N --seed x", "`x` is wrong for `--seed <N>`; it takes a number that fits"),
         (
             "simulate N --seed 99999999999999999999",
-            "`99999999999999999999` is wrong for `--seed <SEED>`; it takes a number that fits",
+            "`99999999999999999999` is wrong for `--seed <N>`; it takes a number that fits",
         ),
         (
             "apply p --switches d --resume --rollback",
