@@ -75,7 +75,9 @@ fn found_text(found: &str, syntax: Syntax) -> String {
     if let Some(text) = found.strip_prefix("string ") {
         return format!("the text {text}");
     }
-    if let Some(number) = found.strip_prefix("integer ").or(found.strip_prefix("floating point ")) {
+    if let Some(number) =
+        found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))
+    {
         return format!("the number {}", quoted(number));
     }
     if let Some(value) = found.strip_prefix("boolean ") {
