@@ -21,7 +21,8 @@ pub(crate) const MESSAGE_MAX: usize = 800;
 /// shortened in their middle.
 ///
 /// ```
-/// assert_eq!(config::message::one_line("`a\nb\u{1b}[2J` is no name"), "`a\\nb\\u{1b}[2J` is no name");
+/// let said = config::message::one_line("`a\nb\u{1b}[2J` is no name");
+/// assert_eq!(said, "`a\\nb\\u{1b}[2J` is no name");
 /// ```
 pub fn one_line(message: &str) -> String {
     shorten_words(&shorten_quoted(&escape(message)))

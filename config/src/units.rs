@@ -162,8 +162,8 @@ fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     }
     let decimals = 10u128.pow(u32::try_from(fraction.len()).ok()?);
     let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
-    // Digits and dots are all there is, so what cannot be parsed has too many of the one or a second
-    // of the other.
+    // Digits and dots are all there is, so what cannot be parsed has too many digits or a second
+    // dot.
     let whole = match whole.parse::<u64>() {
         Ok(whole) => u128::from(whole),
         Err(_) if whole.bytes().all(|byte| byte.is_ascii_digit()) => return Some(u64::MAX),

@@ -45,7 +45,7 @@ fn names() -> [String; 3] {
 #[test]
 fn no_name_is_echoed_raw_or_whole() {
     for name in names() {
-        // As TOML and JSON write it; in TOML's literal form control characters are an error of their own.
+        // As TOML and JSON write it; raw control characters are an error of TOML's own.
         let quoted = serde_json::to_string(&name).unwrap();
         let texts = [
             SWITCH.replace("'A'", &quoted),
@@ -226,7 +226,7 @@ fn a_value_of_the_wrong_kind_is_refused_in_plain_words() {
             let at =
                 whole.find(&start).unwrap_or_else(|| panic!("{key} in {whole:.300}")) + start.len();
             for value in values {
-                // Before the right value, so that the text is no JSON, and instead of all that follows.
+                // Before the right value, which is no JSON, and instead of all that follows.
                 for wrong in [
                     format!("{}{value}{}", &whole[..at], &whole[at..]),
                     format!("{}{value}}}", &whole[..at]),
