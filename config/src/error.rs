@@ -1,8 +1,13 @@
 //! The one error of this crate, and the text that its positions refer to.
 
-use std::fs;
+use crate::explain::{Syntax, explain};
+use crate::file::{self, ReadError};
+use crate::{json, message};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 
 /// What is wrong with a file, where, and what would be right: one line.
 ///
@@ -15,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}:{column}: {message}", file.display())]
+#[error("{}:{line}:{column}: {message}", message::path(file))]
 pub struct ConfigError {
     /// The file, as it was named to us.
     pub file: PathBuf,
@@ -25,6 +30,15 @@ pub struct ConfigError {
     pub column: usize,
     /// What is wrong, and what would be right.
     pub message: String,
+}
+
+/// The text of `file`, for whoever has to see what is in it first.
+///
+/// # Errors
+/// It is no regular file, cannot be read, is longer than [`FILE_BYTES_MAX`](crate::file), or is not
+/// UTF-8.
+pub fn read_text(file: &Path) -> Result<String, ConfigError> {
+    Source::read(file).map(|source| source.text)
 }
 
 /// A file's name and text, to turn an offset into a line and a column.
@@ -41,19 +55,66 @@ impl Source {
 
     /// Reads `file`.
     pub(crate) fn read(file: &Path) -> Result<Self, ConfigError> {
-        let empty = Self::new(file, "");
-        match fs::read(file) {
-            Err(error) => Err(empty.at(0..0, format!("cannot be read: {error}"))),
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Self { text, ..empty }),
-                Err(error) => {
-                    let good = error.utf8_error().valid_up_to();
-                    let text = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-                    let source = Self { text, ..empty };
-                    Err(source.at(good..good, "not UTF-8; save the file as UTF-8 text"))
-                }
-            },
+        match file::read(file) {
+            Ok(bytes) => Self::decode(file, bytes),
+            Err(error) => Err(Self::new(file, "").at(0..0, error.to_string())),
         }
+    }
+
+    /// Reads the file that `field` names. That it cannot be read is the fault of who named it; what
+    /// is wrong inside is said of the file itself.
+    pub(crate) fn read_named(&self, field: &Spanned<PathBuf>) -> Result<Self, ConfigError> {
+        let path = self.resolve(field.get_ref());
+        let refuse =
+            |error: ReadError| self.at(field.span(), format!("{} {error}", message::path(&path)));
+        Self::decode(&path, file::read(&path).map_err(refuse)?)
+    }
+
+    fn decode(file: &Path, bytes: Vec<u8>) -> Result<Self, ConfigError> {
+        String::from_utf8(bytes).map(|text| Self { file: file.to_owned(), text }).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+            let source = Self { file: file.to_owned(), text };
+            source.at(good..good, "not UTF-8; save the file as UTF-8 text")
+        })
+    }
+
+    /// The file as TOML.
+    pub(crate) fn toml<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        toml::from_str(&self.text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let message = match error.message() {
+                "duplicate key" => {
+                    let word = self.text.get(span.clone()).unwrap_or_default();
+                    format!("`{word}` stands here twice; keep one")
+                }
+                other => explain(other, Syntax::Toml),
+            };
+            self.at(span, message)
+        })
+    }
+
+    /// `fragment`, a piece of the file's text or all of it, as JSON.
+    pub(crate) fn json<'a, T: Deserialize<'a>>(&self, fragment: &'a str) -> Result<T, ConfigError> {
+        json::read(fragment).map_err(|error| {
+            let at = self.offset_of(fragment) + error.at;
+            self.at(at..at, error.message)
+        })
+    }
+
+    /// An error at the JSON value that `steps` lead to.
+    pub(crate) fn at_json(
+        &self,
+        steps: &[json::Step<'_>],
+        message: impl Into<String>,
+    ) -> ConfigError {
+        let at = json::locate(&self.text, steps).unwrap_or_default();
+        self.at(at..at, message)
+    }
+
+    /// The byte at which `fragment` begins, a piece of the file's text.
+    pub(crate) fn offset_of(&self, fragment: &str) -> usize {
+        (fragment.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
     pub(crate) fn file(&self) -> &Path {
@@ -76,7 +137,8 @@ impl Source {
         // A character is counted by its first byte, so that an offset inside one does no harm.
         let column = before[line_start..].iter().filter(|&byte| byte & 0xC0 != 0x80).count() + 1;
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let message = message.into().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let message = message::one_line(&message.into());
+        let message = message::shorten(&message, message::MESSAGE_MAX).into_owned();
         ConfigError { file: self.file.clone(), line, column, message }
     }
 }
@@ -84,6 +146,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn an_offset_becomes_the_line_and_the_character() {
@@ -101,9 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_several_lines_becomes_one() {
+    fn a_message_is_one_line_of_bounded_length() {
         let source = Source::new(Path::new("f.toml"), "");
-        assert_eq!(source.at(0..0, "first\n  second").to_string(), "f.toml:1:1: first second");
+        assert_eq!(source.at(0..0, "`a\n\u{1b}`").to_string(), "f.toml:1:1: `a\\n\\u{1b}`");
+        let many = source.at(0..0, "p1, ".repeat(10_000)).to_string();
+        assert_eq!(many.chars().count(), "f.toml:1:1: ".len() + message::MESSAGE_MAX);
+        let named = Source::new(Path::new(&"n".repeat(4_000)), "");
+        assert!(named.at(0..0, "wrong").to_string().len() < 200);
     }
 
     #[test]

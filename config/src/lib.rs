@@ -12,9 +12,13 @@
 pub mod compile;
 mod dice;
 mod error;
+mod explain;
 pub mod fields;
+mod file;
 pub mod gentle;
 pub mod headroom;
+pub mod json;
+pub mod message;
 pub mod network;
 pub mod paths;
 pub mod plan;
@@ -25,7 +29,8 @@ pub mod switch;
 pub mod units;
 pub mod verify;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, read_text};
+pub use file::FILE_BYTES_MAX;
 pub use network::{Network, NetworkConfig};
 pub use paths::PathSet;
 pub use rule_file::RuleSet;

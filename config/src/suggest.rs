@@ -39,47 +39,6 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Rewrites serde's "unknown field" and "unknown variant": the likely word instead of all of them;
-/// and
-/// "missing field", which says nothing of what to do. Any other message comes back as it is.
-pub(crate) fn explain(message: &str) -> String {
-    if let Some(field) = message.strip_prefix("missing field ") {
-        return format!("{field} is missing here; it has no default");
-    }
-    let Some(rest) = message.strip_prefix("unknown ") else {
-        return plain(message);
-    };
-    let quoted: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    let Some((word, known)) = quoted.split_first() else {
-        return message.to_owned();
-    };
-    let kind = rest.split(' ').next().unwrap_or("field");
-    match nearest(word, known.iter().copied()) {
-        Some(candidate) => format!("unknown {kind} `{word}`; did you mean `{candidate}`?"),
-        None => format!("unknown {kind} `{word}`; known here: {}", known.join(", ")),
-    }
-}
-
-/// The types of Rust by the names that people know.
-fn plain(message: &str) -> String {
-    if message == "wanted string or table" {
-        return "this takes one of a few words, in quotes".to_owned();
-    }
-    let Some((what, expected)) = message.rsplit_once(", expected ") else {
-        return message.to_owned();
-    };
-    let expected = match expected {
-        "u64" => "a whole number that is not negative",
-        "i64" => "a whole number",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a string" | "path string" => "a text in quotes",
-        "a sequence" => "a list in brackets",
-        other => other,
-    };
-    format!("{what}, expected {expected}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,20 +53,5 @@ mod tests {
         assert_eq!(near("static_th"), Some("xoff"), "SONiC's word");
         assert_eq!(near("colour"), None);
         assert_eq!(nearest("x", []), None);
-    }
-
-    #[test]
-    fn serdes_messages_are_shortened() {
-        let message = "unknown field `naem`, expected one of `name`, `seed`, `rules`";
-        assert_eq!(explain(message), "unknown field `naem`; did you mean `name`?");
-        let message = "unknown field `colour`, expected `name` or `seed`";
-        assert_eq!(explain(message), "unknown field `colour`; known here: name, seed");
-        let message = "unknown variant `bsy`, expected `busy` or `sleep`";
-        assert_eq!(explain(message), "unknown variant `bsy`; did you mean `busy`?");
-        let message = "`name` is missing here; it has no default";
-        assert_eq!(explain("missing field `name`"), message);
-        assert_eq!(explain("duplicate key"), "duplicate key");
-        let message = "invalid type: string \"x\", expected a whole number";
-        assert_eq!(explain("invalid type: string \"x\", expected i64"), message);
     }
 }

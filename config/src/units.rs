@@ -4,20 +4,25 @@
 
 use dataplane::time::Speed;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// A quantity that is not written as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not {expected}")]
+#[error("`{text}` {wrong}")]
 pub struct UnitError {
     text: String,
-    expected: &'static str,
+    wrong: &'static str,
 }
 
 const SIZE: &str =
-    "a size; write bytes as 9216, \"64KB\" (times 1000), \"64KiB\" (times 1024) or \"12MB\"";
-const SPEED: &str = "a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"";
-const LENGTH: &str = "a length; write \"10m\", \"0.5m\" or \"2km\"";
-const DURATION: &str = "a time; write \"500ns\", \"20us\", \"5ms\", \"300s\" or \"5min\"";
+    "is not a size; write bytes as 9216, \"64KB\" (times 1000), \"64KiB\" (times 1024) or \"12MB\"";
+const SPEED: &str = "is not a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"";
+const LENGTH: &str = "is not a length; write \"10m\", \"0.5m\" or \"2km\"";
+const DURATION: &str = "is not a time; write \"500ns\", \"20us\", \"5ms\", \"300s\" or \"5min\"";
+const SIZE_RANGE: &str = "is out of range; a size is at most 18 EB";
+const SPEED_RANGE: &str = "is out of range; a speed is 1M to 1.6T";
+const LENGTH_RANGE: &str = "is out of range; a length is at most 100km";
+const DURATION_RANGE: &str = "is out of range; a time is at most 8760h";
 
 /// A cable's length, in whole millimetres.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +76,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
             _ => return None,
         })
     };
-    scaled(text, unit).ok_or_else(|| UnitError { text: text.to_owned(), expected: SIZE })
+    quantity(text, unit, 0..=u64::MAX - 1, [SIZE, SIZE_RANGE])
 }
 
 /// Bits per second: `200M`, `2.5G`, `40G`, `40Gb/s`; at least 1 Mb/s and at most 1.6 Tb/s.
@@ -92,10 +97,7 @@ pub fn parse_speed(text: &str) -> Result<Speed, UnitError> {
             _ => return None,
         })
     };
-    scaled(text, unit)
-        .filter(|bps| (1_000_000..=1_600_000_000_000).contains(bps))
-        .map(Speed::from_bps)
-        .ok_or_else(|| UnitError { text: text.to_owned(), expected: SPEED })
+    quantity(text, unit, 1_000_000..=1_600_000_000_000, [SPEED, SPEED_RANGE]).map(Speed::from_bps)
 }
 
 /// A cable's length: `10m`, `0.5m`, `2km`; at most 100 km.
@@ -112,10 +114,8 @@ pub fn parse_length(text: &str) -> Result<Length, UnitError> {
             _ => return None,
         })
     };
-    scaled(text, unit)
-        .filter(|&millimetres| millimetres <= 100_000_000)
+    quantity(text, unit, 0..=100_000_000, [LENGTH, LENGTH_RANGE])
         .map(|millimetres| Length { millimetres })
-        .ok_or_else(|| UnitError { text: text.to_owned(), expected: LENGTH })
 }
 
 /// Nanoseconds: `500ns`, `20us`, `5ms`, `300s`, `5min`, `1h`; at most a year.
@@ -134,12 +134,22 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
             _ => return None,
         })
     };
-    scaled(text, unit)
-        .filter(|&ns| ns <= 31_536_000_000_000_000)
-        .ok_or_else(|| UnitError { text: text.to_owned(), expected: DURATION })
+    quantity(text, unit, 0..=31_536_000_000_000_000, [DURATION, DURATION_RANGE])
 }
 
-/// A decimal number times its unit, if that is a whole number below 2^64.
+/// A quantity within `range`. What is not written as one, and what is out of range, is said so.
+fn quantity(
+    text: &str,
+    unit: impl Fn(&str) -> Option<u64>,
+    range: RangeInclusive<u64>,
+    [form, out_of_range]: [&'static str; 2],
+) -> Result<u64, UnitError> {
+    let error = |wrong| UnitError { text: text.to_owned(), wrong };
+    let value = scaled(text, unit).ok_or_else(|| error(form))?;
+    if range.contains(&value) { Ok(value) } else { Err(error(out_of_range)) }
+}
+
+/// A decimal number times its unit, if that is a whole number; `u64::MAX` if it is greater.
 fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
@@ -152,9 +162,18 @@ fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     }
     let decimals = 10u128.pow(u32::try_from(fraction.len()).ok()?);
     let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
-    let number = u128::from(whole.parse::<u64>().ok()?) * decimals + fraction;
-    let product = number.checked_mul(unit)?;
-    if product % decimals == 0 { u64::try_from(product / decimals).ok() } else { None }
+    // Digits and dots are all there is, so what cannot be parsed has too many digits or a second
+    // dot.
+    let whole = match whole.parse::<u64>() {
+        Ok(whole) => u128::from(whole),
+        Err(_) if whole.bytes().all(|byte| byte.is_ascii_digit()) => return Some(u64::MAX),
+        Err(_) => return None,
+    };
+    let Some(product) = (whole * decimals + fraction).checked_mul(unit) else {
+        return Some(u64::MAX);
+    };
+    let is_whole = product % decimals == 0;
+    is_whole.then(|| u64::try_from(product / decimals).unwrap_or(u64::MAX))
 }
 
 /// `bytes` for people: `12 MB`, `327,680 B`. Exact where it is short, to the byte otherwise.
@@ -225,6 +244,24 @@ mod tests {
     fn an_error_says_what_would_be_right() {
         let message = parse_size("12XB").unwrap_err().to_string();
         assert!(message.starts_with("`12XB` is not a size; write bytes as 9216"), "{message}");
+    }
+
+    #[test]
+    fn what_is_too_much_is_told_from_what_is_misspelled() {
+        let nines = "9".repeat(30) + "m";
+        let length = |text| parse_length(text).unwrap_err().to_string();
+        assert_eq!(length("120000m"), "`120000m` is out of range; a length is at most 100km");
+        assert!(length(&nines).ends_with(LENGTH_RANGE));
+        assert!(length("120000").starts_with("`120000` is not a length; write "));
+        assert!(length("1.2.3m").contains("is not a length"));
+        let said = |error: UnitError| error.wrong;
+        assert_eq!(said(parse_size("99999999999GB").unwrap_err()), SIZE_RANGE);
+        assert_eq!(said(parse_size("18446744073709551615").unwrap_err()), SIZE_RANGE);
+        assert_eq!(parse_size("18446744073709551614"), Ok(u64::MAX - 1));
+        assert_eq!(said(parse_speed("2T").unwrap_err()), SPEED_RANGE);
+        assert_eq!(said(parse_speed("2Q").unwrap_err()), SPEED);
+        assert_eq!(said(parse_duration_ns("8761h").unwrap_err()), DURATION_RANGE);
+        assert_eq!(said(parse_duration_ns("0.5ns").unwrap_err()), DURATION);
     }
 
     #[test]

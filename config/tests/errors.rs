@@ -129,6 +129,10 @@ fn thresholds() {
     check(xoff, "xoff = \"100KB\"\nsize = \"150KB\"", "\"100KB\"", "50 KB below `size`");
     check(xoff, "xoff = \"9MB\"", "\"9MB\"", "is never reached: it lies");
     check("xon = \"50KB\"", "xon = \"98KB\"", "\"98KB\"", "XON is 2 KB below XOFF");
+    let above =
+        "`xon` 120 KB is not below `xoff`, 100 KB; for port `p1` it is 96,956 B at the most";
+    check("xon = \"50KB\"", "xon = \"120KB\"", "\"120KB\"", above);
+    check("xon = \"50KB\"", "xon = \"100KB\"", "\"100KB\"", "`xon` 100 KB is not below `xoff`");
     check("xon = \"50KB\"", "xon_offset = 3043", "3043", "the least, 3,044 B");
     check("xon = \"50KB\"", "xon_offset = \"101KB\"", "\"101KB\"", "more than `xoff`");
     check("xon = \"50KB\"", "xon = 1\nxon_offset = 1", "1", "not both");
@@ -217,7 +221,36 @@ fn ports() {
     check("mtu = 9000", "rx_backlog = 1024", "1024", "it is 1 to 1023");
     check("mtu = 9000", "tx_limit = 1000", "1000", "less than the longest frame");
     check("mtu = 9000", "pace = true", "[[port]]", "`pace` needs a `speed`");
-    check("mtu = 9000", "mac = \"01:00:00:00:00:01\"", "\"01:", "no station's address");
+    let group = "is a group's address, not a station's; make the first octet even, as in 02";
+    check("mtu = 9000", "mac = \"01:00:00:00:00:01\"", "\"01:", group);
+    let zero = "00:00:00:00:00:00 is no station's address; use one such as 02:00:00:00:00:01";
+    check("mtu = 9000", "mac = \"00:00:00:00:00:00\"", "\"00:", zero);
+    check(
+        "mtu = 9000",
+        "length = \"120000m\"",
+        "\"120000m\"",
+        "`120000m` is out of range; a length is at most 100km",
+    );
+    for (name, words) in [
+        ("net_tapp0", "there is no virtual device `net_tapp0`; did you mean `net_tap0`?"),
+        ("net_nul0", "did you mean `net_null0`?"),
+        ("net_af_paket7,iface=eth0", "did you mean `net_af_packet7`?"),
+        (
+            "net_tunnel0",
+            "DPDK has net_af_packet, net_af_xdp, net_memif, net_null, net_pcap, net_ring, net_tap",
+        ),
+        ("net_tun0", "did you mean `net_tap0`?"),
+        ("net_tap", "did you mean `net_tap0`?"),
+    ] {
+        check(device, &format!("device = \"{name}\""), "\"net_", words);
+    }
+    for right in
+        ["net_pcap_in,rx_pcap=a", "net_virtio_user0,path=/dev/vhost-net", "net_tap12", "net_ring-b"]
+    {
+        let text = BASE.replacen(device, &format!("device = \"{right}\""), 1);
+        let config = SwitchConfig::parse(Path::new("A.toml"), &text);
+        assert!(config.is_ok(), "{right}: {}", config.unwrap_err());
+    }
     check("mtu = 9000", "pfc = false\ndefault_tag = 1", "1", "tag 1 is lossless");
     let ports = BASE.split("[[port]]").next().unwrap();
     assert!(error(ports).message.contains("a switch needs ports"));
@@ -234,6 +267,32 @@ fn addresses() {
     check(first, "\"10.0.1.255/24\"", "\"10.0.1.255/24\"", "broadcast");
     check(first, "\"224.0.0.1/24\"", "\"224.0.0.1/24\"", "use a unicast one");
     check(first, "\"10.0.1.1/0\"", "\"10.0.1.1/0\"", "the whole internet");
+    let broadcast = "\"255.255.255.255/32\"";
+    check(
+        first,
+        broadcast,
+        broadcast,
+        "255.255.255.255/32 is the broadcast address; use a unicast one",
+    );
+    check(first, "\"0.1.2.3/24\"", "\"0.1.2.3/24\"", "is no address of a port");
+    check(first, "\"127.0.0.1/8\"", "\"127.0.0.1/8\"", "is no address of a port");
+    let six = "\"fd00:1::1/64\"";
+    check(six, "\"::1/128\"", "\"::1/128\"", "is no address of a port");
+    check(six, "\"ff02::1/64\"", "\"ff02::1/64\"", "is no address of a port");
+    check(six, "\"::ffff:10.0.0.1/120\"", "\"::ffff:", "is no address of a port");
+    check(six, "\"fd00:1::/64\"", "\"fd00:1::/64\"", "is the network's router anycast address");
+    // RFC 3021 and RFC 6164: both addresses of a point-to-point link are hosts'; so is a /32's.
+    for right in ["10.0.1.0/31", "10.0.1.1/31", "10.9.1.255/32", "fd00:9::/127", "fd00:9::/128"] {
+        let text = BASE.replacen("via = [\"10.0.1.2\", \"10.0.2.2\"]", "via = [\"10.0.2.2\"]", 1);
+        let text = text.replacen(
+            "[[neighbor]]\naddress = \"10.0.1.2\"",
+            "[[neighbor]]\naddress = \"10.0.2.2\"",
+            1,
+        );
+        let text = text.replacen("\"10.0.1.1/24\", \"fd00:1::1/64\"", &format!("\"{right}\""), 1);
+        let config = SwitchConfig::parse(Path::new("A.toml"), &text);
+        assert!(config.is_ok(), "{right}: {}", config.unwrap_err());
+    }
     check("\"fd00:1::1/64\"", "\"10.0.1.1/16\"", "\"10.0.1.1/16\"", "stands here twice");
     check(
         "[\"10.0.2.1/24\"]",
@@ -253,6 +312,8 @@ fn routes_and_neighbours() {
     check(via, "via = [\"10.0.3.2\"]", "\"10.0.3.2\"", "no port is in a network with 10.0.3.2");
     check(via, "via = [\"10.0.1.1\"]", "\"10.0.1.1\"", "is an address of this switch");
     check(via, "via = [\"p2\"]", "\"p2\"", "an IP address");
+    check(via, "via = [\"10.0.1.255\"]", "\"10.0.1.255\"", "is the network's broadcast address");
+    check(via, "via = [\"10.0.1.0\"]", "\"10.0.1.0\"", "is the network itself");
     check(via, "", "[[route]]", "has 0 gateways");
     check(via, "via = [\"10.0.1.2\"]\nblackhole = true", "\"10.0.1.2\"", "has no `via`");
     let twice = format!("{via}\n[[route]]\n{to}\n{via}");
@@ -260,6 +321,7 @@ fn routes_and_neighbours() {
     check(via, "routes = 1", "routes", "unknown field `routes`");
     let mac = "mac = \"02:00:00:00:00:09\"";
     check(mac, "mac = \"03:00:00:00:00:09\"", "\"03:", "multicast");
+    check(mac, "mac = \"00:00:00:00:00:00\"", "\"00:", "00:00:00:00:00:00 is no station's address");
     check(mac, &format!("{mac}\nport = \"p4\""), "\"p4\"", "did you mean `p");
     check(mac, &format!("{mac}\nport = \"p2\""), "\"p2\"", "in no network of port `p2`");
     check(mac, &format!("{mac}\nport = \"p3\""), "\"p3\"", "bridges");

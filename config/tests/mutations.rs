@@ -1,73 +1,14 @@
 //! Files with random damage: they load or say what is wrong, in one line, and never panic.
 
-use config::{ConfigError, RuleSet, ScenarioConfig, SwitchConfig};
+mod damage;
+
+use config::network::Network;
+use config::plan::PlanFile;
+use config::{NetworkConfig, RuleSet, ScenarioConfig, SwitchConfig};
+use damage::{assert_one_line, damage, damaged};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-
-/// One piece of damage, to be done at a place in the text.
-#[derive(Clone, Debug)]
-enum Damage {
-    /// Takes these many characters out.
-    Cut(usize),
-    /// Puts this in.
-    Insert(String),
-    /// Puts a copy of the line elsewhere there.
-    CopyLine(prop::sample::Index),
-    /// Puts this in place of the word there.
-    Replace(String),
-}
-
-fn word() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[-0-9]{1,20}",
-        "[0-9]{1,3}(B|KB|MB|GB|KiB|G|m|us|s)",
-        "\"[^\"\n]{0,12}\"",
-        "[a-z_]{1,10}",
-        r#"(\[|\]|\{|\}|=|,|"|'|\n|#|:)"#,
-        Just("\"fe80::1/64\"".to_owned()),
-        Just("\"255.255.255.255/32\"".to_owned()),
-        Just("\"::/0\"".to_owned()),
-        Just("18446744073709551615".to_owned()),
-        Just("9223372036854775807".to_owned()),
-        Just("1e308".to_owned()),
-        Just("\u{e9}\u{1F980}".to_owned()),
-    ]
-}
-
-fn damage() -> impl Strategy<Value = (prop::sample::Index, Damage)> {
-    let kind = prop_oneof![
-        (1..30usize).prop_map(Damage::Cut),
-        word().prop_map(Damage::Insert),
-        any::<prop::sample::Index>().prop_map(Damage::CopyLine),
-        word().prop_map(Damage::Replace),
-        word().prop_map(Damage::Replace),
-    ];
-    (any::<prop::sample::Index>(), kind)
-}
-
-fn damaged(text: &str, damages: &[(prop::sample::Index, Damage)]) -> String {
-    let mut chars: Vec<char> = text.chars().collect();
-    for (place, damage) in damages {
-        let at = place.index(chars.len() + 1);
-        let is_word = |c: &char| c.is_alphanumeric() || "_.:/\"".contains(*c);
-        match damage {
-            Damage::Cut(count) => drop(chars.drain(at..(at + count).min(chars.len()))),
-            Damage::Insert(new) => drop(chars.splice(at..at, new.chars())),
-            Damage::CopyLine(line) => {
-                let lines: Vec<&str> = text.lines().collect();
-                let copy = format!("\n{}\n", lines[line.index(lines.len())]);
-                drop(chars.splice(at..at, copy.chars()));
-            }
-            Damage::Replace(new) => {
-                let start = at - chars[..at].iter().rev().take_while(|c| is_word(c)).count();
-                let end = at + chars[at..].iter().take_while(|c| is_word(c)).count();
-                drop(chars.splice(start..end, new.chars()));
-            }
-        }
-    }
-    chars.into_iter().collect()
-}
 
 /// Sizes around every limit there is.
 const SIZES: &[&str] = &[
@@ -218,17 +159,6 @@ fn revalued(text: &str, changes: &[(prop::sample::Index, prop::sample::Index)]) 
     lines.join("\n")
 }
 
-fn assert_one_line(error: &ConfigError, text: &str) {
-    let shown = error.to_string();
-    assert!(!shown.contains('\n') && !error.message.is_empty(), "{shown:?}");
-    if error.file.ends_with("damaged") {
-        // The place is in the text, or right behind it.
-        assert!(error.line <= text.split('\n').count(), "{shown}");
-        let line = text.split('\n').nth(error.line - 1).unwrap();
-        assert!(error.column <= line.chars().count() + 1, "{shown}");
-    }
-}
-
 fn examples() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -300,6 +230,83 @@ proptest! {
             Ok(rules) => prop_assert_eq!(RuleSet::parse(file, &rules.to_json()), Ok(rules)),
         }
     }
+
+    #[test]
+    fn a_damaged_network_is_refused_or_means_something(
+        which: prop::sample::Index,
+        damages in prop::collection::vec(damage(), 1..4),
+    ) {
+        let wholes = [
+            include_str!("../examples/networks/triangle.toml"),
+            include_str!("../examples/networks/pods.toml"),
+            include_str!("../examples/knot/network.toml"),
+        ];
+        let text = damaged(wholes[which.index(wholes.len())], &damages);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/networks/damaged");
+        match NetworkConfig::parse(&file, &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(config) => prop_assert!(config.network.hosts() > 0),
+        }
+    }
+
+    #[test]
+    fn a_damaged_plan_is_refused_or_written_again(
+        damages in prop::collection::vec(damage(), 1..4),
+    ) {
+        let text = damaged(include_str!("../examples/plans/ring.json"), &damages);
+        match PlanFile::parse(Path::new("damaged"), &text) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(plan) => {
+                let again = serde_json::to_string(&plan).unwrap();
+                prop_assert_eq!(PlanFile::parse(Path::new("again"), &again), Ok(plan));
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_paths_are_refused_or_lead_somewhere(
+        damages in prop::collection::vec(damage(), 1..4),
+    ) {
+        let network = ring();
+        let text = damaged(include_str!("../examples/plans/ring-old.txt"), &damages);
+        match config::plan::parse(Path::new("damaged"), &text, &network) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(paths) => prop_assert!(paths.iter().all(|path| path.route.len() <= network.switches())),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The files that other files name: read from disk, as they are in earnest.
+    #[test]
+    fn damaged_routes_and_path_files_are_refused_or_read(
+        damages in prop::collection::vec(damage(), 1..4),
+    ) {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+        let spine = SwitchConfig::load(&examples.join("spine.toml")).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("damaged");
+        let text = damaged(include_str!("../examples/spine.routes"), &damages);
+        fs::write(&file, &text).unwrap();
+        match spine.with_routes(&file) {
+            Err(error) => assert_one_line(&error, &text),
+            Ok(spine) => check_promises(&spine),
+        }
+        let text = damaged(include_str!("../examples/networks/triangle.txt"), &damages);
+        fs::write(&file, &text).unwrap();
+        let network = fs::read_to_string(examples.join("networks/triangle.toml")).unwrap();
+        let network = network.replace("triangle.txt", "damaged");
+        if let Err(error) = NetworkConfig::parse(&place.path().join("N.toml"), &network) {
+            assert_one_line(&error, &text);
+        }
+    }
+}
+
+fn ring() -> Network {
+    let text = include_str!("../examples/plans/ring.toml");
+    NetworkConfig::parse(Path::new("ring.toml"), text).unwrap().network
 }
 
 /// What the dataplane trusts of any configuration that was accepted.

@@ -62,6 +62,7 @@ fn what_is_wrong_with_a_table_is_said_at_its_place() {
         "`A` has no port `4`; its ports are 1 to 3",
     );
     check("\"A:2\", \"B:2\"", "\"A:2\", \"A:2\"", "16:8", "leads back to the port");
+    check("\"A:2\", \"B:2\"", "\"A:2\", \"A:3\"", "16:8", "the link joins a switch to itself");
     check("\"A:2\", \"B:2\"", "\"A\", \"B:2\"", "16:9", "say which port, such as \"A:1\"");
     check("\"A:2\", \"B:2\"", "\"D:1\", \"B:2\"", "16:9", "`D` is a host and has one port");
     check("\"A:2\", \"B:2\"", "\"A:2\"", "16:8", "a link has two ends, this one has 1");
@@ -69,7 +70,7 @@ fn what_is_wrong_with_a_table_is_said_at_its_place() {
     check("name = \"B\"", "name = \"b/c\"", "5:8", "`b/c` is no name for a node");
     check("ports = 3", "ports = 257", "3:9", "a switch has 1 to 256 ports");
     check("[[host]]", "[[hots]]", "7:3", "did you mean `host`?");
-    check("\"B:1\", \"E\"", "\"B:1\", \"B:3\"", "10:8", "host `E` has no link");
+    check("\"B:1\", \"E\"", "\"B:1\", \"A:3\"", "10:8", "host `E` has no link");
 }
 
 #[test]
@@ -93,6 +94,20 @@ fn a_generator_takes_its_own_numbers_and_no_others() {
     }
     assert!(error("").to_string().contains("there is no network"));
     assert!(error(&format!("{BASE}[generate]\nkind = 'f10'\nk = 4\n")).message.contains("either"));
+}
+
+#[test]
+fn a_network_without_hosts_is_refused() {
+    for (text, place) in [
+        ("\n[[switch]]\nname = 'A'\nports = 2\n", "N.toml:2:1: "),
+        (
+            "[generate]\nports = 4\nkind = 'jellyfish'\nswitches = 8\nnetwork_ports = 4\n",
+            "N.toml:3:8: ",
+        ),
+    ] {
+        let said = error(text).to_string();
+        assert!(said.starts_with(place) && said.contains("has no host"), "{said}");
+    }
 }
 
 #[test]

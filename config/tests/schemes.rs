@@ -75,7 +75,7 @@ fn hops_that_cannot_be_counted_are_refused() {
             classes("start = 3\n"),
             "4:9: a TTL of 3; frames start with 8 to 255, and hosts mostly with 64",
         ),
-        (classes("tree = 'evn'\n"), "4:8: unknown variant `evn`; did you mean `even`?"),
+        (classes("tree = 'evn'\n"), "4:8: unknown word `evn`; did you mean `even`?"),
         (
             format!("[ttl]\nclasses = [0, 1, 1]\n{}", lossless(&[1])),
             "3:18: priority 1 is a class already; each has its own",

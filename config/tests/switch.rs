@@ -270,7 +270,7 @@ fn a_reload_says_what_it_cannot_do() {
     }
     for (what, text) in [
         ("port 2: device", base.replace("net_null1", "net_null7")),
-        ("port 2: speed", base.replace("'net_null1'", "'net_null1'\nspeed = '1G'")),
+        ("port 2: speed in bps", base.replace("'net_null1'", "'net_null1'\nspeed = '1G'")),
         ("port 2: mtu", base.replace("'net_null1'", "'net_null1'\nmtu = 9000")),
         ("port 2: lossless thresholds", base.replace("'net_null1'", "'net_null1'\npfc = false")),
         ("port 2: rx_ring", base.replace("'net_null1'", "'net_null1'\nrx_ring = 64")),
@@ -290,7 +290,11 @@ fn a_reload_says_what_it_cannot_do() {
             found.iter().any(|line| line.starts_with(&format!("{what}: "))),
             "{what}: {found:?}"
         );
+        assert!(!found.iter().any(|line| line.contains(['(', '{', '['])), "{what}: {found:?}");
     }
+    let named = changes(&base.replace("name = 'A'", "name = 'B'"));
+    let mac = named.iter().find(|line| line.starts_with("port 1: mac: ")).unwrap();
+    assert!(mac.contains("02:") && mac.contains(" -> 02:"), "{mac}");
 }
 
 /// A `[[tag]]`: its number and what else is given.

@@ -25,4 +25,5 @@ pub mod run;
 pub mod simulate;
 pub mod top;
 pub mod traffic;
+pub mod usage;
 pub mod worker_thread;

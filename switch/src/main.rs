@@ -1,10 +1,13 @@
 //! The program `knotless`.
 #![deny(unsafe_code)]
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
-use switch::{apply, check, compare, cpu, ctl, headroom, network, output, plan, simulate, top};
+use switch::{
+    apply, check, compare, cpu, ctl, headroom, network, output, plan, simulate, top, usage,
+};
 
 /// A lossless Ethernet switch in software.
 ///
@@ -58,7 +61,11 @@ fn main() -> ExitCode {
         output::error(missing);
         return ExitCode::from(2);
     }
-    match CommandLine::parse().command {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(error) => return not_run(&error),
+    };
+    match line.command {
         #[cfg(feature = "dpdk")]
         Command::Run(arguments) => switch::run::run(&arguments),
         #[cfg(not(feature = "dpdk"))]
@@ -78,4 +85,20 @@ fn main() -> ExitCode {
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),
     }
+}
+
+/// Prints the help or the version that was asked for, or what is wrong with the command line.
+fn not_run(error: &clap::Error) -> ExitCode {
+    let is_help = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if is_help {
+        let _reader_is_gone = error.print();
+    } else {
+        output::error(format_args!("knotless: {}", usage::line(error)));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

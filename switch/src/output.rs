@@ -1,8 +1,12 @@
 //! Where words go. A switch must not die of a closed terminal or a broken pipe, so what cannot be
 //! written is let go of; `println!` would panic.
 
+use config::message;
 use std::fmt::Display;
 use std::io::{self, Write};
+
+/// Characters of a line on stderr.
+const LINE_MAX: usize = 4_000;
 
 /// Writes `text` and a newline to stdout.
 pub fn print(text: impl Display) {
@@ -12,12 +16,18 @@ pub fn print(text: impl Display) {
 
 /// Writes a line about a running switch to stderr.
 pub fn note(text: &str) {
-    let _reader_is_gone = writeln!(io::stderr().lock(), "knotless: {text}");
+    let _reader_is_gone = writeln!(io::stderr().lock(), "knotless: {}", one_line(text));
 }
 
 /// Writes why a command failed to stderr, in one line.
 pub fn error(text: impl Display) {
-    let text = text.to_string();
-    let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-    let _reader_is_gone = writeln!(io::stderr().lock(), "{}", line.join("; "));
+    let _reader_is_gone = writeln!(io::stderr().lock(), "{}", one_line(&text.to_string()));
+}
+
+/// `text` in one line that a terminal shows as it is, of bounded length. Names in it may come from
+/// anywhere, another machine's LLDP included.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = message::one_line(&lines.collect::<Vec<_>>().join("; "));
+    message::shorten(&line, LINE_MAX).into_owned()
 }

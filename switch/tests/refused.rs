@@ -23,6 +23,10 @@ fn a_wrong_configuration_is_refused_alike_by_check_and_run() {
     for (text, error) in [
         (switch(""), "SWITCH.toml:1:8: a switch needs ports"),
         (switch(&port("eth0")), "SWITCH.toml:11:10: `eth0` is no virtual device"),
+        (
+            switch(&port("net_tapp0")),
+            "SWITCH.toml:11:10: there is no virtual device `net_tapp0`; did you",
+        ),
         (switch("[[prot]]\n"), "SWITCH.toml:10:3: unknown field `prot`; did you mean `port`?"),
         (switch(&port("net_null0")).replace("4MB", "4XB"), "SWITCH.toml:3:8: "),
         (
@@ -46,7 +50,7 @@ fn a_wrong_configuration_is_refused_alike_by_check_and_run() {
 fn what_the_machine_lacks_is_named() {
     for (text, error) in [
         (switch(&port("net_pcap0,rx_pcap=missing.pcap")), "missing.pcap"),
-        (switch(&port("net_nonsense0")), "device `net_nonsense0`: "),
+        (switch(&port("net_virtio_user0,path=/no")), "device `net_virtio_user0,path=/no`: "),
         (
             switch(&port("net_null0")).replace("idle", "cores = [4000]\nidle"),
             "cannot run on CPU 4000",
@@ -121,6 +125,26 @@ fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["ok"], false);
     assert!(json["error"].as_str().unwrap().starts_with("SWITCH.toml:1:8: "), "{json}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let place = Place::new(&switch(&port("net_null0")));
+    nix::unistd::mkfifo(&place.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for (words, what) in [
+        (vec!["check", "/dev/zero"], "device"),
+        (vec!["check", "pipe"], "pipe"),
+        (vec!["run", "pipe"], "pipe"),
+        (vec!["compile", "/dev/zero", "--out", "rules"], "device"),
+        (vec!["simulate", "/dev/zero"], "device"),
+        (vec!["apply", "pipe", "--switches", "."], "pipe"),
+        (vec!["check", "."], "directory"),
+    ] {
+        let refusal = place.refused(&words);
+        let file = words[1];
+        let said = format!("{file}:1:1: cannot be read: it is a {what}; name a regular file\n");
+        assert_eq!(refusal, said);
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::suggest;
 use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;
 use std::collections::HashMap;
-use std::ops::Range;
 use toml::Spanned;
 
 /// Nodes by name. Ordered output never comes from it, so its order does not matter.
@@ -141,17 +140,20 @@ fn add_link(
         length: table.length.as_ref().map(|length| length.get_ref().0),
     };
     network.add_link(link).map_err(|error| {
-        let (text, span): (&str, Range<usize>) = match error {
-            LinkError::Used(used) if used == ends[1] => (other.get_ref(), other.span()),
-            LinkError::Used(_) => (one.get_ref(), one.span()),
-            LinkError::NoSwitch | LinkError::SamePort => ("the link", table.ends.span()),
+        let end = |end: &Spanned<String>| (format!("`{}`", end.get_ref()), end.span());
+        let (what, span) = match error {
+            LinkError::Used(used) if used == ends[1] => end(other),
+            LinkError::Used(_) => end(one),
+            LinkError::NoSwitch | LinkError::SamePort | LinkError::SameSwitch => {
+                ("the link".to_owned(), table.ends.span())
+            }
         };
         let hint = match error {
             LinkError::Used(End::Slot(_)) => "; a port has one link, use a free port",
             LinkError::Used(End::Host(_)) => "; a host has one port",
             _ => "",
         };
-        source.at(span, format!("`{text}` {error}{hint}"))
+        source.at(span, format!("{what} {error}{hint}"))
     })
 }
 

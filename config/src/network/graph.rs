@@ -60,6 +60,9 @@ pub enum LinkError {
     /// Both ends are the same port.
     #[error("leads back to the port it comes from")]
     SamePort,
+    /// Both ends are ports of one switch.
+    #[error("joins a switch to itself; one end must be at another switch or a host")]
+    SameSwitch,
 }
 
 /// Switches and hosts by number, their ports by slot. See the [module](self).
@@ -115,7 +118,7 @@ impl Network {
     /// Adds a link.
     ///
     /// # Errors
-    /// An end has a link already, both are hosts, or both are the same.
+    /// An end has a link already, both are hosts, or both are at the same switch.
     pub fn add_link(&mut self, link: Link) -> Result<(), LinkError> {
         let [one, other] = link.ends;
         if one == other {
@@ -133,6 +136,9 @@ impl Network {
             (End::Slot(slot), End::Host(host)) | (End::Host(host), End::Slot(slot)) => {
                 self.peers[slot as usize] = code(End::Host(host));
                 self.host_slots[host as usize] = slot;
+            }
+            (End::Slot(a), End::Slot(b)) if self.owner(a) == self.owner(b) => {
+                return Err(LinkError::SameSwitch);
             }
             (End::Slot(a), End::Slot(b)) => {
                 self.peers[a as usize] = b;

@@ -17,7 +17,6 @@ pub use path_spec::{PathKind, PathSpec};
 pub(crate) use explicit::{Names, Node, linked_end, slot_of};
 
 use crate::error::{ConfigError, Source};
-use crate::suggest;
 use schema::{Field, GenerateTable, HostTable, LinkTable, NetworkFile, PathsTable, SwitchTable};
 use std::path::Path;
 use toml::Spanned;
@@ -75,10 +74,8 @@ impl NetworkConfig {
     }
 }
 
-fn assemble(source: &Source) -> Result<NetworkConfig, ConfigError> {
-    let file: NetworkFile = toml::from_str(source.text()).map_err(|error| {
-        source.at(error.span().unwrap_or_default(), suggest::explain(error.message()))
-    })?;
+pub(crate) fn assemble(source: &Source) -> Result<NetworkConfig, ConfigError> {
+    let file: NetworkFile = source.toml()?;
     let NetworkFile { switch, host, link, generate, paths } = &file;
     Tables { switch, host, link, generate, paths }.assemble(source)
 }
@@ -105,6 +102,13 @@ impl Tables<'_> {
     /// The network they describe.
     pub(crate) fn assemble(&self, source: &Source) -> Result<NetworkConfig, ConfigError> {
         let network = self.topology(source)?;
+        if network.hosts() == 0 {
+            let generated = self.generate.as_ref().map(|table| table.get_ref().kind.span());
+            let place = generated.or_else(|| self.switch.first().map(Spanned::span));
+            let message = "this network has no host, so no path begins or ends in it; add [[host]] \
+                           tables and their links, or leave ports over for hosts";
+            return Err(source.at(place.unwrap_or_default(), message));
+        }
         let paths = path_spec::read(source, self.paths.as_ref(), &network)?;
         Ok(NetworkConfig { network, paths })
     }

@@ -99,12 +99,7 @@ pub(super) fn read(
         PathsKind::File => {
             let field = table.file.as_ref();
             let field = field.ok_or_else(|| needs("`file`, with one path a line"))?;
-            let path = source.resolve(field.get_ref());
-            if let Err(error) = std::fs::File::open(&path) {
-                let message = format!("{} cannot be read: {error}", path.display());
-                return Err(source.at(field.span(), message));
-            }
-            PathKind::File(file::load(&path, network)?)
+            PathKind::File(file::read(&source.read_named(field)?, network)?)
         }
     };
     let random = number("random", &table.random, 0, 100_000_000)?.unwrap_or(0);

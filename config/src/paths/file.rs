@@ -7,14 +7,9 @@ use super::Turn;
 use super::listed::{Collector, Listed, SWITCHES_MAX};
 use crate::error::{ConfigError, Source};
 use crate::network::{Names, Network, Node, slot_of};
-use std::path::Path;
 
 /// Reads a path file.
-pub(crate) fn load(file: &Path, network: &Network) -> Result<Listed, ConfigError> {
-    read(&Source::read(file)?, network)
-}
-
-fn read(source: &Source, network: &Network) -> Result<Listed, ConfigError> {
+pub(crate) fn read(source: &Source, network: &Network) -> Result<Listed, ConfigError> {
     let names = Names::of(network);
     let mut collector = Collector::default();
     let mut line_start = 0;

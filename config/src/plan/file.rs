@@ -3,8 +3,11 @@
 use super::change::{Change, Kind};
 use super::order::Order;
 use crate::error::{ConfigError, Source};
+use crate::file::check_regular;
+use crate::json::Step;
+use crate::message;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// What is needed of a plan to carry it out. Other keys are for readers, and ignored.
@@ -72,10 +75,38 @@ pub struct Origin {
     pub routing: Option<String>,
 }
 
-/// A plan does not fit what is to change: the whole message.
+/// A plan does not fit what is to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Misfit(pub String);
+#[error("{message}")]
+pub struct Misfit {
+    place: Place,
+    message: String,
+}
+
+/// Where a plan does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Something is missing among the operations.
+    Operations,
+    /// One of them, by its row.
+    Operation(usize),
+    /// One of the pairs of the order.
+    Pair(usize),
+}
+
+impl Misfit {
+    /// The same with its place in `file`, the plan that was read from there.
+    pub fn in_file(&self, file: &Path) -> ConfigError {
+        let source = Source::read(file).unwrap_or_else(|_| Source::new(file, ""));
+        match self.place {
+            Place::Operations => source.at_json(&[Step::Key("operations")], &self.message),
+            Place::Operation(row) => source.at_json(&row_steps(row, "path"), &self.message),
+            Place::Pair(pair) => {
+                source.at_json(&[Step::Key("order"), Step::Index(pair)], &self.message)
+            }
+        }
+    }
+}
 
 impl PlanFile {
     /// The operations of `change` in the order `order`.
@@ -107,6 +138,24 @@ impl PlanFile {
         read(&Source::new(file, text))
     }
 
+    /// That the files are there that the plan, which was read from `file`, names by these keys:
+    /// `network`, `old` and `new`.
+    ///
+    /// # Errors
+    /// One is not, at its name in the plan.
+    pub fn check_named(&self, file: &Path, keys: &[&str]) -> Result<(), ConfigError> {
+        let Origin { network, old, new, .. } = &self.from;
+        for (key, named) in [("network", network), ("old", old), ("new", new)] {
+            let Some(named) = named.as_deref().filter(|_| keys.contains(&key)) else { continue };
+            if let Err(error) = check_regular(named) {
+                let source = Source::read(file)?;
+                let message = format!("{} {error}", message::path(named));
+                return Err(source.at_json(&[Step::Key("from"), Step::Key(key)], message));
+            }
+        }
+        Ok(())
+    }
+
     /// The plan's order, of the operations of `change` by their places there.
     ///
     /// # Errors
@@ -117,31 +166,35 @@ impl PlanFile {
             rows.map(|(place, one)| ((one.kind.into(), one.path.name.as_str()), place)).collect();
         let mut by_id = HashMap::new();
         let mut is_planned = vec![false; change.operations.len()];
-        for row in &self.operations {
+        let misfit = |place, message| Misfit { place, message };
+        for (at, row) in self.operations.iter().enumerate() {
+            let misfit = |message| Err(misfit(Place::Operation(at), message));
             let what = if row.kind == KindName::Add { "add" } else { "remove" };
             let Some(&place) = places.get(&(row.kind, row.path.as_str())) else {
-                return Err(Misfit(format!(
+                return misfit(format!(
                     "operation {} is to {what} `{}`, which the change does not; plan anew",
                     row.id, row.path
-                )));
+                ));
             };
             if std::mem::replace(&mut is_planned[place as usize], true) {
-                return Err(Misfit(format!("to {what} `{}` is planned twice", row.path)));
+                return misfit(format!("to {what} `{}` is planned twice; plan anew", row.path));
             }
             by_id.insert(row.id, place);
         }
         if let Some(left) = is_planned.iter().position(|&is_planned| !is_planned) {
             let operation = &change.operations[left];
             let (what, name) = (operation.kind.name(), &operation.path.name);
-            return Err(Misfit(format!("nothing is planned to {what} `{name}`; plan anew")));
+            let message = format!("nothing is planned to {what} `{name}`; plan anew");
+            return Err(misfit(Place::Operations, message));
         }
         let place = |id: u64| by_id.get(&id).copied();
-        let pairs = self.order.iter().map(|&(before, after)| {
+        let pairs = self.order.iter().enumerate().map(|(at, &(before, after))| {
             let pair = place(before).zip(place(after));
             pair.ok_or_else(|| {
-                Misfit(format!(
-                    "`order` has {before} before {after}, which are not both operations"
-                ))
+                let message = format!(
+                    "`order` has {before} before {after}, which are not both operations; plan anew"
+                );
+                misfit(Place::Pair(at), message)
             })
         });
         Ok(Order::new(change.operations.len(), pairs.collect::<Result<_, _>>()?))
@@ -149,22 +202,30 @@ impl PlanFile {
 }
 
 fn read(source: &Source) -> Result<PlanFile, ConfigError> {
-    let text = source.text();
-    let plan: PlanFile = serde_json::from_str(text).map_err(|error| {
-        let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
-        let start: usize = lines.map(str::len).sum();
-        let at = (start + error.column().saturating_sub(1)).min(text.len());
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-        source.at(at..at, message)
-    })?;
-    let mut ids: Vec<u64> = plan.operations.iter().map(|row| row.id).collect();
-    ids.sort_unstable();
-    if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        let message = format!("two operations have the id {}; each needs its own", pair[0]);
-        return Err(source.at(0..0, message));
+    let plan: PlanFile = source.json(source.text())?;
+    let mut seen = HashSet::new();
+    for (row, operation) in plan.operations.iter().enumerate() {
+        if !seen.insert(operation.id) {
+            let message =
+                format!("two operations have the id {}; each needs its own", operation.id);
+            return Err(source.at_json(&row_steps(row, "id"), message));
+        }
+    }
+    if let Some(routing) = plan.from.routing.as_deref()
+        && !ROUTINGS.contains(&routing)
+    {
+        let steps = [Step::Key("from"), Step::Key("routing")];
+        let known = ROUTINGS.join(" or ");
+        return Err(source.at_json(&steps, format!("`{routing}` is no routing; use {known}")));
     }
     Ok(plan)
+}
+
+/// The names that `routing` may have.
+const ROUTINGS: [&str; 2] = ["up-down", "shortest"];
+
+const fn row_steps(row: usize, key: &str) -> [Step<'_>; 3] {
+    [Step::Key("operations"), Step::Index(row), Step::Key(key)]
 }
 
 #[cfg(test)]
@@ -188,19 +249,84 @@ mod tests {
     #[test]
     fn what_is_no_plan_is_refused_at_its_place() {
         for (text, message) in [
-            ("", "PLAN.json:1:1: EOF while parsing a value"),
-            ("{\n \"order\": []}", "PLAN.json:2:13: missing field `operations`"),
+            ("", "PLAN.json:1:1: the text ends where a value belongs; it is empty or cut short"),
+            (
+                "{\n \"order\": []}",
+                "PLAN.json:1:1: `operations` is missing here; it has no default",
+            ),
             (
                 "{\"operations\": [{\"id\": 1, \"kind\": \"swap\", \"path\": \"p\"}], \"order\": []}",
-                "PLAN.json:1:40: unknown variant `swap`, expected `remove` or `add`",
+                "PLAN.json:1:35: unknown word `swap`; known here: remove, add",
             ),
             (
                 "{\"operations\": [{\"id\": 1, \"kind\": \"add\", \"path\": \"p\"},
                 {\"id\": 1, \"kind\": \"add\", \"path\": \"q\"}], \"order\": []}",
-                "PLAN.json:1:1: two operations have the id 1; each needs its own",
+                "PLAN.json:2:24: two operations have the id 1; each needs its own",
+            ),
+            ("[]", "PLAN.json:1:1: found a list of 0, expected an object in braces"),
+            (
+                "{\"operations\": [], \"order\": [], \"from\":\n{\"routing\": \"x\"}}",
+                "PLAN.json:2:13: `x` is no routing; use up-down or shortest",
+            ),
+            (
+                "{\"operations\": 7}",
+                "PLAN.json:1:16: found the number 7, expected a list in brackets",
+            ),
+            (
+                "{\"operations\": [],\n \"order\": [[1, 2], [3, -4]]}",
+                "PLAN.json:2:24: found the number -4, expected a whole number that is not negative",
             ),
         ] {
             assert_eq!(error(text), message);
         }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_refused_where_the_plan_names_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("PLAN.json");
+        let text = "{\"operations\": [], \"order\": [], \"from\": {\n\"network\": \"/dev/null\",\n\"old\": \"/no\"}}";
+        std::fs::write(&file, text).unwrap();
+        let plan = PlanFile::load(&file).unwrap();
+        let error = |keys: &[&str]| plan.check_named(&file, keys).unwrap_err();
+        let network = error(&["network", "old", "new"]);
+        assert_eq!((network.line, network.column), (2, 12));
+        assert!(
+            network.message.starts_with("/dev/null cannot be read: it is a device"),
+            "{network}"
+        );
+        let old = error(&["old", "new"]);
+        assert_eq!((old.line, old.column), (3, 8));
+        assert_eq!(plan.check_named(&file, &["new"]), Ok(()));
+    }
+
+    #[test]
+    fn what_does_not_fit_the_change_is_refused_at_its_place() {
+        let network = "switch = [{name = 'A', ports = 2}, {name = 'B', ports = 2}]
+            host = [{name = 'H'}]
+            link = [{ends = ['A:1', 'B:1']}, {ends = ['A:2', 'H']}]";
+        let network = crate::NetworkConfig::parse(Path::new("N.toml"), network).unwrap().network;
+        let paths = |text| crate::plan::parse(Path::new("P.txt"), text, &network).unwrap();
+        let change = Change::between(&network, paths("p: A B"), paths("q: B A"));
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("PLAN.json");
+        let refused = |operations: &str, order: &str| {
+            let text = format!("{{\"operations\": [\n{operations}],\n\"order\": [{order}]}}");
+            std::fs::write(&file, &text).unwrap();
+            let error = PlanFile::load(&file).unwrap().order(&change).unwrap_err().in_file(&file);
+            assert_eq!(error.file, file);
+            let line = text.lines().nth(error.line - 1).unwrap();
+            (line[error.column - 1..].to_owned(), error.message)
+        };
+        let p = "{\"id\": 1, \"kind\": \"remove\", \"path\": \"p\"}";
+        let q = "{\"id\": 2, \"kind\": \"add\", \"path\": \"q\"}";
+        let (at, message) = refused(&p.replace("\"p\"", "\"r\""), "");
+        assert_eq!((at.as_str(), message.contains("remove `r`")), ("\"r\"}],", true), "{message}");
+        let (at, message) = refused(&format!("{p},\n{}", p.replace('1', "3")), "");
+        assert_eq!((at.as_str(), message.contains("twice")), ("\"p\"}],", true), "{message}");
+        let (at, message) = refused(p, "");
+        assert_eq!((at.as_str(), message.contains("to add `q`")), ("[", true), "{message}");
+        let (at, message) = refused(&format!("{p},{q}"), "[1, 2], [1, 7]");
+        assert_eq!((at.as_str(), message.contains("1 before 7")), ("[1, 7]]}", true), "{message}");
     }
 }

@@ -6,7 +6,11 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The network of `text`, and a host apart from it: every network has one.
 fn network(text: &str) -> Network {
+    let host = "[[switch]]\nname = 'edge'\nports = 1\n[[host]]\nname = 'host'\n\
+                [[link]]\nends = ['edge:1', 'host']\n";
+    let text = &format!("{text}{host}");
     NetworkConfig::parse(Path::new("N.toml"), text).unwrap_or_else(|e| panic!("{e}")).network
 }
 

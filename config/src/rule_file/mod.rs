@@ -10,12 +10,11 @@
 //! `mask`.
 
 use crate::error::{ConfigError, Source};
-use crate::suggest;
+use crate::json::{Step, key_before, locate};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::PORTS_MAX;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use raw::{RawEntry, RawFile, RawMap, RawTag};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -56,8 +55,8 @@ impl RuleSet {
         Self::from_source(&Source::new(file, text))
     }
 
-    fn from_source(source: &Source) -> Result<Self, ConfigError> {
-        let raw: RawFile<'_> = read_json(source, source.text())?;
+    pub(crate) fn from_source(source: &Source) -> Result<Self, ConfigError> {
+        let raw: RawFile<'_> = source.json(source.text())?;
         let ports = raw.ports.get();
         let in_range = |ports: &usize| (1..=PORTS_MAX).contains(ports);
         let Some(ports) = serde_json::from_str(ports).ok().filter(in_range) else {
@@ -74,7 +73,7 @@ impl RuleSet {
             );
             return Err(at(source, raw.initial_tag.get(), message));
         }
-        let switch = read_json(source, raw.switch.get())?;
+        let switch = source.json(raw.switch.get())?;
         let mut rules =
             Self { switch, ports, lossy_tag, initial_tag, priorities, entries: Vec::new() };
         for (index, entry) in raw.entries.iter().enumerate() {
@@ -90,22 +89,31 @@ impl RuleSet {
         number: usize,
         text: &str,
     ) -> Result<TcamEntry, ConfigError> {
-        let wrong = |message: String| at(source, text, format!("entry {number}: {message}"));
-        let raw: RawEntry = read_json(source, text).map_err(|error| ConfigError {
+        let wrong = |steps: &[Step<'_>], message: String| {
+            let at = source.offset_of(text) + locate(text, steps).unwrap_or_default();
+            source.at(at..at, format!("entry {number}: {message}"))
+        };
+        let raw: RawEntry = source.json(text).map_err(|error| ConfigError {
             message: format!("entry {number}: {}", error.message),
             ..error
         })?;
-        let tag = self.tag_match(&raw.tag).map_err(wrong)?;
+        let tag = self.tag_match(&raw.tag).map_err(|why| wrong(&[Step::Key("tag")], why))?;
+        let wrong_tag = |message| wrong(&[Step::Key("new_tag")], message);
         let new_tag = tag_of(raw.new_tag).ok_or_else(|| {
-            wrong(format!("`new_tag` {} is not a tag; tags are 0 to 63", raw.new_tag))
+            wrong_tag(format!("`new_tag` {} is not a tag; tags are 0 to 63", raw.new_tag))
         })?;
         if new_tag != self.lossy_tag && !self.priorities.contains_key(&new_tag) {
-            return Err(wrong(format!(
+            return Err(wrong_tag(format!(
                 "`new_tag` {new_tag} has no priority; add it to `priorities`, or use {} for lossy",
                 self.lossy_tag
             )));
         }
-        let set = |numbers: &[u64], name: &str| self.port_set(numbers, name).map_err(wrong);
+        let set = |numbers: &[u64], name: &str| {
+            self.port_set(numbers, name).map_err(|(index, message)| match index {
+                Some(index) => wrong(&[Step::Key(name), Step::Index(index)], message),
+                None => wrong(&[Step::Key(name)], message),
+            })
+        };
         let (in_ports, out_ports) = (set(&raw.input, "in")?, set(&raw.output, "out")?);
         Ok(TcamEntry { tag, in_ports, out_ports, new_tag })
     }
@@ -136,42 +144,38 @@ impl RuleSet {
         })
     }
 
-    fn port_set(&self, numbers: &[u64], name: &str) -> Result<PortSet, String> {
-        let port = |&number: &u64| {
-            usize::try_from(number)
-                .ok()
-                .filter(|&number| number <= self.ports)
-                .and_then(PortId::from_number)
-                .ok_or_else(|| {
-                    let ports = self.ports;
-                    format!("`{name}` has port {number}; `{}` has ports 1 to {ports}", self.switch)
-                })
-        };
-        numbers.iter().map(port).collect()
+    /// The ports of `in` or `out`. The mistake is that of one number, by its index, or of all.
+    fn port_set(&self, numbers: &[u64], name: &str) -> Result<PortSet, (Option<usize>, String)> {
+        let (ports, switch) = (self.ports, &self.switch);
+        if numbers.is_empty() {
+            let message = format!(
+                "`{name}` is empty, and the entry matches nothing; list ports of 1 to {ports}, or remove \
+                 the entry"
+            );
+            return Err((None, message));
+        }
+        let mut set = PortSet::default();
+        for (index, &number) in numbers.iter().enumerate() {
+            let port = usize::try_from(number).ok().filter(|&number| number <= ports);
+            let Some(port) = port.and_then(PortId::from_number) else {
+                let message =
+                    format!("`{name}` has port {number}; `{switch}` has ports 1 to {ports}");
+                return Err((Some(index), message));
+            };
+            if set.contains(port) {
+                let message = format!("`{name}` has port {number} twice; keep one");
+                return Err((Some(index), message));
+            }
+            set.insert(port);
+        }
+        Ok(set)
     }
-}
-
-/// Reads one value from `fragment`, a piece of the source's text.
-fn read_json<'a, T: Deserialize<'a>>(source: &Source, fragment: &'a str) -> Result<T, ConfigError> {
-    serde_json::from_str(fragment).map_err(|error| {
-        // serde_json counts lines and bytes from the start of the fragment.
-        let lines = fragment.split_inclusive('\n').take(error.line().saturating_sub(1));
-        let line_start: usize = lines.map(str::len).sum();
-        let offset = offset_in(source, fragment) + line_start + error.column().saturating_sub(1);
-        let message = error.to_string();
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
-        source.at(offset..offset, suggest::explain(message))
-    })
 }
 
 /// An error at the start of `fragment`, a piece of the source's text.
 fn at(source: &Source, fragment: &str, message: String) -> ConfigError {
-    let offset = offset_in(source, fragment);
+    let offset = source.offset_of(fragment);
     source.at(offset..offset, message)
-}
-
-fn offset_in(source: &Source, fragment: &str) -> usize {
-    (fragment.as_ptr() as usize).saturating_sub(source.text().as_ptr() as usize)
 }
 
 fn tag_of(number: u64) -> Option<Tag> {
@@ -193,10 +197,14 @@ fn read_priorities(
     fragment: &str,
     lossy_tag: Tag,
 ) -> Result<BTreeMap<Tag, Priority>, ConfigError> {
-    let wrong = |message: String| at(source, fragment, message);
-    let RawMap(pairs) = read_json(source, fragment)?;
+    let RawMap(pairs) = source.json(fragment)?;
     let mut priorities = BTreeMap::new();
     for (key, number) in pairs {
+        let wrong = |message: String| {
+            let value = locate(fragment, &[Step::Key(&key)]).unwrap_or_default();
+            let key = key_before(fragment, value).unwrap_or(value);
+            at(source, &fragment[key..], message)
+        };
         let tag = key.parse().ok().and_then(tag_of).ok_or_else(|| {
             wrong(format!("`priorities` has \"{key}\", which is not a tag; tags are 0 to 63"))
         })?;

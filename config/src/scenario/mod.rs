@@ -24,7 +24,6 @@ pub use traffic::{
 
 use crate::error::{ConfigError, Source};
 use crate::network::{Network, NetworkConfig, PathSpec};
-use crate::suggest;
 use reader::Reader;
 use schema::ScenarioFile;
 use std::collections::BTreeMap;
@@ -105,9 +104,7 @@ impl ScenarioConfig {
 }
 
 fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
-    let file: ScenarioFile = toml::from_str(source.text()).map_err(|error| {
-        source.at(error.span().unwrap_or_default(), suggest::explain(error.message()))
-    })?;
+    let file: ScenarioFile = source.toml()?;
     let NetworkConfig { network, paths } = network(source, &file)?;
     let reader = Reader::new(source, &network);
     let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -156,12 +153,7 @@ fn network(source: &Source, file: &ScenarioFile) -> Result<NetworkConfig, Config
                        tables";
         return Err(source.at(field.span(), message));
     }
-    let path = source.resolve(field.get_ref());
-    if let Err(error) = std::fs::File::open(&path) {
-        let message = format!("{} cannot be read: {error}", path.display());
-        return Err(source.at(field.span(), message));
-    }
-    NetworkConfig::load(&path)
+    crate::network::assemble(&source.read_named(field)?)
 }
 
 #[cfg(test)]

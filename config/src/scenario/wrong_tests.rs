@@ -53,10 +53,7 @@ fn settings_and_tables() {
             "16:9: no-such is no directory; name one with a rule file for each switch, or remove `rules`",
         ),
         ("[links]\nspeed = 40", "15:9: `40` is not a speed, such as \"200M\" or \"40G\""),
-        (
-            "[links]\nspeed = '0G'",
-            "15:9: `0G` is not a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"",
-        ),
+        ("[links]\nspeed = '0G'", "15:9: `0G` is out of range; a speed is 1M to 1.6T"),
         (
             "[links]\nlength = '10'",
             "15:10: `10` is not a length; write \"10m\", \"0.5m\" or \"2km\"",
@@ -174,7 +171,7 @@ fn how_a_flow_sends() {
             "[[flow]]\nfrom = 'alfa'\nto = 'charlie'",
             "14:1: there is a flow `alfa-charlie` already; give this one a `name`",
         ),
-        ("name = 'x'\nfrom = 'alfa'", "15:1: duplicate key"),
+        ("name = 'x'\nfrom = 'alfa'", "15:1: `from` stands here twice; keep one"),
         ("frame = 1515", "14:9: a frame of 1515 bytes; use 60 to 1514"),
         ("frame = 59", "14:9: a frame of 59 bytes; use 60 to 1514"),
         ("window = 1513", "14:10: a window below a frame sends nothing; use 1514 at the least"),
@@ -189,7 +186,7 @@ fn how_a_flow_sends() {
             "rate = 'fast'",
             "14:8: `fast` is not a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"",
         ),
-        ("lossy = 1", "14:9: invalid type: integer `1`, expected true or false"),
+        ("lossy = 1", "14:9: found the number 1, expected true or false"),
     ];
     check(FLOW, &cases);
 }
@@ -357,10 +354,7 @@ fn expectations() {
             "[expect.pfc]\nat_most = { zulu = '1G' }",
             "15:20: there is no flow `zulu`; name one of [[flow]]",
         ),
-        (
-            "[expect.pfc]\ndeadlock = 'yes'",
-            "15:12: invalid type: string \"yes\", expected true or false",
-        ),
+        ("[expect.pfc]\ndeadlock = 'yes'", "15:12: found the text \"yes\", expected true or false"),
         (
             "[expect.pfc]\ndeadlock = false\ndeadlock_after = '1us'",
             "16:18: `deadlock_after` is of a deadlock that must be; remove it",
@@ -403,11 +397,11 @@ fn the_file_as_a_whole() {
         ),
         (
             "seed = -1\nduration='1ms'",
-            "1:8: invalid value: integer `-1`, expected a whole number that is not negative",
+            "1:8: found the number -1, expected a whole number that is not negative",
         ),
         (
             "seed = 1.5\nduration='1ms'",
-            "1:8: invalid type: floating point `1.5`, expected a whole number that is not negative",
+            "1:8: found the number 1.5, expected a whole number that is not negative",
         ),
         ("dration = '1ms'", "1:1: unknown field `dration`; did you mean `duration`?"),
         (

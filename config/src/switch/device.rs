@@ -4,6 +4,7 @@ use super::Device;
 use super::ports::PortReader;
 use super::schema::PortTable;
 use crate::error::ConfigError;
+use crate::suggest;
 use dataplane::ids::PortId;
 use dataplane::time::Speed;
 use dataplane::wire::MacAddress;
@@ -30,6 +31,9 @@ impl PortReader<'_> {
                         "`{name}` is no virtual device; DPDK's begin with net_, as net_tap0, net_pcap0 \
                          or net_af_packet0 do"
                     );
+                    return self.wrong(field.span(), message);
+                }
+                if let Err(message) = check_driver(name) {
                     return self.wrong(field.span(), message);
                 }
                 Ok(Device::Virtual(text.to_owned()))
@@ -70,14 +74,57 @@ impl PortReader<'_> {
     pub(super) fn mac(&self, table: &PortTable) -> Result<MacAddress, ConfigError> {
         let Some(field) = &table.mac else { return Ok(derived_mac(self.switch, self.id)) };
         let mac = field.get_ref().0;
-        if mac.is_multicast() || mac == MacAddress::default() {
-            return self.wrong(
-                field.span(),
-                format!("{mac} is no station's address; make the first octet even, as in 02"),
+        if mac == MacAddress::default() {
+            let message =
+                format!("{mac} is no station's address; use one such as 02:00:00:00:00:01");
+            return self.wrong(field.span(), message);
+        }
+        if mac.is_multicast() {
+            let message = format!(
+                "{mac} is a group's address, not a station's; make the first octet even, as in 02"
             );
+            return self.wrong(field.span(), message);
         }
         Ok(mac)
     }
+}
+
+/// The drivers of virtual devices that Knotless is tried with.
+const DRIVERS: [&str; 7] =
+    ["net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap"];
+/// DPDK's other drivers of virtual Ethernet devices, from 22.11 to 25.11. What this build of DPDK
+/// has is told when the switch starts. `net_tun` is not among them: its packets have no Ethernet
+/// header.
+const OTHER_DRIVERS: [&str; 6] = [
+    "net_bonding",
+    "net_failsafe",
+    "net_softnic",
+    "net_vdev_netvsc",
+    "net_vhost",
+    "net_virtio_user",
+];
+
+/// That the name is a driver's, with a number or a word of its own behind it. DPDK itself takes the
+/// longest driver whose name the device's begins with, so that a misspelled name opens another
+/// device, or opens one with the arguments of another. `Err` is the whole message.
+fn check_driver(name: &str) -> Result<(), String> {
+    let own = |driver: &str| name.strip_prefix(driver);
+    let is_own = |rest: &str| rest.starts_with(|c: char| !c.is_ascii_alphabetic());
+    if DRIVERS.iter().chain(&OTHER_DRIVERS).any(|driver| own(driver).is_some_and(is_own)) {
+        return Ok(());
+    }
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &name[stem.len()..];
+    let number = if number.is_empty() { "0" } else { number };
+    Err(match suggest::nearest(stem, DRIVERS) {
+        Some(near) => {
+            format!("there is no virtual device `{name}`; did you mean `{near}{number}`?")
+        }
+        None => {
+            let known = DRIVERS.join(", ");
+            format!("there is no virtual device `{name}`; DPDK has {known}, each with a number")
+        }
+    })
 }
 
 /// `text` as DOMAIN:BUS:DEVICE.FUNCTION in lower case; the domain may be left out.

@@ -31,7 +31,6 @@ pub use watchdog::action as watchdog_action;
 
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
-use crate::suggest;
 use crate::units::Length;
 use dataplane::classify::{PortTrust, TagMap};
 use dataplane::fib::Route;
@@ -141,6 +140,12 @@ impl Device {
             Self::Pci(address) => address,
         }
     }
+
+    /// All of it, as the file has it.
+    pub fn text(&self) -> &str {
+        let (Self::Virtual(text) | Self::Pci(text)) = self;
+        text
+    }
 }
 
 /// A static route: its prefix, without bits beyond its length, and where it leads.
@@ -204,28 +209,13 @@ impl SwitchConfig {
     }
 }
 
-/// Reads the tables of the file.
-fn read_schema(source: &Source) -> Result<SwitchFile, ConfigError> {
-    toml::from_str(source.text()).map_err(|error| {
-        let span = error.span().unwrap_or_default();
-        let message = match error.message() {
-            "duplicate key" => {
-                let word = source.text().get(span.clone()).unwrap_or_default();
-                format!("`{word}` stands here twice; keep one")
-            }
-            other => suggest::explain(other),
-        };
-        source.at(span, message)
-    })
-}
-
 /// The switch that the file describes. Rules and routes that are given replace those it names.
 fn assemble(
     source: &Source,
     rules: Option<(&Path, RuleSet)>,
     routes: Option<Routes>,
 ) -> Result<SwitchConfig, ConfigError> {
-    let file = read_schema(source)?;
+    let file: SwitchFile = source.toml()?;
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
@@ -291,16 +281,13 @@ fn check_name(source: &Source, name: &Spanned<String>) -> Result<(), ConfigError
     Err(source.at(name.span(), message))
 }
 
-/// Reads the rule file. What cannot be opened is the fault of who named it; what is wrong inside is
-/// said of the rule file itself.
+/// Reads the rule file.
 fn read_rules(
     source: &Source,
     field: &Spanned<PathBuf>,
 ) -> Result<(PathBuf, RuleSet), ConfigError> {
-    let path = source.resolve(field.get_ref());
-    check_readable(source, field, &path)?;
-    let rules = RuleSet::load(&path)?;
-    Ok((path, rules))
+    let rules = source.read_named(field)?;
+    Ok((rules.file().to_owned(), RuleSet::from_source(&rules)?))
 }
 
 /// Routes, and the route file they came from.
@@ -313,24 +300,9 @@ fn read_routes(
 ) -> Result<Routes, ConfigError> {
     let mut routes = routes::of_tables(source, file, ports)?;
     let Some(field) = &file.routes else { return Ok((routes, None)) };
-    let path = source.resolve(field.get_ref());
-    check_readable(source, field, &path)?;
-    routes::append_file(&path, ports, &mut routes)?;
-    Ok((routes, Some(path)))
-}
-
-fn check_readable(
-    source: &Source,
-    field: &Spanned<PathBuf>,
-    path: &Path,
-) -> Result<(), ConfigError> {
-    match std::fs::File::open(path) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let message = format!("{} cannot be read: {error}", path.display());
-            Err(source.at(field.span(), message))
-        }
-    }
+    let file = source.read_named(field)?;
+    routes::append(&file, ports, &mut routes)?;
+    Ok((routes, Some(file.file().to_owned())))
 }
 
 /// The rules are meant for this switch.
@@ -340,7 +312,7 @@ fn check_rules(
     path: &Path,
     rules: &RuleSet,
 ) -> Result<(), ConfigError> {
-    let path = path.display();
+    let path = crate::message::path(path);
     let span = file.rules.as_ref().map_or(0..0, Spanned::span);
     let name = file.name.get_ref();
     if rules.switch != *name {

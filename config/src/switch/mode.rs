@@ -7,6 +7,7 @@ use crate::fields::VidRange;
 use dataplane::l2::{Vid, VidSet, VlanPort};
 use dataplane::snapshot::PortMode;
 use ipnet::IpNet;
+use std::net::{IpAddr, Ipv4Addr};
 use toml::Spanned;
 
 impl PortReader<'_> {
@@ -102,21 +103,40 @@ fn trunk(ranges: &[Spanned<VidRange>], native: Option<Vid>) -> VidSet {
 /// Why an interface cannot have this address; `None` if it can.
 fn unusable(network: &IpNet) -> Option<&'static str> {
     let address = network.addr();
-    if address.is_unspecified() || address.is_loopback() || address.is_multicast() {
+    let is_no_host = match address {
+        // RFC 1122, 3.2.1.3: 0.0.0.0/8 is this network, before a host knows its address.
+        IpAddr::V4(four) => four.octets()[0] == 0,
+        // RFC 4291, 2.5.5.2: an IPv4 address in a program, never on a wire.
+        IpAddr::V6(six) => six.to_ipv4_mapped().is_some(),
+    };
+    if is_no_host || address.is_unspecified() || address.is_loopback() || address.is_multicast() {
         return Some("is no address of a port; use a unicast one");
     }
+    if address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        return Some("is the broadcast address; use a unicast one");
+    }
+    if network.prefix_len() == 0 {
+        return Some("is the whole internet; give its prefix length");
+    }
+    no_host_of(network, address)
+}
+
+/// Why no station of `network` can have `address`; `None` if one can. Networks of two addresses and
+/// of one have neither a network nor a broadcast address (RFC 3021, RFC 6164).
+pub(super) fn no_host_of(network: &IpNet, address: IpAddr) -> Option<&'static str> {
+    if network.max_prefix_len() - network.prefix_len() < 2 {
+        return None;
+    }
     match network {
-        IpNet::V4(v4) if v4.prefix_len() == 0 => {
-            Some("is the whole internet; give its prefix length")
-        }
-        IpNet::V4(v4) if v4.prefix_len() < 31 && v4.addr() == v4.network() => {
+        IpNet::V4(_) if address == network.network() => {
             Some("is the network itself; use an address in it, such as the next one")
         }
-        IpNet::V4(v4) if v4.prefix_len() < 31 && v4.addr() == v4.broadcast() => {
+        IpNet::V4(_) if address == network.broadcast() => {
             Some("is the network's broadcast address; use another in it")
         }
-        IpNet::V6(v6) if v6.prefix_len() == 0 => {
-            Some("is the whole internet; give its prefix length")
+        // RFC 4291, 2.6.1.
+        IpNet::V6(_) if address == network.network() => {
+            Some("is the network's router anycast address; use another in it, such as the next one")
         }
         _ => None,
     }

@@ -4,13 +4,13 @@
 //! between two turns. What the devices, the buffer and the cores were built with stays until the
 //! next start.
 
-use super::{
-    Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, read_schema, routes,
-};
+use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, routes};
 use crate::error::{ConfigError, Source};
+use crate::message;
 use crate::rule_file::RuleSet;
+use crate::switch::schema::SwitchFile;
 use dataplane::settings::{PortSettings, SwitchSettings};
-use std::fmt::Debug;
+use std::fmt::Display;
 use std::path::Path;
 
 impl SwitchConfig {
@@ -31,7 +31,7 @@ impl SwitchConfig {
     /// # Errors
     /// The file is wrong in itself, repeats a prefix, or has a next hop that no port leads to.
     pub fn with_routes(&self, file: &Path) -> Result<Self, ConfigError> {
-        let schema = read_schema(&self.source)?;
+        let schema: SwitchFile = self.source.toml()?;
         let mut routes = routes::of_tables(&self.source, &schema, &self.ports)?;
         routes::append_file(file, &self.ports, &mut routes)?;
         Ok(Self { routes, routes_file: Some(file.to_owned()), ..self.clone() })
@@ -75,11 +75,12 @@ impl SwitchConfig {
 pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<String> {
     let mut changes = Changes(Vec::new());
     changes.compare("name", &old.name, &new.name);
-    changes.compare("control.socket", &old.socket, &new.socket);
+    let socket = |config: &SwitchConfig| message::path(&config.socket);
+    changes.compare("control.socket", &socket(old), &socket(new));
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);
-    changes.compare("lldp, fabric and faces", &old.lldp, &new.lldp);
+    changes.differ("lldp, fabric and faces", &old.lldp, &new.lldp);
     changes.compare("number of ports", &old.ports.len(), &new.ports.len());
     for (old_port, new_port) in old.ports.iter().zip(&new.ports) {
         changes.compare_port(old_port, new_port);
@@ -93,22 +94,30 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
 struct Changes(Vec<String>);
 
 impl Changes {
-    fn compare<T: PartialEq + Debug>(&mut self, what: &str, old: &T, new: &T) {
+    /// Of what can be said in a word or a number.
+    fn compare<T: PartialEq + Display>(&mut self, what: &str, old: &T, new: &T) {
         if old != new {
-            self.0.push(format!("{what}: {old:?} -> {new:?}"));
+            self.0.push(message::one_line(&format!("{what}: {old} -> {new}")));
+        }
+    }
+
+    /// Of what takes more words than fit here.
+    fn differ<T: PartialEq>(&mut self, what: &str, old: &T, new: &T) {
+        if old != new {
+            self.0.push(format!("{what}: changed"));
         }
     }
 
     fn compare_workers(&mut self, old: &Workers, new: &Workers) {
         let Workers { count, cores, idle } = old;
         self.compare("workers.count", count, &new.count);
-        self.compare("workers.cores", cores, &new.cores);
-        self.compare("workers.idle", idle, &new.idle);
+        self.differ("workers.cores", cores, &new.cores);
+        self.differ("workers.idle", idle, &new.idle);
     }
 
     fn compare_memory(&mut self, old: &Memory, new: &Memory) {
         let Memory { hugepages, size_bytes, mbufs, mbuf_data_bytes } = old;
-        self.compare("memory.hugepages", hugepages, &new.hugepages);
+        self.differ("memory.hugepages", hugepages, &new.hugepages);
         self.compare("memory.size", size_bytes, &new.size_bytes);
         // Not in the file: what rings and the buffer come to.
         self.compare("mbufs", mbufs, &new.mbufs);
@@ -123,12 +132,12 @@ impl Changes {
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
         let (queue, new_queue) = (&buffer.lossy_queue_bytes, &new.buffer.lossy_queue_bytes);
         self.compare("buffer.lossy_queue", queue, new_queue);
-        self.compare("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
+        self.differ("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
         let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
-        self.compare("scheduler.weights", quantum, new_quantum);
+        self.differ("scheduler.weights", quantum, new_quantum);
         self.compare("scheduler.fair", &scheduler.fair, &new.scheduler.fair);
-        self.compare("ecn", ecn, &new.ecn);
-        self.compare("mac_table", mac_table, &new.mac_table);
+        self.differ("ecn", ecn, &new.ecn);
+        self.differ("mac_table", mac_table, &new.mac_table);
         self.compare("seed", seed, &new.seed);
     }
 
@@ -150,7 +159,7 @@ impl Changes {
             tx_ring,
             tx_limit_bytes,
         } = old;
-        self.compare(&field("device"), device, &new.device);
+        self.compare(&field("device"), &device.text(), &new.device.text());
         self.compare(&field("rx_ring"), rx_ring, &new.rx_ring);
         self.compare(&field("tx_ring"), tx_ring, &new.tx_ring);
         self.compare(&field("tx_limit"), tx_limit_bytes, &new.tx_limit_bytes);
@@ -173,14 +182,14 @@ impl Changes {
         } = old;
         self.compare(&field("name"), name, &new.name);
         self.compare(&field("mac"), mac, &new.mac);
-        self.compare(&field("speed"), speed, &new.speed);
+        self.compare(&field("speed in bps"), &speed.bps(), &new.speed.bps());
         self.compare(&field("pace"), paced, &new.paced);
         self.compare(&field("mtu"), frame_bytes_max, &new.frame_bytes_max);
-        self.compare(&field("worker"), worker, &new.worker);
-        self.compare(&field("lossless thresholds"), lossless, &new.lossless);
-        self.compare(&field("ttl.classes"), upstream, &new.upstream);
-        self.compare(&field("gfc"), gentle, &new.gentle);
-        self.compare(&field("watchdog"), watchdog, &new.watchdog);
+        self.compare(&field("worker"), &worker.index(), &new.worker.index());
+        self.differ(&field("lossless thresholds"), lossless, &new.lossless);
+        self.differ(&field("ttl.classes"), upstream, &new.upstream);
+        self.differ(&field("gfc"), gentle, &new.gentle);
+        self.differ(&field("watchdog"), watchdog, &new.watchdog);
         self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);
     }
 }

@@ -1,5 +1,6 @@
 //! `[[route]]`, the route file and `[[neighbor]]`: where frames are to go.
 
+use super::mode::no_host_of;
 use super::ports;
 use super::schema::{NeighborTable, RouteTable, SwitchFile};
 use super::{Neighbor, PortConfig, StaticRoute};
@@ -9,6 +10,7 @@ use dataplane::fib::{NEIGHBOURS_MAX, ROUTES_MAX, Route};
 use dataplane::ids::PortId;
 use dataplane::limits::ECMP_MAX;
 use dataplane::snapshot::PortMode;
+use dataplane::wire::MacAddress;
 use ipnet::IpNet;
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -184,6 +186,9 @@ fn neighbouring_port(ports: &[PortConfig], address: IpAddr) -> Result<PortId, St
         return Err(format!("{address} is an address of this switch; name a neighbour's"));
     }
     let mut holders = connected(ports).filter(|(_, network)| network.contains(&address));
+    if let Some(why) = holders.clone().find_map(|(_, network)| no_host_of(network, address)) {
+        return Err(format!("{address} {why}"));
+    }
     match (holders.next(), holders.find(|_| true)) {
         (Some((port, _)), None) => Ok(port.id),
         (Some((port, _)), Some((other, _))) if other.id == port.id => Ok(port.id),
@@ -239,6 +244,10 @@ fn neighbor(
         let message = format!("{mac} is a multicast address; a neighbour has one of its own");
         return wrong(table.mac.span(), message);
     }
+    if mac == MacAddress::default() {
+        let message = format!("{mac} is no station's address; use the neighbour's own");
+        return wrong(table.mac.span(), message);
+    }
     let Some(field) = &table.port else {
         return match neighbouring_port(ports, address) {
             Ok(port) => Ok(Neighbor { address, mac, port }),
@@ -268,6 +277,6 @@ fn neighbor(
 }
 
 /// The networks of the routed ports.
-fn connected(ports: &[PortConfig]) -> impl Iterator<Item = (&PortConfig, &IpNet)> {
+fn connected(ports: &[PortConfig]) -> impl Iterator<Item = (&PortConfig, &IpNet)> + Clone {
     ports.iter().flat_map(|port| port.addresses.iter().map(move |network| (port, network)))
 }

@@ -204,9 +204,19 @@ impl Planner<'_> {
                 let message = "XON is given as `xon` or as `xon_offset`, not both";
                 return self.wrong(field.span(), message.to_owned());
             }
-            (Some(field), None, Some(xoff)) => {
-                (xoff.saturating_sub(field.get_ref().0), field.span())
-            }
+            (Some(field), None, Some(xoff)) => match xoff.checked_sub(field.get_ref().0) {
+                Some(offset) if offset > 0 => (offset, field.span()),
+                _ => {
+                    let message = format!(
+                        "`xon` {} is not below `xoff`, {}; for port `{}` it is {} at the most",
+                        show_size(field.get_ref().0),
+                        show_size(xoff),
+                        port.name(),
+                        show_size(xoff.saturating_sub(least))
+                    );
+                    return self.wrong(field.span(), message);
+                }
+            },
             (_, Some(field), _) => (field.get_ref().0, field.span()),
             _ => return Ok(least),
         };

@@ -44,14 +44,10 @@ impl Journal {
     /// It cannot be read, or is that of another plan: the whole message.
     pub(super) fn open(file: &Path, plan: &PlanFile) -> Result<Self, String> {
         let own = fingerprint(plan);
-        let state = match fs::read_to_string(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                State { plan: own.clone(), stages: BTreeMap::new() }
-            }
-            Err(error) => return Err(format!("{}:1:1: cannot be read: {error}", file.display())),
-            Ok(text) => serde_json::from_str(&text).map_err(|error| {
-                format!("{}:{}:1: is no state of a plan: {error}", file.display(), error.line())
-            })?,
+        let state = if matches!(file.try_exists(), Ok(false)) {
+            State { plan: own.clone(), stages: BTreeMap::new() }
+        } else {
+            config::json::read_file(file).map_err(|error| error.to_string())?
         };
         if state.plan != own {
             return Err(format!(

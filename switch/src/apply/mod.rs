@@ -118,11 +118,17 @@ fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
             arguments.plan.display()
         ))
     })?;
+    let mut named = Vec::new();
+    named.extend(arguments.network.is_none().then_some("network"));
+    named.extend(["old", "new"].into_iter().filter(|_| !arguments.source.is_given()));
+    plan.check_named(&arguments.plan, &named)?;
     let (network, change) = arguments.source.clone().or(&plan.from).read(&network_file)?;
-    let misfit = |why: String| Failure::Plain(format!("{}:1:1: {why}", arguments.plan.display()));
-    let order = plan.order(&change).map_err(|error| misfit(error.to_string()))?;
+    let order = plan.order(&change).map_err(|error| error.in_file(&arguments.plan))?;
     if usize::try_from(change.kept_paths) != Ok(change.kept.len()) {
-        return Err(misfit("too many paths are kept to tell which routes they share".to_owned()));
+        return Err(Failure::Plain(format!(
+            "{}:1:1: too many paths are kept to tell which routes they share",
+            arguments.plan.display()
+        )));
     }
     match &arguments.rules {
         Some(rules) => trust(&network, rules)?,

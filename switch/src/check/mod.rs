@@ -55,18 +55,17 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
 
 /// What kinds of files there are is told by what is in them.
 fn check(file: &Path) -> Result<Summary, ConfigError> {
-    // What cannot be read is left to whoever reads it in earnest.
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = config::read_text(file)?;
     if is_json(&text) {
-        return RuleSet::load(file).map(|rules| rule_file(&rules));
+        return RuleSet::parse(file, &text).map(|rules| rule_file(&rules));
     }
     if ScenarioConfig::is_meant(&text) {
-        return ScenarioConfig::load(file).map(|config| scenario_file::summary(&config));
+        return ScenarioConfig::parse(file, &text).map(|config| scenario_file::summary(&config));
     }
     if NetworkConfig::is_meant(&text) {
-        return NetworkConfig::load(file).map(|config| network_file::summary(&config));
+        return NetworkConfig::parse(file, &text).map(|config| network_file::summary(&config));
     }
-    SwitchConfig::load(file).map(|config| switch_file::summary(&config))
+    SwitchConfig::parse(file, &text).map(|config| switch_file::summary(&config))
 }
 
 /// Whether a file is JSON rather than TOML: its first character says so.

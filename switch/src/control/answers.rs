@@ -176,10 +176,9 @@ impl<P: Platform> Control<P> {
     fn set_link(&mut self, name: &str, up: bool) -> Reply {
         let config = self.tables.config();
         let Some(port) = find(&config.ports, name) else {
-            let names: Vec<&str> = config.ports.iter().map(|port| port.name.as_str()).collect();
+            let count = config.ports.len();
             return Reply::failed(format!(
-                "there is no port `{name}`; there are {}",
-                names.join(", ")
+                "there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}"
             ));
         };
         let (id, name) = (port.id, port.name.clone());

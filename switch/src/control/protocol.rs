@@ -7,10 +7,12 @@
 //! > {"request":"link","port":"up1","up":false}
 //! < {"port":"up1","up":false}
 //! > {"request":"links"}
-//! < {"error":"unknown variant `links`, expected one of `stats`, ..."}
+//! < {"error":"unknown word `links`; did you mean `link`?"}
 //! ```
 
 use super::stats::Stats;
+use crate::output;
+use config::json::{self, JsonError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -83,6 +85,16 @@ pub enum Request {
     Stop,
 }
 
+impl Request {
+    /// Reads a request from a line.
+    ///
+    /// # Errors
+    /// It is no request: why, for whoever sent it.
+    pub fn read(line: &[u8]) -> Result<Self, JsonError> {
+        json::read(&String::from_utf8_lossy(line))
+    }
+}
+
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -113,7 +125,7 @@ pub enum Reply {
 impl Reply {
     /// The request was not fulfilled because of `error`, in one line.
     pub fn failed(error: impl ToString) -> Self {
-        Self::Failed(Failed { error: error.to_string() })
+        Self::Failed(Failed { error: output::one_line(&error.to_string()) })
     }
 }
 
@@ -318,9 +330,10 @@ pub struct Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Request, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+        Request::read(text.as_bytes()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -341,16 +354,44 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused_with_a_reason() {
         for (text, reason) in [
-            (r#"{"request":"links"}"#, "unknown variant `links`"),
-            (r#"{"request":"link","port":"up1"}"#, "missing field `up`"),
+            (r#"{"request":"links"}"#, "unknown word `links`; did you mean `link`?"),
+            (r#"{"request":"link","port":"up1"}"#, "`up` is missing here; it has no default"),
             (r#"{"request":"link","port":"1","up":true,"now":1}"#, "unknown field `now`"),
-            (r#"{"request":"mac","offset":-1}"#, "invalid value"),
-            (r#"{"stats":1}"#, "missing field `request`"),
-            ("stats", "expected value"),
-            ("", "EOF"),
+            (
+                r#"{"request":"mac","offset":-1}"#,
+                "found the number -1, expected a whole number that is not negative",
+            ),
+            (r#"{"stats":1}"#, "`request` is missing here"),
+            ("stats", "this is no JSON value"),
+            ("7", "found the number 7, expected an object in braces"),
+            ("", "the text ends where a value belongs"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        /// Whatever a client sends: what it is told is one printable line of bounded length, in no
+        /// word of Rust.
+        #[test]
+        fn what_is_wrong_with_a_request_is_said_in_plain_words(
+            key in "request|port|up|offset|file|to|via|[a-z]{1,4}",
+            value in r#"null|true|-1|1\.5|9{25}|\[\]|\{\}|"x"|"\x1b\[2J"|"\\u001b\\n"|x{3000}|"y{3000}"|tru"#,
+            name in "stats|link|links|mac|set_rules|add_route|del_route|stop|internally",
+            cut in any::<proptest::sample::Index>(),
+            is_cut: bool,
+        ) {
+            let whole = format!("{{\"request\":\"{name}\",\"{key}\":{value}}}");
+            let line = if is_cut { &whole[..cut.index(whole.len())] } else { &whole };
+            if let Err(error) = Request::read(line.as_bytes()) {
+                let Reply::Failed(Failed { error }) = Reply::failed(error) else { unreachable!() };
+                prop_assert!(!error.contains(char::is_control) && error.len() < 800, "{error:?}");
+                let words: Vec<&str> = error.split(|c: char| !c.is_alphanumeric()).collect();
+                for word in ["struct", "enum", "variant", "tagged", "usize", "u64", "i128", "Request"] {
+                    prop_assert!(!words.contains(&word), "{error}");
+                }
+            }
         }
     }
 

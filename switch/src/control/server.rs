@@ -156,7 +156,7 @@ fn serve(stream: UnixStream, calls: &Sender<Call>) -> io::Result<()> {
                 if line.len() >= REQUEST_BYTES_MAX { "longer than 16 KiB" } else { "cut short" };
             return write_reply(&mut writer, &Reply::failed(format!("a request that is {why}")));
         }
-        let reply = match serde_json::from_slice::<Request>(&line) {
+        let reply = match Request::read(&line) {
             // Whoever drives a plan counts on what it gave up not being done later.
             Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if has_gone(&writer) => {
                 return Ok(());

@@ -3,6 +3,7 @@
 use crate::control::protocol::{
     Failed, MacRow, MacTable, NeighborRow, Neighbors, Request, RouteRow, Routes,
 };
+use config::json::{self, JsonError};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -49,7 +50,7 @@ pub enum CtlError {
     Broken(io::Error),
     /// The switch speaks another language; it may be of another version.
     #[error("the switch answers what this program does not understand: {0}")]
-    Unclear(serde_json::Error),
+    Unclear(JsonError),
 }
 
 impl CtlError {
@@ -131,7 +132,8 @@ impl Client {
     /// # Errors
     /// The switch refuses, or goes away.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
-        let mut line = serde_json::to_vec(request).map_err(CtlError::Unclear)?;
+        let mut line =
+            serde_json::to_vec(request).map_err(|error| CtlError::Broken(error.into()))?;
         line.push(b'\n');
         self.writer.write_all(&line).map_err(CtlError::Broken)?;
         line.clear();
@@ -142,7 +144,7 @@ impl Client {
         if let Ok(Failed { error }) = serde_json::from_slice(&line) {
             return Err(CtlError::Refused(error));
         }
-        serde_json::from_slice(&line).map_err(CtlError::Unclear)
+        json::read(&String::from_utf8_lossy(&line)).map_err(CtlError::Unclear)
     }
 
     /// Asks for all neighbours.

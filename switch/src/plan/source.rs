@@ -57,13 +57,17 @@ impl RoutingName {
 }
 
 impl SourceArgs {
-    /// What a plan file says, where the command line says nothing.
-    pub(crate) fn or(self, origin: &Origin) -> Self {
-        let says_something = self.old.is_some()
+    /// Whether the command line says anything of what is to change.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.old.is_some()
             || self.new.is_some()
             || !self.old_down.is_empty()
-            || !self.new_down.is_empty();
-        if says_something {
+            || !self.new_down.is_empty()
+    }
+
+    /// What a plan file says, where the command line says nothing.
+    pub(crate) fn or(self, origin: &Origin) -> Self {
+        if self.is_given() {
             return self;
         }
         Self {

@@ -5,6 +5,7 @@ use dataplane::wire::MacAddress;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::LinkAddr;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::net::IpAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -130,9 +131,10 @@ struct NeighbourEntry {
 }
 
 /// Runs `ip` of iproute2 and reads the JSON it prints.
-fn ip<T: for<'de> Deserialize<'de>>(arguments: &[&str]) -> Result<T, String> {
+fn ip<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, String> {
     let printed = run_ip(arguments)?;
-    serde_json::from_slice(&printed).map_err(|error| format!("`ip` printed no JSON: {error}"))
+    config::json::read(&String::from_utf8_lossy(&printed))
+        .map_err(|error| format!("`ip` printed what is not understood: {error}"))
 }
 
 fn run_ip(arguments: &[&str]) -> Result<Vec<u8>, String> {

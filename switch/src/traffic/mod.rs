@@ -31,8 +31,9 @@ pub use pfc::PfcArgs;
 pub use send::SendArgs;
 pub use sink::SinkArgs;
 
+use crate::output;
 use clap::Subcommand;
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -124,7 +125,7 @@ pub fn run(command: &TrafficCommand) -> ExitCode {
 
 /// A line for people. If nobody listens on stderr, that is their choice.
 fn tell(what: &str) {
-    let _ = writeln!(io::stderr(), "knotless traffic: {what}");
+    output::error(format_args!("knotless traffic: {what}"));
 }
 
 /// Becomes true when the user (SIGINT) or the system (SIGTERM) asks for the end.
