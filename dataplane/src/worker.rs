@@ -37,6 +37,7 @@ use crate::slots::Slots;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::mac_control::Pfc;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -84,6 +85,8 @@ pub struct Worker<D: Device, P> {
     taken_bursts: Vec<u64>,
     doors: Vec<Arc<Doors>>,
     doorkeeper: Doorkeeper,
+    /// By place of a port: whether its device is asked for frames.
+    receives: Box<[bool]>,
 }
 
 /// What the stages work on.
@@ -138,6 +141,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
             .collect();
+        let receives = vec![true; ports.len()].into_boxed_slice();
         let lanes = if settings.scheduler.fair { settings.ports.len() + 1 } else { 1 };
         let queues = ports.len() * PRIORITIES * lanes + links.to.len();
         let ledger = Arc::clone(&links.ledgers[links.id.index()]);
@@ -167,6 +171,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         Self {
             core,
             doorkeeper: Doorkeeper::new(Arc::clone(&links.doors[links.id.index()])),
+            receives,
             taken_bursts: vec![0; links.from.len()],
             doors: links.doors,
             readers: readers.collect(),
@@ -199,6 +204,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
             busy |= self.take_over(now);
         }
         for slot in 0..own_ports {
+            if !self.receives[slot] {
+                continue;
+            }
             self.core.device.rx_burst(self.core.own_ports[slot], &mut self.core.rx);
             if !self.core.rx.is_empty() {
                 self.core.receive(&self.snapshot, slot, now);
@@ -265,16 +273,19 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 self.core.rx.push(frame);
                 self.core.receive_again(&self.snapshot, slot, now);
             }
-            Command::Link(port, up) => {
-                if let Some(slot) = self.core.exchange.slot(port) {
-                    self.core.ports[slot].set_link(up, &mut self.core.books, now);
-                    self.attention.told.set(slot, false);
-                    if !up {
-                        self.flush_mac_table(port);
-                    }
-                }
-            }
+            Command::Link(port, up) => self.set_link(port, up, true, now),
+            Command::LinkLost(port) => self.set_link(port, false, false, now),
             Command::FlushMacTable(port) => self.flush_mac_table(port),
+        }
+    }
+
+    fn set_link(&mut self, port: PortId, up: bool, receives: bool, now: Instant) {
+        let Some(slot) = self.core.exchange.slot(port) else { return };
+        self.receives[slot] = receives;
+        self.core.ports[slot].set_link(up, &mut self.core.books, now);
+        self.attention.told.set(slot, false);
+        if !up {
+            self.flush_mac_table(port);
         }
     }
 
