@@ -11,10 +11,18 @@ mod rig;
 use netns::{Other, enter_own, ip, sender, wait_until};
 use rig::{Pools, eal, receive};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use switch::dpdk::port::{Port, PortOptions, PortQueues};
 use switch::dpdk::rx_queue::RxLosses;
+
+/// A namespace of the test's own, and no other test beside it: the descriptors of DPDK's taps pass
+/// to every process that any thread starts, which then has the tap open too.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    enter_own().then_some(alone)
+}
 
 fn open(pools: &Pools, device: &str) -> Result<(Arc<Port>, PortQueues), String> {
     Port::open(eal(), device, &PortOptions::default(), &pools.data).map_err(|it| it.to_string())
@@ -30,9 +38,7 @@ fn refused(pools: &Pools, device: &str) -> String {
 
 #[test]
 fn what_is_no_free_tap_is_refused_and_left_as_it_is() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "refused", 511);
     for (make, wrong, right) in [
         ("tuntap add kt0 mode tap", "made for one queue", "multi_queue"),
@@ -53,9 +59,7 @@ fn what_is_no_free_tap_is_refused_and_left_as_it_is() {
 
 #[test]
 fn a_tap_of_another_port_or_process_is_refused_and_free_when_that_ends() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "taken", 1_023);
     let held = open(&pools, "net_tap_first,iface=kt0").unwrap();
     let before = ip("-o link show kt0");
@@ -89,9 +93,7 @@ fn a_tap_of_another_port_or_process_is_refused_and_free_when_that_ends() {
 
 #[test]
 fn a_tap_that_moved_away_leaves_its_name_free() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "moved", 1_023);
     let other = Other::new();
     let first = open(&pools, "net_tap_one,iface=kt0").unwrap();
@@ -110,9 +112,7 @@ const NOTICED: Duration = Duration::from_millis(100);
 
 #[test]
 fn the_link_is_that_of_the_interface_wherever_it_is_and_whatever_its_name() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "link", 511);
     let other = Other::new();
     let (port, _queues) = open(&pools, "net_tap_link,iface=kt0").unwrap();
@@ -149,9 +149,7 @@ fn the_link_is_that_of_the_interface_wherever_it_is_and_whatever_its_name() {
 
 #[test]
 fn what_a_full_tap_loses_is_counted_to_the_frame() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "missed", 1_023);
     // History of a persistent tap is not this switch's.
     ip("tuntap add kt0 mode tap multi_queue");
@@ -189,9 +187,7 @@ fn what_a_full_tap_loses_is_counted_to_the_frame() {
 
 #[test]
 fn a_tap_that_is_not_given_a_queue_keeps_its_own() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "own", 511);
     ip("tuntap add kt0 mode tap multi_queue");
     ip("link set kt0 txqueuelen 321");
@@ -204,9 +200,7 @@ fn a_tap_that_is_not_given_a_queue_keeps_its_own() {
 
 #[test]
 fn what_a_full_packet_socket_loses_is_counted_and_its_interface_is_held() {
-    if !enter_own() {
-        return;
-    }
+    let Some(_alone) = alone() else { return };
     let pools = Pools::new(eal(), "packet", 1_023);
     ip("link add va type veth peer name vb");
     ip("link set va up");

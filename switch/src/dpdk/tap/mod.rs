@@ -59,7 +59,7 @@ impl TapError {
             }
             Self::NoTap { .. } => Some("name another interface in iface=".to_owned()),
             Self::OneQueue(name) => Some(format!(
-                "delete it (ip link del {name}), or make it with `ip tuntap add dev {name} mode \
+                "name another interface in iface=, or make it with `ip tuntap add dev {name} mode \
                  tap multi_queue`"
             )),
             Self::System { .. } => None,
@@ -130,14 +130,9 @@ fn take_persistent(rtnetlink: &Rtnetlink, name: &str) -> Result<Queue, TapError>
     if kind.as_deref() != Some("tun") || !tun.is_tap {
         return Err(TapError::NoTap { name: name.to_owned(), kind });
     }
-    let holders = Holders::of_tun(name);
     match tun {
-        // The kernel counts the queues of such a tap only.
-        Tun { has_multi_queue: true, open_queues: 1.., .. } => return Err(in_use()),
-        Tun { is_persistent: false, .. } => return Err(in_use()),
-        Tun { has_multi_queue: false, .. } if holders != Holders::default() => {
-            return Err(in_use());
-        }
+        Tun { is_persistent: false, .. } | Tun { open_queues: 1.., .. } => return Err(in_use()),
+        // Of such a tap the kernel does not count the queues, but it cannot be taken either way.
         Tun { has_multi_queue: false, .. } => return Err(TapError::OneQueue(name.to_owned())),
         Tun { .. } => {}
     }
