@@ -7,7 +7,7 @@
 //! | device | what is held |
 //! |---|---|
 //! | `net_tap` | a queue of the tap ([`super::tap`]) |
-//! | `net_af_packet`, `net_af_xdp`, interfaces of `net_pcap` | an abstract socket by the interface's index |
+//! | `net_af_packet`, `net_af_xdp`, `net_pcap` on interfaces | an abstract socket by their index |
 //! | files that `net_pcap` writes | a lock (`flock`) on the file itself |
 //! | sockets where `net_memif` is the server | the socket, by DPDK |
 //! | NICs | a lock on the device's file in sysfs, by the EAL |

@@ -75,9 +75,9 @@ impl fmt::Display for FlowControl {
     }
 }
 
-/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us. Call on
-/// a started port; `is_virtual` is for its bus. What came of it is to be read by [`verify`] once the
-/// link is up: writing makes many NICs negotiate their link anew.
+/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us. Call
+/// on a started port; `is_virtual` is for its bus. What came of it is to be read by [`verify`]
+/// once the link is up: writing makes many NICs negotiate their link anew.
 pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
     if is_virtual {
         return FlowControl::Virtual;

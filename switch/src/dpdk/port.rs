@@ -71,8 +71,8 @@ pub struct PortInfo {
     pub tells_rx_backlog: bool,
     /// Whether it sends a frame that is in several pieces.
     pub sends_segments: bool,
-    /// Frames that the device keeps while nobody receives from it, before it loses one; `None` where
-    /// all wait, as those of a capture do.
+    /// Frames that the device keeps while nobody receives from it, before it loses one; `None`
+    /// where all wait, as those of a capture do.
     pub rx_queue_frames: Option<u32>,
     /// Who tells of frames that its full queue lost.
     pub rx_losses: RxLosses,

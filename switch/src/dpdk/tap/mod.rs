@@ -3,8 +3,8 @@
 //!
 //! DPDK's driver attaches to any tap of the name it is given, another switch's too, and looks for
 //! its link by name in the network namespace where it was started. So the switch makes the tap
-//! itself, exclusively, before the driver attaches to it, and keeps a queue of it open that takes no
-//! frames: by that queue the kernel tells where the interface is, whatever its name is there.
+//! itself, exclusively, before the driver attaches to it, and keeps a queue of it open that takes
+//! no frames: by that queue the kernel tells where the interface is, whatever its name is there.
 //!
 //! No lock file is needed. The kernel says who has a tap open, which ends with the process however
 //! it ends; and a tap that was moved to another namespace leaves its name free here, for the kernel
@@ -24,8 +24,8 @@ use watch::{Looker, Watch};
 /// The name of a tap that has none in its device string: the kernel counts.
 pub(super) const NAME_DEFAULT: &str = "dtap%d";
 
-/// A tap that is this process's alone. It is deleted when this and DPDK's device are gone, unless it
-/// is persistent.
+/// A tap that is this process's alone. It is deleted when this and DPDK's device are gone, unless
+/// it is persistent.
 #[derive(Debug)]
 pub(super) struct Tap {
     name: String,
@@ -68,8 +68,9 @@ impl TapError {
 }
 
 impl Tap {
-    /// Makes the tap `name`, or takes it if it is persistent and nobody has it open, and has it keep
-    /// `rx_queue_frames` frames if that is given. Nothing that is another process's is touched.
+    /// Makes the tap `name`, or takes it if it is persistent and nobody has it open, and has it
+    /// keep `rx_queue_frames` frames if that is given. Nothing that is another process's is
+    /// touched.
     pub(super) fn claim(name: &str, rx_queue_frames: Option<u32>) -> Result<Self, TapError> {
         let failed = |doing| {
             let name = name.to_owned();

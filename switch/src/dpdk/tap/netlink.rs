@@ -1,9 +1,9 @@
 //! What rtnetlink says of one interface, in this network namespace or in another.
 //!
-//! Another namespace is named by an id that this one gives it (`RTM_NEWNSID`), so that no thread has
-//! to enter it: that would take `CAP_SYS_ADMIN`, and this takes the `CAP_NET_ADMIN` that a tap needs
-//! anyway. Only the attributes that are wanted are decoded: one that a newer kernel changes must not
-//! hide the link.
+//! Another namespace is named by an id that this one gives it (`RTM_NEWNSID`), so that no thread
+//! has to enter it: that would take `CAP_SYS_ADMIN`, and this takes the `CAP_NET_ADMIN` that a tap
+//! needs anyway. Only the attributes that are wanted are decoded: one that a newer kernel changes
+//! must not hide the link.
 
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer, NetlinkMessage, NlasIterator,
