@@ -45,8 +45,11 @@ pub enum Command<F> {
     Send(PortId, F),
     /// Treat this frame as just received at this port.
     Receive(PortId, F),
-    /// The port's link went up or down.
+    /// The port is up or down. One that is down receives, and drops, what its device brings.
     Link(PortId, bool),
+    /// The port's device lost its link: the port is down, and receives nothing before it is up
+    /// again. Frames that come with the new link wait in the device until the worker is told of it.
+    LinkLost(PortId),
     /// Forget the addresses learnt on this port.
     FlushMacTable(PortId),
 }

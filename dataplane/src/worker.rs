@@ -40,6 +40,7 @@ use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::ethernet;
 use crate::wire::mac_control::Pfc;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -94,6 +95,8 @@ pub struct Worker<D: Device, P> {
     taken_bursts: Vec<u64>,
     doors: Vec<Arc<Doors>>,
     doorkeeper: Doorkeeper,
+    /// By place of a port: whether its device is asked for frames.
+    receives: Box<[bool]>,
 }
 
 /// What the stages work on.
@@ -155,6 +158,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
             .collect();
+        let receives = vec![true; ports.len()].into_boxed_slice();
         let lanes = if settings.scheduler.fair { settings.ports.len() + 1 } else { 1 };
         // One more for the frames that wait for their next hop.
         let queues = ports.len() * PRIORITIES * lanes + links.to.len() + 1;
@@ -189,6 +193,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         Self {
             core,
             doorkeeper: Doorkeeper::new(Arc::clone(&links.doors[links.id.index()])),
+            receives,
             taken_bursts: vec![0; links.from.len()],
             doors: links.doors,
             readers: readers.collect(),
@@ -224,7 +229,9 @@ impl<D: Device, P: Probe> Worker<D, P> {
             busy |= self.take_over(now);
         }
         for slot in 0..own_ports {
-            busy |= self.core.receive_burst_of(&self.snapshot, slot, now);
+            if self.receives[slot] {
+                busy |= self.core.receive_burst_of(&self.snapshot, slot, now);
+            }
         }
         for slot in 0..own_ports {
             self.control_flow(slot, now);
@@ -287,16 +294,19 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 self.core.rx.push(frame);
                 self.core.receive_again(&self.snapshot, slot, now);
             }
-            Command::Link(port, up) => {
-                if let Some(slot) = self.core.exchange.slot(port) {
-                    self.core.ports[slot].set_link(up, &mut self.core.books, now);
-                    self.attention.told.set(slot, false);
-                    if !up {
-                        self.flush_mac_table(port);
-                    }
-                }
-            }
+            Command::Link(port, up) => self.set_link(port, up, true, now),
+            Command::LinkLost(port) => self.set_link(port, false, false, now),
             Command::FlushMacTable(port) => self.flush_mac_table(port),
+        }
+    }
+
+    fn set_link(&mut self, port: PortId, up: bool, receives: bool, now: Instant) {
+        let Some(slot) = self.core.exchange.slot(port) else { return };
+        self.receives[slot] = receives;
+        self.core.ports[slot].set_link(up, &mut self.core.books, now);
+        self.attention.told.set(slot, false);
+        if !up {
+            self.flush_mac_table(port);
         }
     }
 

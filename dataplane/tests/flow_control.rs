@@ -423,6 +423,24 @@ fn a_port_that_goes_down_lets_go_of_what_it_held() {
 }
 
 #[test]
+fn frames_that_come_before_the_worker_knows_of_the_link_wait_in_the_device() {
+    let mut rig = RigBuilder::routed(2).build();
+    let one = PortId::FIRST;
+    rig.command(|| Command::LinkLost(one));
+    load(&mut rig, 1, 2, 26, 5);
+    rig.settle();
+    assert_eq!(sent(&mut rig, 2).1.len(), 0);
+    assert_eq!(rig.dropped(1, DropReason::PortDown), 0);
+    rig.command(|| Command::Link(one, true));
+    rig.settle();
+    assert_eq!(sent(&mut rig, 2).1.len(), 5, "none is lost");
+    rig.command(|| Command::Link(one, false));
+    load(&mut rig, 1, 2, 26, 5);
+    rig.settle();
+    assert_eq!(rig.dropped(1, DropReason::PortDown), 5, "out of service it drops what comes");
+}
+
+#[test]
 fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));

@@ -24,6 +24,12 @@ pub trait Platform {
     /// The link of `port`.
     fn link(&self, port: PortId) -> LinkState;
 
+    /// What stands between the switch and PFC frames at `port`, in words, where that is known
+    /// better now than it was when the port was opened.
+    fn flow_control(&self, _port: PortId) -> Option<String> {
+        None
+    }
+
     /// The counters of the device behind `port`.
     fn device_counters(&self, port: PortId) -> DeviceCounters;
 

@@ -125,10 +125,7 @@ mod tests {
     fn a_gap_is_judged_by_the_least_that_any_port_allows_for() {
         let config = config("");
         let line = |gap| gap_line(&config, gap).unwrap();
-        assert_eq!(
-            line(Duration::from_micros(9)),
-            "longest polling gap here within 100 ms: 9 us"
-        );
+        assert_eq!(line(Duration::from_micros(9)), "longest polling gap here within 100 ms: 9 us");
         assert!(line(Duration::from_millis(2)).contains("headroom allows for 20 us"));
     }
 

@@ -15,6 +15,7 @@ use crossbeam::channel::{Receiver, Sender, TryRecvError};
 use dataplane::agent::NeighborState;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
+use dataplane::links::Command;
 use dataplane::time::Instant;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -185,7 +186,15 @@ impl<P: Platform> Control<P> {
         let now = self.platform.now();
         let Self { links, workers, slow_path, neighborhood, .. } = self;
         links.set_in_service(id, up, |port, up| {
-            tell_link(port, up, now, workers, slow_path, neighborhood.as_mut());
+            tell_link(
+                Command::Link(port, up),
+                port,
+                up,
+                now,
+                workers,
+                slow_path,
+                neighborhood.as_mut(),
+            );
         });
         Reply::LinkSet(LinkSet { port: name, up })
     }

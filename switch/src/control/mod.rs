@@ -224,7 +224,8 @@ impl<P: Platform> Control<P> {
         let tell = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
             output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
-            tell_link(port, up, now, workers, slow_path, neighborhood.as_mut());
+            let command = if up { Command::Link(port, up) } else { Command::LinkLost(port) };
+            tell_link(command, port, up, now, workers, slow_path, neighborhood.as_mut());
         };
         links.poll(now, |port| platform.link(port), tell);
         if let Some(neighborhood) = neighborhood {
@@ -288,8 +289,9 @@ impl<P: Platform> Control<P> {
     }
 }
 
-/// Tells everybody that the link at `port` has come up or gone down.
+/// Tells everybody that the link at `port` has come up or gone down, the worker by `command`.
 fn tell_link<F: Frame>(
+    command: Command<F>,
     port: PortId,
     up: bool,
     now: Instant,
@@ -300,7 +302,7 @@ fn tell_link<F: Frame>(
     slow_path.agent.handle_link(port, up);
     let at_once = neighborhood.is_none_or(|neighborhood| neighborhood.handle_link(now, port, up));
     if at_once {
-        workers.command(port, Command::Link(port, up));
+        workers.command(port, command);
     }
 }
 

@@ -78,6 +78,9 @@ impl<P: Platform> Control<P> {
             let port = self.links.port(id);
             stats.link = port.link;
             stats.in_service = port.in_service;
+            if let Some(flow_control) = self.platform.flow_control(id) {
+                stats.flow_control = flow_control;
+            }
             stats.device_counters = self.platform.device_counters(id);
             stats.lldp = self.neighborhood.as_ref().and_then(|it| it.port_stats(id));
         }

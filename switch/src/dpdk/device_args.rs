@@ -100,9 +100,41 @@ impl DeviceArgs {
         &self.text[..self.name_bytes]
     }
 
+    /// The values given to `key` behind the name, in order.
+    pub(super) fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let pairs = self.text.split(',').skip(1).filter_map(|pair| pair.split_once('='));
+        pairs.filter(move |(it, _)| *it == key).map(|(_, value)| value)
+    }
+
+    /// The first value given to `key`.
+    pub(super) fn value<'a>(&'a self, key: &'a str) -> Option<&'a str> {
+        self.values(key).next()
+    }
+
+    /// All of it, with `value` for `key` if that has none yet.
+    pub(super) fn text_with(&self, key: &str, value: &str) -> String {
+        match self.value(key) {
+            Some(_) => self.text.clone(),
+            None => format!("{},{key}={value}", self.text),
+        }
+    }
+
+    /// Whether the device is made by the driver with this name: what follows tells devices of one
+    /// driver apart.
+    pub(super) fn is_of(&self, driver: &str) -> bool {
+        let rest = self.name().strip_prefix(driver);
+        self.bus == Bus::Virtual
+            && rest.is_some_and(|it| !it.starts_with(|c: char| c.is_ascii_lowercase()))
+    }
+
     /// Where the device sits.
     pub const fn bus(&self) -> Bus {
         self.bus
+    }
+
+    /// Whether it is a virtual device.
+    pub(super) fn is_virtual(&self) -> bool {
+        self.bus == Bus::Virtual
     }
 
     /// What a device string of this driver needs to work, to end an error message with.
@@ -165,6 +197,20 @@ mod tests {
         assert!(matches!(nic.bus(), Bus::Pci(_)));
         assert!(DeviceArgs::parse("").is_err());
         assert!(DeviceArgs::parse(",iface=kt0").is_err());
+    }
+
+    #[test]
+    fn arguments_are_found_by_their_key_and_drivers_by_the_name() {
+        let pcap = DeviceArgs::parse("net_pcap0,rx_pcap=a,rx_pcap=b=c,tx_pcap=").unwrap();
+        assert_eq!(pcap.values("rx_pcap").collect::<Vec<_>>(), ["a", "b=c"]);
+        assert_eq!((pcap.value("tx_pcap"), pcap.value("net_pcap0")), (Some(""), None));
+        assert_eq!(pcap.text_with("rx_pcap", "z"), pcap.text());
+        let tap = DeviceArgs::parse("net_tap0").unwrap();
+        assert_eq!(tap.text_with("iface", "dtap0"), "net_tap0,iface=dtap0");
+        for name in ["net_tap", "net_tap0", "net_tap_a"] {
+            assert!(DeviceArgs::parse(name).unwrap().is_of("net_tap"), "{name}");
+        }
+        assert!(!DeviceArgs::parse("net_tapestry").unwrap().is_of("net_tap"));
     }
 
     #[test]

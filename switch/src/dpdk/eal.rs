@@ -1,13 +1,17 @@
 //! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
 
+use super::claim;
 use super::clock::{self, Mark};
-use super::device_args::PciAddress;
+use super::device_args::{DeviceArgs, PciAddress};
 use super::error::{DpdkError, c_string, last_errno_text};
 use super::log;
 use super::memory::{Memory, MemoryInUse, free_hugepages_mb};
+use super::pci;
+use super::probe::refusal;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
@@ -38,6 +42,10 @@ impl EalOptions {
 pub struct Eal {
     memory: MemoryInUse,
     pci: Vec<PciAddress>,
+    /// What it said when it looked for those.
+    pci_log: Vec<String>,
+    /// Nobody else drives them.
+    _pci_locks: Vec<File>,
     main_thread: ThreadId,
     tsc_hz: u64,
 }
@@ -50,13 +58,15 @@ impl Eal {
     /// directory of the installed libdpdk.
     ///
     /// # Errors
-    /// [`DpdkError::AlreadyInitialised`] the second time, [`DpdkError::Hugepages`] before anything
-    /// is touched, [`DpdkError::Init`] with DPDK's own words.
+    /// [`DpdkError::AlreadyInitialised`] the second time; [`DpdkError::Hugepages`], or
+    /// [`DpdkError::Device`] if another switch drives one of the NICs, before anything is touched;
+    /// [`DpdkError::Init`] with DPDK's own words.
     pub fn init(options: &EalOptions) -> Result<Arc<Self>, DpdkError> {
         let memory = options.memory.choose(free_hugepages_mb())?;
         let arguments = arguments(options, memory);
         let arguments =
             arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<CString>, _>>()?;
+        let locks = lock_nics(&options.pci)?;
         if INITIALISED.swap(true, Ordering::SeqCst) {
             return Err(DpdkError::AlreadyInitialised);
         }
@@ -68,10 +78,11 @@ impl Eal {
         // The EAL makes a directory even where it shares nothing. Only an empty one is removed.
         let _in_use = std::fs::remove_dir(runtime_directory());
         started?;
-        log::forget();
         Ok(Arc::new(Self {
             memory,
             pci: options.pci.clone(),
+            pci_log: log::take_lines(),
+            _pci_locks: locks,
             main_thread: thread::current().id(),
             tsc_hz: clock::tsc_hz(before),
         }))
@@ -82,9 +93,17 @@ impl Eal {
         self.memory
     }
 
-    /// The PCI devices it may touch.
-    pub fn pci(&self) -> &[PciAddress] {
-        &self.pci
+    /// Why there is no port of a PCI device.
+    pub(super) fn pci_failure(&self, args: &DeviceArgs, address: PciAddress) -> DpdkError {
+        if !self.pci.contains(&address) {
+            let cause = "DPDK was not started with this PCI device";
+            return refusal(args, cause, args.what_would_be_right());
+        }
+        let memory_is_plain = !matches!(self.memory, MemoryInUse::Hugepages { .. });
+        let found = pci::Entry::new(Path::new("/sys"), address).diagnose(memory_is_plain);
+        let said = pci::lines_about(&self.pci_log, address);
+        let cause = if said.is_empty() { found.cause } else { format!("{} ({said})", found.cause) };
+        refusal(args, &cause, &found.right)
     }
 
     /// Ticks of the TSC in a second.
@@ -109,6 +128,20 @@ impl Drop for Eal {
         // with frames outstanding never lets go of its own: nothing refers to DPDK's memory.
         unsafe { dpdk_sys::rte_eal_cleanup() };
     }
+}
+
+fn lock_nics(addresses: &[PciAddress]) -> Result<Vec<File>, DpdkError> {
+    let mut locks = Vec::new();
+    for &address in addresses {
+        let lock =
+            claim::lock_nic(Path::new("/sys"), address).map_err(|error| DpdkError::Device {
+                device: address.to_string(),
+                cause: error.to_string(),
+                right: error.what_would_be_right().unwrap_or_default(),
+            })?;
+        locks.extend(lock);
+    }
+    Ok(locks)
 }
 
 /// The EAL's command line. Its first word names the program in DPDK's messages.

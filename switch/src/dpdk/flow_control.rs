@@ -27,6 +27,9 @@ pub enum FlowControl {
         /// What it said.
         cause: String,
     },
+    /// The NIC took the settings while its link was down. Some NICs apply them only to a link that
+    /// comes up, so they are read again then.
+    Unverified,
     /// The driver has no say in it, so nothing is known.
     Unknown,
 }
@@ -58,6 +61,11 @@ impl fmt::Display for FlowControl {
             Self::Conflict { cause } => {
                 write!(f, "conflict: the NIC's own flow control stays on ({cause})")
             }
+            Self::Unverified => write!(
+                f,
+                "the NIC took mode=none, mac_ctrl_frame_fwd=1; whether it keeps to it is read when \
+                 its link is up"
+            ),
             Self::Unknown => write!(
                 f,
                 "unknown whether the NIC passes PFC frames on: its driver has no flow-control \
@@ -67,8 +75,9 @@ impl fmt::Display for FlowControl {
     }
 }
 
-/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us, and
-/// reads back what came of it. Call on a started port; `is_virtual` is for its bus.
+/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us. Call
+/// on a started port; `is_virtual` is for its bus. What came of it is to be read by [`verify`]
+/// once the link is up: writing makes many NICs negotiate their link anew.
 pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
     if is_virtual {
         return FlowControl::Virtual;
@@ -83,7 +92,60 @@ pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
             return verdict(read(id).ok(), Some(&cause));
         }
     }
-    verdict(read(id).ok(), with_forwarding.err().as_deref())
+    match with_forwarding {
+        Ok(()) => FlowControl::Unverified,
+        Err(cause) => verdict(read(id).ok(), Some(&cause)),
+    }
+}
+
+/// What became of settings that a NIC took.
+pub(super) fn verify(id: u16) -> FlowControl {
+    verdict(read(id).ok(), None)
+}
+
+/// Looks at the link between one reading of the settings and the next: at once, and after one and
+/// four seconds at ten looks a second. Negotiation on copper takes up to three.
+const READ_AT_LOOKS: [u32; 3] = [1, 10, 40];
+
+/// What is known of a NIC's flow control, read again whenever its link has come up.
+#[derive(Debug)]
+pub(super) struct FlowControlWatch {
+    now: FlowControl,
+    /// Whether the NIC took the settings, so that reading them says something new.
+    is_settled: bool,
+    /// Looks since the link came up.
+    looks: u32,
+}
+
+impl FlowControlWatch {
+    /// What came of [`take_over`]. What the NIC refused stays refused.
+    pub(super) fn new(now: FlowControl) -> Self {
+        Self { is_settled: now != FlowControl::Unverified, now, looks: 0 }
+    }
+
+    pub(super) const fn now(&self) -> &FlowControl {
+        &self.now
+    }
+
+    /// A look at the link; what is known now, if that is something new. A NIC whose link is up but
+    /// was negotiated with the old settings may change its mind, so it is read several times.
+    pub(super) fn look(
+        &mut self,
+        link_is_up: bool,
+        read: impl FnOnce() -> FlowControl,
+    ) -> Option<FlowControl> {
+        if self.is_settled {
+            return None;
+        }
+        self.looks = if link_is_up { self.looks.saturating_add(1) } else { 0 };
+        if !READ_AT_LOOKS.contains(&self.looks) {
+            return None;
+        }
+        let found = read();
+        let is_news = found != self.now;
+        self.now.clone_from(&found);
+        is_news.then_some(found)
+    }
 }
 
 /// What a NIC's state, read back, says; `refusal` is its answer to the setting, if it refused.
@@ -154,11 +216,46 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_read_when_the_link_is_up_and_what_was_said_is_corrected() {
+        let conflict = || FlowControl::Conflict { cause: "it ignores mode=none".to_owned() };
+        let mut watch = FlowControlWatch::new(FlowControl::Unverified);
+        let never = || -> FlowControl { panic!("not to be read now") };
+        for _ in 0..100 {
+            assert_eq!(watch.look(false, never), None, "the link is down");
+        }
+        assert_eq!(watch.look(true, conflict), Some(conflict()));
+        for _ in 2..10 {
+            assert_eq!(watch.look(true, never), None);
+        }
+        assert_eq!(watch.look(true, || FlowControl::Forwarded), Some(FlowControl::Forwarded));
+        for _ in 11..40 {
+            assert_eq!(watch.look(true, never), None);
+        }
+        assert_eq!(watch.look(true, || FlowControl::Forwarded), None, "no news");
+        for _ in 0..100 {
+            assert_eq!(watch.look(true, never), None);
+        }
+        assert_eq!(watch.look(false, never), None);
+        assert_eq!(watch.look(true, conflict), Some(conflict()), "another link, another answer");
+        assert_eq!(*watch.now(), conflict());
+    }
+
+    #[test]
+    fn what_a_nic_refused_is_not_read_again() {
+        for refused in [FlowControl::Virtual, FlowControl::Unknown] {
+            let mut watch = FlowControlWatch::new(refused.clone());
+            assert_eq!(watch.look(true, || FlowControl::Forwarded), None);
+            assert_eq!(*watch.now(), refused);
+        }
+    }
+
+    #[test]
     fn only_what_surely_works_is_called_working() {
         assert!(FlowControl::Virtual.software_pfc_works());
         assert!(FlowControl::Forwarded.software_pfc_works());
         assert!(!FlowControl::Unconfirmed.software_pfc_works());
         assert!(!FlowControl::Unknown.software_pfc_works());
+        assert!(!FlowControl::Unverified.software_pfc_works());
         assert!(!FlowControl::Eaten { cause: String::new() }.software_pfc_works());
         assert!(!FlowControl::Conflict { cause: String::new() }.software_pfc_works());
     }

@@ -25,8 +25,12 @@ pub(super) fn capture_errors() {
 
 /// What was logged since the last call, one line of text, empty if nothing was.
 pub(super) fn take() -> String {
-    let lines = std::mem::take(&mut *LINES.lock().unwrap_or_else(PoisonError::into_inner));
-    Vec::from(lines).join("; ")
+    take_lines().join("; ")
+}
+
+/// The same, line by line.
+pub(super) fn take_lines() -> Vec<String> {
+    std::mem::take(&mut *LINES.lock().unwrap_or_else(PoisonError::into_inner)).into()
 }
 
 /// Forgets what was logged so far, so that [`take`] speaks of what comes next only.

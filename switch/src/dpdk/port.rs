@@ -1,18 +1,16 @@
 //! A device opened as a port: one receive queue, a transmit queue or more, promiscuous, started.
 
-use super::device_args::{Bus, DeviceArgs};
+use super::device_args::DeviceArgs;
 use super::eal::Eal;
-use super::error::{DpdkError, c_string, errno_text};
-use super::flow_control::FlowControl;
+use super::error::DpdkError;
+use super::flow_control::{self, FlowControl, FlowControlWatch};
 use super::link::{self, DeviceCounters, Link};
-use super::log;
 use super::mempool::Pool;
-use super::setup::Setup;
-use dpdk_sys::{rte_dev_iterator, rte_eth_dev_info};
-use std::collections::BTreeSet;
-use std::ffi::CStr;
-use std::mem::MaybeUninit;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use super::packet_socket::PacketSocket;
+use super::probe::{OpenDevice, lock_devices};
+use super::rx_queue::RxLosses;
+use super::tap::TapLink;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ethernet header and two VLAN tags: what a frame may be longer than the MTU.
 pub const L2_OVERHEAD_BYTES: u16 = 14 + 2 * 4;
@@ -30,11 +28,20 @@ pub struct PortOptions {
     pub tx_descriptors: u16,
     /// Transmit queues that there is use for. A device that cannot have as many gets one.
     pub tx_queues: u16,
+    /// Frames that a tap's own queue is to keep while the cores are busy (`txqueuelen`); `None`
+    /// leaves it as it is. Other devices have descriptors or arguments of their own for it.
+    pub rx_queue_frames: Option<u32>,
 }
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { mtu_bytes: 1_500, rx_descriptors: 512, tx_descriptors: 512, tx_queues: 1 }
+        Self {
+            mtu_bytes: 1_500,
+            rx_descriptors: 512,
+            tx_descriptors: 512,
+            tx_queues: 1,
+            rx_queue_frames: None,
+        }
     }
 }
 
@@ -64,7 +71,15 @@ pub struct PortInfo {
     pub tells_rx_backlog: bool,
     /// Whether it sends a frame that is in several pieces.
     pub sends_segments: bool,
-    /// Whether software PFC works on it.
+    /// Frames that the device keeps while nobody receives from it, before it loses one; `None`
+    /// where all wait, as those of a capture do.
+    pub rx_queue_frames: Option<u32>,
+    /// Who tells of frames that its full queue lost.
+    pub rx_losses: RxLosses,
+    /// Buffers of the pool that it took for itself when it was started.
+    pub rx_buffers: u32,
+    /// Whether software PFC works on it, as far as was known when it was started; see
+    /// [`Port::flow_control`].
     pub flow_control: FlowControl,
 }
 
@@ -73,6 +88,8 @@ pub struct PortInfo {
 pub struct Port {
     device: OpenDevice,
     info: PortInfo,
+    flow_control: Mutex<FlowControlWatch>,
+    packet_socket: Option<PacketSocket>,
     _pool: Arc<Pool>,
     _eal: Arc<Eal>,
 }
@@ -137,7 +154,7 @@ impl Port {
     ) -> Result<(Arc<Self>, PortQueues), DpdkError> {
         let args = DeviceArgs::parse(device)?;
         let mut open = lock_devices();
-        let device = OpenDevice::probe(eal, &args, &mut open)?;
+        let mut device = OpenDevice::probe(eal, &args, options, &mut open)?;
         let info = match device.set_up(&args, pool, options) {
             Ok(info) => info,
             Err(error) => {
@@ -145,8 +162,14 @@ impl Port {
                 return Err(error);
             }
         };
-        let (_pool, _eal) = (Arc::clone(pool), Arc::clone(eal));
-        let port = Arc::new(Self { device, info, _pool, _eal });
+        let port = Arc::new(Self {
+            flow_control: Mutex::new(FlowControlWatch::new(info.flow_control.clone())),
+            packet_socket: PacketSocket::of(&args),
+            device,
+            info,
+            _pool: Arc::clone(pool),
+            _eal: Arc::clone(eal),
+        });
         Ok((Arc::clone(&port), PortQueues::new(port)))
     }
 
@@ -155,129 +178,45 @@ impl Port {
         &self.info
     }
 
-    /// Its link now.
+    /// Its link now. A tap's is that of its interface, in whatever network namespace.
     pub fn link(&self) -> Link {
-        link::link(self.device.id)
+        match self.device.tap() {
+            Some(tap) => Link { up: tap.link() == TapLink::Up, speed: None },
+            None => link::link(self.device.id()),
+        }
     }
 
-    /// Its own counters now.
+    /// Whether its interface was deleted under it: it never comes up again.
+    pub fn is_deleted(&self) -> bool {
+        self.device.tap().is_some_and(|tap| tap.link() == TapLink::Deleted)
+    }
+
+    /// Its own counters now, and what the kernel counts for it.
     pub fn counters(&self) -> DeviceCounters {
-        link::counters(self.device.id)
+        let mut counters = link::counters(self.device.id());
+        let by_tap = self.device.tap().map_or(0, |tap| tap.rx_missed_frames());
+        let by_socket = self.packet_socket.as_ref().map_or(0, PacketSocket::dropped_frames);
+        counters.rx_missed_frames += by_tap + by_socket;
+        counters
+    }
+
+    /// Whether software PFC works on it, as of the last [`Self::watch_flow_control`].
+    pub fn flow_control(&self) -> FlowControl {
+        self.flow_control.lock().unwrap_or_else(PoisonError::into_inner).now().clone()
+    }
+
+    /// To be called with every look at the link: reads the NIC's flow control again where a link
+    /// that came up may have changed it. Returns what is to be said instead of what was.
+    pub fn watch_flow_control(&self, link: Link) -> Option<FlowControl> {
+        let mut watch = self.flow_control.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.look(link.up, || flow_control::verify(self.device.id()))
     }
 }
 
 impl Drop for Port {
     /// Closes the device; only then do its pool and the EAL go.
     fn drop(&mut self) {
+        self.packet_socket = None;
         self.device.close(&mut lock_devices());
     }
-}
-
-/// The error for `args`: what is wrong from `errno` and the log, what would be right from the
-/// driver.
-pub(super) fn failure(args: &DeviceArgs, doing: &str, errno: i32) -> DpdkError {
-    let (text, logged) = (errno_text(errno), log::take());
-    let cause =
-        if logged.is_empty() { format!("{doing}: {text}") } else { format!("{doing}: {logged}") };
-    refusal(args, &cause)
-}
-
-fn refusal(args: &DeviceArgs, cause: &str) -> DpdkError {
-    DpdkError::Device {
-        device: args.text().to_owned(),
-        cause: cause.to_owned(),
-        right: args.what_would_be_right().to_owned(),
-    }
-}
-
-/// DPDK ports that are open: an id is given to one [`OpenDevice`] only. DPDK plugs and unplugs
-/// devices without locks of its own, so whoever does holds this.
-static OPEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
-
-fn lock_devices() -> MutexGuard<'static, BTreeSet<u16>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A device that DPDK knows and that is ours until [`Self::close`].
-#[derive(Debug)]
-struct OpenDevice {
-    id: u16,
-    is_virtual: bool,
-}
-
-impl OpenDevice {
-    fn probe(eal: &Eal, args: &DeviceArgs, open: &mut BTreeSet<u16>) -> Result<Self, DpdkError> {
-        log::forget();
-        let name = c_string(args.name())?;
-        match args.bus() {
-            Bus::Pci(address) if !eal.pci().contains(&address) => {
-                return Err(refusal(args, "DPDK was not started with this PCI device"));
-            }
-            // The EAL probed it when it started.
-            Bus::Pci(_) => {}
-            Bus::Virtual => {
-                let text = c_string(args.text())?;
-                // SAFETY: the EAL is initialised; the text is NUL-terminated and copied by DPDK.
-                let status = unsafe { dpdk_sys::rte_dev_probe(text.as_ptr()) };
-                if status != 0 {
-                    return Err(failure(args, "cannot be opened", status));
-                }
-            }
-        }
-        let id = first_port(&name).ok_or_else(|| refusal(args, "no such device"))?;
-        if !open.insert(id) {
-            return Err(refusal(args, "it is already open"));
-        }
-        Ok(Self { id, is_virtual: args.bus() == Bus::Virtual })
-    }
-
-    fn set_up(
-        &self,
-        args: &DeviceArgs,
-        pool: &Pool,
-        options: &PortOptions,
-    ) -> Result<PortInfo, DpdkError> {
-        let facts =
-            self.facts().map_err(|errno| failure(args, "does not describe itself", errno))?;
-        Setup { args, id: self.id, facts, pool, options }.run()
-    }
-
-    fn facts(&self) -> Result<rte_eth_dev_info, i32> {
-        let mut facts = MaybeUninit::<rte_eth_dev_info>::zeroed();
-        // SAFETY: `facts` is a valid place to write to.
-        match unsafe { dpdk_sys::rte_eth_dev_info_get(self.id, facts.as_mut_ptr()) } {
-            // SAFETY: DPDK filled it in, from zeros, and zeros are a value of all its fields.
-            0 => Ok(unsafe { facts.assume_init() }),
-            errno => Err(errno),
-        }
-    }
-
-    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again.
-    /// Nobody may use the port any more.
-    fn close(&self, open: &mut BTreeSet<u16>) {
-        let facts = self.facts();
-        // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.
-        unsafe { dpdk_sys::rte_eth_dev_stop(self.id) };
-        // SAFETY: as above; the port is stopped.
-        unsafe { dpdk_sys::rte_eth_dev_close(self.id) };
-        if let (true, Ok(facts)) = (self.is_virtual, facts) {
-            // SAFETY: the device was probed and not removed since; its port is closed.
-            unsafe { dpdk_sys::rte_dev_remove(facts.device) };
-        }
-        open.remove(&self.id);
-    }
-}
-
-/// The (first) port of the device with this name.
-fn first_port(name: &CStr) -> Option<u16> {
-    let mut iterator = MaybeUninit::<rte_dev_iterator>::zeroed();
-    // SAFETY: `iterator` is a valid place to write to; the name is NUL-terminated.
-    if unsafe { dpdk_sys::rte_eth_iterator_init(iterator.as_mut_ptr(), name.as_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: initialised by the call above.
-    let id = unsafe { dpdk_sys::rte_eth_iterator_next(iterator.as_mut_ptr()) };
-    // SAFETY: as above; cleaning up twice does nothing.
-    unsafe { dpdk_sys::rte_eth_iterator_cleanup(iterator.as_mut_ptr()) };
-    (u32::from(id) < dpdk_sys::RTE_MAX_ETHPORTS).then_some(id)
 }

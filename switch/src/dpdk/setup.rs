@@ -5,7 +5,9 @@ use super::error::DpdkError;
 use super::flow_control;
 use super::log;
 use super::mempool::Pool;
-use super::port::{L2_OVERHEAD_BYTES, PortInfo, PortOptions, failure};
+use super::port::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
+use super::probe::failure;
+use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
     SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,
     rte_eth_conf, rte_eth_dev_info, rte_ether_addr,
@@ -22,6 +24,8 @@ pub(super) struct Setup<'a> {
     pub(super) facts: rte_eth_dev_info,
     pub(super) pool: &'a Pool,
     pub(super) options: &'a PortOptions,
+    /// What the tap keeps, if it is one.
+    pub(super) tap_queue_frames: Option<u32>,
 }
 
 /// Virtual devices that send a chain of buffers without saying so in their capabilities.
@@ -53,12 +57,22 @@ impl Setup<'_> {
         let tx_queues = self.tx_queues(&driver);
         self.configure(in_pieces, mtu_set_bytes, tx_queues)?;
         self.set_mtu(mtu_set_bytes)?;
+        let in_use_before = self.pool.in_use();
         let (rx_descriptors, tx_descriptors) = self.set_up_queues(&driver, tx_queues)?;
         // SAFETY: the port is configured and all its queues are set up.
         self.expect("cannot be started", unsafe { dpdk_sys::rte_eth_dev_start(self.id) })?;
         self.enable_promiscuous()?;
         let is_virtual = self.args.bus() == Bus::Virtual;
+        let queue = RxQueueFacts {
+            args: self.args,
+            driver: &driver,
+            rx_descriptors,
+            tap_queue_frames: self.tap_queue_frames,
+        };
         Ok(PortInfo {
+            rx_queue_frames: queue.frames(),
+            rx_losses: RxLosses::of(&driver, self.args),
+            rx_buffers: self.pool.in_use().saturating_sub(in_use_before),
             id: self.id,
             device: self.args.text().to_owned(),
             driver,

@@ -32,7 +32,12 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, machine: &Machin
         } else {
             "it cannot tell its receive backlog: cores that are too slow lose frames there"
         };
-        say(arguments, &format!("port {}: {}; {backlog}", port.name, info.flow_control));
+        let queue = match info.rx_queue_frames {
+            Some(frames) => format!("its receive queue keeps {frames} frames"),
+            None => "its receive queue has no end".to_owned(),
+        };
+        let (name, flow_control, losses) = (&port.name, &info.flow_control, info.rx_losses);
+        say(arguments, &format!("port {name}: {flow_control}; {backlog}; {queue}; {losses}"));
     }
     for line in promises::lines(config) {
         say(arguments, &line);
@@ -40,9 +45,13 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, machine: &Machin
     say(arguments, &format!("memory: {}", machine.memory()));
     let missing = machine.missing_frames(config);
     if missing > 0 {
+        let greedy = machine.greedy_ports().map(|(name, buffers, descriptors)| {
+            format!("; port {name} holds {buffers} with {descriptors} receive descriptors")
+        });
         output::note(&format!(
             "devices hold so many buffers that {missing} of those the shared buffer counts on are \
-             missing; lossless frames can be lost"
+             missing{}; lossless frames can be lost",
+            greedy.collect::<String>()
         ));
     }
 }

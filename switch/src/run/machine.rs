@@ -13,6 +13,7 @@ use crate::dpdk::memory::MemoryInUse;
 use crate::dpdk::mempool::Pool;
 use crate::dpdk::pacer::{CAP_BYTES_MAX, TxCap};
 use crate::dpdk::port::{Port, PortInfo, PortOptions, PortQueues};
+use crate::output;
 use crate::platform::{
     DeviceCounters, DeviceLosses, FrameBuffers, LinkState, Platform, PortDevice, PortFacts,
 };
@@ -20,7 +21,7 @@ use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
-use nix::net::if_::if_nametoindex;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The machine under a switch.
@@ -28,6 +29,10 @@ use std::sync::Arc;
 pub(super) struct Machine {
     /// In the order of their numbers. They go before the pools, which go before the EAL.
     ports: Vec<Arc<Port>>,
+    /// Their names.
+    names: Vec<String>,
+    /// Of each, whether it has been said that its interface was deleted.
+    deleted: Vec<Cell<bool>>,
     data: Arc<Pool>,
     control: Arc<Pool>,
     clock: Clock,
@@ -55,7 +60,9 @@ impl Machine {
         let data = Pool::new(&eal, "data", sizes.data_frames, sizes.data_bytes, CACHE_FRAMES)?;
         let control =
             Pool::new(&eal, "control", sizes.control_frames, CONTROL_DATA_BYTES, CACHE_FRAMES)?;
-        let mut machine = Self { ports: Vec::new(), data, control, clock, eal };
+        let names = config.ports.iter().map(|port| port.name.clone()).collect();
+        let deleted = vec![Cell::new(false); config.ports.len()];
+        let mut machine = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
         let mut queues = Vec::with_capacity(config.ports.len());
         for port in &config.ports {
             let opened = machine.open(config, port);
@@ -77,8 +84,10 @@ impl Machine {
         let options = PortOptions {
             mtu_bytes: port.mtu,
             rx_descriptors: descriptors(port.rx_ring),
+            rx_queue_frames: port.rx_queue_frames,
             tx_descriptors: descriptors(port.tx_ring),
             tx_queues: tx_queues(config, port.id),
+            rx_queue_frames: None,
         };
         Port::open(&self.eal, device, &options, &self.data)
     }
@@ -133,6 +142,14 @@ impl Machine {
         promised.saturating_add(sent).saturating_sub(self.data.available())
     }
 
+    /// Ports whose devices took more buffers than they have receive descriptors: name, buffers,
+    /// descriptors.
+    pub(super) fn greedy_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
+        let ports = self.names.iter().zip(self.infos());
+        let greedy = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
+        greedy.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
+    }
+
     /// Closes the ports and counts the buffers that are not back in their pools, and all there are.
     pub(super) fn close(mut self) -> (u32, u32) {
         self.ports.clear();
@@ -184,10 +201,22 @@ impl Platform for Machine {
         frame.pieces().for_each(|piece| into.extend_from_slice(piece));
     }
 
-    fn link(&self, port: PortId) -> LinkState {
-        let Some(port) = self.ports.get(port.index()) else { return LinkState::default() };
-        let link = port.link();
-        LinkState { up: link.up || is_out_of_sight(port.info()), speed: link.speed }
+    fn link(&self, id: PortId) -> LinkState {
+        let Some(port) = self.ports.get(id.index()) else { return LinkState::default() };
+        let (link, name) = (port.link(), &self.names[id.index()]);
+        if port.is_deleted() && !self.deleted[id.index()].replace(true) {
+            output::note(&format!(
+                "port {name}: its interface was deleted; restart the switch to make it again"
+            ));
+        }
+        if let Some(flow_control) = port.watch_flow_control(link) {
+            output::note(&format!("port {name}: {flow_control}"));
+        }
+        LinkState { up: link.up, speed: link.speed }
+    }
+
+    fn flow_control(&self, port: PortId) -> Option<String> {
+        self.ports.get(port.index()).map(|port| port.flow_control().to_string())
     }
 
     fn device_counters(&self, port: PortId) -> DeviceCounters {
@@ -213,16 +242,6 @@ impl Platform for Machine {
             control_in_use: u64::from(self.control.in_use()),
         }
     }
-}
-
-/// A tap asks after its interface by name, and takes one that was moved to another network
-/// namespace to be down. Frames pass all the same.
-fn is_out_of_sight(info: &PortInfo) -> bool {
-    if info.driver != "net_tap" {
-        return false;
-    }
-    let named = info.device.split(',').find_map(|word| word.strip_prefix("iface="));
-    named.is_some_and(|name| if_nametoindex(name).is_err())
 }
 
 impl PortDevice for DpdkDevice {

@@ -1,9 +1,11 @@
 //! How many buffers of which size a switch needs, and how much memory that is.
 
+use crate::dpdk::device_args::PciAddress;
 use crate::dpdk::memory::Memory;
 use crate::dpdk::mempool::{EAL_BYTES, Pool};
+use crate::dpdk::pci::buffers_per_descriptor;
 use config::SwitchConfig;
-use config::switch::Hugepages;
+use config::switch::{Device, Hugepages, PortConfig};
 use dataplane::frame::HEAD_BYTES;
 use dataplane::links::{COMMANDS, PUNT_FRAMES};
 
@@ -24,13 +26,18 @@ pub(super) struct PoolSizes {
 }
 
 impl PoolSizes {
-    /// Data: what the configuration counts, and frames on their way to and from the control thread.
+    /// Data: what the configuration counts, a buffer for each receive descriptor among it; what
+    /// drivers with a second receive ring take beyond that; and frames on their way to and from the
+    /// control thread.
     /// Control: transmit rings may be full of frames that were sent and whose place nobody needed.
     pub(super) fn of(config: &SwitchConfig) -> Self {
         let on_their_way = config.workers.count * (COMMANDS + PUNT_FRAMES);
+        let second_rings: usize =
+            config.ports.iter().map(|port| second_ring_frames(port, buffers_per_descriptor)).sum();
         let sent: u32 = config.ports.iter().map(|port| port.tx_ring).sum();
         Self {
-            data_frames: u32::try_from(config.memory.mbufs + on_their_way).unwrap_or(u32::MAX),
+            data_frames: u32::try_from(config.memory.mbufs + second_rings + on_their_way)
+                .unwrap_or(u32::MAX),
             data_bytes: u16::try_from(config.memory.mbuf_data_bytes).unwrap_or(u16::MAX),
             control_frames: sent + CONTROL_FRAMES_SPARE,
         }
@@ -43,6 +50,13 @@ impl PoolSizes {
     }
 }
 
+/// Buffers that the driver of `port` takes beyond one for each receive descriptor.
+fn second_ring_frames(port: &PortConfig, per_descriptor: impl Fn(PciAddress) -> u32) -> usize {
+    let Device::Pci(address) = &port.device else { return 0 };
+    let per_descriptor = address.parse().map_or(1, per_descriptor);
+    port.rx_ring as usize * (per_descriptor as usize - 1)
+}
+
 /// What DPDK is to take: what the configuration says, or the pools need if that is more.
 pub(super) fn memory(config: &SwitchConfig, sizes: &PoolSizes) -> Memory {
     let bytes = config.memory.size_bytes.max(sizes.memory_bytes());
@@ -51,5 +65,40 @@ pub(super) fn memory(config: &SwitchConfig, sizes: &PoolSizes) -> Memory {
         Hugepages::Auto => Memory::Auto { mb },
         Hugepages::Always => Memory::Hugepages { mb },
         Hugepages::Never => Memory::Plain { mb },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_receive_ring_is_reckoned_with_at_the_ports_that_have_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("SWITCH.toml");
+        let text = r#"
+name = "s"
+[[port]]
+pci = "0000:00:04.0"
+speed = "10G"
+rx_ring = 512
+addresses = ["10.0.1.1/24"]
+[[port]]
+pci = "0000:00:05.0"
+speed = "10G"
+rx_ring = 512
+addresses = ["10.0.2.1/24"]
+[[port]]
+device = "net_ring0"
+addresses = ["10.0.3.1/24"]
+"#;
+        std::fs::write(&file, text).unwrap();
+        let config = SwitchConfig::load(&file).unwrap();
+        let rings = |address: PciAddress| {
+            if address.to_string() == "0000:00:04.0" { 2 } else { 1 }
+        };
+        let more: Vec<usize> =
+            config.ports.iter().map(|port| second_ring_frames(port, rings)).collect();
+        assert_eq!(more, [512, 0, 0]);
     }
 }

@@ -1,0 +1,163 @@
+//! A device from its name to an open DPDK port, and back.
+
+use super::claim::{Claim, ClaimError};
+use super::device_args::{Bus, DeviceArgs};
+use super::eal::Eal;
+use super::error::{DpdkError, c_string, errno_text};
+use super::log;
+use super::mempool::Pool;
+use super::port::{PortInfo, PortOptions};
+use super::setup::Setup;
+use super::tap::Tap;
+use dpdk_sys::{rte_dev_iterator, rte_eth_dev_info};
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The error for `args`: what is wrong from `errno` and the log, what would be right from the
+/// driver.
+pub(super) fn failure(args: &DeviceArgs, doing: &str, errno: i32) -> DpdkError {
+    let (text, logged) = (errno_text(errno), log::take());
+    let cause =
+        if logged.is_empty() { format!("{doing}: {text}") } else { format!("{doing}: {logged}") };
+    refusal(args, &cause, args.what_would_be_right())
+}
+
+fn claim_failure(args: &DeviceArgs, error: &ClaimError) -> DpdkError {
+    let right = error.what_would_be_right();
+    refusal(
+        args,
+        &error.to_string(),
+        right.as_deref().unwrap_or_else(|| args.what_would_be_right()),
+    )
+}
+
+/// The error for `args`.
+pub(super) fn refusal(args: &DeviceArgs, cause: &str, right: &str) -> DpdkError {
+    DpdkError::Device {
+        device: args.text().to_owned(),
+        cause: cause.to_owned(),
+        right: right.to_owned(),
+    }
+}
+
+/// DPDK ports that are open: an id is given to one [`OpenDevice`] only. DPDK plugs and unplugs
+/// devices without locks of its own, so whoever does holds this.
+static OPEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+
+pub(super) fn lock_devices() -> MutexGuard<'static, BTreeSet<u16>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A device that DPDK knows and that is ours until [`Self::close`].
+#[derive(Debug)]
+pub(super) struct OpenDevice {
+    id: u16,
+    is_virtual: bool,
+    claim: Claim,
+}
+
+impl OpenDevice {
+    pub(super) fn probe(
+        eal: &Eal,
+        args: &DeviceArgs,
+        options: &PortOptions,
+        open: &mut BTreeSet<u16>,
+    ) -> Result<Self, DpdkError> {
+        let name = c_string(args.name())?;
+        let text = c_string(args.text())?;
+        if first_port(&name).is_some_and(|id| open.contains(&id)) {
+            let right = "give each port a device of its own";
+            return Err(refusal(args, "another port of this switch has it open", right));
+        }
+        let claim = Claim::take(args, options.rx_queue_frames);
+        let claim = claim.map_err(|error| claim_failure(args, &error))?;
+        log::forget();
+        match args.bus() {
+            // The EAL probed it when it started.
+            Bus::Pci(address) if first_port(&name).is_none() => {
+                return Err(eal.pci_failure(args, address));
+            }
+            Bus::Pci(_) => {}
+            Bus::Virtual => {
+                let text = match claim.tap() {
+                    Some(tap) => c_string(&args.text_with("iface", tap.name()))?,
+                    None => text,
+                };
+                // SAFETY: the EAL is initialised; the text is NUL-terminated and copied by DPDK.
+                let status = unsafe { dpdk_sys::rte_dev_probe(text.as_ptr()) };
+                if status != 0 {
+                    return Err(failure(args, "cannot be opened", status));
+                }
+            }
+        }
+        let no_port = || refusal(args, "its driver made no port", args.what_would_be_right());
+        let id = first_port(&name).ok_or_else(no_port)?;
+        open.insert(id);
+        Ok(Self { id, is_virtual: args.bus() == Bus::Virtual, claim })
+    }
+
+    /// DPDK's number for its port.
+    pub(super) const fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// The tap, if it is one.
+    pub(super) const fn tap(&self) -> Option<&Tap> {
+        self.claim.tap()
+    }
+
+    pub(super) fn set_up(
+        &mut self,
+        args: &DeviceArgs,
+        pool: &Pool,
+        options: &PortOptions,
+    ) -> Result<PortInfo, DpdkError> {
+        let facts =
+            self.facts().map_err(|errno| failure(args, "does not describe itself", errno))?;
+        let tap_queue_frames = self.tap().map(Tap::rx_queue_frames);
+        let info = Setup { args, id: self.id, facts, pool, options, tap_queue_frames }.run()?;
+        self.claim.started().map_err(|error| claim_failure(args, &error))?;
+        Ok(info)
+    }
+
+    fn facts(&self) -> Result<rte_eth_dev_info, i32> {
+        let mut facts = MaybeUninit::<rte_eth_dev_info>::zeroed();
+        // SAFETY: `facts` is a valid place to write to.
+        match unsafe { dpdk_sys::rte_eth_dev_info_get(self.id, facts.as_mut_ptr()) } {
+            // SAFETY: DPDK filled it in, from zeros, and zeros are a value of all its fields.
+            0 => Ok(unsafe { facts.assume_init() }),
+            errno => Err(errno),
+        }
+    }
+
+    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again.
+    /// Nobody may use the port any more.
+    pub(super) fn close(&self, open: &mut BTreeSet<u16>) {
+        let facts = self.facts();
+        // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.
+        unsafe { dpdk_sys::rte_eth_dev_stop(self.id) };
+        // SAFETY: as above; the port is stopped.
+        unsafe { dpdk_sys::rte_eth_dev_close(self.id) };
+        if let (true, Ok(facts)) = (self.is_virtual, facts) {
+            // SAFETY: the device was probed and not removed since; its port is closed.
+            unsafe { dpdk_sys::rte_dev_remove(facts.device) };
+        }
+        open.remove(&self.id);
+    }
+}
+
+/// The (first) port of the device with this name.
+fn first_port(name: &CStr) -> Option<u16> {
+    let mut iterator = MaybeUninit::<rte_dev_iterator>::zeroed();
+    // SAFETY: `iterator` is a valid place to write to; the name is NUL-terminated.
+    if unsafe { dpdk_sys::rte_eth_iterator_init(iterator.as_mut_ptr(), name.as_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: initialised by the call above.
+    let id = unsafe { dpdk_sys::rte_eth_iterator_next(iterator.as_mut_ptr()) };
+    // SAFETY: as above; cleaning up twice does nothing.
+    unsafe { dpdk_sys::rte_eth_iterator_cleanup(iterator.as_mut_ptr()) };
+    (u32::from(id) < dpdk_sys::RTE_MAX_ETHPORTS).then_some(id)
+}

@@ -1,0 +1,167 @@
+//! A thread that looks after a tap's interface: its link and what its queue lost, wherever it is.
+//!
+//! rtnetlink waits for the kernel's one lock of all interfaces, which others may hold for long, so
+//! neither the control thread nor a worker asks it.
+
+use super::netlink::{Interface, Rtnetlink};
+use super::queue::Queue;
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use nix::libc;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often a tap is looked at. With the control thread's own 100 ms a change is known to the
+/// worker within 200 ms.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The link of a tap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::dpdk) enum TapLink {
+    /// The interface is not set up.
+    Down,
+    /// The interface is set up.
+    Up,
+    /// The interface was deleted; it does not come back.
+    Deleted,
+}
+
+/// What the thread last saw.
+#[derive(Debug)]
+struct Seen {
+    link: AtomicU8,
+    dropped_frames: AtomicU64,
+}
+
+/// The thread, which ends with this value.
+#[derive(Debug)]
+pub(super) struct Watch {
+    seen: Arc<Seen>,
+    /// What the thread will have.
+    looker: Option<Looker>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// A watch that has not begun.
+    pub(super) fn new(looker: Looker) -> Self {
+        let seen = Arc::new(Seen {
+            link: AtomicU8::new(TapLink::Down as u8),
+            dropped_frames: AtomicU64::new(0),
+        });
+        Self { seen, looker: Some(looker), stop: None, thread: None }
+    }
+
+    /// Looks once, then has the thread look.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        let Some(looker) = self.looker.take() else { return Ok(()) };
+        looker.look_once(&self.seen);
+        let (stop, stopped) = bounded(0);
+        let seen = Arc::clone(&self.seen);
+        let thread = thread::Builder::new().name("tap-watch".to_owned());
+        self.thread = Some(thread.spawn(move || looker.run(&seen, &stopped))?);
+        self.stop = Some(stop);
+        Ok(())
+    }
+
+    pub(super) fn link(&self) -> TapLink {
+        match self.seen.link.load(Ordering::Relaxed) {
+            0 => TapLink::Down,
+            1 => TapLink::Up,
+            _ => TapLink::Deleted,
+        }
+    }
+
+    pub(super) fn dropped_frames(&self) -> u64 {
+        self.seen.dropped_frames.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// What the thread has.
+#[derive(Debug)]
+pub(super) struct Looker {
+    queue: Queue,
+    rtnetlink: Rtnetlink,
+    /// The namespace of `rtnetlink`.
+    home: u64,
+    dropped_before: u64,
+}
+
+impl Looker {
+    /// Looks after the tap of `queue` through `rtnetlink`, of the calling thread's namespace. The
+    /// tap has dropped `dropped_before` frames before it was ours.
+    pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink, dropped_before: u64) -> io::Result<Self> {
+        let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
+        Ok(Self { queue, rtnetlink, home, dropped_before })
+    }
+
+    fn run(self, seen: &Seen, stopped: &Receiver<()>) {
+        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            self.look_once(seen);
+        }
+    }
+
+    fn look_once(&self, seen: &Seen) {
+        match self.look() {
+            Ok(interface) => {
+                let link = if interface.is_running { TapLink::Up } else { TapLink::Down };
+                let dropped = interface.tx_dropped_frames.saturating_sub(self.dropped_before);
+                seen.link.store(link as u8, Ordering::Relaxed);
+                seen.dropped_frames.fetch_max(dropped, Ordering::Relaxed);
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EBADFD) => {
+                seen.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
+            }
+            // Between two of the questions it was moved or renamed: what was seen last holds.
+            Err(_) => {}
+        }
+    }
+
+    fn look(&self) -> io::Result<Interface> {
+        let name = self.queue.name()?;
+        let namespace = match self.queue.namespace() {
+            Ok(namespace) => namespace,
+            Err(error) if is_unsupported(&error) => return self.look_at_home(&name),
+            Err(error) => return Err(error),
+        };
+        let is_home = inode(&namespace)? == self.home;
+        let nsid = if is_home { None } else { Some(self.rtnetlink.nsid(namespace.as_fd())?) };
+        self.rtnetlink.interface(&name, nsid)
+    }
+
+    /// Before Linux 5.11 the kernel does not tell where a tap is. One that has left is taken to be
+    /// up.
+    fn look_at_home(&self, name: &str) -> io::Result<Interface> {
+        match self.rtnetlink.interface(name, None) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+                Ok(Interface { is_running: true, ..Interface::default() })
+            }
+            looked => looked,
+        }
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL))
+}
+
+/// What tells one namespace from another.
+fn inode(namespace: &impl AsFd) -> io::Result<u64> {
+    Ok(File::from(namespace.as_fd().try_clone_to_owned()?).metadata()?.ino())
+}
