@@ -87,7 +87,6 @@ impl Machine {
             rx_queue_frames: port.rx_queue_frames,
             tx_descriptors: descriptors(port.tx_ring),
             tx_queues: tx_queues(config, port.id),
-            rx_queue_frames: None,
         };
         Port::open(&self.eal, device, &options, &self.data)
     }
