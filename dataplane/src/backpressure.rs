@@ -22,6 +22,10 @@ use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
+/// A burst, to be multiplied with bytes.
+#[expect(clippy::cast_possible_truncation, reason = "64")]
+const BURST_FRAMES: u32 = BURST_MAX as u32;
+
 impl<D: Device, P: Probe> Core<D, P> {
     /// Receives a burst of the port at `slot`, if its VIQs have room for one; whether any frame was
     /// taken on.
@@ -58,11 +62,11 @@ impl<D: Device, P: Probe> Core<D, P> {
         let left_bytes = buffer.headroom_left_bytes(port.id, port.lossless_bits);
         let frame_bytes = buffer.cost_bytes(u32::from(self.tx_frame_bytes_max[port.id.index()]));
         // Without a division where there is plenty, which is nearly always.
-        if left_bytes / BURST_MAX as u32 >= frame_bytes {
-            BURST_MAX
-        } else {
-            (left_bytes / frame_bytes) as usize
+        if left_bytes >= frame_bytes.saturating_mul(BURST_FRAMES) {
+            return BURST_MAX;
         }
+        let room_bytes = buffer.room_bytes(port.id, port.lossless_bits, frame_bytes);
+        ((room_bytes / frame_bytes) as usize).min(BURST_MAX)
     }
 
     /// Whether `copies` copies of a frame of `bytes` may be charged to the VIQ of `class` at the

@@ -113,7 +113,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             let until = now + ASK_EVERY_NS;
             self.pending.remember(Destination { address, until, is_given_up: false });
         }
-        let arrived_ns = self.pending.arrived_ns.unwrap_or(low_32_bits(now));
+        let arrived_ns = self.pending.arrived_ns.unwrap_or_else(|| low_32_bits(now));
         let note = Note { viq, bytes: length_bytes(&frame), arrived_ns, ..Note::NONE };
         if let Err(held) =
             self.pending.frames.push_back(&mut self.books.arena, Held { frame, note })

@@ -176,6 +176,13 @@ impl Buffer {
             .unwrap_or(u32::MAX)
     }
 
+    /// Bytes, headroom included, that may certainly come in at `port`, in whichever of its VIQs in
+    /// `bits`, which are lossless, and in frames that cost `frame_bytes` at the most.
+    pub(crate) fn room_bytes(&self, port: PortId, bits: u8, frame_bytes: u32) -> u32 {
+        let viqs = Priority::in_bits(bits).map(|priority| self.viq_of(port, priority));
+        viqs.map(|viq| viq.room_bytes(&self.pool, frame_bytes)).min().unwrap_or(u32::MAX)
+    }
+
     /// The VIQ of `port` and `priority`.
     pub(crate) fn viq_of(&self, port: PortId, priority: Priority) -> &Viq {
         self.viq(ViqId::new(port, priority))

@@ -7,7 +7,7 @@
 //! headroom that upstream still needs is never given back (a known simulator bug, FACTS.md).
 
 use super::{Admission, Pool};
-use crate::settings::ViqSettings;
+use crate::settings::{Threshold, ViqSettings};
 
 /// The books of one VIQ, in a cache line. `None` settings: a lossy one.
 #[derive(Clone, Debug)]
@@ -51,6 +51,29 @@ impl Viq {
     pub(super) fn headroom_left_bytes(&self) -> u32 {
         let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
         headroom_bytes - self.headroom_used_bytes
+    }
+
+    /// Bytes that may certainly come in at this VIQ's port, whichever VIQs of it they are for, before
+    /// one of its own frames, which cost `frame_bytes` at the most, is beyond its headroom.
+    ///
+    /// Below a static threshold there is room up to it, as far as the pool reaches. A dynamic one
+    /// falls by alpha for each byte that any VIQ takes, so it is met after `1 / (1 + alpha)` of the
+    /// way, and a shift by one more than alpha's exponent is not beyond that. The frame that goes
+    /// over the threshold is charged to headroom whole.
+    pub(super) fn room_bytes(&self, pool: &Pool, frame_bytes: u32) -> u32 {
+        let Some(settings) = &self.settings else { return u32::MAX };
+        let left_bytes = self.headroom_left_bytes();
+        if self.headroom_used_bytes != 0 {
+            return left_bytes;
+        }
+        let free = pool.shared_free_bytes();
+        let below = settings.limit_bytes(free).saturating_sub(u64::from(self.base_bytes));
+        let below = match settings.threshold {
+            Threshold::Static { .. } => below.min(free),
+            Threshold::Dynamic { alpha_log2 } => below.min(free) >> (alpha_log2.max(0) + 1),
+        };
+        let below = u32::try_from(below).unwrap_or(u32::MAX).saturating_sub(frame_bytes);
+        left_bytes.saturating_add(below)
     }
 
     /// The most bytes held at any time.
