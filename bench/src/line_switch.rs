@@ -32,7 +32,8 @@ pub struct LineSwitch {
     pub templates: u32,
     /// Workers. Ports are dealt out to them in turn.
     pub workers: u8,
-    /// Headroom of each lossless VIQ.
+    /// Headroom of each lossless VIQ. With less than 64 of the longest frames a worker takes shorter
+    /// bursts.
     pub headroom_bytes: u32,
 }
 
@@ -46,7 +47,7 @@ impl Default for LineSwitch {
             classes: 1,
             templates: 2_048,
             workers: 1,
-            headroom_bytes: 40_000,
+            headroom_bytes: 200_000,
         }
     }
 }

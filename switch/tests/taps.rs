@@ -26,7 +26,7 @@ fn place(name: &str, devices: &[&str], more: &str) -> Place {
         )
     });
     Place::new(&format!(
-        "name = \"{name}\"\n[buffer]\nsize = \"4MB\"\n[control]\nsocket = \"s.sock\"\n\
+        "name = \"{name}\"\n[buffer]\nsize = \"24MB\"\n[control]\nsocket = \"s.sock\"\n\
          [memory]\nhugepages = \"never\"\n[workers]\nidle = \"sleep\"\n\
          [[lossless]]\npriority = 3\n{}{more}",
         ports.collect::<String>()

@@ -2,7 +2,7 @@
 //! can keep what that promises.
 
 use super::ports::PortDraft;
-use super::schema::{Field, Idle, SwitchFile};
+use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
 use crate::error::{ConfigError, Source};
 use crate::fields::Size;
@@ -53,7 +53,6 @@ pub(super) fn build(
     let mut planner = Planner {
         source,
         headroom: &file.headroom,
-        sleeps: file.workers.idle == Idle::Sleep,
         gfc: file.gfc.as_ref(),
         cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
         warnings,

@@ -22,9 +22,8 @@ pub enum DeviceKind {
 /// How long the switch, and a process beyond a device of the kernel, may wait for a core: they are
 /// scheduled like any other. Machines with two busy cores show 16 ms now and then.
 pub(super) const KERNEL_GAP_NS: u64 = 10_000_000;
-/// How long a worker that sleeps when idle may be away: its longest sleep, and waking up.
-pub(super) const SLEEP_GAP_NS: u64 = 1_100_000;
-/// How long a worker that polls without a pause may be away.
+/// How long a worker may be away that has its core. One that sleeps when idle wakes to what its
+/// devices' rings have kept, with empty VIQs.
 pub(super) const POLL_GAP_NS: u64 = 20_000;
 /// Frames of a kernel device's queue that headroom makes room for: the kernel's own default
 /// (`txqueuelen`). What a longer queue holds beyond that waits there.

@@ -88,8 +88,8 @@ pub struct SwitchFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferTable {
-    /// Everything the buffer holds. Default `"12MB"`, or more where reserves and headrooms take more
-    /// than half of that: twice what they take.
+    /// Everything the buffer holds. Default `"12MB"`, or twice what reserves and headrooms take,
+    /// where that is more.
     pub size: Field<Size>,
     /// What a frame costs at the least: 64 to 2048 bytes. A smaller cell lets the buffer hold more
     /// short frames and needs more memory, 2,432 bytes for each cell of `size`. Default 256.
@@ -105,9 +105,9 @@ pub struct BufferTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadroomTable {
-    /// The longest time between two polls of a port. Default `"20us"`; with `idle = "sleep"`
-    /// `"1.1ms"`; behind a device of the kernel (`net_tap`, `net_af_packet`, `net_af_xdp`), where
-    /// both ends share the machine's cores, `"10ms"`. `knotless top` shows the real one.
+    /// The longest time between two polls of a port. Default `"20us"`; behind a device of the
+    /// kernel (`net_tap`, `net_af_packet`, `net_af_xdp`), where both ends share the machine's
+    /// cores, `"10ms"`. `knotless top` shows the real one.
     pub poll: Field<Duration>,
     /// The same of the neighbour's switch. Default: as `poll`. `"0us"` if all neighbours are NICs
     /// or hardware switches.

@@ -3,7 +3,7 @@
 
 use super::Promise;
 use super::ports::PortDraft;
-use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS, SLEEP_GAP_NS};
+use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS};
 use super::schema::{GfcTable, HeadroomTable, LosslessTable};
 use crate::error::{ConfigError, Source};
 use crate::headroom::{Link, Software, needed_bytes};
@@ -17,8 +17,6 @@ use toml::Spanned;
 pub(super) struct Planner<'a> {
     pub(super) source: &'a Source,
     pub(super) headroom: &'a HeadroomTable,
-    /// Whether workers sleep when there is nothing to do.
-    pub(super) sleeps: bool,
     pub(super) gfc: Option<&'a Spanned<GfcTable>>,
     pub(super) cell_bytes: u16,
     pub(super) warnings: &'a mut Vec<ConfigError>,
@@ -44,7 +42,6 @@ impl Planner<'_> {
         match &self.headroom.poll {
             Some(field) => field.get_ref().0,
             None if port.config.device.kind().is_kernel() => KERNEL_GAP_NS,
-            None if self.sleeps => SLEEP_GAP_NS,
             None => POLL_GAP_NS,
         }
     }

@@ -1,6 +1,6 @@
 //! What an operator should hear of as it happens: the first lossless frame lost, a storm, a full
-//! table, a worker that was away for longer than headroom allows for. Each is said at once and then,
-//! while it goes on, every ten seconds with what came since.
+//! table, a worker that was away for longer than headroom allows for. Each is said at once and
+//! then, while it goes on, every ten seconds with what came since.
 
 use super::stats::{PortStats, Stats};
 use config::SwitchConfig;
@@ -118,8 +118,8 @@ impl Events {
         }
     }
 
-    /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if that
-    /// was not long ago.
+    /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if
+    /// that was not long ago.
     fn rises(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
         let before = self.said.get(&key).copied();
         let new = figure.saturating_sub(before.map_or(0, |said| said.figure));

@@ -2,8 +2,9 @@
 //!
 //! Time passes as a driver has it, who turns the worker when it asks, and as one who lost its core:
 //! pauses run out meanwhile, and stations send again. Promised at every moment: the books balance
-//! (the rig checks), and no lossless frame is lost or overtaken. Promised at the end, when nothing stands in the way any
-//! more: everything drains, nobody is left paused, and every lossless frame has come out.
+//! (the rig checks), and no lossless frame is lost or overtaken. Promised at the end, when nothing
+//! stands in the way any more: everything drains, nobody is left paused, and every lossless frame
+//! has come out.
 
 use super::script::Script;
 use super::upstream::Stations;
