@@ -1,7 +1,7 @@
 //! Lossless frames that are lost on purpose: the figure of losses tells each of them.
 //!
 //! A frame that was sent is one of these: it arrived; the switch lost it and says so; or the switch
-//! ended, or its port, before it had taken the frame out of its tap's queue, which the kernel frees.
+//! ended before it had taken the frame out of its tap's queue, which the kernel frees.
 //! What the switch took it counts by class, so the last are what was sent less that.
 
 use super::network::Network;
