@@ -52,10 +52,17 @@ impl Host {
     /// counted.
     pub(crate) fn settle(&self, addresses: &[&str]) {
         let dev = &self.dev;
-        self.namespace.ip(&format!("link set {dev} addrgenmode none"));
         // A tap holds this many frames before the switch has read them. At the rates of these tests
         // that is a tenth of a second, for which a busy machine may forget the switch.
-        self.namespace.ip(&format!("link set {dev} txqueuelen 2000 up"));
+        self.namespace.ip(&format!("link set {dev} txqueuelen 2000"));
+        self.bring_up(addresses);
+    }
+
+    /// As [`Host::settle`], with the queue that the interface came with.
+    pub(crate) fn bring_up(&self, addresses: &[&str]) {
+        let dev = &self.dev;
+        self.namespace.ip(&format!("link set {dev} addrgenmode none"));
+        self.namespace.ip(&format!("link set {dev} up"));
         for address in addresses {
             let nodad = if address.contains(':') { " nodad" } else { "" };
             self.namespace.ip(&format!("addr add {address} dev {dev}{nodad}"));

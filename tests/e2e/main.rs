@@ -14,12 +14,14 @@
 //! | `capture` | flow control as tshark sees it |
 //! | `script` | a script of `make`, with a lab of its own |
 //! | `privilege` | what a test needs here, failed or skipped without |
+//! | `examples` | the shipped examples under an overload, and what the figure of losses says |
 //! | the rest | the tests |
 
 mod account;
 mod capture;
 mod chain;
 mod demo;
+mod examples;
 mod forwarding;
 mod host;
 mod jumbo;

@@ -36,7 +36,26 @@ impl Switch {
             (directory.join(format!("{name}.toml")), directory.join(format!("{name}.sock")));
         let control = format!("\n[control]\nsocket = \"{}\"\n", socket.display());
         fs::write(&file, format!("{toml}{control}")).expect("the directory is ours");
-        let mut running = Self::launch(knotless, namespace, directory, name);
+        let running = Self::launch(knotless, namespace, directory, name);
+        Self::answering(running, name, socket)
+    }
+
+    /// Runs `file` as it is in `namespace`, and returns when it answers at `socket`. What it says
+    /// is kept in `directory`; its last word is one JSON object, see [`Switch::last_stats`].
+    pub(crate) fn start_file(
+        knotless: &Path,
+        namespace: &Namespace,
+        directory: &Path,
+        file: &Path,
+        socket: &Path,
+    ) -> Self {
+        let mut command = namespace.command(knotless.to_str().expect("a path of ours"));
+        command.args(["run", "--json"]).arg(file);
+        let running = Running::start(command, directory, "switch");
+        Self::answering(running, &file.display().to_string(), socket.to_owned())
+    }
+
+    fn answering(mut running: Running, name: &str, socket: PathBuf) -> Self {
         let asked = Instant::now();
         let client = loop {
             if let Some(client) = Client::connect(&socket) {
@@ -125,6 +144,14 @@ impl Switch {
     /// Waits for its end.
     pub(crate) fn end(self) -> Ended {
         self.running.end(PATIENCE)
+    }
+
+    /// Asks for the end of one started by [`Switch::start_file`], which must be a good one, and
+    /// returns its last figures.
+    pub(crate) fn last_stats(self) -> Stats {
+        self.signal(Signal::SIGTERM);
+        let said = self.end().success();
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 
     /// Asks for its end, which must be a good one.

@@ -79,10 +79,24 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     let streams = streams(&interface, &arguments.flows)?;
     let dropped_before = interface.tx_dropped()?;
     let mut sender = Sender::open(arguments, &interface, streams)?;
-    let (start, end) = sender.run(arguments.duration, &stop)?;
-    let dropped = interface.tx_dropped()?.saturating_sub(dropped_before);
+    let start = sender.clock.now();
+    let ended = sender.run(arguments.duration, &stop);
+    let end = sender.clock.now();
+    let dropped = match ended {
+        Ok(()) => interface.tx_dropped()?.saturating_sub(dropped_before),
+        // The interface may be gone, and its counters with it; what was sent counts all the same.
+        Err(TrafficError::InterfaceDown { .. }) => {
+            interface.tx_dropped().unwrap_or_default().saturating_sub(dropped_before)
+        }
+        Err(_) => return ended,
+    };
     let report = sender.report(&interface, end.ns_since(start), dropped, end);
-    if arguments.json { report::print_json(&report) } else { report.print() }
+    if arguments.json {
+        report::print_json(&report)?
+    } else {
+        report.print()?
+    }
+    ended
 }
 
 /// A flow with all it needs to be sent.
@@ -211,19 +225,14 @@ impl Sender {
         })
     }
 
-    /// Sends until the flows are done, `duration_ns` is over or `stop` is asked; says from when to
-    /// when.
-    fn run(
-        &mut self,
-        duration_ns: Option<u64>,
-        stop: &Stop,
-    ) -> Result<(Instant, Instant), TrafficError> {
+    /// Sends until the flows are done, `duration_ns` is over or `stop` is asked.
+    fn run(&mut self, duration_ns: Option<u64>, stop: &Stop) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = duration_ns.map_or(Instant::NEVER, |ns| start + ns);
         loop {
             let now = self.clock.now();
             if now >= end || stop.asked() {
-                return Ok((start, now));
+                return Ok(());
             }
             self.hear()?;
             let limited = self.pauses.limited_bits(now);
@@ -235,7 +244,7 @@ impl Sender {
                     let may_send_at = self.pauses.expires_at().min(self.pauses.free_at(limited));
                     self.rest(now, until.min(may_send_at).min(end))?;
                 }
-                Step::Finished => return Ok((start, now)),
+                Step::Finished => return Ok(()),
             }
         }
     }

@@ -74,9 +74,21 @@ pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
         arguments.udp_port.iter().filter_map(|&port| hold_open(port)).collect();
     let mut sink = Sink::open(arguments, &interface)?;
     super::tell(&format!("listening on {}", interface.name));
-    let (start, end) = sink.run(arguments, &stop)?;
-    let report = sink.report(&interface, end.ns_since(start))?;
-    if arguments.json { report::print_json(&report) } else { report.print() }
+    let start = sink.clock.now();
+    let ended = sink.run(arguments, &stop);
+    match ended {
+        Ok(()) => {}
+        // What came before the interface went away still waits in the socket, and counts.
+        Err(TrafficError::InterfaceDown { .. }) => while sink.drain().unwrap_or(false) {},
+        Err(_) => return ended,
+    }
+    let report = sink.report(&interface, sink.clock.now().ns_since(start))?;
+    if arguments.json {
+        report::print_json(&report)?
+    } else {
+        report.print()?
+    }
+    ended
 }
 
 /// A UDP socket that is never read; `None` if somebody else has the port, who then keeps the
@@ -123,13 +135,8 @@ impl Sink {
         Ok(Self { clock, stamps: StampConverter::measure(), mac, socket, ring, tally, pauser })
     }
 
-    /// Receives until the time is over, silence has fallen or `stop` is asked; says from when to
-    /// when.
-    fn run(
-        &mut self,
-        arguments: &SinkArgs,
-        stop: &Stop,
-    ) -> Result<(Instant, Instant), TrafficError> {
+    /// Receives until the time is over, silence has fallen or `stop` is asked.
+    fn run(&mut self, arguments: &SinkArgs, stop: &Stop) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
         loop {
@@ -140,8 +147,7 @@ impl Sink {
                 _ => Instant::NEVER,
             };
             if now >= end || now >= silent || stop.asked() {
-                self.finish(now)?;
-                return Ok((start, now));
+                return self.finish(now);
             }
             self.pause(now)?;
             if full {
