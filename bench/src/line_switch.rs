@@ -32,8 +32,8 @@ pub struct LineSwitch {
     pub templates: u32,
     /// Workers. Ports are dealt out to them in turn.
     pub workers: u8,
-    /// Headroom of each lossless VIQ. With less than 64 of the longest frames a worker takes shorter
-    /// bursts.
+    /// Headroom of each lossless VIQ. With less than 64 of the longest frames a worker takes
+    /// shorter bursts.
     pub headroom_bytes: u32,
 }
 

@@ -53,8 +53,8 @@ impl Viq {
         headroom_bytes - self.headroom_used_bytes
     }
 
-    /// Bytes that may certainly come in at this VIQ's port, for whichever of the port's VIQs, before
-    /// a frame of this one, which costs `frame_bytes` at the most, is beyond its headroom.
+    /// Bytes that may certainly come in at this VIQ's port, for whichever of the port's VIQs,
+    /// before a frame of this one, which costs `frame_bytes` at the most, is beyond its headroom.
     ///
     /// Below a static threshold there is room up to it, as far as the pool reaches. A dynamic one
     /// falls by alpha for each byte that any VIQ takes, so it is met after `1 / (1 + alpha)` of the
