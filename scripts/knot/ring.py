@@ -93,6 +93,11 @@ trusted = true
 to = "10.1.0.0/16"
 via = ["10.9.{own}.1"]
 
+# As most hardware: frames leave in the order in which they came. Served in turn, the default here, transit
+# keeps its half of each link, and the ring rarely freezes by itself.
+[scheduler]
+fair = false
+
 [buffer]
 size = "64MB"
 cell = {FRAME_BYTES + 24}

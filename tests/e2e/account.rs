@@ -53,7 +53,8 @@ impl Load {
     /// frame is accounted for.
     pub(crate) fn check(&self) {
         let (after, received) = (&self.after, &self.received);
-        assert_eq!(after.lossless_dropped(), 0, "{:?}", self.dropped());
+        let lost = after.lossless_dropped() - self.before.lossless_dropped();
+        assert_eq!(lost, 0, "{:?}", after.lossless_drops_by_cause());
         assert_eq!((after.totals.imbalance, after.totals.held), (0, 0));
         assert_eq!(received.dropped_by_own_socket, 0, "the sink was too slow");
         assert_eq!((received.misdelivered, received.damaged_headers), (0, 0));

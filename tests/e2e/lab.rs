@@ -183,6 +183,7 @@ impl Lab {
             host.route_by(&format!("10.1.{number}.1"));
             host.route_by(&format!("fd00:1:{number}::1"));
         }
+        self.switch.await_links();
     }
 
     /// Host `number`, from 1.

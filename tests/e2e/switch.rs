@@ -110,6 +110,24 @@ impl Switch {
         }
     }
 
+    /// Waits until all links are up, and have been for longer than the switch takes to see that one
+    /// was down: an interface that moves to another namespace is down for a moment.
+    pub(crate) fn await_links(&self) {
+        const UP_FOR: Duration = Duration::from_millis(600);
+        let asked = Instant::now();
+        let mut up_since = asked;
+        let mut client = self.client();
+        while up_since.elapsed() < UP_FOR {
+            let answer = client.ask(&json!({ "request": "stats" }));
+            let stats: Stats = serde_json::from_value(answer).expect("its own form");
+            if !stats.ports.iter().all(|port| port.up) {
+                up_since = Instant::now();
+            }
+            assert!(asked.elapsed() < PATIENCE, "links stay down: {}", self.told());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The figures once no frame waits in it any more.
     pub(crate) fn settled(&mut self) -> Stats {
         let asked = Instant::now();

@@ -20,6 +20,7 @@ fn lab() -> Option<Lab> {
         lab.namespace.hand_over(&host.dev, &host.namespace);
         host.settle(&[&format!("10.7.0.{number}/24")]);
     }
+    lab.switch.await_links();
     Some(lab)
 }
 
