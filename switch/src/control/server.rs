@@ -7,18 +7,21 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Clients at a time. More are told so.
 const CLIENTS_MAX: usize = 32;
 /// Requests that may wait for the control thread.
 const CALLS_MAX: usize = 64;
+/// A client that has said nothing for so long gives its place to a new one, if all are taken.
+const IDLE_MAX: Duration = Duration::from_secs(10);
 /// A client that says nothing for so long is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A client that takes its reply no faster is gone.
@@ -90,7 +93,7 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
 
 /// Takes clients in until the end.
 fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
-    let clients = Arc::new(AtomicUsize::new(0));
+    let clients = Arc::new(Clients::default());
     while !ended.load(Ordering::Relaxed) {
         let mut readable = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         // An interrupted or failed wait is a wait cut short.
@@ -101,12 +104,12 @@ fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
     }
 }
 
-fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<AtomicUsize>) {
-    let place = Place::take(clients);
+fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
+    let place = Clients::take(&clients, &stream);
     let serve = move || {
         // A client that breaks off has said all it wanted to.
         let _broken_off = match place {
-            Some(_held_until_the_end) => serve(stream, &calls),
+            Some(place) => serve(stream, &calls, &place),
             None => refuse(stream),
         };
     };
@@ -114,20 +117,65 @@ fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<AtomicUsize>) {
     let _closed = thread::Builder::new().name("ctl-client".into()).spawn(serve);
 }
 
+/// The clients that are connected.
+#[derive(Debug, Default)]
+struct Clients {
+    list: Mutex<Vec<Client>>,
+    /// The number of the next client; none has one twice.
+    next: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    number: u64,
+    /// When it last said something or was answered; `None` while it is being answered.
+    idle_since: Option<Instant>,
+}
+
 /// One of the places for clients.
-struct Place(Arc<AtomicUsize>);
+struct Place {
+    clients: Arc<Clients>,
+    number: u64,
+}
+
+impl Clients {
+    /// A place for the client of `stream`: a free one, or that of the client that has been silent
+    /// for longest, if that is long; its connection is closed.
+    fn take(clients: &Arc<Self>, stream: &UnixStream) -> Option<Place> {
+        let stream = stream.try_clone().ok()?;
+        let mut list = clients.list();
+        if list.len() >= CLIENTS_MAX {
+            let idle = |client: &Client| client.idle_since.map(|since| since.elapsed());
+            let longest = (0..list.len()).max_by_key(|&at| idle(&list[at]))?;
+            if idle(&list[longest]).is_none_or(|idle| idle < IDLE_MAX) {
+                return None;
+            }
+            let _gone_already = list.swap_remove(longest).stream.shutdown(Shutdown::Both);
+        }
+        let number = clients.next.fetch_add(1, Ordering::Relaxed);
+        list.push(Client { stream, number, idle_since: Some(Instant::now()) });
+        Some(Place { clients: Arc::clone(clients), number })
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Place {
-    fn take(clients: Arc<AtomicUsize>) -> Option<Self> {
-        let before = clients.fetch_add(1, Ordering::Relaxed);
-        let place = Self(clients);
-        (before < CLIENTS_MAX).then_some(place)
+    /// The client is being answered from now on, or has been.
+    fn set_idle(&self, is_idle: bool) {
+        let mut list = self.clients.list();
+        if let Some(client) = list.iter_mut().find(|client| client.number == self.number) {
+            client.idle_since = is_idle.then(Instant::now);
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.clients.list().retain(|client| client.number != self.number);
     }
 }
 
@@ -137,7 +185,7 @@ fn refuse(mut stream: UnixStream) -> io::Result<()> {
 }
 
 /// Answers one client, line by line, until it goes.
-fn serve(stream: UnixStream, calls: &Sender<Call>) -> io::Result<()> {
+fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(SILENCE_MAX))?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
@@ -156,6 +204,7 @@ fn serve(stream: UnixStream, calls: &Sender<Call>) -> io::Result<()> {
                 if line.len() >= REQUEST_BYTES_MAX { "longer than 16 KiB" } else { "cut short" };
             return write_reply(&mut writer, &Reply::failed(format!("a request that is {why}")));
         }
+        place.set_idle(false);
         let reply = match Request::read(&line) {
             // Whoever drives a plan counts on what it gave up not being done later.
             Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if has_gone(&writer) => {
@@ -165,6 +214,7 @@ fn serve(stream: UnixStream, calls: &Sender<Call>) -> io::Result<()> {
             Err(error) => Reply::failed(error),
         };
         write_reply(&mut writer, &reply)?;
+        place.set_idle(true);
     }
 }
 

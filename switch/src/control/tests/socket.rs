@@ -122,6 +122,24 @@ fn clients_that_say_nothing_keep_nobody_else_waiting_until_their_places_are_gone
 }
 
 #[test]
+fn clients_that_say_nothing_make_room_for_one_that_does() {
+    let served = serve();
+    let silent: Vec<UnixStream> =
+        (0..32).map(|_| UnixStream::connect(&served.socket).unwrap()).collect();
+    let began = Instant::now();
+    while !say(&served.socket, b"{\"request\":\"stop\"}\n").contains('7') {
+        assert!(began.elapsed() < Duration::from_secs(30), "32 silent clients lock all others out");
+        thread::sleep(Duration::from_millis(100));
+    }
+    // One of them gave its place up and knows it.
+    let closed = silent.into_iter().filter(|stream| {
+        stream.set_nonblocking(true).unwrap();
+        matches!((&*stream).read(&mut [0]), Ok(0))
+    });
+    assert_eq!(closed.count(), 1);
+}
+
+#[test]
 fn a_dead_process_s_socket_is_replaced_and_nothing_else_is() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s.sock");
