@@ -1,9 +1,9 @@
-# The doors of the project. `make help` lists them.
+# The targets of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap record-pcap fuzz compare hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
-help: ## list the doors
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 setup: ## install what is missing (Debian 12, as root)
@@ -34,11 +34,11 @@ lint: setup ## rustfmt and clippy, warnings are errors
 
 unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked --exclude tests
-	cargo test -p tests --locked --lib --test layering --test tidy --test fuzz_bodies
+	cargo test -p tests --locked --lib --test layering --test tidy --test words --test fuzz_bodies
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
-	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom -- buffer::ledger doors
+	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom -- buffer::ledger handoff::grants
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test -p tests --locked --test pcap

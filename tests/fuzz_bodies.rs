@@ -6,29 +6,10 @@ use std::env;
 use std::panic;
 use std::time::{Duration, Instant};
 use tests::fuzz::{TARGETS, Target, seeds};
+use tests::random::{Dice, mutated};
 
 /// Inputs of each target at least, however long they take.
 const INPUTS_MIN: u32 = 500;
-
-/// A generator of numbers: splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.roll() % u64::try_from(end.max(1)).unwrap()).unwrap()
-    }
-
-    fn octet(&mut self) -> u8 {
-        self.roll().to_le_bytes()[0]
-    }
-}
 
 /// An input: bytes of no form, or a seed with a few changes.
 fn input(dice: &mut Dice, target: &Target, seeds: &[Vec<u8>]) -> Vec<u8> {
@@ -36,26 +17,7 @@ fn input(dice: &mut Dice, target: &Target, seeds: &[Vec<u8>]) -> Vec<u8> {
         let length = dice.below(target.bytes_max);
         return (0..length).map(|_| dice.octet()).collect();
     }
-    let mut bytes = seeds[dice.below(seeds.len())].clone();
-    for _ in 0..dice.below(6) {
-        let at = dice.below(bytes.len());
-        match dice.below(5) {
-            0 => bytes.truncate(at),
-            1 => bytes.insert(at, dice.octet()),
-            2 if at < bytes.len() => drop(bytes.remove(at)),
-            3 => {
-                // A piece of another seed in the place of what is there.
-                let other = &seeds[dice.below(seeds.len())];
-                let from = dice.below(other.len());
-                let to = from + dice.below(other.len() - from);
-                bytes.truncate(at);
-                bytes.extend(&other[from..to]);
-            }
-            _ if at < bytes.len() => bytes[at] ^= 1 << dice.below(8),
-            _ => {}
-        }
-    }
-    bytes
+    mutated(dice, seeds)
 }
 
 fn fuzz(name: &str) {

@@ -1,5 +1,7 @@
 //! Each folder of `tests/pcap/` is a test of its own: `cargo test -p tests --test pcap -- NAME`.
 //!
+//! Some of them are followed by their frames with octets changed, 100,000 in all (`fuzzed-NAME`).
+//!
 //! With `KNOTLESS_RECORD=NAME` (or `1` for all) what the switch does is written over what it should
 //! do, to be reviewed as a diff.
 
@@ -9,9 +11,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
-use tests::pcap::{Case, CaseError, Mismatch, cases, check, record};
+use tests::pcap::{Case, CaseError, Mismatch, cases, check, fuzzed, record};
 use tests::{program, tree};
 
+/// What the changed frames are made from.
+const FUZZED_SEED: u64 = 1;
 /// Differences shown of one case; the first ones say most.
 const SHOWN_MAX: usize = 12;
 
@@ -40,6 +44,14 @@ fn main() -> ExitCode {
         let records = to_record.as_ref().is_some_and(|names| names == "1" || *names == name);
         if to_record.is_some() && !records {
             continue;
+        }
+        if let Ok(case) = &case
+            && to_record.is_none()
+            && fuzzed::SWITCHES.contains(&case.name.as_str())
+        {
+            let (case, program) = (case.clone(), Arc::clone(&program));
+            let replay = move || Ok(fuzzed::replay(&case, &program, FUZZED_SEED)?);
+            trials.push(Trial::test(format!("fuzzed-{name}"), replay));
         }
         trials.push(Trial::test(name, move || one(case, &program, records)));
     }

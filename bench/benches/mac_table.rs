@@ -1,4 +1,4 @@
-//! The MAC table, half full and full, answers checked against a `BTreeMap`; what one step of ageing
+//! The MAC table, half full and full, answers checked against a `BTreeMap`; what one step of aging
 //! and one flush cost.
 
 use bench::Dice;

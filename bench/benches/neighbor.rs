@@ -1,11 +1,11 @@
-//! What a hostile neighbour costs: one of two ports is flooded with LLDP frames among its data,
+//! What a hostile neighbor costs: one of two ports is flooded with LLDP frames among its data,
 //! more than 10,000 a second, against the same data alone. The core alone, without a driver.
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::LoopDevice;
 use bench::table::{nanoseconds_each, save};
+use dataplane::control_rings::{ControlRings, connect};
 use dataplane::counters::DropReason;
-use dataplane::links::{ControlLinks, connect};
 use dataplane::probe::NoProbe;
 use dataplane::report::Report;
 use dataplane::time::Instant;
@@ -23,7 +23,7 @@ const FRAMES: usize = 16_384;
 /// A switch, its time, and the control thread's ends of its rings.
 struct Run {
     worker: Worker<LoopDevice, NoProbe>,
-    control: Vec<ControlLinks<bench::loop_device::LoopFrame>>,
+    control: Vec<ControlRings<bench::loop_device::LoopFrame>>,
     clock_ns: u64,
     punted: u64,
 }

@@ -4,9 +4,9 @@
 
 use bench::loop_device::LoopDevice;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use dataplane::control_rings::connect;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
-use dataplane::links::connect;
 use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use dataplane::testing::RigBuilder;

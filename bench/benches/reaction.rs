@@ -3,7 +3,7 @@
 //! that any worker hands to the device. 802.3's own limit at 10G is 3.07 us (60 quanta).
 //!
 //! One worker obeys before any data of the burst moves, so it hands over nothing more. Of two, the
-//! other one sends at the paused port by itself until it finds the door shut.
+//! other one sends at the paused port by itself until it reads that the grant is gone.
 //!
 //! Devices note when they give out a PFC frame and when they take data, by one clock. Stations obey
 //! the switch's own pauses. Between pauses everything resumes, and nothing lossless may be lost.
@@ -57,7 +57,7 @@ struct Watched {
 impl Device for Watched {
     type Frame = LoopFrame;
 
-    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+    fn has_tx_queue(&self, _port: PortId) -> bool {
         true
     }
 

@@ -17,7 +17,7 @@ use dataplane::limits::BURST_MAX;
 use dataplane::pfc::generator::Slowing;
 use dataplane::pfc::generator::{Generator, QUANTA_MAX};
 use dataplane::queue::scheduler::Scheduler;
-use dataplane::queue::veq::{Arena, Held, Note, Veq};
+use dataplane::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq};
 use dataplane::settings::SchedulerSettings;
 use dataplane::snapshot::Snapshot;
 use dataplane::testing::stages::examine;
@@ -241,17 +241,17 @@ fn admission(bench: &mut Bench) {
 fn queue(
     bench: &mut Bench,
     name: &str,
-    way: impl Fn(&mut Veq, &mut Arena<LoopFrame>, &mut Vec<Held<LoopFrame>>, usize),
+    way: impl Fn(&mut Veq, &mut FramePool<LoopFrame>, &mut Vec<QueuedFrame<LoopFrame>>, usize),
 ) {
-    let mut arena = Arena::new(BURST_MAX, 1);
+    let mut arena = FramePool::new(BURST_MAX, 1);
     let mut veq = Veq::default();
-    let held = |(frame, arrived_ns): (LoopFrame, u32)| {
-        let note = Note::own(&frame, port(2), Priority::from_low_bits(3), Instant::ZERO);
-        Held { note: Note { bytes: 60, arrived_ns, ..note }, frame }
+    let queued = |(frame, arrived_ns): (LoopFrame, u32)| {
+        let meta = FrameMeta::own(&frame, port(2), Priority::from_low_bits(3), Instant::ZERO);
+        QueuedFrame { meta: FrameMeta { bytes: 60, arrived_ns, ..meta }, frame }
     };
-    let mut hand: Vec<_> = LoopFrame::many(BURST_MAX).into_iter().zip(0..).map(held).collect();
+    let mut hand: Vec<_> = LoopFrame::many(BURST_MAX).into_iter().zip(0..).map(queued).collect();
     way(&mut veq, &mut arena, &mut hand, BURST_MAX);
-    assert!(hand.iter().map(|held| held.note.arrived_ns).eq(0..64));
+    assert!(hand.iter().map(|queued| queued.meta.arrived_ns).eq(0..64));
     bench.stage(name, |range| way(&mut veq, &mut arena, &mut hand, range.len()));
     assert_eq!((veq.frames(), veq.bytes(), hand.len()), (0, 0, BURST_MAX));
     assert_eq!(veq.peak_bytes(), 64 * 60);
@@ -260,8 +260,8 @@ fn queue(
 fn queues(bench: &mut Bench) {
     queue(bench, "queue, in and out, each", |veq, arena, hand, count| {
         let start = hand.len() - count;
-        for held in hand.drain(start..) {
-            assert!(veq.push_back(arena, held).is_ok());
+        for queued in hand.drain(start..) {
+            assert!(veq.push_back(arena, queued).is_ok());
         }
         hand.extend((0..count).filter_map(|_| veq.pop_front(arena)));
     });
@@ -272,7 +272,7 @@ fn queues(bench: &mut Bench) {
             let (places, before) = (veq.front_frames(arena, count), hand.len());
             hand.extend(places.iter_mut().filter_map(Option::take));
             let took = &hand[before..];
-            let bytes = took.iter().map(|held| u32::from(held.note.bytes)).sum();
+            let bytes = took.iter().map(|queued| u32::from(queued.meta.bytes)).sum();
             veq.took(arena, took.len(), bytes);
         }
     });

@@ -2,10 +2,10 @@
 //! ones match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
+use dataplane::control_rings::connect;
 use dataplane::device::Device;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
-use dataplane::links::connect;
 use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use dataplane::testing::RigBuilder;

@@ -89,7 +89,7 @@ pub struct LoopDevice {
     /// Frames that a port takes in a turn, which begins when it is asked for frames.
     pub tx_frames_a_turn: usize,
     /// By port index: what is left of that.
-    tx_room_frames: Vec<usize>,
+    tx_free_frames: Vec<usize>,
     /// The last frame each port took.
     pub last: Vec<Vec<u8>>,
     /// Whether `last` is kept, which a bench turns off.
@@ -107,7 +107,7 @@ impl LoopDevice {
             taken: vec![0; ports],
             open: vec![true; ports],
             tx_frames_a_turn: usize::MAX,
-            tx_room_frames: vec![usize::MAX; ports],
+            tx_free_frames: vec![usize::MAX; ports],
             last: vec![Vec::new(); ports],
             keep_last: false,
         }
@@ -124,7 +124,7 @@ impl Device for LoopDevice {
 
     #[inline(always)]
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
-        self.tx_room_frames[port.index()] = self.tx_frames_a_turn;
+        self.tx_free_frames[port.index()] = self.tx_frames_a_turn;
         let (templates, next) = &mut self.templates[port.index()];
         if templates.is_empty() {
             return;
@@ -143,8 +143,8 @@ impl Device for LoopDevice {
     }
 
     #[inline(always)]
-    fn tx_room_frames(&self, port: PortId) -> usize {
-        self.tx_room_frames[port.index()]
+    fn tx_free_frames(&self, port: PortId) -> usize {
+        self.tx_free_frames[port.index()]
     }
 
     #[inline(always)]
@@ -154,7 +154,7 @@ impl Device for LoopDevice {
         }
         // A PFC frame goes out ahead of data, and takes nobody's place.
         let is_control = from.len() == 1 && from[0].head()[12..14] == [0x88, 0x08];
-        let room = if is_control { &mut 1 } else { &mut self.tx_room_frames[port.index()] };
+        let room = if is_control { &mut 1 } else { &mut self.tx_free_frames[port.index()] };
         let count = from.len().min(*room);
         *room -= count;
         self.taken[port.index()] += count as u64;

@@ -139,11 +139,11 @@ pub struct Software {
     pub poll_ns: u64,
     /// Bytes in the transmit ring ahead of our PFC frame.
     pub tx_limit_bytes: u64,
-    /// The same of the neighbour, who sees the PFC frame when it polls; 0 for a NIC.
+    /// The same of the neighbor, who sees the PFC frame when it polls; 0 for a NIC.
     pub peer_poll_ns: u64,
-    /// Bytes that the neighbour can no longer hold back; 0 for a NIC.
+    /// Bytes that the neighbor can no longer hold back; 0 for a NIC.
     pub peer_tx_limit_bytes: u64,
-    /// How much wire time a neighbour that paces itself may send at once, to make up for a late
+    /// How much wire time a neighbor that paces itself may send at once, to make up for a late
     /// poll ([`CATCH_UP_NS`](dataplane::queue::pacer::CATCH_UP_NS)); 0 where a wire paces it.
     pub peer_catch_up_ns: u64,
 }

@@ -2,10 +2,10 @@
 
 use config::switch::{Device, Hugepages, Idle};
 use config::{RuleSet, SwitchConfig};
-use dataplane::classify::ClassifyBy;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
 use dataplane::l2::Vid;
+use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::settings::Threshold;
 use dataplane::snapshot::PortMode;
 use std::fs;

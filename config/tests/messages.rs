@@ -83,11 +83,11 @@ fn no_name_is_echoed_raw_or_whole() {
         for text in texts {
             let errors = said(Path::new("FILE"), &text);
             assert!(errors.len() >= 5, "each text is one kind of file at the most: {text:.200}");
-            errors.iter().for_each(|error| assert_plain(&error.to_string()));
+            errors.iter().for_each(|error| assert_plain(&error.to_string(), ""));
         }
         let file = Path::new(&name);
-        said(file, "").iter().for_each(|error| assert_plain(&error.to_string()));
-        assert_plain(&SwitchConfig::load(file).unwrap_err().to_string());
+        said(file, "").iter().for_each(|error| assert_plain(&error.to_string(), ""));
+        assert_plain(&SwitchConfig::load(file).unwrap_err().to_string(), "");
     }
 }
 
@@ -184,7 +184,7 @@ fn a_value_of_the_wrong_kind_is_refused_in_plain_words() {
                 let mut wrong = lines.clone();
                 wrong[at] = format!("{key} = {value}");
                 let errors = said(&examples.join(name), &wrong.join("\n"));
-                errors.iter().for_each(|error| assert_plain(&error.to_string()));
+                errors.iter().for_each(|error| assert_plain(&error.to_string(), ""));
                 tried += errors.len();
             }
         }
@@ -233,7 +233,7 @@ fn a_value_of_the_wrong_kind_is_refused_in_plain_words() {
                 ] {
                     said(Path::new("FILE"), &wrong)
                         .iter()
-                        .for_each(|error| assert_plain(&error.to_string()));
+                        .for_each(|error| assert_plain(&error.to_string(), ""));
                 }
             }
         }

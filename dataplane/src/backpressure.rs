@@ -1,34 +1,34 @@
-//! Backpressure at the receive ring: a worker takes from a port no more frames than their VIQs can
-//! hold, and leaves the rest to the device.
+//! Backpressure at the receive ring: a worker receives from a port only as many frames as its VIQs
+//! (virtual ingress queues) can hold, and leaves the rest in the device's ring.
 //!
-//! Headroom holds what comes in between XOFF and silence, if the worker and the peer are on time. A
-//! worker that lost its core, a peer that ignores PFC, or a pause that ran out unrefreshed brings
-//! more. What is left in the ring is not lost while the ring has room; what the ring cannot keep
-//! the device counts (`rx_missed`). Which class a frame is in shows only when it has been received,
-//! so the fullest lossless VIQ of the port decides for all of them. XOFF was told before: a VIQ
-//! that uses headroom is over its threshold.
+//! Headroom holds the frames that arrive between XOFF and the end of transmission by the peer, if
+//! the worker and the peer react in time. More frames arrive if the worker lost its core, if the
+//! peer ignores PFC, or if a pause expired without a refresh. Frames in the ring are not lost; the
+//! device counts frames that do not fit into the ring (`rx_missed`). The class of a frame is known
+//! only after reception, so the fullest lossless VIQ of the port sets the limit for all classes.
+//! XOFF was sent before: a VIQ that uses headroom is over its threshold.
 //!
-//! A flooded frame is charged once for each copy. If not all of them fit, it and what came behind
-//! it wait here, in order, until something has left.
+//! A flooded frame is charged once for each copy. If not all copies fit, the worker keeps the frame
+//! and the rest of its burst here, in order, until frames have left.
 
 use crate::device::Device;
 use crate::frame::{Burst, Frame};
 use crate::ids::Priority;
-use crate::lane::{Lane, Verdict};
 use crate::limits::BURST_MAX;
+use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::probe::Probe;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
-/// A burst, to be multiplied with bytes.
+/// [`BURST_MAX`] as `u32`.
 #[expect(clippy::cast_possible_truncation, reason = "64")]
 const BURST_FRAMES: u32 = BURST_MAX as u32;
 
 impl<D: Device, P: Probe> Core<D, P> {
-    /// Receives a burst of the port at `slot`, if its VIQs have room for one; whether any frame was
-    /// taken on.
+    /// Receives a burst of the port at `slot` if its VIQs have room. Returns whether any frame was
+    /// processed.
     #[inline(always)]
     pub(crate) fn receive_burst_of(
         &mut self,
@@ -51,17 +51,17 @@ impl<D: Device, P: Probe> Core<D, P> {
         true
     }
 
-    /// Frames of the port at `slot` that certainly fit, whatever their class and length.
+    /// Number of frames of the port at `slot` that fit, whatever their class and length.
     #[inline(always)]
     fn rx_frames_max(&self, slot: usize) -> usize {
         let port = &self.ports[slot];
         if port.lossless_bits == 0 || !self.device.has_rx_ring(port.id) {
             return BURST_MAX;
         }
-        let buffer = &self.books.buffer;
+        let buffer = &self.accounting.buffer;
         let left_bytes = buffer.headroom_left_bytes(port.id, port.lossless_bits);
         let frame_bytes = buffer.cost_bytes(u32::from(self.tx_frame_bytes_max[port.id.index()]));
-        // Without a division where there is plenty, which is nearly always.
+        // The common case needs no division.
         if left_bytes >= frame_bytes.saturating_mul(BURST_FRAMES) {
             return BURST_MAX;
         }
@@ -70,7 +70,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     }
 
     /// Whether `copies` copies of a frame of `bytes` may be charged to the VIQ of `class` at the
-    /// port at `slot` now. Those of an empty VIQ may: waiting would not help them.
+    /// port at `slot` now. If the VIQ is empty they may, since waiting would not free more room.
     pub(crate) fn has_room_for_copies(
         &self,
         slot: usize,
@@ -82,13 +82,14 @@ impl<D: Device, P: Probe> Core<D, P> {
         if port.lossless_bits & class.bit() == 0 || !self.device.has_rx_ring(port.id) {
             return true;
         }
-        let buffer = &self.books.buffer;
+        let buffer = &self.accounting.buffer;
         let cost_bytes = u64::from(buffer.cost_bytes(u32::from(bytes))) * copies as u64;
         cost_bytes <= u64::from(buffer.headroom_left_bytes(port.id, class.bit()))
             || buffer.viq_of(port.id, class).bytes() == 0
     }
 
-    /// Keeps `frames`, the rest of a burst whose MAC control frames have been obeyed.
+    /// Keeps `frames`, the rest of a burst, until there is room. The MAC control frames of the
+    /// burst have been processed; those among `frames` are consumed.
     #[cold]
     pub(crate) fn keep(
         &mut self,
@@ -98,8 +99,8 @@ impl<D: Device, P: Probe> Core<D, P> {
     ) {
         for frame in frames {
             if parse(frame.head(), frame.len()).kind == Kind::MacControl {
-                let lane = Lane::ends(Verdict::Consume, None, 0);
-                self.settle_lane(frame, &lane, slot, now);
+                let frame_outcome = FrameOutcome::ends(Verdict::Consume, None, 0);
+                self.dispatch_frame(frame, &frame_outcome, slot, now);
             } else {
                 self.kept[slot].push(frame);
             }
@@ -114,7 +115,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         self.kept[slot].len() < before
     }
 
-    /// Frames that are kept, of all ports.
+    /// Number of kept frames, of all ports.
     pub(crate) fn kept_frames(&self) -> u64 {
         self.kept.iter().map(Burst::len).sum::<usize>() as u64
     }

@@ -1,10 +1,10 @@
-//! Every way a frame can end has a name here, and a counter.
+//! The counters: every outcome of a frame has a name and a counter here.
 //!
-//! The balance that always holds, to the frame, in each worker:
+//! This balance holds in each worker, to the frame, at all times:
 //!
 //! ```text
-//! received + injected + copied + taken over
-//!     = sent + dropped + punted + consumed + handed over + held
+//! received + injected + copied + taken_over
+//!     = sent + dropped + punted + consumed + handed_over + held
 //! ```
 
 use crate::ids::Priority;
@@ -19,9 +19,9 @@ macro_rules! drop_reasons {
         pub enum DropReason { $($(#[doc = $doc])+ $variant,)+ }
 
         impl DropReason {
-            /// All of them, in the order of their counters.
+            /// All reasons, in the order of their counters.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
-            /// How many there are.
+            /// The number of reasons.
             pub const COUNT: usize = Self::ALL.len();
 
             /// The counter's name, as `ctl` and `top` show it.
@@ -38,109 +38,110 @@ macro_rules! drop_reasons {
 }
 
 drop_reasons! {
-    /// A header ends after the frame does.
+    /// The frame ends before one of its headers does.
     Truncated => "truncated",
-    /// An IP header contradicts itself: version, header length or total length.
+    /// An IP header is inconsistent: version, header length or total length.
     BadHeader => "bad_header",
-    /// The IPv4 header checksum does not hold.
+    /// The IPv4 header checksum is wrong.
     BadChecksum => "bad_checksum",
-    /// Longer than the ingress port carries.
+    /// Longer than the ingress port accepts.
     TooLong => "too_long",
     /// On a routed port, not addressed to the switch.
     NotOurMac => "not_our_mac",
     /// The VLAN is not allowed on the ingress port.
     VlanNotAllowed => "vlan_not_allowed",
-    /// To a group address that a bridge must keep to itself, with nobody here to take it.
+    /// To a group address that a bridge must not forward, and no protocol of the switch receives
+    /// it.
     ReservedAddress => "reserved_address",
     /// Neither IP nor for the switch, on a routed port.
     NotIp => "not_ip",
-    /// To or from an address that may not be routed: multicast, loopback, unspecified; or from one
-    /// of a single link.
+    /// To or from an address that may not be routed (multicast, loopback, unspecified), or from a
+    /// link-local address.
     Unroutable => "unroutable",
-    /// No route to the destination, and no room to tell the sender.
+    /// No route to the destination, and no room to notify the sender.
     NoRoute => "no_route",
-    /// The route says discard.
+    /// The route is a discard route.
     Blackhole => "blackhole",
-    /// TTL or hop limit used up, and no room to tell the sender.
+    /// TTL or hop limit expired, and no room to notify the sender.
     TtlExpired => "ttl_expired",
-    /// Longer than the egress port carries, and no room to tell the sender.
+    /// Longer than the egress port accepts, and no room to notify the sender.
     TooBig => "too_big",
-    /// Bridged, or the switch's own, and as it would leave longer than the egress port carries.
+    /// Bridged, or the switch's own, and on leaving longer than the egress port accepts.
     Oversize => "oversize",
-    /// A copy that flooding needed, and no buffer was left to make it.
+    /// A flood copy, and no buffer was left to make it.
     NoBuffer => "no_buffer",
-    /// The next hop's MAC address is unknown and the frame could not wait for it: a lossy one for
-    /// want of room, a lossless one because nobody answered.
+    /// The next hop's MAC address is unknown, and the frame could not wait for it: a lossy frame
+    /// for lack of room, a lossless one because no answer came.
     Unresolved => "unresolved",
-    /// For the switch itself, and the control thread is behind.
+    /// For the switch itself, and the ring to the control thread is full.
     PuntFull => "punt_full",
-    /// LLDP, and more of it than a neighbour needs to send.
+    /// LLDP, above the rate that a neighbor needs.
     PuntLimited => "punt_limited",
-    /// Learnt to be on the port it came from, so it has arrived already.
+    /// The destination was learned on the ingress port, so the frame has already reached it.
     SamePort => "same_port",
     /// No other port is in the frame's VLAN.
     NowhereToFlood => "nowhere_to_flood",
-    /// The egress port is down, or the port it came in by.
+    /// The egress port or the ingress port is down.
     PortDown => "port_down",
-    /// Lossy traffic holds all it may hold.
+    /// Lossy traffic is at its buffer limit.
     LossyFull => "lossy_full",
     /// The lossy queue of the egress port is full.
     LossyTail => "lossy_tail",
-    /// Of or for a queue that the PFC watchdog found in a storm.
+    /// In or for a queue in which the PFC watchdog detected a storm.
     Watchdog => "watchdog",
-    /// A lossless frame beyond its headroom: a promise broken. Never zero-loss again until looked
-    /// at.
+    /// A lossless frame beyond its headroom. The zero-loss guarantee is broken until this is
+    /// investigated.
     LosslessOverrun => "lossless_overrun",
 }
 
 impl DropReason {
-    /// Whether a frame that ends so is missing at its receiver. One that was not addressed to this
-    /// switch, or whose receiver is on the link that it came from, is not.
+    /// Whether the drop means that a receiver lacks the frame. Not so if the frame was not
+    /// addressed to this switch, or its receiver is on the link where it arrived.
     pub const fn is_loss(self) -> bool {
         !matches!(self, Self::NotOurMac | Self::SamePort)
     }
 }
 
-/// What a port counts. One writer: the worker that owns the port.
+/// The counters of one port. One writer: the worker that owns the port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Data frames received, by ingress priority. MAC control frames are not data.
     pub rx_frames: [u64; PRIORITIES],
     /// Their bytes, without FCS.
     pub rx_bytes: [u64; PRIORITIES],
-    /// Frames received that could not be read or were not for this port, so have no priority.
+    /// Received frames that could not be parsed or were not for this port, so have no priority.
     pub rx_unclassified_frames: u64,
     /// Data frames sent, by egress priority.
     pub tx_frames: [u64; PRIORITIES],
     /// Their bytes, without FCS.
     pub tx_bytes: [u64; PRIORITIES],
-    /// Frames dropped, by [`DropReason`]: reasons found on arrival on the ingress port,
-    /// `lossy_tail` and `port_down` on the egress port.
+    /// Frames dropped, by [`DropReason`]: on the ingress port for reasons found on arrival, on the
+    /// egress port for `lossy_tail` and `port_down`.
     pub drops: [u64; DropReason::COUNT],
-    /// Frames of a lossless class that were not delivered, by ingress priority and
-    /// [`DropReason`], on the port where `drops` counts them. Frames that were punted because they
-    /// cannot be forwarded count here too: their sender gets an answer, their receiver nothing.
+    /// Frames of a lossless class that were not delivered, by ingress priority and [`DropReason`],
+    /// on the port where `drops` counts them. Frames that were punted because they cannot be
+    /// forwarded count here too: their sender gets an answer, their receiver no frame.
     pub lossless_drops: [[u64; DropReason::COUNT]; PRIORITIES],
-    /// Frames handed to the control thread.
+    /// Frames punted to the control thread.
     pub punted_frames: u64,
-    /// Frames of the control thread sent or received again here.
+    /// Frames that the control thread sent here, or returned to be received again here.
     pub injected_frames: u64,
-    /// Copies made to flood a frame that came in here, or to ask for its next hop.
+    /// Copies made to flood a frame received here, or to resolve its next hop.
     pub copied_frames: u64,
-    /// Frames marked congestion experienced on leaving here, by egress priority.
+    /// Frames marked congestion experienced (CE) on leaving here, by egress priority.
     pub ecn_marked_frames: [u64; PRIORITIES],
     /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
-    /// PCP contradicted each other.
+    /// PCP were inconsistent.
     pub remarked_frames: u64,
-    /// Frames that a rule moved to another lossless tag.
+    /// Frames whose tag a rule raised to another lossless tag.
     pub raised_frames: u64,
     /// Frames that the rules made lossy.
     pub demoted_frames: u64,
-    /// MAC control frames.
+    /// MAC control counters.
     pub pfc: PfcCounters,
 }
 
-/// What a port counts of flow control.
+/// The flow-control counters of one port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PfcCounters {
     /// PFC frames received.
@@ -149,19 +150,19 @@ pub struct PfcCounters {
     pub rx_xoff: [u64; PRIORITIES],
     /// PFC frames received that resume this priority (time 0).
     pub rx_xon: [u64; PRIORITIES],
-    /// PFC frames that addressed a priority this port does not protect, and so were not obeyed.
+    /// PFC frames that named a priority that is lossy on this port, and so were ignored for it.
     pub rx_ignored: [u64; PRIORITIES],
-    /// PFC frames received that set this priority a rate (gentle flow control).
+    /// PFC frames received that set a rate for this priority (gentle flow control).
     pub rx_slowed: [u64; PRIORITIES],
     /// Times this priority went from sending to paused.
     pub rx_pauses: [u64; PRIORITIES],
-    /// Nanoseconds this priority has been paused by its peer, in all.
+    /// Total nanoseconds for which the peer has paused this priority.
     pub rx_paused_ns: [u64; PRIORITIES],
-    /// Link PAUSE frames received, which a PFC port does not obey.
+    /// Link PAUSE frames (IEEE 802.3) received, which a PFC port ignores.
     pub rx_link_pause_frames: u64,
     /// MAC control frames with another opcode or address.
     pub rx_unknown_frames: u64,
-    /// MAC control frames cut short.
+    /// Truncated MAC control frames.
     pub rx_truncated_frames: u64,
     /// PFC frames sent.
     pub tx_frames: u64,
@@ -169,20 +170,20 @@ pub struct PfcCounters {
     pub tx_xoff: [u64; PRIORITIES],
     /// PFC frames sent that resume this priority.
     pub tx_xon: [u64; PRIORITIES],
-    /// PFC frames sent that set this priority's upstream a rate (gentle flow control).
+    /// PFC frames sent that set a rate for this priority's upstream (gentle flow control).
     pub tx_slowed: [u64; PRIORITIES],
-    /// Times this priority's upstream was told to stop.
+    /// Times this priority's upstream went from sending to paused.
     pub tx_pauses: [u64; PRIORITIES],
-    /// Nanoseconds this priority's upstream has been told to be silent, in all.
+    /// Total nanoseconds for which this priority's upstream was paused.
     pub tx_paused_ns: [u64; PRIORITIES],
-    /// Storms that the watchdog found: this priority paused without a break for too long.
+    /// Storms that the watchdog detected: this priority was paused too long without a break.
     pub storms: [u64; PRIORITIES],
     /// Storms that ended.
     pub restored: [u64; PRIORITIES],
 }
 
 impl PfcCounters {
-    /// MAC control frames received, all kinds: they are consumed here.
+    /// MAC control frames received, all kinds. They are consumed here.
     pub const fn rx_consumed(&self) -> u64 {
         self.rx_frames
             + self.rx_link_pause_frames
@@ -198,7 +199,7 @@ impl PortCounters {
         self.drops[reason as usize] += 1;
     }
 
-    /// Counts one frame of the lossless class `priority` that is not delivered for `reason`.
+    /// Counts one frame of the lossless class `priority` that was not delivered, for `reason`.
     #[inline(always)]
     pub const fn count_lossless_drop(&mut self, priority: Priority, reason: DropReason) {
         if reason.is_loss() {
@@ -216,7 +217,7 @@ impl PortCounters {
         self.lossless_drops.iter().map(|drops| drops[reason as usize]).sum()
     }
 
-    /// Frames that came in beyond the headroom of their VIQ, by ingress priority.
+    /// Frames that exceeded the headroom of their VIQ (virtual ingress queue), by ingress priority.
     pub fn headroom_overruns(&self, priority: Priority) -> u64 {
         self.lossless_drops[priority.index()][DropReason::LosslessOverrun as usize]
     }
@@ -226,8 +227,8 @@ impl PortCounters {
         self.drops[reason as usize]
     }
 
-    /// Every counter that is not zero, with its name: what a test compares to say which counters
-    /// moved and that no other did, and what `ctl` prints.
+    /// Every counter that is not zero, with its name. Tests compare the list to check which
+    /// counters changed and that no other did; `ctl` prints it.
     pub fn nonzero(&self) -> Vec<(alloc::string::String, u64)> {
         let mut list = List::default();
         list.by_priority("rx_frames", &self.rx_frames);
@@ -296,34 +297,33 @@ impl List {
     }
 }
 
-/// Frames of one worker, by where they came from and how they ended: the balance of the module's
-/// head.
+/// Frames of one worker, by origin and by outcome: the balance in the module comment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Frames received from devices.
     pub received: u64,
-    /// Frames that the control thread sent or gave back.
+    /// Frames that the control thread sent or returned.
     pub injected: u64,
     /// Copies made for flooding.
     pub copied: u64,
-    /// Frames taken over from other workers.
+    /// Frames received by handoff from other workers.
     pub taken_over: u64,
-    /// Data and control-thread frames taken by devices.
+    /// Data frames and the switch's own frames that devices took for transmission.
     pub sent: u64,
     /// Frames dropped, all reasons.
     pub dropped: u64,
-    /// Frames given to the control thread.
+    /// Frames punted to the control thread.
     pub punted: u64,
-    /// MAC control frames, which end here.
+    /// MAC control frames, which are consumed here.
     pub consumed: u64,
-    /// Frames handed to other workers.
+    /// Frames handed off to other workers.
     pub handed_over: u64,
-    /// Frames still in the worker's queues.
+    /// Frames still queued in the worker.
     pub held: u64,
 }
 
 impl Totals {
-    /// Frames that came minus frames that ended: 0, or the books are wrong.
+    /// Frames received minus frames with an outcome: 0 unless the accounting is wrong.
     pub const fn imbalance(&self) -> i64 {
         let came = self.received + self.injected + self.copied + self.taken_over;
         let ended =

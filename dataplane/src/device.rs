@@ -1,64 +1,65 @@
-//! What the core needs from the ports it drives, and nothing more.
+//! The interface between the core and the ports that it drives.
 
 use crate::frame::{Burst, Frame};
 use crate::ids::PortId;
 use crate::time::Instant;
 
-/// The ports that one worker owns, and ways to send at ports of others. No call blocks.
+/// The ports that one worker owns, and its transmit queues at ports of other workers. No call
+/// blocks.
 ///
-/// A DPDK port implements it on real rings, `netsim` on virtual links; the core cannot tell.
+/// DPDK ports implement it on NIC rings, `netsim` on emulated links.
 pub trait Device {
-    /// The frames of these ports.
+    /// The frame type of these ports.
     type Frame: Frame;
 
-    /// Whether this device can also [send](Self::tx_burst) at `port`, which belongs to another
-    /// worker: by a transmit queue of its own, whose frames leave at once.
-    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+    /// Whether this device can also [transmit](Self::tx_burst) at `port`, which belongs to another
+    /// worker: through a transmit queue of its own, whose frames leave at once.
+    fn has_tx_queue(&self, _port: PortId) -> bool {
         false
     }
 
-    /// Frames wait at `port` that only want room. Whether the worker is [told][take_room] when
-    /// there is some; if not, it must try again.
+    /// The frames queued at `port` wait only for room. Returns whether the caller will
+    /// [notify][on_tx_ready] the worker when there is some; if not, the worker must try again.
     ///
-    /// [take_room]: crate::worker::Worker::take_room
+    /// [on_tx_ready]: crate::worker::Worker::on_tx_ready
     #[inline(always)]
-    fn wait_for_room(&mut self, _port: PortId) -> bool {
+    fn notify_tx_ready(&mut self, _port: PortId) -> bool {
         false
     }
 
     /// Whether frames that are not received stay in a ring of the device, to be received later. An
-    /// emulated wire has none: what arrives there is received or lost.
+    /// emulated link has no ring: a frame that arrives there is received or lost.
     #[inline(always)]
     fn has_rx_ring(&self, _port: PortId) -> bool {
         true
     }
 
-    /// Appends received frames of `port` to `into`, as many as there are and fit, and no more than
+    /// Appends received frames of `port` to `into`: as many as are there and fit, at most
     /// `frames_max`.
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Self::Frame>);
 
-    /// Bytes that `port` may be handed now, so that no more than the port's cap waits in a queue
-    /// where a pause cannot reach it. `u32::MAX` where the device hands on at once.
+    /// Bytes that `port` accepts now, so that at most the port's cap is queued in the device, where
+    /// a pause has no effect. `u32::MAX` for a device that does not queue.
     fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32;
 
-    /// Frames that `port` takes in one call, where it takes fewer than a burst: an emulated wire
-    /// has no ring, so it takes one. The scheduler charges a frame when it picks it, and must not
-    /// pick what would only come back.
+    /// Frames that `port` accepts in one call, if fewer than a burst: an emulated link has no ring,
+    /// so it accepts one. The scheduler charges a frame when it picks it, so it must not pick a
+    /// frame that the device would refuse.
     #[inline(always)]
-    fn tx_room_frames(&self, _port: PortId) -> usize {
+    fn tx_free_frames(&self, _port: PortId) -> usize {
         usize::MAX
     }
 
-    /// Takes frames from the front of `from`, in order, until the device is full; what it did not
-    /// take stays. A frame taken counts as having left the switch.
+    /// Takes frames from the front of `from`, in order, until the device is full; the others stay.
+    /// A frame that is taken counts as sent.
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<Self::Frame>, now: Instant);
 
-    /// [`Self::tx_burst`] of one frame; gives it back if the device is full.
+    /// [`Self::tx_burst`] for one frame; returns it if the device is full.
     ///
     /// # Errors
     /// The frame that was not taken.
     #[inline]
-    fn tx_alone(
+    fn tx_one(
         &mut self,
         port: PortId,
         frame: Self::Frame,
@@ -70,18 +71,18 @@ pub trait Device {
         burst.pop().map_or(Ok(()), Err)
     }
 
-    /// A new frame holding `bytes`, from a reserve that data cannot use up; `None` if even that is
-    /// empty, and the caller tries again in its next turn.
+    /// A new frame that contains `bytes`, from a reserve that data cannot use up. `None` if the
+    /// reserve is empty; the caller then tries again in its next turn.
     fn make_control(&mut self, bytes: &[u8]) -> Option<Self::Frame>;
 
     /// A copy of a data frame, for flooding; `None` if there is no buffer left.
     fn copy(&mut self, frame: &Self::Frame) -> Option<Self::Frame>;
 
-    /// Returns the buffers of `frames`, all at once.
+    /// Returns the buffers of `frames`, in bulk.
     fn recycle(&mut self, frames: &mut Burst<Self::Frame>) {
         frames.clear();
     }
 
-    /// Frames that wait in the device's receive ring, `None` where it cannot tell.
+    /// Frames queued in the device's receive ring; `None` if the device does not know.
     fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32>;
 }

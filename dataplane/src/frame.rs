@@ -1,46 +1,47 @@
-//! The frame and the burst: what the core handles without knowing whose memory it is.
+//! The frame and the burst. The core handles them without knowledge of the memory behind them.
 
 use crate::limits::BURST_MAX;
 use arrayvec::ArrayVec;
 
-/// One Ethernet frame, without its FCS, in a buffer that belongs to whoever holds this value.
+/// One Ethernet frame, without its FCS. The owner of this value owns the frame's buffer.
 ///
-/// Dropping a frame returns its buffer to where it came from. A frame may live in several pieces;
-/// the core only reads and writes the first one, which holds every header the core understands:
-/// [`Frame::head`] is the whole frame or at least its first [`HEAD_BYTES`] bytes.
+/// Dropping a frame returns its buffer to the pool from which it came. A frame may have several
+/// segments. The core reads and writes only the first one, which contains every header that the
+/// core parses: [`Frame::head`] is the whole frame or at least its first [`HEAD_BYTES`] bytes.
 pub trait Frame: Sized {
-    /// The first contiguous piece.
+    /// The first segment.
     fn head(&self) -> &[u8];
-    /// The first contiguous piece, to be rewritten.
+    /// The first segment, for rewriting.
     fn head_mut(&mut self) -> &mut [u8];
-    /// Length of the whole frame in bytes, all pieces together.
+    /// Length of the whole frame in bytes, all segments together.
     fn len(&self) -> usize;
-    /// Makes room for `bytes` in front; false (and no change) if there is none.
+    /// Prepends space for `bytes` bytes. Returns false, and changes nothing, if there is none.
     fn grow_front(&mut self, bytes: usize) -> bool;
-    /// Takes `bytes` off the front; false (and no change) if the first piece is shorter.
+    /// Removes `bytes` from the front. Returns false, and changes nothing, if the first segment is
+    /// shorter.
     fn shrink_front(&mut self, bytes: usize) -> bool;
-    /// Asks the CPU to fetch the start of the headers; does nothing by default.
+    /// Prefetches the start of the headers. The default does nothing.
     #[inline(always)]
     fn prefetch(&self) {}
-    /// Asks the CPU to fetch what the frame's owner keeps of it, which another core had last; does
-    /// nothing by default.
+    /// Prefetches the metadata that the device keeps for the frame, and that another core used
+    /// last. The default does nothing.
     #[inline(always)]
     fn prefetch_bookkeeping(&self) {}
-    /// Whether the frame has no bytes at all.
+    /// Whether the frame has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The least a [`Frame::head`] shows of a longer frame: Ethernet, two VLAN tags, IPv6 or IPv4 with
-/// all options, and the ports behind it.
+/// The least that [`Frame::head`] contains of a longer frame: Ethernet, two VLAN tags, IPv6 or IPv4
+/// with all options, and the L4 ports.
 pub const HEAD_BYTES: usize = 128;
 
-/// Up to [`BURST_MAX`] frames that are handled together.
+/// Up to [`BURST_MAX`] frames that are processed together.
 pub type Burst<F> = ArrayVec<F, BURST_MAX>;
 
 /// The length of a frame that is no longer than
-/// [`FRAME_BYTES_MAX`](crate::limits::FRAME_BYTES_MAX), or is about to be dropped for being so.
+/// [`FRAME_BYTES_MAX`](crate::limits::FRAME_BYTES_MAX), or that will be dropped because it is.
 #[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,5 +1,5 @@
-//! What stands for gentle flow control in a build without the feature `gfc`: types that nothing can
-//! make, so that whatever asks for them is never run.
+//! Stub of gentle flow control (GFC) for builds without the feature `gfc`. Its types have no
+//! values, so code that takes one never runs.
 
 use crate::ids::Priority;
 use crate::time::{Instant, Speed};
@@ -7,10 +7,10 @@ use crate::time::{Instant, Speed};
 /// Whether this build has gentle flow control.
 pub const IS_BUILT: bool = false;
 
-/// The highest number of a stage: there is none.
+/// The highest stage number: there are no stages.
 pub const STAGES_MAX: u8 = 0;
 
-/// How a time field says a rate: not at all.
+/// How a time field encodes a rate: there are no encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {}
 
@@ -20,23 +20,23 @@ pub const fn is_rate(form: Form, _code: u16) -> bool {
 }
 
 impl Form {
-    /// There is none.
+    /// Not built.
     pub const STAGED: Option<Self> = None;
-    /// There is none.
+    /// Not built.
     pub const LINEAR: Option<Self> = None;
 }
 
-/// What a VIQ asks for.
+/// The rate that a VIQ requests for each fill level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {}
 
 impl Slope {
-    /// There is none.
+    /// Not built.
     pub const fn staged(_full_bytes: u32, _span_bytes: u32, _stages: u8) -> Option<Self> {
         None
     }
 
-    /// There is none.
+    /// Not built.
     pub const fn linear(_full_bytes: u32, _span_bytes: u32) -> Option<Self> {
         None
     }
@@ -78,7 +78,7 @@ impl RateAdjuster {
     }
 
     /// Never called.
-    pub const fn slowed_bits(&self) -> u8 {
+    pub const fn rate_limited_bits(&self) -> u8 {
         match *self {}
     }
 

@@ -1,33 +1,35 @@
-//! Classes by hops: the TTL scheme.
+//! TTL classes: the buffer class of a frame follows from its TTL.
 //!
-//! A frame's class is the number of switches it has been through: `ttl0` less the TTL it leaves
-//! with. VIQ and VEQ are those of that class, so a VIQ of class j is fed by the VEQ of class j - 1
-//! upstream, and that is what its pauses name. A queue then waits only for queues of higher
-//! classes, and the highest waits for none: no deadlock, whatever the routes, loops included
-//! (TTL-based buffer management, sections 1.2 to 1.4).
+//! A frame's class is the number of switches that it has passed: `ttl0` minus the TTL with which it
+//! leaves. Its VIQ (virtual ingress queue) and VEQ (virtual egress queue) are those of that class.
+//! So a VIQ of class j is fed by the VEQ of class j - 1 upstream, and its pauses name class j - 1.
+//! A queue then waits only for queues of higher classes, and the highest class waits for none. This
+//! excludes deadlock for all routes, loops included (TTL-based buffer management, sections 1.2 to
+//! 1.4).
 //!
-//! A frame that has made more hops than there are classes is not lossless any more, nor is one
-//! whose sender did not start at `ttl0`.
+//! A frame that has made more hops than there are classes becomes lossy. So does a frame whose
+//! sender did not start at `ttl0`.
 
-use crate::classify::Class;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
+use crate::pipeline::classify::Class;
 use arrayvec::ArrayVec;
 
-/// Which classes a switch holds buffer for.
+/// The classes for which a switch has buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parity {
     /// All of them.
     #[default]
     All,
-    /// Odd ones: on a tree whose leaf switches have the hosts, leaves and every second level above.
+    /// Odd ones: in a tree whose leaf switches have the hosts, the leaves and every second level
+    /// above.
     Odd,
     /// Even ones: the levels between.
     Even,
 }
 
 impl Parity {
-    /// Whether class number `class` may come to this switch.
+    /// Whether frames of class number `class` may arrive at this switch.
     #[inline]
     pub const fn holds(self, class: usize) -> bool {
         match self {
@@ -38,14 +40,14 @@ impl Parity {
     }
 }
 
-/// The classes of a network.
+/// The TTL classes of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HopClasses {
-    /// The TTL that lossless frames start with.
+    /// The initial TTL of lossless frames.
     pub ttl0: u8,
-    /// The priority of each class, from class 0, that of the hosts which send, on.
+    /// The priority of each class, by class number. Class 0 is that of the sending hosts.
     pub priorities: ArrayVec<Priority, PRIORITIES>,
-    /// Which of them come to this switch.
+    /// Which classes may arrive at this switch.
     pub parity: Parity,
 }
 
@@ -61,7 +63,7 @@ impl HopClasses {
         Some(self.priorities[self.class_leaving(ttl)?])
     }
 
-    /// Classes of frames in this switch, which has counted the hop to itself.
+    /// The classes of frames in this switch, its own hop included.
     pub fn classes_here(&self) -> impl Iterator<Item = usize> {
         (1..self.priorities.len()).filter(|&class| self.parity.holds(class))
     }
@@ -71,8 +73,8 @@ impl HopClasses {
         self.classes_here().fold(0, |bits, class| bits | self.priorities[class].bit())
     }
 
-    /// By priority of a VIQ: the priority that upstream keeps its frames in, which a pause names.
-    /// One that is no class is its own.
+    /// By priority of a VIQ: the priority of its frames upstream, which a pause names. A priority
+    /// that is no class maps to itself.
     pub fn upstream(&self) -> [Priority; PRIORITIES] {
         let mut upstream = Priority::EACH;
         for class in 1..self.priorities.len() {
@@ -82,11 +84,11 @@ impl HopClasses {
     }
 }
 
-/// By the TTL a frame arrives with: its priority, if it is lossless at all.
+/// By the TTL with which a frame arrives: its priority, if it is lossless.
 #[derive(Clone, Debug)]
 pub(crate) struct HopTable {
     by_ttl: [u8; 256],
-    /// The class of frames that are not.
+    /// The class of frames that are not lossless.
     lossy: Class,
 }
 
@@ -94,10 +96,11 @@ pub(crate) struct HopTable {
 const NONE: u8 = u8::MAX;
 
 impl HopTable {
-    /// The table of a port; where it is not `trusted`, of hosts, only a first hop counts.
+    /// The table of a port. If the port is not `trusted` (it faces hosts), only the first hop is
+    /// lossless.
     pub(crate) fn compile(hops: &HopClasses, trusted: bool, lossy: Class) -> Self {
         let by_ttl = core::array::from_fn(|ttl| {
-            // TTL 0 cannot fall; such a frame ends as any other without hops left.
+            // TTL 0 cannot be decremented; such a frame is handled as one whose TTL has expired.
             let left = u8::try_from(ttl).ok().and_then(|ttl| ttl.checked_sub(1));
             let class = left.and_then(|ttl| hops.class_leaving(ttl));
             let class = class.filter(|&class| class > 0 && hops.parity.holds(class));
@@ -107,7 +110,8 @@ impl HopTable {
         Self { by_ttl, lossy }
     }
 
-    /// The class of a frame that is lossless by its marking and arrives with `ttl`.
+    /// The class of a frame that is lossless by its marking and arrives with `ttl`; a lossy class
+    /// is unchanged.
     #[inline(always)]
     pub(crate) fn of(&self, class: Class, ttl: u8) -> Class {
         match self.by_ttl[usize::from(ttl)] {
@@ -117,7 +121,7 @@ impl HopTable {
         }
     }
 
-    /// The class of a frame that has no TTL.
+    /// The class of a frame without a TTL.
     pub(crate) const fn of_none(&self, class: Class) -> Class {
         if class.is_lossless() { self.lossy } else { class }
     }

@@ -1,9 +1,9 @@
-//! Small numbers that must not be mixed up.
+//! Integer identifiers, each with its own type so that they cannot be confused.
 
 use crate::limits::{PORTS_MAX, PRIORITIES, TAGS};
 use core::fmt;
 
-/// A port of this switch, counted from 0. People and files count from 1: see [`PortId::number`].
+/// A port of this switch, counted from 0. Users and files count from 1: see [`PortId::number`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(u16);
 
@@ -17,7 +17,7 @@ impl PortId {
         if index < PORTS_MAX { Some(Self(index as u16)) } else { None }
     }
 
-    /// The port with the number that people and files use, counted from 1.
+    /// The port with the number that users and files use, counted from 1.
     pub const fn from_number(number: usize) -> Option<Self> {
         if number == 0 { None } else { Self::from_index(number - 1) }
     }
@@ -27,12 +27,12 @@ impl PortId {
         self.0 as usize
     }
 
-    /// The index, counted from 0, in the width it is kept in.
+    /// The index, counted from 0, as it is stored.
     pub const fn index_u16(self) -> u16 {
         self.0
     }
 
-    /// The number that people and files use, counted from 1.
+    /// The number that users and files use, counted from 1.
     pub const fn number(self) -> usize {
         self.0 as usize + 1
     }
@@ -49,7 +49,7 @@ impl fmt::Display for PortId {
 pub struct Priority(u8);
 
 impl Priority {
-    /// Each of them, at its own index.
+    /// All priorities, each at its own index.
     pub const EACH: [Self; PRIORITIES] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
 
@@ -78,7 +78,7 @@ impl Priority {
         1 << (self.0 & 7)
     }
 
-    /// Those whose bits are set, 0 first.
+    /// The priorities whose bits are set, 0 first.
     #[inline]
     pub fn in_bits(mut bits: u8) -> impl Iterator<Item = Self> {
         core::iter::from_fn(move || {
@@ -88,7 +88,7 @@ impl Priority {
         })
     }
 
-    /// All eight, 0 first.
+    /// All eight priorities, 0 first.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> {
         (0..8).map(Self)
     }
@@ -125,7 +125,7 @@ impl Tag {
         self.0
     }
 
-    /// All 64, 0 first.
+    /// All 64 tags, 0 first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..64).map(Self)
     }
@@ -137,12 +137,12 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A worker core, counted from 0.
+/// A worker, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub u8);
 
 impl WorkerId {
-    /// Counted from 0.
+    /// The index, counted from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -4,22 +4,22 @@ use crate::time::Instant;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// So many a second on average, and as many at once.
+/// Allows a number of events per second on average, and one second's worth in a burst.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimiter {
-    /// What one costs; `None` if nothing is allowed.
+    /// The time that one event costs; `None` if no event is allowed.
     interval_ns: Option<u64>,
     /// When the bucket is full again. It holds one second: if this is a second away, it is empty.
     full_at: Instant,
 }
 
 impl RateLimiter {
-    /// A full bucket of `per_second`.
+    /// A full bucket that allows `per_second` events.
     pub(crate) fn new(per_second: u32) -> Self {
         Self { interval_ns: SECOND_NS.checked_div(per_second.into()), full_at: Instant::ZERO }
     }
 
-    /// Takes one, if there is one.
+    /// Takes one token. Returns whether there was one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let Some(interval_ns) = self.interval_ns else { return false };
         let full_at = self.full_at.max(now) + interval_ns;

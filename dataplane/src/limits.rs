@@ -1,22 +1,22 @@
-//! Every fixed limit of the core in one place, and the proofs that they fit each other.
+//! All fixed limits of the core, and compile-time checks that they are consistent.
 
 /// Priorities (PFC classes) of IEEE 802.1Q: 0 to 7.
 pub const PRIORITIES: usize = 8;
-/// Ports of one switch. Rule tables are dense in (tag, in, out), which bounds them.
+/// Ports of one switch. Rule tables are dense in (tag, in, out), which limits this number.
 pub const PORTS_MAX: usize = 256;
-/// Tag values: a tag travels in the six bits of the DSCP.
+/// Tag values: the six bits of the DSCP carry a tag.
 pub const TAGS: usize = 64;
-/// Frames handled together in one pass. Large enough to hide a cache miss behind the next frame's
-/// work, small enough that a burst's metadata stays in the first-level cache.
+/// Frames processed together in one pass. Large enough to hide a cache miss behind the work on the
+/// next frame; small enough that a burst's metadata stays in the L1 cache.
 pub const BURST_MAX: usize = 64;
 /// Worker cores of one switch.
 pub const WORKERS_MAX: usize = 16;
-/// The shortest frame on a wire, without its FCS.
+/// The shortest frame on a link, without its FCS.
 pub const FRAME_BYTES_MIN: usize = 60;
-/// The longest frame the switch carries (jumbo with two VLAN tags), without its FCS.
+/// The longest frame that the switch forwards (jumbo with two VLAN tags), without its FCS.
 pub const FRAME_BYTES_MAX: usize = 9_728;
-/// Preamble, start delimiter, FCS and inter-frame gap: what a frame costs on the wire beyond its
-/// bytes.
+/// Preamble, start delimiter, FCS and inter-frame gap: the bytes on the wire beyond those of the
+/// frame.
 pub const WIRE_OVERHEAD_BYTES: usize = 24;
 /// Members of one ECMP group.
 pub const ECMP_MAX: usize = 64;

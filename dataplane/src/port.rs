@@ -1,13 +1,13 @@
-//! One port's egress: queues, schedule, transmit; and the port's state that both directions share.
+//! One port: its egress (queues, schedule, transmit), and the state that both directions share.
 //!
-//! Reads: notes. Writes: VEQs, the burst that stands ready for the device. Counts: `tx_*`,
-//! `ecn_marked_frames`. Ends: `lossy_tail`, `port_down`.
+//! Reads: frame metadata. Writes: virtual egress queues (VEQs), the transmit batch. Counts: `tx_*`,
+//! `ecn_marked_frames`. Drop reasons: `lossy_tail`, `port_down`, `watchdog`.
 //!
-//! A frame whose port is idle, unpaused and unpaced is *staged*: it goes straight to the burst for
-//! the device and leaves at the end of the turn, or as soon as the burst is full. What the device
-//! then does not take, and what is paused meanwhile, goes back to the front of its VEQ, in order.
+//! A frame whose port is idle, unpaused and unpaced goes straight to the transmit batch. The batch
+//! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,
+//! and frames whose priority is paused meanwhile, go back to the front of their VEQ, in order.
 
-use crate::books::Books;
+use crate::accounting::Accounting;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::frame::{Burst, Frame};
@@ -16,35 +16,36 @@ use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
 use crate::pfc::watchdog::Watchdog;
+use crate::port::tx_batch::{Run, TxBatch};
 use crate::probe::Probe;
 use crate::queue::ecn::{self, Dice};
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
-use crate::queue::veq::{Held, Veq, low_32_bits};
+use crate::queue::veq::{QueuedFrame, Veq, low_32_bits};
 use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
-use crate::staging::{Run, Staging};
 use crate::time::Instant;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
 
-mod at_door;
-mod at_hand;
 mod flow_control;
 mod gauges;
+mod granted;
 mod link;
+mod pending;
 mod timers;
+pub(crate) mod tx_batch;
 
-use at_hand::put_front;
+use pending::put_front;
 
-/// Bursts that a port serves from its queues in one turn: enough to drain what several ports bring
-/// in one, few enough that the turn stays short and a pause is heard soon.
+/// Bursts that a port serves from its queues in one turn: enough to drain what several ports
+/// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
 const BURSTS_A_TURN: usize = 4;
 
-/// A port, as its worker sees it.
+/// The state of a port in its worker.
 ///
-/// A worker of many ports, or an emulator of many switches, finds none of this in its caches, so
-/// what every frame needs lies together: a cache line of the port, which the generator's last
-/// fields begin and the receiver's first ones end, and one of the frame's priority.
+/// A worker of many ports, or an emulator of many switches, finds none of this in its caches. So
+/// what every frame needs is in two cache lines: one of the port, which begins with the generator
+/// and ends with the first fields of the receiver, and one of the frame's priority.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port<F> {
@@ -52,49 +53,47 @@ pub(crate) struct Port<F> {
     pub(crate) id: PortId,
     pub(crate) frame_bytes_max: u16,
     pub(crate) up: bool,
-    /// Priorities that PFC protects here.
+    /// Priorities for which PFC is enabled at this port.
     pub(crate) lossless_bits: u8,
     /// Priorities with a frame in their VEQ.
     occupied_bits: u8,
-    /// Priorities that may not leave here for a reason of the port's owner, if that is another
-    /// worker.
-    closed_bits: u8,
-    /// Priorities whose pauses are not obeyed, and of which frames are discarded: as the watchdog
-    /// says.
+    /// Priorities that the port's owner, if that is another worker, does not let this worker send.
+    ungranted_bits: u8,
+    /// Set by the watchdog: priorities whose received pauses are ignored, and priorities whose
+    /// frames are discarded.
     ignored_bits: u8,
     discarded_bits: u8,
-    /// Whether frames may be staged on arrival. Where they may not, nothing stands ready.
-    direct: bool,
-    /// Frames wait for room only, and the worker is told when there is some.
-    hears_of_room: bool,
+    /// Whether frames may enter the transmit batch on arrival. If not, the batch is empty.
+    bypasses_queue: bool,
+    /// Queued frames wait for device room only, and the device notifies the worker of room.
+    awaits_tx_ready: bool,
     /// Whether the receive ring is so full that upstream is paused for it.
     pub(crate) backlogged: bool,
     is_paced: bool,
-    /// Whether queues serve ingress ports in turn.
-    is_fair: bool,
-    /// Whether pauses name the class that they are for.
+    /// Whether a pause for a VIQ names the VIQ's own priority.
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
-    /// The one frame that waits, where it need not be in its VEQ.
-    at_hand: Option<Held<F>>,
+    /// The only queued frame, if it is not stored in its VEQ.
+    pending: Option<QueuedFrame<F>>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
-    staged: Box<Staging<F>>,
-    /// Frames of open runs that are still to be staged.
-    announced_frames: usize,
+    tx_batch: Box<TxBatch<F>>,
+    /// Frames of open runs that are not in the transmit batch yet.
+    reserved_frames: usize,
     pacer: Option<Pacer>,
-    /// By VIQ priority: the priority that a pause for it names.
+    /// By priority of the virtual ingress queue (VIQ): the priority that a pause for it names.
     upstream: [Priority; PRIORITIES],
     pub(crate) backlog_xoff_frames: u32,
     pub(crate) mac: MacAddress,
-    /// The priority of the switch's own frames: the highest that nobody can pause.
+    /// The priority of the switch's own frames: the highest that is not lossless, so that no peer
+    /// can pause it.
     pub(crate) control_priority: Priority,
-    /// Without what `queues` and both sides of PFC count.
+    /// Without the counters in `queues`, the receiver and the generator.
     pub(crate) counters: Box<PortCounters>,
 }
 
-/// What frames of one priority need of a port.
+/// The state of one priority that its frames need.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Queue {
@@ -128,7 +127,6 @@ impl<F: Frame> Port<F> {
             receiver: flow_control::receiver(settings, lossless_bits),
             counters: Box::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
-            is_fair: switch.scheduler.fair,
             pauses_own_class: settings.upstream == Priority::EACH,
             upstream: settings.upstream,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
@@ -138,13 +136,19 @@ impl<F: Frame> Port<F> {
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
-            at_hand: None,
-            staged: Box::new(Staging::new()),
-            announced_frames: 0,
-            direct: false,
-            closed_bits: 0,
-            hears_of_room: false,
+            pending: None,
+            tx_batch: Box::new(TxBatch::new()),
+            reserved_frames: 0,
+            bypasses_queue: false,
+            ungranted_bits: 0,
+            awaits_tx_ready: false,
         }
+    }
+
+    /// Whether frames of `priority` that are received here are lossless.
+    #[inline(always)]
+    pub(crate) const fn is_lossless(&self, priority: Priority) -> bool {
+        self.lossless_bits & priority.bit() != 0
     }
 
     /// Counts received frames of `priority`.
@@ -155,148 +159,151 @@ impl<F: Frame> Port<F> {
         queue.rx_bytes += bytes;
     }
 
-    /// Starts a turn: pauses that have run out end, and it is settled whether frames may pass
-    /// straight through in this turn.
+    /// Starts a turn: expires received pauses and decides whether frames may bypass the queues in
+    /// this turn.
     #[inline(always)]
     pub(crate) fn begin<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
         self.receiver.expire(now);
-        self.begin_direct(device, now);
+        self.begin_bypass(device, now);
     }
 
-    /// Settles whether frames may be staged on arrival in this turn.
+    /// Decides whether frames may enter the transmit batch on arrival in this turn.
     #[inline(always)]
-    fn begin_direct<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.direct = !takes_one(self.id, device)
+    fn begin_bypass<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
+        self.bypasses_queue = !takes_one(self.id, device)
             && self.up
             && !self.is_paced
             && device.tx_room_bytes(self.id, now) == u32::MAX;
     }
 
-    /// Priorities of which a frame may go to the device without waiting: nothing that could go
-    /// first waits, and nothing of its own priority waits or must.
+    /// Priorities whose frames may go to the device without queuing: no eligible frame is queued,
+    /// and the priority itself has no queued frames and is not blocked.
     #[inline(always)]
     fn passing_bits(&self) -> u8 {
-        // What is held to a rate goes one by one, and what is discarded does not go at all.
-        let held = self.held_bits() | self.receiver.slowed_bits() | self.discarded_bits;
-        let nothing_first = self.direct && self.occupied_bits & !held == 0;
+        // A rate-limited priority is sent frame by frame; a discarded one is not sent.
+        let held = self.held_bits() | self.receiver.rate_limited_bits() | self.discarded_bits;
+        let nothing_first = self.bypasses_queue && self.occupied_bits & !held == 0;
         if nothing_first { !(self.occupied_bits | held) } else { 0 }
     }
 
-    /// Priorities that may not leave now.
+    /// Priorities that a pause in effect or a missing grant of the port's owner blocks.
     #[inline(always)]
     const fn held_bits(&self) -> u8 {
-        self.receiver.paused_bits() & !self.ignored_bits | self.closed_bits
+        self.receiver.paused_bits() & !self.ignored_bits | self.ungranted_bits
     }
 
-    /// Priorities that have frames which may leave at `now`, as far as the peer is concerned.
+    /// Priorities with queued frames that are neither blocked nor held by a received rate at `now`.
     #[inline(always)]
     fn eligible_bits(&self, now: Instant) -> u8 {
         self.occupied_bits & !(self.held_bits() | self.receiver.limited_bits(now))
     }
 
-    /// Whether frames of `priority` are discarded.
+    /// Whether the watchdog discards frames of `priority`.
     #[inline(always)]
     pub(crate) const fn discards(&self, priority: Priority) -> bool {
         self.discarded_bits & priority.bit() != 0
     }
 
-    /// Whether frames of `priority` wait here, so that others of it must wait behind them.
+    /// Whether frames of `priority` are queued here, so that later ones must queue behind them.
     #[inline(always)]
     pub(crate) const fn has_waiting(&self, priority: Priority) -> bool {
         self.occupied_bits & priority.bit() != 0
     }
 
-    /// Makes room for `run`, admitted frames of one priority that leave here: the number under
-    /// which each is then [staged](Port::stage), or `None` if they have to wait. `burst_frames` is
-    /// the length of the burst in hand, all fates together.
+    /// Reserves room for `run`, admitted frames of one priority that leave here. Returns the run
+    /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
+    /// queued. `burst_frames` is the length of the current burst, all outcomes together.
     #[inline(always)]
     pub(crate) fn open_run<D: Device<Frame = F>, P: Probe>(
         &mut self,
         run: Run,
         burst_frames: usize,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) -> Option<u8> {
         if !self.may_pass(run.priority) {
             return None;
         }
-        // The first run of a burst makes room for all of it: nothing is handed over between a run's
-        // opening and its last frame.
-        if self.announced_frames == 0 && self.staged.room() < burst_frames {
-            self.flush(device, books, now);
+        // The first run of a burst reserves room for the whole burst: the batch must not be flushed
+        // between the opening of a run and its last frame.
+        if self.reserved_frames == 0 && self.tx_batch.room() < burst_frames {
+            self.flush(device, accounting, now);
             if !self.may_pass(run.priority) {
                 return None;
             }
         }
-        self.announced_frames += usize::from(run.frames);
-        Some(self.staged.open(run))
+        self.reserved_frames += usize::from(run.frames);
+        Some(self.tx_batch.open(run))
     }
 
-    /// Adds a frame of an open run to what stands ready.
+    /// Adds a frame of an open run to the transmit batch.
     #[inline(always)]
-    pub(crate) fn stage(&mut self, frame: F, run: u8) {
-        self.announced_frames -= 1;
-        self.staged.push(frame, run);
+    pub(crate) fn batch(&mut self, frame: F, run: u8) {
+        self.reserved_frames -= 1;
+        self.tx_batch.push(frame, run);
     }
 
-    /// Adds a whole burst of frames of open runs, whose numbers are in `run_of`.
+    /// Adds a whole burst of frames of open runs; `run_of` has their run indexes.
     #[inline(always)]
-    pub(crate) fn stage_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
-        self.announced_frames -= frames.len();
-        self.staged.push_burst(frames, run_of);
+    pub(crate) fn batch_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
+        self.reserved_frames -= frames.len();
+        self.tx_batch.push_burst(frames, run_of);
     }
 
-    /// If what stands ready is a whole burst, hands it to the device at once, while the caches
-    /// still have it.
+    /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
     #[inline(always)]
     pub(crate) fn flush_if_full<D: Device<Frame = F>, P: Probe>(
         &mut self,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) {
-        if self.staged.room() == 0 {
-            self.flush(device, books, now);
+        if self.tx_batch.room() == 0 {
+            self.flush(device, accounting, now);
         }
     }
 
     /// Takes one admitted frame that leaves here.
     pub(crate) fn enqueue_one<D: Device<Frame = F>, P: Probe>(
         &mut self,
-        held: Held<F>,
+        queued: QueuedFrame<F>,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) {
-        match self.open_run(books.run_of_one(&held.note), 1, device, books, now) {
-            Some(run) => self.stage(held.frame, run),
-            None => self.enqueue_waiting(held, books),
+        match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting, now) {
+            Some(run) => self.batch(queued.frame, run),
+            None => self.enqueue_waiting(queued, accounting),
         }
     }
 
-    /// Whether a frame of `priority` may go to the device without waiting.
+    /// Whether a frame of `priority` may go to the device without queuing.
     #[inline(always)]
     fn may_pass(&self, priority: u8) -> bool {
         self.passing_bits() >> (priority & 7) & 1 == 1
     }
 
-    /// The frame has to wait in its VEQ.
-    pub(crate) fn enqueue_waiting<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
-        let priority = usize::from(held.note.priority & 7);
+    /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.
+    pub(crate) fn enqueue_waiting<P: Probe>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        accounting: &mut Accounting<F, P>,
+    ) {
+        let priority = usize::from(queued.meta.priority & 7);
         if !self.up {
-            return drop_held(held, DropReason::PortDown, &mut self.counters, books);
+            return drop_queued(queued, DropReason::PortDown, &mut self.counters, accounting);
         }
         if self.discarded_bits >> priority & 1 == 1 {
-            return drop_held(held, DropReason::Watchdog, &mut self.counters, books);
+            return drop_queued(queued, DropReason::Watchdog, &mut self.counters, accounting);
         }
-        self.put_away(books);
-        let over = self.queues[priority].veq.bytes() + u32::from(held.note.bytes)
-            > books.lossy_queue_bytes;
-        if over && books.is_lossy(&held.note) {
-            return drop_held(held, DropReason::LossyTail, &mut self.counters, books);
+        self.spill_pending(accounting);
+        let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
+            > accounting.lossy_queue_bytes;
+        if over && accounting.is_lossy(&queued.meta) {
+            return drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
         }
-        self.queue(held, books);
+        self.queue(queued, accounting);
     }
 
     /// Puts admitted frames of `priority` at the end of its VEQ.
@@ -304,128 +311,138 @@ impl<F: Frame> Port<F> {
     pub(crate) fn queue_burst<P: Probe>(
         &mut self,
         priority: Priority,
-        frames: impl Iterator<Item = Held<F>>,
-        books: &mut Books<F, P>,
+        frames: impl Iterator<Item = QueuedFrame<F>>,
+        accounting: &mut Accounting<F, P>,
     ) {
-        self.put_away(books);
-        let mut refused: Burst<Held<F>> = Burst::new();
+        self.spill_pending(accounting);
+        let mut refused: Burst<QueuedFrame<F>> = Burst::new();
         let veq = &mut self.queues[priority.index()].veq;
-        veq.extend(&mut books.arena, frames, |held| refused.push(held));
+        veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
         self.occupied_bits |= priority.bit();
-        for held in refused {
-            drop_held(held, DropReason::LossyTail, &mut self.counters, books);
+        for queued in refused {
+            drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
         }
     }
 
     /// Puts an admitted frame at the end of its VEQ.
     #[inline(always)]
-    pub(crate) fn queue<P: Probe>(&mut self, held: Held<F>, books: &mut Books<F, P>) {
-        self.put_away(books);
-        let priority = usize::from(held.note.priority & 7);
-        match self.queues[priority].veq.push_back(&mut books.arena, held) {
+    pub(crate) fn queue<P: Probe>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        accounting: &mut Accounting<F, P>,
+    ) {
+        self.spill_pending(accounting);
+        let priority = usize::from(queued.meta.priority & 7);
+        match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
             Ok(()) => self.occupied_bits |= 1 << priority,
-            Err(held) => drop_held(held, DropReason::LossyTail, &mut self.counters, books),
+            Err(queued) => {
+                drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting)
+            }
         }
     }
 
-    /// Hands over what stands ready, then serves the queues for as long as the device, the pace and
-    /// the peer's pauses allow. Whether anything left.
+    /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
+    /// peer's pauses allow. Returns whether any frame was sent.
     #[inline(always)]
     pub(crate) fn transmit<D: Device<Frame = F>, P: Probe>(
         &mut self,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) -> bool {
-        let before = books.totals.sent;
-        // The first of these spares some devices a look at what stands ready, which is far away.
+        let before = accounting.totals.sent;
+        // The first condition lets some devices skip the read of the batch, which is a cache miss.
         let all_gone = takes_one(self.id, device)
-            || !self.direct
-            || self.staged.is_empty()
-            || self.flush(device, books, now);
-        if let Some(held) = self.at_hand.take() {
-            self.serve_at_hand(held, device, books, now);
+            || !self.bypasses_queue
+            || self.tx_batch.is_empty()
+            || self.flush(device, accounting, now);
+        if let Some(queued) = self.pending.take() {
+            self.serve_pending(queued, device, accounting, now);
         } else if all_gone && self.up && self.eligible_bits(now) != 0 {
-            self.serve(device, books, now);
+            self.serve(device, accounting, now);
         }
-        self.hears_of_room = self.waits_for_room(now) && device.wait_for_room(self.id);
-        books.totals.sent != before
+        self.awaits_tx_ready = self.is_tx_ready_limited(now) && device.notify_tx_ready(self.id);
+        accounting.totals.sent != before
     }
 
-    /// Whether the worker is told when there is room for what waits here.
+    /// Whether the device notifies the worker of room for the frames that are queued here.
     #[inline(always)]
-    pub(crate) const fn hears_of_room(&self) -> bool {
-        self.hears_of_room
+    pub(crate) const fn awaits_tx_ready(&self) -> bool {
+        self.awaits_tx_ready
     }
 
-    /// Whether frames wait here that nothing holds back but the device.
+    /// Whether frames are queued here that only lack of device room holds back.
     #[inline(always)]
-    fn waits_for_room(&self, now: Instant) -> bool {
+    fn is_tx_ready_limited(&self, now: Instant) -> bool {
         !self.is_paced && self.up && self.eligible_bits(now) != 0
     }
 
     fn serve<D: Device<Frame = F>, P: Probe>(
         &mut self,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) {
         if takes_one(self.id, device) {
-            return self.serve_alone(device, books, now);
+            return self.serve_one(device, accounting, now);
         }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let has_pace = self.is_paced || self.receiver.slowed_bits() != 0;
+        let has_pace = self.is_paced || self.receiver.rate_limited_bits() != 0;
         let is_free = room_bytes == u32::MAX && !has_pace;
         for _ in 0..BURSTS_A_TURN {
-            let frames_max = device.tx_room_frames(self.id).min(BURST_MAX);
+            let frames_max = device.tx_free_frames(self.id).min(BURST_MAX);
             if is_free {
-                self.stage_alone(frames_max, books);
+                self.batch_only_priority(frames_max, accounting);
             }
-            while self.staged.frames.len() < frames_max {
-                let Some(held) = self.next(room_bytes, books, now) else { break };
-                room_bytes = room_bytes.saturating_sub(u32::from(held.note.bytes));
-                let run = books.run_of_one(&held.note);
-                let run = self.staged.open(run);
-                self.staged.push(held.frame, run);
+            while self.tx_batch.frames.len() < frames_max {
+                let Some(queued) = self.next(room_bytes, accounting, now) else { break };
+                room_bytes = room_bytes.saturating_sub(u32::from(queued.meta.bytes));
+                let run = accounting.run_of_one(&queued.meta);
+                let run = self.tx_batch.open(run);
+                self.tx_batch.push(queued.frame, run);
             }
-            let is_last = self.staged.frames.len() < BURST_MAX;
-            if self.staged.is_empty() || !self.flush(device, books, now) || is_last {
+            let is_last = self.tx_batch.frames.len() < BURST_MAX;
+            if self.tx_batch.is_empty() || !self.flush(device, accounting, now) || is_last {
                 return;
             }
         }
     }
 
-    /// Stages frames of the one priority that can leave, if there is just one: nobody competes, so
-    /// the scheduler has nothing to say.
+    /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
+    /// needed then.
     #[inline]
-    fn stage_alone<P: Probe>(&mut self, frames_max: usize, books: &mut Books<F, P>) {
+    fn batch_only_priority<P: Probe>(
+        &mut self,
+        frames_max: usize,
+        accounting: &mut Accounting<F, P>,
+    ) {
         let eligible = self.occupied_bits & !self.held_bits();
         if !eligible.is_power_of_two() {
             return;
         }
         let priority = eligible.trailing_zeros() as usize % PRIORITIES;
-        let (ecn, cell_bytes) = (books.ecn[priority], books.buffer.cell_bytes());
-        let mut room = frames_max.saturating_sub(self.staged.frames.len());
-        let (veq, staged) = (&mut self.queues[priority].veq, &mut self.staged);
+        let (ecn, cell_bytes) = (accounting.ecn[priority], accounting.buffer.cell_bytes());
+        let mut room = frames_max.saturating_sub(self.tx_batch.frames.len());
+        let (veq, tx_batch) = (&mut self.queues[priority].veq, &mut self.tx_batch);
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
-            let places = veq.front_frames(&mut books.arena, room);
-            let (took, dice) = (places.len(), &mut books.dice);
-            staged.take_waiting(places, cell_bytes, |frame, note| {
+            let places = veq.front_frames(&mut accounting.frame_pool, room);
+            let (took, dice) = (places.len(), &mut accounting.dice);
+            tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
                 if let Some(settings) = &ecn {
-                    let marked = mark(settings, depth_bytes, note.l3, frame, dice);
+                    let marked = mark(settings, depth_bytes, meta.l3, frame, dice);
                     self.counters.ecn_marked_frames[priority] += u64::from(marked);
                 }
-                depth_bytes -= u32::from(note.bytes);
+                depth_bytes -= u32::from(meta.bytes);
             });
             let bytes = veq.bytes() - depth_bytes;
-            veq.took(&mut books.arena, took, bytes);
+            veq.took(&mut accounting.frame_pool, took, bytes);
             room -= took;
         }
         self.took_from(priority);
     }
 
-    /// Frames were taken from the VEQ of `priority`, perhaps the last ones.
+    /// Updates the state of `priority` after frames were taken from its VEQ, perhaps the last ones.
     #[inline]
     fn took_from(&mut self, priority: usize) {
         if self.queues[priority].veq.is_empty() {
@@ -434,21 +451,21 @@ impl<F: Frame> Port<F> {
         }
     }
 
-    /// The next frame to leave.
+    /// Takes the next frame to send from the queues.
     #[inline]
     fn next<P: Probe>(
         &mut self,
         room_bytes: u32,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
-    ) -> Option<Held<F>> {
+    ) -> Option<QueuedFrame<F>> {
         let eligible = self.eligible_bits(now);
         if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
             return None;
         }
-        let (queues, arena) = (&self.queues, &books.arena);
+        let (queues, frame_pool) = (&self.queues, &accounting.frame_pool);
         let front_bytes =
-            |p: usize| queues[p].veq.front(arena).map_or(0, |note| u32::from(note.bytes));
+            |p: usize| queues[p].veq.front(frame_pool).map_or(0, |meta| u32::from(meta.bytes));
         if (room_bytes as usize) < FRAME_BYTES_MAX {
             // A device with a limit takes a frame only if there is room for the longest one.
             let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
@@ -459,80 +476,81 @@ impl<F: Frame> Port<F> {
         let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
         let veq = &mut self.queues[priority].veq;
         let depth_bytes = veq.bytes();
-        let mut held = veq.pop_front(&mut books.arena)?;
+        let mut queued = veq.pop_front(&mut accounting.frame_pool)?;
         self.took_from(priority);
-        self.departs(&mut held, depth_bytes, books, now);
-        Some(held)
+        self.departs(&mut queued, depth_bytes, accounting, now);
+        Some(queued)
     }
 
-    /// A frame is about to leave a queue of `depth_bytes`: it is charged to what it is held to, and
-    /// marked if the queue is long.
+    /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
+    /// received rate, and marks the frame if ECN requires it.
     #[inline(always)]
     fn departs<P: Probe>(
         &mut self,
-        held: &mut Held<F>,
+        queued: &mut QueuedFrame<F>,
         depth_bytes: u32,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) {
-        let Held { frame, note } = held;
-        let priority = Priority::from_low_bits(note.priority);
+        let QueuedFrame { frame, meta } = queued;
+        let priority = Priority::from_low_bits(meta.priority);
         if self.is_paced
             && let Some(pacer) = &mut self.pacer
         {
-            pacer.send(u32::from(note.bytes), now);
+            pacer.send(u32::from(meta.bytes), now);
         }
-        self.receiver.sent(priority, u32::from(note.bytes), now);
+        self.receiver.sent(priority, u32::from(meta.bytes), now);
         let p = priority.index();
-        if let Some(settings) = &books.ecn[p] {
-            let marked = mark(settings, depth_bytes, note.l3, frame, &mut books.dice);
+        if let Some(settings) = &accounting.ecn[p] {
+            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.dice);
             self.counters.ecn_marked_frames[p] += u64::from(marked);
         }
     }
 
-    /// Hands the staged burst to the device and books what it took; whether it took all.
+    /// Sends the transmit batch and accounts for the frames that the device took. Returns whether
+    /// it took all.
     #[inline(always)]
     fn flush<D: Device<Frame = F>, P: Probe>(
         &mut self,
         device: &mut D,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) -> bool {
-        let staged = self.staged.frames.len();
-        device.tx_burst(self.id, &mut self.staged.frames, now);
-        let cell_bytes = books.buffer.cell_bytes();
+        let tx_batch = self.tx_batch.frames.len();
+        device.tx_burst(self.id, &mut self.tx_batch.frames, now);
+        let cell_bytes = accounting.buffer.cell_bytes();
         let queues = &mut self.queues;
-        self.staged.book_sent(staged, cell_bytes, |run| book_run(run, queues, books, now));
-        let all = self.staged.is_empty();
+        self.tx_batch.book_sent(tx_batch, cell_bytes, |run| book_run(run, queues, accounting, now));
+        let all = self.tx_batch.is_empty();
         if !all {
-            self.direct = false;
-            self.unstage(0xFF, books);
+            self.bypasses_queue = false;
+            self.unbatch(0xFF, accounting);
         }
         all
     }
 
-    /// Puts staged frames whose priority is in `bits` back to the front of their VEQs.
-    pub(crate) fn unstage<P: Probe>(&mut self, bits: u8, books: &mut Books<F, P>) {
-        self.put_away(books);
-        let Self { staged, queues, occupied_bits, counters, id, .. } = self;
-        staged.take_back(bits, *id, |held| {
-            put_front(held, queues, occupied_bits, counters, books);
+    /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
+    pub(crate) fn unbatch<P: Probe>(&mut self, bits: u8, accounting: &mut Accounting<F, P>) {
+        self.spill_pending(accounting);
+        let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
+        tx_batch.take_back(bits, *id, |queued| {
+            put_front(queued, queues, occupied_bits, counters, accounting);
         });
     }
 }
 
-/// Whether the device takes frames one at a time, so that nothing is made ready for it.
+/// Whether the device takes frames one at a time, so that no transmit batch is built for it.
 #[inline(always)]
 fn takes_one<D: Device>(port: PortId, device: &D) -> bool {
-    device.tx_room_frames(port) == 1
+    device.tx_free_frames(port) == 1
 }
 
-/// A queue of a port.
+/// The VEQ of one priority, as the scheduler settings require.
 fn veq(switch: &SwitchSettings) -> Veq {
     if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
 }
 
-/// Marks a frame that leaves a queue of `depth_bytes`, if it is due; whether it was.
+/// Marks a frame that leaves a queue of `depth_bytes`, if it is due. Returns whether it was marked.
 #[inline]
 fn mark<F: Frame>(
     settings: &EcnSettings,
@@ -544,38 +562,38 @@ fn mark<F: Frame>(
     l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
 }
 
-/// A frame ends at this port after it was admitted.
+/// Drops a frame at this port after admission: releases it and counts the drop.
 #[cold]
-pub(crate) fn drop_held<F: Frame, P: Probe>(
-    held: Held<F>,
+pub(crate) fn drop_queued<F: Frame, P: Probe>(
+    queued: QueuedFrame<F>,
     reason: DropReason,
     counters: &mut PortCounters,
-    books: &mut Books<F, P>,
+    accounting: &mut Accounting<F, P>,
 ) {
-    books.release(&held.note);
-    books.totals.dropped += 1;
+    accounting.release(&queued.meta);
+    accounting.totals.dropped += 1;
     counters.count_drop(reason);
-    if books.is_lossless(&held.note) {
-        counters.count_lossless_drop(held.note.viq.priority(), reason);
+    if accounting.is_lossless(&queued.meta) {
+        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
     }
 }
 
-/// Counts and releases frames that have left.
+/// Counts and releases the frames of a run that was sent.
 #[inline(always)]
 fn book_run<F: Frame, P: Probe>(
     run: &Run,
     queues: &mut [Queue; PRIORITIES],
-    books: &mut Books<F, P>,
+    accounting: &mut Accounting<F, P>,
     now: Instant,
 ) {
     let frames = usize::from(run.frames);
     let queue = &mut queues[usize::from(run.priority & 7)];
     queue.tx_frames += frames as u64;
     queue.tx_bytes += u64::from(run.bytes);
-    books.totals.sent += frames as u64;
-    books.release_bytes(run.viq, run.cost_bytes);
+    accounting.totals.sent += frames as u64;
+    accounting.release_bytes(run.viq, run.cost_bytes);
     match low_32_bits(now).wrapping_sub(run.arrived_ns) {
-        0 => books.probe.passed(frames),
-        ns => books.probe.waited(ns, frames),
+        0 => accounting.probe.passed(frames),
+        ns => accounting.probe.waited(ns, frames),
     }
 }

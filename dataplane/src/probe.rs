@@ -1,19 +1,19 @@
-//! Where a driver listens in on the core: what it needs for histograms, and nothing that costs when
-//! it does not listen.
+//! The probe: events that the core reports to a driver for histograms. [`NoProbe`] costs nothing.
 
-/// Told of what happens in a turn. The methods are called on the packet path: count, do not
-/// compute.
+/// Receives the events of a turn. The methods run on the packet path: count there, and compute
+/// elsewhere.
 pub trait Probe {
     /// A burst of `frames` was received.
     fn received(&mut self, frames: usize);
-    /// `frames` frames left that had waited `ns` in a queue since they were received in an earlier
-    /// turn.
+    /// `frames` frames were sent that had been queued for `ns` nanoseconds since they were received
+    /// in an earlier turn.
     fn waited(&mut self, ns: u32, frames: usize);
-    /// `frames` frames left in the turn in which they came; how long that took, the driver knows.
+    /// `frames` frames were sent in the turn in which they were received; the driver knows its
+    /// duration.
     fn passed(&mut self, frames: usize);
 }
 
-/// Does not listen.
+/// A probe that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProbe;
 

@@ -1,39 +1,40 @@
-//! A worker's state at one instant, between two turns: so its books balance to the frame.
+//! A worker's state at one instant between two turns. So its frame balance is exact.
 
 use crate::buffer::ViqId;
 use crate::counters::{PortCounters, Totals};
 use crate::ids::PortId;
 use crate::limits::PRIORITIES;
-use crate::queue::veq::Note;
+use crate::queue::veq::FrameMeta;
 use crate::time::Instant;
 use alloc::vec::Vec;
 
-/// VIQs that are told of a queue that may not leave. More ports than that rarely meet in one queue.
+/// VIQs that are listed for a queue that may not send. One queue rarely has frames of more ports.
 const ORIGINS_MAX: usize = 8;
-/// Frames of such a queue that are looked at: a report is made between two turns, and may not hold
-/// up the next.
+/// Frames of such a queue that are examined. A report is made between two turns and must not delay
+/// the next.
 const NOTES_MAX: usize = 1_024;
 
-/// Which VIQs the frames of a queue are charged to: whom a queue that may not leave holds up.
+/// The VIQs (virtual ingress queues) to which the frames of a queue are charged. If the queue may
+/// not send, these are the VIQs that it blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     viqs: [Option<ViqId>; ORIGINS_MAX],
-    /// Whether there may be others: too many VIQs, or too many frames to look at.
+    /// Whether there may be others: too many VIQs, or too many frames to examine.
     pub has_more: bool,
 }
 
 impl Origins {
-    /// Of frames with these notes.
-    pub(crate) fn of<'a, I: Iterator<Item = &'a Note>>(notes: I) -> Self {
+    /// The VIQs of frames with this metadata.
+    pub(crate) fn of<'a, I: Iterator<Item = &'a FrameMeta>>(metas: I) -> Self {
         let mut origins = Self::default();
-        for (looked_at, note) in notes.enumerate() {
+        for (looked_at, meta) in metas.enumerate() {
             if looked_at == NOTES_MAX {
                 origins.has_more = true;
                 break;
             }
-            // The switch's own frames are charged to nobody.
-            if note.viq != ViqId::NONE {
-                origins.add(note.viq);
+            // The switch's own frames are charged to no VIQ.
+            if meta.viq != ViqId::NONE {
+                origins.add(meta.viq);
             }
         }
         origins
@@ -47,60 +48,61 @@ impl Origins {
         }
     }
 
-    /// The VIQs, in the order in which their first frames wait.
+    /// The VIQs, in the order of their first frames in the queue.
     pub fn viqs(&self) -> impl Iterator<Item = ViqId> {
         self.viqs.into_iter().flatten()
     }
 }
 
-/// Gauges of one port and priority, in bytes unless they say otherwise.
+/// Gauges of one port and priority, in bytes unless stated otherwise. VEQ: virtual egress queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueGauges {
-    /// Bytes in the buffer that came in here in this priority.
+    /// Bytes in the buffer that were received on this port in this priority.
     pub viq_bytes: u32,
-    /// The most there were.
+    /// The peak of `viq_bytes`.
     pub viq_peak_bytes: u32,
     /// Headroom in use.
     pub headroom_bytes: u32,
-    /// The most headroom that was used.
+    /// The peak of headroom in use.
     pub headroom_peak_bytes: u32,
-    /// Bytes waiting to leave here in this priority.
+    /// Bytes queued for transmission on this port in this priority.
     pub veq_bytes: u32,
-    /// The most there were.
+    /// The peak of `veq_bytes`.
     pub veq_peak_bytes: u32,
-    /// Frames waiting to leave.
+    /// Frames queued for transmission.
     pub veq_frames: u32,
-    /// Whether PFC protects it.
+    /// Whether PFC protects this priority.
     pub lossless: bool,
-    /// Whether the peer has paused us.
+    /// Whether the peer has paused this port.
     pub rx_paused: bool,
-    /// Whether we have paused the peer.
+    /// Whether this port has paused the peer.
     pub tx_paused: bool,
-    /// For how many nanoseconds the peer has paused us without a break; 0 if it has not.
+    /// For how many nanoseconds the peer has paused this port without a break; 0 if it has not.
     pub rx_paused_for_ns: u64,
-    /// How long the pause that the peer has asked for is, or the last one was, in nanoseconds.
+    /// How long the current pause by the peer has lasted, or how long the last one lasted, in
+    /// nanoseconds.
     pub rx_recent_pause_ns: u64,
-    /// Whether the peer holds us to a rate below the port's.
+    /// Whether the peer limits this port to a rate below its speed.
     pub rx_slowed: bool,
-    /// Whether the watchdog sees a storm.
+    /// Whether the watchdog has detected a storm.
     pub stormed: bool,
-    /// For how many nanoseconds we have paused the peer without a break; 0 if we have not.
+    /// For how many nanoseconds this port has paused the peer without a break; 0 if it has not.
     pub tx_paused_for_ns: u64,
-    /// Where the frames came in that wait here and may not leave.
+    /// The VIQs of the frames that are queued here and may not leave.
     pub origins: Origins,
 }
 
 /// One port's counters and gauges.
 #[derive(Clone, Debug)]
 pub struct PortReport {
-    /// Which port.
+    /// The port.
     pub port: PortId,
-    /// Whether the worker owns it; if not, this is what it sent there by itself, to be added to
-    /// what the owner counts.
+    /// Whether the worker owns the port. If not, this is what the worker sent there through its own
+    /// transmit queue; add it to what the owner counts.
     pub is_owner: bool,
     /// Whether its link is up.
     pub up: bool,
-    /// Counters since start; pauses that are running are counted up to now.
+    /// Counters since start. Current pauses are counted up to now.
     pub counters: PortCounters,
     /// By priority.
     pub queues: [QueueGauges; PRIORITIES],
@@ -111,29 +113,29 @@ pub struct PortReport {
 pub struct Report {
     /// When it was written.
     pub at: Instant,
-    /// The snapshot in use.
+    /// The epoch of the snapshot in use.
     pub epoch: u64,
-    /// Turns taken since start.
+    /// Turns since start.
     pub turns: u64,
-    /// Turns in which something moved.
+    /// Turns in which any work was done.
     pub busy_turns: u64,
-    /// The balance.
+    /// The frame balance.
     pub totals: Totals,
     /// Bytes of the lossless pool in use by this worker's VIQs.
     pub shared_bytes: u64,
-    /// The most there were.
+    /// The peak of `shared_bytes`.
     pub shared_peak_bytes: u64,
-    /// Size of the lossless pool, of all workers.
+    /// Size of the lossless pool, shared by all workers.
     pub shared_size_bytes: u64,
     /// Lossy bytes in use by this worker's VIQs.
     pub lossy_bytes: u64,
-    /// The most there were.
+    /// The peak of `lossy_bytes`.
     pub lossy_peak_bytes: u64,
     /// Addresses in the MAC table.
     pub mac_entries: usize,
     /// Lossless frames that wait for their next hop.
     pub pending_frames: u64,
-    /// The worker's ports, then those of others that it sends at.
+    /// The worker's ports, then those of other workers at which it may transmit.
     pub ports: Vec<PortReport>,
 }
 
@@ -142,31 +144,31 @@ mod tests {
     use super::*;
     use crate::ids::{PortId, Priority};
 
-    fn note(port: usize, priority: u8) -> Note {
+    fn meta(port: usize, priority: u8) -> FrameMeta {
         let port = PortId::from_index(port).unwrap();
-        Note { viq: ViqId::new(port, Priority::from_low_bits(priority)), ..Note::NONE }
+        FrameMeta { viq: ViqId::new(port, Priority::from_low_bits(priority)), ..FrameMeta::NONE }
     }
 
     #[test]
     fn each_origin_is_told_once_in_the_order_of_its_first_frame() {
-        let notes = [note(7, 3), Note::NONE, note(2, 3), note(7, 3), note(7, 4)];
-        let origins = Origins::of(notes.iter());
+        let metas = [meta(7, 3), FrameMeta::NONE, meta(2, 3), meta(7, 3), meta(7, 4)];
+        let origins = Origins::of(metas.iter());
         let viqs: Vec<ViqId> = origins.viqs().collect();
-        assert_eq!(viqs, [notes[0].viq, notes[2].viq, notes[4].viq]);
+        assert_eq!(viqs, [metas[0].viq, metas[2].viq, metas[4].viq]);
         assert!(!origins.has_more);
         assert_eq!(Origins::of([].iter()), Origins::default());
     }
 
     #[test]
     fn what_is_left_out_is_said() {
-        let notes: Vec<Note> = (0..=ORIGINS_MAX).map(|port| note(port, 3)).collect();
-        let all = Origins::of(notes[..ORIGINS_MAX].iter());
+        let metas: Vec<FrameMeta> = (0..=ORIGINS_MAX).map(|port| meta(port, 3)).collect();
+        let all = Origins::of(metas[..ORIGINS_MAX].iter());
         assert_eq!((all.viqs().count(), all.has_more), (ORIGINS_MAX, false));
-        let more = Origins::of(notes.iter());
+        let more = Origins::of(metas.iter());
         assert_eq!((more.viqs().count(), more.has_more), (ORIGINS_MAX, true));
 
-        let long = [note(1, 3)].repeat(NOTES_MAX);
+        let long = [meta(1, 3)].repeat(NOTES_MAX);
         assert!(!Origins::of(long.iter()).has_more);
-        assert!(Origins::of(long.iter().chain(&[note(1, 3)])).has_more);
+        assert!(Origins::of(long.iter().chain(&[meta(1, 3)])).has_more);
     }
 }

@@ -1,4 +1,4 @@
-//! What a switch is told once, at start. What can change under a running switch is a
+//! The settings that are fixed at start. The tables that can change while the switch runs are a
 //! [`Snapshot`](crate::snapshot::Snapshot).
 
 use crate::gentle::{Form, Slope};
@@ -10,7 +10,7 @@ use crate::wire::MacAddress;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Everything fixed at start. Built and checked by `config`; the core trusts it.
+/// All settings fixed at start. `config` builds and validates them; the core does not check again.
 #[derive(Clone, Debug)]
 pub struct SwitchSettings {
     /// The ports; a port's index is its [`PortId`](crate::ids::PortId).
@@ -23,37 +23,38 @@ pub struct SwitchSettings {
     pub ecn: [Option<EcnSettings>; PRIORITIES],
     /// The MAC table of each worker.
     pub mac_table: MacTableSettings,
-    /// Salt of the flow hash and seed of the ECN dice: two switches with different seeds spread
-    /// the same flows differently.
+    /// Salt of the flow hash, and seed of the random numbers of ECN. Two switches with different
+    /// seeds distribute the same flows differently.
     pub seed: u64,
 }
 
 /// One port, as fixed at start.
 #[derive(Clone, Debug)]
 pub struct PortSettings {
-    /// The name people read in tables.
+    /// The name shown to operators.
     pub name: String,
-    /// Source address of PFC frames and of routed frames sent here.
+    /// Source address of PFC frames and of routed frames that leave here.
     pub mac: MacAddress,
-    /// Rate of the wire: how long a quantum lasts, and the pace if `paced`.
+    /// Link speed: determines the length of a quantum, and the pace if `paced`.
     pub speed: Speed,
-    /// Whether the switch itself holds the port to `speed` (a device with no wire of its own).
+    /// Whether the switch itself limits the port to `speed` (a device without a physical link).
     pub paced: bool,
-    /// The longest frame sent, Ethernet header included, VLAN tags and FCS not.
+    /// The longest frame sent, with Ethernet header, without VLAN tags and FCS.
     pub frame_bytes_max: u16,
-    /// The worker that owns the port, both directions.
+    /// The worker that owns the port, in both directions.
     pub worker: WorkerId,
-    /// The lossless VIQs of this port, by priority: `Some` means PFC is sent and obeyed for that
-    /// priority here. A priority that is `None` is lossy on this port.
+    /// The lossless VIQs (virtual ingress queues; SONiC: priority groups) of this port, by
+    /// priority. `Some`: PFC is sent and applied for that priority here. `None`: the priority is
+    /// lossy on this port.
     pub lossless: [Option<ViqSettings>; PRIORITIES],
-    /// By priority of a VIQ: the priority in which upstream keeps what it sends there, and which a
-    /// pause therefore names. Its own, but where frames change class with every hop.
+    /// By priority of a VIQ: the priority of its frames upstream, which a pause therefore names.
+    /// The same priority, unless TTL classes are in use.
     pub upstream: [Priority; PRIORITIES],
-    /// How the port's peer sets rates, if it does (gentle flow control).
+    /// How the port's peer sets rates, if it does (gentle flow control, GFC).
     pub gentle: Option<GentleSettings>,
-    /// What watches over the peer's pauses, if anything.
+    /// The PFC watchdog, if there is one.
     pub watchdog: Option<WatchdogSettings>,
-    /// Receive-ring backlog, in frames, above which the port's lossless priorities are paused.
+    /// Frames in the receive ring above which the port's lossless priorities are paused.
     pub rx_backlog_xoff_frames: u32,
 }
 
@@ -80,41 +81,41 @@ impl ViqSettings {
 }
 
 impl SwitchSettings {
-    /// Whether a VIQ's threshold moves with what others hold.
+    /// Whether any VIQ's threshold depends on what other VIQs use.
     pub fn has_dynamic_thresholds(&self) -> bool {
         let viqs = self.ports.iter().flat_map(|port| port.lossless.iter().flatten());
         viqs.into_iter().any(|viq| matches!(viq.threshold, Threshold::Dynamic { .. }))
     }
 
-    /// Whether some port tells its upstream rates.
-    pub fn tells_rates(&self) -> bool {
+    /// Whether any port sends rates upstream.
+    pub fn sends_rates(&self) -> bool {
         self.ports.iter().any(|port| port.gentle.is_some())
     }
 }
 
-/// Gentle flow control of one port, both ways.
+/// Gentle flow control (GFC) of one port, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GentleSettings {
-    /// How rates are said.
+    /// The encoding of rates.
     pub form: Form,
-    /// How much of its rate a class may make up for after a late poll.
+    /// How much of its rate a class may catch up on after a late poll, in nanoseconds.
     pub catch_up_ns: u64,
-    /// They are said at even intervals, and not when they change.
+    /// If set, rates are sent at this interval, and not when they change.
     pub period_ns: Option<u64>,
 }
 
 /// Thresholds of one lossless VIQ (SONiC: the profile of a priority group), in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViqSettings {
-    /// Bytes set aside for this VIQ alone, used first (SONiC `size`).
+    /// Bytes reserved for this VIQ alone, used first (SONiC `size`).
     pub reserved_bytes: u32,
     /// When XOFF is due.
     pub threshold: Threshold,
     /// XON is due once the VIQ is this far below the threshold: at least 2 MTU of hysteresis.
     pub xon_offset_bytes: u32,
-    /// Room for what still arrives after XOFF was sent.
+    /// Buffer for the frames that still arrive after XOFF was sent.
     pub headroom_bytes: u32,
-    /// How upstream is slowed down before that, if it is (gentle flow control).
+    /// How upstream is slowed down before XOFF, if it is (gentle flow control).
     pub slope: Option<Slope>,
 }
 
@@ -126,7 +127,7 @@ pub enum Threshold {
         /// The threshold.
         xoff_bytes: u32,
     },
-    /// At the reserve plus `2^alpha_log2` times what is free in the shared pool (SONiC
+    /// At the reserve plus `2^alpha_log2` times the free bytes of the shared pool (SONiC
     /// `dynamic_th`).
     Dynamic {
         /// SONiC's `dynamic_th`: -3 is alpha 1/8.
@@ -134,48 +135,49 @@ pub enum Threshold {
     },
 }
 
-/// The shared buffer. What is not reserve, headroom or lossy is the lossless shared pool.
+/// The shared buffer. What is not reserve, headroom or lossy is the shared lossless pool.
 #[derive(Clone, Debug)]
 pub struct BufferSettings {
-    /// Everything the buffer holds.
+    /// Size of the whole buffer.
     pub size_bytes: u64,
-    /// What a frame costs at the least: a buffer holds one frame however short it is.
+    /// The least cost of a frame: a buffer holds one frame, however short.
     pub cell_bytes: u16,
-    /// What all lossy frames together may hold.
+    /// Limit of all lossy frames together.
     pub lossy_bytes: u64,
-    /// What one lossy VEQ may hold before it drops at its tail.
+    /// Limit of one lossy VEQ (virtual egress queue), beyond which it drops new frames.
     pub lossy_queue_bytes: u32,
-    /// Frames that can be in the switch at once; `size_bytes` is used up before they are.
+    /// Frames that can be in the switch at once. `size_bytes` is used up before this limit.
     pub frames_max: usize,
 }
 
 /// How a port chooses among priorities that have frames and are not paused.
 #[derive(Clone, Debug)]
 pub struct SchedulerSettings {
-    /// Strict priorities, served first, the highest first; the others share by deficit round robin.
+    /// Strict priorities, served first, the highest first. The others share by deficit round robin.
     pub strict_bits: u8,
-    /// Bytes a round for each priority that is not strict: at least one.
+    /// Bytes per round for each priority that is not strict; at least one.
     pub quantum_bytes: [u32; PRIORITIES],
-    /// Whether a queue serves ingress ports in turn, instead of frames as they came.
+    /// Whether a queue serves ingress ports in turn, instead of frames in order of arrival.
     pub fair: bool,
 }
 
-/// ECN marking by the depth of the VEQ a frame leaves: never below `kmin_bytes`, always above
-/// `kmax_bytes`, and with a probability that rises linearly to `pmax` between them.
+/// ECN marking by the depth of the VEQ that a frame leaves: never below `kmin_bytes`, always above
+/// `kmax_bytes`; between them the probability rises linearly to `pmax`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnSettings {
     /// Below this, no frame is marked.
     pub kmin_bytes: u32,
     /// Above this, every frame is marked.
     pub kmax_bytes: u32,
-    /// Probability at `kmax_bytes`, in units of 1/65,536 (65,536 is certainty).
+    /// Probability at `kmax_bytes`, in units of 1/65,536 (65,536 is 1).
     pub pmax_q16: u32,
 }
 
-/// The table of learnt addresses.
+/// The table of learned MAC addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacTableSettings {
-    /// Entries; at this number nothing new is learnt, and frames to what is unknown flood.
+    /// Maximum number of entries. A full table learns no addresses, and frames to unknown addresses
+    /// are flooded.
     pub entries_max: usize,
     /// How long an address stays after its last frame.
     pub age_ns: u64,

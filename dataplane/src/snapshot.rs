@@ -1,14 +1,15 @@
-//! What can change under a running switch: classification, rules, routes, VLANs.
+//! The tables that can change while the switch runs: classification, rules, routes, VLANs.
 //!
-//! The control thread builds a snapshot off the packet path; a worker takes it between two turns
-//! and gives the old one back, so nothing is freed, lost or reordered while frames move.
+//! The control thread builds a snapshot off the packet path. A worker installs it between two
+//! bursts and returns the old one. So the packet path frees no tables, and a change loses or
+//! reorders no frame.
 
-use crate::classify::{Class, Classifier, PortTrust, TagMap};
 use crate::fib::{Fib, FlowHash};
 use crate::hops::HopTable;
 use crate::ids::{PortId, Tag};
 use crate::l2::{Vid, VlanPort, VlanTable};
 use crate::limits::TAGS;
+use crate::pipeline::classify::{Class, Classifier, PortTrust, TagMap};
 use crate::rules::RuleTable;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
@@ -19,84 +20,85 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one a port, and the packet path reads it in place")]
 pub enum PortMode {
-    /// As a router, by IP address. With a VLAN, frames carry that tag.
+    /// Routed, by IP address. With a VLAN, frames carry that tag.
     Routed {
-        /// The VLAN that frames of this port are tagged with.
+        /// The VLAN with which frames of this port are tagged.
         vlan: Option<Vid>,
     },
-    /// As a bridge, by MAC address.
+    /// Bridged, by MAC address.
     Bridged(VlanPort),
 }
 
 /// One port's part of a snapshot.
 #[derive(Clone, Debug)]
 pub struct PortForwarding {
-    /// The address routed frames must be sent to.
+    /// The destination MAC address of frames to be routed.
     pub mac: MacAddress,
     /// Routed or bridged.
     pub mode: PortMode,
-    /// Who marks.
+    /// Whose markings the port accepts.
     pub trust: PortTrust,
 }
 
-/// An immutable set of tables. Shared by all workers. What the plain frame needs comes first, in
-/// two cache lines.
+/// An immutable set of tables, shared by all workers. The fields that a fast-path frame needs come
+/// first, in two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Snapshot {
     /// By port index.
     pub ports: Vec<PortTables>,
-    /// Salted hash that spreads flows over ECMP members.
+    /// Salted hash that distributes flows over ECMP members.
     pub flow_hash: FlowHash,
     /// Routes.
     pub fib: Fib,
-    /// `None`: tags never change, plain PFC.
+    /// `None`: tags never change, ordinary PFC.
     pub rules: Option<RuleTable>,
-    /// Rises by one with every change; `ctl` waits for it.
+    /// Incremented with every change; `ctl` waits for it.
     pub epoch: u64,
     /// Tags and their markings.
     pub tags: TagMap,
-    /// Who is in which VLAN.
+    /// VLAN membership of ports.
     pub vlans: VlanTable,
 }
 
-/// One port's tables, compiled for the packet path. What the plain frame needs is here, in a cache
-/// line for each port, and what is longer elsewhere.
+/// One port's tables, compiled for the packet path. What a fast-path frame needs is here, in one
+/// cache line per port; larger tables are boxed.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PortTables {
-    /// What the plain frame needs of all that follows.
-    pub(crate) plain: PlainPort,
-    /// The address routed frames must be sent to.
+    /// What a fast-path frame needs of the fields below.
+    pub(crate) fast_path: FastPathPort,
+    /// The destination MAC address of frames to be routed.
     pub mac: MacAddress,
     /// Routed or bridged.
     pub mode: Box<PortMode>,
-    /// From marking to class.
+    /// Maps markings to classes.
     pub classifier: Box<Classifier>,
 }
 
 const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line of tables");
 
-/// The tables of a routed port, laid out for the plain frame.
+/// The tables of a routed port, laid out for fast-path frames.
 #[derive(Clone, Debug)]
-pub(crate) struct PlainPort {
-    /// The port's address in the low six octets, the first lowest. A bridged port, which has no
-    /// plain frames, has what no frame shows.
+pub(crate) struct FastPathPort {
+    /// The port's address in the low six octets, the first octet lowest. A bridged port has no
+    /// fast-path frames; its value matches no frame.
     pub(crate) mac_bits: u64,
-    /// The class of each DSCP, shared with ports that classify alike.
+    /// The class of each DSCP, shared among ports that classify alike.
     pub(crate) by_dscp: Arc<[Class; TAGS]>,
-    /// What the TTL makes of it, if that is the scheme.
+    /// The TTL classes, if they are in use.
     pub(crate) hops: Option<Box<HopTable>>,
 }
 
 impl PortTables {
-    /// Compiles the tables of `port`; `before` are those of the ports before it.
+    /// Compiles the tables of `port`; `before` are the tables of the ports before it.
     fn compile(tags: &TagMap, port: &PortForwarding, before: &[Self]) -> Self {
         let classifier = Classifier::compile(tags, &port.trust);
         let by_dscp = classifier.of_untagged_ip();
-        let alike = before.iter().map(|tables| &tables.plain.by_dscp).find(|it| ***it == by_dscp);
+        let alike =
+            before.iter().map(|tables| &tables.fast_path.by_dscp).find(|it| ***it == by_dscp);
         let [a, b, c, d, e, f] = port.mac.0;
-        let plain = PlainPort {
+        let fast_path = FastPathPort {
             mac_bits: match port.mode {
                 PortMode::Routed { .. } => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
                 PortMode::Bridged(_) => u64::MAX,
@@ -108,13 +110,13 @@ impl PortTables {
             mac: port.mac,
             mode: Box::new(port.mode.clone()),
             classifier: Box::new(classifier),
-            plain,
+            fast_path,
         }
     }
 }
 
 impl Snapshot {
-    /// Compiles the tables of `ports`, which stand in port order.
+    /// Compiles the tables of `ports`, in port order.
     pub fn new(
         epoch: u64,
         ports: &[PortForwarding],
@@ -145,8 +147,8 @@ impl Snapshot {
         }
     }
 
-    /// The tag that a frame of `class` goes on with from `input` to `output`. Rules apply to
-    /// lossless tags; without rules, and for lossy tags, nothing changes.
+    /// The tag with which a frame of `class` from `input` leaves `output`. Rules apply to lossless
+    /// tags. Without rules, and for lossy tags, the tag is unchanged.
     #[inline(always)]
     pub fn new_tag(&self, class: Class, input: PortId, output: PortId) -> Tag {
         match &self.rules {

@@ -1,11 +1,11 @@
-//! Time as the core sees it: nanoseconds that the caller hands in, and PFC quanta.
+//! Time in the core: nanoseconds that the caller passes in, and PFC quanta.
 //!
-//! The core never reads a clock. A worker core passes the TSC as nanoseconds, `netsim` its virtual
-//! time, and one value holds for a whole turn.
+//! The core never reads a clock. A CPU core passes the TSC converted to nanoseconds, `netsim` its
+//! virtual time. One value is used for a whole turn.
 
 use core::ops::Add;
 
-/// A point in time: nanoseconds since an origin the caller chose. Never goes back.
+/// A point in time: nanoseconds since an origin that the caller chose. Never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant {
     /// Nanoseconds since the caller's origin; 64 bits last 584 years.
@@ -15,7 +15,7 @@ pub struct Instant {
 impl Instant {
     /// The caller's origin.
     pub const ZERO: Self = Self { ns: 0 };
-    /// Later than any instant a caller will ever pass.
+    /// Later than any instant that a caller passes.
     pub const NEVER: Self = Self { ns: u64::MAX };
 
     /// The instant `ns` nanoseconds after the origin.
@@ -23,7 +23,7 @@ impl Instant {
         Self { ns }
     }
 
-    /// Nanoseconds from `earlier` to `self`, 0 if `earlier` is not earlier.
+    /// Nanoseconds from `earlier` to `self`; 0 if `earlier` is later.
     pub const fn ns_since(self, earlier: Self) -> u64 {
         self.ns.saturating_sub(earlier.ns)
     }
@@ -37,7 +37,8 @@ impl Add<u64> for Instant {
     }
 }
 
-/// Bits per second of a port; decides how long a pause quantum is and how fast a paced port drains.
+/// Bits per second of a port. Determines the length of a pause quantum and the rate of a paced
+/// port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Speed {
     bits_per_second: u64,
@@ -62,7 +63,8 @@ impl Speed {
         self.bits_per_second
     }
 
-    /// How long `quanta` last, in nanoseconds rounded up: a pause never ends early by rounding.
+    /// How long `quanta` last, in nanoseconds, rounded up so that rounding never ends a pause
+    /// early.
     ///
     /// ```
     /// use dataplane::time::Speed;
@@ -72,13 +74,13 @@ impl Speed {
         self.bits_ns(quanta as u64 * QUANTUM_BITS)
     }
 
-    /// How long `bytes` occupy the wire, in nanoseconds rounded up.
+    /// How long `bytes` occupy the wire, in nanoseconds, rounded up.
     pub const fn bytes_ns(self, bytes: u64) -> u64 {
         self.bits_ns(bytes * 8)
     }
 
-    /// How long `bytes` occupy the wire, in picoseconds rounded down: pacing adds these up, so that
-    /// a frame's rounding never becomes a rate error.
+    /// How long `bytes` occupy the wire, in picoseconds, rounded down. Pacing adds these up, so the
+    /// rounding of one frame causes no rate error.
     pub const fn bytes_ps(self, bytes: u64) -> u64 {
         let ps = bytes as u128 * 8 * 1_000_000_000_000 / self.bits_per_second as u128;
         saturate(ps)

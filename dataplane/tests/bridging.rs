@@ -1,9 +1,9 @@
 //! Bridged frames through a whole worker: learning, flooding, VLANs, copies that each have their
 //! own end.
 
+use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::PortId;
-use dataplane::links::Command;
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::{Udp, host_mac};
 use dataplane::wire::MacAddress;

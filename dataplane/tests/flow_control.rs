@@ -1,9 +1,9 @@
 //! PFC through a whole worker: obeyed, generated, and the buffer between, to the frame.
 
 use dataplane::buffer::ViqId;
+use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority, Tag};
-use dataplane::links::Command;
 use dataplane::rules::{TagMatch, TcamEntry};
 use dataplane::settings::EcnSettings;
 use dataplane::testing::wire::{Udp, port_mac, sequence};
@@ -73,7 +73,7 @@ fn what_waits_can_be_told_by_viq_and_veq() {
     load(&mut rig, 2, 3, 26, 1);
     load(&mut rig, 1, 2, 26, 5);
     rig.settle();
-    let held = rig.workers[0].held_notes();
+    let held = rig.workers[0].queued_metas();
     let held: Vec<_> = held.map(|n| (n.viq, n.out, n.priority, n.bytes)).collect();
     let viq = |port| ViqId::new(PortId::from_number(port).unwrap(), priority(3));
     assert_eq!(held, [(viq(1), 2, 4, 1_000), (viq(1), 2, 4, 1_000), (viq(2), 2, 4, 1_000)]);

@@ -1,4 +1,4 @@
-//! LLDP at a worker: handed on, and no more of it than a neighbour needs to send; data beside it
+//! LLDP at a worker: handed on, and no more of it than a neighbor needs to send; data beside it
 //! does not notice.
 
 use dataplane::agent::PuntReason;
@@ -61,7 +61,7 @@ fn a_flood_ends_at_its_port_and_data_and_other_ports_do_not_notice() {
         (totals.dropped, totals.punted, totals.sent, totals.imbalance()),
         (968, 33, 1_000, 0)
     );
-    // A second later a neighbour is heard again.
+    // A second later a neighbor is heard again.
     rig.wait(SECOND_NS);
     (0..40).for_each(|_| rig.arrive(1, &lldp()));
     rig.settle();

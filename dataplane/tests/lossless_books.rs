@@ -1,8 +1,8 @@
 //! Every frame of a lossless class that is not delivered is in `lossless_drops`, by cause; and no
 //! other frame is.
 
+use dataplane::control_rings::Command;
 use dataplane::ids::{PortId, Priority};
-use dataplane::links::Command;
 use dataplane::testing::wire::{Udp, host_v4};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;

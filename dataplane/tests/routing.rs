@@ -1,9 +1,9 @@
 //! Routed frames through a whole worker: what comes out, which counters moved, and that no other
 //! did.
 
+use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::PortId;
-use dataplane::links::Command;
 use dataplane::rules::{TagMatch, TcamEntry};
 use dataplane::snapshot::PortMode;
 use dataplane::testing::wire::{Udp, header_checksum, host_mac, host_v4, port_mac};
@@ -117,7 +117,7 @@ fn why_a_frame_is_punted_is_said() {
 #[test]
 fn with_nobody_to_take_them_punted_frames_become_named_drops() {
     let mut rig = RigBuilder::routed(2).build();
-    let ring = dataplane::links::PUNT_FRAMES as u64;
+    let ring = dataplane::control_rings::PUNT_FRAMES as u64;
     for _ in 0..ring + 5 {
         rig.arrive(1, &Udp { ttl: 1, ..Udp::routed(1, 2, 0) }.bytes());
     }
@@ -223,7 +223,9 @@ fn a_swap_between_two_bursts_loses_and_reorders_nothing() {
         rig.command(|| Command::Install(Arc::clone(&snapshot)));
         rig.turn();
         let retired = rig.control[0].replies.pop().unwrap();
-        assert!(matches!(retired, dataplane::links::Reply::Retired(old) if old.epoch == epoch - 1));
+        assert!(
+            matches!(retired, dataplane::control_rings::Reply::Retired(old) if old.epoch == epoch - 1)
+        );
     }
     let order: Vec<u32> =
         rig.sent(2).iter().map(|frame| dataplane::testing::wire::sequence(frame)).collect();

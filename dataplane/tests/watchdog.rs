@@ -1,8 +1,8 @@
 //! The PFC watchdog through a whole worker: what a storm costs, and whom.
 
+use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
-use dataplane::links::Command;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use dataplane::testing::wire::Udp;
 use dataplane::testing::{Rig, RigBuilder};

@@ -1,7 +1,7 @@
 //! Ports of different workers: frames, releases and news cross, and nothing is lost on the way.
 
+use dataplane::control_rings::HANDOFF_FRAMES;
 use dataplane::ids::Priority;
-use dataplane::links::EXCHANGE_FRAMES;
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
@@ -57,7 +57,7 @@ fn a_worker_that_stands_still_costs_no_lossless_frame() {
     viq.headroom_bytes = 3_000_000;
     builder.settings.buffer.size_bytes += 6_000_000;
     let mut rig = builder.build();
-    let count = 2 * u32::try_from(EXCHANGE_FRAMES).unwrap();
+    let count = 2 * u32::try_from(HANDOFF_FRAMES).unwrap();
     load(&mut rig, 26, 0, count);
     for _ in 0..100 {
         let now = rig.now;

@@ -50,7 +50,7 @@ fn rows_as_c_sees_them() -> Vec<(String, usize, usize)> {
     let mut rows = 0;
     // SAFETY: `rows` is a valid place to write to.
     let table = unsafe { dpdk_sys::shim_layout_table(&raw mut rows) };
-    // SAFETY: the shim returns a static table of exactly `rows` initialised rows.
+    // SAFETY: the shim returns a static table of exactly `rows` initialized rows.
     let table = unsafe { std::slice::from_raw_parts(table, rows) };
     table
         .iter()
@@ -75,7 +75,7 @@ fn link_status_is_the_third_bit_behind_the_speed() {
         // SAFETY: the struct is plain integers, for which all zeros is a value.
         unsafe { std::mem::zeroed() };
     link.set_link_status(1);
-    // SAFETY: the struct is eight initialised bytes of plain integers, padding zeroed above.
+    // SAFETY: the struct is eight initialized bytes of plain integers, padding zeroed above.
     let bytes: [u8; 8] = unsafe { std::mem::transmute(link) };
     assert_eq!(bytes, [0, 0, 0, 0, 0b100, 0, 0, 0]);
 }

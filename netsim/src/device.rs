@@ -236,7 +236,7 @@ impl SimDevice {
 impl Device for SimDevice {
     type Frame = SimFrame;
 
-    fn wait_for_room(&mut self, port: PortId) -> bool {
+    fn notify_tx_ready(&mut self, port: PortId) -> bool {
         self.await_wire(port);
         true
     }
@@ -261,12 +261,12 @@ impl Device for SimDevice {
     }
 
     #[inline(always)]
-    fn tx_room_frames(&self, _port: PortId) -> usize {
+    fn tx_free_frames(&self, _port: PortId) -> usize {
         1
     }
 
     #[inline(always)]
-    fn tx_alone(&mut self, port: PortId, frame: SimFrame, _now: Instant) -> Result<(), SimFrame> {
+    fn tx_one(&mut self, port: PortId, frame: SimFrame, _now: Instant) -> Result<(), SimFrame> {
         let at = &mut self.ports[port.index()];
         if at.takes_data(self.now_ps) {
             at.launch(frame, self.now_ps, &mut self.launched);
@@ -282,7 +282,7 @@ impl Device for SimDevice {
 
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<SimFrame>, now: Instant) {
         while let Some(frame) = from.pop_at(0) {
-            if let Err(frame) = self.tx_alone(port, frame, now) {
+            if let Err(frame) = self.tx_one(port, frame, now) {
                 from.insert(0, frame);
                 return;
             }
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(launched(&mut device), [(1_000, 100 + 1_012 * 800)]);
         let free_at_ps = 100 + 1_024 * 800;
         assert_eq!(awaited(&mut device), None, "nobody asked");
-        assert!(device.wait_for_room(PORT) && device.wait_for_room(PORT));
+        assert!(device.notify_tx_ready(PORT) && device.notify_tx_ready(PORT));
         assert_eq!(awaited(&mut device), Some(free_at_ps));
         device.begin(free_at_ps - 1);
         assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "not a picosecond before");
@@ -399,7 +399,7 @@ mod tests {
     fn who_waits_for_a_wire_across_a_restart_is_told_once() {
         let (mut before, pool) = device();
         before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
-        assert!(before.wait_for_room(PORT));
+        assert!(before.notify_tx_ready(PORT));
         let free_at_ps = awaited(&mut before).unwrap();
         let mut device = before.anew();
         let pfc = Pfc::default().to_frame(MacAddress::default());

@@ -7,9 +7,9 @@ use crate::flow::{dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Wire};
 use crate::trace::Trace;
-use dataplane::classify::TagMap;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
+use dataplane::pipeline::classify::TagMap;
 use std::rc::Rc;
 
 /// What shares of PFC frames are parts of.

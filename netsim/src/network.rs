@@ -21,9 +21,9 @@ use crate::sides::sides;
 use crate::switch_node::{SwitchNode, instant};
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
 use crate::trace::Trace;
-use dataplane::classify::TagMap;
 use dataplane::ids::PortId;
 use dataplane::lldp::LldpAgent;
+use dataplane::pipeline::classify::TagMap;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
@@ -177,7 +177,7 @@ impl Network {
         }
         for (node, port) in frees {
             let switch = self.switches.get(node as usize);
-            touched ^= switch.map_or(0, |switch| switch.worker.first_bytes(port));
+            touched ^= switch.map_or(0, |switch| switch.worker.prefetch_head(port));
         }
         std::hint::black_box(touched);
     }
@@ -199,13 +199,13 @@ impl Network {
                 Event::Arrival(wire) => match medium.receive(wire, at_ps) {
                     None => {}
                     Some((port, frame)) if is_in_order => {
-                        switch.take_frame(port, frame, now);
+                        switch.on_rx(port, frame, now);
                         is_due = true;
                     }
                     Some(arrived) => came.push(arrived),
                 },
                 Event::Free(port) => {
-                    switch.take_room(port, at_ps);
+                    switch.on_tx_ready(port, at_ps);
                     is_due = true;
                 }
                 Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
@@ -367,8 +367,8 @@ impl Network {
         (0..self.switches.len()).map(SwitchId)
     }
 
-    /// What a switch has learnt of its place in the fabric, and the rules it has written; `None` if
-    /// switches do not learn.
+    /// What a switch has learned of its place in the fabric, and the rules it has written; `None`
+    /// if switches do not learn.
     pub fn learnt(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
         self.switches[switch.0].learnt()
     }

@@ -7,14 +7,14 @@ use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
 use crate::learner::{Learner, Wish};
 use dataplane::agent::PuntReason;
-use dataplane::classify::TagMap;
+use dataplane::control_rings::{Command, ControlRings, connect};
 use dataplane::counters::DropReason;
 use dataplane::fib::{Fib, Routes};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
-use dataplane::links::{Command, ControlLinks, connect};
 use dataplane::lldp::LldpAgent;
 use dataplane::pfc::watchdog::Action;
+use dataplane::pipeline::classify::TagMap;
 use dataplane::probe::NoProbe;
 use dataplane::report::Report;
 use dataplane::rules::{RuleTable, TcamEntry};
@@ -47,7 +47,7 @@ pub(crate) struct SwitchNode {
     collected_frames: u64,
     /// Commands were sent, and their replies not yet taken.
     awaits_replies: bool,
-    /// Whether the turn in hand is [by parts](dataplane::by_parts).
+    /// Whether the turn in hand is [by parts](dataplane::event_driven).
     is_by_parts: bool,
     /// Whether there is a learner, said here where every turn looks.
     learns: bool,
@@ -69,7 +69,7 @@ pub(crate) struct SwitchNode {
     pub(crate) relearnt_at: Instant,
     /// The control thread's ends. What is punted and not for the learner is thrown away; the worker
     /// has counted it.
-    control: ControlLinks<SimFrame>,
+    control: ControlRings<SimFrame>,
 }
 
 /// What a switch's tables are made of besides its routes.
@@ -240,7 +240,7 @@ impl SwitchNode {
     pub(crate) fn begin(&mut self, now_ps: Picoseconds, now: Instant) {
         debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
         // A worker that does not look everywhere does not look for commands.
-        self.is_by_parts = !self.awaits_replies && self.worker.may_turn_by_parts(now);
+        self.is_by_parts = !self.awaits_replies && self.worker.may_turn_event_driven(now);
         #[cfg(test)]
         if self.looks_everywhere {
             self.is_by_parts = false;
@@ -257,10 +257,10 @@ impl SwitchNode {
     /// A frame has arrived whole at `port`, the only one there in this turn, after those at lower
     /// ports.
     #[inline(always)]
-    pub(crate) fn take_frame(&mut self, port: PortId, frame: SimFrame, now: Instant) {
+    pub(crate) fn on_rx(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
         if self.is_by_parts {
-            self.worker.take_frame(port, frame, now);
+            self.worker.on_rx(port, frame, now);
         } else {
             self.worker.device_mut().arrive(port, frame);
         }
@@ -269,15 +269,15 @@ impl SwitchNode {
     /// Frames have arrived at these ports, in any order.
     pub(crate) fn take_frames(&mut self, came: &mut Vec<(PortId, SimFrame)>, now: Instant) {
         came.sort_unstable_by_key(|&(port, _)| port.index());
-        came.drain(..).for_each(|(port, frame)| self.take_frame(port, frame, now));
+        came.drain(..).for_each(|(port, frame)| self.on_rx(port, frame, now));
     }
 
     /// The wire of `port` is free.
     #[inline(always)]
-    pub(crate) fn take_room(&mut self, port: PortId, now_ps: Picoseconds) {
+    pub(crate) fn on_tx_ready(&mut self, port: PortId, now_ps: Picoseconds) {
         self.worker.device_mut().free(port, now_ps);
         if self.is_by_parts {
-            self.worker.take_room(port);
+            self.worker.on_tx_ready(port);
         }
     }
 
@@ -285,11 +285,8 @@ impl SwitchNode {
     /// one though nothing arrives.
     #[inline(always)]
     pub(crate) fn end(&mut self, now: Instant) -> Picoseconds {
-        let next = if self.is_by_parts {
-            self.worker.end_turn_by_parts(now).next
-        } else {
-            self.turn_worker(now)
-        };
+        let next =
+            if self.is_by_parts { self.worker.end_turn(now).next } else { self.turn_worker(now) };
         self.end_turn(next, now)
     }
 
@@ -369,7 +366,7 @@ impl SwitchNode {
         any
     }
 
-    /// What the switch has learnt, if it learns.
+    /// What the switch has learned, if it learns.
     pub(crate) fn learnt(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
         let rules = self.tables.rules.as_deref().unwrap_or_default();
         self.learner.as_ref().map(|learner| (learner.agent(), rules))
@@ -382,7 +379,7 @@ fn start(
     snapshot: Snapshot,
     device: SimDevice,
     down: impl Iterator<Item = PortId>,
-) -> (Worker<SimDevice, NoProbe>, ControlLinks<SimFrame>) {
+) -> (Worker<SimDevice, NoProbe>, ControlRings<SimFrame>) {
     let (mut links, mut control) = connect(1, settings.ports.len());
     let (links, mut control) = (links.remove(0), control.remove(0));
     for port in down {

@@ -1,8 +1,8 @@
 //! One meaning of tags, DSCPs and priorities for the whole network: tag t travels as DSCP t.
 
-use dataplane::classify::TagMap;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
+use dataplane::pipeline::classify::TagMap;
 
 /// The map in which the tags of `lossless` have these priorities, the first of them is initial, and
 /// all others are lossy and share the lowest priority that no lossless tag has.

@@ -65,8 +65,8 @@ fn is_mac_control(head: &[u8]) -> bool {
 impl<D: PortDevice> Device for Gate<D> {
     type Frame = D::Frame;
 
-    fn sends_for_owner_of(&self, port: PortId) -> bool {
-        self.device.sends_for_owner_of(port)
+    fn has_tx_queue(&self, port: PortId) -> bool {
+        self.device.has_tx_queue(port)
     }
 
     #[inline(always)]
@@ -89,8 +89,8 @@ impl<D: PortDevice> Device for Gate<D> {
     }
 
     #[inline(always)]
-    fn tx_room_frames(&self, port: PortId) -> usize {
-        self.device.tx_room_frames(port)
+    fn tx_free_frames(&self, port: PortId) -> usize {
+        self.device.tx_free_frames(port)
     }
 
     #[inline(always)]

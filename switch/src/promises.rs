@@ -60,8 +60,7 @@ pub fn measure_gap() -> Duration {
 
 /// What that gap means for `config`; `None` if nothing is lossless there.
 pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
-    let allowed_ns = config.ports.iter().filter_map(|port| port.promise.as_ref());
-    let allowed_ns = allowed_ns.map(|promise| promise.poll_gap_ns).min()?;
+    let allowed_ns = config.poll_gap_allowed_ns()?;
     let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
     let said =
         format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));

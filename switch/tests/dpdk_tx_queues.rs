@@ -26,7 +26,7 @@ fn two_devices_send_at_one_port_each_by_its_own_queue() {
     let mut owner = DpdkDevice::new(own, vec![], &pools.data, &pools.control);
     let foreign = vec![ForeignPort { port: port_1(), queue }];
     let mut other = DpdkDevice::new(vec![], foreign, &pools.data, &pools.control);
-    assert!(other.sends_for_owner_of(port_1()) && !owner.sends_for_owner_of(port_1()));
+    assert!(other.has_tx_queue(port_1()) && !owner.has_tx_queue(port_1()));
     assert_eq!(other.tx_room_bytes(port_1(), Instant::ZERO), u32::MAX);
     for (device, frames) in [(&mut owner, 3), (&mut other, 5)] {
         let mut burst = Burst::new();
@@ -36,7 +36,7 @@ fn two_devices_send_at_one_port_each_by_its_own_queue() {
     }
     assert_eq!(port.counters().tx_frames, 8);
     drop((port, owner));
-    assert!(other.sends_for_owner_of(port_1()), "the port stays open for whoever has a queue");
+    assert!(other.has_tx_queue(port_1()), "the port stays open for whoever has a queue");
     drop(other);
     assert_eq!(pools.in_use(), (0, 0));
 }

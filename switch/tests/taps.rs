@@ -181,8 +181,10 @@ fn no_frame_is_dropped_because_its_port_is_not_known_to_be_up_yet() {
         });
         switch.wait_for("up", |it| it.json(&["stats"])["ports"][0]["link"] == true);
     }
-    std::thread::sleep(Duration::from_millis(100));
+    // What the kernel itself would send at an interface that is down, it counts as dropped there.
+    switch.wait_for("each datagram", |it| {
+        it.json(&["stats"])["agent"]["outcomes"]["port_unreachable"] == 5 * 100
+    });
     assert_eq!(port_down(&switch), 0, "{}", switch.json(&["stats"])["ports"][0]["drops"]);
-    assert_eq!(switch.number("/ports/0/device_counters/rx_missed_frames"), 0);
     switch.interrupt();
 }

@@ -4,7 +4,7 @@ use crate::can_run;
 use crate::script::{Script, assert_said};
 use nix::sys::signal::Signal;
 
-/// How many lines of its judgement say `answer`.
+/// How many lines of its judgment say `answer`.
 fn answers(said: &str, answer: &str) -> usize {
     let judged = said.lines().skip_while(|line| *line != "As it should be?");
     judged.filter(|line| line.starts_with(&format!("  {answer}"))).count()

@@ -37,6 +37,7 @@ mod privilege;
 mod process;
 mod reload;
 mod script;
+mod stopped;
 mod switch;
 mod switched;
 mod ways_out;

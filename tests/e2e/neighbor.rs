@@ -1,5 +1,5 @@
-//! A real LLDP neighbour: Debian's lldpd behind a port. Each sees what the other says, the
-//! organisations' TLVs included, and tshark has nothing to complain of.
+//! A real LLDP neighbor: Debian's lldpd behind a port. Each sees what the other says, the
+//! organizations' TLVs included, and tshark has nothing to complain of.
 
 use crate::host::Host;
 use crate::lab::Setup;
@@ -34,7 +34,7 @@ impl<'a> Lldpd<'a> {
         self.host.run("lldpcli", &format!("-u {} {arguments}", self.socket)).stdout
     }
 
-    /// What lldpcli says, once it says something of a neighbour.
+    /// What lldpcli says, once it says something of a neighbor.
     fn neighbor(&self) -> Value {
         let asked = Instant::now();
         loop {

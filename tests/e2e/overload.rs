@@ -17,7 +17,7 @@ fn flows(host: usize) -> String {
 
 /// Has h1 and h2 overload h3 for `seconds`.
 fn overload(lab: &mut Lab, seconds: u64) -> Load {
-    // Neighbours are found before anything is counted.
+    // Neighbors are found before anything is counted.
     lab.host(1).ping("10.1.3.2");
     lab.host(2).ping("10.1.3.2");
     let before = lab.switch.settled();

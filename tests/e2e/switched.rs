@@ -1,4 +1,5 @@
-//! Ports that bridge: VLANs on access ports and a trunk, learnt addresses, lossless classes by PCP.
+//! Ports that bridge: VLANs on access ports and a trunk, learned addresses, lossless classes by
+//! PCP.
 
 use crate::account::Load;
 use crate::host::Host;

@@ -1,5 +1,5 @@
 //! What no crate can test alone. Tests here start the program as an operator does, read the tree as
-//! a newcomer does, and throw bytes at every door as nobody should.
+//! a newcomer does, and throw bytes at every parser.
 //!
 //! | where | what |
 //! |---|---|
@@ -12,4 +12,5 @@
 pub mod fuzz;
 pub mod pcap;
 pub mod program;
+pub mod random;
 pub mod tree;

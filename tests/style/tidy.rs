@@ -206,13 +206,16 @@ fn every_pcap_case_is_whole() {
 }
 
 #[test]
-fn the_readme_names_the_doors_and_the_changelog_has_room() {
+fn the_readme_names_the_targets_and_the_changelog_has_room() {
     let read = |name: &str| fs::read_to_string(tree::root().join(name)).unwrap_or_default();
     let (readme, makefile) = (read("README.md"), read("Makefile"));
-    for door in ["knot", "demo", "test"] {
-        assert!(readme.contains(&format!("make {door}")), "README.md does not name `make {door}`");
-        let rule = makefile.lines().any(|line| line.starts_with(&format!("{door}:")));
-        assert!(rule, "the Makefile has no rule for `make {door}`");
+    for target in ["knot", "demo", "test"] {
+        assert!(
+            readme.contains(&format!("make {target}")),
+            "README.md does not name `make {target}`"
+        );
+        let rule = makefile.lines().any(|line| line.starts_with(&format!("{target}:")));
+        assert!(rule, "the Makefile has no rule for `make {target}`");
     }
     let changelog = read("CHANGELOG.md");
     let heading = changelog.lines().find(|line| line.starts_with("## "));

@@ -24,7 +24,7 @@ const CLASSES: u8 = 7;
 /// The scenario of `seed`: a network, buffers, routes, traffic, faults.
 pub fn draw(seed: u64) -> ScenarioConfig {
     let dice = &mut Dice::new(seed);
-    // Neighbouring seeds must not begin alike.
+    // Neighboring seeds must not begin alike.
     let dice = &mut Dice::new(dice.roll());
     let shape = Shape::draw(dice);
     let network = shape.network(dice);

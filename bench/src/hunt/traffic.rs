@@ -6,7 +6,7 @@ use config::paths::Turn;
 use config::scenario::{Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind};
 use dataplane::time::Speed;
 
-/// Flows on ways of their own; `around` if all go on to a next neighbour, as in a ring.
+/// Flows on ways of their own; `around` if all go on to a next neighbor, as in a ring.
 pub(super) fn flows(network: &Network, duration_ns: u64, dice: &mut Dice) -> Vec<Flow> {
     let around = dice.one_in(2);
     let mut flows = Vec::new();

@@ -13,7 +13,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;mar
     system-ui,sans-serif;fill:currentColor}@media(prefers-color-scheme:dark){body{color:#e8e8e8;\
     background:#15171a}td,th{border-color:#333}a{color:#6ea8fe}.bad{color:#ff6b6b}}";
 
-/// Colours that stay apart for colour-blind eyes (Okabe and Ito), one for each size.
+/// Colors that stay apart for color-blind eyes (Okabe and Ito), one for each size.
 const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
 /// The page.

@@ -40,7 +40,7 @@ fn generated(text: &str) -> Result<Network, Box<dyn Error>> {
 }
 
 /// The k-ary 4-tree (Petrini and Vanneschi, 1997): four levels of k^3 switches, k up and k down;
-/// switches of neighbouring levels are linked if their digits agree in all places but one.
+/// switches of neighboring levels are linked if their digits agree in all places but one.
 fn fat_tree(k: u32) -> Result<Network, Box<dyn Error>> {
     let width = k.pow(3);
     let mut network = Network::new();

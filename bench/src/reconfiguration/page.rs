@@ -11,7 +11,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;mar
     system-ui,sans-serif;fill:currentColor}@media(prefers-color-scheme:dark){body{color:#e8e8e8;\
     background:#15171a}}";
 
-/// Colours that stay apart for colour-blind eyes (Okabe and Ito).
+/// Colors that stay apart for color-blind eyes (Okabe and Ito).
 const WAYS: [(&str, &str); 4] = [
     ("remove all, then add", "#d55e00"),
     ("intersect first", "#e69f00"),

@@ -2,7 +2,7 @@
 //!
 //! Where links lead up and down, the tag rises on down-to-up turns and on no others (see
 //! [`Order`](super::order::Order)). Which turns of a switch those are, its port types say: from an
-//! uplink to an uplink. So a switch that has learnt them from its neighbours
+//! uplink to an uplink. So a switch that has learned them from its neighbors
 //! ([`dataplane::lldp`]) writes the rules that [`compile`](super::compile()) would write for it.
 //!
 //! A port whose type is not known counts as an uplink. If each link that counts as a downlink at

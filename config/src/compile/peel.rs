@@ -1,6 +1,6 @@
 //! An order of switches from what paths do: peel the network from below.
 //!
-//! The switch that comes last in the order is below all its neighbours, so every turn in it is a
+//! The switch that comes last in the order is below all its neighbors, so every turn in it is a
 //! raise, and it can cause none elsewhere. The least harm is done by the switch with the fewest
 //! paths through it; then by the one with the fewest among turns that are left, and so on. In a
 //! Clos network that takes off level after level.

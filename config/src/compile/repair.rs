@@ -1,6 +1,6 @@
 //! Local search on an order of switches, for the paths that need more than one raise.
 //!
-//! A path raises its tag at each switch that comes later in the order than both its neighbours on
+//! A path raises its tag at each switch that comes later in the order than both its neighbors on
 //! the path: at a local maximum of rank. A path of four switches or fewer has one at the most, so
 //! only longer ones matter; those that are *broken*, with two or more, are taken one at a time, and
 //! one of their switches is moved to where the fewest paths through it are broken. That is WalkSAT
@@ -154,7 +154,7 @@ impl Search {
         for at in 1..path.len() - 1 {
             let keys = [path[at - 1], path[at], path[at + 1]].map(|switch| self.key(switch));
             if keys[1] > keys[0] && keys[1] > keys[2] {
-                // Below both neighbours, or below the nearer one: no maximum any more; or one of
+                // Below both neighbors, or below the nearer one: no maximum any more; or one of
                 // them above it.
                 moves.push((path[at], beside(keys[0].min(keys[2]), -1.0, dice)));
                 moves.push((path[at], beside(keys[0].max(keys[2]), -1.0, dice)));
@@ -175,7 +175,7 @@ impl Search {
         }
     }
 
-    /// The paths on which `switch` would change sides with a neighbour if it were at `key`.
+    /// The paths on which `switch` would change sides with a neighbor if it were at `key`.
     fn touched(&mut self, switch: u32, key: f64) -> Vec<u32> {
         let before = self.key(switch);
         let changes = |&neighbor: &u32| (self.key(neighbor) > before) != (self.key(neighbor) > key);

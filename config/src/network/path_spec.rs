@@ -29,7 +29,7 @@ pub struct PathSpec {
 /// A kind of path set.
 #[derive(Clone, Debug)]
 pub enum PathKind {
-    /// To each switch with hosts a tree of shortest paths. Where several neighbours are as near, a
+    /// To each switch with hosts a tree of shortest paths. Where several neighbors are as near, a
     /// path goes to the one that comes first in the file.
     ShortestTrees,
     /// All shortest paths (ECMP).

@@ -1,6 +1,6 @@
 //! Destination-rooted trees of shortest paths: one next hop for each pair of switches, in one byte.
 //!
-//! Where several neighbours are as near to the destination, the one with the lowest number is the
+//! Where several neighbors are as near to the destination, the one with the lowest number is the
 //! next hop, as routing protocols break ties by the lowest router id.
 
 use super::{EdgePorts, Scene, Scratch, Turn, add};
@@ -23,7 +23,7 @@ pub(super) struct Trees {
     dists: Vec<u8>,
 }
 
-/// A link as seen from a switch: the neighbour, and the index of the neighbour's port.
+/// A link as seen from a switch: the neighbor, and the index of the neighbor's port.
 pub(super) type Neighbor = (u32, u8);
 
 /// By switch: its links to other switches, in the order of its ports.

@@ -100,7 +100,7 @@ pub(super) fn check(
     Verdict::Unproven(cycle)
 }
 
-/// Whether every add of the row is clear among those before it. Neighbours in the row that wait for
+/// Whether every add of the row is clear among those before it. Neighbors in the row that wait for
 /// the same are judged together: if one is on a cycle, so is the last of them on it.
 fn row_holds(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) -> bool {
     let mut seen = row.to_vec();

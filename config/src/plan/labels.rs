@@ -69,7 +69,7 @@ impl<'a> Labels<'a> {
         is_clear
     }
 
-    /// Puts a path in force if the labelled one stays on no cycle; otherwise changes nothing.
+    /// Puts a path in force if the labeled one stays on no cycle; otherwise changes nothing.
     pub(super) fn try_insert(&mut self, operation: u32) -> bool {
         let knot = self.knot;
         let edges = knot.edges_of(operation);

@@ -29,13 +29,13 @@ pub enum FaultKind {
         /// One of its ends.
         link: End,
     },
-    /// A switch sends frames for a host to a neighbour that is not on their way.
+    /// A switch sends frames for a host to a neighbor that is not on their way.
     Route {
         /// The switch.
         switch: u32,
         /// The host.
         to: u32,
-        /// The port to the neighbour.
+        /// The port to the neighbor.
         via: u32,
     },
     /// A host takes frames only so fast; `None` for not at all. It sends PFC.

@@ -269,7 +269,7 @@ pub(super) struct FaultTable {
     pub(super) host: Field<String>,
     /// `route`: frames to this host. `lose-pfc`, `corrupt-pfc`: PFC on its way to this end.
     pub(super) to: Field<String>,
-    /// `route`: go to this neighbour.
+    /// `route`: go to this neighbor.
     pub(super) via: Field<String>,
     /// `slow-receiver`: it takes frames so fast.
     pub(super) speed: Field<Rate>,

@@ -134,7 +134,7 @@ fn bounces(source: &Source, table: &FabricTable) -> Result<u8, ConfigError> {
     })
 }
 
-/// The rules of a switch that has learnt nothing yet, if it is to write its own: every port that
+/// The rules of a switch that has learned nothing yet, if it is to write its own: every port that
 /// may lead up counts as an uplink. `given` says that there are others.
 ///
 /// # Errors

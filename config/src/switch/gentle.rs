@@ -33,7 +33,7 @@ pub(super) fn check(source: &Source, file: &SwitchFile) -> Result<(), ConfigErro
 }
 
 impl Planner<'_> {
-    /// How this switch says rates to a neighbour and obeys them, if it does.
+    /// How this switch says rates to a neighbor and obeys them, if it does.
     pub(super) fn gentle(&self) -> Option<GentleSettings> {
         self.gfc?;
         let catch_up_ns = self.catch_up_ns();

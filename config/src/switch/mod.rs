@@ -32,9 +32,9 @@ pub use watchdog::action as watchdog_action;
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
 use crate::units::Length;
-use dataplane::classify::{PortTrust, TagMap};
 use dataplane::fib::Route;
 use dataplane::ids::PortId;
+use dataplane::pipeline::classify::{PortTrust, TagMap};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::PortMode;
 use dataplane::wire::MacAddress;
@@ -58,7 +58,7 @@ pub struct SwitchConfig {
     /// Static routes: those of the tables, then those of the route file. Connected networks are not
     /// among them.
     pub routes: Vec<StaticRoute>,
-    /// Static neighbours.
+    /// Static neighbors.
     pub neighbors: Vec<Neighbor>,
     /// The rules; without them tags never change.
     pub rules: Option<RuleSet>,
@@ -66,7 +66,7 @@ pub struct SwitchConfig {
     pub rules_file: Option<PathBuf>,
     /// The route file, if there is one.
     pub routes_file: Option<PathBuf>,
-    /// LLDP, if it is spoken, and what is learnt by it.
+    /// LLDP, if it is spoken, and what is learned by it.
     pub lldp: Option<Lldp>,
     /// The cores.
     pub workers: Workers,
@@ -151,7 +151,7 @@ impl Device {
 /// A static route: its prefix, without bits beyond its length, and where it leads.
 pub type StaticRoute = (IpNet, Route);
 
-/// A neighbour that need not be asked for.
+/// A neighbor that need not be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbor {
     /// Its IP address.
@@ -187,6 +187,13 @@ pub struct Memory {
 }
 
 impl SwitchConfig {
+    /// The longest time that a worker may be away from its ports by what every port promises;
+    /// `None` where nothing is lossless.
+    pub fn poll_gap_allowed_ns(&self) -> Option<u64> {
+        let promises = self.ports.iter().filter_map(|port| port.promise.as_ref());
+        promises.map(|promise| promise.poll_gap_ns).min()
+    }
+
     /// Reads and checks SWITCH.toml and the files it names.
     ///
     /// # Errors

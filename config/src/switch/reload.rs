@@ -1,6 +1,6 @@
 //! What a running switch can take over from changed files, and what needs a restart.
 //!
-//! Rules, tags, routes, neighbours, addresses, VLANs and trust are a snapshot that workers swap in
+//! Rules, tags, routes, neighbors, addresses, VLANs and trust are a snapshot that workers swap in
 //! between two turns. What the devices, the buffer and the cores were built with stays until the
 //! next start.
 

@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The port behind which a neighbour with `address` is.
+/// The port behind which a neighbor with `address` is.
 fn neighbouring_port(ports: &[PortConfig], address: IpAddr) -> Result<PortId, String> {
     if connected(ports).any(|(_, network)| network.addr() == address) {
         return Err(format!("{address} is an address of this switch; name a neighbour's"));
@@ -202,10 +202,10 @@ fn neighbouring_port(ports: &[PortConfig], address: IpAddr) -> Result<PortId, St
     }
 }
 
-/// Static neighbours.
+/// Static neighbors.
 ///
 /// # Errors
-/// A neighbour twice, or behind no routed port.
+/// A neighbor twice, or behind no routed port.
 pub(super) fn neighbors(
     source: &Source,
     file: &SwitchFile,

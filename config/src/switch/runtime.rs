@@ -120,7 +120,7 @@ pub(super) fn socket(source: &Source, file: &SwitchFile) -> Result<PathBuf, Conf
     Ok(path)
 }
 
-/// The table of learnt addresses.
+/// The table of learned addresses.
 ///
 /// # Errors
 /// A size or an age of nothing, or too much.

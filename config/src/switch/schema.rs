@@ -50,7 +50,7 @@ pub struct SwitchFile {
     /// Static routes.
     #[serde(default)]
     pub route: Vec<Spanned<RouteTable>>,
-    /// Static neighbours, of IPv4 and IPv6 alike.
+    /// Static neighbors, of IPv4 and IPv6 alike.
     #[serde(default)]
     pub neighbor: Vec<Spanned<NeighborTable>>,
     /// Classes by hops instead of by rules.
@@ -74,10 +74,10 @@ pub struct SwitchFile {
     /// The control socket.
     #[serde(default)]
     pub control: ControlTable,
-    /// Learnt MAC addresses.
+    /// Learned MAC addresses.
     #[serde(default)]
     pub mac_table: MacTableTable,
-    /// Who the switch is, said to its neighbours. Default: nothing is said, unless there is a
+    /// Who the switch is, said to its neighbors. Default: nothing is said, unless there is a
     /// `[fabric]`.
     pub lldp: Field<LldpTable>,
     /// The switch learns its level and writes its own rules; excludes `rules`.
@@ -109,11 +109,11 @@ pub struct HeadroomTable {
     /// kernel (`net_tap`, `net_af_packet`, `net_af_xdp`), where both ends share the machine's
     /// cores, `"10ms"`. `knotless top` shows the real one.
     pub poll: Field<Duration>,
-    /// The same of the neighbour's switch. Default: as `poll`. `"0us"` if all neighbours are NICs
+    /// The same of the neighbor's switch. Default: as `poll`. `"0us"` if all neighbors are NICs
     /// or hardware switches.
     pub peer_poll: Field<Duration>,
-    /// Bytes the neighbour can no longer hold back when it sees a pause. Default: as the port's own
-    /// `tx_limit`. 0 if all neighbours are NICs or hardware switches.
+    /// Bytes the neighbor can no longer hold back when it sees a pause. Default: as the port's own
+    /// `tx_limit`. 0 if all neighbors are NICs or hardware switches.
     pub peer_tx_limit: Field<Size>,
 }
 
@@ -206,7 +206,7 @@ pub struct PortTable {
     #[serde(default)]
     pub trusted: bool,
     /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
-    /// neighbour that claims to be something else is refused and reported. Default `"any"` where
+    /// neighbor that claims to be something else is refused and reported. Default `"any"` where
     /// `trusted`, else `"host"`.
     pub faces: Field<FacesField>,
     /// Which marking decides. Default `"dscp"`.
@@ -252,7 +252,7 @@ pub struct RouteTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeighborTable {
-    /// The neighbour's IP address.
+    /// The neighbor's IP address.
     pub address: Spanned<Address>,
     /// Its MAC address.
     pub mac: Spanned<Mac>,
@@ -289,7 +289,7 @@ pub enum TreeField {
 }
 
 /// `[gfc]`: upstream is slowed down before it must be stopped. Needs a static `xoff` for each
-/// lossless priority, and neighbours that know it.
+/// lossless priority, and neighbors that know it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GfcTable {
@@ -399,7 +399,7 @@ pub struct ControlTable {
     pub socket: Field<PathBuf>,
 }
 
-/// `[mac_table]`: addresses learnt on switched ports.
+/// `[mac_table]`: addresses learned on switched ports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MacTableTable {
@@ -457,7 +457,7 @@ pub enum FacesField {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricTable {
-    /// 1 for switches with hosts, 2 for those above them, and so on. Default: learnt.
+    /// 1 for switches with hosts, 2 for those above them, and so on. Default: learned.
     pub level: Field<u64>,
     /// How often a frame may turn up again and stay lossless. Default 1: tags 1 and 2, in the
     /// priorities 1 and 2 if no `[[tag]]` says otherwise.

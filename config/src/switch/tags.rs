@@ -7,10 +7,10 @@
 use super::schema::{SwitchFile, TagTable};
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
-use dataplane::classify::TagMap;
 use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
+use dataplane::pipeline::classify::TagMap;
 use std::ops::Range;
 use toml::Spanned;
 

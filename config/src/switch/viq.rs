@@ -297,7 +297,7 @@ impl Planner<'_> {
     fn needed_with(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> u64 {
         let tx_limit_bytes = port.config.tx_limit_bytes;
         let HeadroomTable { peer_tx_limit, .. } = self.headroom;
-        // A neighbour on a paced link that polls is paced like us; one that does not is hardware.
+        // A neighbor on a paced link that polls is paced like us; one that does not is hardware.
         let peer_paced = port.settings.paced && peer_poll_ns > 0;
         let software = Software {
             poll_ns,

@@ -1,4 +1,4 @@
-//! What must have been learnt: levels by a search from the hosts, rules by the compiler.
+//! What must have been learned: levels by a search from the hosts, rules by the compiler.
 
 use crate::world::World;
 use config::RuleSet;
@@ -61,7 +61,7 @@ pub(crate) fn facings(network: &Network, levels: &[Option<u8>], switch: u32) -> 
     network.slots_of(switch).map(facing).collect()
 }
 
-/// Everything that a world has learnt must be so.
+/// Everything that a world has learned must be so.
 pub(crate) fn judge(world: &World, what: &str) {
     let left = world.left();
     let levels = levels(&left);

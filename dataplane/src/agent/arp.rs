@@ -1,4 +1,4 @@
-//! ARP (RFC 826, with the probes and announcements of RFC 5227): IPv4's neighbours.
+//! ARP (RFC 826, with the probes and announcements of RFC 5227): IPv4's neighbors.
 
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};

@@ -1,15 +1,15 @@
-//! How punted frames ended, and what the agent sent and learnt.
+//! How punted frames ended, and what the agent sent and learned.
 
 /// What became of a frame that was handed to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// An ARP request for our address: answered.
     ArpAnswered,
-    /// A neighbour solicitation for our address: answered.
+    /// A neighbor solicitation for our address: answered.
     SolicitationAnswered,
     /// An echo request to our address: answered.
     EchoAnswered,
-    /// It said something about a neighbour we know or asked for.
+    /// It said something about a neighbor we know or asked for.
     NeighborHeard,
     /// Its TTL ran out. The sender is told.
     TtlExpired,
@@ -29,11 +29,11 @@ pub enum Outcome {
     Released,
     /// Not what it claims to be: cut short, a wrong checksum, a value that its field must not have.
     Malformed,
-    /// It claims an address that is ours, or a static neighbour's for another MAC address.
+    /// It claims an address that is ours, or a static neighbor's for another MAC address.
     Spoofed,
     /// A fragment to one of our addresses; the agent does not reassemble.
     Fragment,
-    /// It speaks for a neighbour that nobody asked for.
+    /// It speaks for a neighbor that nobody asked for.
     Unsolicited,
     /// Neither its MAC nor its IP destination is ours here.
     NotForUs,
@@ -41,7 +41,7 @@ pub enum Outcome {
     Unsupported,
     /// No interface of ours at its port, in its VLAN, or at the port of its next hop.
     NoInterface,
-    /// It came unresolved or too big, without a next hop or with one that cannot be a neighbour.
+    /// It came unresolved or too big, without a next hop or with one that cannot be a neighbor.
     NoNextHop,
     /// Its next hop is new, and the table has no room for it.
     NeighborsFull,
@@ -121,11 +121,11 @@ pub struct AgentCounters {
     /// Frames handed in.
     pub frames_in: u64,
     outcomes: [u64; Outcome::ALL.len()],
-    /// ARP requests and neighbour solicitations to whoever has an address.
+    /// ARP requests and neighbor solicitations to whoever has an address.
     pub requests_sent: u64,
-    /// The same to a neighbour we know, to see whether it is still there.
+    /// The same to a neighbor we know, to see whether it is still there.
     pub probes_sent: u64,
-    /// Our own addresses announced (gratuitous ARP, unsolicited neighbour advertisements).
+    /// Our own addresses announced (gratuitous ARP, unsolicited neighbor advertisements).
     pub announcements_sent: u64,
     /// ICMP errors sent.
     pub errors_sent: u64,
@@ -134,15 +134,15 @@ pub struct AgentCounters {
     /// ICMP errors not sent because the frame allows none (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e), or
     /// because we have no address to send one from.
     pub errors_withheld: u64,
-    /// Neighbours that came up.
+    /// Neighbors that came up.
     pub neighbors_up: u64,
-    /// Neighbours whose MAC address changed.
+    /// Neighbors whose MAC address changed.
     pub neighbors_moved: u64,
-    /// Neighbours that did not answer when first asked for.
+    /// Neighbors that did not answer when first asked for.
     pub neighbors_failed: u64,
-    /// Neighbours that were up and stopped answering.
+    /// Neighbors that were up and stopped answering.
     pub neighbors_lost: u64,
-    /// Neighbours not taken because the table was full.
+    /// Neighbors not taken because the table was full.
     pub neighbors_refused: u64,
 }
 

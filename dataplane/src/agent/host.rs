@@ -58,7 +58,7 @@ impl HostAgent {
     }
 
     /// Puts `interfaces` in the place of those there were. What is new or has changed is announced;
-    /// neighbours that are not where they were are forgotten, unless static.
+    /// neighbors that are not where they were are forgotten, unless static.
     pub fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
         let old = mem::take(&mut self.slots);
         self.slots = interfaces
@@ -88,7 +88,7 @@ impl HostAgent {
     }
 
     /// The link at `port` came up, and our addresses are announced there, or went down, and its
-    /// neighbours are forgotten, unless static.
+    /// neighbors are forgotten, unless static.
     pub fn handle_link(&mut self, port: PortId, is_up: bool) {
         if is_up {
             self.announce(|interface| interface.port == port);
@@ -98,7 +98,7 @@ impl HostAgent {
         }
     }
 
-    /// Configures a neighbour: it is up at once, and neither time nor any message changes that.
+    /// Configures a neighbor: it is up at once, and neither time nor any message changes that.
     ///
     /// # Errors
     /// If the table is full; nothing has changed then.
@@ -115,14 +115,14 @@ impl HostAgent {
         Ok(())
     }
 
-    /// Removes a configured neighbour. It may be found again as any other.
+    /// Removes a configured neighbor. It may be found again as any other.
     pub fn remove_static_neighbor(&mut self, neighbor: NeighborKey) {
         if self.neighbors.unpin(neighbor) {
             self.outputs.push_back(Output::NeighborDown { neighbor });
         }
     }
 
-    /// Asks for a neighbour that no frame waits for, such as a gateway whose traffic goes another
+    /// Asks for a neighbor that no frame waits for, such as a gateway whose traffic goes another
     /// way meanwhile. Does nothing while it is known, asked for already, or was found unreachable a
     /// short while ago; so it may be called again and again.
     pub fn resolve(&mut self, now: Instant, neighbor: NeighborKey) {
@@ -177,7 +177,7 @@ impl HostAgent {
         self.slots.iter().map(|slot| &slot.interface)
     }
 
-    /// The neighbours, in order of port and address.
+    /// The neighbors, in order of port and address.
     pub fn neighbors(&self, now: Instant) -> impl Iterator<Item = Neighbor> {
         self.neighbors.iter(now)
     }
@@ -187,7 +187,7 @@ impl HostAgent {
         &self.counters
     }
 
-    /// Frames that wait for a neighbour now.
+    /// Frames that wait for a neighbor now.
     pub fn parked_frames(&self) -> usize {
         self.parking.frames()
     }
@@ -252,7 +252,7 @@ impl HostAgent {
         }
     }
 
-    /// ARP, neighbour discovery, or IP that may be for us.
+    /// ARP, neighbor discovery, or IP that may be for us.
     fn handle_ours(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
 //! The host agent: what the switch itself says on its links, as a sans-IO state machine.
 //!
 //! The packet path forwards; whatever it cannot finish it punts here, with the reason and the port
-//! where the frame came in. The agent answers ARP, neighbour discovery and pings, tells senders why
+//! where the frame came in. The agent answers ARP, neighbor discovery and pings, tells senders why
 //! their frames ended (ICMP), finds the MAC addresses of next hops, and keeps the frames that wait
 //! for one. The control thread runs it, and so does an emulator: the agent may allocate, but it
 //! never reads a clock, never blocks, and no input makes it panic.
@@ -20,13 +20,13 @@
 //! | file | idea |
 //! |---|---|
 //! | `host` | the agent: its interface, and which part handles which frame |
-//! | `neighborhood` | what follows from neighbours coming, moving and going |
+//! | `neighborhood` | what follows from neighbors coming, moving and going |
 //! | `interface` | an address on a port: what is ours, what is on the link |
 //! | `ethernet`, `ip` | reading and writing what stands around a message |
-//! | `arp`, `ndisc` | what a message says about a neighbour, and our answers and questions |
+//! | `arp`, `ndisc` | what a message says about a neighbor, and our answers and questions |
 //! | `icmp` | echo replies, errors, and when an error must not be sent |
-//! | `neighbor` | the cache of neighbours, for both families |
-//! | `parking` | frames that wait for a neighbour |
+//! | `neighbor` | the cache of neighbors, for both families |
+//! | `parking` | frames that wait for a neighbor |
 //! | `counters` | how frames ended, and what was sent |
 
 mod arp;
@@ -55,7 +55,7 @@ use alloc::vec::Vec;
 /// Why the packet path gave a frame to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PuntReason {
-    /// ARP, neighbour discovery, or IP to one of our addresses.
+    /// ARP, neighbor discovery, or IP to one of our addresses.
     ForUs,
     /// The TTL or hop limit does not allow one more hop.
     TtlExpired,
@@ -98,14 +98,14 @@ pub enum Output {
         /// The whole frame without its FCS, padded to the shortest allowed.
         frame: Vec<u8>,
     },
-    /// Frames to this neighbour can go: new, or its MAC address has changed.
+    /// Frames to this neighbor can go: new, or its MAC address has changed.
     NeighborUp {
         /// Who.
         neighbor: NeighborKey,
         /// Its MAC address, in place of any earlier one.
         mac: MacAddress,
     },
-    /// Frames to this neighbour, up until now, must be punted again.
+    /// Frames to this neighbor, up until now, must be punted again.
     NeighborDown {
         /// Who.
         neighbor: NeighborKey,
@@ -122,21 +122,21 @@ pub enum Output {
 /// The agent's times and limits. The defaults are what a switch runs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSettings {
-    /// Neighbours in the table. What is learnt beyond that is refused, never put in the place of
+    /// Neighbors in the table. What is learned beyond that is refused, never put in the place of
     /// another; at most a quarter may be unresolved, so that a scan leaves room for who is there.
     pub neighbors_max: usize,
     /// How long an answer is waited for before the question is repeated.
     pub retry_ns: u64,
-    /// Questions to an unknown neighbour before it counts as unreachable, and probes to a known one
+    /// Questions to an unknown neighbor before it counts as unreachable, and probes to a known one
     /// before it is removed. Taken as 1 if 0.
     pub tries: u8,
-    /// How long an unreachable neighbour is not asked for again.
+    /// How long an unreachable neighbor is not asked for again.
     pub hold_down_ns: u64,
-    /// How long an answer proves that a neighbour is there (RFC 4861, REACHABLE). Then: a probe.
+    /// How long an answer proves that a neighbor is there (RFC 4861, REACHABLE). Then: a probe.
     pub reachable_ns: u64,
-    /// How long the word of a neighbour that was not asked is taken before it is probed.
+    /// How long the word of a neighbor that was not asked is taken before it is probed.
     pub first_probe_ns: u64,
-    /// Frames that may wait for one neighbour.
+    /// Frames that may wait for one neighbor.
     pub parked_frames_max: usize,
     /// Bytes of all frames that wait.
     pub parked_bytes_max: usize,

@@ -1,4 +1,4 @@
-//! Neighbour discovery (RFC 4861): IPv6's neighbours. The agent solicits and advertises neighbours;
+//! Neighbor discovery (RFC 4861): IPv6's neighbors. The agent solicits and advertises neighbors;
 //! it neither sends nor obeys router advertisements and redirects.
 
 use super::counters::Outcome;
@@ -21,14 +21,14 @@ const ON_LINK_HOP_LIMIT: u8 = 255;
 /// Every node on the link.
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
-/// Whether `packet` is a neighbour solicitation or advertisement.
+/// Whether `packet` is a neighbor solicitation or advertisement.
 pub(super) fn is_ndisc(packet: &IpPacket<'_>) -> bool {
     let message = packet.payload.first().map(|&octet| Icmpv6Message::from(octet));
     packet.protocol == IpProtocol::Icmpv6
         && matches!(message, Some(Icmpv6Message::NeighborSolicit | Icmpv6Message::NeighborAdvert))
 }
 
-/// What to do about a neighbour solicitation or advertisement that came in at `interface`; checked
+/// What to do about a neighbor solicitation or advertisement that came in at `interface`; checked
 /// as RFC 4861, 7.1.1 and 7.1.2 say, and RFC 6980 (no fragments).
 pub(super) fn react(
     interface: &Interface,

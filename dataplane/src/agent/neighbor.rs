@@ -1,4 +1,4 @@
-//! The cache of neighbours: one state machine for ARP and neighbour discovery.
+//! The cache of neighbors: one state machine for ARP and neighbor discovery.
 //!
 //! ```text
 //!              answer                          no answer for reachable_ns
@@ -9,10 +9,10 @@
 //!   +-- tries asked --> FAILED --- hold_down_ns: gone             +--- any other word of it
 //! ```
 //!
-//! RFC 4861's machine, less DELAY: a switch's slow path does not see which neighbours are used, so
+//! RFC 4861's machine, less DELAY: a switch's slow path does not see which neighbors are used, so
 //! every stale one is probed, and one that is gone frees its entry and its route. An entry has at
 //! most one deadline. Nothing is evicted to make room: a scan of unused addresses fills its quarter
-//! of the table and then is refused, and a flood of invented neighbours meets the probes.
+//! of the table and then is refused, and a flood of invented neighbors meets the probes.
 
 use super::AgentSettings;
 use crate::ids::PortId;
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 
-/// A neighbour: an address at a port. Link-local addresses mean something only together with one.
+/// A neighbor: an address at a port. Link-local addresses mean something only together with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NeighborKey {
     /// The port whose link it is on.
@@ -32,7 +32,7 @@ pub struct NeighborKey {
     pub address: IpAddr,
 }
 
-/// What is known of a neighbour (RFC 4861, 7.3.2, and two of ours).
+/// What is known of a neighbor (RFC 4861, 7.3.2, and two of ours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NeighborState {
     /// Asked for, no answer yet; frames wait.
@@ -61,7 +61,7 @@ pub struct Neighbor {
     pub age_ns: u64,
 }
 
-/// The table of neighbours holds as many as it may.
+/// The table of neighbors holds as many as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighborsFull {
     /// How many that is.
@@ -76,18 +76,18 @@ impl fmt::Display for NeighborsFull {
 
 impl core::error::Error for NeighborsFull {}
 
-/// How a message came to speak of a neighbour; decides how far it is believed.
+/// How a message came to speak of a neighbor; decides how far it is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// It answers our question: proof that the neighbour hears us.
+    /// It answers our question: proof that the neighbor hears us.
     Answer,
-    /// The neighbour asks for us, and says where it is itself. We are about to hear from it.
+    /// The neighbor asks for us, and says where it is itself. We are about to hear from it.
     Introduction,
     /// Nobody asked, and it speaks to nobody in particular.
     Announcement,
 }
 
-/// What a message says about a neighbour.
+/// What a message says about a neighbor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) word: Word,
@@ -106,21 +106,21 @@ pub(super) enum Learnt {
     Moved(MacAddress),
     /// Nothing for frames.
     Same,
-    /// It contradicts a static neighbour.
+    /// It contradicts a static neighbor.
     Pinned,
-    /// Nobody asked for this neighbour.
+    /// Nobody asked for this neighbor.
     Unknown,
     /// There is no room.
     Full,
 }
 
-/// What a frame to a neighbour meets.
+/// What a frame to a neighbor meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resolution {
     /// It can go.
     Resolved,
     /// It must wait; an answer is awaited already.
-    Pending,
+    Unresolved,
     /// It must wait; the first question is due now.
     Started,
     /// There was no answer a short while ago.
@@ -129,12 +129,12 @@ pub(super) enum Resolution {
     Full,
 }
 
-/// What is to be done about a neighbour because time has passed.
+/// What is to be done about a neighbor because time has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// Ask whoever has the address.
     Ask,
-    /// Ask the neighbour itself.
+    /// Ask the neighbor itself.
     Probe(MacAddress),
     /// It never answered: what waits for it has no hope.
     Failed,
@@ -198,7 +198,7 @@ impl NeighborCache {
     /// A frame must go to `key`.
     pub(super) fn resolve(&mut self, now: Instant, key: NeighborKey) -> Resolution {
         match self.entries.get(&key).map(|entry| entry.state) {
-            Some(State::Incomplete { .. }) => Resolution::Pending,
+            Some(State::Incomplete { .. }) => Resolution::Unresolved,
             Some(State::Failed) => Resolution::Failed,
             Some(_) => Resolution::Resolved,
             None if self.is_full() || self.unresolved >= self.settings.neighbors_max / 4 => {
@@ -260,7 +260,7 @@ impl NeighborCache {
         }
     }
 
-    /// Configures a neighbour in place of what was known of it; true if its MAC address is new.
+    /// Configures a neighbor in place of what was known of it; true if its MAC address is new.
     pub(super) fn pin(
         &mut self,
         now: Instant,
@@ -275,14 +275,14 @@ impl NeighborCache {
         Ok(known.and_then(State::mac) != Some(mac))
     }
 
-    /// Removes a configured neighbour; false if there is none.
+    /// Removes a configured neighbor; false if there is none.
     pub(super) fn unpin(&mut self, key: NeighborKey) -> bool {
         let is_pinned =
             self.entries.get(&key).is_some_and(|entry| matches!(entry.state, State::Static { .. }));
         is_pinned && self.take(key).is_some()
     }
 
-    /// Removes every neighbour that is not static and that `keep` refuses; returns them, and
+    /// Removes every neighbor that is not static and that `keep` refuses; returns them, and
     /// whether frames could go to each.
     pub(super) fn retain(
         &mut self,

@@ -1,4 +1,4 @@
-//! What follows from neighbours: frames that wait for them, questions, and what is said about them.
+//! What follows from neighbors: frames that wait for them, questions, and what is said about them.
 
 use super::counters::Outcome;
 use super::ethernet::Incoming;
@@ -12,7 +12,7 @@ use crate::wire::MacAddress;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-/// What a message about neighbours asks of the agent.
+/// What a message about neighbors asks of the agent.
 #[derive(Debug)]
 pub(super) struct Reaction {
     /// What it says about who.
@@ -49,14 +49,14 @@ impl HostAgent {
                 return Ok(Outcome::HostUnreachable);
             }
             Resolution::Full => return Err(Outcome::NeighborsFull),
-            Resolution::Started | Resolution::Pending => {}
+            Resolution::Started | Resolution::Unresolved => {}
         }
         let port = self.slots[at].interface.port;
         let is_parked = self.parking.park(key, port, bytes);
         if is_parked { Ok(Outcome::Parked) } else { Err(Outcome::ParkingFull) }
     }
 
-    /// Whether `key` can be a neighbour, and we have an address to ask for it from.
+    /// Whether `key` can be a neighbor, and we have an address to ask for it from.
     pub(super) fn can_ask(&self, key: NeighborKey) -> Result<(), Outcome> {
         let egress = interface_towards(&self.slots, key).ok_or(Outcome::NoInterface)?;
         let is_ours = self.slots.iter().any(|slot| slot.interface.owns(key.address));
@@ -65,7 +65,7 @@ impl HostAgent {
         if can_ask { Ok(()) } else { Err(Outcome::NoNextHop) }
     }
 
-    /// Looks a neighbour up, and begins to ask for it if it is new.
+    /// Looks a neighbor up, and begins to ask for it if it is new.
     pub(super) fn start(&mut self, now: Instant, key: NeighborKey) -> Resolution {
         let resolution = self.neighbors.resolve(now, key);
         match resolution {
@@ -100,7 +100,7 @@ impl HostAgent {
         Ok(outcome)
     }
 
-    /// Takes in what is said of `address` at an interface; whether it is a neighbour now.
+    /// Takes in what is said of `address` at an interface; whether it is a neighbor now.
     fn learn(
         &mut self,
         now: Instant,
@@ -110,7 +110,7 @@ impl HostAgent {
     ) -> Result<bool, Outcome> {
         let interface = &self.slots[at].interface;
         let key = NeighborKey { port: interface.port, address };
-        // Two VLANs of one port have different neighbours; one must not speak for the other's.
+        // Two VLANs of one port have different neighbors; one must not speak for the other's.
         if interface_towards(&self.slots, key).is_none_or(|towards| towards.vlan != interface.vlan)
         {
             return Ok(false);
@@ -136,7 +136,7 @@ impl HostAgent {
         Ok(true)
     }
 
-    /// Does what is due about a neighbour.
+    /// Does what is due about a neighbor.
     pub(super) fn do_due(&mut self, now: Instant, key: NeighborKey, due: Due) {
         match due {
             Due::Ask => self.ask(key, None),
@@ -172,7 +172,7 @@ impl HostAgent {
         }
     }
 
-    /// Drops what waited for neighbours that have been removed, and says so of those that were up.
+    /// Drops what waited for neighbors that have been removed, and says so of those that were up.
     pub(super) fn forget(&mut self, gone: Vec<(NeighborKey, bool)>) {
         for (neighbor, was_up) in gone {
             if was_up {
@@ -184,7 +184,7 @@ impl HostAgent {
         }
     }
 
-    /// Asks for a neighbour: everybody, or itself if its MAC address is known.
+    /// Asks for a neighbor: everybody, or itself if its MAC address is known.
     fn ask(&mut self, key: NeighborKey, mac: Option<MacAddress>) {
         let Some(interface) = interface_towards(&self.slots, key) else { return };
         let frame = match key.address {
@@ -217,7 +217,7 @@ impl HostAgent {
     }
 }
 
-/// The interface through which a neighbour is reached: of those at its port the one that has it on
+/// The interface through which a neighbor is reached: of those at its port the one that has it on
 /// its link, else the first.
 pub(super) fn interface_towards(slots: &[Slot], key: NeighborKey) -> Option<&Interface> {
     let at_port = || slots.iter().map(|slot| &slot.interface).filter(|i| i.port == key.port);

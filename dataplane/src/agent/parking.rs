@@ -13,7 +13,7 @@ pub(super) struct Parked {
     pub(super) frame: Vec<u8>,
 }
 
-/// All frames that wait, by the neighbour they wait for, in the order they came.
+/// All frames that wait, by the neighbor they wait for, in the order they came.
 #[derive(Clone, Debug)]
 pub(super) struct Parking {
     frames_max: usize,
@@ -23,7 +23,7 @@ pub(super) struct Parking {
 }
 
 impl Parking {
-    /// Room for `frames_max` frames a neighbour and `bytes_max` bytes in all.
+    /// Room for `frames_max` frames a neighbor and `bytes_max` bytes in all.
     pub(super) fn new(frames_max: usize, bytes_max: usize) -> Self {
         Self { frames_max, bytes_max, waiting: BTreeMap::new(), bytes: 0 }
     }

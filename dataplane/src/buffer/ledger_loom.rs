@@ -1,4 +1,4 @@
-//! The ledger between two workers, under every order in which the memory model lets a reader see
+//! The ledger between two workers, under every order in which the memory model lets the reader see
 //! the writer's stores.
 
 use super::*;
@@ -6,9 +6,9 @@ use crate::buffer::tests::settings;
 
 const COST_BYTES: u32 = 100;
 
-/// The writer releases three frames in two turns while the reader looks. The reader never sees more
-/// than was released, and when the writer is done one look finds all of it: nothing is lost to a
-/// version that was seen before its rows.
+/// The writer releases three frames in two turns while the reader collects. The reader never sees
+/// more bytes than were released. After the writer is done, one more read finds all of them: no
+/// release is lost because its version was seen before its row.
 #[test]
 fn every_release_is_seen_once_and_none_before_it_happened() {
     loom::model(|| {
@@ -31,7 +31,7 @@ fn every_release_is_seen_once_and_none_before_it_happened() {
         let own = [PortId::default()];
         let mut before = [2 * COST_BYTES, COST_BYTES];
         for _ in 0..2 {
-            // Releasing more than is held panics in the buffer.
+            // The buffer panics if more is released than was charged.
             reader.collect(&own, &mut buffer);
             let held = [a, b].map(|viq| buffer.viq(viq).bytes());
             assert!(held[0] <= before[0] && held[1] <= before[1], "bytes came back");

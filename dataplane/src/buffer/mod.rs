@@ -1,8 +1,10 @@
-//! The shared buffer: who may come in, what they are charged for, and when upstream must stop.
+//! The shared buffer: which frames are admitted, what they are charged, and when upstream must
+//! stop.
 //!
-//! DESIGN.md section 4 in three files: [`viq`] holds one virtual ingress queue's books and
-//! thresholds, [`pool`] what all of them share, [`ledger`] what crosses workers. [`Buffer`] ties
-//! them together for the ports of one worker.
+//! VIQ: virtual ingress queue, SONiC's priority group. This module implements DESIGN.md section 4
+//! in three files: [`viq`] has the accounting and thresholds of one VIQ, [`pool`] what all VIQs
+//! share, [`ledger`] what workers publish to each other. [`Buffer`] combines them for the ports of
+//! one worker.
 
 mod ledger;
 mod pool;
@@ -23,7 +25,7 @@ use alloc::vec::Vec;
 pub struct ViqId(u16);
 
 impl ViqId {
-    /// No VIQ: of a frame that is not charged to any.
+    /// No VIQ: for a frame that is not charged.
     pub const NONE: Self = Self(u16::MAX);
 
     /// The VIQ of `port` and `priority`.
@@ -36,7 +38,7 @@ impl ViqId {
         Self((port.index() * PRIORITIES + priority.index()) as u16)
     }
 
-    /// The index, as it is packed.
+    /// The packed index.
     #[inline(always)]
     pub(crate) const fn bits(self) -> u16 {
         self.0
@@ -48,7 +50,7 @@ impl ViqId {
         Self(bits)
     }
 
-    /// Its place in an array of all VIQs.
+    /// The index in an array of all VIQs.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -68,18 +70,18 @@ impl ViqId {
     }
 }
 
-/// Whether a frame may come in.
+/// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Charged; it must be released when it leaves.
     Admitted,
-    /// Lossy traffic holds all it may.
+    /// Lossy traffic is at its limit.
     LossyFull,
     /// Beyond the headroom of a lossless VIQ.
     LosslessOverrun,
 }
 
-/// The VIQs of all ports; the worker that owns a port is the only one that touches its VIQs here.
+/// The VIQs of all ports. Only the worker that owns a port uses the port's VIQs here.
 #[derive(Debug)]
 pub struct Buffer {
     viqs: Vec<Viq>,
@@ -102,46 +104,46 @@ impl Buffer {
         }
     }
 
-    /// What a frame of `bytes` costs: at least a cell.
+    /// The cost of a frame of `bytes`: at least a cell.
     #[inline(always)]
     pub fn cost_bytes(&self, bytes: u32) -> u32 {
         bytes.max(self.cell_bytes)
     }
 
-    /// What a frame costs at the least.
+    /// The least cost of a frame.
     #[inline(always)]
     pub const fn cell_bytes(&self) -> u32 {
         self.cell_bytes
     }
 
-    /// Charges one frame of `cost_bytes` to `viq`, or says why it cannot come in.
+    /// Charges one frame of `cost_bytes` to `viq`, or returns why it is not admitted.
     #[inline(always)]
     pub fn admit(&mut self, viq: ViqId, cost_bytes: u32) -> Admission {
         self.viqs[viq.index()].admit(cost_bytes, &mut self.pool)
     }
 
-    /// Charges frames of `cost_bytes` together to `viq` if that is the same to the byte as charging
-    /// each; false, and nothing is charged, if each must be looked at.
+    /// Charges frames of `cost_bytes` in total to `viq`, if the result is the same to the byte as
+    /// charging them one by one. Otherwise returns false and charges nothing.
     #[inline(always)]
     pub fn admit_run(&mut self, viq: ViqId, cost_bytes: u32) -> bool {
         self.viqs[viq.index()].admit_run(cost_bytes, &mut self.pool)
     }
 
-    /// Charges `frames` frames of a cell each to `viq`; false, and nothing is charged, if not all
-    /// of them may come in.
+    /// Charges `frames` frames of a cell each to `viq`. Returns false and charges nothing if not
+    /// all of them can be admitted.
     #[inline]
     pub fn admit_cells(&mut self, viq: ViqId, frames: u32) -> bool {
         self.viqs[viq.index()].admit_equal(frames, self.cell_bytes, &mut self.pool)
     }
 
-    /// Takes `cost_bytes` off `viq`: a frame left the switch, or was dropped after admission.
+    /// Releases `cost_bytes` of `viq`: a frame was sent, or dropped after admission.
     #[inline(always)]
     pub fn release(&mut self, viq: ViqId, cost_bytes: u32) {
         self.viqs[viq.index()].release(cost_bytes, &mut self.pool);
     }
 
-    /// The priorities of `port`, among `lossless_bits`, whose upstream should be silent now;
-    /// remembers the answer, since XON comes later than XOFF went.
+    /// The priorities of `port`, among `lossless_bits`, whose upstream must be paused now. Stores
+    /// the result, because the XON threshold is below the XOFF threshold.
     #[inline(always)]
     pub fn xoff_bits(&mut self, port: PortId, lossless_bits: u8) -> u8 {
         let first = port.index() * PRIORITIES;
@@ -155,17 +157,17 @@ impl Buffer {
         xoff_bits
     }
 
-    /// How fast the upstream of `port` should send, by priority, when it was last told `told`;
-    /// nothing of those in `xoff_bits`, which it stops.
-    pub fn slowing(&self, port: PortId, xoff_bits: u8, told: &Slowing) -> Slowing {
+    /// The rates to send upstream of `port`, by priority, when `sent` was sent last; 0 for the
+    /// priorities in `xoff_bits`, which are paused.
+    pub fn slowing(&self, port: PortId, xoff_bits: u8, sent: &Slowing) -> Slowing {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
-        let code = |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].slowing(told.0[p]) };
+        let code = |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].slowing(sent.0[p]) };
         Slowing(core::array::from_fn(code))
     }
 
-    /// Headroom left to the fullest of the VIQs of `port` in `bits`, which are lossless. So much
-    /// may certainly come in, whatever is left below the thresholds.
+    /// The least free headroom among the VIQs of `port` in `bits`, which are lossless. So many
+    /// bytes can always be admitted, whatever is left below the thresholds.
     #[inline(always)]
     pub(crate) fn headroom_left_bytes(&self, port: PortId, bits: u8) -> u32 {
         let first = port.index() * PRIORITIES;
@@ -176,8 +178,8 @@ impl Buffer {
             .unwrap_or(u32::MAX)
     }
 
-    /// Bytes, headroom included, that may certainly come in at `port`, in whichever of its VIQs in
-    /// `bits`, which are lossless, and in frames that cost `frame_bytes` at the most.
+    /// Bytes, headroom included, that can always be admitted at `port`, to whichever of its VIQs in
+    /// `bits`, which are lossless, in frames that cost at most `frame_bytes`.
     pub(crate) fn room_bytes(&self, port: PortId, bits: u8, frame_bytes: u32) -> u32 {
         let viqs = Priority::in_bits(bits).map(|priority| self.viq_of(port, priority));
         viqs.map(|viq| viq.room_bytes(&self.pool, frame_bytes)).min().unwrap_or(u32::MAX)
@@ -188,23 +190,23 @@ impl Buffer {
         self.viq(ViqId::new(port, priority))
     }
 
-    /// The books of one VIQ, to be shown.
+    /// The accounting of one VIQ.
     pub fn viq(&self, viq: ViqId) -> &Viq {
         &self.viqs[viq.index()]
     }
 
-    /// What all VIQs share, to be shown and to be told of other workers' use.
+    /// What all VIQs share, and the other workers' use of it.
     pub const fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// Tells the pool what the other workers' VIQs hold of it.
+    /// Sets the pool bytes that the other workers' VIQs use.
     pub const fn set_others_bytes(&mut self, shared_bytes: u64, lossy_bytes: u64) {
         self.pool.set_others_bytes(shared_bytes, lossy_bytes);
     }
 }
 
-/// What is left of the buffer for lossless VIQs to share, after reserves, headrooms and lossy
+/// What is left of the buffer for lossless VIQs to share, after reserves, headroom and lossy
 /// traffic.
 pub fn lossless_shared_bytes(settings: &SwitchSettings) -> u64 {
     let set_aside: u64 = settings

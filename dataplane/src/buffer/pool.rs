@@ -1,12 +1,12 @@
 //! What VIQs share: the lossless pool and the lossy limit.
 //!
-//! Each worker keeps its own VIQs' use here and is told, once a turn, what the others' hold.
-//! Between two turns that figure is stale by at most what the other workers admit in one turn: a
-//! burst from each of their ports. The frame pool holds that many frames more than the buffer
-//! (`SwitchSettings::frames_max` leaves them out), so a stale figure can make the shared pool
+//! Each worker counts its own VIQs' use here, and reads once a turn what the others use. Between
+//! two turns that figure is stale by at most what the other workers admit in one turn: a burst from
+//! each of their ports. The frame pool holds that many more frames than the buffer
+//! (`BufferSettings::frames_max` does not include them). So a stale figure can make the shared pool
 //! overshoot by so much, and never takes a frame's memory or another VIQ's headroom.
 
-/// Bytes of the shared buffer that no VIQ has for itself.
+/// Bytes of the shared buffer that are not reserved for one VIQ.
 #[derive(Clone, Debug)]
 pub struct Pool {
     shared_size_bytes: u64,
@@ -35,34 +35,34 @@ impl Pool {
         }
     }
 
-    /// Lossless bytes not used by anyone.
+    /// Free bytes of the lossless pool.
     #[inline(always)]
     pub const fn shared_free_bytes(&self) -> u64 {
         self.shared_size_bytes.saturating_sub(self.shared_bytes + self.others_shared_bytes)
     }
 
-    /// Lossy bytes not used by anyone.
+    /// Free bytes below the lossy limit.
     #[inline(always)]
     pub const fn lossy_free_bytes(&self) -> u64 {
         self.lossy_size_bytes.saturating_sub(self.lossy_bytes + self.others_lossy_bytes)
     }
 
-    /// Shared bytes that this worker's VIQs hold.
+    /// Shared bytes that this worker's VIQs use.
     pub const fn shared_bytes(&self) -> u64 {
         self.shared_bytes
     }
 
-    /// Lossy bytes that this worker's VIQs hold.
+    /// Lossy bytes that this worker's VIQs use.
     pub const fn lossy_bytes(&self) -> u64 {
         self.lossy_bytes
     }
 
-    /// The most shared bytes held at any time.
+    /// The peak of shared bytes.
     pub const fn shared_peak_bytes(&self) -> u64 {
         self.shared_peak_bytes
     }
 
-    /// The most lossy bytes held at any time.
+    /// The peak of lossy bytes.
     pub const fn lossy_peak_bytes(&self) -> u64 {
         self.lossy_peak_bytes
     }

@@ -1,4 +1,4 @@
-//! The buffer against an oracle that remembers every frame and what it was charged to, and
+//! Compares the buffer with an oracle that stores every frame and what it was charged to, and
 //! recomputes everything from that list each time.
 
 use super::*;
@@ -169,7 +169,7 @@ enum Segment {
     Headroom,
 }
 
-/// Every admitted frame of every VIQ, and nothing derived.
+/// Every admitted frame of every VIQ; nothing is derived.
 #[derive(Clone, Default)]
 struct Oracle {
     charges: [[Vec<(u32, Segment)>; 8]; PORTS],
@@ -235,7 +235,7 @@ impl Oracle {
         Admission::Admitted
     }
 
-    /// Releases `cost` bytes, headroom first. Charges are split where a release takes part of one.
+    /// Releases `cost` bytes, headroom first. A charge is split if only part of it is released.
     fn release(&mut self, port: usize, p: usize, mut cost: u32) {
         for segment in [Segment::Headroom, Segment::Base, Segment::Lossy] {
             for charge in self.charges[port][p].iter_mut().filter(|charge| charge.1 == segment) {
@@ -265,8 +265,8 @@ impl Oracle {
     }
 }
 
-/// Port, priority, length, and what is done: twice as often a frame comes as one leaves; or a burst
-/// comes, of equal frames or not.
+/// Port, priority, length, and action: a frame is admitted twice as often as one is released; or a
+/// burst is admitted, of equal frames or not.
 fn step() -> impl Strategy<Value = (usize, u8, u32, u8)> {
     (0..PORTS, prop::sample::select(vec![0_u8, 3, 4]), 60_u32..1514, 0..6_u8)
 }
@@ -289,7 +289,7 @@ proptest! {
             let p = usize::from(priority);
             let cost = buffer.cost_bytes(bytes);
             if action >= 4 {
-                // Together or not at all; and if together, as one by one.
+                // All or none are admitted; if all, the result is the same as one by one.
                 let costs: Vec<u32> = match action {
                     4 => vec![buffer.cell_bytes(); bytes as usize / 100],
                     _ => (0..bytes / 200).map(|n| cost + n * 10).collect(),

@@ -1,15 +1,17 @@
-//! One virtual ingress queue: the bytes in the buffer that came in by one port in one priority,
-//! from admission until each frame has left the switch.
+//! One virtual ingress queue (VIQ; SONiC: priority group): the bytes in the buffer that were
+//! received on one port in one priority. A frame counts from admission until it has left the
+//! switch.
 //!
 //! A lossless VIQ fills its reserve first, then its share of the pool up to its threshold, then its
-//! headroom. Once it has used headroom, everything that arrives is charged to headroom until that
-//! is empty again: otherwise frees make room below the threshold, arrivals slip in there, and the
-//! headroom that upstream still needs is never given back (a known simulator bug, FACTS.md).
+//! headroom. Once it has used headroom, every further frame is charged to headroom until the
+//! headroom is empty again. Otherwise, releases would make room below the threshold, new frames
+//! would be charged there, and the headroom that upstream still needs would never be freed (a known
+//! simulator bug, FACTS.md).
 
 use super::{Admission, Pool};
 use crate::settings::{Threshold, ViqSettings};
 
-/// The books of one VIQ, in a cache line. `None` settings: a lossy one.
+/// The accounting of one VIQ, in a cache line. A lossy VIQ has no `settings`.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Viq {
@@ -46,20 +48,20 @@ impl Viq {
         self.headroom_used_bytes
     }
 
-    /// Bytes of headroom not in use; of a lossy VIQ, which has none, 0.
+    /// Free bytes of headroom; 0 for a lossy VIQ, which has none.
     #[inline(always)]
     pub(super) fn headroom_left_bytes(&self) -> u32 {
         let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
         headroom_bytes - self.headroom_used_bytes
     }
 
-    /// Bytes that may certainly come in at this VIQ's port, for whichever of the port's VIQs,
-    /// before a frame of this one, which costs `frame_bytes` at the most, is beyond its headroom.
+    /// Bytes that can always be admitted at this VIQ's port, to whichever of the port's VIQs,
+    /// before a frame of this VIQ, of cost `frame_bytes` at most, exceeds its headroom.
     ///
-    /// Below a static threshold there is room up to it, as far as the pool reaches. A dynamic one
-    /// falls by alpha for each byte that any VIQ takes, so it is met after `1 / (1 + alpha)` of the
-    /// way, and a shift by one more than alpha's exponent is not beyond that. The frame that goes
-    /// over the threshold is charged to headroom whole.
+    /// Below a static threshold there is room up to the threshold, as far as the pool reaches. A
+    /// dynamic threshold falls by alpha for each byte that any VIQ takes. So it is reached after
+    /// `1 / (1 + alpha)` of the distance, and a shift by one more than alpha's exponent does not
+    /// exceed that. The frame that crosses the threshold is charged to headroom as a whole.
     pub(super) fn room_bytes(&self, pool: &Pool, frame_bytes: u32) -> u32 {
         let Some(settings) = &self.settings else { return u32::MAX };
         let left_bytes = self.headroom_left_bytes();
@@ -76,17 +78,17 @@ impl Viq {
         left_bytes.saturating_add(below)
     }
 
-    /// The most bytes held at any time.
+    /// The peak of bytes in the VIQ.
     pub const fn peak_bytes(&self) -> u32 {
         self.peak_bytes
     }
 
-    /// The most headroom used at any time.
+    /// The peak of headroom in use.
     pub const fn headroom_peak_bytes(&self) -> u32 {
         self.headroom_peak_bytes
     }
 
-    /// Whether upstream was last asked for silence.
+    /// Whether the last state computed was XOFF.
     pub const fn is_xoff(&self) -> bool {
         self.xoff
     }
@@ -96,9 +98,9 @@ impl Viq {
         self.settings.is_some()
     }
 
-    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there whole. Of
-    /// a run each frame has to: a dynamic threshold falls as its frames come in, so they are held
-    /// to where it ends.
+    /// Charges `cost_bytes` to reserve and pool, or to the lossy limit, if they fit there as a
+    /// whole. In a run, each frame has to fit: a dynamic threshold falls as the run's frames are
+    /// charged, so they are compared with the threshold after the last one.
     #[inline(always)]
     fn admit_base(&mut self, cost_bytes: u32, is_run: bool, pool: &mut Pool) -> bool {
         let filled = self.base_bytes + cost_bytes;
@@ -107,7 +109,7 @@ impl Viq {
                 - beyond(self.base_bytes, settings.reserved_bytes);
             let free = pool.shared_free_bytes();
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
-            // Without short cuts: a VIQ goes above its reserve and back all the time.
+            // No short-circuit evaluation: a VIQ goes above its reserve and back all the time.
             let fits = (filled <= settings.reserved_bytes)
                 | (u64::from(filled) <= settings.limit_bytes(left))
                     & (u64::from(from_pool) <= free);
@@ -126,16 +128,17 @@ impl Viq {
         true
     }
 
-    /// Charges frames of `cost_bytes` together, if that is the same to the byte as charging them
-    /// one by one: all of them fit without headroom, or all of them into headroom, which is in use.
+    /// Charges frames of `cost_bytes` in total, if the result is the same to the byte as charging
+    /// them one by one: all of them fit without headroom, or all of them fit into headroom that is
+    /// in use.
     #[inline(always)]
     pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
         self.admit_base(cost_bytes, true, pool)
             || self.headroom_used_bytes != 0 && self.admit_headroom(cost_bytes)
     }
 
-    /// Charges `frames` frames of `cost_bytes` each, one by one; false, and nothing is charged, if
-    /// not all of them may come in.
+    /// Charges `frames` frames of `cost_bytes` each, one by one. Returns false and charges nothing
+    /// if not all of them can be admitted.
     #[inline]
     pub(super) fn admit_equal(&mut self, frames: u32, cost_bytes: u32, pool: &mut Pool) -> bool {
         let admitted =
@@ -175,7 +178,7 @@ impl Viq {
         }
     }
 
-    /// Gives back headroom first, then the pool's share, then the reserve.
+    /// Releases headroom first, then the share of the pool, then the reserve.
     #[inline(always)]
     pub(super) fn release(&mut self, cost_bytes: u32, pool: &mut Pool) {
         debug_assert!(self.bytes() >= cost_bytes, "released more than was admitted");
@@ -194,15 +197,15 @@ impl Viq {
         self.base_bytes = left;
     }
 
-    /// What upstream should be told of its rate, when it was last told `told`: 0 for nothing.
-    pub(super) fn slowing(&self, told: u16) -> u16 {
+    /// The rate code to send upstream when `sent` was sent last; 0 for none.
+    pub(super) fn slowing(&self, sent: u16) -> u16 {
         let slope = self.settings.as_ref().and_then(|settings| settings.slope);
-        slope.map_or(0, |slope| slope.code(self.bytes(), told))
+        slope.map_or(0, |slope| slope.code(self.bytes(), sent))
     }
 
-    /// Whether upstream must be silent: from the first byte over the threshold until the VIQ is
-    /// `xon_offset_bytes` below it. A dynamic threshold can fall below the offset; then an empty
-    /// VIQ, or one within its reserve, resumes all the same, or it would never.
+    /// Whether upstream must be paused: from the first byte over the threshold until the VIQ is
+    /// `xon_offset_bytes` below it. A dynamic threshold can fall below the offset. Then an empty
+    /// VIQ, or one within its reserve, still resumes; otherwise it never would.
     #[inline(always)]
     pub(super) fn xoff(&mut self, pool: &Pool) -> bool {
         let Some(settings) = &self.settings else { return false };
@@ -224,7 +227,7 @@ impl Viq {
     }
 }
 
-/// How far `bytes` go beyond `reserved_bytes`: what the pool must hold of them.
+/// Bytes beyond the reserve: those that the pool must hold.
 #[inline(always)]
 const fn beyond(bytes: u32, reserved_bytes: u32) -> u32 {
     bytes.saturating_sub(reserved_bytes)

@@ -24,7 +24,7 @@ pub enum Hop {
     NoRoute,
 }
 
-/// A neighbour as the rewrite needs it. The two MAC addresses lie side by side, in the order of the
+/// A neighbor as the rewrite needs it. The two MAC addresses lie side by side, in the order of the
 /// wire, so that the rewrite is one copy of 12 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adjacency {
@@ -38,7 +38,7 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
-    /// The neighbour with `dst_mac` behind port `out`, reached from our `src_mac`.
+    /// The neighbor with `dst_mac` behind port `out`, reached from our `src_mac`.
     pub const fn new(
         out: PortId,
         vlan: Option<Vid>,
@@ -56,7 +56,7 @@ impl Adjacency {
         &self.macs
     }
 
-    /// The neighbour's address.
+    /// The neighbor's address.
     pub const fn dst_mac(&self) -> MacAddress {
         let [a, b, c, d, e, f, ..] = self.macs;
         MacAddress([a, b, c, d, e, f])

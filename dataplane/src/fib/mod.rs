@@ -1,6 +1,6 @@
 //! Routing: destination address -> [`Hop`], IPv4 and IPv6, with equal-cost paths.
 //!
-//! [`Routes`] is what the control thread edits: interfaces, static routes, neighbours. It compiles
+//! [`Routes`] is what the control thread edits: interfaces, static routes, neighbors. It compiles
 //! them to a [`Fib`], the immutable table of the packet path. A lookup is in two parts, because
 //! only some answers need a [`FlowHash`]: the address gives a [`Leaf`], and the leaf with the hash
 //! of the flow gives the hop.

@@ -1,4 +1,4 @@
-//! The control thread's routing table: interfaces, static routes and neighbours, each added,
+//! The control thread's routing table: interfaces, static routes and neighbors, each added,
 //! replaced and removed alone. `snapshot.rs` compiles it for the packet path.
 
 use super::prefix_map::PrefixMap;
@@ -15,7 +15,7 @@ use ipnet::IpNet;
 /// Static routes of one table. With [`NEIGHBOURS_MAX`] it keeps the hops of any table, 64 for each
 /// route at the worst, within what a leaf can name.
 pub const ROUTES_MAX: usize = 1 << 18;
-/// Neighbours of one table.
+/// Neighbors of one table.
 pub const NEIGHBOURS_MAX: usize = 1 << 20;
 
 const _: () = assert!(
@@ -58,9 +58,9 @@ pub enum RoutesError {
     TooManyGateways(usize),
     /// There are [`ROUTES_MAX`] static routes.
     RoutesFull,
-    /// There are [`NEIGHBOURS_MAX`] neighbours.
+    /// There are [`NEIGHBOURS_MAX`] neighbors.
     NeighboursFull,
-    /// A neighbour's MAC address cannot be a multicast address.
+    /// A neighbor's MAC address cannot be a multicast address.
     MulticastNeighbour(MacAddress),
 }
 
@@ -100,7 +100,7 @@ pub struct NextHop {
     pub interface: Interface,
 }
 
-/// Where a neighbour was heard.
+/// Where a neighbor was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Neighbour {
     pub(super) port: PortId,
@@ -178,7 +178,7 @@ impl Routes {
         self.routes.iter()
     }
 
-    /// Notes the MAC address of a neighbour and the port it answered on. Returns whether that is
+    /// Notes the MAC address of a neighbor and the port it answered on. Returns whether that is
     /// news, so that nothing need be compiled if it is not.
     pub fn set_neighbour(
         &mut self,
@@ -196,12 +196,12 @@ impl Routes {
         Ok(self.neighbours.insert(address, neighbour) != Some(neighbour))
     }
 
-    /// Forgets a neighbour; returns where it was.
+    /// Forgets a neighbor; returns where it was.
     pub fn remove_neighbour(&mut self, address: IpAddr) -> Option<(PortId, MacAddress)> {
         self.neighbours.remove(&address).map(|n| (n.port, n.mac))
     }
 
-    /// All neighbours, by address.
+    /// All neighbors, by address.
     pub fn neighbours(&self) -> impl Iterator<Item = (IpAddr, PortId, MacAddress)> {
         self.neighbours.iter().map(|(&address, n)| (address, n.port, n.mac))
     }

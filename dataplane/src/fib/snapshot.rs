@@ -1,8 +1,8 @@
 //! From [`Routes`] to [`Fib`]: which answer wins where several would do, and the table of hops.
 //!
 //! For one prefix the last of these wins: what no router forwards (RFC 1812 5.3.7, RFC 4291 2.5), a
-//! static route, a connected network, a neighbour's own prefix (/32 or /128), the two broadcast
-//! addresses of an IPv4 network, our own addresses. Between prefixes, the longest wins. A neighbour
+//! static route, a connected network, a neighbor's own prefix (/32 or /128), the two broadcast
+//! addresses of an IPv4 network, our own addresses. Between prefixes, the longest wins. A neighbor
 //! gets its own prefix only where the connected network is what its address would be routed by: a
 //! longer static route inside that network keeps its right.
 
@@ -189,7 +189,7 @@ fn adjacency(routes: &Routes, address: IpAddr) -> Option<Adjacency> {
 }
 
 /// IPv6 link-local networks are on every port at once, so an address in them says nothing about the
-/// way; they serve as gateways, whose port their neighbour entry tells, and are never forwarded to.
+/// way; they serve as gateways, whose port their neighbor entry tells, and are never forwarded to.
 fn is_ambiguous(net: &IpNet) -> bool {
     matches!(net, IpNet::V6(net) if net.addr().is_unicast_link_local())
 }

@@ -179,7 +179,7 @@ fn a_v4_route_may_have_a_link_local_v6_gateway() {
 #[test]
 fn the_stronger_of_two_answers_for_one_prefix_wins() {
     let mut routes = two_networks();
-    // A connected network over a static route, an address of ours and a neighbour over all.
+    // A connected network over a static route, an address of ours and a neighbor over all.
     routes.set_route(net("10.0.1.0/24"), Route::Blackhole).unwrap();
     routes.set_route(net("10.0.1.1/32"), Route::Blackhole).unwrap();
     let fib = routes.compile();
@@ -351,21 +351,21 @@ proptest! {
         neighbours in proptest::collection::vec((address(), 1..4_u8, 0..9_u8), 0..30),
     ) {
         let mut table = Routes::new();
-        let mut plain = Plain { interfaces, routes: vec![], neighbours: vec![] };
-        for interface in &plain.interfaces {
+        let mut fast_path = Plain { interfaces, routes: vec![], neighbours: vec![] };
+        for interface in &fast_path.interfaces {
             table.set_interface(*interface);
         }
         for (prefix, gateways) in routes {
             let route =
                 if gateways.is_empty() { Route::Blackhole } else { Route::Via(gateways) };
-            plain.routes.retain(|(old, _)| *old != prefix.trunc());
-            plain.routes.push((prefix.trunc(), route.clone()));
+            fast_path.routes.retain(|(old, _)| *old != prefix.trunc());
+            fast_path.routes.push((prefix.trunc(), route.clone()));
             table.set_route(prefix, route).unwrap();
         }
         for (address, number, mac) in neighbours {
             let (port, mac) = (port(number.into()), station_mac(mac));
-            plain.neighbours.retain(|(old, ..)| *old != address);
-            plain.neighbours.push((address, port, mac));
+            fast_path.neighbours.retain(|(old, ..)| *old != address);
+            fast_path.neighbours.push((address, port, mac));
             table.set_neighbour(address, port, mac).unwrap();
         }
         let fib = table.compile();
@@ -374,7 +374,7 @@ proptest! {
                 [IpAddr::from([10, 0, 0, n]), IpAddr::from([0xFD00, 0, 0, 0, 0, 0, 0, n.into()])]
             {
                 let leaf = leaf(&fib, address);
-                let truth = plain.hops(address);
+                let truth = fast_path.hops(address);
                 let found: Vec<Hop> = (0..truth.len())
                     .map(|member| u32::try_from((member << 32) / truth.len() + 1).unwrap())
                     .map(|hash| *fib.hop(leaf, hash))

@@ -1,7 +1,7 @@
-//! The rate adjuster: at the sender of a link, what each class may send, as its receiver last said.
+//! The rate adjuster: at the sender of a link, the rate of each class that its receiver last sent.
 //!
-//! A rate holds as long as the longest pause would, so that a lost message, or a receiver that is
-//! gone, holds nobody back for ever; the generator repeats what it said well before.
+//! A rate is valid as long as the longest pause. So neither a lost message nor a failed receiver
+//! limits the sender forever. The generator repeats its rates well before they expire.
 
 use super::{Form, share};
 use crate::ids::Priority;
@@ -15,50 +15,50 @@ use crate::time::{Instant, Speed};
 pub struct RateAdjuster {
     form: Form,
     holds_ns: u64,
-    slowed_bits: u8,
+    rate_limited_bits: u8,
     limiters: [Pacer; PRIORITIES],
     until: [Instant; PRIORITIES],
-    /// The earliest of `until` among slowed classes.
+    /// The earliest of `until` among rate-limited classes.
     expires_at: Instant,
 }
 
 impl RateAdjuster {
-    /// A port of `speed` whose receiver speaks in `form`; a late poll may make up for
-    /// `catch_up_ns`.
+    /// A port of `speed` whose receiver sends codes in `form`. After a late poll, a class may catch
+    /// up on `catch_up_ns` of its rate.
     pub fn new(form: Form, speed: Speed, catch_up_ns: u64) -> Self {
         Self {
             form,
             holds_ns: speed.quanta_ns(QUANTA_MAX),
-            slowed_bits: 0,
+            rate_limited_bits: 0,
             limiters: core::array::from_fn(|_| Pacer::new(speed, catch_up_ns)),
             until: [Instant::ZERO; PRIORITIES],
             expires_at: Instant::NEVER,
         }
     }
 
-    /// The receiver said `code` of `priority`; whether that was a rate, not a pause or the end of
-    /// one.
+    /// The receiver sent `code` for `priority`. Returns whether that is a rate, not a pause or the
+    /// end of one.
     pub fn hear(&mut self, priority: Priority, code: u16, now: Instant) -> bool {
         let share = share(self.form, code);
         self.limiters[priority.index()].set_share(share.unwrap_or(Share::ALL), now);
         if share.is_some() {
-            self.slowed_bits |= priority.bit();
+            self.rate_limited_bits |= priority.bit();
             self.until[priority.index()] = now + self.holds_ns;
         } else {
-            self.slowed_bits &= !priority.bit();
+            self.rate_limited_bits &= !priority.bit();
         }
         self.find_next_expiry();
         share.is_some()
     }
 
-    /// Ends the rates that were not repeated.
+    /// Ends the rates that were not repeated in time.
     #[inline]
     pub fn expire(&mut self, now: Instant) {
         if now < self.expires_at {
             return;
         }
         for priority in Priority::all() {
-            if self.slowed_bits & priority.bit() != 0 && self.until[priority.index()] <= now {
+            if self.rate_limited_bits & priority.bit() != 0 && self.until[priority.index()] <= now {
                 self.hear(priority, 0, now);
             }
         }
@@ -69,40 +69,40 @@ impl RateAdjuster {
         Priority::all().for_each(|priority| _ = self.hear(priority, 0, now));
     }
 
-    /// When the first rate runs out that is not repeated, [`Instant::NEVER`] if there is none.
+    /// The earliest expiry of a rate, [`Instant::NEVER`] if there is none.
     #[inline(always)]
     pub const fn expires_at(&self) -> Instant {
         self.expires_at
     }
 
-    /// Classes that are held to less than the port's speed.
+    /// Classes limited to less than the port's speed.
     #[inline(always)]
-    pub const fn slowed_bits(&self) -> u8 {
-        self.slowed_bits
+    pub const fn rate_limited_bits(&self) -> u8 {
+        self.rate_limited_bits
     }
 
-    /// Slowed classes that may not send at `now`.
+    /// Rate-limited classes that may not send at `now`.
     #[inline]
     pub fn limited_bits(&self, now: Instant) -> u8 {
-        let slowed = Priority::in_bits(self.slowed_bits);
+        let slowed = Priority::in_bits(self.rate_limited_bits);
         let limited = slowed.filter(|p| !self.limiters[p.index()].is_free(now));
         limited.fold(0, |bits, p| bits | p.bit())
     }
 
-    /// When the first of these slowed classes may send.
+    /// When the first of the rate-limited classes in `bits` may send.
     pub fn free_at(&self, bits: u8) -> Instant {
-        let slowed = Priority::in_bits(self.slowed_bits & bits);
+        let slowed = Priority::in_bits(self.rate_limited_bits & bits);
         slowed.map(|p| self.limiters[p.index()].free_at()).min().unwrap_or(Instant::NEVER)
     }
 
-    /// A frame of `bytes` of `priority` goes at `now`.
+    /// A frame of `bytes` of `priority` is sent at `now`.
     #[inline]
     pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
         self.limiters[priority.index()].send(bytes, now);
     }
 
     fn find_next_expiry(&mut self) {
-        let slowed = Priority::in_bits(self.slowed_bits);
+        let slowed = Priority::in_bits(self.rate_limited_bits);
         self.expires_at = slowed.map(|p| self.until[p.index()]).min().unwrap_or(Instant::NEVER);
     }
 }
@@ -118,8 +118,8 @@ mod tests {
         Instant::from_ns(ns)
     }
 
-    /// Frames of 1,226 bytes, 1,250 on the wire, that a sender polled every 10 ns gets off in
-    /// 1 ms.
+    /// Sends frames of 1,226 bytes, 1,250 on the wire, for 1 ms, polled every 10 ns. Returns how
+    /// many were sent.
     fn sent_in_a_millisecond(adjuster: &mut RateAdjuster) -> usize {
         let polls = (0..1_000_000).step_by(10).map(at);
         let goes = |now: &Instant| {
@@ -148,7 +148,7 @@ mod tests {
         for code in [0, 100, 0xFFFF] {
             assert!(adjuster.hear(P3, 2, at(0)) && adjuster.hear(P5, 1, at(0)));
             assert!(!adjuster.hear(P3, code, at(5)));
-            assert_eq!(adjuster.slowed_bits(), P5.bit());
+            assert_eq!(adjuster.rate_limited_bits(), P5.bit());
         }
     }
 
@@ -169,11 +169,11 @@ mod tests {
         let mut adjuster = RateAdjuster::new(Form::Staged, Speed::from_gbps(10), 0);
         adjuster.hear(P3, 2, at(0));
         adjuster.expire(at(3_355_391));
-        assert_eq!(adjuster.slowed_bits(), P3.bit());
+        assert_eq!(adjuster.rate_limited_bits(), P3.bit());
         adjuster.expire(at(3_355_392));
-        assert_eq!(adjuster.slowed_bits(), 0);
+        assert_eq!(adjuster.rate_limited_bits(), 0);
         adjuster.hear(P3, 2, at(4_000_000));
         adjuster.reset(at(4_000_001));
-        assert_eq!((adjuster.slowed_bits(), adjuster.limited_bits(at(4_000_001))), (0, 0));
+        assert_eq!((adjuster.rate_limited_bits(), adjuster.limited_bits(at(4_000_001))), (0, 0));
     }
 }

@@ -1,19 +1,20 @@
-//! Gentle flow control: upstream is told how fast to send instead of whether to.
+//! Gentle flow control (GFC): upstream is sent a rate instead of XOFF and XON.
 //!
-//! Read this with "Gentle Flow Control" (SIGCOMM 2019), section 4. A VIQ below `B0` lets upstream
-//! send at full rate `C`; from there to `Bm` the rate falls in a straight line to nothing, so a
-//! queue settles where it drains as fast as it fills, and nobody holds a buffer and waits.
+//! Reference: "Gentle Flow Control" (SIGCOMM 2019), section 4. A VIQ (virtual ingress queue; SONiC:
+//! priority group) below `B0` lets upstream send at full rate `C`. From there to `Bm` the rate
+//! falls linearly to zero. So a queue settles where it drains as fast as it fills, and no switch
+//! holds a buffer while it waits.
 //!
-//! - Conceptual (4.1): every change of the queue is told. Safe if `Bm - B0 >= 4 C tau` (Theorem
-//!   4.1), and by a closer look already if `>= e C tau`: `x' = -k x(t - tau)` never crosses zero
-//!   if `k tau <= 1/e`.
-//! - Staged (4.2): only halvings are told. `R_k = C / 2^k` from `B_k` on, `Bm - B_k = (Bm - B0) /
-//!   2^k`; safe if `Bm - B1 >= 2 C tau`.
+//! - Conceptual (4.1): every change of the queue is sent. Safe if `Bm - B0 >= 4 C tau` (Theorem
+//!   4.1). A closer analysis shows that `>= e C tau` is enough: `x' = -k x(t - tau)` never crosses
+//!   zero if `k tau <= 1/e`.
+//! - Staged (4.2): only halvings are sent. `R_k = C / 2^k` from `B_k` on, and
+//!   `Bm - B_k = (Bm - B0) / 2^k`. Safe if `Bm - B1 >= 2 C tau`.
 //!
-//! The message generator is [`Slope`], at each VIQ; the rate adjuster is [`RateAdjuster`], at each
-//! port that sends. Between them a PFC frame's time field carries a code. Above `Bm` stands the
-//! ordinary XOFF with its headroom: it is never used while the bound holds and something drains,
-//! and nothing is lost if neither does.
+//! The message generator is [`Slope`], one at each VIQ. The rate adjuster is [`RateAdjuster`], one
+//! at each port that sends. The time field of a PFC frame carries the rate code between them. Above
+//! `Bm`, ordinary XOFF and its headroom apply. The headroom is never used while the bound holds and
+//! the queue drains. If neither is the case, it prevents loss.
 //!
 //! The mechanism is claimed by a patent, see NOTICE. Without the feature `gfc` this module is not
 //! built.
@@ -28,28 +29,29 @@ use crate::queue::pacer::Share;
 /// Whether this build has gentle flow control.
 pub const IS_BUILT: bool = true;
 
-/// The highest number of a stage: half the rate for each.
+/// The highest stage number; each stage halves the rate.
 pub const STAGES_MAX: u8 = 32;
 
-/// How a time field says a rate.
+/// How a time field encodes a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The number of the stage: so many times half of the rate. Larger times are pauses.
+    /// The number of the stage, which is how often the rate is halved. Larger times are pauses.
     Staged,
-    /// How many 65,535ths of the rate are withheld. Only 65,535 itself is a pause.
+    /// The part of the rate that is withheld, in 65,535ths. Only 65,535 itself is a pause.
     Linear,
 }
 
-/// What a VIQ asks for, by how full it is (the paper's mapping function, Figures 4 and 6).
+/// The rate that a VIQ requests for each fill level (the paper's mapping function, Figures 4 and
+/// 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slope {
-    /// How it is said.
+    /// The encoding of the rate.
     pub form: Form,
-    /// `Bm`: here nothing may come any more.
+    /// `Bm`: at this fill the rate is zero.
     pub full_bytes: u32,
-    /// `Bm - B0`: from so far below it the rate falls.
+    /// `Bm - B0`: how far below `Bm` the rate begins to fall.
     pub span_bytes: u32,
-    /// The last stage: the next would be shorter than a frame.
+    /// The last stage; the next one would be shorter than a frame.
     pub stages: u8,
 }
 
@@ -61,7 +63,7 @@ impl Form {
 }
 
 impl Slope {
-    /// Stages down to the last, `stages`, that end at `full_bytes`.
+    /// Stages 1 to `stages`, with `Bm` at `full_bytes`.
     pub const fn staged(full_bytes: u32, span_bytes: u32, stages: u8) -> Option<Self> {
         Some(Self { form: Form::Staged, full_bytes, span_bytes, stages })
     }
@@ -71,25 +73,25 @@ impl Slope {
         Some(Self { form: Form::Linear, full_bytes, span_bytes, stages: 0 })
     }
 
-    /// The code for a VIQ of `bytes` whose upstream was last told `told`.
+    /// The code for a VIQ of `bytes` for which `sent` was sent upstream last.
     #[inline]
-    pub fn code(&self, bytes: u32, told: u16) -> u16 {
+    pub fn code(&self, bytes: u32, sent: u16) -> u16 {
         match self.form {
             Form::Linear => self.withheld(bytes),
             Form::Staged => {
                 let now = self.stage(bytes);
-                // What was a pause, or nothing, holds no stage.
-                let told = if told > u16::from(STAGES_MAX) { now } else { told };
-                let held = (now + 1..=told).rev().find(|&stage| bytes >= self.left_at_bytes(stage));
+                // A pause is no stage, so there is none to stay in.
+                let sent = if sent > u16::from(STAGES_MAX) { now } else { sent };
+                let held = (now + 1..=sent).rev().find(|&stage| bytes >= self.left_at_bytes(stage));
                 held.unwrap_or(now)
             }
         }
     }
 
-    /// Below this `stage` is left again: where the stage before it begins. A queue that drains at a
-    /// rate between two stages goes up and down between them, and so makes two messages in 16 tau
-    /// at the most (the paper's steady load, `m / 8 tau`). The first stage is left at half of its
-    /// beginning at the latest, before the queue runs empty.
+    /// The fill below which `stage` ends: where the stage before it begins. A queue that drains at
+    /// a rate between two stages alternates between them. With this hysteresis it causes at most
+    /// two messages in 16 tau (the paper's steady load, `m / 8 tau`). The first stage ends at half
+    /// of its start at the latest, before the queue is empty.
     fn left_at_bytes(&self, stage: u16) -> u32 {
         let stage = u8::try_from(stage).unwrap_or(STAGES_MAX);
         let begins = self.stage_bytes(stage);
@@ -101,7 +103,7 @@ impl Slope {
         self.span_bytes >> if stage < 31 { stage } else { 31 }
     }
 
-    /// The stage that `bytes` are in: k from `B_k` on, where `Bm - B_k = span / 2^k`.
+    /// The stage of a VIQ of `bytes`: k from `B_k` on, where `Bm - B_k = span / 2^k`.
     fn stage(&self, bytes: u32) -> u16 {
         let left = self.full_bytes.saturating_sub(bytes).max(1);
         let stage = (self.span_bytes / left).checked_ilog2().unwrap_or(0);
@@ -109,7 +111,7 @@ impl Slope {
         u16::try_from(stage).unwrap_or(0)
     }
 
-    /// Where stage `stage` begins: `B_k`.
+    /// `B_k`: where stage `stage` begins.
     pub const fn stage_bytes(&self, stage: u8) -> u32 {
         self.full_bytes.saturating_sub(self.rest_bytes(stage))
     }
@@ -118,19 +120,19 @@ impl Slope {
         let start = self.full_bytes.saturating_sub(self.span_bytes);
         let over = u64::from(bytes.saturating_sub(start));
         let withheld = over * u64::from(QUANTA_MAX) / u64::from(self.span_bytes.max(1));
-        // Rounded up where it is anything at all, and never the code of a pause.
+        // At least 1 if the line is crossed at all, and never the code of a pause.
         let withheld = withheld.max(u64::from(over > 0)).min(u64::from(QUANTA_MAX) - 1);
         u16::try_from(withheld).unwrap_or(QUANTA_MAX - 1)
     }
 }
 
-/// Whether `code` in a time field is a rate, and not a pause or the end of one.
+/// Whether `code` in a time field is a rate, not a pause or the end of one.
 pub fn is_rate(form: Form, code: u16) -> bool {
     share(form, code).is_some()
 }
 
-/// The share of its rate that a sender is left with by `code`; `None` if that is a pause, or the
-/// end of one.
+/// The share of its rate that `code` leaves to a sender; `None` if `code` is a pause or the end of
+/// one.
 pub(crate) fn share(form: Form, code: u16) -> Option<Share> {
     match form {
         _ if code == 0 || code == QUANTA_MAX => None,
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(STAGED.code(80_000, 3), 2, "below 87,500, and not yet below 75,000");
         assert_eq!(STAGED.code(10_000, 4), 0, "all at once");
         assert_eq!(STAGED.code(74_000, QUANTA_MAX), 0, "after a pause there is none to stay in");
-        // B1 is at 10,000: left at 5,000, not at -80,000.
+        // B1 is at 10,000: the stage ends at 5,000, not at -80,000.
         let steep = Slope { span_bytes: 180_000, ..STAGED };
         assert_eq!((steep.code(5_000, 1), steep.code(4_999, 1)), (1, 0));
     }
@@ -195,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        /// `R_k` is what Figure 6 says: never more than the straight line allows at the end of the
+        /// `R_k` is as in Figure 6: never more than the straight line allows at the end of the
         /// stage before, never less than at the end of its own.
         #[test]
         fn stages_follow_the_line(span in 2_000_u32..1_000_000, above: u32, stages in 1_u8..20) {
@@ -210,10 +212,10 @@ mod tests {
         }
 
         #[test]
-        fn hysteresis_only_ever_slows(bytes in 0_u32..200_000, told in 0_u16..6) {
-            let code = STAGED.code(bytes, told);
+        fn hysteresis_only_ever_slows(bytes in 0_u32..200_000, sent in 0_u16..6) {
+            let code = STAGED.code(bytes, sent);
             prop_assert!(code >= STAGED.code(bytes, 0));
-            prop_assert!(code <= told.max(STAGED.code(bytes, 0)));
+            prop_assert!(code <= sent.max(STAGED.code(bytes, 0)));
         }
     }
 }

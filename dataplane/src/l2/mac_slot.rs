@@ -6,7 +6,7 @@ use crate::limits::PORTS_MAX;
 use crate::time::Instant;
 use crate::wire::MacAddress;
 
-/// Who learnt an address.
+/// Who learned an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// This worker, by a frame on a port of its own.
@@ -27,7 +27,7 @@ pub struct MacEntry {
     /// Its last frame, if local; when it came to its port, if remote. Rounded down to
     /// [`STAMP_NS`].
     pub seen: Instant,
-    /// Who learnt it.
+    /// Who learned it.
     pub origin: Origin,
 }
 

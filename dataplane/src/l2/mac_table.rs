@@ -1,20 +1,20 @@
-//! The table of learnt addresses of one worker: (VLAN, MAC) -> port.
+//! The table of learned addresses of one worker: (VLAN, MAC) -> port.
 //!
 //! Every worker has its own table, so no frame waits for another core. What a worker learns by its
-//! own ports ("local") it tells the others, which note it as "remote"; only the worker that learnt
+//! own ports ("local") it tells the others, which note it as "remote"; only the worker that learned
 //! an address lets it age, and tells the others when it is gone.
 //!
 //! The table is open addressing with linear probing and deletion by backward shift, written here
 //! instead of taken from `hashbrown` for one reason: time. `hashbrown` marks deleted slots, and
 //! when the marks have used up its room an insertion rehashes the whole table, a millisecond or
 //! more in which a lossless port overruns its headroom. Backward shift leaves no marks, so
-//! learning, moving and forgetting cost a few slots each at any age of the table; and ageing can
+//! learning, moving and forgetting cost a few slots each at any age of the table; and aging can
 //! walk the slots a few at a time. A slot is 16 bytes and at most half of them are used: a lookup
 //! is one cache line, nearly always.
 //!
 //! Nothing allocates after creation. The hash is seeded, so that a host that picks its own
 //! addresses cannot pick them to collide; should a run of used slots still grow longer than
-//! [`PROBES_MAX`], addresses that would lengthen it are not learnt, and no frame ever costs more
+//! [`PROBES_MAX`], addresses that would lengthen it are not learned, and no frame ever costs more
 //! than that.
 
 use super::Vid;
@@ -55,7 +55,7 @@ pub enum Learnt {
     Ignored,
 }
 
-/// Learnt addresses of one worker.
+/// Learned addresses of one worker.
 #[derive(Clone, Debug)]
 pub struct MacTable {
     slots: Box<[Slot]>,
@@ -66,7 +66,7 @@ pub struct MacTable {
     age_ns: u64,
     len: usize,
     local_len: usize,
-    /// The slot that ageing looks at next.
+    /// The slot that aging looks at next.
     cursor: usize,
 }
 
@@ -119,7 +119,7 @@ impl MacTable {
         }
     }
 
-    /// Notes what another worker has learnt, new or moved: that `mac` came to `port` at `since`.
+    /// Notes what another worker has learned, new or moved: that `mac` came to `port` at `since`.
     ///
     /// Between the news of two other workers the later wins, in whatever order they arrive. An
     /// address of our own gives way to any news: if it has come back to us since, its next frame
@@ -145,7 +145,7 @@ impl MacTable {
     }
 
     /// Notes that the worker of `port` has forgotten `mac`. True if it is forgotten here too; false
-    /// if it has been learnt elsewhere meanwhile.
+    /// if it has been learned elsewhere meanwhile.
     pub fn remote_forget(&mut self, vid: Vid, mac: MacAddress, port: PortId) -> bool {
         if let Place::At(at) = self.place(Key::new(vid, mac)) {
             let slot = self.slot(at);
@@ -185,14 +185,14 @@ impl MacTable {
         before - self.len
     }
 
-    /// Forgets every address on `port`, whoever learnt it, and hands each to `forgotten`. Walks the
-    /// whole table: for a port that went down, not for the packet path.
+    /// Forgets every address on `port`, whoever learned it, and hands each to `forgotten`. Walks
+    /// the whole table: for a port that went down, not for the packet path.
     pub fn flush_port(&mut self, port: PortId, mut forgotten: impl FnMut(MacEntry)) -> usize {
         let before = self.len;
         let mut at = 0;
         while let Some(&slot) = self.slots.get(at) {
             if slot.is_on(port) {
-                // As in ageing, the slot is looked at again.
+                // As in aging, the slot is looked at again.
                 self.remove(at);
                 slot.entry().into_iter().for_each(&mut forgotten);
             } else {
@@ -207,7 +207,7 @@ impl MacTable {
         self.len
     }
 
-    /// Addresses that this worker has learnt itself.
+    /// Addresses that this worker has learned itself.
     pub const fn local_len(&self) -> usize {
         self.local_len
     }
@@ -217,7 +217,7 @@ impl MacTable {
         self.len == 0
     }
 
-    /// Slots of the table, used or not: what one pass of ageing walks over.
+    /// Slots of the table, used or not: what one pass of aging walks over.
     pub const fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -267,10 +267,10 @@ impl MacTable {
         Place::Nowhere
     }
 
-    /// Whether slot `at` holds news from another worker that is later than `news`.
-    fn is_newer_news(&self, at: usize, news: Slot) -> bool {
+    /// Whether slot `at` holds news from another worker that is later than `mac_events`.
+    fn is_newer_news(&self, at: usize, mac_events: Slot) -> bool {
         let known = self.slot(at);
-        !known.is_local() && known.seen() > news.seen()
+        !known.is_local() && known.seen() > mac_events.seen()
     }
 
     #[inline(always)]

@@ -245,7 +245,7 @@ proptest! {
     ) {
         let settings = MacTableSettings { entries_max, age_ns: AGE_NS };
         let mut table = MacTable::with_capacity(settings, seed);
-        let mut plain = Plain::default();
+        let mut fast_path = Plain::default();
         let mut now = Instant::from_ns(12_345);
         for event in events {
             match event {
@@ -254,7 +254,7 @@ proptest! {
                     let entry = MacEntry {
                         vid: vid(v), mac: mac(m), port: port(p), seen: now, origin: Origin::Local,
                     };
-                    prop_assert_eq!(found, plain.learn(entries_max, entry));
+                    prop_assert_eq!(found, fast_path.learn(entries_max, entry));
                 }
                 Event::RemoteLearn(v, m, p) => {
                     // Whole units of the stamp, so that the order of two news is the same here.
@@ -263,14 +263,14 @@ proptest! {
                     let entry = MacEntry {
                         vid: vid(v), mac: mac(m), port: port(p), seen: since, origin: Origin::Remote,
                     };
-                    prop_assert_eq!(found, plain.learn(entries_max, entry));
+                    prop_assert_eq!(found, fast_path.learn(entries_max, entry));
                 }
                 Event::RemoteForget(v, m, p) => {
                     let key = (vid(v), mac(m));
-                    let known = plain.entries.get(&key);
+                    let known = fast_path.entries.get(&key);
                     let there = known.is_some_and(|&(at, _, local)| at == port(p) && !local);
                     if there {
-                        plain.entries.remove(&key);
+                        fast_path.entries.remove(&key);
                     }
                     prop_assert_eq!(table.remote_forget(key.0, key.1, port(p)), there);
                 }
@@ -279,10 +279,10 @@ proptest! {
                     table.flush_port(port(p), |entry| flushed.push((entry.vid, entry.mac)));
                     let on_it = |(_, (at, ..)): &(&_, &(PortId, Instant, bool))| *at == port(p);
                     let truth: Vec<_> =
-                        plain.entries.iter().filter(on_it).map(|(key, _)| *key).collect();
+                        fast_path.entries.iter().filter(on_it).map(|(key, _)| *key).collect();
                     flushed.sort();
                     prop_assert_eq!(flushed, truth);
-                    plain.entries.retain(|_, (at, ..)| *at != port(p));
+                    fast_path.entries.retain(|_, (at, ..)| *at != port(p));
                 }
                 Event::Wait(ns) => now = now + ns,
                 Event::Age(budget) => {
@@ -290,35 +290,35 @@ proptest! {
                     table.age(now, budget, |entry| forgotten.push(entry));
                     prop_assert!(forgotten.len() <= budget);
                     for entry in forgotten {
-                        prop_assert!(plain.may_be_forgotten(&entry, now), "{:?}", entry);
-                        plain.entries.remove(&(entry.vid, entry.mac));
+                        prop_assert!(fast_path.may_be_forgotten(&entry, now), "{:?}", entry);
+                        fast_path.entries.remove(&(entry.vid, entry.mac));
                     }
                 }
                 Event::AgeAll => {
                     for entry in age_all(&mut table, now) {
-                        prop_assert!(plain.may_be_forgotten(&entry, now), "{:?}", entry);
-                        plain.entries.remove(&(entry.vid, entry.mac));
+                        prop_assert!(fast_path.may_be_forgotten(&entry, now), "{:?}", entry);
+                        fast_path.entries.remove(&(entry.vid, entry.mac));
                     }
-                    prop_assert_eq!(plain.must_be_forgotten(now), 0);
+                    prop_assert_eq!(fast_path.must_be_forgotten(now), 0);
                 }
             }
-            check_same(&table, &plain)?;
+            check_same(&table, &fast_path)?;
         }
     }
 }
 
-fn check_same(table: &MacTable, plain: &Plain) -> Result<(), TestCaseError> {
+fn check_same(table: &MacTable, fast_path: &Plain) -> Result<(), TestCaseError> {
     let mut found: Vec<_> =
         table.iter().map(|e| ((e.vid, e.mac), (e.port, e.origin == Origin::Local))).collect();
     found.sort_by_key(|(key, _)| *key);
     let truth: Vec<_> =
-        plain.entries.iter().map(|(&key, &(port, _, local))| (key, (port, local))).collect();
+        fast_path.entries.iter().map(|(&key, &(port, _, local))| (key, (port, local))).collect();
     prop_assert_eq!(&found, &truth);
     prop_assert_eq!(table.len(), truth.len());
     prop_assert_eq!(table.local_len(), truth.iter().filter(|(_, (_, local))| *local).count());
     for v in 1..4 {
         for m in 0..20 {
-            let known = plain.entries.get(&(vid(v), mac(m))).map(|(port, ..)| *port);
+            let known = fast_path.entries.get(&(vid(v), mac(m))).map(|(port, ..)| *port);
             prop_assert_eq!(table.lookup(vid(v), mac(m)), known);
         }
     }

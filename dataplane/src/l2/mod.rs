@@ -1,4 +1,4 @@
-//! Bridging: VLANs and learnt addresses.
+//! Bridging: VLANs and learned addresses.
 
 mod mac_slice;
 mod mac_slot;

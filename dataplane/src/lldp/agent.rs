@@ -92,7 +92,7 @@ impl LldpAgent {
         }
     }
 
-    /// The link at `port` came up, or went down: its neighbours are forgotten then.
+    /// The link at `port` came up, or went down: its neighbors are forgotten then.
     pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
         let Some(at) = self.ports.get_mut(port.index()).filter(|at| at.is_up() != is_up) else {
             return;
@@ -111,13 +111,13 @@ impl LldpAgent {
 
     /// A frame came in at `port`: the whole frame without its FCS. The outcome is also counted.
     pub fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Outcome {
-        let outcome = self.take_frame(now, port, bytes).unwrap_or_else(|ended| ended);
+        let outcome = self.on_rx(now, port, bytes).unwrap_or_else(|ended| ended);
         self.counters.count(outcome);
         self.finish(now);
         outcome
     }
 
-    fn take_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Result<Outcome, Outcome> {
+    fn on_rx(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Result<Outcome, Outcome> {
         let body = open(bytes).ok_or(Outcome::NotLldp)?;
         let at =
             self.ports.get_mut(port.index()).filter(|at| at.is_up()).ok_or(Outcome::PortDown)?;

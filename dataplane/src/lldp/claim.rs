@@ -1,4 +1,4 @@
-//! What is believed of a neighbour's word. A port says who may be at its other end; a neighbour
+//! What is believed of a neighbor's word. A port says who may be at its other end; a neighbor
 //! that claims to be something else there is refused, and moves no level.
 
 use super::learning::Heard;
@@ -17,7 +17,7 @@ pub enum Faces {
     Switch,
 }
 
-/// What a neighbour says it is.
+/// What a neighbor says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Nothing that would tell.
@@ -58,7 +58,7 @@ impl Claim {
     }
 }
 
-/// What is believed of one port's neighbours.
+/// What is believed of one port's neighbors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Believed {
     pub(super) heard: Heard,
@@ -68,7 +68,7 @@ pub(super) struct Believed {
     pub(super) is_torn: bool,
 }
 
-/// What is believed of `claims` where the port allows `faces`. Several neighbours at one port, a
+/// What is believed of `claims` where the port allows `faces`. Several neighbors at one port, a
 /// host and its NIC say, are as good as one if they agree.
 pub(super) fn believe(faces: Faces, claims: impl Iterator<Item = Claim>) -> Believed {
     let mut believed = Believed::default();

@@ -8,27 +8,27 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Condition {
-    /// The neighbour is at our level.
+    /// The neighbor is at our level.
     Crosslink,
-    /// The neighbour's level is two or more from ours: no tree has such a link.
+    /// The neighbor's level is two or more from ours: no tree has such a link.
     LevelGap,
-    /// The neighbour takes the link for something else than we do.
+    /// The neighbor takes the link for something else than we do.
     Disagreement,
-    /// The neighbour claims to be what this port does not allow, and is not believed.
+    /// The neighbor claims to be what this port does not allow, and is not believed.
     Refused,
-    /// Several neighbours say different things, and none is believed.
+    /// Several neighbors say different things, and none is believed.
     Torn,
-    /// More neighbours than are kept.
+    /// More neighbors than are kept.
     Crowded,
-    /// The neighbour changes its mind too often, and is not believed until it is calm.
+    /// The neighbor changes its mind too often, and is not believed until it is calm.
     Damped,
-    /// The neighbour is a switch that says nothing of levels.
+    /// The neighbor is a switch that says nothing of levels.
     Silent,
-    /// The neighbour is this switch.
+    /// The neighbor is this switch.
     Loop,
-    /// The neighbour's PFC protects other priorities than ours.
+    /// The neighbor's PFC protects other priorities than ours.
     PfcMismatch,
-    /// The neighbour takes shorter frames than we send.
+    /// The neighbor takes shorter frames than we send.
     FrameSize,
 }
 

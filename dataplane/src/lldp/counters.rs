@@ -1,15 +1,15 @@
-//! What became of the frames, and of the neighbours, under IEEE 802.1AB's names where it has one.
+//! What became of the frames, and of the neighbors, under IEEE 802.1AB's names where it has one.
 
 /// What became of a frame that was handed to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Of somebody new.
     Inserted,
-    /// The neighbour says what it said before.
+    /// The neighbor says what it said before.
     Refreshed,
-    /// The neighbour says something else.
+    /// The neighbor says something else.
     Changed,
-    /// The neighbour's goodbye.
+    /// The neighbor's goodbye.
     Deleted,
     /// Goodbye of somebody who was not known.
     Unknown,
@@ -67,9 +67,9 @@ pub struct LldpCounters {
     pub tlvs_discarded: u64,
     /// TLVs nobody here understands (statsTLVsUnrecognizedTotal).
     pub tlvs_unrecognised: u64,
-    /// Neighbours whose word ran out (statsAgeoutsTotal).
+    /// Neighbors whose word ran out (statsAgeoutsTotal).
     pub aged_out: u64,
-    /// Neighbours forgotten because the link went down.
+    /// Neighbors forgotten because the link went down.
     pub unlinked: u64,
     /// Changes of this switch's level.
     pub level_changes: u64,

@@ -1,4 +1,4 @@
-//! A neighbour that changes its mind too often is not believed until it has been calm for a while.
+//! A neighbor that changes its mind too often is not believed until it has been calm for a while.
 //!
 //! Each change costs, and time pays it back: a bucket, kept as the instant when all is paid. A
 //! network that settles makes a handful of changes; the bucket holds several times as many.
@@ -10,7 +10,7 @@ use crate::time::Instant;
 pub(super) const CHANGES_MAX: u64 = 24;
 /// How long it takes to forget one.
 const FORGET_NS: u64 = 5 * SECOND_NS;
-/// With so much forgotten, the neighbour is believed again.
+/// With so much forgotten, the neighbor is believed again.
 const CALM_NS: u64 = CHANGES_MAX * FORGET_NS / 2;
 
 /// One port's.
@@ -22,7 +22,7 @@ pub(super) struct Damper {
 }
 
 impl Damper {
-    /// The neighbour has changed its mind.
+    /// The neighbor has changed its mind.
     pub(super) fn change(&mut self, now: Instant) {
         let most = now + CHANGES_MAX * FORGET_NS;
         let clear_at = self.clear_at.max(now) + FORGET_NS;

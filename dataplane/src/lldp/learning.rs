@@ -1,16 +1,16 @@
-//! From what neighbours say to this switch's level and the types of its ports: the 802.1 slides'
+//! From what neighbors say to this switch's level and the types of its ports: the 802.1 slides'
 //! steps, as one function of all that is believed now.
 //!
 //! 1. A host at a port: the level is 1, the port a downlink.
 //! 2. A host ignores all that ([`Device::EndStation`](super::Device)); it has no business here.
-//! 3. No host: the level is one more than the lowest that a neighbour says.
-//! 4. A neighbour one level below is at a downlink, one above at an uplink.
+//! 3. No host: the level is one more than the lowest that a neighbor says.
+//! 4. A neighbor one level below is at a downlink, one above at an uplink.
 //!
-//! The slides tell it frame by frame and say nothing of neighbours that go. Worked out anew
-//! whenever anything changes, from the last word of every neighbour, it does not depend on the
+//! The slides tell it frame by frame and say nothing of neighbors that go. Worked out anew
+//! whenever anything changes, from the last word of every neighbor, it does not depend on the
 //! order of arrival and forgets what is gone. Two additions make it settle:
 //!
-//! - A neighbour that says it leads *down* to us is above us: it has its level from us or from our
+//! - A neighbor that says it leads *down* to us is above us: it has its level from us or from our
 //!   like, so it is not counted in step 3 (split horizon). Otherwise a switch that lost its hosts
 //!   would climb on what it had itself said.
 //! - Levels end at [`LEVEL_MAX`]: where nobody has a host, what is left of old levels climbs no

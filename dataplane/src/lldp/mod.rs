@@ -1,12 +1,12 @@
 //! Who is at the other end of each link, and what follows for a fabric: IEEE 802.1AB, and levels
-//! learnt by it.
+//! learned by it.
 //!
-//! The agent says who the switch is, hears who its neighbours are, and learns from their Topology
+//! The agent says who the switch is, hears who its neighbors are, and learns from their Topology
 //! Recognition TLVs (IEEE 802.1Qcz-2023, D.2.16; the 802.1 slides "Self-learning of switch type,
 //! level and port type in CLOS network", 2019) how far the switch is from the hosts and which ports
 //! lead up. It is sans-IO, as the [host agent](crate::agent) is: inputs carry the time, outputs
 //! wait in a queue, and [`LldpAgent::poll_timeout`] says when it wants to be called again. The
-//! control thread runs it, and so does an emulator. Nothing that a neighbour sends makes it
+//! control thread runs it, and so does an emulator. Nothing that a neighbor sends makes it
 //! panic, grow beyond its bounds, or send more than a frame a second and port on average.
 //!
 //! | file | idea |
@@ -17,8 +17,8 @@
 //! | `topology` | the Topology Recognition TLV in both profiles |
 //! | `transmitter` | when a port sends |
 //! | `neighbors` | whom a port hears |
-//! | `claim` | what is believed of a neighbour's word, and what is not |
-//! | `damper` | a neighbour that changes its mind too often |
+//! | `claim` | what is believed of a neighbor's word, and what is not |
+//! | `damper` | a neighbor that changes its mind too often |
 //! | `learning` | from what is believed to level and port types: the slides' steps 1 to 4 |
 //! | `condition` | what is worth telling an operator about a port |
 //! | `port` | one port: all of the above, joined |
@@ -62,19 +62,19 @@ pub struct LldpSettings {
     pub interval_s: u16,
     /// Intervals that what we say holds (msgTxHold): the TTL is `interval_s * hold`.
     pub hold: u16,
-    /// Frames sent a second apart when a port comes up or a neighbour is new (txFastInit).
+    /// Frames sent a second apart when a port comes up or a neighbor is new (txFastInit).
     pub fast_frames: u8,
     /// Frames a port may send at once when much changes; one comes back a second (txCreditMax).
     pub credit_frames: u8,
     /// Seconds a port is silent after it has said goodbye (reinitDelay).
     pub reinit_s: u16,
-    /// Neighbours kept at a port; a fabric's link has one.
+    /// Neighbors kept at a port; a fabric's link has one.
     pub neighbors_max: usize,
     /// How the topology is said. What others say is read in either form.
     pub profile: Profile,
     /// What this device is.
     pub device: Device,
-    /// Whether levels are learnt and said; without, the agent only knows its neighbours.
+    /// Whether levels are learned and said; without, the agent only knows its neighbors.
     pub learns: bool,
     /// The level, where the operator has fixed it; 1 to [`LEVEL_MAX`].
     pub level: Option<u8>,
@@ -119,7 +119,7 @@ pub struct System {
     pub management: Option<ManagementAddress>,
 }
 
-/// What is said of a port, and what its neighbour may say.
+/// What is said of a port, and what its neighbor may say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSettings {
     /// Source of our frames.

@@ -6,7 +6,7 @@ use super::{LldpSettings, SECOND_NS};
 use crate::time::Instant;
 use alloc::vec::Vec;
 
-/// A neighbour.
+/// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbor {
     /// What it said last.
@@ -36,7 +36,7 @@ pub(super) enum Change {
     Refused,
 }
 
-/// One port's neighbours.
+/// One port's neighbors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
     known: Vec<Neighbor>,

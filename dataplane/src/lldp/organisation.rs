@@ -12,7 +12,7 @@ pub(super) const PFC_CONFIGURATION: u8 = 0x0B;
 /// What a station says of PFC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcConfiguration {
-    /// It would take over its neighbour's configuration.
+    /// It would take over its neighbor's configuration.
     pub willing: bool,
     /// It cannot bypass MACsec for PFC frames.
     pub mbc: bool,
@@ -40,7 +40,7 @@ impl PfcConfiguration {
     }
 }
 
-/// An organisation's TLV that is understood here.
+/// An organization's TLV that is understood here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Organisation {
     Topology(Profile, Topology),

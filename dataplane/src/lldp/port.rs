@@ -25,7 +25,7 @@ pub(super) struct Port {
     pub(super) watch: Watch,
     damper: Damper,
     is_up: bool,
-    /// What the neighbours say, as far as the port allows it.
+    /// What the neighbors say, as far as the port allows it.
     claimed: Heard,
     is_refused: bool,
     is_torn: bool,
@@ -79,7 +79,7 @@ impl Port {
         replace(&mut self.heard, heard) != heard
     }
 
-    /// The port leads there, as was learnt. Returns whether what it says, and what rules need to
+    /// The port leads there, as was learned. Returns whether what it says, and what rules need to
     /// know, has changed.
     pub(super) fn learn(&mut self, orientation: Orientation) -> (bool, bool) {
         let facing = match (self.is_up, self.settings.faces) {
@@ -184,7 +184,7 @@ impl Port {
     }
 }
 
-/// The part of what is heard that a neighbour makes up by itself.
+/// The part of what is heard that a neighbor makes up by itself.
 const fn mind(heard: Heard) -> (u8, Option<u8>) {
     match heard {
         Heard::Nothing => (0, None),

@@ -20,7 +20,7 @@ pub(super) const SYSTEM_DESCRIPTION: u8 = 6;
 pub(super) const CAPABILITIES: u8 = 7;
 /// Where it is managed.
 pub(super) const MANAGEMENT_ADDRESS: u8 = 8;
-/// What an organisation has defined.
+/// What an organization has defined.
 pub(super) const ORGANISATION: u8 = 127;
 
 /// The longest value.

@@ -1,8 +1,9 @@
-//! Makes PFC frames for one port: XOFF when a VIQ goes over its threshold, refreshed before half of
-//! its time has run out, XON when the VIQ is down again.
+//! Makes the PFC frames of one port: XOFF when a VIQ (virtual ingress queue; SONiC: priority group)
+//! goes over its threshold, a refresh before half of the pause time has run out, and XON when the
+//! VIQ is down again.
 //!
-//! One frame carries every class that changed. What upstream was last told is remembered only once
-//! the frame has gone, so a frame that found no buffer or no room is simply made again.
+//! One frame carries every class that changed. The generator records what was sent only once the
+//! frame has gone. So a frame for which the device had no buffer or no room is made again.
 
 use crate::counters::PfcCounters;
 use crate::ids::Priority;
@@ -11,51 +12,52 @@ use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 use alloc::boxed::Box;
 
-/// The longest pause a frame can ask for.
+/// The longest pause that a frame can request, in quanta.
 pub const QUANTA_MAX: u16 = 0xFFFF;
-/// When it is asked for again, in quanta: before half of it has run out, with room for a slow turn.
+/// When a pause is refreshed, in quanta: before half of it has run out, with margin for a slow
+/// turn.
 const REFRESH_QUANTA: u16 = 0x6000;
 
-/// What upstream is told of classes that it need not stop but slow down
-/// ([`gentle`](crate::gentle)), by priority: a code for the time field, 0 for none.
+/// The rates sent upstream for classes that need not stop but slow down ([`gentle`](crate::gentle)
+/// flow control), by priority: a code for the time field, 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slowing(pub [u16; 8]);
 
 impl Slowing {
-    /// Nobody is slowed down.
+    /// No class is slowed down.
     pub const NONE: Self = Self([0; 8]);
 
-    /// Priorities that are.
+    /// Priorities that are slowed down.
     pub fn bits(&self) -> u8 {
         let slowed = Priority::all().filter(|p| self.0[p.index()] != 0);
         slowed.fold(0, |bits, p| bits | p.bit())
     }
 }
 
-/// The PFC generator of one port, and how often it said what. What every turn asks for comes last,
-/// in the cache line of what a port keeps behind it.
+/// The PFC generator of one port, and its counters. The fields that every turn reads come last, in
+/// the cache line of the port's fields behind it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Generator {
-    /// Apart, so that what all frames need of a worker's ports is in few pages.
-    said: Box<Said>,
-    /// Where upstream is told rates too.
+    /// Boxed, so that the fields that every frame needs of a worker's ports lie in few pages.
+    stats: Box<PfcTxStats>,
+    /// The rates last sent; `None` if this port sends no rates.
     rates: Option<Box<ToldRates>>,
     refresh_at: Instant,
     refresh_ns: u32,
-    /// Priorities whose upstream was last told to be silent.
-    told_bits: u8,
+    /// Priorities for which XOFF was sent last.
+    xoff_sent_bits: u8,
 }
 
-/// What was said so far.
+/// What was sent so far.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
-struct Said {
+struct PfcTxStats {
     classes: [Class; PRIORITIES],
     frames: u64,
 }
 
-/// One priority: since when its upstream has been silent, or was last, and what that was told.
+/// One priority: when its current or last pause began, and what was sent for it.
 #[derive(Clone, Debug, Default)]
 struct Class {
     since: Instant,
@@ -66,29 +68,29 @@ struct Class {
     paused_ns: u64,
 }
 
-/// What upstream was last told of rates.
+/// The rates last sent upstream.
 #[derive(Clone, Debug, Default)]
 struct ToldRates {
     slowing: Slowing,
-    /// They are told at even intervals, and not when they change.
+    /// If set, rates are sent periodically, and not when they change.
     period_ns: Option<u64>,
 }
 
 impl Generator {
-    /// A generator for a port of `speed`, whose upstream sends.
+    /// A generator for a port of `speed`, whose upstream is not paused.
     pub fn new(speed: Speed) -> Self {
         Self {
-            told_bits: 0,
+            xoff_sent_bits: 0,
             rates: None,
             refresh_at: Instant::NEVER,
-            // On the slowest links more often than need be.
+            // On the slowest links, more often than necessary.
             refresh_ns: u32::try_from(speed.quanta_ns(REFRESH_QUANTA)).unwrap_or(u32::MAX),
-            said: Box::default(),
+            stats: Box::default(),
         }
     }
 
-    /// The same, which tells rates too: when they change, or every `period_ns`, as links with
-    /// credits do.
+    /// The same, which sends rates too: when they change, or every `period_ns`, like credits on
+    /// links with credit-based flow control.
     #[must_use]
     pub fn gentle(self, period_ns: Option<u64>) -> Self {
         let refresh_at = if period_ns.is_some() { Instant::ZERO } else { self.refresh_at };
@@ -96,9 +98,9 @@ impl Generator {
         Self { rates, refresh_at, ..self }
     }
 
-    /// Whether rates are told at all.
+    /// Whether this port sends rates at all.
     #[inline(always)]
-    pub const fn tells_rates(&self) -> bool {
+    pub const fn sends_rates(&self) -> bool {
         self.rates.is_some()
     }
 
@@ -106,23 +108,23 @@ impl Generator {
         self.rates.as_ref().and_then(|rates| rates.period_ns)
     }
 
-    /// The frame to send now so that upstream is silent in exactly `xoff_bits` and slowed down by
-    /// `slowing` in others; `None` if it knows.
+    /// The frame to send now, so that upstream is paused in exactly `xoff_bits` and slowed down by
+    /// `slowing` in others; `None` if no frame is due.
     #[inline(always)]
     pub fn poll(&self, xoff_bits: u8, slowing: &Slowing, now: Instant) -> Option<Pfc> {
         let may_wait = match &self.rates {
             None => true,
             Some(rates) => rates.period_ns.is_some() || rates.slowing == *slowing,
         };
-        if xoff_bits == self.told_bits && may_wait && now < self.refresh_at {
+        if xoff_bits == self.xoff_sent_bits && may_wait && now < self.refresh_at {
             return None;
         }
         self.frame(xoff_bits, slowing)
     }
 
     fn frame(&self, xoff_bits: u8, slowing: &Slowing) -> Option<Pfc> {
-        let was_told = self.told_bits | self.told_slowing().bits();
-        let addressed = xoff_bits | slowing.bits() | was_told;
+        let was_sent = self.xoff_sent_bits | self.told_slowing().bits();
+        let addressed = xoff_bits | slowing.bits() | was_sent;
         let time = |p: Priority| {
             if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { slowing.0[p.index()] }
         };
@@ -131,17 +133,17 @@ impl Generator {
         (addressed != 0 || self.period_ns().is_some()).then_some(pfc)
     }
 
-    /// The frame of [`Generator::poll`] has gone.
+    /// The frame of [`Generator::poll`] was sent.
     pub fn sent(&mut self, pfc: &Pfc, now: Instant) {
-        self.said.frames += 1;
+        self.stats.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
-            let class = &mut self.said.classes[priority.index()];
-            let was_silent = self.told_bits & priority.bit() != 0;
+            let class = &mut self.stats.classes[priority.index()];
+            let was_paused = self.xoff_sent_bits & priority.bit() != 0;
             match pfc.quanta[priority.index()] {
                 QUANTA_MAX => {
                     class.xoff_frames += 1;
-                    self.told_bits |= priority.bit();
-                    if !was_silent {
+                    self.xoff_sent_bits |= priority.bit();
+                    if !was_paused {
                         class.pauses += 1;
                         class.since = now;
                     }
@@ -150,8 +152,8 @@ impl Generator {
                 0 => class.xon_frames += 1,
                 _ => class.rate_frames += 1,
             }
-            self.told_bits &= !priority.bit();
-            if was_silent {
+            self.xoff_sent_bits &= !priority.bit();
+            if was_paused {
                 class.paused_ns += now.ns_since(class.since);
             }
         }
@@ -160,55 +162,55 @@ impl Generator {
         }
         self.refresh_at = match self.period_ns() {
             Some(period_ns) => now + period_ns,
-            None if self.has_told() => now + u64::from(self.refresh_ns),
+            None if self.has_sent_pause() => now + u64::from(self.refresh_ns),
             None => Instant::NEVER,
         };
     }
 
-    /// Upstream has forgotten what it was told: the link went down or came up. What still holds
-    /// then is told again by the next [`Generator::poll`].
+    /// The link went down or came up, so upstream has lost its PFC state. The next
+    /// [`Generator::poll`] sends again what still applies.
     pub fn reset(&mut self, now: Instant) {
-        for priority in Priority::in_bits(self.told_bits) {
-            self.said.classes[priority.index()].paused_ns += self.running_ns(priority, now);
+        for priority in Priority::in_bits(self.xoff_sent_bits) {
+            self.stats.classes[priority.index()].paused_ns += self.running_ns(priority, now);
         }
-        self.told_bits = 0;
+        self.xoff_sent_bits = 0;
         if let Some(rates) = &mut self.rates {
             rates.slowing = Slowing::NONE;
         }
         self.refresh_at = if self.period_ns().is_some() { now } else { Instant::NEVER };
     }
 
-    /// Whether upstream has been told anything that will have to be taken back.
+    /// Whether an XOFF or a rate is in effect upstream, which will have to be withdrawn.
     #[inline(always)]
-    pub fn has_told(&self) -> bool {
-        self.told_bits != 0 || self.rates.is_some() && *self.told_slowing() != Slowing::NONE
+    pub fn has_sent_pause(&self) -> bool {
+        self.xoff_sent_bits != 0 || self.rates.is_some() && *self.told_slowing() != Slowing::NONE
     }
 
-    /// How upstream was last slowed down.
+    /// The rates last sent upstream.
     pub fn told_slowing(&self) -> &Slowing {
         self.rates.as_ref().map_or(&Slowing::NONE, |rates| &rates.slowing)
     }
 
-    /// Priorities whose upstream was last told to be silent.
-    pub const fn told_bits(&self) -> u8 {
-        self.told_bits
+    /// Priorities for which XOFF was sent last.
+    pub const fn xoff_sent_bits(&self) -> u8 {
+        self.xoff_sent_bits
     }
 
-    /// When [`Generator::poll`] has something to say even if nothing changes.
+    /// When [`Generator::poll`] has a frame to send even if nothing changes.
     pub const fn refresh_at(&self) -> Instant {
         self.refresh_at
     }
 
-    /// How long `priority`'s upstream has been silent by now, of the pause that is running.
+    /// How long the current pause of `priority`'s upstream has lasted; 0 without one.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
-        let told = self.told_bits & priority.bit() != 0;
-        if told { now.ns_since(self.said.classes[priority.index()].since) } else { 0 }
+        let told = self.xoff_sent_bits & priority.bit() != 0;
+        if told { now.ns_since(self.stats.classes[priority.index()].since) } else { 0 }
     }
 
-    /// Adds what was counted. A pause that is running counts once it has ended.
+    /// Adds the counters to `counters`. Paused time is added when the pause ends.
     pub fn count_into(&self, counters: &mut PfcCounters) {
-        counters.tx_frames += self.said.frames;
-        for (p, class) in self.said.classes.iter().enumerate() {
+        counters.tx_frames += self.stats.frames;
+        for (p, class) in self.stats.classes.iter().enumerate() {
             counters.tx_xoff[p] += class.xoff_frames;
             counters.tx_xon[p] += class.xon_frames;
             counters.tx_slowed[p] += class.rate_frames;
@@ -218,7 +220,7 @@ impl Generator {
     }
 }
 
-/// The rates in `pfc`: what is neither a pause nor the end of one.
+/// The rates in `pfc`: every time that is not an XOFF.
 fn told_by(pfc: &Pfc) -> Slowing {
     let is_told = |p: usize| pfc.enabled_bits >> p & 1 == 1 && pfc.quanta[p] != QUANTA_MAX;
     Slowing(core::array::from_fn(|p| if is_told(p) { pfc.quanta[p] } else { 0 }))
@@ -283,7 +285,7 @@ mod tests {
         let mut generator = Generator::new(Speed::from_gbps(10));
         let xoff = step(&mut generator, P3, 10);
         generator.reset(Instant::from_ns(25));
-        assert_eq!((generator.told_bits(), generator.refresh_at()), (0, Instant::NEVER));
+        assert_eq!((generator.xoff_sent_bits(), generator.refresh_at()), (0, Instant::NEVER));
         assert_eq!(counted(&generator).tx_paused_ns[3], 15);
         assert_eq!(step(&mut generator, 0, 30), None, "there is nothing to resume");
         assert_eq!(step(&mut generator, P3, 30), xoff);
@@ -313,10 +315,10 @@ mod tests {
             Some((pfc.enabled_bits, pfc.quanta[3]))
         };
         let codes = [(0, 0), (0, 2), (0, 2), (0, 3), (P3, 0), (P3, 0), (0, 3), (0, 0), (0, 0)];
-        let said: Vec<_> =
+        let stats: Vec<_> =
             (0..).zip(codes).map(|(at, (bits, code))| told(bits, code, at * 10)).collect();
         let p3 = |code| Some((P3, code));
-        assert_eq!(said, [None, p3(2), None, p3(3), p3(0xFFFF), None, p3(3), p3(0), None]);
+        assert_eq!(stats, [None, p3(2), None, p3(3), p3(0xFFFF), None, p3(3), p3(0), None]);
         let expected = PfcCounters {
             tx_frames: 5,
             tx_slowed: [0, 0, 0, 3, 0, 0, 0, 0],
@@ -327,7 +329,7 @@ mod tests {
             ..PfcCounters::default()
         };
         assert_eq!(counted(&generator), expected);
-        assert!(!generator.has_told());
+        assert!(!generator.has_sent_pause());
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Priority flow control: [`generator`] tells upstream when to be silent, [`receiver`] remembers
-//! when downstream asked us to be, [`watchdog`] reacts where that goes on for too long.
+//! Priority flow control (IEEE 802.1Q): [`generator`] makes the PFC frames sent upstream,
+//! [`receiver`] applies the PFC frames received from downstream, [`watchdog`] acts on pauses that
+//! last too long.
 
 pub mod generator;
 pub mod receiver;

@@ -1,4 +1,4 @@
-//! Obeys PFC on one port: which priorities must be silent, and until when.
+//! Applies received PFC frames on one port: which priorities are paused, and until when.
 
 use crate::counters::PfcCounters;
 use crate::gentle::{Form, RateAdjuster};
@@ -8,44 +8,44 @@ use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 use alloc::boxed::Box;
 
-/// What a port's peer has asked for, and how often. What every turn asks for comes first, in the
-/// cache line of what a port keeps before it.
+/// The pauses that a port's peer requested, and their counters. The fields that every turn reads
+/// come first, in the cache line of the port's fields before it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    /// The earliest of `until` among paused priorities, and of when rates run out.
+    /// The earliest of `until` among paused priorities, and of the expiry of rates.
     expires_at: Instant,
     paused_bits: u8,
-    /// Priorities that the peer holds to a rate.
-    slowed_bits: u8,
-    /// Priorities that obey: the lossless ones of the port.
+    /// Priorities that the peer limits to a rate.
+    rate_limited_bits: u8,
+    /// Priorities to which PFC applies: the lossless ones of the port.
     obeyed_bits: u8,
-    /// Apart, so that what all frames need of a worker's ports is in few pages.
-    heard: Box<Heard>,
-    /// Where the peer sets rates too.
+    /// Boxed, so that the fields that every frame needs of a worker's ports lie in few pages.
+    stats: Box<PfcRxStats>,
+    /// The rates that the peer sets; `None` if it sets none.
     rates: Option<Box<RateAdjuster>>,
     speed: Speed,
 }
 
-/// What was heard so far.
+/// What was received so far.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
-struct Heard {
+struct PfcRxStats {
     classes: [Class; PRIORITIES],
-    /// PFC frames; and by priority, those that set a rate.
+    /// PFC frames, and by priority those that set a rate.
     frames: u64,
     rate_frames: [u64; PRIORITIES],
 }
 
-/// One priority: when it was paused last, until when, and when that ended; and what it has heard.
-/// That is a cache line, as a PFC frame is mostly about one priority.
+/// One priority: when its last pause began, when it runs out, when it ended, and the frames
+/// received for it. One cache line, because a PFC frame is usually about one priority.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 struct Class {
     since: Instant,
     until: Instant,
     resumed_at: Instant,
-    /// Frames that paused it, that resumed it, and that it did not obey.
+    /// Frames that paused it, that resumed it, and that were ignored.
     xoff_frames: u64,
     xon_frames: u64,
     ignored_frames: u64,
@@ -56,43 +56,43 @@ struct Class {
 const _: () = assert!(size_of::<Class>() == 64, "what a priority hears is a cache line");
 
 impl Receiver {
-    /// A port of `speed` on which the priorities of `obeyed_bits` obey PFC.
+    /// A port of `speed` on which PFC applies to the priorities of `obeyed_bits`.
     pub fn new(obeyed_bits: u8, speed: Speed) -> Self {
         Self {
             obeyed_bits,
             speed,
             paused_bits: 0,
-            slowed_bits: 0,
-            heard: Box::default(),
+            rate_limited_bits: 0,
+            stats: Box::default(),
             expires_at: Instant::NEVER,
             rates: None,
         }
     }
 
-    /// The same, whose peer sets rates in `form`; a late poll may make up for `catch_up_ns` of what
-    /// they allow.
+    /// The same, whose peer sets rates in `form`. After a late poll, a class may catch up on
+    /// `catch_up_ns` of its rate.
     #[must_use]
     pub fn gentle(self, form: Form, catch_up_ns: u64) -> Self {
         let rates = RateAdjuster::new(form, self.speed, catch_up_ns);
         Self { rates: Some(Box::new(rates)), ..self }
     }
 
-    /// Priorities that must be silent. Call [`Receiver::expire`] first, once a turn.
+    /// Paused priorities. Call [`Receiver::expire`] first, once a turn.
     #[inline(always)]
     pub const fn paused_bits(&self) -> u8 {
         self.paused_bits
     }
 
-    /// Priorities that the peer holds to a rate below the port's.
+    /// Priorities that the peer limits to a rate below the port's.
     #[inline(always)]
-    pub const fn slowed_bits(&self) -> u8 {
-        self.slowed_bits
+    pub const fn rate_limited_bits(&self) -> u8 {
+        self.rate_limited_bits
     }
 
-    /// Those of them that have sent all they may by `now`.
+    /// Those of them that have used up their rate at `now`.
     #[inline(always)]
     pub fn limited_bits(&self, now: Instant) -> u8 {
-        if self.slowed_bits == 0 { 0 } else { self.limited(now) }
+        if self.rate_limited_bits == 0 { 0 } else { self.limited(now) }
     }
 
     #[inline(never)]
@@ -100,54 +100,55 @@ impl Receiver {
         self.rates.as_ref().map_or(0, |rates| rates.limited_bits(now))
     }
 
-    /// When the first of the slowed priorities in `bits` may send.
+    /// When the first of the rate-limited priorities in `bits` may send.
     #[inline(always)]
     pub fn free_at(&self, bits: u8) -> Instant {
         self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.free_at(bits))
     }
 
-    /// A frame of `bytes` of `priority` goes at `now`.
+    /// A frame of `bytes` of `priority` is sent at `now`.
     #[inline(always)]
     pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
-        if self.slowed_bits & priority.bit() != 0
+        if self.rate_limited_bits & priority.bit() != 0
             && let Some(rates) = &mut self.rates
         {
             rates.sent(priority, bytes, now);
         }
     }
 
-    /// Since when `priority` has been paused without a break, if it is.
+    /// Since when `priority` has been paused without a break; `None` if it is not paused.
     pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
-        (self.paused_bits & priority.bit() != 0).then(|| self.heard.classes[priority.index()].since)
+        (self.paused_bits & priority.bit() != 0).then(|| self.stats.classes[priority.index()].since)
     }
 
-    /// How long the pause of `priority` that runs at `now` has been, or the last one was.
+    /// How long the current pause of `priority` has lasted at `now`, or how long the last one
+    /// lasted.
     pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
         let ended_at =
             if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
-        ended_at.ns_since(self.heard.classes[priority.index()].since)
+        ended_at.ns_since(self.stats.classes[priority.index()].since)
     }
 
-    /// When the pause of `priority` that is running runs out.
+    /// When the current pause of `priority` runs out.
     pub fn paused_until(&self, priority: Priority) -> Instant {
-        self.heard.classes[priority.index()].until
+        self.stats.classes[priority.index()].until
     }
 
     /// When the last pause of `priority` ended.
     pub fn resumed_at(&self, priority: Priority) -> Instant {
-        self.heard.classes[priority.index()].resumed_at
+        self.stats.classes[priority.index()].resumed_at
     }
 
-    /// When the next pause runs out, [`Instant::NEVER`] if none runs.
+    /// The next expiry of a pause or a rate, [`Instant::NEVER`] if there is none.
     #[inline(always)]
     pub const fn expires_at(&self) -> Instant {
         self.expires_at
     }
 
-    /// A PFC frame arrived. For each enabled class the new time replaces the old one, even by a
-    /// shorter one; 0 resumes. A lossy class does not obey.
+    /// A PFC frame was received. For each enabled class the new time replaces the old one, even if
+    /// it is shorter; 0 resumes. A lossy class ignores it.
     pub fn receive(&mut self, pfc: &Pfc, now: Instant) {
-        self.heard.frames += 1;
+        self.stats.frames += 1;
         for priority in Priority::in_bits(pfc.enabled_bits) {
             let p = priority.index();
             let quanta = pfc.quanta[p];
@@ -156,7 +157,7 @@ impl Receiver {
                 Some(rates) if obeys => rates.hear(priority, quanta, now),
                 _ => false,
             };
-            let Heard { classes, rate_frames, .. } = &mut *self.heard;
+            let PfcRxStats { classes, rate_frames, .. } = &mut *self.stats;
             let class = &mut classes[p];
             let kind = match quanta {
                 _ if is_rate => &mut rate_frames[p],
@@ -175,7 +176,7 @@ impl Receiver {
         self.find_next_expiry();
     }
 
-    /// Ends the pauses that have run out by `now`.
+    /// Ends the pauses and rates that have run out by `now`.
     #[inline(always)]
     pub fn expire(&mut self, now: Instant) {
         if now >= self.expires_at {
@@ -196,7 +197,7 @@ impl Receiver {
         self.find_next_expiry();
     }
 
-    /// Ends every pause: the link went down, and its peer's wishes with it.
+    /// Ends every pause and rate: the link went down.
     pub fn reset(&mut self, now: Instant) {
         Priority::all().for_each(|priority| self.resume(priority, now));
         if let Some(rates) = &mut self.rates {
@@ -206,7 +207,7 @@ impl Receiver {
     }
 
     fn pause(&mut self, priority: Priority, now: Instant, until: Instant) {
-        let class = &mut self.heard.classes[priority.index()];
+        let class = &mut self.stats.classes[priority.index()];
         class.until = until;
         if self.paused_bits & priority.bit() == 0 {
             self.paused_bits |= priority.bit();
@@ -218,20 +219,20 @@ impl Receiver {
     fn resume(&mut self, priority: Priority, at: Instant) {
         if self.paused_bits & priority.bit() != 0 {
             self.paused_bits &= !priority.bit();
-            let class = &mut self.heard.classes[priority.index()];
+            let class = &mut self.stats.classes[priority.index()];
             class.resumed_at = at;
             class.paused_ns += at.ns_since(class.since);
         }
     }
 
-    /// Adds what was counted. A pause that is running counts once it has ended.
+    /// Adds the counters to `counters`. Paused time is added when the pause ends.
     pub fn count_into(&self, counters: &mut PfcCounters) {
-        counters.rx_frames += self.heard.frames;
-        for (p, class) in self.heard.classes.iter().enumerate() {
+        counters.rx_frames += self.stats.frames;
+        for (p, class) in self.stats.classes.iter().enumerate() {
             counters.rx_xoff[p] += class.xoff_frames;
             counters.rx_xon[p] += class.xon_frames;
             counters.rx_ignored[p] += class.ignored_frames;
-            counters.rx_slowed[p] += self.heard.rate_frames[p];
+            counters.rx_slowed[p] += self.stats.rate_frames[p];
             counters.rx_pauses[p] += class.pauses;
             counters.rx_paused_ns[p] += class.paused_ns;
         }
@@ -240,16 +241,16 @@ impl Receiver {
     fn find_next_expiry(&mut self) {
         let paused = Priority::in_bits(self.paused_bits);
         let pauses_end_at =
-            paused.map(|p| self.heard.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
+            paused.map(|p| self.stats.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
-        self.slowed_bits = self.rates.as_ref().map_or(0, |rates| rates.slowed_bits());
+        self.rate_limited_bits = self.rates.as_ref().map_or(0, |rates| rates.rate_limited_bits());
         self.expires_at = pauses_end_at.min(rates_end_at);
     }
 
-    /// How long `priority` has been paused by now, of the pause that is running.
+    /// How long the current pause of `priority` has lasted; 0 without one.
     pub fn running_ns(&self, priority: Priority, now: Instant) -> u64 {
         let paused = self.paused_bits & priority.bit() != 0;
-        if paused { now.ns_since(self.heard.classes[priority.index()].since) } else { 0 }
+        if paused { now.ns_since(self.stats.classes[priority.index()].since) } else { 0 }
     }
 }
 

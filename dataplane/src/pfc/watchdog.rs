@@ -1,36 +1,37 @@
-//! The PFC watchdog: the reactive answer to a deadlock or a broken peer, to compare prevention
-//! with.
+//! The PFC watchdog: reacts to a deadlock or a broken peer. It exists for comparison with deadlock
+//! prevention.
 //!
-//! A queue that its peer has paused without a break for the detection time is in a *storm*. What
-//! hardware polls for and estimates is known here exactly: a pause that ended for a nanosecond has
-//! ended, and only frames that pause count, not those that resume. The storm is over when the class
-//! has not been paused for the restoration time; that is known also while pauses are not obeyed.
-//! Each class of each port is looked at by itself, whether anything waits in it or not.
+//! A queue that its peer has paused without a break for the detection time is in a *storm*.
+//! Hardware polls and estimates this; here it is exact. A pause that was interrupted for a
+//! nanosecond has ended, and only frames that pause count, not those that resume. The storm ends
+//! when the class has not been paused for the restoration time. The watchdog detects this also
+//! while it ignores pauses. It checks each class of each port separately, whether frames are queued
+//! in it or not.
 //!
-//! What SONiC's watchdog got wrong in its time has a test by name each.
+//! Each known error of SONiC's watchdog has its own test.
 
 use crate::ids::Priority;
 use crate::pfc::receiver::Receiver;
 use crate::time::Instant;
 
-/// What is done about a storm.
+/// What the watchdog does during a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// What waits in the queue and what comes for it is discarded, and so is what comes in by the
-    /// same port in the same class, so that no pause goes upstream.
+    /// Discards the frames of the queue and those that arrive for it. Also discards the frames that
+    /// arrive at the same port in the same class, so that no pause goes upstream.
     Drop,
-    /// The pause is not obeyed.
+    /// Ignores the pause.
     Forward,
-    /// It is counted.
+    /// Only counts the storm.
     Alert,
 }
 
 impl Action {
-    /// All of them, as they are written.
+    /// All of them, with their names in the configuration.
     pub const ALL: [(&'static str, Self); 3] =
         [("drop", Self::Drop), ("forward", Self::Forward), ("alert", Self::Alert)];
 
-    /// Whether a class in a storm no longer obeys pauses.
+    /// Whether a class in a storm ignores pauses.
     pub const fn ignores_pauses(self) -> bool {
         match self {
             Self::Drop | Self::Forward => true,
@@ -39,14 +40,14 @@ impl Action {
     }
 }
 
-/// When a storm begins and ends, and what is done about it.
+/// When a storm begins and ends, and the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogSettings {
     /// A pause without a break of this length is a storm.
     pub detection_ns: u64,
-    /// So long without being paused, and it is over.
+    /// A storm ends after the class has not been paused for this time.
     pub restoration_ns: u64,
-    /// What is done meanwhile.
+    /// The action during the storm.
     pub action: Action,
 }
 
@@ -57,22 +58,22 @@ pub struct Watchdog {
     stormed_bits: u8,
 }
 
-/// What changed.
+/// The classes whose state changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     /// Classes in which a storm began.
     pub began_bits: u8,
-    /// Classes in which one ended.
+    /// Classes in which a storm ended.
     pub ended_bits: u8,
 }
 
 impl Watchdog {
-    /// A port without a storm.
+    /// The watchdog of a port without a storm.
     pub const fn new(settings: WatchdogSettings) -> Self {
         Self { settings, stormed_bits: 0 }
     }
 
-    /// Looks at every class, as `receiver` knows it at `now`.
+    /// Checks every class against the state of `receiver` at `now`.
     pub fn look(&mut self, receiver: &Receiver, now: Instant) -> Changed {
         let mut changed = Changed::default();
         for priority in Priority::all().filter(|&p| self.is_due(p, receiver, now)) {
@@ -93,7 +94,7 @@ impl Watchdog {
         is_stormed != is_paused && self.due_of(priority, receiver) <= now
     }
 
-    /// When to look again if nothing is heard until then.
+    /// When to check again if no PFC frame arrives before.
     pub fn due(&self, receiver: &Receiver) -> Instant {
         if self.stormed_bits | receiver.paused_bits() == 0 {
             return Instant::NEVER;
@@ -104,7 +105,7 @@ impl Watchdog {
     fn due_of(&self, priority: Priority, receiver: &Receiver) -> Instant {
         let is_stormed = self.stormed_bits & priority.bit() != 0;
         match receiver.paused_since(priority) {
-            // The pause has to run out first.
+            // The pause has to expire first.
             Some(_) if is_stormed => receiver.paused_until(priority),
             Some(since) => since + self.settings.detection_ns,
             None if is_stormed => receiver.resumed_at(priority) + self.settings.restoration_ns,
@@ -112,7 +113,7 @@ impl Watchdog {
         }
     }
 
-    /// The link went down: its peer, and what it did, is gone.
+    /// Ends all storms: the link went down.
     pub const fn reset(&mut self) {
         self.stormed_bits = 0;
     }
@@ -122,7 +123,7 @@ impl Watchdog {
         self.stormed_bits
     }
 
-    /// Classes whose pauses are not obeyed.
+    /// Classes whose pauses are ignored.
     pub const fn ignored_bits(&self) -> u8 {
         if self.settings.action.ignores_pauses() { self.stormed_bits } else { 0 }
     }

@@ -7,8 +7,7 @@ const P3: Priority = Priority::from_low_bits(3);
 const P4: Priority = Priority::from_low_bits(4);
 const MS: u64 = 1_000_000;
 
-/// A port at 10G, on which all classes are lossless; storms are found after 200 ms and end after
-/// 400 ms.
+/// A port at 10G with all classes lossless; detection time 200 ms, restoration time 400 ms.
 struct Bench {
     receiver: Receiver,
     watchdog: Watchdog,
@@ -24,7 +23,7 @@ impl Bench {
         }
     }
 
-    /// A PFC frame that gives these classes `quanta`, and a look.
+    /// Receives a PFC frame with `quanta` for the classes in `bits`, and checks.
     fn hears(&mut self, bits: u8, quanta: u16, at_ns: u64) -> Changed {
         let now = Instant::from_ns(at_ns);
         self.receiver.expire(now);
@@ -34,15 +33,15 @@ impl Bench {
         self.watchdog.look(&self.receiver, now)
     }
 
-    /// Nothing but time.
+    /// Checks without a PFC frame.
     fn looks(&mut self, at_ns: u64) -> Changed {
         let now = Instant::from_ns(at_ns);
         self.receiver.expire(now);
         self.watchdog.look(&self.receiver, now)
     }
 
-    /// Pauses `bits` from `from_ns` to `to_ns`, refreshed every millisecond; how many storms began
-    /// and ended.
+    /// Pauses `bits` from `from_ns` to `to_ns`, refreshed every millisecond. Returns how many
+    /// storms began and ended.
     fn storm(&mut self, bits: u8, from_ns: u64, to_ns: u64) -> (u32, u32) {
         let looks = (from_ns..to_ns).step_by(1_000_000).map(|ns| self.hears(bits, 0xFFFF, ns));
         looks.fold((0, 0), |(began, ended), changed| {
@@ -60,7 +59,7 @@ fn a_pause_without_a_break_is_a_storm_to_the_nanosecond() {
     let began = Changed { began_bits: P3.bit(), ended_bits: 0 };
     assert_eq!(bench.looks(7 + 200 * MS), began);
     assert_eq!(bench.watchdog.stormed_bits(), P3.bit());
-    // The last pause, of 199 ms, runs out after 65,535 quanta, which are 3,355,392 ns at 10G.
+    // The last pause, sent at 199 ms, expires after 65,535 quanta: 3,355,392 ns at 10G.
     let out_ns = 199 * MS + 7 + 3_355_392;
     assert_eq!(bench.watchdog.due(&bench.receiver), Instant::from_ns(out_ns));
     assert_eq!(bench.looks(out_ns), Changed::default());
@@ -71,8 +70,8 @@ fn a_pause_without_a_break_is_a_storm_to_the_nanosecond() {
     assert_eq!(bench.watchdog.due(&bench.receiver), Instant::NEVER);
 }
 
-/// sonic-buildimage 29203: with all priorities in a storm the watchdog switched PFC off, heard no
-/// more pauses, restored, heard them again: 170 times in 20 minutes.
+/// sonic-buildimage 29203: with all priorities in a storm the watchdog switched PFC off, received
+/// no more pauses, restored, and received them again: 170 times in 20 minutes.
 #[test]
 fn all_priorities_in_a_storm_do_not_flap() {
     let mut bench = Bench::new(Action::Drop);
@@ -80,7 +79,7 @@ fn all_priorities_in_a_storm_do_not_flap() {
     assert_eq!(bench.watchdog.ignored_bits(), 0xFF);
 }
 
-/// sonic-swss 4581: frames that resume were counted as such that pause, and a storm never ended.
+/// sonic-swss 4581: frames that resume were counted as frames that pause, and a storm never ended.
 #[test]
 fn frames_that_resume_do_not_prolong_a_storm() {
     let mut bench = Bench::new(Action::Drop);
@@ -92,7 +91,7 @@ fn frames_that_resume_do_not_prolong_a_storm() {
     assert_eq!(ended, Changed { began_bits: 0, ended_bits: P3.bit() });
 }
 
-/// sonic-swss 3036, SONiC 1535: much pausing, none of it long, was taken for a storm.
+/// sonic-swss 3036, SONiC 1535: many short pauses were detected as a storm.
 #[test]
 fn many_short_pauses_are_no_storm() {
     let mut bench = Bench::new(Action::Drop);
@@ -107,7 +106,7 @@ fn many_short_pauses_are_no_storm() {
     assert_eq!(bench.receiver.recent_ns(P3, Instant::from_ns(2_000 * MS)), 990_000);
 }
 
-/// A pause that nobody refreshes runs out by itself: that is no storm either.
+/// A pause that is not refreshed expires: that is no storm either.
 #[test]
 fn a_pause_that_runs_out_between_refreshes_begins_anew() {
     let mut bench = Bench::new(Action::Drop);
@@ -116,7 +115,8 @@ fn a_pause_that_runs_out_between_refreshes_begins_anew() {
     assert!(changes.into_iter().all(|changed| changed == Changed::default()));
 }
 
-/// sonic-buildimage 5898: after a storm the queues of others were dropped. Each class is its own.
+/// sonic-buildimage 5898: after a storm, frames of other queues were dropped. Classes are
+/// independent.
 #[test]
 fn a_storm_in_one_class_is_none_in_another() {
     let mut bench = Bench::new(Action::Drop);

@@ -1,10 +1,10 @@
-//! A port's flow control: what it hears, and beyond XOFF and XON for itself pauses that name
-//! another class, rates instead of pauses, and the watchdog.
+//! A port's flow control: processes received MAC control frames, maps VIQs to the classes that a
+//! pause names, computes the rates to send upstream, and runs the watchdog.
 //!
-//! Counts: `storms`, `restored`. Ends: `watchdog`.
+//! Counts: `storms`, `restored`. Drop reasons: `watchdog`.
 
 use super::Port;
-use crate::books::Books;
+use crate::accounting::Accounting;
 use crate::counters::DropReason;
 use crate::frame::Frame;
 use crate::ids::Priority;
@@ -17,20 +17,20 @@ use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
 
 impl<F: Frame> Port<F> {
-    /// Obeys MAC control frames, each with what its headers say.
-    pub(crate) fn obey<'a, P: Probe>(
+    /// Processes MAC control frames, each with its parsed headers.
+    pub(crate) fn process_mac_control<'a, P: Probe>(
         &mut self,
         frames: impl Iterator<Item = (Parsed, &'a F)>,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
         now: Instant,
     ) where
         F: 'a,
     {
-        let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.slowed_bits();
+        let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.rate_limited_bits();
         let before = may_not(&self.receiver);
         let counters = &mut self.counters.pfc;
         for (parsed, frame) in frames {
-            // A MAC control frame carries no VLAN tag; one that does is not ours to obey.
+            // A MAC control frame has no VLAN tag. A tagged one is only counted, as truncated.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
                 MacControl::Pfc(pfc) => self.receiver.receive(&pfc, now),
                 MacControl::Pause => counters.rx_link_pause_frames += 1,
@@ -40,21 +40,25 @@ impl<F: Frame> Port<F> {
         }
         let held_now = may_not(&self.receiver) & !before;
         if held_now != 0 {
-            self.unstage(held_now, books);
+            self.unbatch(held_now, accounting);
         }
     }
 
-    /// The priorities that a pause must name so that VIQs of `viq_bits` get no more.
+    /// The priorities that a pause must name to stop traffic to the VIQs in `viq_bits`.
     #[inline(always)]
     pub(crate) fn paused_upstream(&self, viq_bits: u8) -> u8 {
         if self.pauses_own_class { viq_bits } else { self.mapped_upstream(viq_bits) }
     }
 
-    /// How upstream must be slowed down, where it is not stopped.
+    /// The rates to send upstream for the priorities that are not paused.
     #[inline(always)]
-    pub(crate) fn slowing<P: Probe>(&self, xoff_bits: u8, books: &Books<F, P>) -> Slowing {
-        if self.generator.tells_rates() {
-            books.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
+    pub(crate) fn slowing<P: Probe>(
+        &self,
+        xoff_bits: u8,
+        accounting: &Accounting<F, P>,
+    ) -> Slowing {
+        if self.generator.sends_rates() {
+            accounting.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
         } else {
             Slowing::NONE
         }
@@ -66,23 +70,28 @@ impl<F: Frame> Port<F> {
         viqs.fold(0, |bits, p| bits | self.upstream[p.index()].bit())
     }
 
-    /// Whether the watchdog sees a storm in `priority`.
+    /// Whether the watchdog has detected a storm in `priority`.
     pub(super) fn is_stormed(&self, priority: Priority) -> bool {
         let stormed_bits = self.watchdog.as_ref().map_or(0, |watchdog| watchdog.stormed_bits());
         stormed_bits & priority.bit() != 0
     }
 
-    /// Has the watchdog look, if it is time; whether that changed what may leave here.
+    /// Runs the watchdog if it is due. Returns whether it ran, so that eligible priorities may
+    /// differ.
     #[inline(always)]
-    pub(crate) fn watch<P: Probe>(&mut self, books: &mut Books<F, P>, now: Instant) -> bool {
+    pub(crate) fn watch<P: Probe>(
+        &mut self,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) -> bool {
         match &self.watchdog {
-            Some(watchdog) if watchdog.due(&self.receiver) <= now => self.look_out(books, now),
+            Some(watchdog) if watchdog.due(&self.receiver) <= now => self.look_out(accounting, now),
             _ => false,
         }
     }
 
     #[cold]
-    fn look_out<P: Probe>(&mut self, books: &mut Books<F, P>, now: Instant) -> bool {
+    fn look_out<P: Probe>(&mut self, accounting: &mut Accounting<F, P>, now: Instant) -> bool {
         let Some(watchdog) = &mut self.watchdog else { return false };
         let changed = watchdog.look(&self.receiver, now);
         self.ignored_bits = watchdog.ignored_bits();
@@ -95,14 +104,14 @@ impl<F: Frame> Port<F> {
         }
         for priority in Priority::all() {
             if self.discards(priority) {
-                self.drop_queue(priority, DropReason::Watchdog, books);
+                self.drop_queue(priority, DropReason::Watchdog, accounting);
             }
         }
         true
     }
 }
 
-/// The generator of a port.
+/// The PFC generator of a port.
 pub(super) fn generator(settings: &PortSettings) -> Generator {
     let generator = Generator::new(settings.speed);
     match settings.gentle {
@@ -111,7 +120,7 @@ pub(super) fn generator(settings: &PortSettings) -> Generator {
     }
 }
 
-/// The receiver of a port.
+/// The PFC receiver of a port.
 pub(super) fn receiver(settings: &PortSettings, obeyed_bits: u8) -> Receiver {
     let receiver = Receiver::new(obeyed_bits, settings.speed);
     match settings.gentle {

@@ -1,42 +1,49 @@
-//! What a port shows of itself: counters and gauges.
+//! Counters and gauges of a port, for reports.
 
 use super::Port;
-use crate::books::Books;
+use crate::accounting::Accounting;
 use crate::buffer::ViqId;
 use crate::counters::PortCounters;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::probe::Probe;
-use crate::queue::veq::{Arena, Note};
+use crate::queue::veq::{FrameMeta, FramePool};
 use crate::report::{Origins, PortReport, QueueGauges};
 use crate::time::Instant;
 
 impl<F: Frame> Port<F> {
-    /// Frames that wait here.
+    /// The number of frames in the queues and the transmit batch.
     pub(crate) fn held(&self) -> u64 {
         let queued: u64 = self.queues.iter().map(|queue| u64::from(queue.veq.frames())).sum();
-        queued + self.staged.frames.len() as u64
+        queued + self.tx_batch.frames.len() as u64
     }
 
-    /// The notes of the frames that wait here, by priority.
-    pub(crate) fn notes<'a>(&'a self, arena: &'a Arena<F>) -> impl Iterator<Item = &'a Note> {
-        debug_assert!(self.staged.is_empty(), "between turns nothing stands ready");
-        debug_assert!(self.at_hand.is_none(), "or is at hand");
-        self.queues.iter().flat_map(|queue| queue.veq.notes(arena))
+    /// The metadata of the frames that are queued here, by priority.
+    pub(crate) fn metas<'a>(
+        &'a self,
+        frame_pool: &'a FramePool<F>,
+    ) -> impl Iterator<Item = &'a FrameMeta> {
+        debug_assert!(self.tx_batch.is_empty(), "between turns nothing stands ready");
+        debug_assert!(self.pending.is_none(), "or is at hand");
+        self.queues.iter().flat_map(|queue| queue.veq.metas(frame_pool))
     }
 
-    /// Where the frames of `priority` came in, if they may not leave. Only then is that asked for:
-    /// it takes a look at each of them.
-    fn origins<P: Probe>(&self, priority: Priority, books: &Books<F, P>) -> Origins {
+    /// The origins of the queued frames of `priority`, if it is blocked. Not computed otherwise,
+    /// because it reads the metadata of each frame.
+    fn origins<P: Probe>(&self, priority: Priority, accounting: &Accounting<F, P>) -> Origins {
         if self.held_bits() & priority.bit() == 0 {
             return Origins::default();
         }
-        Origins::of(self.queues[priority.index()].veq.notes(&books.arena))
+        Origins::of(self.queues[priority.index()].veq.metas(&accounting.frame_pool))
     }
 
     /// Counters and gauges at `now`.
-    pub(crate) fn report<P: Probe>(&self, books: &Books<F, P>, now: Instant) -> PortReport {
+    pub(crate) fn report<P: Probe>(
+        &self,
+        accounting: &Accounting<F, P>,
+        now: Instant,
+    ) -> PortReport {
         let mut counters = PortCounters::clone(&self.counters);
         for (p, queue) in self.queues.iter().enumerate() {
             counters.rx_frames[p] = queue.rx_frames;
@@ -54,7 +61,7 @@ impl<F: Frame> Port<F> {
             let tx_paused_for_ns = self.generator.running_ns(upstream, now);
             counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
             counters.pfc.tx_paused_ns[p] += self.generator.running_ns(priority, now);
-            let viq = books.buffer.viq(ViqId::new(self.id, priority));
+            let viq = accounting.buffer.viq(ViqId::new(self.id, priority));
             queues[p] = QueueGauges {
                 viq_bytes: viq.bytes(),
                 viq_peak_bytes: viq.peak_bytes(),
@@ -65,13 +72,13 @@ impl<F: Frame> Port<F> {
                 veq_frames: self.queues[p].veq.frames(),
                 lossless: viq.is_lossless(),
                 rx_paused: self.receiver.paused_bits() & priority.bit() != 0,
-                tx_paused: self.generator.told_bits() & upstream.bit() != 0,
+                tx_paused: self.generator.xoff_sent_bits() & upstream.bit() != 0,
                 rx_paused_for_ns,
                 rx_recent_pause_ns: self.receiver.recent_ns(priority, now),
-                rx_slowed: self.receiver.slowed_bits() & priority.bit() != 0,
+                rx_slowed: self.receiver.rate_limited_bits() & priority.bit() != 0,
                 stormed: self.is_stormed(priority),
                 tx_paused_for_ns,
-                origins: self.origins(priority, books),
+                origins: self.origins(priority, accounting),
             };
         }
         PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }

@@ -1,9 +1,9 @@
-//! A port whose link goes up or down, and a queue that is given up.
+//! Link up and link down of a port, and the drop of a whole queue.
 //!
-//! Ends: `port_down`, `watchdog`.
+//! Drop reasons: `port_down`, `watchdog`.
 
-use super::{Port, drop_held};
-use crate::books::Books;
+use super::{Port, drop_queued};
+use crate::accounting::Accounting;
 use crate::counters::DropReason;
 use crate::frame::Frame;
 use crate::ids::Priority;
@@ -11,10 +11,16 @@ use crate::probe::Probe;
 use crate::time::Instant;
 
 impl<F: Frame> Port<F> {
-    /// The link went up or down. Down: what waits is dropped, since it has nowhere to go and would
-    /// hold its VIQs' buffers for ever. Either way the pauses of both sides are forgotten: the peer
-    /// forgets them too, and what must still be silent is told again once the link is up.
-    pub(crate) fn set_link<P: Probe>(&mut self, up: bool, books: &mut Books<F, P>, now: Instant) {
+    /// Sets the link up or down. At link down, the queued frames are dropped: they cannot leave,
+    /// and they would occupy their VIQs' buffers forever. In both cases the pauses of both
+    /// directions are reset: the peer resets them too, and pauses that are still needed are sent
+    /// again after link up.
+    pub(crate) fn set_link<P: Probe>(
+        &mut self,
+        up: bool,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) {
         if self.up == up {
             return;
         }
@@ -28,21 +34,23 @@ impl<F: Frame> Port<F> {
         if up {
             return;
         }
-        self.direct = false;
-        self.unstage(0xFF, books);
-        Priority::all().for_each(|p| self.drop_queue(p, DropReason::PortDown, books));
+        self.bypasses_queue = false;
+        self.unbatch(0xFF, accounting);
+        Priority::all().for_each(|p| self.drop_queue(p, DropReason::PortDown, accounting));
     }
 
-    /// Drops all that waits in `priority`.
+    /// Drops all queued frames of `priority`.
     pub(super) fn drop_queue<P: Probe>(
         &mut self,
         priority: Priority,
         reason: DropReason,
-        books: &mut Books<F, P>,
+        accounting: &mut Accounting<F, P>,
     ) {
-        self.put_away(books);
-        while let Some(held) = self.queues[priority.index()].veq.pop_front(&mut books.arena) {
-            drop_held(held, reason, &mut self.counters, books);
+        self.spill_pending(accounting);
+        while let Some(queued) =
+            self.queues[priority.index()].veq.pop_front(&mut accounting.frame_pool)
+        {
+            drop_queued(queued, reason, &mut self.counters, accounting);
         }
         self.scheduler.emptied(priority.index());
         self.occupied_bits &= !priority.bit();

@@ -1,23 +1,23 @@
-//! ECN marking by the depth of the queue a frame leaves (RFC 3168; the curve is DCQCN's).
+//! ECN marking by the depth of the queue that a frame leaves (RFC 3168; the curve is DCQCN's).
 //!
-//! Marks at dequeue, so that the mark tells of the queue as it is now. Frames that are not
-//! ECN-capable are never dropped instead: a lossless frame that is lost to ECN would defeat PFC.
+//! Marks at dequeue, so that the mark reflects the present queue. A frame that is not ECN-capable
+//! is never dropped instead: a lossless frame dropped by ECN would defeat PFC.
 
 use crate::frame::Frame;
 use crate::settings::EcnSettings;
 use crate::wire::{ipv4, ipv6};
 
-/// The dice of one worker: xorshift64*, seeded, so that an emulated run repeats to the bit.
+/// A worker's random numbers: xorshift64*, seeded, so that emulated runs repeat bit for bit.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice that fall the same way for the same `seed`.
+    /// A generator that gives the same sequence for the same `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed ^ 0x9E37_79B9_7F4A_7C15 | 1)
     }
 
-    /// 0 to 65,535, evenly.
+    /// A uniformly distributed number from 0 to 65,535.
     fn roll_q16(&mut self) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// Whether a frame that leaves a queue of `depth_bytes` is to be marked.
+/// Whether ECN marks a frame that leaves a queue of `depth_bytes`.
 #[inline]
 pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool {
     if depth_bytes <= settings.kmin_bytes {
@@ -40,7 +40,7 @@ pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool
     u64::from(dice.roll_q16()) < u64::from(settings.pmax_q16) * above / span
 }
 
-/// Marks the IP header at `l3`; whether the frame now says "congestion experienced".
+/// Marks the IP header at `l3`. Returns whether the frame now has the CE codepoint.
 pub fn mark<F: Frame>(frame: &mut F, l3: u8) -> bool {
     let Some(ip) = frame.head_mut().get_mut(usize::from(l3)..) else { return false };
     match ip.first().map(|first| first >> 4) {

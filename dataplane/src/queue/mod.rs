@@ -1,10 +1,11 @@
-//! Virtual egress queues and who is served next.
+//! Virtual egress queues (VEQs: a port's egress queues) and the order in which they are served.
 //!
-//! [`veq`] holds the frames, in one FIFO or in lanes for ingress ports, [`scheduler`] chooses among
-//! priorities, [`pacer`] holds a port to its speed, [`ecn`] marks what leaves a long queue.
+//! [`veq`] stores the frames, in one FIFO or one for each ingress port; [`scheduler`] selects the
+//! priority; [`pacer`] limits a port to its speed; [`ecn`] marks frames that leave a long queue.
 
 pub mod ecn;
-mod lanes;
+mod fifo;
+mod ingress_drr;
 pub mod pacer;
 pub mod scheduler;
 pub mod veq;

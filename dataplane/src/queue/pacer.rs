@@ -1,9 +1,9 @@
-//! Holds a port to its speed where the device has no wire of its own to do so, and a class to the
-//! share of it that gentle flow control leaves it.
+//! Limits a port to its speed where the device has no wire that does so, and a class to the rate
+//! that gentle flow control (GFC) allows it.
 //!
-//! A leaky bucket kept in picoseconds of wire time: each frame takes as long as it would on a wire,
-//! preamble, FCS and gap included. A poll that comes late may catch up a little
-//! ([`CATCH_UP_NS`] for a port), so that the rate holds although turns are not evenly spaced.
+//! A leaky bucket in picoseconds of wire time: each frame takes as long as on a wire, with
+//! preamble, FCS and gap. A late poll may send a little more ([`CATCH_UP_NS`] for a port), so that
+//! the rate is kept although turns are not evenly spaced.
 
 use crate::limits::WIRE_OVERHEAD_BYTES;
 use crate::time::{Instant, Speed};
@@ -11,12 +11,12 @@ use crate::time::{Instant, Speed};
 /// How much wire time a late poll may make up for.
 pub const CATCH_UP_NS: u64 = 200_000;
 
-/// A part of a rate: `of` in `parts`.
+/// A fraction of a rate: `of` / `parts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// So many, at least one.
+    /// The numerator, at least 1.
     pub of: u64,
-    /// Of so many.
+    /// The denominator.
     pub parts: u64,
 }
 
@@ -25,7 +25,7 @@ impl Share {
     pub const ALL: Self = Self { of: 1, parts: 1 };
 }
 
-/// The pace of one port, or of one class of a port.
+/// The pacer of one port, or of one class of a port.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     speed: Speed,
@@ -38,7 +38,7 @@ pub struct Pacer {
     free: Moment,
 }
 
-/// Whole nanoseconds, and the picoseconds beyond.
+/// Whole nanoseconds, and the remaining picoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     at: Instant,
@@ -46,24 +46,24 @@ struct Moment {
 }
 
 impl Pacer {
-    /// One that is free at once, and may make up for `catch_up_ns` of a late poll.
+    /// A pacer that is free at once, and may make up for `catch_up_ns` of a late poll.
     pub const fn new(speed: Speed, catch_up_ns: u64) -> Self {
         let zero = Moment { at: Instant::ZERO, ps: 0 };
         Self { speed, share: Share::ALL, catch_up_ns, began: zero, last_bytes: 0, free: zero }
     }
 
-    /// Whether the next frame may go at `now`.
+    /// Whether the next frame may be sent at `now`.
     #[inline(always)]
     pub fn is_free(&self, now: Instant) -> bool {
         self.free.at <= now
     }
 
-    /// When the next frame may go.
+    /// When the next frame may be sent.
     pub const fn free_at(&self) -> Instant {
         self.free.at
     }
 
-    /// A frame of `bytes` goes at `now`.
+    /// Accounts for a frame of `bytes` that is sent at `now`.
     #[inline]
     pub fn send(&mut self, bytes: u32, now: Instant) {
         let earliest = now.ns.saturating_sub(self.catch_up_ns);
@@ -75,8 +75,8 @@ impl Pacer {
         self.free = self.end_of_last();
     }
 
-    /// From `now` on only this share of the speed is to be used; a frame that is still on its way
-    /// counts as begun at that pace.
+    /// Limits the rate to this share of the speed from `now` on. A frame that is still being sent
+    /// is recalculated at the new rate from its start.
     pub fn set_share(&mut self, share: Share, now: Instant) {
         let was = core::mem::replace(&mut self.share, share);
         if was != share && !self.is_free(now) {
@@ -102,7 +102,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// Sends 60-byte frames for `ns`, polling every `poll_ns`; how many went.
+    /// Sends 60-byte frames for `ns`, polling every `poll_ns`. Returns the number of frames sent.
     fn sent(speed: Speed, ns: u64, poll_ns: u64) -> u64 {
         let mut pacer = Pacer::new(speed, CATCH_UP_NS);
         let mut frames = 0;
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn ten_gigabits_of_minimum_frames_are_14_88_million_a_second_however_often_it_is_polled() {
         for poll_ns in [10, 1_000, 100_000] {
-            // The last poll comes `poll_ns` before the end; what is due up to then has gone.
+            // The last poll is `poll_ns` before the end; frames due up to then have been sent.
             let until_ns = 100_000_000;
             let frames = sent(Speed::from_gbps(10), until_ns, poll_ns);
             let due = (until_ns - poll_ns) * 1_000 / 67_200;

@@ -1,8 +1,8 @@
-//! Which priority is served next: strict ones first, the others by deficit round robin (Shreedhar
+//! Selects the priority to serve: strict ones first, the others by deficit round robin (Shreedhar
 //! and Varghese, 1996), weighted by their quantum.
 //!
-//! A paused priority is not in `eligible`: it is passed over, never waited for, and keeps its
-//! deficit. An empty one loses it, so that nobody saves up credit while idle.
+//! A paused priority is not eligible: it is skipped and keeps its deficit. An empty priority loses
+//! its deficit, so that no priority accumulates credit while idle.
 
 use crate::limits::PRIORITIES;
 use crate::settings::SchedulerSettings;
@@ -12,11 +12,11 @@ use crate::settings::SchedulerSettings;
 #[repr(C)]
 pub struct Scheduler {
     strict_bits: u8,
-    /// Priorities that have had credit, and perhaps have some left.
+    /// Priorities that have received credit and may have some left.
     credit_bits: u8,
-    /// Whether the one whose turn it is has had its quantum for this turn.
+    /// Whether the current priority has received its quantum in this round.
     credited: bool,
-    /// The priority whose turn it is.
+    /// The priority that is served now.
     current: usize,
     quantum_bytes: [u32; PRIORITIES],
     deficit_bytes: [u32; PRIORITIES],
@@ -36,7 +36,7 @@ impl Scheduler {
     }
 
     /// The priority to serve, of those in `eligible_bits` (not empty, not paused); `None` if that
-    /// is 0. `front_bytes` says how long the first frame of a priority is. Charges that frame.
+    /// is 0. `front_bytes` gives the length of a priority's first frame. Charges that frame.
     #[inline]
     pub fn pick(&mut self, eligible_bits: u8, front_bytes: impl Fn(usize) -> u32) -> Option<usize> {
         let strict = eligible_bits & self.strict_bits;
@@ -46,7 +46,7 @@ impl Scheduler {
         if eligible_bits == 0 {
             return None;
         }
-        // Nobody competes: no need to go round for credit.
+        // Only one priority is eligible: no credit is needed.
         if eligible_bits.is_power_of_two() {
             return Some(eligible_bits.trailing_zeros() as usize);
         }
@@ -68,7 +68,7 @@ impl Scheduler {
         }
     }
 
-    /// Tells that `priority` has nothing left.
+    /// Resets the deficit of `priority`, which has no frames left.
     #[inline(always)]
     pub fn emptied(&mut self, priority: usize) {
         let bit = 1 << (priority % PRIORITIES);

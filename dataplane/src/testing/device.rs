@@ -113,7 +113,7 @@ impl TestDevice {
 impl Device for TestDevice {
     type Frame = TestFrame;
 
-    fn sends_for_owner_of(&self, _port: PortId) -> bool {
+    fn has_tx_queue(&self, _port: PortId) -> bool {
         self.sends_for_others
     }
 
@@ -131,7 +131,7 @@ impl Device for TestDevice {
         self.ports[port.index()].room_bytes.unwrap_or(u32::MAX)
     }
 
-    fn tx_room_frames(&self, port: PortId) -> usize {
+    fn tx_free_frames(&self, port: PortId) -> usize {
         self.ports[port.index()].room_frames.unwrap_or(usize::MAX)
     }
 

@@ -3,13 +3,13 @@
 
 use super::wire::{host_mac, host_v4, port_mac};
 use super::{TestDevice, TestFrame};
-use crate::classify::{ClassifyBy, PortTrust, TagMap};
+use crate::control_rings::{Command, ControlRings, connect};
 use crate::counters::{DropReason, Totals};
 use crate::fib::{Interface, Routes};
 use crate::ids::{PortId, Priority, Tag, WorkerId};
 use crate::l2::{Vid, VidSet, VlanPort};
 use crate::limits::TAGS;
-use crate::links::{Command, ControlLinks, connect};
+use crate::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
 use crate::probe::NoProbe;
 use crate::report::{PortReport, Report};
 use crate::rules::{RuleTable, TcamEntry};
@@ -191,13 +191,13 @@ impl RigBuilder {
         let snapshot = Arc::new(self.snapshot(0));
         let workers = self.settings.ports.iter().map(|p| p.worker.index() + 1).max().unwrap_or(1);
         let ports = self.settings.ports.len();
-        let (links, control) = connect(workers, ports);
-        let make = |links| {
+        let (rings, control) = connect(workers, ports);
+        let make = |rings| {
             let mut device = TestDevice::new(ports);
             device.sends_for_others = self.sends_for_others;
-            Worker::new(&self.settings, Arc::clone(&snapshot), device, links, NoProbe)
+            Worker::new(&self.settings, Arc::clone(&snapshot), device, rings, NoProbe)
         };
-        let workers = links.into_iter().map(make).collect();
+        let workers = rings.into_iter().map(make).collect();
         Rig { builder: self, workers, control, now: Instant::from_ns(1_000) }
     }
 }
@@ -210,7 +210,7 @@ pub struct Rig {
     /// Its workers.
     pub workers: Vec<Worker<TestDevice, NoProbe>>,
     /// The control thread's ends.
-    pub control: Vec<ControlLinks<TestFrame>>,
+    pub control: Vec<ControlRings<TestFrame>>,
     /// The time of the next turn.
     pub now: Instant,
 }

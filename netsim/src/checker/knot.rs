@@ -97,7 +97,7 @@ impl<'a> Picture<'a> {
         let mut held_bytes: BTreeMap<VeqKey, BTreeMap<u16, u64>> = BTreeMap::new();
         for (number, switch) in network.switches.iter().enumerate() {
             let cell_bytes = u64::from(switch.settings.buffer.cell_bytes);
-            for note in switch.worker.held_notes().filter(|note| note.viq != ViqId::NONE) {
+            for note in switch.worker.queued_metas().filter(|note| note.viq != ViqId::NONE) {
                 let Some(out) = PortId::from_index(usize::from(note.out)) else { continue };
                 let veq = (number, out, Priority::from_low_bits(note.priority));
                 let by_viq = held_bytes.entry(veq).or_default();

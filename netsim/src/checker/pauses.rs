@@ -44,7 +44,7 @@ pub(crate) struct PauseWatch {
     may_be_ignored: bool,
     /// By wire: the priorities in which its sender has been told to be silent. Few bytes, which
     /// are always at hand.
-    told_bits: Vec<u8>,
+    xoff_sent_bits: Vec<u8>,
     /// By wire and priority.
     pauses: Vec<[Pause; PRIORITIES]>,
     spans: Vec<Span>,
@@ -53,10 +53,10 @@ pub(crate) struct PauseWatch {
 
 impl PauseWatch {
     pub(crate) fn new(wires: usize, lossless_bits: u8) -> Self {
-        let (told_bits, pauses) = (vec![0; wires], vec![Default::default(); wires]);
+        let (xoff_sent_bits, pauses) = (vec![0; wires], vec![Default::default(); wires]);
         let spans = Vec::new();
         let (form, may_be_ignored, violation) = (None, false, None);
-        Self { lossless_bits, form, may_be_ignored, told_bits, pauses, spans, violation }
+        Self { lossless_bits, form, may_be_ignored, xoff_sent_bits, pauses, spans, violation }
     }
 
     /// Knows rates in `form` from pauses.
@@ -85,7 +85,7 @@ impl PauseWatch {
             }
             let pause = &mut self.pauses[wire as usize][p.index()];
             if !is_paused {
-                self.told_bits[wire as usize] |= p.bit();
+                self.xoff_sent_bits[wire as usize] |= p.bit();
                 pause.since_ps = now_ps;
             }
             pause.until_ps = now_ps + quanta_ps(quanta, speed);
@@ -94,12 +94,12 @@ impl PauseWatch {
 
     /// Whether the sender of `wire` was told to be silent in any priority.
     pub(crate) fn is_told(&self, wire: u32) -> bool {
-        self.told_bits[wire as usize] != 0
+        self.xoff_sent_bits[wire as usize] != 0
     }
 
     /// Whether it was in `priority`.
     fn is_silent(&self, wire: u32, priority: Priority) -> bool {
-        self.told_bits[wire as usize] & priority.bit() != 0
+        self.xoff_sent_bits[wire as usize] & priority.bit() != 0
     }
 
     /// A data frame of `priority` starts on `wire`.
@@ -131,23 +131,23 @@ impl PauseWatch {
     }
 
     fn end(&mut self, wire: u32, priority: Priority, to_ps: Picoseconds) {
-        self.told_bits[wire as usize] &= !priority.bit();
+        self.xoff_sent_bits[wire as usize] &= !priority.bit();
         let from_ps = self.pauses[wire as usize][priority.index()].since_ps;
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
 
     /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
     pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
-        let told_bits = self.told_bits.get(wire as usize)?;
-        let is_silent = told_bits & priority.bit() != 0;
+        let xoff_sent_bits = self.xoff_sent_bits.get(wire as usize)?;
+        let is_silent = xoff_sent_bits & priority.bit() != 0;
         is_silent.then(|| self.pauses[wire as usize][priority.index()].since_ps)
     }
 
     /// All pauses so far; those that go on end at `now_ps`.
     pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
-        let told = (0_u32..).zip(&self.told_bits).zip(&self.pauses);
-        let running = told.flat_map(move |((wire, &told_bits), pauses)| {
-            Priority::in_bits(told_bits).map(move |p| Span {
+        let told = (0_u32..).zip(&self.xoff_sent_bits).zip(&self.pauses);
+        let running = told.flat_map(move |((wire, &xoff_sent_bits), pauses)| {
+            Priority::in_bits(xoff_sent_bits).map(move |p| Span {
                 wire,
                 priority: p.value(),
                 from_ps: pauses[p.index()].since_ps,

@@ -5,9 +5,9 @@
 use super::Violation;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
-use dataplane::classify::TagMap;
 use dataplane::ids::Tag;
 use dataplane::limits::TAGS;
+use dataplane::pipeline::classify::TagMap;
 
 /// Above every lossless tag.
 const LOSSY: u8 = 64;

@@ -7,7 +7,7 @@
 //! | part | idea |
 //! |---|---|
 //! | `page.html`, `page.css` | what stands where |
-//! | `colours.css`, `figures.css` | colours, light and dark; what is drawn |
+//! | `colours.css`, `figures.css` | colors, light and dark; what is drawn |
 //! | `units.js`, `dom.js` | numbers to text; text to elements, never to HTML |
 //! | `time.js`, `frame.js` | the time axis of all charts; their margins, cursor, zoom and keys |
 //! | `chart.js`, `legend.js`, `pauses.js` | lines, what they are, rows of pauses |

@@ -95,7 +95,7 @@ impl Graph {
     }
 
     /// Where a switch that has no shortest way left sends instead (Tagger, section VIII-D:
-    /// candidate next hops): to the nearest of those neighbours that themselves have a shortest way
+    /// candidate next hops): to the nearest of those neighbors that themselves have a shortest way
     /// which does not come back.
     fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
         let goes_on = |next: &Neighbour| {

@@ -127,7 +127,7 @@ fn rules_are_swapped_under_load_and_no_frame_is_lost() {
     }
 }
 
-/// The slides' levels, by every profile of the start: what is learnt depends on no seed.
+/// The slides' levels, by every profile of the start: what is learned depends on no seed.
 #[test]
 fn a_run_is_repeatable_to_the_bit() {
     let traffic = "[[traffic]]\nkind = 'permutation'\nrate = '10G'\n";

@@ -78,7 +78,7 @@ fn as_text(config: &SwitchConfig) -> String {
     lines.join("\n")
 }
 
-/// What is said to neighbours, and what is learnt from them.
+/// What is said to neighbors, and what is learned from them.
 fn lldp(lldp: &Lldp) -> String {
     let settings = &lldp.settings;
     let said = format!("lldp: every {} s, holds for {} s", settings.interval_s, settings.ttl_s());

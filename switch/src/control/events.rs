@@ -49,8 +49,7 @@ impl Events {
             self.look_at_port(port, now, &mut lines);
         }
         self.look_at_tables(stats, config, now, &mut lines);
-        let allowed_ns = config.ports.iter().filter_map(|port| port.promise.as_ref());
-        if let Some(allowed_ns) = allowed_ns.map(|promise| promise.poll_gap_ns).min() {
+        if let Some(allowed_ns) = config.poll_gap_allowed_ns() {
             for worker in stats.workers.iter().filter(|it| it.poll_gap_ns_max > allowed_ns) {
                 let key = format!("gap {}", worker.number);
                 if self.rises(key, worker.poll_gap_ns_max, now).is_some() {

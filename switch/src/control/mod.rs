@@ -10,7 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
-//! | `neighborhood` | LLDP, and rules from what is learnt by it |
+//! | `neighborhood` | LLDP, and rules from what is learned by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
@@ -48,9 +48,9 @@ use crate::worker_thread::ControlSampleLinks;
 use answers::Waiting;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::agent::NeighborKey;
+use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
 use dataplane::ids::PortId;
-use dataplane::links::{Command, ControlLinks};
 use dataplane::time::Instant;
 use events::Events;
 use links::LinkWatch;
@@ -120,7 +120,7 @@ impl<P: Platform> Control<P> {
         platform: P,
         tables: Tables,
         facts: Vec<PortFacts>,
-        links: Vec<(ControlLinks<P::Frame>, ControlSampleLinks)>,
+        links: Vec<(ControlRings<P::Frame>, ControlSampleLinks)>,
     ) -> Self {
         let settings = &tables.config().settings;
         let links = links.into_iter();
@@ -233,7 +233,7 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Makes the agent's static neighbours those of the configuration, which were `old` before.
+    /// Makes the agent's static neighbors those of the configuration, which were `old` before.
     fn pin_neighbors(&mut self, old: &[config::switch::Neighbor]) {
         let now = self.platform.now();
         let agent = &mut self.slow_path.agent;
@@ -268,7 +268,7 @@ impl<P: Platform> Control<P> {
         self.epoch + 1
     }
 
-    /// Says goodbye to neighbours: the switch comes to its end.
+    /// Says goodbye to neighbors: the switch comes to its end.
     pub fn say_goodbye(&mut self) {
         let now = self.platform.now();
         let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;

@@ -13,8 +13,8 @@ use crate::platform::Platform;
 use config::SwitchConfig;
 use config::compile::fabric;
 use config::switch::{Lldp, PortConfig};
+use dataplane::control_rings::Command;
 use dataplane::ids::PortId;
-use dataplane::links::Command;
 use dataplane::lldp::{
     Capabilities, Condition, Facing, LldpAgent, ManagementAddress, Neighbor, Output, PortSettings,
     System,
@@ -86,13 +86,13 @@ impl Neighborhood {
         }
     }
 
-    /// Says goodbye to all neighbours.
+    /// Says goodbye to all neighbors.
     pub(super) fn shut_down(&mut self, now: Instant) {
         self.agent.shut_down(now);
     }
 
     /// The configuration has been read again, and `tables` come from it: rules are still those that
-    /// were learnt.
+    /// were learned.
     pub(super) fn reload(&mut self, now: Instant, tables: &mut Tables) {
         self.agent.set_system(now, system(tables.config()));
         self.write_rules(tables);
@@ -180,7 +180,7 @@ impl Neighborhood {
         })
     }
 
-    /// All neighbours.
+    /// All neighbors.
     pub(super) fn table(&self, now: Instant, config: &SwitchConfig) -> LldpTable {
         let rows = config.ports.iter().flat_map(|port| {
             let view = self.agent.port(port.id);

@@ -42,7 +42,7 @@ pub enum Request {
         #[serde(default)]
         offset: usize,
     },
-    /// Learnt addresses: [`MacTable`].
+    /// Learned addresses: [`MacTable`].
     Mac {
         /// Rows to leave out.
         #[serde(default)]
@@ -129,7 +129,7 @@ impl Reply {
     }
 }
 
-/// Neighbours, in order of port and address.
+/// Neighbors, in order of port and address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbors {
     /// How many there are.
@@ -138,7 +138,7 @@ pub struct Neighbors {
     pub neighbors: Vec<NeighborRow>,
 }
 
-/// A neighbour.
+/// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborRow {
     /// Name of the port it is behind.
@@ -153,7 +153,7 @@ pub struct NeighborRow {
     pub age_ns: u64,
 }
 
-/// Neighbours by LLDP, in order of port.
+/// Neighbors by LLDP, in order of port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LldpTable {
     /// Whether LLDP is spoken.
@@ -166,7 +166,7 @@ pub struct LldpTable {
     pub neighbors: Vec<LldpRow>,
 }
 
-/// A neighbour by LLDP. What it does not say is null.
+/// A neighbor by LLDP. What it does not say is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LldpRow {
     /// Name of our port.
@@ -231,7 +231,7 @@ pub struct RouteRow {
     pub resolved: usize,
 }
 
-/// Addresses learnt on bridged ports.
+/// Addresses learned on bridged ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MacTable {
     /// How many there are.
@@ -240,7 +240,7 @@ pub struct MacTable {
     pub addresses: Vec<MacRow>,
 }
 
-/// A learnt address.
+/// A learned address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MacRow {
     /// The VLAN it is in.

@@ -9,8 +9,8 @@ use super::tables::Tables;
 use super::workers::Workers;
 use crate::platform::Platform;
 use dataplane::agent::{AgentSettings, HostAgent, NeighborKey, Output, PuntReason};
+use dataplane::control_rings::{Command, Punted};
 use dataplane::ids::PortId;
-use dataplane::links::{Command, Punted};
 use dataplane::time::Instant;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -146,7 +146,7 @@ impl SlowPath {
     }
 }
 
-/// The defaults, with room for the static neighbours beside those that are found.
+/// The defaults, with room for the static neighbors beside those that are found.
 fn agent_settings(tables: &Tables) -> AgentSettings {
     let settings = AgentSettings::default();
     let neighbors_max = settings.neighbors_max + tables.config().neighbors.len();

@@ -28,7 +28,7 @@ pub struct Stats {
     /// The same on the clock of the workers: nanoseconds since the switch started.
     pub uptime_ns: u64,
     /// The number of the tables in use by all workers; it rises with every change of rules, routes,
-    /// neighbours or VLANs.
+    /// neighbors or VLANs.
     pub epoch: u64,
     /// In the order of their numbers.
     pub ports: Vec<PortStats>,
@@ -42,7 +42,7 @@ pub struct Stats {
     pub totals: FrameTotals,
     /// Buffers that hold frames.
     pub mbufs: FrameBuffers,
-    /// The switch as a host: ARP, neighbour discovery, ICMP.
+    /// The switch as a host: ARP, neighbor discovery, ICMP.
     pub agent: AgentStats,
     /// LLDP, if it is spoken.
     #[serde(default)]
@@ -51,11 +51,11 @@ pub struct Stats {
     pub latency_ns: Distribution,
     /// Frames of a received burst, since start.
     pub burst_frames: Distribution,
-    /// Neighbours that are known.
+    /// Neighbors that are known.
     pub neighbors: u64,
     /// Static routes.
     pub routes: u64,
-    /// Addresses learnt on bridged ports: the most that any worker knows.
+    /// Addresses learned on bridged ports: the most that any worker knows.
     pub mac_addresses: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct Stats {
 pub struct LldpStats {
     /// Links between the switch and the hosts, if it learns that and knows.
     pub level: Option<u8>,
-    /// Frames by what became of them, and neighbours, by name.
+    /// Frames by what became of them, and neighbors, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -73,7 +73,7 @@ pub struct LldpStats {
 pub struct LldpPortStats {
     /// `uplink`, `downlink`, `crosslink` or `unknown`.
     pub orientation: String,
-    /// The first neighbour's name, or its chassis if it says none.
+    /// The first neighbor's name, or its chassis if it says none.
     pub neighbor: Option<String>,
     /// What is not as it should be, by name.
     pub conditions: Vec<String>,
@@ -357,11 +357,11 @@ pub struct AgentStats {
     pub frames_in: u64,
     /// How they ended; outcomes that never occurred are left out.
     pub outcomes: BTreeMap<String, u64>,
-    /// Frames that wait for a neighbour now.
+    /// Frames that wait for a neighbor now.
     pub parked_frames: u64,
     /// Questions for a MAC address.
     pub requests_sent: u64,
-    /// Questions whether a neighbour is still there.
+    /// Questions whether a neighbor is still there.
     pub probes_sent: u64,
     /// Announcements of our own addresses.
     pub announcements_sent: u64,
@@ -371,15 +371,15 @@ pub struct AgentStats {
     pub errors_limited: u64,
     /// ICMP errors that the rules of ICMP forbid.
     pub errors_withheld: u64,
-    /// Neighbours that came up.
+    /// Neighbors that came up.
     pub neighbors_up: u64,
-    /// Neighbours whose MAC address changed.
+    /// Neighbors whose MAC address changed.
     pub neighbors_moved: u64,
-    /// Neighbours that never answered.
+    /// Neighbors that never answered.
     pub neighbors_failed: u64,
-    /// Neighbours that stopped answering.
+    /// Neighbors that stopped answering.
     pub neighbors_lost: u64,
-    /// Neighbours not taken because the table was full.
+    /// Neighbors not taken because the table was full.
     pub neighbors_refused: u64,
     /// Frames of ours for which no buffer was left.
     pub unmade_frames: u64,

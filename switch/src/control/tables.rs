@@ -1,4 +1,4 @@
-//! From a configuration, and the neighbours that were found, to the tables of the packet path.
+//! From a configuration, and the neighbors that were found, to the tables of the packet path.
 
 use config::SwitchConfig;
 use config::switch::TablesError;
@@ -20,7 +20,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables of `config`, with no neighbours but the static ones.
+    /// The tables of `config`, with no neighbors but the static ones.
     ///
     /// # Errors
     /// A route or neighbor that the packet path cannot hold.
@@ -53,7 +53,7 @@ impl Tables {
         &self.routes
     }
 
-    /// Takes over the neighbours that `old` knew, as far as the configuration does not say
+    /// Takes over the neighbors that `old` knew, as far as the configuration does not say
     /// otherwise.
     pub fn take_neighbors(&mut self, old: &Self) {
         let fixed: HashSet<IpAddr> = self.config.neighbors.iter().map(|n| n.address).collect();
@@ -101,7 +101,7 @@ impl Tables {
         self.config.snapshot(epoch, &self.routes)
     }
 
-    /// Ports that forward in another way, or in other VLANs, than in `old`: what was learnt there
+    /// Ports that forward in another way, or in other VLANs, than in `old`: what was learned there
     /// is no longer true.
     pub fn remade_ports(&self, old: &Self) -> Vec<PortId> {
         let pairs = self.config.ports.iter().zip(&old.config.ports);

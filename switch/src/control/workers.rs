@@ -4,10 +4,10 @@
 use crate::histograms::{Sample, Tallies};
 use crate::platform::DeviceLosses;
 use crate::worker_thread::{ControlSampleLinks, WorkerEnd};
+use dataplane::control_rings::{Command, ControlRings, Punted, Reply};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, WorkerId};
 use dataplane::l2::MacSlice;
-use dataplane::links::{Command, ControlLinks, Punted, Reply};
 use dataplane::report::Report;
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
@@ -22,7 +22,7 @@ const BACKLOG_MAX: usize = 4_096;
 /// One worker, as the control thread sees it.
 #[derive(Debug)]
 pub(super) struct WorkerLink<F> {
-    links: ControlLinks<F>,
+    links: ControlRings<F>,
     samples: ControlSampleLinks,
     backlog: VecDeque<Command<F>>,
     /// Numbers of the tables that are on their way to the worker.
@@ -42,7 +42,7 @@ pub(super) struct WorkerLink<F> {
 }
 
 impl<F: Frame> WorkerLink<F> {
-    pub(super) fn new(links: ControlLinks<F>, samples: ControlSampleLinks, epoch: u64) -> Self {
+    pub(super) fn new(links: ControlRings<F>, samples: ControlSampleLinks, epoch: u64) -> Self {
         Self {
             links,
             samples,

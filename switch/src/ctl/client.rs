@@ -147,7 +147,7 @@ impl Client {
         json::read(&String::from_utf8_lossy(&line)).map_err(CtlError::Unclear)
     }
 
-    /// Asks for all neighbours.
+    /// Asks for all neighbors.
     ///
     /// # Errors
     /// As [`Self::ask`].
@@ -166,7 +166,7 @@ impl Client {
         self.all(|offset| Request::Routes { offset }, |page: Routes| (page.total, page.routes))
     }
 
-    /// Asks for all learnt addresses.
+    /// Asks for all learned addresses.
     ///
     /// # Errors
     /// As [`Self::ask`].

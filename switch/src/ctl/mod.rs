@@ -66,7 +66,7 @@ enum CtlCommand {
     /// One route more, or one less; until the next reload
     #[command(subcommand)]
     Route(RouteCommand),
-    /// Learnt MAC addresses
+    /// Learned MAC addresses
     Mac,
     /// Rules; with FILE, use the rules of that file from now on
     Rules {

@@ -4,7 +4,7 @@ use super::eal::Eal;
 use dataplane::time::Instant;
 
 /// Turns TSC ticks into nanoseconds since the clock was made. Copies of it agree with each other on
-/// all cores, as the TSC does on every CPU that DPDK supports (constant and synchronised).
+/// all cores, as the TSC does on every CPU that DPDK supports (constant and synchronized).
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_ticks: u64,

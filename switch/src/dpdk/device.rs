@@ -166,7 +166,7 @@ const fn burst_count(frames: usize) -> u16 {
 impl Device for DpdkDevice {
     type Frame = Mbuf;
 
-    fn sends_for_owner_of(&self, port: PortId) -> bool {
+    fn has_tx_queue(&self, port: PortId) -> bool {
         let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
         slot.is_some_and(|slot| matches!(slot.right, Right::Send(_)))
     }

@@ -50,7 +50,7 @@ pub struct Eal {
     tsc_hz: u64,
 }
 
-/// DPDK can be initialised once, whether it worked or not.
+/// DPDK can be initialized once, whether it worked or not.
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
 impl Eal {

@@ -14,7 +14,7 @@ pub enum FlowControl {
     /// The NIC's own flow control is off, and it was told to pass MAC control frames on
     /// (`mac_ctrl_frame_fwd`), which it confirms.
     Forwarded,
-    /// As [`Self::Forwarded`], but the NIC does not confirm it: some drivers honour the setting
+    /// As [`Self::Forwarded`], but the NIC does not confirm it: some drivers honor the setting
     /// without reporting it, some ignore it. Watch whether pauses are received.
     Unconfirmed,
     /// The NIC's own flow control is off, but it refuses to pass MAC control frames on.
@@ -166,7 +166,7 @@ fn read(id: u16) -> Result<rte_eth_fc_conf, String> {
     let mut conf = MaybeUninit::<rte_eth_fc_conf>::zeroed();
     // SAFETY: `conf` is a valid place to write to; a bad id is an error, not undefined.
     match unsafe { dpdk_sys::rte_eth_dev_flow_ctrl_get(id, conf.as_mut_ptr()) } {
-        // SAFETY: plain integers, all initialised: zeroed, then filled in.
+        // SAFETY: plain integers, all initialized: zeroed, then filled in.
         0 => Ok(unsafe { conf.assume_init() }),
         errno => Err(errno_text(errno)),
     }

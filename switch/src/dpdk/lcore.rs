@@ -29,7 +29,7 @@ pub fn register_thread(eal: &Arc<Eal>) -> Result<LcoreGuard, DpdkError> {
     let registered_here = lcore_id == dpdk_sys::SHIM_LCORE_ID_ANY;
     if registered_here {
         REGISTERED.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: the EAL is initialised (we hold it), and this thread is not yet registered.
+        // SAFETY: the EAL is initialized (we hold it), and this thread is not yet registered.
         if unsafe { dpdk_sys::rte_thread_register() } != 0 {
             REGISTERED.fetch_sub(1, Ordering::SeqCst);
             return Err(DpdkError::Thread { cause: last_errno_text() });

@@ -41,7 +41,7 @@ pub(super) fn link(id: u16) -> Link {
     if unsafe { dpdk_sys::rte_eth_link_get_nowait(id, raw.as_mut_ptr()) } != 0 {
         return Link::default();
     }
-    // SAFETY: plain integers, all initialised: zeroed, then filled in.
+    // SAFETY: plain integers, all initialized: zeroed, then filled in.
     let raw = unsafe { raw.assume_init() };
     let known = raw.link_speed != 0 && raw.link_speed != dpdk_sys::SHIM_RTE_ETH_SPEED_NUM_UNKNOWN;
     let speed = known.then(|| Speed::from_bps(u64::from(raw.link_speed) * 1_000_000));
@@ -55,7 +55,7 @@ pub(super) fn counters(id: u16) -> DeviceCounters {
     if unsafe { dpdk_sys::rte_eth_stats_get(id, raw.as_mut_ptr()) } != 0 {
         return DeviceCounters::default();
     }
-    // SAFETY: plain integers, all initialised: zeroed, then filled in.
+    // SAFETY: plain integers, all initialized: zeroed, then filled in.
     let raw = unsafe { raw.assume_init() };
     DeviceCounters {
         rx_frames: raw.ipackets,

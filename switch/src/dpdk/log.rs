@@ -40,7 +40,7 @@ pub(super) fn forget() {
 
 /// `stdio` calls this with finished lines, from whichever thread logged.
 unsafe extern "C" fn keep(_unused: *mut c_void, text: *const c_char, length: usize) -> isize {
-    // SAFETY: stdio passes a buffer of `length` initialised bytes that stays put during the call.
+    // SAFETY: stdio passes a buffer of `length` initialized bytes that stays put during the call.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
     let text = String::from_utf8_lossy(bytes);
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);

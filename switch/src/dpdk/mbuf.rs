@@ -158,7 +158,7 @@ const fn data_start(segment: &rte_mbuf) -> *mut u8 {
 
 #[inline(always)]
 const fn data(segment: &rte_mbuf) -> &[u8] {
-    // SAFETY: data_len initialised bytes start there, within the buffer (type invariant of Mbuf).
+    // SAFETY: data_len initialized bytes start there, within the buffer (type invariant of Mbuf).
     unsafe { std::slice::from_raw_parts(data_start(segment), segment.data_len as usize) }
 }
 

@@ -60,7 +60,7 @@ impl Pool {
         check(frames, data_room_bytes, cache_frames).map_err(failed)?;
         let c_name = c_string(name)?;
         log::forget();
-        // SAFETY: the EAL is initialised, the name is NUL-terminated and copied by DPDK.
+        // SAFETY: the EAL is initialized, the name is NUL-terminated and copied by DPDK.
         let raw = unsafe {
             dpdk_sys::shim_pktmbuf_pool_create(
                 c_name.as_ptr(),

@@ -85,7 +85,7 @@ impl OpenDevice {
                     Some(tap) => c_string(&args.text_with("iface", tap.name()))?,
                     None => text,
                 };
-                // SAFETY: the EAL is initialised; the text is NUL-terminated and copied by DPDK.
+                // SAFETY: the EAL is initialized; the text is NUL-terminated and copied by DPDK.
                 let status = unsafe { dpdk_sys::rte_dev_probe(text.as_ptr()) };
                 if status != 0 {
                     return Err(failure(args, "cannot be opened", status));
@@ -155,7 +155,7 @@ fn first_port(name: &CStr) -> Option<u16> {
     if unsafe { dpdk_sys::rte_eth_iterator_init(iterator.as_mut_ptr(), name.as_ptr()) } != 0 {
         return None;
     }
-    // SAFETY: initialised by the call above.
+    // SAFETY: initialized by the call above.
     let id = unsafe { dpdk_sys::rte_eth_iterator_next(iterator.as_mut_ptr()) };
     // SAFETY: as above; cleaning up twice does nothing.
     unsafe { dpdk_sys::rte_eth_iterator_cleanup(iterator.as_mut_ptr()) };

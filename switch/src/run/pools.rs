@@ -6,8 +6,8 @@ use crate::dpdk::mempool::{EAL_BYTES, Pool};
 use crate::dpdk::pci::buffers_per_descriptor;
 use config::SwitchConfig;
 use config::switch::{Device, Hugepages, PortConfig};
+use dataplane::control_rings::{COMMANDS, PUNT_FRAMES};
 use dataplane::frame::HEAD_BYTES;
-use dataplane::links::{COMMANDS, PUNT_FRAMES};
 
 /// Buffers that a pool keeps at hand for each lcore.
 pub(super) const CACHE_FRAMES: u32 = 512;

@@ -18,8 +18,8 @@ use config::SwitchConfig;
 use config::switch::Idle;
 use core_affinity::CoreId;
 use crossbeam::channel::{Sender, bounded};
+use dataplane::control_rings::{ControlRings, WorkerRings, connect};
 use dataplane::ids::PortId;
-use dataplane::links::{ControlLinks, Links, connect};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
 use dataplane::worker::Worker;
@@ -35,14 +35,14 @@ pub(super) struct Threads {
 }
 
 /// The control thread's ends of a worker's rings.
-pub(super) type WorkerRings = (ControlLinks<Mbuf>, ControlSampleLinks);
+pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleLinks);
 
 /// What a worker's thread begins with.
 struct Start {
     settings: SwitchSettings,
     snapshot: Arc<Snapshot>,
     device: DpdkDevice,
-    links: Links<Mbuf>,
+    links: WorkerRings<Mbuf>,
     samples: SampleLinks,
     phase: SharedPhase,
     idle: Idle,
@@ -65,7 +65,7 @@ impl Threads {
         queues: Vec<PortQueues>,
         phase: &SharedPhase,
         stop: &Arc<AtomicBool>,
-    ) -> Result<(Self, Vec<WorkerRings>), RunError> {
+    ) -> Result<(Self, Vec<ControlEnds>), RunError> {
         let mut queues: Vec<Option<PortQueues>> = queues.into_iter().map(Some).collect();
         let (links, control_links) = connect(config.workers.count, config.ports.len());
         let (mut threads, mut rings) = (Self::default(), Vec::new());

@@ -15,7 +15,7 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// What the thread has to tell.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum MacEvent {
     /// How things are.
     Stats(Box<Stats>),
     /// Why that cannot be said. It goes on trying.
@@ -34,7 +34,7 @@ pub(super) fn ask(client: &mut Client) -> Result<Stats, CtlError> {
 ///
 /// # Errors
 /// The system has no thread left.
-pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<News>> {
+pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<MacEvent>> {
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
         .name("top-feed".into())
@@ -42,13 +42,13 @@ pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<
     Ok(receiver)
 }
 
-fn feed(socket: &Path, interval: Duration, to: &SyncSender<News>) {
+fn feed(socket: &Path, interval: Duration, to: &SyncSender<MacEvent>) {
     let mut connection = None;
     let mut due = Instant::now();
     loop {
         let (news, pause) = match next(socket, &mut connection) {
-            Ok(stats) => (News::Stats(Box::new(stats)), interval),
-            Err(error) => (News::Waiting(error.to_string()), RETRY),
+            Ok(stats) => (MacEvent::Stats(Box::new(stats)), interval),
+            Err(error) => (MacEvent::Waiting(error.to_string()), RETRY),
         };
         if to.send(news).is_err() {
             return;
@@ -89,17 +89,17 @@ mod tests {
     }
 
     /// The next that is no repetition of having to wait.
-    fn next_stats(news: &Receiver<News>) -> u64 {
+    fn next_stats(news: &Receiver<MacEvent>) -> u64 {
         loop {
-            if let News::Stats(stats) = news.recv_timeout(PATIENCE).unwrap() {
+            if let MacEvent::Stats(stats) = news.recv_timeout(PATIENCE).unwrap() {
                 return stats.uptime_ns;
             }
         }
     }
 
-    fn next_waiting(news: &Receiver<News>) -> String {
+    fn next_waiting(news: &Receiver<MacEvent>) -> String {
         loop {
-            if let News::Waiting(why) = news.recv_timeout(PATIENCE).unwrap() {
+            if let MacEvent::Waiting(why) = news.recv_timeout(PATIENCE).unwrap() {
                 return why;
             }
         }

@@ -1,7 +1,7 @@
 //! The picture on a terminal: drawn anew when the switch, a key or the terminal's size changes it.
 
 use super::TopError;
-use super::feed::{self, News};
+use super::feed::{self, MacEvent};
 use super::history::History;
 use super::input::{Action, Choices, Extent, action};
 use super::view::{Screen, draw};
@@ -85,7 +85,7 @@ impl Live {
     fn run(
         &mut self,
         terminal: &mut DefaultTerminal,
-        news: &Receiver<News>,
+        news: &Receiver<MacEvent>,
         ended: &AtomicBool,
     ) -> io::Result<()> {
         let mut stale = true;
@@ -126,9 +126,9 @@ impl Live {
     }
 
     /// Takes what the switch has said. Says whether that changes the picture.
-    fn hear(&mut self, news: &Receiver<News>, now: Instant) -> io::Result<bool> {
+    fn hear(&mut self, news: &Receiver<MacEvent>, now: Instant) -> io::Result<bool> {
         match news.try_recv() {
-            Ok(News::Stats(stats)) => {
+            Ok(MacEvent::Stats(stats)) => {
                 self.heard = now;
                 self.waiting = None;
                 if !self.choices.paused {
@@ -137,7 +137,7 @@ impl Live {
                 }
                 Ok(true)
             }
-            Ok(News::Waiting(why)) => {
+            Ok(MacEvent::Waiting(why)) => {
                 self.heard = now;
                 Ok(self.wait(why))
             }
@@ -177,8 +177,8 @@ mod tests {
 
     struct Case {
         live: Live,
-        sender: SyncSender<News>,
-        news: Receiver<News>,
+        sender: SyncSender<MacEvent>,
+        news: Receiver<MacEvent>,
         start: Instant,
     }
 
@@ -191,7 +191,7 @@ mod tests {
         }
 
         /// Whether it changes the picture.
-        fn hear(&mut self, news: Option<News>, after_s: u64) -> bool {
+        fn hear(&mut self, news: Option<MacEvent>, after_s: u64) -> bool {
             news.into_iter().for_each(|news| self.sender.send(news).unwrap());
             self.live.hear(&self.news, self.start + Duration::from_secs(after_s)).unwrap()
         }
@@ -201,15 +201,15 @@ mod tests {
         }
     }
 
-    fn stats(uptime_ns: u64) -> Option<News> {
-        Some(News::Stats(Box::new(Stats { pid: 1, uptime_ns, ..Stats::default() })))
+    fn stats(uptime_ns: u64) -> Option<MacEvent> {
+        Some(MacEvent::Stats(Box::new(Stats { pid: 1, uptime_ns, ..Stats::default() })))
     }
 
     #[test]
     fn a_switch_that_goes_and_comes_back_is_waited_for() {
         let mut case = Case::new(None);
         assert!(case.hear(stats(10), 0));
-        let gone = || Some(News::Waiting("gone".to_owned()));
+        let gone = || Some(MacEvent::Waiting("gone".to_owned()));
         assert!(case.hear(gone(), 1));
         assert!(!case.hear(gone(), 2), "said already");
         assert_eq!(case.live.waiting.as_deref(), Some("gone"));

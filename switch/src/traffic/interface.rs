@@ -1,4 +1,4 @@
-//! The Linux interface: its address, its counters, and who its neighbours are.
+//! The Linux interface: its address, its counters, and who its neighbors are.
 
 use super::TrafficError;
 use dataplane::wire::MacAddress;
@@ -20,7 +20,7 @@ pub struct Interface {
     pub(super) link: LinkAddr,
 }
 
-/// How long a neighbour may take to answer.
+/// How long a neighbor may take to answer.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(5);
 const RESOLVE_POLL: Duration = Duration::from_millis(20);
 
@@ -77,7 +77,7 @@ impl Interface {
         }
     }
 
-    /// The MAC of `next_hop`, from the kernel's neighbour table; has the kernel ask for it where
+    /// The MAC of `next_hop`, from the kernel's neighbor table; has the kernel ask for it where
     /// that is needed.
     ///
     /// # Errors

@@ -251,7 +251,7 @@ impl Sender {
 
     /// Whether the class of a flow is held to a rate.
     fn is_slowed(&self, flow: usize) -> bool {
-        self.pauses.slowed_bits() & self.streams[flow].spec.priority.bit() != 0
+        self.pauses.rate_limited_bits() & self.streams[flow].spec.priority.bit() != 0
     }
 
     /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends

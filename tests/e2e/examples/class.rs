@@ -1,8 +1,8 @@
 //! The lossless classes that hosts can send in, as an example's file has them.
 
 use config::SwitchConfig;
-use dataplane::classify::ClassifyBy;
 use dataplane::ids::Tag;
+use dataplane::pipeline::classify::ClassifyBy;
 
 /// A lossless class at a port: how a host marks it, and how the switch pauses it.
 #[derive(Clone, Debug, PartialEq, Eq)]

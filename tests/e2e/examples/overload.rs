@@ -10,6 +10,10 @@ use switch::traffic::report::{SendReport, SinkReport};
 /// The fastest flow, in bits per second: a busy machine makes and takes so many frames.
 const RATE_BPS_MAX: u64 = 300_000_000;
 
+/// A machine that keeps a worker from its core for longer may cost what a device's queue cannot
+/// keep.
+const LONG_GAP_NS: u64 = 150_000_000;
+
 /// Who sends what to whom.
 #[derive(Debug)]
 pub(super) struct Overload {
@@ -61,8 +65,9 @@ pub(super) fn overloads(network: &Network) -> Vec<Overload> {
 }
 
 impl Overload {
-    /// Sends, and checks by what senders and receiver counted that nothing was lost.
-    pub(super) fn run(&self, network: &mut Network) {
+    /// Sends, and checks by what senders and receiver counted that nothing was lost. `meanwhile` is
+    /// called when all have begun to send.
+    pub(super) fn run(&self, network: &mut Network, meanwhile: impl FnOnce(&Network)) {
         let paths: Vec<String> =
             self.from.iter().map(|&(port, _)| network.path(port, self.to)).collect();
         let before = network.switch.settled();
@@ -70,6 +75,7 @@ impl Overload {
         let senders: Vec<Sender> = (self.from.iter().zip(&paths))
             .map(|((port, classes), path)| send(network, *port, classes, path))
             .collect();
+        meanwhile(network);
         let sent: Vec<SendReport> = senders.into_iter().map(Sender::report).collect();
         let received = sink.report();
         let after = network.switch.settled();
@@ -134,19 +140,25 @@ impl Overload {
     ) {
         assert_eq!(received.dropped_by_own_socket, 0, "the receiver was too slow");
         assert_eq!((received.misdelivered, received.damaged_headers), (0, 0));
+        let mut missing = 0;
         for flow in sent.iter().flat_map(|sender| &sender.flows) {
             let arrived = received.flows.iter().find(|arrived| arrived.name == flow.name);
             let arrived = arrived.unwrap_or_else(|| panic!("nothing of {} arrived", flow.name));
-            let faults = (arrived.lost, arrived.reordered, arrived.duplicates, arrived.corrupt);
-            assert_eq!(
-                (arrived.frames, faults),
-                (flow.frames, (0, 0, 0, 0)),
-                "frames of {}, and those lost, reordered, repeated, damaged: {:?}",
-                flow.name,
-                after.lossless_drops_by_cause()
-            );
+            let faults = (arrived.reordered, arrived.duplicates, arrived.corrupt);
+            assert_eq!(faults, (0, 0, 0), "reordered, repeated, damaged frames of {}", flow.name);
+            missing += flow.frames - arrived.frames;
         }
-        assert_eq!(after.lossless_dropped(), 0, "{:?}", after.lossless_drops_by_cause());
+        let lost = after.lossless_drops_by_cause();
+        let gap_ns = after.workers.iter().map(|worker| worker.poll_gap_ns_max).max().unwrap_or(0);
+        let figure = after.lossless_dropped() - before.lossless_dropped();
+        if gap_ns < LONG_GAP_NS {
+            assert_eq!((missing, figure), (0, 0), "{lost:?}");
+        }
+        // What a queue of the device had no room for while the worker had no core: a tap says so to
+        // the sender, who sends it again; on other devices it is gone. Nothing else is lost.
+        let refused: u64 = sent.iter().map(|sender| sender.interface_tx_dropped).sum();
+        assert_eq!(missing + refused, figure, "{lost:?}");
+        assert!(lost.keys().all(|&cause| cause == "rx_missed"), "{lost:?}");
         assert_eq!((after.totals.imbalance, after.totals.held), (0, 0));
         for ((port, classes), sender) in self.from.iter().zip(sent) {
             for class in classes {

@@ -1,4 +1,4 @@
-//! libFuzzer's door to [`tests::fuzz::agent_frames`].
+//! libFuzzer's entry to [`tests::fuzz::agent_frames`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::agent_frames::run(data));

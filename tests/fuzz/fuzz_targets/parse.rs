@@ -1,4 +1,4 @@
-//! libFuzzer's door to [`tests::fuzz::parse`].
+//! libFuzzer's entry to [`tests::fuzz::parse`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::parse::run(data));

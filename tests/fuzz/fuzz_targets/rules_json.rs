@@ -1,4 +1,4 @@
-//! libFuzzer's door to [`tests::fuzz::rules_json`].
+//! libFuzzer's entry to [`tests::fuzz::rules_json`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::rules_json::run(data));

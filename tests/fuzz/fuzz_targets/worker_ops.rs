@@ -1,4 +1,4 @@
-//! libFuzzer's door to [`tests::fuzz::worker_ops`].
+//! libFuzzer's entry to [`tests::fuzz::worker_ops`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::worker_ops::run(data));

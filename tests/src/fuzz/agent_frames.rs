@@ -97,7 +97,7 @@ fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
     Some(())
 }
 
-/// A neighbour that can be, or one that cannot.
+/// A neighbor that can be, or one that cannot.
 fn neighbor(script: &mut Script<'_>) -> Option<NeighborKey> {
     let (number, host) = (1 + script.below(PORTS)?, script.octet()?);
     let text = match host % 4 {

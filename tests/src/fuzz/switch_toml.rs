@@ -3,7 +3,7 @@
 
 use super::rules_json::check_error;
 use config::SwitchConfig;
-use dataplane::links::connect;
+use dataplane::control_rings::connect;
 use dataplane::probe::NoProbe;
 use dataplane::testing::TestDevice;
 use dataplane::time::Instant;

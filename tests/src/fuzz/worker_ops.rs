@@ -8,9 +8,9 @@
 
 use super::script::Script;
 use super::upstream::Stations;
+use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority};
-use dataplane::links::Command;
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::Pfc;

@@ -70,6 +70,15 @@ pub(super) fn read(stats: &Value) -> Counters {
     counters
 }
 
+/// Frames that the port with this number says it has sent: data, the switch's own, and PFC.
+pub(super) fn sent_frames(counters: &Counters, port: usize) -> i64 {
+    let is_sent = |name: &str| {
+        let name = name.strip_prefix(&format!("p{port} ")).unwrap_or_default();
+        name.starts_with("tx_frames[") || name == "pfc.tx_frames"
+    };
+    counters.iter().filter(|(name, _)| is_sent(name)).map(|(_, value)| value).sum()
+}
+
 fn queue_state(counters: &mut Counters, number: u64, queues: &[Value]) {
     for (priority, queue) in queues.iter().enumerate() {
         for name in QUEUE_STATE {

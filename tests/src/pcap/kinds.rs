@@ -12,7 +12,7 @@ pub enum Kind {
     Forwarded,
     /// PFC, made by the worker.
     FlowControl,
-    /// ARP, neighbour discovery, ICMP, made by the control thread.
+    /// ARP, neighbor discovery, ICMP, made by the control thread.
     Own,
 }
 

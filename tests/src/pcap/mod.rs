@@ -21,6 +21,7 @@ mod case;
 mod compare;
 mod counters;
 mod file;
+pub mod fuzzed;
 mod kinds;
 mod run;
 

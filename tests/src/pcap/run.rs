@@ -78,12 +78,30 @@ pub enum RunError {
         /// Its standard error.
         said: String,
     },
+    /// A frame was counted as sent and has not left, or the other way round.
+    #[error("port {port}: {counted} frames are counted as sent, and its file has {written}")]
+    Miscounted {
+        /// The port's number.
+        port: usize,
+        /// By its counters.
+        counted: i64,
+        /// In the file that it wrote.
+        written: usize,
+    },
+    /// A frame has no end, or two.
+    #[error("{came} frames came in or were made, and {ended} ended or are held")]
+    Unbalanced {
+        /// Received, made or copied.
+        came: i64,
+        /// Sent, dropped, handed to the control thread, taken in, or held.
+        ended: i64,
+    },
     /// The control socket answered nonsense.
     #[error("the control socket answered `{0}`")]
     Reply(String),
 }
 
-fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> RunError {
+pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> RunError {
     let what = what.into();
     move |error| RunError::Io { what, error }
 }
@@ -98,6 +116,10 @@ pub(super) fn run(case: &Case, program: &Path) -> Result<Seen, RunError> {
     let mut leaving = Frames::new();
     for &port in &case.ports {
         let frames = file::read(&switch.path(&format!("out-{port}.pcap")))?;
+        let counted = counters::sent_frames(&counters, port);
+        if i64::try_from(frames.len()) != Ok(counted) {
+            return Err(RunError::Miscounted { port, counted, written: frames.len() });
+        }
         leaving.insert(port, frames);
     }
     Ok(Seen { leaving, counters })
@@ -157,7 +179,7 @@ impl Running {
         }
     }
 
-    /// Waits until every frame has come in, none waits for a neighbour, and nothing has moved for a
+    /// Waits until every frame has come in, none waits for a neighbor, and nothing has moved for a
     /// while.
     fn settle(&self, control: &mut Control, frames_in: usize) -> Result<Counters, RunError> {
         let begin = Instant::now();

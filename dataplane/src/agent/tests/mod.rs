@@ -49,7 +49,7 @@ fn v6(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// The neighbour with `address` at port `number`.
+/// The neighbor with `address` at port `number`.
 fn at(number: usize, address: &str) -> NeighborKey {
     NeighborKey { port: port(number), address: address.parse().unwrap() }
 }

@@ -1,4 +1,4 @@
-//! Neighbour discovery: what is answered, believed, and refused as unsound.
+//! Neighbor discovery: what is answered, believed, and refused as unsound.
 
 use super::*;
 use smoltcp::wire::{NdiscNeighborFlags as Flags, NdiscRepr};
@@ -145,9 +145,9 @@ fn unsound_messages_teach_nothing() {
 
 #[test]
 fn a_fragmented_message_is_refused_and_one_with_options_is_not() {
-    let plain = solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST));
+    let fast_path = solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST));
     let behind = |next_header: u8, header: [u8; 8]| {
-        let mut frame = [&plain[..54], &header, &plain[54..]].concat();
+        let mut frame = [&fast_path[..54], &header, &fast_path[54..]].concat();
         frame[14 + 5] += 8;
         frame[14 + 6] = next_header;
         frame

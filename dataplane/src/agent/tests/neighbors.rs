@@ -1,4 +1,4 @@
-//! The life of a neighbour, in virtual time, and the frames that wait for it.
+//! The life of a neighbor, in virtual time, and the frames that wait for it.
 
 use super::*;
 use ArpOperation::{Reply, Request};

@@ -333,7 +333,7 @@ proptest! {
         for event in &events {
             watched.happen(event);
         }
-        // Left alone, every neighbour that is not configured goes, and no frame stays.
+        // Left alone, every neighbor that is not configured goes, and no frame stays.
         for _ in 0..20 {
             watched.happen(&Event::Wait { ms: 10_000 });
         }

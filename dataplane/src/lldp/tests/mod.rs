@@ -23,7 +23,7 @@ fn port(number: usize) -> PortId {
     PortId::from_number(number).unwrap()
 }
 
-/// A neighbour's address.
+/// A neighbor's address.
 fn mac(name: u8) -> MacAddress {
     MacAddress([2, 0xAA, 0, 0, 0, name])
 }
@@ -61,7 +61,7 @@ fn ports() -> Vec<PortSettings> {
     (1..).zip(faces).map(port).collect()
 }
 
-/// What neighbour `name` says who is nothing in particular.
+/// What neighbor `name` says who is nothing in particular.
 fn said(name: u8, ttl_s: u16) -> Pdu {
     Pdu::new(Id::chassis(mac(name)), Id::port("eth0"), ttl_s)
 }

@@ -137,7 +137,7 @@ fn rules_follow_a_neighbour_that_turns_out_to_be_below() {
     Other::new(Device::Router, Some(1)).converse(&mut rig, 2);
     assert_eq!(rig.stats().lldp.unwrap().level, Some(2));
     assert_rules(&mut rig, &[Facing::Down, Facing::Down]);
-    // A reload keeps what was learnt.
+    // A reload keeps what was learned.
     let before = rig.stats().epoch;
     rig.ask(Request::Reload);
     rig.turns(5);
@@ -220,7 +220,7 @@ fn agreeing(frame: &[u8], leads_up: bool) -> Vec<u8> {
 }
 
 /// As many LLDP frames as a flood brings are dropped by the worker, which counts them, and the
-/// other port's neighbour is heard all the same.
+/// other port's neighbor is heard all the same.
 #[test]
 fn a_flood_at_one_port_costs_another_nothing() {
     let mut rig = fabric_rig();

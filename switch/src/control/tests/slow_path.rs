@@ -1,4 +1,4 @@
-//! The switch as a host and as a router that has to find its neighbours.
+//! The switch as a host and as a router that has to find its neighbors.
 
 use super::{ROUTED, Rig};
 use crate::control::protocol::{Reply, Request};

@@ -90,7 +90,7 @@ impl Tap {
                 .map_err(failed("given a queue of that many frames (txqueuelen)"))?;
         }
         let interface = rtnetlink.interface(&name, None).map_err(failed("watched"))?;
-        let looker = Looker::new(queue, rtnetlink, interface.tx_dropped_frames);
+        let looker = Looker::new(queue, rtnetlink);
         let watch = Watch::new(looker.map_err(failed("watched"))?);
         Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, watch })
     }
@@ -117,7 +117,8 @@ impl Tap {
         self.watch.link()
     }
 
-    /// Frames that its full queue lost since it was opened, at most 50 ms ago.
+    /// Frames that its full queue lost since it was opened, at most 50 ms ago. Not what the kernel
+    /// dropped while the interface was down.
     pub(super) fn rx_missed_frames(&self) -> u64 {
         self.watch.dropped_frames()
     }

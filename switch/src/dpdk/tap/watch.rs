@@ -61,7 +61,7 @@ impl Watch {
 
     /// Looks once, then has the thread look.
     pub(super) fn start(&mut self) -> io::Result<()> {
-        let Some(looker) = self.looker.take() else { return Ok(()) };
+        let Some(mut looker) = self.looker.take() else { return Ok(()) };
         looker.look_once(&self.seen);
         let (stop, stopped) = bounded(0);
         let seen = Arc::clone(&self.seen);
@@ -100,30 +100,52 @@ pub(super) struct Looker {
     rtnetlink: Rtnetlink,
     /// The namespace of `rtnetlink`.
     home: u64,
-    dropped_before: u64,
+    last: Look,
+    dropped_frames: u64,
+}
+
+/// What a look at the interface found.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    is_running: bool,
+    /// What tells its namespace from others; 0 where the kernel does not tell.
+    namespace: u64,
+    tx_dropped_frames: u64,
+}
+
+impl Look {
+    /// Frames that a full queue lost between two looks. An interface that is down, or that is on
+    /// its way to another namespace, drops what the kernel itself would send there, such as reports
+    /// of multicast groups: that is no loss of the queue.
+    fn lost_since(&self, before: &Self) -> u64 {
+        let was_up = before.is_running && self.is_running && before.namespace == self.namespace;
+        let dropped_frames = self.tx_dropped_frames.saturating_sub(before.tx_dropped_frames);
+        if was_up { dropped_frames } else { 0 }
+    }
 }
 
 impl Looker {
-    /// Looks after the tap of `queue` through `rtnetlink`, of the calling thread's namespace. The
-    /// tap has dropped `dropped_before` frames before it was ours.
-    pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink, dropped_before: u64) -> io::Result<Self> {
+    /// Looks after the tap of `queue` through `rtnetlink`, of the calling thread's namespace.
+    pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink) -> io::Result<Self> {
         let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
-        Ok(Self { queue, rtnetlink, home, dropped_before })
+        let last = Look { is_running: false, namespace: home, tx_dropped_frames: 0 };
+        Ok(Self { queue, rtnetlink, home, last, dropped_frames: 0 })
     }
 
-    fn run(self, seen: &Seen, stopped: &Receiver<()>) {
+    fn run(mut self, seen: &Seen, stopped: &Receiver<()>) {
         while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             self.look_once(seen);
         }
     }
 
-    fn look_once(&self, seen: &Seen) {
+    fn look_once(&mut self, seen: &Seen) {
         match self.look() {
-            Ok(interface) => {
-                let link = if interface.is_running { TapLink::Up } else { TapLink::Down };
-                let dropped = interface.tx_dropped_frames.saturating_sub(self.dropped_before);
+            Ok(look) => {
+                let link = if look.is_running { TapLink::Up } else { TapLink::Down };
+                self.dropped_frames += look.lost_since(&self.last);
+                self.last = look;
                 seen.link.store(link as u8, Ordering::Relaxed);
-                seen.dropped_frames.fetch_max(dropped, Ordering::Relaxed);
+                seen.dropped_frames.store(self.dropped_frames, Ordering::Relaxed);
             }
             Err(error) if error.raw_os_error() == Some(libc::EBADFD) => {
                 seen.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
@@ -133,16 +155,20 @@ impl Looker {
         }
     }
 
-    fn look(&self) -> io::Result<Interface> {
+    fn look(&self) -> io::Result<Look> {
         let name = self.queue.name()?;
-        let namespace = match self.queue.namespace() {
-            Ok(namespace) => namespace,
-            Err(error) if is_unsupported(&error) => return self.look_at_home(&name),
+        let (interface, namespace) = match self.queue.namespace() {
+            Ok(file) => {
+                let namespace = inode(&file)?;
+                let is_home = namespace == self.home;
+                let nsid = if is_home { None } else { Some(self.rtnetlink.nsid(file.as_fd())?) };
+                (self.rtnetlink.interface(&name, nsid)?, namespace)
+            }
+            Err(error) if is_unsupported(&error) => (self.look_at_home(&name)?, 0),
             Err(error) => return Err(error),
         };
-        let is_home = inode(&namespace)? == self.home;
-        let nsid = if is_home { None } else { Some(self.rtnetlink.nsid(namespace.as_fd())?) };
-        self.rtnetlink.interface(&name, nsid)
+        let Interface { is_running, tx_dropped_frames, .. } = interface;
+        Ok(Look { is_running, namespace, tx_dropped_frames })
     }
 
     /// Before Linux 5.11 the kernel does not tell where a tap is. One that has left is taken to be
@@ -164,4 +190,24 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// What tells one namespace from another.
 fn inode(namespace: &impl AsFd) -> io::Result<u64> {
     Ok(File::from(namespace.as_fd().try_clone_to_owned()?).metadata()?.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_interface_that_stays_up_where_it_is_loses_frames() {
+        let look = |is_running, namespace, tx_dropped_frames| Look {
+            is_running,
+            namespace,
+            tx_dropped_frames,
+        };
+        let lost = |before: Look, now: Look| now.lost_since(&before);
+        assert_eq!(lost(look(true, 1, 5), look(true, 1, 12)), 7);
+        assert_eq!(lost(look(false, 1, 5), look(true, 1, 12)), 0, "it came up");
+        assert_eq!(lost(look(true, 1, 5), look(false, 1, 12)), 0, "it went down");
+        assert_eq!(lost(look(true, 1, 5), look(true, 2, 12)), 0, "it moved");
+        assert_eq!(lost(look(true, 1, 12), look(true, 1, 0)), 0, "it counts from 0 again");
+    }
 }

@@ -1,7 +1,7 @@
 //! From what there is to see to what is drawn.
 //!
 //! The lines are the same whether they go to a terminal or, as plain text, to a file. All of it is
-//! ASCII and says in words what its colours say.
+//! ASCII and says in words what its colors say.
 
 mod head;
 mod help;

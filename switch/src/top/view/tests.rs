@@ -1,4 +1,4 @@
-//! Whole pictures, to the character; what colours say; and that nothing makes drawing fail.
+//! Whole pictures, to the character; what colors say; and that nothing makes drawing fail.
 
 use super::*;
 use crate::control::stats::{LldpPortStats, LldpStats, Origin, Stats, Wait};

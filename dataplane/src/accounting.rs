@@ -1,0 +1,127 @@
+//! State that a worker's ports share while frames move: the buffer's accounting, the frame pool,
+//! the totals.
+
+use crate::buffer::{Buffer, Ledger, LedgerWriter, ViqId};
+use crate::counters::Totals;
+use crate::frame::Frame;
+use crate::ids::PortId;
+use crate::limits::{PORTS_MAX, PRIORITIES};
+use crate::port::tx_batch::Run;
+use crate::port_mask::PortMask;
+use crate::queue::ecn::Dice;
+use crate::queue::veq::{FrameMeta, FramePool};
+use crate::settings::{EcnSettings, SwitchSettings};
+use alloc::sync::Arc;
+
+/// The part of a worker, besides ports and device, that every frame needs.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Accounting<F, P> {
+    pub(crate) frame_pool: FramePool<F>,
+    pub(crate) buffer: Buffer,
+    /// By port index: ports whose VIQs (virtual ingress queues) have shrunk in this turn.
+    pub(crate) released: PortMask,
+    pub(crate) totals: Totals,
+    /// Bit by port index: ports whose VIQs this worker owns.
+    owned: [u64; PORTS_MAX / 64],
+    pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
+    /// By port index: bit vector of lossless priorities.
+    lossless_bits: [u8; PORTS_MAX],
+    pub(crate) dice: Dice,
+    pub(crate) lossy_queue_bytes: u32,
+    pub(crate) probe: P,
+    /// The bytes that this worker released from other workers' VIQs.
+    ledger: LedgerWriter,
+    has_news: bool,
+    /// Shared and lossy bytes as last published to the other workers.
+    published_bytes: (u64, u64),
+}
+
+impl<F: Frame, P> Accounting<F, P> {
+    pub(crate) fn new(
+        settings: &SwitchSettings,
+        own_ports: &[PortId],
+        queues: usize,
+        ledger: Arc<Ledger>,
+        probe: P,
+    ) -> Self {
+        let mut owned = [0; PORTS_MAX / 64];
+        for port in own_ports {
+            owned[port.index() / 64] |= 1 << (port.index() % 64);
+        }
+        let mut lossless_bits = [0; PORTS_MAX];
+        for (bits, port) in lossless_bits.iter_mut().zip(&settings.ports) {
+            *bits = port.lossless_bits();
+        }
+        Self {
+            frame_pool: FramePool::new(settings.buffer.frames_max, queues),
+            buffer: Buffer::new(settings),
+            totals: Totals::default(),
+            dice: Dice::new(settings.seed),
+            ecn: settings.ecn,
+            lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
+            probe,
+            ledger: LedgerWriter::new(ledger),
+            has_news: false,
+            published_bytes: (0, 0),
+            owned,
+            released: PortMask::default(),
+            lossless_bits,
+        }
+    }
+
+    /// Whether the frame may be tail-dropped. The switch's own frames may not: they are few, and
+    /// charged to no VIQ.
+    #[inline]
+    pub(crate) fn is_lossy(&self, meta: &FrameMeta) -> bool {
+        meta.viq != ViqId::NONE
+            && self.lossless_bits[meta.viq.port_index()] & meta.viq.priority().bit() == 0
+    }
+
+    /// Whether the frame is charged to a lossless VIQ.
+    #[inline]
+    pub(crate) fn is_lossless(&self, meta: &FrameMeta) -> bool {
+        meta.viq != ViqId::NONE && !self.is_lossy(meta)
+    }
+
+    /// The run of a single frame with `meta`.
+    #[inline]
+    pub(crate) fn run_of_one(&self, meta: &FrameMeta) -> Run {
+        Run::of_one(meta, self.buffer.cell_bytes())
+    }
+
+    /// Releases the frame of `meta`, which was sent, or dropped after admission.
+    pub(crate) fn release(&mut self, meta: &FrameMeta) {
+        let cost_bytes = self.buffer.cost_bytes(u32::from(meta.bytes));
+        self.release_bytes(meta.viq, cost_bytes);
+    }
+
+    /// Releases `cost_bytes` of `viq`.
+    #[inline(always)]
+    pub(crate) fn release_bytes(&mut self, viq: ViqId, cost_bytes: u32) {
+        if viq == ViqId::NONE {
+            return;
+        }
+        let port = viq.port_index();
+        if self.owned[port / 64] >> (port % 64) & 1 == 1 {
+            self.released.insert(port);
+            self.buffer.release(viq, cost_bytes);
+        } else {
+            self.ledger.add_release(viq, cost_bytes);
+            self.has_news = true;
+        }
+    }
+
+    /// Publishes this turn's buffer use and releases to the other workers.
+    pub(crate) fn publish(&mut self) {
+        let pool = self.buffer.pool();
+        let used_bytes = (pool.shared_bytes(), pool.lossy_bytes());
+        if used_bytes != self.published_bytes {
+            self.published_bytes = used_bytes;
+            self.ledger.publish_use(used_bytes.0, used_bytes.1);
+        }
+        if core::mem::take(&mut self.has_news) {
+            self.ledger.publish_releases();
+        }
+    }
+}

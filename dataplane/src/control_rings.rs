@@ -1,0 +1,129 @@
+//! The rings between a worker, the other workers and the control thread: bounded, with one writer
+//! and one reader each.
+
+use crate::agent::PuntReason;
+use crate::buffer::Ledger;
+use crate::handoff::ring::handoff_ring;
+use crate::ids::{PortId, WorkerId};
+use crate::l2::MacSlice;
+use crate::report::Report;
+use crate::snapshot::Snapshot;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use rtrb::{Consumer, Producer, RingBuffer};
+
+pub use crate::handoff::grants::TxGrants;
+pub use crate::handoff::ring::{HANDOFF_FRAMES, MacEvent, RingRx, RingTx};
+
+/// Frames that may wait for the control thread. Few, because they occupy data-path buffers.
+pub const PUNT_FRAMES: usize = 256;
+/// Commands that may wait for a worker.
+pub const COMMANDS: usize = 512;
+
+/// A frame for the control thread.
+#[derive(Debug)]
+pub struct Punted<F> {
+    /// The frame as received.
+    pub frame: F,
+    /// The ingress port.
+    pub port: PortId,
+    /// Why it was punted.
+    pub reason: PuntReason,
+}
+
+/// A command of the control thread to a worker. Processed in order, between two bursts.
+#[derive(Debug)]
+pub enum Command<F> {
+    /// Use these tables from now on. The old ones are returned in a [`Reply::Retired`].
+    Install(Arc<Snapshot>),
+    /// Fill in the report. It is returned in a [`Reply::Report`].
+    Report(Box<Report>),
+    /// Fill in this part of the MAC table. It is returned in a [`Reply::MacTable`].
+    MacTable(Box<MacSlice>),
+    /// Send this frame at this port.
+    Send(PortId, F),
+    /// Process this frame as if it was just received at this port.
+    Receive(PortId, F),
+    /// The port is up or down. A port that is down still receives frames, and drops them.
+    Link(PortId, bool),
+    /// The port's device lost its link. The port is down, and receives nothing until it is up
+    /// again: frames of the new link wait in the device until the worker processes [`Self::Link`].
+    LinkLost(PortId),
+    /// Remove the addresses learned on this port.
+    FlushMacTable(PortId),
+}
+
+/// A reply of a worker.
+#[derive(Debug)]
+pub enum Reply {
+    /// Tables that this worker no longer uses; the control thread frees them.
+    Retired(Arc<Snapshot>),
+    /// The requested report.
+    Report(Box<Report>),
+    /// The requested part of the MAC table.
+    MacTable(Box<MacSlice>),
+}
+
+/// One worker's ends of all its rings.
+#[derive(Debug)]
+pub struct WorkerRings<F> {
+    /// The worker's id.
+    pub id: WorkerId,
+    /// Handoff rings to the other workers, by worker index; `None` for itself.
+    pub to: Vec<Option<RingTx<F>>>,
+    /// Handoff rings from the other workers, by worker index; `None` for itself.
+    pub from: Vec<Option<RingRx<F>>>,
+    /// By worker index, its own included.
+    pub ledgers: Vec<Arc<Ledger>>,
+    /// By worker index, its own included.
+    pub tx_grants: Vec<Arc<TxGrants>>,
+    /// Punted frames to the control thread.
+    pub punt: Producer<Punted<F>>,
+    /// Commands from the control thread.
+    pub commands: Consumer<Command<F>>,
+    /// Replies to the control thread.
+    pub replies: Producer<Reply>,
+}
+
+/// The control thread's ends of one worker's rings.
+#[derive(Debug)]
+pub struct ControlRings<F> {
+    /// Frames that the worker punted.
+    pub punted: Consumer<Punted<F>>,
+    /// Commands to the worker.
+    pub commands: Producer<Command<F>>,
+    /// Replies of the worker.
+    pub replies: Consumer<Reply>,
+}
+
+/// Rings for `workers` workers of a switch of `ports` ports.
+pub fn connect<F>(workers: usize, ports: usize) -> (Vec<WorkerRings<F>>, Vec<ControlRings<F>>) {
+    let ledgers: Vec<Arc<Ledger>> = (0..workers).map(|_| Arc::new(Ledger::new(ports))).collect();
+    let tx_grants: Vec<Arc<TxGrants>> =
+        (0..workers).map(|_| Arc::new(TxGrants::new(workers, ports))).collect();
+    type Ends<F> = (Option<RingTx<F>>, Option<RingRx<F>>);
+    let mut rings: Vec<Vec<Ends<F>>> = (0..workers)
+        .map(|from| (0..workers).map(|to| (from != to).then(handoff_ring).unzip()).collect())
+        .collect();
+    (0_u8..)
+        .take(workers)
+        .map(|id| {
+            let me = usize::from(id);
+            let (punt, punted) = RingBuffer::new(PUNT_FRAMES);
+            let (command, commands) = RingBuffer::new(COMMANDS);
+            let (reply, replies) = RingBuffer::new(2 * COMMANDS);
+            let rings = WorkerRings {
+                id: WorkerId(id),
+                to: rings[me].iter_mut().map(|ends| ends.0.take()).collect(),
+                from: rings.iter_mut().map(|row| row[me].1.take()).collect(),
+                ledgers: ledgers.clone(),
+                tx_grants: tx_grants.clone(),
+                punt,
+                commands,
+                replies: reply,
+            };
+            (rings, ControlRings { punted, commands: command, replies })
+        })
+        .unzip()
+}

@@ -1,0 +1,171 @@
+//! The event-driven turn: the caller passes events in, and the worker visits only their ports.
+//!
+//! A polling worker visits every port in every turn. An emulator knows which frame arrived at which
+//! port, and which port has room to transmit; usually there is only one such event. It passes the
+//! events in port order and ends the turn. The cost depends on the number of events, not of ports.
+//! The result is that of [`Worker::turn`], in the same order and by the same code. Left out is only
+//! what would find nothing to do:
+//!
+//! - A pause expires, or is due for a refresh, only at a time known beforehand. From that time on,
+//!   the worker makes a whole turn instead.
+//! - A VIQ (virtual ingress queue; SONiC: priority group) is over a static threshold only while it
+//!   uses headroom. It takes more headroom only when frames arrive, and returns to XON only after
+//!   frames of it left. A dynamic threshold can be crossed at any time, and a rate changes with
+//!   every frame.
+//! - A port transmits only if frames were queued on it, it received a MAC control frame, or its
+//!   device now has room for frames that waited for it.
+
+use crate::device::Device;
+use crate::ids::PortId;
+use crate::limits::PORTS_MAX;
+use crate::port_mask::PortMask;
+use crate::probe::Probe;
+use crate::settings::SwitchSettings;
+use crate::time::Instant;
+use crate::worker::{Core, Turn, Worker};
+
+/// What a worker keeps for event-driven turns.
+#[derive(Debug)]
+pub(crate) struct DirtyPorts {
+    /// Earliest pending port timer.
+    pub(crate) timers_at: Instant,
+    /// Slots of ports to whose upstream XOFF, or a rate, was sent.
+    pub(crate) xoff_ports: PortMask,
+    /// In the current turn: slots of ports where a frame arrived, and of ports whose device has
+    /// room for queued frames.
+    rx_ports: PortMask,
+    tx_ready_ports: PortMask,
+    /// Whether a VIQ's threshold can change without an event at its port.
+    has_dynamic: bool,
+    /// Whether each received frame may change the rate that is sent upstream.
+    sends_rates: bool,
+    /// Whether the switch has other workers.
+    pub(crate) has_others: bool,
+}
+
+impl DirtyPorts {
+    /// Nothing is known yet: the first turn visits all ports.
+    pub(crate) fn new(settings: &SwitchSettings, has_others: bool) -> Self {
+        Self {
+            timers_at: Instant::ZERO,
+            xoff_ports: PortMask::default(),
+            rx_ports: PortMask::default(),
+            tx_ready_ports: PortMask::default(),
+            has_dynamic: settings.has_dynamic_thresholds(),
+            sends_rates: settings.sends_rates(),
+            has_others,
+        }
+    }
+}
+
+impl<D: Device, P: Probe> Worker<D, P> {
+    /// Whether the turn at `now` may be event-driven. If not, the caller leaves the frames in the
+    /// device and calls [`turn`](Self::turn).
+    #[inline(always)]
+    pub const fn may_turn_event_driven(&self, now: Instant) -> bool {
+        now.ns < self.dirty.timers_at.ns
+            && now.ns < self.core.unresolved_until.ns
+            && !self.has_others()
+    }
+
+    /// Handles `frame`, the only one that arrived at `port`.
+    #[inline(always)]
+    pub fn on_rx(&mut self, port: PortId, frame: D::Frame, now: Instant) {
+        let Some(slot) = self.core.handoff_tx.slot(port) else {
+            debug_assert!(false, "a worker without others owns all ports");
+            return;
+        };
+        self.dirty.rx_ports.insert(slot);
+        self.core.receive_single(&self.snapshot, slot, frame, now);
+    }
+
+    /// The device has room at `port`, as [requested](Device::notify_tx_ready).
+    #[inline(always)]
+    pub fn on_tx_ready(&mut self, port: PortId) {
+        if let Some(slot) = self.core.handoff_tx.slot(port) {
+            self.dirty.tx_ready_ports.insert(slot);
+        }
+    }
+
+    /// Bytes of the first frame queued at `port`. Loads what [`Self::on_tx_ready`] will need.
+    #[inline(always)]
+    pub fn prefetch_head(&self, port: PortId) -> u32 {
+        let slot = self.core.handoff_tx.slot(port);
+        slot.map_or(0, |slot| self.core.ports[slot].prefetch_head(&self.core.accounting.frame_pool))
+    }
+
+    /// Completes the turn: flow control, transmit, and flow control again.
+    #[inline(always)]
+    pub fn end_turn(&mut self, now: Instant) -> Turn {
+        let rx_ports = core::mem::take(&mut self.dirty.rx_ports);
+        let tx_ready_ports = core::mem::take(&mut self.dirty.tx_ready_ports);
+        let (mut touched, mut busy) = (PortMask::default(), !rx_ports.is_empty());
+        let ports = self.core.ports.len();
+        for slot in self.may_go_over(rx_ports).each(ports) {
+            if self.pfc_tx(slot, now) {
+                touched.insert(slot);
+            }
+        }
+        let tx_ports = core::mem::take(&mut self.core.tx_ports).and(tx_ready_ports);
+        for slot in tx_ports.each(ports) {
+            // A port that only waits for room in the device need not try before there is some.
+            if !self.core.ports[slot].awaits_tx_ready() || tx_ready_ports.contains(slot) {
+                busy |= self.transmit(slot, now);
+            }
+            self.wait_for(slot, now);
+        }
+        let may_resume = self.may_resume();
+        for slot in touched.and(may_resume).each(ports) {
+            if may_resume.contains(slot) {
+                self.pfc_tx(slot, now);
+            }
+            self.wait_for(slot, now);
+        }
+        self.count_turn(busy, now);
+        Turn { busy, next: self.next_timer() }
+    }
+
+    /// Lets the port at `slot` transmit; returns whether it did.
+    #[inline(always)]
+    fn transmit(&mut self, slot: usize, now: Instant) -> bool {
+        let Core { ports, device, accounting, .. } = &mut self.core;
+        ports[slot].transmit(device, accounting, now)
+    }
+
+    /// Ports whose upstream may now have to be paused or slowed down.
+    #[inline(always)]
+    fn may_go_over(&mut self, rx_ports: PortMask) -> PortMask {
+        let headroom_ports = core::mem::take(&mut self.core.headroom_ports);
+        match &self.dirty {
+            DirtyPorts { has_dynamic: true, .. } => PortMask::first(self.core.ports.len()),
+            DirtyPorts { sends_rates: true, .. } => rx_ports,
+            _ => headroom_ports,
+        }
+    }
+
+    /// Ports whose paused upstream may now be resumed.
+    #[inline(always)]
+    fn may_resume(&mut self) -> PortMask {
+        let released = core::mem::take(&mut self.core.accounting.released);
+        let xoff_ports = self.dirty.xoff_ports;
+        if self.dirty.has_dynamic {
+            return xoff_ports;
+        }
+        if self.core.handoff_tx.owns_all() {
+            return released.both(xoff_ports);
+        }
+        if xoff_ports.is_empty() {
+            return xoff_ports;
+        }
+        let mut may_resume = PortMask::default();
+        for port in released.each(PORTS_MAX) {
+            let port = PortId::from_index(port);
+            if let Some(slot) = port.and_then(|port| self.core.handoff_tx.slot(port))
+                && xoff_ports.contains(slot)
+            {
+                may_resume.insert(slot);
+            }
+        }
+        may_resume
+    }
+}

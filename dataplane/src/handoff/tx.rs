@@ -1,0 +1,274 @@
+//! Handoff, transmit: which worker owns each port, and the frames and MAC events for other workers.
+//!
+//! A frame that finds its ring full is queued here, in order, and stays charged to its VIQ. So a
+//! slow worker causes a pause upstream and loses no frame.
+
+use crate::accounting::Accounting;
+use crate::counters::Totals;
+use crate::frame::Frame;
+use crate::handoff::ring::{IndexedFrame, MacEvent, RingTx, RunDescriptor, RunDescriptors};
+use crate::ids::{PortId, Priority, WorkerId};
+use crate::limits::BURST_MAX;
+use crate::port::tx_batch::Run;
+use crate::queue::veq::{FrameMeta, QueuedFrame, Veq};
+use crate::settings::SwitchSettings;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+/// The number of MAC events that may be queued for one worker. An event that does not fit is
+/// dropped: that worker then floods frames to the address, which is correct but slower.
+const MAC_EVENTS_MAX: usize = 1024;
+/// The slot of a port of another worker.
+const FOREIGN: u16 = u16::MAX;
+
+/// The owner of each port, and the frames and MAC events that wait for handoff.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct HandoffTx<F> {
+    /// The number of the switch's ports if this worker owns all of them; then a port's slot is its
+    /// index. Otherwise 0.
+    all_ports: usize,
+    /// The number of ports that this worker owns.
+    own_ports: usize,
+    /// By port index: the slot of the port among this worker's own ports, then among the ports of
+    /// other workers at which it may send; or [`FOREIGN`].
+    slot_of: Vec<u16>,
+    /// By port index: the worker that owns the port.
+    owner_of: Vec<WorkerId>,
+    /// By worker index.
+    peers: Vec<Peer<F>>,
+}
+
+/// The handoff to one other worker.
+#[derive(Debug)]
+struct Peer<F> {
+    /// `None` for this worker itself.
+    ring: Option<RingTx<F>>,
+    /// Bursts sent so far.
+    sent_bursts: u64,
+    /// The burst that is being built.
+    frames: ArrayVec<IndexedFrame<F>, BURST_MAX>,
+    descriptors: RunDescriptors,
+    /// Frames that found the ring full.
+    waiting: Veq,
+    mac_events: VecDeque<MacEvent>,
+}
+
+impl<F: Frame> HandoffTx<F> {
+    pub(crate) fn new(
+        settings: &SwitchSettings,
+        own_ports: &[PortId],
+        sent_at: &[PortId],
+        rings: Vec<Option<RingTx<F>>>,
+    ) -> Self {
+        let mut slot_of = vec![FOREIGN; settings.ports.len()];
+        for (slot, port) in (0_u16..).zip(own_ports.iter().chain(sent_at)) {
+            slot_of[port.index()] = slot;
+        }
+        let peer = |ring: Option<RingTx<F>>| Peer {
+            mac_events: VecDeque::with_capacity(if ring.is_some() { MAC_EVENTS_MAX } else { 0 }),
+            ring,
+            sent_bursts: 0,
+            frames: ArrayVec::new(),
+            descriptors: RunDescriptors::new(),
+            waiting: Veq::default(),
+        };
+        Self {
+            slot_of,
+            own_ports: own_ports.len(),
+            all_ports: if own_ports.len() == settings.ports.len() { own_ports.len() } else { 0 },
+            owner_of: settings.ports.iter().map(|port| port.worker).collect(),
+            peers: rings.into_iter().map(peer).collect(),
+        }
+    }
+
+    /// The slot of `port` among this worker's own ports; `None` if another worker owns it.
+    #[inline(always)]
+    pub(crate) fn slot(&self, port: PortId) -> Option<usize> {
+        if port.index() < self.all_ports {
+            return Some(port.index());
+        }
+        slot_in(&self.slot_of, port.index()).filter(|&slot| self.is_own(slot))
+    }
+
+    /// The slot of `port` if this worker may send there now; `None` if another worker owns it and
+    /// frames must be handed off, or wait to be handed off, to that worker.
+    #[inline(always)]
+    pub(crate) fn egress_slot(&self, port: PortId) -> Option<usize> {
+        self.slot(port).or_else(|| {
+            let slot = slot_in(&self.slot_of, port.index())?;
+            let owner = self.owner_of[port.index()];
+            self.peers[owner.index()].waiting.is_empty().then_some(slot)
+        })
+    }
+
+    /// Whether this worker owns all ports, so that a port's slot is its index.
+    #[inline(always)]
+    pub(crate) const fn owns_all(&self) -> bool {
+        self.all_ports != 0
+    }
+
+    /// Whether this worker owns the port at `slot`.
+    #[inline(always)]
+    pub(crate) const fn is_own(&self, slot: usize) -> bool {
+        slot < self.own_ports
+    }
+
+    /// The owner of `port`, and the number of bursts sent to that worker so far.
+    #[inline]
+    pub(crate) fn sent_bursts(&self, port: PortId) -> (WorkerId, u64) {
+        let owner = self.owner_of[port.index()];
+        (owner, self.peers[owner.index()].sent_bursts)
+    }
+
+    /// Adds `run`, whose frames leave by `out`, to the burst that is being built. Returns the
+    /// worker and the index with which each frame is then [added](Self::add). Returns `None` if the
+    /// frames must be queued, because the ring is full or other frames are queued already.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, out: PortId, run: Run) -> Option<(u8, u8)> {
+        let owner = *self.owner_of.get(out.index())?;
+        let peer = self.peers.get_mut(owner.index())?;
+        // The first run of a burst needs room on the ring for the whole burst.
+        if !peer.waiting.is_empty()
+            || peer.descriptors.is_empty() && !peer.ring.as_mut()?.has_room()
+        {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
+        let run_index = peer.descriptors.len() as u8;
+        peer.descriptors.push(RunDescriptor { run, out: out.index_u16() });
+        Some((owner.0, run_index))
+    }
+
+    /// Adds a frame of the run with `run_index` to the burst for `worker`.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, worker: u8, frame: F, run_index: u8) {
+        if let Some(peer) = self.peers.get_mut(usize::from(worker)) {
+            peer.frames.push(IndexedFrame { frame, run_index });
+        }
+    }
+
+    /// Sends the bursts that were built.
+    #[inline]
+    pub(crate) fn send(&mut self, totals: &mut Totals) {
+        for peer in self.peers.iter_mut().filter(|peer| !peer.descriptors.is_empty()) {
+            peer.send(totals);
+        }
+    }
+
+    /// Queues a frame for a port of another worker. Returns it if no worker owns the port or the
+    /// frame pool is used up, which its size rules out.
+    #[inline]
+    pub(crate) fn push<P>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        accounting: &mut Accounting<F, P>,
+    ) -> Result<(), QueuedFrame<F>> {
+        let owner = self.owner_of.get(usize::from(queued.meta.out));
+        match owner.and_then(|owner| self.peers.get_mut(owner.index())) {
+            Some(peer) => peer.waiting.push_back(&mut accounting.frame_pool, queued),
+            None => Err(queued),
+        }
+    }
+
+    /// Sends `event` to every other worker.
+    pub(crate) fn announce(&mut self, event: MacEvent) {
+        for peer in self.peers.iter_mut().filter(|peer| peer.ring.is_some()) {
+            if peer.mac_events.len() < MAC_EVENTS_MAX {
+                peer.mac_events.push_back(event);
+            }
+        }
+    }
+
+    /// Takes the next frame that waits for `worker`, with the slot of its port, if this worker may
+    /// send it there now; `may_leave` decides that for a slot and a priority.
+    pub(crate) fn pop_waiting<P>(
+        &mut self,
+        worker: usize,
+        accounting: &mut Accounting<F, P>,
+        may_leave: impl Fn(usize, Priority) -> bool,
+    ) -> Option<(QueuedFrame<F>, usize)> {
+        let meta = self.peers[worker].waiting.front(&accounting.frame_pool)?;
+        let slot = slot_in(&self.slot_of, usize::from(meta.out))?;
+        if !may_leave(slot, Priority::from_low_bits(meta.priority)) {
+            return None;
+        }
+        let queued = self.peers[worker].waiting.pop_front(&mut accounting.frame_pool)?;
+        Some((queued, slot))
+    }
+
+    /// Sends the waiting MAC events and frames, as many as the rings hold. Stops at a frame that
+    /// must stay behind others queued at this worker; `has_to_stay` decides that for a slot and a
+    /// priority.
+    pub(crate) fn flush<P>(
+        &mut self,
+        accounting: &mut Accounting<F, P>,
+        has_to_stay: impl Fn(usize, Priority) -> bool,
+    ) {
+        let slot_of = &self.slot_of;
+        let may_go = |meta: &FrameMeta| {
+            let priority = Priority::from_low_bits(meta.priority);
+            !slot_in(slot_of, usize::from(meta.out)).is_some_and(|at| has_to_stay(at, priority))
+        };
+        for peer in &mut self.peers {
+            let Some(ring) = &mut peer.ring else { continue };
+            while let Some(&event) = peer.mac_events.front() {
+                if ring.mac_events.push(event).is_err() {
+                    break;
+                }
+                peer.mac_events.pop_front();
+            }
+            while peer.waiting.front(&accounting.frame_pool).is_some_and(may_go)
+                && peer.ring.as_mut().is_some_and(RingTx::has_room)
+            {
+                while !peer.frames.is_full()
+                    && peer.waiting.front(&accounting.frame_pool).is_some_and(may_go)
+                    && let Some(queued) = peer.waiting.pop_front(&mut accounting.frame_pool)
+                {
+                    peer.join(accounting.run_of_one(&queued.meta), queued);
+                }
+                peer.send(&mut accounting.totals);
+            }
+        }
+    }
+
+    /// The number of frames that wait for other workers.
+    pub(crate) fn held(&self) -> u64 {
+        self.peers.iter().map(|peer| u64::from(peer.waiting.frames())).sum()
+    }
+}
+
+/// The slot of the port with this index, if this worker may send there.
+#[inline(always)]
+fn slot_in(slot_of: &[u16], port_index: usize) -> Option<usize> {
+    match slot_of.get(port_index) {
+        Some(&slot) if slot != FOREIGN => Some(usize::from(slot)),
+        _ => None,
+    }
+}
+
+impl<F: Frame> Peer<F> {
+    fn send(&mut self, totals: &mut Totals) {
+        totals.handed_over += self.frames.len() as u64;
+        self.sent_bursts += 1;
+        if let Some(ring) = &mut self.ring {
+            ring.send(&mut self.frames, &mut self.descriptors);
+        }
+    }
+
+    /// Adds a frame that has waited, with its single-frame `run`, to the burst being built.
+    fn join(&mut self, run: Run, queued: QueuedFrame<F>) {
+        let out = queued.meta.out;
+        match self.descriptors.last_mut() {
+            Some(last) if last.out == out && last.run.joins(&run) => {
+                last.run.add(&run);
+            }
+            _ => self.descriptors.push(RunDescriptor { run, out }),
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
+        let run_index = (self.descriptors.len() - 1) as u8;
+        self.frames.push(IndexedFrame { frame: queued.frame, run_index });
+    }
+}

@@ -1,0 +1,113 @@
+//! Forward, bridged: VLAN admission, learning, lookup by MAC address.
+//!
+//! Reads: the Ethernet header. Writes: the MAC table, the frame outcome; [`finish`] writes the
+//! frame's headers. Drops: `truncated`, `vlan_not_allowed`, `reserved_address`, `same_port`,
+//! `too_long`.
+
+use crate::agent::PuntReason;
+use crate::counters::DropReason;
+use crate::frame::{Frame, length_bytes};
+use crate::ids::PortId;
+use crate::l2::{EgressForm, Learnt, MacTable, Vid, VlanPort};
+use crate::pipeline::classify::Class;
+use crate::pipeline::outcome::{FrameOutcome, Verdict};
+use crate::pipeline::rewrite;
+use crate::pipeline::rules;
+use crate::snapshot::{PortMode, Snapshot};
+use crate::time::Instant;
+use crate::wire::parse::{Kind, Parsed};
+use crate::wire::{MacAddress, ethernet};
+
+/// The destination of a bridged frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// To one port of this VLAN.
+    Port(PortId, Vid),
+    /// To every port of this VLAN except the ingress port.
+    Flood(Vid),
+    /// The frame ends here.
+    Ends(Verdict),
+}
+
+/// Learns the source address and looks up the destination. Calls `mac_events` if the source address
+/// is new on this port.
+#[inline]
+pub(crate) fn look_up(
+    table: &mut MacTable,
+    vlan_port: &VlanPort,
+    input: PortId,
+    parsed: &Parsed,
+    head: &[u8],
+    now: Instant,
+    mac_events: impl FnOnce(Vid, MacAddress),
+) -> Destination {
+    let drop = |reason| Destination::Ends(Verdict::Drop(reason));
+    let Some(&[d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5]) = head.first_chunk::<12>() else {
+        return drop(DropReason::Truncated);
+    };
+    let (dst, src) = (MacAddress([d0, d1, d2, d3, d4, d5]), MacAddress([s0, s1, s2, s3, s4, s5]));
+    if dst.is_link_local() {
+        // Other link-local protocols, for example gPTP, use the same address.
+        return if dst == MacAddress::LLDP && parsed.kind == Kind::Lldp {
+            Destination::Ends(Verdict::Punt(PuntReason::Lldp))
+        } else {
+            drop(DropReason::ReservedAddress)
+        };
+    }
+    let Some(vid) = vlan_port.admit(parsed.is_tagged().then_some(ethernet::vid(parsed.tci))) else {
+        return drop(DropReason::VlanNotAllowed);
+    };
+    if let Learnt::New | Learnt::Moved { .. } = table.learn(vid, src, input, now) {
+        mac_events(vid, src);
+    }
+    if dst.is_multicast() {
+        return Destination::Flood(vid);
+    }
+    match table.lookup(vid, dst) {
+        Some(out) if out == input => drop(DropReason::SamePort),
+        Some(out) => Destination::Port(out, vid),
+        None => Destination::Flood(vid),
+    }
+}
+
+/// Applies rules, marking and VLAN tagging of one egress port to a bridged frame.
+#[inline]
+pub(crate) fn finish<F: Frame>(
+    snapshot: &Snapshot,
+    input: PortId,
+    class: Class,
+    parsed: &Parsed,
+    (out, vid): (PortId, Vid),
+    frame: &mut F,
+) -> FrameOutcome {
+    let rx_bytes = length_bytes(frame);
+    let ends = |reason| FrameOutcome::ends(Verdict::Drop(reason), Some(class.priority()), rx_bytes);
+    let Some(PortMode::Bridged(form)) = snapshot.ports.get(out.index()).map(|port| &*port.mode)
+    else {
+        // The MAC table still has an entry for a port that has become a routed port.
+        return ends(DropReason::VlanNotAllowed);
+    };
+    let Some(egress) = form.egress(vid) else {
+        return ends(DropReason::VlanNotAllowed);
+    };
+    let tagged = rules::apply(snapshot, class, input, out);
+    let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
+    if is_ip && tagged.dscp.is_some() {
+        rewrite::ip(frame.head_mut(), parsed, tagged.dscp, parsed.ttl);
+    }
+    let tci = (egress == EgressForm::Tagged).then(|| {
+        let pcp = if parsed.is_tagged() && tagged.dscp.is_none() {
+            ethernet::pcp(parsed.tci)
+        } else {
+            snapshot.tags.pcp[tagged.tag.index()]
+        };
+        let drop_eligible = if parsed.is_tagged() { parsed.tci & 0x1000 } else { 0 };
+        ethernet::with_pcp(vid.value() | drop_eligible, pcp)
+    });
+    let Some(moved) = rewrite::vlan_form(frame, parsed, tci) else {
+        return ends(DropReason::TooLong);
+    };
+    let l3 = if is_ip { parsed.l3.wrapping_add_signed(moved) } else { 0 };
+    let bytes = rx_bytes.wrapping_add_signed(i16::from(moved));
+    FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
+}

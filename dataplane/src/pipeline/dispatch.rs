@@ -1,0 +1,300 @@
+//! Dispatch: takes each frame to the transmit batch or a queue of its egress port, to another
+//! worker, or to its end.
+//!
+//! Reads: outcomes. Writes: VIQs, transmit batches, queues, handoff rings. Counts: `rx_*`,
+//! `oversize`, `lossy_full`, `lossless_overrun`, `watchdog`.
+
+use super::admit::{Disposition, meta_of};
+use crate::buffer::Admission;
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::frame::length_bytes;
+use crate::ids::{PortId, Priority};
+use crate::limits::BURST_MAX;
+use crate::pipeline::outcome::{FrameOutcome, Outcome, TagChange, Verdict};
+use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::probe::Probe;
+use crate::queue::veq::{FrameMeta, QueuedFrame};
+use crate::time::Instant;
+use crate::worker::Core;
+use arrayvec::ArrayVec;
+
+/// Up to this number, frames are removed from a burst one by one.
+const FEW_FRAMES: u32 = 4;
+
+impl<D: Device, P: Probe> Core<D, P> {
+    /// Dispatches the burst in `self.rx`: first the outcome groups are counted and admitted, then
+    /// the frames are moved, in order. `group_of` has the index of each frame's group.
+    #[inline(always)]
+    pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+        let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
+        let mut runs = [0; BURST_MAX];
+        for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
+            let group = self.outcomes.groups[at];
+            self.count_outcome(&group, slot);
+            let disposition = self.disposition(&group, self.rx.len(), slot, now);
+            if let Disposition::Batch(_, run) = disposition {
+                *run_index = run;
+            }
+            dispositions.push(disposition);
+        }
+        let all_go_on = self.end_few(&dispositions, &mut group_of, slot, now);
+        if self.rx.is_empty() {
+            return;
+        }
+        let going = || {
+            dispositions
+                .iter()
+                .filter(|disposition| !(all_go_on && matches!(disposition, Disposition::End)))
+        };
+        if let Some(out_slot) = only_batch(going()) {
+            let run_of = group_of.map(|group| runs[usize::from(group) % BURST_MAX]);
+            let port = &mut self.ports[out_slot];
+            port.batch_burst(&mut self.rx, &run_of);
+            return port.flush_if_full(&mut self.device, &mut self.accounting, now);
+        }
+        if let Some((out_slot, priority)) = only_queue(going()) {
+            let queued = self.rx.drain(..).zip(group_of).map(|(frame, group)| {
+                let meta = match dispositions.get(usize::from(group)) {
+                    Some(Disposition::Queue(_, meta)) => *meta,
+                    _ => FrameMeta::NONE,
+                };
+                QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame }
+            });
+            return self.ports[out_slot].queue_burst(priority, queued, &mut self.accounting);
+        }
+        let frames = core::mem::take(&mut self.rx);
+        for (frame, group) in frames.into_iter().zip(group_of) {
+            let group = usize::from(group);
+            match dispositions[group] {
+                Disposition::Batch(out_slot, run) => {
+                    self.ports[usize::from(out_slot)].batch(frame, run)
+                }
+                Disposition::Handoff(worker, run) => self.handoff_tx.add(worker, frame, run),
+                Disposition::Queue(out_slot, meta) => {
+                    let queued = QueuedFrame {
+                        meta: FrameMeta { bytes: length_bytes(&frame), ..meta },
+                        frame,
+                    };
+                    self.ports[usize::from(out_slot)].queue(queued, &mut self.accounting);
+                }
+                disposition => self.dispatch_rest(
+                    frame,
+                    self.outcomes.groups[group].outcome,
+                    disposition,
+                    slot,
+                    now,
+                ),
+            }
+        }
+        if dispositions.iter().any(|disposition| matches!(disposition, Disposition::Handoff(..))) {
+            self.handoff_tx.send(&mut self.accounting.totals);
+        }
+    }
+
+    /// Dispatches a burst of one frame.
+    #[inline(always)]
+    pub(crate) fn dispatch_one(
+        &mut self,
+        frame: D::Frame,
+        group: &OutcomeGroup,
+        slot: usize,
+        now: Instant,
+    ) {
+        self.count_outcome(group, slot);
+        match self.disposition(group, 1, slot, now) {
+            Disposition::Batch(out_slot, run) => {
+                let port = &mut self.ports[usize::from(out_slot)];
+                port.batch(frame, run);
+                port.flush_if_full(&mut self.device, &mut self.accounting, now);
+            }
+            Disposition::Queue(out_slot, meta) => {
+                let queued =
+                    QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame };
+                let port = &mut self.ports[usize::from(out_slot)];
+                port.queue_one(queued, &mut self.device, &mut self.accounting, now);
+            }
+            Disposition::Handoff(worker, run) => {
+                self.handoff_tx.add(worker, frame, run);
+                self.handoff_tx.send(&mut self.accounting.totals);
+            }
+            disposition => {
+                self.dispatch_rest(frame, group.outcome, disposition, slot, now);
+                self.flush_free_burst();
+            }
+        }
+    }
+
+    /// Ends the frames of the burst that are not forwarded, if they are few, so that the others may
+    /// share one disposition: the common case is a PFC frame among data. Whether none is left.
+    #[inline]
+    fn end_few(
+        &mut self,
+        dispositions: &[Disposition],
+        group_of: &mut [u8],
+        slot: usize,
+        now: Instant,
+    ) -> bool {
+        let groups = self.outcomes.groups.iter().zip(dispositions);
+        let ending = groups.filter(|(_, disposition)| matches!(disposition, Disposition::End));
+        let mut left: u32 = ending.map(|(group, _)| group.frames).sum();
+        if left > FEW_FRAMES {
+            return false;
+        }
+        let mut at = 0;
+        while left > 0 && at < self.rx.len() {
+            let group = usize::from(group_of[at]);
+            if !matches!(dispositions[group], Disposition::End) {
+                at += 1;
+                continue;
+            }
+            let frame = self.rx.remove(at);
+            group_of.copy_within(at + 1.., at);
+            self.end(frame, self.outcomes.groups[group].outcome, slot, now);
+            left -= 1;
+        }
+        true
+    }
+
+    /// A frame that goes neither to a transmit batch nor to a queue as part of its group.
+    #[inline(never)]
+    fn dispatch_rest(
+        &mut self,
+        frame: D::Frame,
+        outcome: Outcome,
+        disposition: Disposition,
+        slot: usize,
+        now: Instant,
+    ) {
+        let meta = meta_of(outcome, length_bytes(&frame), now);
+        match disposition {
+            Disposition::End => self.end(frame, outcome, slot, now),
+            Disposition::Discard => {
+                self.drop(frame, slot, DropReason::Watchdog, Some(outcome.viq().priority()));
+            }
+            Disposition::AdmitEach => {
+                self.admit(QueuedFrame { frame, meta }, outcome.out(), slot, now)
+            }
+            Disposition::Enqueue
+            | Disposition::Batch(..)
+            | Disposition::Handoff(..)
+            | Disposition::Queue(..) => {
+                self.enqueue(QueuedFrame { frame, meta }, outcome.out(), slot, now);
+            }
+        }
+    }
+
+    /// Charges one frame to its VIQ and takes it to its queue, or drops it.
+    fn admit(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(queued.meta.bytes));
+        let class = Some(queued.meta.viq.priority());
+        match self.accounting.buffer.admit(queued.meta.viq, cost_bytes) {
+            Admission::Admitted => {
+                self.mark_headroom(queued.meta.viq, slot);
+                self.enqueue(queued, out, slot, now);
+            }
+            Admission::LossyFull => self.drop(queued.frame, slot, DropReason::LossyFull, class),
+            Admission::LosslessOverrun => {
+                self.drop(queued.frame, slot, DropReason::LosslessOverrun, class);
+            }
+        }
+    }
+
+    /// Takes an admitted frame to its queue, at this worker or at another.
+    #[inline]
+    fn enqueue(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize, now: Instant) {
+        let out_slot = self.handoff_tx.egress_slot(out).filter(|&out_slot| {
+            let priority = Priority::from_low_bits(queued.meta.priority);
+            self.handoff_tx.is_own(out_slot) || self.ports[out_slot].takes(priority)
+        });
+        if let Some(out_slot) = out_slot {
+            self.tx_ports.insert(out_slot);
+            let port = &mut self.ports[out_slot];
+            port.enqueue_one(queued, &mut self.device, &mut self.accounting, now);
+        } else if let Err(queued) = self.handoff_tx.push(queued, &mut self.accounting) {
+            self.accounting.release(&queued.meta);
+            let class = Some(queued.meta.viq.priority());
+            self.drop(queued.frame, slot, DropReason::PortDown, class);
+        }
+    }
+
+    /// Dispatches one frame whose arrival is counted.
+    pub(crate) fn dispatch_frame(
+        &mut self,
+        frame: D::Frame,
+        frame_outcome: &FrameOutcome,
+        slot: usize,
+        now: Instant,
+    ) {
+        let outcome = frame_outcome.outcome;
+        if !outcome.is_forward() {
+            return self.end(frame, outcome, slot, now);
+        }
+        self.count_tag_change(outcome.change(), 1, slot);
+        if self.ports[slot].discards(outcome.viq().priority()) {
+            let class = Some(outcome.viq().priority());
+            return self.drop(frame, slot, DropReason::Watchdog, class);
+        }
+        if frame_outcome.bytes > self.tx_frame_bytes_max[outcome.out().index()] {
+            let class = Some(outcome.viq().priority());
+            return self.drop(frame, slot, DropReason::Oversize, class);
+        }
+        let meta = meta_of(outcome, frame_outcome.bytes, now);
+        self.admit(QueuedFrame { frame, meta }, outcome.out(), slot, now);
+    }
+
+    /// Counts the received frames of an outcome group.
+    #[inline(always)]
+    pub(crate) fn count_outcome(&mut self, group: &OutcomeGroup, slot: usize) {
+        if self.is_again {
+            return;
+        }
+        let port = &mut self.ports[slot];
+        let frames = u64::from(group.frames);
+        match group.outcome.class() {
+            Some(class) => port.count_received(class, frames, u64::from(group.rx_bytes)),
+            None if group.outcome.verdict() == Verdict::Consume => {}
+            None => port.counters.rx_unclassified_frames += frames,
+        }
+    }
+
+    /// Counts frames whose tag the rules changed.
+    pub(super) fn count_tag_change(&mut self, change: TagChange, frames: u32, slot: usize) {
+        let counters = &mut self.ports[slot].counters;
+        let counter = match change {
+            TagChange::None => return,
+            TagChange::Remarked => &mut counters.remarked_frames,
+            TagChange::Raised => &mut counters.raised_frames,
+            TagChange::Demoted => &mut counters.demoted_frames,
+        };
+        *counter += u64::from(frames);
+    }
+}
+
+/// The slot to whose transmit batch all of `dispositions` lead, if there is one.
+#[inline(always)]
+#[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
+pub(crate) fn only_batch<'a>(
+    mut dispositions: impl Iterator<Item = &'a Disposition>,
+) -> Option<usize> {
+    let &Disposition::Batch(first, _) = dispositions.next()? else { return None };
+    let all = dispositions
+        .all(|disposition| matches!(disposition, &Disposition::Batch(slot, _) if slot == first));
+    all.then_some(usize::from(first))
+}
+
+/// The slot and priority to whose queue all of `dispositions` lead, if there is one.
+#[inline(always)]
+#[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
+fn only_queue<'a>(
+    mut dispositions: impl Iterator<Item = &'a Disposition>,
+) -> Option<(usize, Priority)> {
+    let &Disposition::Queue(first, FrameMeta { priority, .. }) = dispositions.next()? else {
+        return None;
+    };
+    let joins = |disposition: &Disposition| {
+        let &Disposition::Queue(slot, meta) = disposition else { return false };
+        (slot, meta.priority) == (first, priority)
+    };
+    dispositions.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+}

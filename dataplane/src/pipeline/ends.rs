@@ -1,0 +1,137 @@
+//! Ends of a frame that goes to no queue: dropped, handed to the control thread, or consumed.
+//!
+//! Writes: the free burst, the punt ring. Counts: `drops`, `lossless_drops`, `punted_frames`.
+
+use super::outcome::{Outcome, Verdict};
+use crate::agent::PuntReason;
+use crate::control_rings::Punted;
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::ids::Priority;
+use crate::probe::Probe;
+use crate::time::Instant;
+use crate::worker::Core;
+
+impl<D: Device, P: Probe> Core<D, P> {
+    /// Ends a frame that is not forwarded, as its outcome says.
+    pub(super) fn end(&mut self, frame: D::Frame, outcome: Outcome, slot: usize, now: Instant) {
+        match outcome.verdict() {
+            Verdict::Drop(reason) => self.drop(frame, slot, reason, outcome.marked_class()),
+            Verdict::Punt(PuntReason::Unresolved) => match outcome.marked_class() {
+                Some(class) if self.ports[slot].is_lossless(class) => {
+                    self.await_next_hop(frame, slot, class, now);
+                }
+                class => self.punt(frame, slot, PuntReason::Unresolved, class, now),
+            },
+            Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class(), now),
+            Verdict::Consume => {
+                self.accounting.totals.consumed += 1;
+                self.free(frame);
+            }
+            Verdict::Flood | Verdict::Forward => {
+                debug_assert!(false, "flooded and forwarded frames do not end here");
+                self.drop(frame, slot, DropReason::NowhereToFlood, outcome.marked_class());
+            }
+        }
+    }
+
+    /// Drops a frame that came in at the port at `slot`, in `class` if it has one.
+    #[cold]
+    pub(crate) fn drop(
+        &mut self,
+        frame: D::Frame,
+        slot: usize,
+        reason: DropReason,
+        class: Option<Priority>,
+    ) {
+        self.count_drop(slot, reason, class);
+        self.free(frame);
+    }
+
+    /// Counts a drop, and a lossless drop if `class` is lossless at the port.
+    pub(crate) fn count_drop(&mut self, slot: usize, reason: DropReason, class: Option<Priority>) {
+        self.ports[slot].counters.count_drop(reason);
+        self.accounting.totals.dropped += 1;
+        self.count_loss(slot, reason, class);
+    }
+
+    /// Counts a frame of the port at `slot` that will not be delivered, if its class is lossless
+    /// there.
+    fn count_loss(&mut self, slot: usize, reason: DropReason, class: Option<Priority>) {
+        let port = &mut self.ports[slot];
+        if let Some(class) = class.filter(|&class| port.is_lossless(class)) {
+            port.counters.count_lossless_drop(class, reason);
+        }
+    }
+
+    /// Hands a frame to the control thread; drops it if the punt ring is full.
+    #[cold]
+    pub(crate) fn punt(
+        &mut self,
+        frame: D::Frame,
+        slot: usize,
+        reason: PuntReason,
+        class: Option<Priority>,
+        now: Instant,
+    ) {
+        // The control thread reads every LLDP frame, so the number for each port is limited.
+        if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
+            return self.drop(frame, slot, DropReason::PuntLimited, class);
+        }
+        let port = self.own_ports[slot];
+        match self.punted.push(Punted { frame, port, reason }) {
+            Ok(()) => {
+                self.ports[slot].counters.punted_frames += 1;
+                self.accounting.totals.punted += 1;
+                if let Some(reason) = loss_in_spite_of_punt(reason) {
+                    self.count_loss(slot, reason, class);
+                }
+            }
+            Err(rtrb::PushError::Full(punted)) => {
+                self.drop(punted.frame, slot, reason_without_punt(reason), class);
+            }
+        }
+    }
+
+    /// Puts a frame into the burst whose buffers are freed together.
+    #[inline(always)]
+    pub(crate) fn free(&mut self, frame: D::Frame) {
+        if self.free_burst.is_full() {
+            self.flush_free_burst();
+        }
+        self.free_burst.push(frame);
+    }
+
+    /// Frees the buffers of the free burst.
+    #[inline(always)]
+    pub(crate) fn flush_free_burst(&mut self) {
+        if !self.free_burst.is_empty() {
+            self.device.recycle(&mut self.free_burst);
+        }
+    }
+}
+
+/// Why a punted frame is not delivered. `None` if the control thread consumes the frame or forwards
+/// it later.
+const fn loss_in_spite_of_punt(reason: PuntReason) -> Option<DropReason> {
+    match reason {
+        PuntReason::TtlExpired
+        | PuntReason::TooBig
+        | PuntReason::NoRoute
+        | PuntReason::Unreachable => Some(reason_without_punt(reason)),
+        PuntReason::ForUs | PuntReason::Lldp | PuntReason::Unresolved | PuntReason::Resolve => None,
+    }
+}
+
+/// Why a frame is dropped that the control thread cannot take.
+const fn reason_without_punt(reason: PuntReason) -> DropReason {
+    match reason {
+        PuntReason::TtlExpired => DropReason::TtlExpired,
+        PuntReason::Unresolved | PuntReason::Resolve | PuntReason::Unreachable => {
+            DropReason::Unresolved
+        }
+        PuntReason::TooBig => DropReason::TooBig,
+        PuntReason::NoRoute => DropReason::NoRoute,
+        PuntReason::ForUs | PuntReason::Lldp => DropReason::PuntFull,
+    }
+}

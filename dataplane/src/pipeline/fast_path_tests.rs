@@ -1,0 +1,152 @@
+//! Compares the fast path with the generic path: for each frame that the fast path takes, both must
+//! produce the same bytes and the same outcome.
+
+use super::*;
+use crate::fib::Route;
+use crate::frame::Frame;
+use crate::ids::PortId;
+use crate::limits::BURST_MAX;
+use crate::pipeline::outcome::FrameOutcome;
+use crate::pipeline::outcome_groups::OutcomeGroups;
+use crate::pipeline::rewrite_cache::RewriteCache;
+use crate::pipeline::route;
+use crate::rules::{PortSet, TagMatch, TcamEntry};
+use crate::snapshot::Snapshot;
+use crate::testing::wire::{Udp, header_checksum, host_v4, port_mac};
+use crate::testing::{RigBuilder, TestFrame};
+use proptest::prelude::*;
+use std::net::{IpAddr, Ipv4Addr};
+use std::vec;
+use std::vec::Vec;
+
+/// Three routed ports, an ECMP route over two of them, and rules that keep, raise and demote tags.
+fn snapshot(trusted: bool) -> Snapshot {
+    let mut builder = RigBuilder::routed(3);
+    let gateways = [2, 3].map(|port| IpAddr::V4(Ipv4Addr::from(host_v4(port, 1))));
+    builder
+        .routes
+        .set_route("10.9.0.0/16".parse().unwrap(), Route::Via(gateways.to_vec()))
+        .unwrap();
+    builder.routes.set_route("10.8.0.0/16".parse().unwrap(), Route::Blackhole).unwrap();
+    let port = |number| PortId::from_number(number).unwrap();
+    let entry = |tag, out, new_tag| TcamEntry {
+        tag: TagMatch { value: tag, mask: 63 },
+        in_ports: PortSet::from_iter([port(1)]),
+        out_ports: PortSet::from_iter([port(out)]),
+        new_tag: crate::ids::Tag::from_low_bits(new_tag),
+    };
+    builder.rules = Some(vec![entry(1, 2, 1), entry(1, 3, 2), entry(2, 2, 0)]);
+    builder.forwarding[0].trust.trusted = trusted;
+    builder.snapshot(0)
+}
+
+const CELL_BYTES: u32 = 256;
+const LONGEST: usize = 1514 + 2 * ethernet::TAG_BYTES;
+
+/// Takes a burst through the fast path. Returns each frame that it takes, with its outcome.
+fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<Option<(FrameOutcome, TestFrame)>> {
+    let (mut outcomes, mut rewrite_cache) =
+        (OutcomeGroups::new(CELL_BYTES), RewriteCache::default());
+    let mut take = |bytes: &Vec<u8>| {
+        let mut frame = TestFrame::new(bytes);
+        let fast_path = &snapshot.ports[0].fast_path;
+        let (class, destination) = classify(fast_path, frame.head(), frame.len(), LONGEST)?;
+        let leaf = snapshot.fib.v4(destination.to_be_bytes());
+        let group =
+            rewrite_cache.apply(snapshot, PortId::FIRST, class, leaf, &mut frame, &mut outcomes);
+        if group.is_none() {
+            assert_eq!(frame.head(), bytes, "a frame that is given up is as it came");
+        }
+        Some((usize::from(group?), frame))
+    };
+    let taken: Vec<_> = burst.iter().map(&mut take).collect();
+    rewrite_cache.book(&mut outcomes);
+    let frame_outcome = |group: usize, frame: &TestFrame| {
+        let bytes = u16::try_from(frame.len()).unwrap();
+        FrameOutcome { outcome: outcomes.groups[group].outcome, rx_bytes: bytes, bytes }
+    };
+    let mut sums = OutcomeGroups::new(CELL_BYTES);
+    let frame_outcomes = taken.iter().flatten().map(|(group, frame)| frame_outcome(*group, frame));
+    frame_outcomes.for_each(|frame_outcome| _ = sums.add(&frame_outcome));
+    assert_eq!(outcomes.groups, sums.groups, "the sums are those of the frames one by one");
+    let with_lane = |(group, frame)| (frame_outcome(group, &frame), frame);
+    taken.into_iter().map(|taken| taken.map(with_lane)).collect()
+}
+
+/// Takes one frame through the generic path.
+fn generic_path(snapshot: &Snapshot, bytes: &[u8]) -> (FrameOutcome, TestFrame) {
+    let mut frame = TestFrame::new(bytes);
+    let tables = &snapshot.ports[0];
+    let frame_outcome =
+        route::generic_path(snapshot, tables, None, PortId::FIRST, 1514, &mut frame);
+    (frame_outcome, frame)
+}
+
+/// Fast-path frames, and frames that fail some condition of the fast path.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let destinations = vec![
+        host_v4(2, 1),
+        host_v4(3, 1),
+        [10, 9, 1, 2],
+        [10, 8, 1, 2],
+        host_v4(2, 77),
+        [10, 0, 1, 254],
+        [224, 0, 0, 1],
+        [192, 0, 2, 1],
+    ];
+    let udp = (
+        prop::sample::select(destinations),
+        prop::sample::select(vec![26_u8 << 2, 27 << 2, 26 << 2 | 3, 0, 46 << 2]),
+        prop::sample::select(vec![0_u8, 1, 2, 64, 255]),
+        any::<u16>(),
+        prop::sample::select(vec![60_usize, 61, 590, 1514, 1515, 1522, 1523]),
+        prop::sample::select(vec![10_u8, 0, 127, 224]),
+    );
+    let change = proptest::option::of((12_usize..40, any::<u8>(), any::<bool>()));
+    (udp, change, any::<bool>()).prop_map(
+        |((dst, tos, ttl, src_port, frame_bytes, source), change, to_us)| {
+            let frame = Udp { dst, tos, ttl, src_port, frame_bytes, ..Udp::routed(1, 2, 0) };
+            let mut bytes = Udp { src: [source, 0, 1, 1], ..frame }.bytes();
+            if !to_us {
+                bytes[5] ^= 1;
+            }
+            if let Some((at, octet, mend)) = change {
+                bytes[at] = octet;
+                if mend {
+                    bytes[24..26].fill(0);
+                    let sum = header_checksum(&bytes[14..34]).to_be_bytes();
+                    bytes[24..26].copy_from_slice(&sum);
+                }
+            }
+            bytes
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn what_the_fast_way_takes_the_general_stages_make_the_same_of(
+        burst in proptest::collection::vec(frames(), 1..=BURST_MAX),
+        trusted: bool,
+    ) {
+        let snapshot = snapshot(trusted);
+        for (bytes, fast) in burst.iter().zip(fast(&snapshot, &burst)) {
+            if let Some((frame_outcome, frame)) = fast {
+                prop_assert_eq!((frame_outcome, frame), generic_path(&snapshot, bytes));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_common_frame_is_taken() {
+    let snapshot = snapshot(true);
+    for (to, dscp) in [(2, 26), (3, 26), (2, 27), (2, 0)] {
+        let frame = Udp::routed(1, to, dscp);
+        assert_eq!(frame.dst_mac, port_mac(1));
+        assert!(fast(&snapshot, &[frame.bytes()])[0].is_some(), "to port {to} with DSCP {dscp}");
+    }
+    let ecmp = Udp { dst: [10, 9, 3, 3], ..Udp::routed(1, 2, 26) };
+    assert!(fast(&snapshot, &[ecmp.bytes()])[0].is_some(), "several next hops are common too");
+}

@@ -1,0 +1,30 @@
+//! The stages that a received frame goes through, in call order.
+//!
+//! | stage | file |
+//! |---|---|
+//! | receive: a burst of one port through the stages | [`receive`], [`single`] for a burst of one |
+//! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_cache`] |
+//! | classify: marking to tag to ingress priority | [`classify`] |
+//! | forward: routed or bridged | [`route`], [`bridge`] |
+//! | rules: the tag and priority it leaves with | [`rules`] |
+//! | outcome: what becomes of the frame | [`outcome`] |
+//! | rewrite | [`rewrite`] |
+//! | group the outcomes of a burst | [`outcome_groups`] |
+//! | admit: charge the frames to their VIQ | [`admit`] |
+//! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
+//! | end: drop, hand to the control thread, consume | [`ends`] |
+
+pub(crate) mod admit;
+pub(crate) mod bridge;
+pub mod classify;
+pub(crate) mod dispatch;
+mod ends;
+pub(crate) mod fast_path;
+pub(crate) mod outcome;
+pub(crate) mod outcome_groups;
+mod receive;
+mod rewrite;
+pub(crate) mod rewrite_cache;
+pub(crate) mod route;
+mod rules;
+mod single;

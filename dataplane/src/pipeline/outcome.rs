@@ -1,0 +1,275 @@
+//! The outcome of a frame: the result of the stages, which dispatch acts on.
+
+use crate::agent::PuntReason;
+use crate::buffer::ViqId;
+use crate::counters::DropReason;
+use crate::ids::{PortId, Priority};
+
+/// The kind of an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// To a port and priority.
+    Forward,
+    /// To every other port of its VLAN.
+    Flood,
+    /// To the control thread.
+    Punt(PuntReason),
+    /// Dropped.
+    Drop(DropReason),
+    /// Consumed by the port that received it: MAC control (PFC, PAUSE).
+    Consume,
+}
+
+impl Verdict {
+    const PUNT: u8 = 16;
+    const DROP: u8 = 64;
+
+    /// A unique code for each verdict.
+    #[inline(always)]
+    const fn code(self) -> u8 {
+        match self {
+            Self::Forward => 0,
+            Self::Flood => 1,
+            Self::Consume => 2,
+            Self::Punt(reason) => Self::PUNT + reason as u8,
+            Self::Drop(reason) => Self::DROP + reason as u8,
+        }
+    }
+
+    fn from_code(code: u8) -> Self {
+        match code {
+            0 => Self::Forward,
+            1 => Self::Flood,
+            Self::PUNT..Self::DROP => Self::Punt(PuntReason::ALL[usize::from(code - Self::PUNT)]),
+            Self::DROP.. => Self::Drop(DropReason::ALL[usize::from(code - Self::DROP)]),
+            _ => Self::Consume,
+        }
+    }
+}
+
+const _: () = assert!(DropReason::COUNT < 192, "a verdict's code has eight bits");
+
+/// The outcome of a frame, with everything that accounting needs except the length. Frames of one
+/// burst with the same outcome are counted together. It is packed for the same reason as
+/// [`Class`](crate::pipeline::classify::Class), and so that a comparison is one instruction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome(u64);
+
+/// The class value for "not classified".
+const NO_CLASS: u8 = 8;
+/// Added to the class of a frame that is not counted as received in that class.
+const UNCOUNTED: u8 = 16;
+
+impl Outcome {
+    /// For a frame that is not forwarded, with ingress priority `class` if it was classified.
+    #[inline(always)]
+    pub(crate) const fn ends(verdict: Verdict, class: Option<Priority>) -> Self {
+        let class = match class {
+            Some(class) => class.value(),
+            None => NO_CLASS,
+        };
+        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
+    }
+
+    /// For a frame that is not forwarded and not counted as received in a class: it was not
+    /// addressed to this port, or could not be parsed. `class` is the class of its marking, as far
+    /// as that was parsed.
+    #[inline(always)]
+    pub(crate) const fn ends_unclassified(verdict: Verdict, class: Priority) -> Self {
+        let class = UNCOUNTED + class.value();
+        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
+    }
+
+    /// For a frame of ingress priority `class`, charged to `viq`, that leaves port `out` with
+    /// `priority`. It has no IP header unless [`Self::with_l3`] sets the offset.
+    #[inline(always)]
+    pub(crate) const fn forward(
+        viq: ViqId,
+        out: PortId,
+        priority: Priority,
+        change: TagChange,
+        class: Priority,
+    ) -> Self {
+        Self(
+            viq.bits() as u64
+                | (out.index_u16() as u64) << 16
+                | (priority.value() as u64) << 40
+                | (change as u64) << 44
+                | (class.value() as u64) << 48,
+        )
+    }
+
+    /// The same, with the IP header at offset `l3` of the transmitted frame.
+    #[inline(always)]
+    pub(crate) const fn with_l3(self, l3: u8) -> Self {
+        Self(self.0 & (u64::MAX >> 8) | (l3 as u64) << 56)
+    }
+
+    /// Offset of the IP header in the transmitted frame, 0 if there is none.
+    #[inline(always)]
+    pub(crate) const fn l3(self) -> u8 {
+        (self.0 >> 56) as u8
+    }
+
+    /// The verdict.
+    #[inline(always)]
+    pub(crate) fn verdict(self) -> Verdict {
+        Verdict::from_code((self.0 >> 32 & 0xFF) as u8)
+    }
+
+    /// Whether the verdict is [`Verdict::Forward`].
+    #[inline(always)]
+    pub(crate) const fn is_forward(self) -> bool {
+        self.0 >> 32 & 0xFF == 0
+    }
+
+    /// The VIQ that the frame is charged to.
+    #[inline(always)]
+    pub(crate) const fn viq(self) -> ViqId {
+        ViqId::from_bits((self.0 & 0xFFFF) as u16)
+    }
+
+    /// The egress port.
+    #[inline(always)]
+    pub(crate) fn out(self) -> PortId {
+        PortId::from_index((self.0 >> 16 & 0xFFFF) as usize).unwrap_or_default()
+    }
+
+    /// The egress priority.
+    #[inline(always)]
+    pub(crate) const fn priority(self) -> Priority {
+        Priority::from_low_bits((self.0 >> 40 & 7) as u8)
+    }
+
+    /// What the rules did to the tag.
+    #[inline(always)]
+    pub(crate) const fn change(self) -> TagChange {
+        match self.0 >> 44 & 3 {
+            0 => TagChange::None,
+            1 => TagChange::Remarked,
+            2 => TagChange::Raised,
+            _ => TagChange::Demoted,
+        }
+    }
+
+    /// The ingress priority in which the frame is counted as received, if any.
+    #[inline(always)]
+    pub(crate) const fn class(self) -> Option<Priority> {
+        Priority::new((self.0 >> 48 & 0xFF) as u8)
+    }
+
+    /// The ingress priority of the frame's marking as far as it was parsed, counted or not.
+    #[inline(always)]
+    pub(crate) const fn marked_class(self) -> Option<Priority> {
+        Priority::new((self.0 >> 48 & 0xFF & !(UNCOUNTED as u64)) as u8)
+    }
+
+    /// The packed value, unique for each outcome.
+    #[inline(always)]
+    pub(crate) const fn key(self) -> u64 {
+        self.0
+    }
+}
+
+impl core::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Outcome")
+            .field("verdict", &self.verdict())
+            .field("viq", &self.viq())
+            .field("out", &self.out())
+            .field("priority", &self.priority())
+            .field("change", &self.change())
+            .field("class", &self.class())
+            .field("l3", &self.l3())
+            .finish()
+    }
+}
+
+/// The outcome and the lengths of one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameOutcome {
+    pub(crate) outcome: Outcome,
+    /// Length as received, in bytes.
+    pub(crate) rx_bytes: u16,
+    /// Length as transmitted, in bytes.
+    pub(crate) bytes: u16,
+}
+
+impl FrameOutcome {
+    /// For a frame of `rx_bytes` that is not forwarded, with ingress priority `class` if it was
+    /// classified.
+    #[inline(always)]
+    pub(crate) const fn ends(verdict: Verdict, class: Option<Priority>, rx_bytes: u16) -> Self {
+        Self { outcome: Outcome::ends(verdict, class), rx_bytes, bytes: rx_bytes }
+    }
+}
+
+/// The outcome of a frame that is not forwarded. A frame that was addressed to this port is counted
+/// as received in `class`; for other frames `class` only records the marking.
+pub(crate) fn ends_with(verdict: Verdict, class: Priority, rx_bytes: u16) -> FrameOutcome {
+    match verdict {
+        Verdict::Punt(_) | Verdict::Drop(DropReason::SamePort) => {
+            FrameOutcome::ends(verdict, Some(class), rx_bytes)
+        }
+        _ => {
+            let outcome = Outcome::ends_unclassified(verdict, class);
+            FrameOutcome { outcome, rx_bytes, bytes: rx_bytes }
+        }
+    }
+}
+
+/// What happened to a frame's tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TagChange {
+    /// The tag is unchanged.
+    None,
+    /// The frame's marking was not trusted, or disagreed with its tag.
+    Remarked,
+    /// A rule changed it to another lossless tag.
+    Raised,
+    /// A rule, or the absence of one, made it lossy.
+    Demoted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(
+            out in 0_usize..256, input in 0_usize..256, p in 0_u8..8, class in 0_u8..8, change in 0_usize..4, l3: u8,
+        ) {
+            let changes = [TagChange::None, TagChange::Remarked, TagChange::Raised, TagChange::Demoted];
+            let port = |index| PortId::from_index(index).unwrap();
+            let (out, priority, class) = (port(out), Priority::from_low_bits(p), Priority::from_low_bits(class));
+            let viq = ViqId::new(port(input), priority);
+            let outcome = Outcome::forward(viq, out, priority, changes[change], class).with_l3(l3);
+            prop_assert_eq!(outcome.l3(), l3);
+            prop_assert_eq!((outcome.viq(), outcome.out(), outcome.priority()), (viq, out, priority));
+            prop_assert_eq!((outcome.change(), outcome.class()), (changes[change], Some(class)));
+            prop_assert!(outcome.is_forward());
+            prop_assert_eq!(outcome.verdict(), Verdict::Forward);
+        }
+    }
+
+    #[test]
+    fn every_verdict_is_unpacked_as_it_was_packed() {
+        let punts = PuntReason::ALL.map(Verdict::Punt);
+        let drops = DropReason::ALL.iter().map(|&reason| Verdict::Drop(reason));
+        let others = [Verdict::Flood, Verdict::Consume];
+        for verdict in punts.into_iter().chain(drops).chain(others) {
+            for class in [None, Some(Priority::from_low_bits(5))] {
+                let outcome = Outcome::ends(verdict, class);
+                assert_eq!((outcome.verdict(), outcome.class()), (verdict, class));
+                assert!(!outcome.is_forward());
+                assert_eq!((outcome.viq(), outcome.marked_class()), (ViqId::NONE, class));
+            }
+            let class = Priority::from_low_bits(7);
+            let outcome = Outcome::ends_unclassified(verdict, class);
+            assert_eq!((outcome.verdict(), outcome.class()), (verdict, None));
+            assert_eq!(outcome.marked_class(), Some(class));
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Receive: takes one burst of one port through the pipeline stages.
+//!
+//! Reads: the frames. Writes: frame outcomes, outcome groups. Counts: `copied_frames`, and
+//! `rx_unclassified_frames` at a port that is down; [`dispatch`](crate::pipeline::dispatch) and the
+//! stages that it calls count the rest. PFC frames take effect here, before any data frame of the
+//! same burst is forwarded.
+
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::fib::Leaf;
+use crate::frame::{Frame, length_bytes};
+use crate::handoff::ring::MacEvent;
+use crate::ids::PortId;
+use crate::l2::{Vid, VlanPort};
+use crate::limits::BURST_MAX;
+use crate::pipeline::bridge::{self, Destination};
+use crate::pipeline::classify::Class;
+use crate::pipeline::fast_path;
+use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
+use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::pipeline::route;
+use crate::probe::Probe;
+use crate::snapshot::{PortMode, PortTables, Snapshot};
+use crate::time::Instant;
+use crate::wire::parse::{Kind, Parsed, parse};
+use crate::wire::{be16, ethernet};
+use crate::worker::Core;
+use arrayvec::ArrayVec;
+
+impl<D: Device, P: Probe> Core<D, P> {
+    /// Processes the burst in `self.rx`, which the port at `slot` received.
+    #[inline]
+    pub(crate) fn receive(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        if !self.is_again {
+            self.accounting.totals.received += self.rx.len() as u64;
+            self.accounting.probe.received(self.rx.len());
+        }
+        if self.rx.len() == 1
+            && let Some(frame) = self.rx.pop()
+        {
+            return self.receive_one(snapshot, slot, frame, now);
+        }
+        self.receive_burst(snapshot, slot, now);
+    }
+
+    /// [`Self::receive`] for frames whose arrival is already counted, without the fast path for a
+    /// single frame.
+    #[inline]
+    pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        let input = self.own_ports[slot];
+        let Some(tables) = snapshot.ports.get(input.index()) else {
+            debug_assert!(false, "a snapshot has tables for all ports");
+            return self.drop_all(None, slot);
+        };
+        if !self.ports[slot].up {
+            return self.drop_all(Some(tables), slot);
+        }
+        self.rx.iter().for_each(Frame::prefetch);
+        match &*tables.mode {
+            PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, slot, now),
+            PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
+        }
+        self.flush_free_burst();
+    }
+
+    /// Drops the burst of a port that is down.
+    #[cold]
+    fn drop_all(&mut self, tables: Option<&PortTables>, slot: usize) {
+        if !self.is_again {
+            self.ports[slot].counters.rx_unclassified_frames += self.rx.len() as u64;
+        }
+        for frame in core::mem::take(&mut self.rx) {
+            let parsed = parse(frame.head(), frame.len());
+            let class = tables.map(|tables| tables.classifier.of(&parsed).priority());
+            self.drop(frame, slot, DropReason::PortDown, class);
+        }
+        self.flush_free_burst();
+    }
+
+    /// [`Self::receive`] for a frame that enters the pipeline again, from the control thread or
+    /// after it waited for its next hop. Its arrival was counted when the device delivered it.
+    pub(crate) fn receive_again(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
+        self.is_again = true;
+        self.receive(snapshot, slot, now);
+        self.is_again = false;
+    }
+
+    /// Applies the PFC frames of the burst before its data frames are forwarded, so that a pause
+    /// covers those too. Bit i of `control_bits` is set if frame i of the burst is a MAC control
+    /// frame.
+    fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize, now: Instant) {
+        self.tx_ports.insert(slot);
+        let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
+        let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
+        self.ports[slot].process_mac_control(parsed, &mut self.accounting, now);
+    }
+
+    /// Processes a single frame whose arrival is counted, and that is not a fast-path frame or
+    /// whose port is down.
+    #[inline(never)]
+    pub(crate) fn receive_other(
+        &mut self,
+        snapshot: &Snapshot,
+        slot: usize,
+        mut frame: D::Frame,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
+        let port = &mut self.ports[slot];
+        let routed = match snapshot.ports.get(input.index()) {
+            Some(tables) if port.up => match *tables.mode {
+                PortMode::Routed { vlan } => Some((tables, vlan)),
+                PortMode::Bridged(_) => None,
+            },
+            _ => None,
+        };
+        let Some((tables, vlan)) = routed else {
+            self.rx.push(frame);
+            return self.receive_burst(snapshot, slot, now);
+        };
+        let frame_bytes_max = usize::from(port.frame_bytes_max);
+        let parsed = parse(frame.head(), frame.len());
+        if parsed.kind == Kind::MacControl {
+            self.tx_ports.insert(slot);
+            port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting, now);
+        }
+        let frame_outcome =
+            route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, &mut frame);
+        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+        self.dispatch_frame(frame, &frame_outcome, slot, now);
+        self.flush_free_burst();
+    }
+
+    /// The stages of a routed port. Each runs for the whole burst: classify, look up the routes,
+    /// apply rules and rewrite; then dispatch each outcome group.
+    #[inline(always)]
+    fn route(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan: Option<Vid>,
+        slot: usize,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
+        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
+        let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
+        let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
+        let mut control_bits = 0;
+        let noted = classes.iter_mut().zip(&mut destinations);
+        for ((at, frame), (class, destination)) in (0..).zip(&self.rx).zip(noted) {
+            let (head, frame_bytes) = (frame.head(), frame.len());
+            match fast_path::classify(&tables.fast_path, head, frame_bytes, longest) {
+                Some(fast_path) => (*class, *destination) = fast_path,
+                None => control_bits |= control_bit(&parse(head, frame_bytes), at),
+            }
+        }
+        if control_bits != 0 {
+            self.process_mac_control_burst(control_bits, slot, now);
+        }
+        let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
+        let frames = self.rx.len();
+        snapshot.fib.v4_burst(&destinations[..frames], &mut leaves[..frames]);
+        self.outcomes.clear();
+        self.rewrite_cache.clear();
+        let mut group_of = [0; BURST_MAX];
+        let looked_up = classes.iter().zip(&leaves).zip(&mut group_of);
+        for (frame, ((&class, &leaf), group)) in self.rx.iter_mut().zip(looked_up) {
+            let outcomes = &mut self.outcomes;
+            if class != Class::UNKNOWN
+                && let Some(at) =
+                    self.rewrite_cache.apply(snapshot, input, class, leaf, frame, outcomes)
+            {
+                *group = at;
+                continue;
+            }
+            let frame_outcome =
+                route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, frame);
+            *group = outcomes.add(&frame_outcome);
+        }
+        self.rewrite_cache.book(&mut self.outcomes);
+        self.dispatch(group_of, slot, now);
+    }
+
+    /// The stages of a bridged port, frame by frame: the MAC address learned from one frame may be
+    /// the destination of the next.
+    fn bridge(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan_port: &VlanPort,
+        slot: usize,
+        now: Instant,
+    ) {
+        let input = self.own_ports[slot];
+        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
+        let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
+        let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
+        let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
+        let control_bits = bits.fold(0, |all, bit| all | bit);
+        if control_bits != 0 {
+            self.process_mac_control_burst(control_bits, slot, now);
+        }
+        self.has_addresses = true;
+        let frames = core::mem::take(&mut self.rx);
+        let mut frames = frames.into_iter().zip(parsed);
+        while let Some((mut frame, parsed)) = frames.next() {
+            let parsed = as_bridged(parsed, frame.head());
+            let class = tables.classifier.of(&parsed);
+            let rx_bytes = length_bytes(&frame);
+            let is_control = parsed.kind == Kind::MacControl;
+            let parsed = if is_control {
+                parsed
+            } else {
+                route::within(parsed, frame.len(), frame_bytes_max)
+            };
+            let frame_outcome =
+                match self.look_up_bridged(vlan_port, input, &parsed, frame.head(), now) {
+                    Destination::Port(out, vid) => {
+                        bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
+                    }
+                    Destination::Flood(vid) => {
+                        let members = snapshot.vlans.members(vid);
+                        let copies = members.iter().filter(|&&port| port != input).count();
+                        if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
+                            let later = frames.map(|(frame, _)| frame);
+                            return self.keep(core::iter::once(frame).chain(later), slot, now);
+                        }
+                        let frame_outcome =
+                            FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
+                        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+                        self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot, now });
+                        continue;
+                    }
+                    Destination::Ends(Verdict::Consume) => {
+                        FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
+                    }
+                    Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
+                };
+            self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+            self.dispatch_frame(frame, &frame_outcome, slot, now);
+        }
+    }
+
+    #[inline]
+    fn look_up_bridged(
+        &mut self,
+        vlan_port: &VlanPort,
+        input: PortId,
+        parsed: &Parsed,
+        head: &[u8],
+        now: Instant,
+    ) -> Destination {
+        let handoff_tx = &mut self.handoff_tx;
+        let learned = |vid, mac| handoff_tx.announce(MacEvent::Learned(vid, mac, input, now));
+        match parsed.kind {
+            Kind::MacControl => Destination::Ends(Verdict::Consume),
+            Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),
+            _ => bridge::look_up(&mut self.mac_table, vlan_port, input, parsed, head, now, learned),
+        }
+    }
+
+    /// Sends a copy to every other port of the VLAN, and the frame itself to the last of them.
+    /// Rules, buffer charge and outcome are determined for each copy separately.
+    fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
+        let &Flooded { vid, class, ref parsed, slot, now } = flooded;
+        let input = self.own_ports[slot];
+        let members = snapshot.vlans.members(vid);
+        let Some(&last) = members.iter().rfind(|&&port| port != input) else {
+            return self.drop(frame, slot, DropReason::NowhereToFlood, Some(class.priority()));
+        };
+        for &out in members.iter().filter(|&&port| port != input && port != last) {
+            self.accounting.totals.copied += 1;
+            self.ports[slot].counters.copied_frames += 1;
+            let Some(mut copy) = self.device.copy(&frame) else {
+                self.count_drop(slot, DropReason::NoBuffer, Some(class.priority()));
+                continue;
+            };
+            let frame_outcome =
+                bridge::finish(snapshot, input, class, parsed, (out, vid), &mut copy);
+            self.dispatch_frame(copy, &frame_outcome, slot, now);
+        }
+        let frame_outcome = bridge::finish(snapshot, input, class, parsed, (last, vid), &mut frame);
+        self.dispatch_frame(frame, &frame_outcome, slot, now);
+    }
+}
+
+/// Bit `at` if the frame, which has index `at` in its burst, is a MAC control frame; 0 otherwise.
+#[inline(always)]
+const fn control_bit(parsed: &Parsed, at: u32) -> u64 {
+    match parsed.kind {
+        Kind::MacControl => 1 << at,
+        _ => 0,
+    }
+}
+
+/// What [`Core::flood`] needs to know of a frame.
+struct Flooded {
+    vid: Vid,
+    class: Class,
+    parsed: Parsed,
+    slot: usize,
+    now: Instant,
+}
+
+/// Treats a frame with an invalid or truncated IP header as non-IP, since a bridge does not
+/// validate IP. A frame without a complete Ethernet header stays [`Kind::Bad`]; [`route::within`]
+/// later marks one that is too long.
+fn as_bridged(parsed: Parsed, head: &[u8]) -> Parsed {
+    match parsed.kind {
+        Kind::Bad(DropReason::BadHeader | DropReason::BadChecksum) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        Kind::Bad(DropReason::Truncated) if has_ethernet_header(&parsed, head) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        _ => parsed,
+    }
+}
+
+/// Whether the frame has the fields that a bridge uses: addresses, an ethertype and, if the
+/// ethertype indicates one, a VLAN tag. A bridge ignores inner tags.
+fn has_ethernet_header(parsed: &Parsed, head: &[u8]) -> bool {
+    be16(head, ethernet::HEADER_BYTES - 2).is_some_and(|ethertype| {
+        let is_tag = ethertype == ethernet::VLAN || ethertype == ethernet::SERVICE_VLAN;
+        !is_tag || parsed.is_tagged()
+    })
+}

@@ -1,0 +1,257 @@
+//! Forward, routed: longest-prefix match, ECMP, TTL.
+//!
+//! Reads: the parsed headers, the port's tables. Writes: the frame outcome; on [`Verdict::Forward`]
+//! the frame's headers too. Drops: `not_our_mac`, `vlan_not_allowed`, `reserved_address`, `not_ip`,
+//! `unroutable`, `blackhole`. Punts the frames that the control thread must process.
+//!
+//! [`generic_path`] takes any frame. [`fast_path`](crate::pipeline::fast_path) takes the common
+//! frames, faster and with the same outcome.
+
+use crate::agent::PuntReason;
+use crate::counters::DropReason;
+use crate::fib::{Adjacency, Hop, Leaf};
+use crate::frame::{Frame, length_bytes};
+use crate::ids::PortId;
+use crate::l2::Vid;
+use crate::pipeline::classify::Class;
+use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
+use crate::pipeline::rewrite;
+use crate::pipeline::rules;
+use crate::snapshot::{PortTables, Snapshot};
+use crate::wire::parse::{Kind, Parsed, flow_ports, parse};
+use crate::wire::{MacAddress, ethernet};
+
+/// Takes one frame of a routed port through all stages before dispatch.
+#[inline(never)]
+pub(crate) fn generic_path<F: Frame>(
+    snapshot: &Snapshot,
+    tables: &PortTables,
+    vlan: Option<Vid>,
+    input: PortId,
+    frame_bytes_max: usize,
+    frame: &mut F,
+) -> FrameOutcome {
+    let parsed = parse(frame.head(), frame.len());
+    if parsed.kind == Kind::MacControl {
+        return FrameOutcome::ends(Verdict::Consume, None, length_bytes(frame));
+    }
+    // Classify before the length check: a frame that is too long may be lossless, and its loss is
+    // then counted in its class.
+    let class = tables.classifier.of(&parsed);
+    let parsed = within(parsed, frame.len(), frame_bytes_max);
+    match look_up(snapshot, tables, vlan, &parsed, frame.head()) {
+        Looked::Up(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
+        Looked::Ends(verdict) => ends_with(verdict, class.priority(), length_bytes(frame)),
+    }
+}
+
+/// `parsed`, marked as [`DropReason::TooLong`] if `frame_bytes` exceeds `frame_bytes_max` and two
+/// VLAN tags.
+pub(crate) const fn within(parsed: Parsed, frame_bytes: usize, frame_bytes_max: usize) -> Parsed {
+    if frame_bytes > frame_bytes_max + 2 * ethernet::TAG_BYTES {
+        Parsed { kind: Kind::Bad(DropReason::TooLong), ..parsed }
+    } else {
+        parsed
+    }
+}
+
+/// Result of the lookup of a frame's destination.
+#[derive(Clone, Copy, Debug)]
+enum Looked {
+    /// The destination's leaf.
+    Up(Leaf),
+    /// The frame ends here.
+    Ends(Verdict),
+}
+
+/// Checks that the frame is addressed to the router, and looks up its destination.
+fn look_up(
+    snapshot: &Snapshot,
+    port: &PortTables,
+    vlan: Option<Vid>,
+    parsed: &Parsed,
+    head: &[u8],
+) -> Looked {
+    let drop = |reason| Looked::Ends(Verdict::Drop(reason));
+    if let Kind::Bad(reason) = parsed.kind {
+        return drop(reason);
+    }
+    if !vlan_allowed(parsed, vlan) {
+        return drop(DropReason::VlanNotAllowed);
+    }
+    let Some(dst_mac) = head.first_chunk::<6>().copied().map(MacAddress) else {
+        return drop(DropReason::Truncated);
+    };
+    if dst_mac != port.mac {
+        return Looked::Ends(not_to_us(dst_mac, parsed.kind));
+    }
+    let l3 = usize::from(parsed.l3);
+    match parsed.kind {
+        Kind::Ipv4 => match head.get(l3 + 12..).and_then(|rest| rest.first_chunk::<8>()) {
+            Some(&[s0, .., d0, d1, d2, d3]) if is_v4_source(s0) && d0 < 224 => {
+                Looked::Up(snapshot.fib.v4([d0, d1, d2, d3]))
+            }
+            _ => drop(DropReason::Unroutable),
+        },
+        Kind::Ipv6 => {
+            let ends = head.get(l3 + 8..).and_then(|rest| rest.split_first_chunk::<16>());
+            match ends.and_then(|(source, rest)| Some((source, rest.first_chunk::<16>()?))) {
+                Some((source, target)) if is_v6_source(source) && target[0] != 0xFF => {
+                    Looked::Up(snapshot.fib.v6(*target))
+                }
+                _ => drop(DropReason::Unroutable),
+            }
+        }
+        Kind::Arp => Looked::Ends(Verdict::Punt(PuntReason::ForUs)),
+        _ => drop(DropReason::NotIp),
+    }
+}
+
+/// RFC 1812, 5.3.7: a source address is not "this network", loopback, multicast or reserved.
+#[inline(always)]
+pub(crate) const fn is_v4_source(first_octet: u8) -> bool {
+    first_octet != 0 && first_octet < 224 && first_octet != 127
+}
+
+/// RFC 4291, 2.5.2, 2.5.3, 2.7: a source address is not unspecified, loopback or multicast.
+fn is_v6_source(source: &[u8; 16]) -> bool {
+    source[0] != 0xFF && u128::from_be_bytes(*source) > 1
+}
+
+/// 169.254/16, link-local (RFC 3927, 2.7).
+#[inline(always)]
+pub(crate) const fn is_v4_link_local(first_octets: [u8; 2]) -> bool {
+    u16::from_be_bytes(first_octets) == 0xA9FE
+}
+
+/// Whether the source address is link-local. Routers must not forward such a frame, since a
+/// receiver on another link cannot reply (RFC 3927, 2.7; RFC 4291, 2.5.6).
+fn is_from_link_local(parsed: &Parsed, head: &[u8]) -> bool {
+    let is_v4 = parsed.kind == Kind::Ipv4;
+    let source = usize::from(parsed.l3) + if is_v4 { 12 } else { 8 };
+    let Some(&first) = head.get(source..).and_then(|rest| rest.first_chunk()) else { return false };
+    // fe80::/10
+    if is_v4 { is_v4_link_local(first) } else { first[0] == 0xFE && first[1] & 0xC0 == 0x80 }
+}
+
+/// Whether the frame is untagged, priority-tagged, or tagged with the port's VLAN.
+#[inline(always)]
+fn vlan_allowed(parsed: &Parsed, vlan: Option<Vid>) -> bool {
+    !parsed.is_tagged() || {
+        let vid = ethernet::vid(parsed.tci);
+        vid == 0 || vlan.is_some_and(|vlan| vlan.value() == vid)
+    }
+}
+
+/// Verdict for a frame that is not addressed to the router's MAC address. A multicast or broadcast
+/// frame is punted if the control thread may have to answer it.
+#[cold]
+fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
+    match kind {
+        Kind::Lldp if dst_mac == MacAddress::LLDP => Verdict::Punt(PuntReason::Lldp),
+        _ if dst_mac.is_link_local() => Verdict::Drop(DropReason::ReservedAddress),
+        Kind::Arp if dst_mac == MacAddress::BROADCAST => Verdict::Punt(PuntReason::ForUs),
+        Kind::Ipv6 if dst_mac.0[..2] == [0x33, 0x33] => Verdict::Punt(PuntReason::ForUs),
+        Kind::Ipv4 | Kind::Ipv6 if dst_mac.is_multicast() => Verdict::Drop(DropReason::Unroutable),
+        Kind::Arp | Kind::Lldp | Kind::Other if dst_mac.is_multicast() => {
+            Verdict::Drop(DropReason::NotIp)
+        }
+        _ => Verdict::Drop(DropReason::NotOurMac),
+    }
+}
+
+/// Selects the next hop of `leaf` and makes the frame ready to be queued.
+fn finish<F: Frame>(
+    snapshot: &Snapshot,
+    input: PortId,
+    class: Class,
+    parsed: &Parsed,
+    leaf: Leaf,
+    frame: &mut F,
+) -> FrameOutcome {
+    let hash = if leaf.is_group() { flow_hash(snapshot, parsed, frame.head()) } else { 0 };
+    let rx_bytes = length_bytes(frame);
+    let ends = |verdict| FrameOutcome::ends(verdict, Some(class.priority()), rx_bytes);
+    let hop = snapshot.fib.hop(leaf, hash);
+    if !matches!(hop, Hop::Local) && is_from_link_local(parsed, frame.head()) {
+        return ends(Verdict::Drop(DropReason::Unroutable));
+    }
+    let adjacency = match hop {
+        Hop::Forward(adjacency) => adjacency,
+        other => return ends(without_adjacency(other, parsed.ttl)),
+    };
+    if parsed.ttl <= 1 {
+        return ends(Verdict::Punt(PuntReason::TtlExpired));
+    }
+    let tag_bytes = usize::from(parsed.l3) - ethernet::HEADER_BYTES;
+    if frame.len() - tag_bytes > usize::from(adjacency.frame_bytes_max) {
+        return ends(Verdict::Punt(PuntReason::TooBig));
+    }
+    forward(snapshot, input, class, parsed, adjacency, frame)
+}
+
+#[inline(always)]
+fn forward<F: Frame>(
+    snapshot: &Snapshot,
+    input: PortId,
+    class: Class,
+    parsed: &Parsed,
+    adjacency: &Adjacency,
+    frame: &mut F,
+) -> FrameOutcome {
+    let rx_bytes = length_bytes(frame);
+    let tagged = rules::apply(snapshot, class, input, adjacency.out);
+    rewrite::ip(frame.head_mut(), parsed, tagged.dscp, parsed.ttl - 1);
+    let pcp = snapshot.tags.pcp[tagged.tag.index()];
+    let Some(l3) = rewrite::ethernet_routed(frame, parsed, adjacency, pcp) else {
+        return FrameOutcome::ends(
+            Verdict::Drop(DropReason::TooLong),
+            Some(class.priority()),
+            rx_bytes,
+        );
+    };
+    let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
+    FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
+}
+
+#[cold]
+fn without_adjacency(hop: &Hop, ttl: u8) -> Verdict {
+    match hop {
+        Hop::Local => Verdict::Punt(PuntReason::ForUs),
+        Hop::Discard => Verdict::Drop(DropReason::Blackhole),
+        _ if ttl <= 1 => Verdict::Punt(PuntReason::TtlExpired),
+        Hop::Resolve { .. } => Verdict::Punt(PuntReason::Unresolved),
+        Hop::NoRoute | Hop::Forward(_) => Verdict::Punt(PuntReason::NoRoute),
+    }
+}
+
+/// The flow hash of an IP frame.
+fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
+    let l3 = usize::from(parsed.l3);
+    if parsed.kind == Kind::Ipv4 {
+        return flow_hash_v4(snapshot, head, l3);
+    }
+    let flow = flow_ports(head, parsed.kind, l3);
+    let address = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk().copied());
+    let (source, destination) = (address(l3 + 8), address(l3 + 24));
+    snapshot.flow_hash.v6(
+        source.unwrap_or_default(),
+        destination.unwrap_or_default(),
+        flow.protocol,
+        (flow.source, flow.destination),
+    )
+}
+
+/// The flow hash of a frame with an IPv4 header at `l3`.
+#[inline(never)]
+pub(crate) fn flow_hash_v4(snapshot: &Snapshot, head: &[u8], l3: usize) -> u32 {
+    let flow = flow_ports(head, Kind::Ipv4, l3);
+    let address = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk().copied());
+    let (source, destination) = (address(l3 + 12), address(l3 + 16));
+    snapshot.flow_hash.v4(
+        source.unwrap_or_default(),
+        destination.unwrap_or_default(),
+        flow.protocol,
+        (flow.source, flow.destination),
+    )
+}

@@ -1,0 +1,133 @@
+//! A port whose device takes frames one at a time: no transmit batch, and no use of the VEQ for a
+//! frame that leaves in the same turn.
+//!
+//! A frame that arrives at an idle port leaves at the end of the turn, unless flow control prevents
+//! that. Until then it is *pending*: it is the head of its VEQ and marks the priority as occupied,
+//! but is not stored in the VEQ. It is put there only if it has to wait longer.
+
+use super::{Port, Queue, book_run, drop_queued, takes_one};
+use crate::accounting::Accounting;
+use crate::counters::{DropReason, PortCounters};
+use crate::device::Device;
+use crate::frame::Frame;
+use crate::ids::Priority;
+use crate::limits::PRIORITIES;
+use crate::probe::Probe;
+use crate::queue::veq::{FramePool, QueuedFrame};
+use crate::time::Instant;
+
+impl<F: Frame> Port<F> {
+    /// Length in bytes of the first queued frame of the lowest occupied priority.
+    #[inline(always)]
+    pub(crate) fn prefetch_head(&self, frame_pool: &FramePool<F>) -> u32 {
+        let priority = self.occupied_bits.trailing_zeros() as usize % PRIORITIES;
+        self.queues[priority].veq.front(frame_pool).map_or(0, |meta| u32::from(meta.bytes))
+    }
+
+    /// Takes a single admitted frame that cannot be sent at once: makes it pending or queues it.
+    #[inline(always)]
+    pub(crate) fn queue_one<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        device: &mut D,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) {
+        let is_idle = self.occupied_bits == 0 && !self.awaits_tx_ready && !self.is_paced;
+        if takes_one(self.id, device)
+            && is_idle
+            && device.tx_room_bytes(self.id, now) >= u32::from(queued.meta.bytes)
+        {
+            self.occupied_bits = 1 << (queued.meta.priority & 7);
+            self.pending = Some(queued);
+        } else {
+            self.queue(queued, accounting);
+        }
+    }
+
+    /// Puts the pending frame, if there is one, into its VEQ before another frame is queued there.
+    #[inline(always)]
+    pub(super) fn spill_pending<P: Probe>(&mut self, accounting: &mut Accounting<F, P>) {
+        if let Some(queued) = self.pending.take() {
+            self.put_back(queued, accounting);
+        }
+    }
+
+    /// Puts a frame to the front of its VEQ, whether it came from there or was pending.
+    #[inline(never)]
+    fn put_back<P: Probe>(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, P>) {
+        let Self { queues, occupied_bits, counters, .. } = self;
+        put_front(queued, queues, occupied_bits, counters, accounting);
+    }
+
+    /// [`Self::serve`] when the only queued frame is the pending one.
+    #[inline(always)]
+    pub(super) fn serve_pending<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        mut queued: QueuedFrame<F>,
+        device: &mut D,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) {
+        let priority = Priority::from_low_bits(queued.meta.priority);
+        let bytes = u32::from(queued.meta.bytes);
+        let may_leave = self.up && self.eligible_bits(now) & priority.bit() != 0;
+        if !may_leave || device.tx_room_bytes(self.id, now) < bytes {
+            return self.put_back(queued, accounting);
+        }
+        self.queues[priority.index()].veq.passed(bytes);
+        self.occupied_bits = 0;
+        self.scheduler.emptied(priority.index());
+        self.departs(&mut queued, bytes, accounting, now);
+        self.send_one(queued, device, accounting, now);
+    }
+
+    /// [`Self::serve`] from the VEQs, one frame.
+    #[inline]
+    pub(super) fn serve_one<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) {
+        let room_bytes = device.tx_room_bytes(self.id, now);
+        if room_bytes == 0 {
+            return;
+        }
+        if let Some(queued) = self.next(room_bytes, accounting, now) {
+            self.send_one(queued, device, accounting, now);
+        }
+    }
+
+    /// Sends a frame; accounts for it if the device takes it, puts it back otherwise.
+    #[inline(always)]
+    fn send_one<D: Device<Frame = F>, P: Probe>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        device: &mut D,
+        accounting: &mut Accounting<F, P>,
+        now: Instant,
+    ) {
+        let QueuedFrame { frame, meta } = queued;
+        match device.tx_one(self.id, frame, now) {
+            Ok(()) => book_run(&accounting.run_of_one(&meta), &mut self.queues, accounting, now),
+            Err(frame) => self.put_back(QueuedFrame { frame, meta }, accounting),
+        }
+    }
+}
+
+/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
+#[inline]
+pub(super) fn put_front<F: Frame, P: Probe>(
+    queued: QueuedFrame<F>,
+    queues: &mut [Queue; PRIORITIES],
+    occupied_bits: &mut u8,
+    counters: &mut PortCounters,
+    accounting: &mut Accounting<F, P>,
+) {
+    let priority = usize::from(queued.meta.priority & 7);
+    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
+        Ok(()) => *occupied_bits |= 1 << priority,
+        Err(queued) => drop_queued(queued, DropReason::LossyTail, counters, accounting),
+    }
+}

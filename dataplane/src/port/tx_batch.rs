@@ -1,0 +1,239 @@
+//! The transmit batch of a port, and the accounting that is due when the device takes its frames.
+//!
+//! Accounting is by run: frames of one VIQ and priority that arrived together are counted and
+//! released together. For a frame that the device refuses, its run and its length are sufficient.
+
+use crate::buffer::ViqId;
+use crate::frame::{Burst, Frame, length_bytes};
+use crate::ids::PortId;
+use crate::limits::BURST_MAX;
+use crate::queue::veq::{FrameMeta, QueuedFrame};
+use arrayvec::ArrayVec;
+
+/// Consecutive frames that are accounted for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) viq: ViqId,
+    pub(crate) priority: u8,
+    /// Offset of the frames' IP header, 0 if there is none.
+    pub(crate) l3: u8,
+    pub(crate) frames: u8,
+    pub(crate) bytes: u32,
+    pub(crate) cost_bytes: u32,
+    pub(crate) arrived_ns: u32,
+}
+
+impl Run {
+    /// The run of a single frame with `meta`, which is charged at least `cell_bytes`.
+    #[inline(always)]
+    pub(crate) fn of_one(meta: &FrameMeta, cell_bytes: u32) -> Self {
+        Self {
+            viq: meta.viq,
+            priority: meta.priority & 7,
+            l3: meta.l3,
+            frames: 1,
+            bytes: u32::from(meta.bytes),
+            cost_bytes: u32::from(meta.bytes).max(cell_bytes),
+            arrived_ns: meta.arrived_ns,
+        }
+    }
+
+    /// The same run with no frames in it.
+    pub(crate) const fn without_frames(self) -> Self {
+        Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
+    }
+
+    /// The metadata of one of its frames, which leaves by the port with index `out`. Accounting
+    /// needs it if the frame has to be queued after all.
+    #[inline]
+    pub(crate) fn meta_of<F: Frame>(&self, frame: &F, out: u16) -> FrameMeta {
+        FrameMeta {
+            viq: self.viq,
+            bytes: length_bytes(frame),
+            arrived_ns: self.arrived_ns,
+            out,
+            priority: self.priority,
+            l3: self.l3,
+        }
+    }
+
+    /// Whether the frames of `other` can be accounted for with these.
+    #[inline(always)]
+    pub(crate) fn joins(&self, other: &Self) -> bool {
+        (self.viq, self.priority, self.l3, self.arrived_ns)
+            == (other.viq, other.priority, other.l3, other.arrived_ns)
+    }
+
+    /// Adds the frames of `other`, which [joins](Self::joins) these.
+    #[inline(always)]
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+        self.cost_bytes += other.cost_bytes;
+    }
+}
+
+/// The burst that a port sends to its device next.
+#[derive(Debug)]
+pub(crate) struct TxBatch<F> {
+    pub(crate) frames: Burst<F>,
+    /// By frame: its run index.
+    run_of: [u8; BURST_MAX],
+    runs: ArrayVec<Run, BURST_MAX>,
+}
+
+impl<F: Frame> TxBatch<F> {
+    pub(crate) fn new() -> Self {
+        Self { frames: Burst::new(), run_of: [0; BURST_MAX], runs: ArrayVec::new() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// The number of frames that still fit.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> usize {
+        self.frames.remaining_capacity()
+    }
+
+    /// Opens `run`, for whose frames there is room. Returns the run index with which each frame is
+    /// then added.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, run: Run) -> u8 {
+        open(&mut self.runs, run)
+    }
+
+    /// Moves the frames out of `places` into the batch, which has room for them, each into the run
+    /// of its metadata. Calls `look` for each frame first.
+    #[inline(always)]
+    pub(crate) fn take_waiting(
+        &mut self,
+        places: &mut [Option<QueuedFrame<F>>],
+        cell_bytes: u32,
+        mut look: impl FnMut(&mut F, &FrameMeta),
+    ) {
+        let Some(Some(first)) = places.first() else { return };
+        // The sum of consecutive frames with the same key, added to the run when the key changes.
+        let mut key = first.meta.run_key();
+        let mut sum = Run::of_one(&first.meta, cell_bytes).without_frames();
+        let mut number = self.open(sum);
+        let start = self.frames.len();
+        let Self { frames, run_of, runs } = self;
+        for (place, run) in places.iter_mut().zip(&mut run_of[start..]) {
+            let Some(QueuedFrame { mut frame, meta }) = place.take() else { break };
+            look(&mut frame, &meta);
+            if meta.run_key() != key {
+                runs[usize::from(number)].add(&sum);
+                key = meta.run_key();
+                sum = Run::of_one(&meta, cell_bytes).without_frames();
+                number = open(runs, sum);
+            }
+            sum.frames += 1;
+            sum.bytes += u32::from(meta.bytes);
+            sum.cost_bytes += u32::from(meta.bytes).max(cell_bytes);
+            *run = number;
+            frames.push(frame);
+        }
+        self.runs[usize::from(number)].add(&sum);
+    }
+
+    /// Adds a frame of the run with index `run`.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, frame: F, run: u8) {
+        if let Some(place) = self.run_of.get_mut(self.frames.len()) {
+            *place = run;
+        }
+        self.frames.push(frame);
+    }
+
+    /// Adds the frames of a burst, for which there is room; `run_of` has their run indexes.
+    #[inline(always)]
+    pub(crate) fn push_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
+        let (count, end) = (self.frames.len(), self.frames.len() + frames.len());
+        if let (Some(to), Some(from)) =
+            (self.run_of.get_mut(count..end), run_of.get(..frames.len()))
+        {
+            to.copy_from_slice(from);
+        }
+        if count == 0 {
+            core::mem::swap(&mut self.frames, frames);
+        } else {
+            self.frames.extend(frames.drain(..));
+        }
+    }
+
+    /// Calls `book` for each run, with the frames that were sent. Before the call, `frames` had
+    /// `staged` frames; the device took some from its front, and the rest has not been sent.
+    #[inline(always)]
+    pub(crate) fn book_sent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+        if !self.frames.is_empty() {
+            self.split_off_unsent(staged, cell_bytes, book);
+            return;
+        }
+        self.runs.iter().for_each(&mut book);
+        self.runs.clear();
+    }
+
+    #[cold]
+    fn split_off_unsent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+        self.run_of.copy_within(staged - self.frames.len()..staged, 0);
+        let mut unsent: ArrayVec<Run, BURST_MAX> =
+            self.runs.iter().map(|run| run.without_frames()).collect();
+        for (frame, &run) in self.frames.iter().zip(&self.run_of) {
+            let bytes = u32::from(length_bytes(frame));
+            let run = &mut unsent[usize::from(run)];
+            run.frames += 1;
+            run.bytes += bytes;
+            run.cost_bytes += bytes.max(cell_bytes);
+        }
+        for (run, unsent) in self.runs.iter_mut().zip(unsent) {
+            run.frames -= unsent.frames;
+            run.bytes -= unsent.bytes;
+            run.cost_bytes -= unsent.cost_bytes;
+            book(run);
+            *run = unsent;
+        }
+    }
+
+    /// Takes back the frames whose priority is in `bits`, the last first, each with its metadata.
+    pub(crate) fn take_back(
+        &mut self,
+        bits: u8,
+        out: PortId,
+        mut back: impl FnMut(QueuedFrame<F>),
+    ) {
+        let mut kept: ArrayVec<(F, usize), BURST_MAX> = ArrayVec::new();
+        while let Some(frame) = self.frames.pop() {
+            let at = usize::from(self.run_of[self.frames.len()]);
+            let run = &self.runs[at];
+            if bits >> run.priority & 1 == 0 {
+                // The run's index falls by the number of removed runs before it.
+                let gone = self.runs[..at].iter().filter(|run| bits >> run.priority & 1 == 1);
+                kept.push((frame, at - gone.count()));
+                continue;
+            }
+            let meta = run.meta_of(&frame, out.index_u16());
+            back(QueuedFrame { frame, meta });
+        }
+        self.runs.retain(|run| bits >> run.priority & 1 == 0);
+        while let Some((frame, run)) = kept.pop() {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+            self.push(frame, run as u8);
+        }
+    }
+}
+
+/// Adds `run` to the last of `runs` if they join, else as a new run. Returns the run's index.
+#[inline(always)]
+fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
+    if let Some(last) = runs.last_mut().filter(|last| last.joins(&run)) {
+        last.add(&run);
+    } else {
+        runs.push(run);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+    let last = (runs.len() - 1) as u8;
+    last
+}
