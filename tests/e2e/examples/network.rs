@@ -99,10 +99,8 @@ impl Network {
                 host.route_by(&gateway.to_string());
             }
         }
-        let mut network =
-            Self { switch, config, hosts, _namespace: namespace, _directory: directory };
-        network.switch.stats_when("every link", |stats| stats.ports.iter().all(|port| port.up));
-        network
+        switch.await_links();
+        Self { switch, config, hosts, _namespace: namespace, _directory: directory }
     }
 
     pub(super) fn address(&self, port: usize) -> IpAddr {
