@@ -8,7 +8,7 @@
 use bench::line_switch::LineSwitch;
 use bench::loop_device::LoopDevice;
 use bench::table::{nanoseconds_each, save};
-use dataplane::probe::NoProbe;
+
 use dataplane::report::Report;
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
@@ -17,14 +17,14 @@ const TURNS: u64 = 2_000;
 const ROUNDS: usize = 40;
 
 /// Turns at 2 us each.
-fn turns(worker: &mut Worker<LoopDevice, NoProbe>, clock_ns: &mut u64) {
+fn turns(worker: &mut Worker<LoopDevice>, clock_ns: &mut u64) {
     for _ in 0..TURNS {
         *clock_ns += 2_000;
         worker.turn(Instant::from_ns(*clock_ns));
     }
 }
 
-fn report(worker: &Worker<LoopDevice, NoProbe>, clock_ns: u64) -> Report {
+fn report(worker: &Worker<LoopDevice>, clock_ns: u64) -> Report {
     let mut report = Report::default();
     worker.report(&mut report, Instant::from_ns(clock_ns));
     assert_eq!((report.totals.imbalance(), report.totals.dropped), (0, 0));

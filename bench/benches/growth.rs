@@ -12,7 +12,7 @@ use bench::line_switch::LineSwitch;
 use bench::loop_device::LoopDevice;
 use bench::table::{fast_median, nanoseconds, save};
 use comfy_table::{CellAlignment, Table, presets};
-use dataplane::probe::NoProbe;
+
 use dataplane::report::Report;
 use dataplane::testing::wire::{host_mac, port_mac};
 use dataplane::time::Instant;
@@ -31,7 +31,7 @@ const TEMPLATES: u32 = 4_096;
 struct Row {
     size: u32,
     switch: LineSwitch,
-    worker: Worker<LoopDevice, NoProbe>,
+    worker: Worker<LoopDevice>,
     clock_ns: u64,
     turns: u64,
     took: Vec<f64>,

@@ -6,7 +6,7 @@ use bench::loop_device::LoopDevice;
 use bench::table::{nanoseconds_each, save};
 use dataplane::control_rings::{ControlRings, connect};
 use dataplane::counters::DropReason;
-use dataplane::probe::NoProbe;
+use dataplane::driver::Polling;
 use dataplane::report::Report;
 use dataplane::time::Instant;
 use dataplane::wire::{MacAddress, ethernet};
@@ -22,7 +22,7 @@ const FRAMES: usize = 16_384;
 
 /// A switch, its time, and the control thread's ends of its rings.
 struct Run {
-    worker: Worker<LoopDevice, NoProbe>,
+    worker: Worker<LoopDevice>,
     control: Vec<ControlRings<bench::loop_device::LoopFrame>>,
     clock_ns: u64,
     punted: u64,
@@ -40,7 +40,8 @@ impl Run {
         }
         let device = LoopDevice::new(templates, FRAMES, switch.burst_frames);
         let snapshot = Arc::new(builder.snapshot(0));
-        let worker = Worker::new(&builder.settings, snapshot, device, links.remove(0), NoProbe);
+        let worker =
+            Worker::new(&builder.settings, snapshot, device, links.remove(0), Polling::default());
         Self { worker, control, clock_ns: 0, punted: 0 }
     }
 

@@ -5,9 +5,9 @@
 use bench::loop_device::LoopDevice;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dataplane::control_rings::connect;
+use dataplane::driver::Polling;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
-use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::{Udp, host_mac, host_v4, port_mac};
@@ -25,7 +25,7 @@ fn port(number: u8) -> PortId {
 
 /// Two routed ports, 1,000 routes by port 2's host and 1,000 by port 1's, 64 entries of which the
 /// last ones match.
-fn switch(burst_frames: usize) -> Worker<LoopDevice, NoProbe> {
+fn switch(burst_frames: usize) -> Worker<LoopDevice> {
     let mut builder = RigBuilder::routed(PORTS);
     for (number, first) in [(1, 20_u8), (2, 40)] {
         let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
@@ -61,11 +61,11 @@ fn switch(burst_frames: usize) -> Worker<LoopDevice, NoProbe> {
     // The control thread's ends must live as long as the worker, and have nothing to do here.
     Box::leak(Box::new(control));
     let device = LoopDevice::new(templates.to_vec(), 4_096, burst_frames);
-    Worker::new(&builder.settings, snapshot, device, links.remove(0), NoProbe)
+    Worker::new(&builder.settings, snapshot, device, links.remove(0), Polling::default())
 }
 
 /// One turn routes a burst each way, and the frames look as they must.
-fn check(worker: &mut Worker<LoopDevice, NoProbe>) {
+fn check(worker: &mut Worker<LoopDevice>) {
     worker.device_mut().keep_last = true;
     worker.turn(Instant::from_ns(1));
     let sent = worker.device_mut().last[1].clone();

@@ -14,7 +14,7 @@ use bench::table::{quantile, save};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::{PortId, Priority};
-use dataplane::probe::NoProbe;
+
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::Pfc;
@@ -119,9 +119,9 @@ impl Device for Watched {
 
 /// Pauses and resumes a port of `worker`, again and again; nanoseconds of each reaction, 0 where
 /// nothing left after it.
-fn pause(worker: &mut Worker<Watched, NoProbe>) -> Vec<u64> {
+fn pause(worker: &mut Worker<Watched>) -> Vec<u64> {
     let (watch, port) = (Arc::clone(&worker.device().watch), worker.device().port);
-    let turn = |worker: &mut Worker<Watched, NoProbe>| {
+    let turn = |worker: &mut Worker<Watched>| {
         worker.turn(Instant::from_ns(watch.now_ns()));
     };
     let mut took_ns = Vec::with_capacity(PAUSES);
@@ -152,7 +152,7 @@ fn reactions(ports: u8, workers: u8) -> Vec<u64> {
     };
     let made = switch.build_on(wrap);
     let at_work = AtomicUsize::new(made.len());
-    let run = |mut worker: Worker<Watched, NoProbe>| {
+    let run = |mut worker: Worker<Watched>| {
         let took_ns = pause(&mut worker);
         at_work.fetch_sub(1, Ordering::Relaxed);
         // The others still need its turns.

@@ -4,9 +4,9 @@
 use crate::loop_device::LoopDevice;
 use dataplane::control_rings::connect;
 use dataplane::device::Device;
+use dataplane::driver::Polling;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
-use dataplane::probe::NoProbe;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::{Udp, host_v4};
@@ -161,7 +161,7 @@ impl LineSwitch {
     ///
     /// # Panics
     /// As [`Self::builder`] does.
-    pub fn build(self) -> Worker<LoopDevice, NoProbe> {
+    pub fn build(self) -> Worker<LoopDevice> {
         self.build_on(|_, device| device).remove(0)
     }
 
@@ -169,10 +169,7 @@ impl LineSwitch {
     ///
     /// # Panics
     /// As [`Self::builder`] does.
-    pub fn build_on<D: Device>(
-        self,
-        wrap: impl Fn(usize, LoopDevice) -> D,
-    ) -> Vec<Worker<D, NoProbe>> {
+    pub fn build_on<D: Device>(self, wrap: impl Fn(usize, LoopDevice) -> D) -> Vec<Worker<D>> {
         let builder = self.builder();
         let snapshot = Arc::new(builder.snapshot(0));
         let (links, control) = connect(usize::from(self.workers), usize::from(self.ports));
@@ -181,7 +178,7 @@ impl LineSwitch {
         let worker = |(number, links)| {
             let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
             let device = wrap(number, LoopDevice::new(templates, FRAMES, self.burst_frames));
-            Worker::new(&builder.settings, Arc::clone(&snapshot), device, links, NoProbe)
+            Worker::new(&builder.settings, Arc::clone(&snapshot), device, links, Polling::default())
         };
         links.into_iter().enumerate().map(worker).collect()
     }

@@ -3,7 +3,7 @@
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::LoopDevice;
-use dataplane::probe::NoProbe;
+
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
 
@@ -13,14 +13,14 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 const TURNS: u64 = 10_000;
 
 /// The worker's turns number `from` to `to`, at 2 us each.
-fn turns(worker: &mut Worker<LoopDevice, NoProbe>, from: u64, to: u64) {
+fn turns(worker: &mut Worker<LoopDevice>, from: u64, to: u64) {
     for turn in from..to {
         worker.turn(Instant::from_ns(2_000 * turn));
     }
 }
 
 /// Blocks allocated by [`TURNS`] turns.
-fn blocks_of_turns(worker: &mut Worker<LoopDevice, NoProbe>) -> u64 {
+fn blocks_of_turns(worker: &mut Worker<LoopDevice>) -> u64 {
     let before = dhat::HeapStats::get().total_blocks;
     turns(worker, 2, 2 + TURNS);
     dhat::HeapStats::get().total_blocks - before

@@ -3,11 +3,11 @@
 
 use crate::buffer::{Buffer, Ledger, LedgerWriter, ViqId};
 use crate::counters::Totals;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
-use crate::port_mask::PortMask;
 use crate::queue::ecn::Dice;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::settings::{EcnSettings, SwitchSettings};
@@ -16,11 +16,11 @@ use alloc::sync::Arc;
 /// The part of a worker, besides ports and device, that every frame needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Accounting<F, P> {
+pub(crate) struct Accounting<F, V> {
     pub(crate) frame_pool: FramePool<F>,
     pub(crate) buffer: Buffer,
-    /// By port index: ports whose VIQs (virtual ingress queues) have shrunk in this turn.
-    pub(crate) released: PortMask,
+    /// What the driver keeps of a turn, and the probe.
+    pub(crate) driver: V,
     pub(crate) totals: Totals,
     /// Bit by port index: ports whose VIQs this worker owns.
     owned: [u64; PORTS_MAX / 64],
@@ -29,7 +29,6 @@ pub(crate) struct Accounting<F, P> {
     lossless_bits: [u8; PORTS_MAX],
     pub(crate) dice: Dice,
     pub(crate) lossy_queue_bytes: u32,
-    pub(crate) probe: P,
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,
     has_news: bool,
@@ -37,13 +36,13 @@ pub(crate) struct Accounting<F, P> {
     published_bytes: (u64, u64),
 }
 
-impl<F: Frame, P> Accounting<F, P> {
+impl<F: Frame, V: Driver> Accounting<F, V> {
     pub(crate) fn new(
         settings: &SwitchSettings,
         own_ports: &[PortId],
         queues: usize,
         ledger: Arc<Ledger>,
-        probe: P,
+        driver: V,
     ) -> Self {
         let mut owned = [0; PORTS_MAX / 64];
         for port in own_ports {
@@ -60,12 +59,11 @@ impl<F: Frame, P> Accounting<F, P> {
             dice: Dice::new(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
-            probe,
+            driver,
             ledger: LedgerWriter::new(ledger),
             has_news: false,
             published_bytes: (0, 0),
             owned,
-            released: PortMask::default(),
             lossless_bits,
         }
     }
@@ -104,7 +102,7 @@ impl<F: Frame, P> Accounting<F, P> {
         }
         let port = viq.port_index();
         if self.owned[port / 64] >> (port % 64) & 1 == 1 {
-            self.released.insert(port);
+            self.driver.mark_released(port);
             self.buffer.release(viq, cost_bytes);
         } else {
             self.ledger.add_release(viq, cost_bytes);

@@ -12,11 +12,11 @@
 //! and the rest of its burst here, in order, until frames have left.
 
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::Priority;
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
-use crate::probe::Probe;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
@@ -26,7 +26,7 @@ use crate::worker::Core;
 #[expect(clippy::cast_possible_truncation, reason = "64")]
 const BURST_FRAMES: u32 = BURST_MAX as u32;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Receives a burst of the port at `slot` if its VIQs have room. Returns whether any frame was
     /// processed.
     #[inline(always)]

@@ -16,56 +16,20 @@
 //!   device now has room for frames that waited for it.
 
 use crate::device::Device;
+use crate::driver::EventDriven;
 use crate::ids::PortId;
 use crate::limits::PORTS_MAX;
 use crate::port_mask::PortMask;
-use crate::probe::Probe;
-use crate::settings::SwitchSettings;
 use crate::time::Instant;
 use crate::worker::{Core, Turn, Worker};
 
-/// What a worker keeps for event-driven turns.
-#[derive(Debug)]
-pub(crate) struct DirtyPorts {
-    /// Earliest pending port timer.
-    pub(crate) timers_at: Instant,
-    /// Slots of ports to whose upstream XOFF, or a rate, was sent.
-    pub(crate) xoff_ports: PortMask,
-    /// In the current turn: slots of ports where a frame arrived, and of ports whose device has
-    /// room for queued frames.
-    rx_ports: PortMask,
-    tx_ready_ports: PortMask,
-    /// Whether a VIQ's threshold can change without an event at its port.
-    has_dynamic: bool,
-    /// Whether each received frame may change the rate that is sent upstream.
-    sends_rates: bool,
-    /// Whether the switch has other workers.
-    pub(crate) has_others: bool,
-}
-
-impl DirtyPorts {
-    /// Nothing is known yet: the first turn visits all ports.
-    pub(crate) fn new(settings: &SwitchSettings, has_others: bool) -> Self {
-        Self {
-            timers_at: Instant::ZERO,
-            xoff_ports: PortMask::default(),
-            rx_ports: PortMask::default(),
-            tx_ready_ports: PortMask::default(),
-            has_dynamic: settings.has_dynamic_thresholds(),
-            sends_rates: settings.sends_rates(),
-            has_others,
-        }
-    }
-}
-
-impl<D: Device, P: Probe> Worker<D, P> {
+impl<D: Device> Worker<D, EventDriven> {
     /// Whether the turn at `now` may be event-driven. If not, the caller leaves the frames in the
     /// device and calls [`turn`](Self::turn).
     #[inline(always)]
     pub const fn may_turn_event_driven(&self, now: Instant) -> bool {
-        now.ns < self.dirty.timers_at.ns
-            && now.ns < self.core.unresolved_until.ns
-            && !self.has_others()
+        let driver = &self.core.accounting.driver;
+        now.ns < driver.timers_at.ns && now.ns < self.core.unresolved_until.ns && !driver.has_others
     }
 
     /// Handles `frame`, the only one that arrived at `port`.
@@ -75,7 +39,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             debug_assert!(false, "a worker without others owns all ports");
             return;
         };
-        self.dirty.rx_ports.insert(slot);
+        self.core.accounting.driver.rx_ports.insert(slot);
         self.core.receive_single(&self.snapshot, slot, frame, now);
     }
 
@@ -83,7 +47,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     #[inline(always)]
     pub fn on_tx_ready(&mut self, port: PortId) {
         if let Some(slot) = self.core.handoff_tx.slot(port) {
-            self.dirty.tx_ready_ports.insert(slot);
+            self.core.accounting.driver.tx_ready_ports.insert(slot);
         }
     }
 
@@ -97,48 +61,61 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// Completes the turn: flow control, transmit, and flow control again.
     #[inline(always)]
     pub fn end_turn(&mut self, now: Instant) -> Turn {
-        let rx_ports = core::mem::take(&mut self.dirty.rx_ports);
-        let tx_ready_ports = core::mem::take(&mut self.dirty.tx_ready_ports);
+        let driver = &mut self.core.accounting.driver;
+        let rx_ports = core::mem::take(&mut driver.rx_ports);
+        let tx_ready_ports = core::mem::take(&mut driver.tx_ready_ports);
         let (mut touched, mut busy) = (PortMask::default(), !rx_ports.is_empty());
         let ports = self.core.ports.len();
-        for slot in self.may_go_over(rx_ports).each(ports) {
+        for slot in self.may_go_over(rx_ports).iter(ports) {
             if self.pfc_tx(slot, now) {
                 touched.insert(slot);
             }
         }
-        let tx_ports = core::mem::take(&mut self.core.tx_ports).and(tx_ready_ports);
-        for slot in tx_ports.each(ports) {
+        let tx_ports =
+            core::mem::take(&mut self.core.accounting.driver.tx_ports).union(tx_ready_ports);
+        for slot in tx_ports.iter(ports) {
             // A port that only waits for room in the device need not try before there is some.
             if !self.core.ports[slot].awaits_tx_ready() || tx_ready_ports.contains(slot) {
                 busy |= self.transmit(slot, now);
             }
-            self.wait_for(slot, now);
+            self.add_timer(slot, now);
         }
         let may_resume = self.may_resume();
-        for slot in touched.and(may_resume).each(ports) {
+        for slot in touched.union(may_resume).iter(ports) {
             if may_resume.contains(slot) {
                 self.pfc_tx(slot, now);
             }
-            self.wait_for(slot, now);
+            self.add_timer(slot, now);
         }
         self.count_turn(busy, now);
-        Turn { busy, next: self.next_timer() }
+        Turn { busy, next: self.next_timer(self.core.accounting.driver.timers_at) }
     }
 
-    /// Lets the port at `slot` transmit; returns whether it did.
+    /// Includes the timer of the port at `slot`, which was visited.
+    #[inline(always)]
+    fn add_timer(&mut self, slot: usize, now: Instant) {
+        let wanted = self.core.ports[slot].wants_turn_at(now);
+        let timers_at = &mut self.core.accounting.driver.timers_at;
+        *timers_at = (*timers_at).min(wanted);
+    }
+
+    /// Lets the port at `slot` transmit; returns whether it did. A pause that expired while the port
+    /// had no frames started no turn, so it ends here.
     #[inline(always)]
     fn transmit(&mut self, slot: usize, now: Instant) -> bool {
         let Core { ports, device, accounting, .. } = &mut self.core;
+        ports[slot].receiver.expire(now);
         ports[slot].transmit(device, accounting, now)
     }
 
     /// Ports whose upstream may now have to be paused or slowed down.
     #[inline(always)]
     fn may_go_over(&mut self, rx_ports: PortMask) -> PortMask {
-        let headroom_ports = core::mem::take(&mut self.core.headroom_ports);
-        match &self.dirty {
-            DirtyPorts { has_dynamic: true, .. } => PortMask::first(self.core.ports.len()),
-            DirtyPorts { sends_rates: true, .. } => rx_ports,
+        let driver = &mut self.core.accounting.driver;
+        let headroom_ports = core::mem::take(&mut driver.headroom_ports);
+        match driver {
+            EventDriven { has_dynamic: true, .. } => PortMask::first(self.core.ports.len()),
+            EventDriven { sends_rates: true, .. } => rx_ports,
             _ => headroom_ports,
         }
     }
@@ -146,19 +123,20 @@ impl<D: Device, P: Probe> Worker<D, P> {
     /// Ports whose paused upstream may now be resumed.
     #[inline(always)]
     fn may_resume(&mut self) -> PortMask {
-        let released = core::mem::take(&mut self.core.accounting.released);
-        let xoff_ports = self.dirty.xoff_ports;
-        if self.dirty.has_dynamic {
+        let driver = &mut self.core.accounting.driver;
+        let released = core::mem::take(&mut driver.released);
+        let xoff_ports = driver.xoff_ports;
+        if driver.has_dynamic {
             return xoff_ports;
         }
         if self.core.handoff_tx.owns_all() {
-            return released.both(xoff_ports);
+            return released.intersection(xoff_ports);
         }
         if xoff_ports.is_empty() {
             return xoff_ports;
         }
         let mut may_resume = PortMask::default();
-        for port in released.each(PORTS_MAX) {
+        for port in released.iter(PORTS_MAX) {
             let port = PortId::from_index(port);
             if let Some(slot) = port.and_then(|port| self.core.handoff_tx.slot(port))
                 && xoff_ports.contains(slot)

@@ -2,13 +2,14 @@
 
 use crate::limits::BURST_MAX;
 use arrayvec::ArrayVec;
+use core::fmt::Debug;
 
 /// One Ethernet frame, without its FCS. The owner of this value owns the frame's buffer.
 ///
 /// Dropping a frame returns its buffer to the pool from which it came. A frame may have several
 /// segments. The core reads and writes only the first one, which contains every header that the
 /// core parses: [`Frame::head`] is the whole frame or at least its first [`HEAD_BYTES`] bytes.
-pub trait Frame: Sized {
+pub trait Frame: Sized + Debug {
     /// The first segment.
     fn head(&self) -> &[u8];
     /// The first segment, for rewriting.

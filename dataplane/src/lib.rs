@@ -22,6 +22,7 @@ pub mod buffer;
 pub mod control_rings;
 pub mod counters;
 pub mod device;
+pub mod driver;
 mod event_driven;
 pub mod fib;
 pub mod frame;

@@ -10,6 +10,7 @@
 use crate::accounting::Accounting;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
+use crate::driver::{Driver, Pending};
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
@@ -48,7 +49,7 @@ const BURSTS_A_TURN: usize = 4;
 /// and ends with the first fields of the receiver, and one of the frame's priority.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Port<F> {
+pub(crate) struct Port<F: Frame, V: Driver> {
     pub(crate) generator: Generator,
     pub(crate) id: PortId,
     pub(crate) frame_bytes_max: u16,
@@ -74,8 +75,8 @@ pub(crate) struct Port<F> {
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
-    /// The only queued frame, if it is not stored in its VEQ.
-    pending: Option<QueuedFrame<F>>,
+    /// The only queued frame, if it is not stored in its VEQ. A polling worker has none.
+    pending: V::Pending<F>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
     tx_batch: Box<TxBatch<F>>,
@@ -104,14 +105,16 @@ struct Queue {
     tx_bytes: u64,
 }
 
-const _: () = assert!(
-    core::mem::offset_of!(Port<()>, receiver) == 48,
-    "what every frame needs is a cache line, and two words of the receiver's are its last"
-);
 const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     pub(crate) fn new(id: PortId, settings: &PortSettings, switch: &SwitchSettings) -> Self {
+        const {
+            assert!(
+                core::mem::offset_of!(Self, receiver) == 48,
+                "what every frame needs is a cache line, and two words of the receiver's are its last"
+            );
+        }
         let lossless_bits = settings.lossless_bits();
         let control = Priority::all().rev().find(|p| lossless_bits & p.bit() == 0);
         Self {
@@ -136,7 +139,7 @@ impl<F: Frame> Port<F> {
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
-            pending: None,
+            pending: Default::default(),
             tx_batch: Box::new(TxBatch::new()),
             reserved_frames: 0,
             bypasses_queue: false,
@@ -170,7 +173,7 @@ impl<F: Frame> Port<F> {
     /// Decides whether frames may enter the transmit batch on arrival in this turn.
     #[inline(always)]
     fn begin_bypass<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.bypasses_queue = !takes_one(self.id, device)
+        self.bypasses_queue = !takes_one::<D, V>(self.id, device)
             && self.up
             && !self.is_paced
             && device.tx_room_bytes(self.id, now) == u32::MAX;
@@ -214,12 +217,12 @@ impl<F: Frame> Port<F> {
     /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
     /// queued. `burst_frames` is the length of the current burst, all outcomes together.
     #[inline(always)]
-    pub(crate) fn open_run<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn open_run<D: Device<Frame = F>>(
         &mut self,
         run: Run,
         burst_frames: usize,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) -> Option<u8> {
         if !self.may_pass(run.priority) {
@@ -253,10 +256,10 @@ impl<F: Frame> Port<F> {
 
     /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
     #[inline(always)]
-    pub(crate) fn flush_if_full<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn flush_if_full<D: Device<Frame = F>>(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         if self.tx_batch.room() == 0 {
@@ -265,11 +268,11 @@ impl<F: Frame> Port<F> {
     }
 
     /// Takes one admitted frame that leaves here.
-    pub(crate) fn enqueue_one<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn enqueue_one<D: Device<Frame = F>>(
         &mut self,
         queued: QueuedFrame<F>,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting, now) {
@@ -285,10 +288,10 @@ impl<F: Frame> Port<F> {
     }
 
     /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.
-    pub(crate) fn enqueue_waiting<P: Probe>(
+    pub(crate) fn enqueue_waiting(
         &mut self,
         queued: QueuedFrame<F>,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
     ) {
         let priority = usize::from(queued.meta.priority & 7);
         if !self.up {
@@ -308,11 +311,11 @@ impl<F: Frame> Port<F> {
 
     /// Puts admitted frames of `priority` at the end of its VEQ.
     #[inline(always)]
-    pub(crate) fn queue_burst<P: Probe>(
+    pub(crate) fn queue_burst(
         &mut self,
         priority: Priority,
         frames: impl Iterator<Item = QueuedFrame<F>>,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
     ) {
         self.spill_pending(accounting);
         let mut refused: Burst<QueuedFrame<F>> = Burst::new();
@@ -326,11 +329,7 @@ impl<F: Frame> Port<F> {
 
     /// Puts an admitted frame at the end of its VEQ.
     #[inline(always)]
-    pub(crate) fn queue<P: Probe>(
-        &mut self,
-        queued: QueuedFrame<F>,
-        accounting: &mut Accounting<F, P>,
-    ) {
+    pub(crate) fn queue(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, V>) {
         self.spill_pending(accounting);
         let priority = usize::from(queued.meta.priority & 7);
         match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
@@ -344,15 +343,15 @@ impl<F: Frame> Port<F> {
     /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
     /// peer's pauses allow. Returns whether any frame was sent.
     #[inline(always)]
-    pub(crate) fn transmit<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn transmit<D: Device<Frame = F>>(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) -> bool {
         let before = accounting.totals.sent;
         // The first condition lets some devices skip the read of the batch, which is a cache miss.
-        let all_gone = takes_one(self.id, device)
+        let all_gone = takes_one::<D, V>(self.id, device)
             || !self.bypasses_queue
             || self.tx_batch.is_empty()
             || self.flush(device, accounting, now);
@@ -377,13 +376,13 @@ impl<F: Frame> Port<F> {
         !self.is_paced && self.up && self.eligible_bits(now) != 0
     }
 
-    fn serve<D: Device<Frame = F>, P: Probe>(
+    fn serve<D: Device<Frame = F>>(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
-        if takes_one(self.id, device) {
+        if takes_one::<D, V>(self.id, device) {
             return self.serve_one(device, accounting, now);
         }
         let mut room_bytes = device.tx_room_bytes(self.id, now);
@@ -411,11 +410,7 @@ impl<F: Frame> Port<F> {
     /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
     /// needed then.
     #[inline]
-    fn batch_only_priority<P: Probe>(
-        &mut self,
-        frames_max: usize,
-        accounting: &mut Accounting<F, P>,
-    ) {
+    fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<F, V>) {
         let eligible = self.occupied_bits & !self.held_bits();
         if !eligible.is_power_of_two() {
             return;
@@ -453,10 +448,10 @@ impl<F: Frame> Port<F> {
 
     /// Takes the next frame to send from the queues.
     #[inline]
-    fn next<P: Probe>(
+    fn next(
         &mut self,
         room_bytes: u32,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) -> Option<QueuedFrame<F>> {
         let eligible = self.eligible_bits(now);
@@ -485,11 +480,11 @@ impl<F: Frame> Port<F> {
     /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
     /// received rate, and marks the frame if ECN requires it.
     #[inline(always)]
-    fn departs<P: Probe>(
+    fn departs(
         &mut self,
         queued: &mut QueuedFrame<F>,
         depth_bytes: u32,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         let QueuedFrame { frame, meta } = queued;
@@ -510,10 +505,10 @@ impl<F: Frame> Port<F> {
     /// Sends the transmit batch and accounts for the frames that the device took. Returns whether
     /// it took all.
     #[inline(always)]
-    fn flush<D: Device<Frame = F>, P: Probe>(
+    fn flush<D: Device<Frame = F>>(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) -> bool {
         let tx_batch = self.tx_batch.frames.len();
@@ -530,7 +525,7 @@ impl<F: Frame> Port<F> {
     }
 
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
-    pub(crate) fn unbatch<P: Probe>(&mut self, bits: u8, accounting: &mut Accounting<F, P>) {
+    pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<F, V>) {
         self.spill_pending(accounting);
         let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
         tx_batch.take_back(bits, *id, |queued| {
@@ -539,10 +534,11 @@ impl<F: Frame> Port<F> {
     }
 }
 
-/// Whether the device takes frames one at a time, so that no transmit batch is built for it.
+/// Whether the device takes frames one at a time, so that no transmit batch is built for it. A
+/// polling worker builds one for every device.
 #[inline(always)]
-fn takes_one<D: Device>(port: PortId, device: &D) -> bool {
-    device.tx_free_frames(port) == 1
+fn takes_one<D: Device, V: Driver>(port: PortId, device: &D) -> bool {
+    V::IS_EVENT_DRIVEN && device.tx_free_frames(port) == 1
 }
 
 /// The VEQ of one priority, as the scheduler settings require.
@@ -564,11 +560,11 @@ fn mark<F: Frame>(
 
 /// Drops a frame at this port after admission: releases it and counts the drop.
 #[cold]
-pub(crate) fn drop_queued<F: Frame, P: Probe>(
+pub(crate) fn drop_queued<F: Frame, V: Driver>(
     queued: QueuedFrame<F>,
     reason: DropReason,
     counters: &mut PortCounters,
-    accounting: &mut Accounting<F, P>,
+    accounting: &mut Accounting<F, V>,
 ) {
     accounting.release(&queued.meta);
     accounting.totals.dropped += 1;
@@ -580,10 +576,10 @@ pub(crate) fn drop_queued<F: Frame, P: Probe>(
 
 /// Counts and releases the frames of a run that was sent.
 #[inline(always)]
-fn book_run<F: Frame, P: Probe>(
+fn book_run<F: Frame, V: Driver>(
     run: &Run,
     queues: &mut [Queue; PRIORITIES],
-    accounting: &mut Accounting<F, P>,
+    accounting: &mut Accounting<F, V>,
     now: Instant,
 ) {
     let frames = usize::from(run.frames);
@@ -593,7 +589,7 @@ fn book_run<F: Frame, P: Probe>(
     accounting.totals.sent += frames as u64;
     accounting.release_bytes(run.viq, run.cost_bytes);
     match low_32_bits(now).wrapping_sub(run.arrived_ns) {
-        0 => accounting.probe.passed(frames),
-        ns => accounting.probe.waited(ns, frames),
+        0 => accounting.driver.probe().passed(frames),
+        ns => accounting.driver.probe().waited(ns, frames),
     }
 }

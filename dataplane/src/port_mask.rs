@@ -55,19 +55,19 @@ impl PortMask {
 
     /// The union of two sets.
     #[inline(always)]
-    pub(crate) const fn and(self, other: Self) -> Self {
+    pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// The intersection of two sets.
     #[inline(always)]
-    pub(crate) const fn both(self, other: Self) -> Self {
+    pub(crate) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// Each slot in the set, lowest first, for a worker with `count` ports.
     #[inline(always)]
-    pub(crate) fn each(self, count: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn iter(self, count: usize) -> impl Iterator<Item = usize> {
         let Self(mut bits) = self;
         let mut together = TOGETHER;
         core::iter::from_fn(
@@ -100,10 +100,10 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    fn places(slots: PortMask) -> Vec<usize> {
-        let mut places = Vec::new();
-        places.extend(slots.each(PORTS_MAX));
-        places
+    fn slots_of(slots: PortMask) -> Vec<usize> {
+        let mut slots_of = Vec::new();
+        slots_of.extend(slots.iter(PORTS_MAX));
+        slots_of
     }
 
     proptest! {
@@ -115,7 +115,7 @@ mod tests {
         ) {
             let (mut slots, mut oracle) = (PortMask::default(), BTreeSet::new());
             let check = |slots: PortMask, oracle: &BTreeSet<usize>| {
-                let found = places(slots);
+                let found = slots_of(slots);
                 prop_assert!(found.is_sorted_by(|a, b| a < b));
                 prop_assert!(oracle.iter().all(|slot| found.contains(slot)));
                 let apart = found.into_iter().filter(|&slot| slot < TOGETHER);
@@ -130,14 +130,14 @@ mod tests {
             let mut other = PortMask::default();
             other.insert(more);
             oracle.insert(more);
-            check(slots.and(other), &oracle)?;
+            check(slots.union(other), &oracle)?;
         }
     }
 
     #[test]
-    fn all_places_are_as_many_as_there_are() {
+    fn all_slots_of_are_as_many_as_there_are() {
         for count in [0, 1, 62, 63, 64, 65, 200, 256] {
-            assert!(PortMask::first(count).each(count).eq(0..count), "{count}");
+            assert!(PortMask::first(count).iter(count).eq(0..count), "{count}");
         }
     }
 }

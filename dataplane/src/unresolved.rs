@@ -16,9 +16,9 @@ use crate::buffer::{Admission, ViqId};
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::{PortId, Priority};
-use crate::probe::Probe;
 use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq, low_32_bits};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
@@ -90,7 +90,7 @@ impl Unresolved {
     }
 }
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Queues a lossless frame of `class`, which the port at `slot` received, until its next hop
     /// is resolved.
     #[cold]

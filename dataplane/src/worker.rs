@@ -21,7 +21,7 @@ use crate::buffer::LedgerReader;
 use crate::control_rings::{Command, Punted, Reply, WorkerRings};
 use crate::counters::{DropReason, Totals};
 use crate::device::Device;
-use crate::event_driven::DirtyPorts;
+use crate::driver::{Driver, Polling};
 use crate::frame::Burst;
 use crate::handoff::grants::{TxGrantWriter, TxGrants};
 use crate::handoff::ring::{MacEvent, RingRx};
@@ -33,8 +33,6 @@ use crate::limits::{BURST_MAX, PORTS_MAX, PRIORITIES};
 use crate::pipeline::outcome_groups::OutcomeGroups;
 use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
-use crate::port_mask::PortMask;
-use crate::probe::Probe;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::report::{PortReport, Report};
 use crate::settings::{PortSettings, SwitchSettings};
@@ -83,13 +81,14 @@ fn tx_frame_bytes_max(port: &PortSettings) -> u16 {
 /// calls many workers.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Worker<D: Device, P> {
-    pub(crate) dirty: DirtyPorts,
+pub struct Worker<D: Device, V: Driver = Polling> {
+    /// Whether the switch has other workers.
+    has_others: bool,
     /// Outside `core`, so that a burst reads the tables without counting a reference.
     pub(crate) snapshot: Arc<Snapshot>,
     age_at: Instant,
     turns: u64,
-    pub(crate) core: Core<D, P>,
+    pub(crate) core: Core<D, V>,
     readers: Vec<LedgerReader>,
     id: WorkerId,
     commands: Consumer<Command<D::Frame>>,
@@ -106,12 +105,8 @@ pub struct Worker<D: Device, P> {
 /// The part of a worker that the pipeline stages use.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Core<D: Device, P> {
-    /// Slots of ports that were given frames to transmit in this turn.
-    pub(crate) tx_ports: PortMask,
-    /// Slots of ports where frames were charged to a VIQ that uses headroom.
-    pub(crate) headroom_ports: PortMask,
-    pub(crate) ports: Vec<Port<D::Frame>>,
+pub(crate) struct Core<D: Device, V: Driver> {
+    pub(crate) ports: Vec<Port<D::Frame, V>>,
     busy_turns: u64,
     /// Whether the MAC table may have entries, which have to be aged.
     pub(crate) has_addresses: bool,
@@ -121,7 +116,7 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) unresolved_until: Instant,
     pub(crate) handoff_tx: HandoffTx<D::Frame>,
     pub(crate) device: D,
-    pub(crate) accounting: Accounting<D::Frame, P>,
+    pub(crate) accounting: Accounting<D::Frame, V>,
     pub(crate) own_ports: Vec<PortId>,
     pub(crate) mac_table: MacTable,
     pub(crate) rx: Burst<D::Frame>,
@@ -138,15 +133,16 @@ pub(crate) struct Core<D: Device, P> {
     pub(crate) lldp_limits: Vec<RateLimiter>,
 }
 
-impl<D: Device, P: Probe> Worker<D, P> {
+impl<D: Device, V: Driver> Worker<D, V> {
     /// The worker `rings.id` of a switch with `settings`. `device` drives at least its ports.
     pub fn new(
         settings: &SwitchSettings,
         snapshot: Arc<Snapshot>,
         device: D,
         rings: WorkerRings<D::Frame>,
-        probe: P,
+        mut driver: V,
     ) -> Self {
+        driver.configure(settings, rings.ledgers.len());
         let own_ports: Vec<PortId> = (0..settings.ports.len())
             .filter_map(PortId::from_index)
             .filter(|port| settings.ports[port.index()].worker == rings.id)
@@ -156,7 +152,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             .filter(|port| !own_ports.contains(port) && !settings.ports[port.index()].paced)
             .filter(|&port| device.has_tx_queue(port))
             .collect();
-        let ports: Vec<Port<D::Frame>> = own_ports
+        let ports: Vec<Port<D::Frame, V>> = own_ports
             .iter()
             .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
@@ -173,7 +169,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let readers = others.map(|worker| LedgerReader::new(Arc::clone(&rings.ledgers[worker])));
         let core = Core {
             device,
-            accounting: Accounting::new(&sized, &own_ports, queues, ledger, probe),
+            accounting: Accounting::new(&sized, &own_ports, queues, ledger, driver),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
             handoff_tx: HandoffTx::new(settings, &own_ports, &sent_at, rings.to),
             outcomes: OutcomeGroups::new(u32::from(settings.buffer.cell_bytes)),
@@ -189,8 +185,6 @@ impl<D: Device, P: Probe> Worker<D, P> {
             has_addresses: false,
             unresolved_until: Instant::NEVER,
             unresolved: Unresolved::default(),
-            tx_ports: PortMask::default(),
-            headroom_ports: PortMask::default(),
             ports,
             own_ports,
         };
@@ -208,7 +202,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
             from: rings.from,
             turns: 0,
             age_at: Instant::ZERO,
-            dirty: DirtyPorts::new(settings, rings.ledgers.len() > 1),
+            has_others: rings.ledgers.len() > 1,
         }
     }
 
@@ -228,7 +222,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
         if now >= self.core.unresolved_until {
             busy |= self.core.give_up_unresolved(now);
         }
-        if self.has_others() {
+        if self.has_others {
             self.learn_of_releases();
             busy |= self.handoff_rx(now);
         }
@@ -248,7 +242,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
                 self.pfc_tx(slot, now);
             }
         }
-        if self.has_others() {
+        if self.has_others {
             let Core { ports, handoff_tx, accounting, .. } = &mut self.core;
             handoff_tx.flush(accounting, |slot, priority| ports[slot].has_waiting(priority));
             self.core.accounting.publish();
@@ -256,12 +250,6 @@ impl<D: Device, P: Probe> Worker<D, P> {
         }
         self.count_turn(busy, now);
         Turn { busy, next: self.next_turn(now) }
-    }
-
-    /// Whether the switch has other workers.
-    #[inline(always)]
-    pub(crate) const fn has_others(&self) -> bool {
-        self.dirty.has_others
     }
 
     /// Common end of all turns: ages the MAC table and counts the turn.
@@ -308,7 +296,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
         let Some(slot) = self.core.handoff_tx.slot(port) else { return };
         self.receives[slot] = receives;
         self.core.ports[slot].set_link(up, &mut self.core.accounting, now);
-        self.dirty.xoff_ports.set(slot, false);
+        let is_paused = self.core.ports[slot].generator.has_sent_pause();
+        self.core.accounting.driver.mark_xoff(slot, is_paused);
         if !up {
             self.flush_mac_table(port);
         }
@@ -324,7 +313,7 @@ impl<D: Device, P: Probe> Worker<D, P> {
     fn send(&mut self, port: PortId, frame: D::Frame, now: Instant) {
         let Some(slot) = self.core.handoff_tx.slot(port) else { return };
         self.core.accounting.totals.injected += 1;
-        self.core.tx_ports.insert(slot);
+        self.core.accounting.driver.mark_tx(slot);
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
         let meta = FrameMeta::own(&frame, port.id, port.control_priority, now);
@@ -453,7 +442,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.device.tx_burst(port.id, &mut burst, now);
         if burst.is_empty() {
             port.generator.sent(pfc, now);
-            self.dirty.xoff_ports.set(slot, port.generator.has_sent_pause());
+            let is_paused = port.generator.has_sent_pause();
+            self.core.accounting.driver.mark_xoff(slot, is_paused);
         } else {
             self.core.device.recycle(&mut burst);
         }
@@ -469,28 +459,19 @@ impl<D: Device, P: Probe> Worker<D, P> {
         self.core.has_addresses = !self.core.mac_table.is_empty();
     }
 
-    /// The earliest timer of all ports and of the worker. Clears the state for event-driven turns.
+    /// The earliest timer of all ports and of the worker, after a turn that visited all ports.
     fn next_turn(&mut self, now: Instant) -> Instant {
-        self.dirty.timers_at = Instant::NEVER;
-        self.core.tx_ports = PortMask::default();
-        self.core.headroom_ports = PortMask::default();
-        self.core.accounting.released = PortMask::default();
-        (0..self.core.ports.len()).for_each(|slot| self.wait_for(slot, now));
-        self.next_timer()
+        let timers = self.core.ports.iter().map(|port| port.wants_turn_at(now));
+        let timers_at = timers.fold(Instant::NEVER, Instant::min);
+        self.core.accounting.driver.visited_all(timers_at);
+        self.next_timer(timers_at)
     }
 
-    /// Includes the timer of the port at `slot`, which was visited.
+    /// The earliest timer of the worker, whose ports' earliest is `timers_at`.
     #[inline(always)]
-    pub(crate) fn wait_for(&mut self, slot: usize, now: Instant) {
-        let wanted = self.core.ports[slot].wants_turn_at(now);
-        self.dirty.timers_at = self.dirty.timers_at.min(wanted);
-    }
-
-    /// The earliest timer of the worker.
-    #[inline(always)]
-    pub(crate) fn next_timer(&self) -> Instant {
+    pub(crate) fn next_timer(&self, timers_at: Instant) -> Instant {
         let ageing = if self.core.has_addresses { self.age_at } else { Instant::NEVER };
-        self.dirty.timers_at.min(ageing).min(self.core.unresolved_until)
+        timers_at.min(ageing).min(self.core.unresolved_until)
     }
 
     /// The frame balance of this worker, as of now.
@@ -558,8 +539,8 @@ impl<D: Device, P: Probe> Worker<D, P> {
     }
 
     /// The probe.
-    pub const fn probe_mut(&mut self) -> &mut P {
-        &mut self.core.accounting.probe
+    pub fn probe_mut(&mut self) -> &mut V::Probe {
+        self.core.accounting.driver.probe()
     }
 
     /// The worker's ports, then those of other workers at which it may transmit.

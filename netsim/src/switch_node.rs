@@ -9,13 +9,13 @@ use crate::learner::{Learner, Wish};
 use dataplane::agent::PuntReason;
 use dataplane::control_rings::{Command, ControlRings, connect};
 use dataplane::counters::DropReason;
+use dataplane::driver::EventDriven;
 use dataplane::fib::{Fib, Routes};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::lldp::LldpAgent;
 use dataplane::pfc::watchdog::Action;
 use dataplane::pipeline::classify::TagMap;
-use dataplane::probe::NoProbe;
 use dataplane::report::Report;
 use dataplane::rules::{RuleTable, TcamEntry};
 use dataplane::settings::SwitchSettings;
@@ -56,7 +56,7 @@ pub(crate) struct SwitchNode {
     pub(crate) looks_everywhere: bool,
     /// Of a switch that learns its rules.
     learner: Option<Box<Learner>>,
-    pub(crate) worker: Worker<SimDevice, NoProbe>,
+    pub(crate) worker: Worker<SimDevice, EventDriven>,
     pub(crate) name: String,
     pub(crate) settings: SwitchSettings,
     /// What was before the last restart.
@@ -379,14 +379,14 @@ fn start(
     snapshot: Snapshot,
     device: SimDevice,
     down: impl Iterator<Item = PortId>,
-) -> (Worker<SimDevice, NoProbe>, ControlRings<SimFrame>) {
+) -> (Worker<SimDevice, EventDriven>, ControlRings<SimFrame>) {
     let (mut links, mut control) = connect(1, settings.ports.len());
     let (links, mut control) = (links.remove(0), control.remove(0));
     for port in down {
         let told = control.commands.push(Command::Link(port, false));
         debug_assert!(told.is_ok(), "the ring holds a command for every port");
     }
-    (Worker::new(settings, Arc::new(snapshot), device, links, NoProbe), control)
+    (Worker::new(settings, Arc::new(snapshot), device, links, EventDriven::default()), control)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::gate::Gate;
 use crate::histograms::{Recorder, Sample};
 use crate::platform::{DeviceLosses, PortDevice};
 use config::switch::Idle;
+use dataplane::driver::Polling;
 use dataplane::report::Report;
 use dataplane::time::Instant;
 use dataplane::worker::{Turn, Worker};
@@ -91,7 +92,7 @@ pub struct WorkerEnd {
 /// A worker and what its thread needs beside it.
 pub struct Seat<D: PortDevice> {
     /// The worker.
-    pub worker: Worker<Gate<D>, Recorder>,
+    pub worker: Worker<Gate<D>, Polling<Recorder>>,
     /// Where it is asked for samples.
     pub samples: SampleLinks,
     /// What it is to do.

@@ -6,6 +6,7 @@
 
 use crate::counters::DropReason;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::handoff::ring::{RunDescriptor, RunDescriptors};
 use crate::ids::PortId;
@@ -13,13 +14,12 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::admit::Disposition;
 use crate::pipeline::dispatch::only_batch;
 use crate::port::drop_queued;
-use crate::probe::Probe;
 use crate::queue::veq::QueuedFrame;
 use crate::time::Instant;
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Takes `frames`, of the runs `descriptors`; `run_index_of` has the index of each frame's run.
     pub(crate) fn handoff_rx(
         &mut self,

@@ -5,6 +5,7 @@
 
 use crate::accounting::Accounting;
 use crate::counters::Totals;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::handoff::ring::{IndexedFrame, MacEvent, RingTx, RunDescriptor, RunDescriptors};
 use crate::ids::{PortId, Priority, WorkerId};
@@ -161,10 +162,10 @@ impl<F: Frame> HandoffTx<F> {
     /// Queues a frame for a port of another worker. Returns it if no worker owns the port or the
     /// frame pool is used up, which its size rules out.
     #[inline]
-    pub(crate) fn push<P>(
+    pub(crate) fn push<V: Driver>(
         &mut self,
         queued: QueuedFrame<F>,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
     ) -> Result<(), QueuedFrame<F>> {
         let owner = self.owner_of.get(usize::from(queued.meta.out));
         match owner.and_then(|owner| self.peers.get_mut(owner.index())) {
@@ -184,10 +185,10 @@ impl<F: Frame> HandoffTx<F> {
 
     /// Takes the next frame that waits for `worker`, with the slot of its port, if this worker may
     /// send it there now; `may_leave` decides that for a slot and a priority.
-    pub(crate) fn pop_waiting<P>(
+    pub(crate) fn pop_waiting<V: Driver>(
         &mut self,
         worker: usize,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         may_leave: impl Fn(usize, Priority) -> bool,
     ) -> Option<(QueuedFrame<F>, usize)> {
         let meta = self.peers[worker].waiting.front(&accounting.frame_pool)?;
@@ -202,9 +203,9 @@ impl<F: Frame> HandoffTx<F> {
     /// Sends the waiting MAC events and frames, as many as the rings hold. Stops at a frame that
     /// must stay behind others queued at this worker; `has_to_stay` decides that for a slot and a
     /// priority.
-    pub(crate) fn flush<P>(
+    pub(crate) fn flush<V: Driver>(
         &mut self,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         has_to_stay: impl Fn(usize, Priority) -> bool,
     ) {
         let slot_of = &self.slot_of;

@@ -8,9 +8,9 @@ use super::outcome::Outcome;
 use super::outcome_groups::OutcomeGroup;
 use crate::buffer::ViqId;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::ids::Priority;
 use crate::port::tx_batch::Run;
-use crate::probe::Probe;
 use crate::queue::veq::{FrameMeta, low_32_bits};
 use crate::time::Instant;
 use crate::worker::Core;
@@ -36,7 +36,7 @@ pub(crate) enum Disposition {
     End,
 }
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Where the frames of `group` go. Charges all of them if the VIQ has room for all; the result
     /// is the same to the byte as charging them one by one.
     #[inline(always)]
@@ -74,7 +74,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             arrived_ns: low_32_bits(now),
         };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {
-            self.tx_ports.insert(out_slot);
+            self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];
             #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
             match port.open_run(run, burst_frames, &mut self.device, &mut self.accounting, now) {
@@ -105,7 +105,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     #[inline(always)]
     pub(crate) fn mark_headroom(&mut self, viq: ViqId, slot: usize) {
         if self.accounting.buffer.viq(viq).headroom_used_bytes() != 0 {
-            self.headroom_ports.insert(slot);
+            self.accounting.driver.mark_headroom(slot);
         }
     }
 }

@@ -8,12 +8,12 @@ use super::admit::{Disposition, meta_of};
 use crate::buffer::Admission;
 use crate::counters::DropReason;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::length_bytes;
 use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Outcome, TagChange, Verdict};
 use crate::pipeline::outcome_groups::OutcomeGroup;
-use crate::probe::Probe;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
 use crate::worker::Core;
@@ -22,7 +22,7 @@ use arrayvec::ArrayVec;
 /// Up to this number, frames are removed from a burst one by one.
 const FEW_FRAMES: u32 = 4;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Dispatches the burst in `self.rx`: first the outcome groups are counted and admitted, then
     /// the frames are moved, in order. `group_of` has the index of each frame's group.
     #[inline(always)]
@@ -208,7 +208,7 @@ impl<D: Device, P: Probe> Core<D, P> {
             self.handoff_tx.is_own(out_slot) || self.ports[out_slot].takes(priority)
         });
         if let Some(out_slot) = out_slot {
-            self.tx_ports.insert(out_slot);
+            self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];
             port.enqueue_one(queued, &mut self.device, &mut self.accounting, now);
         } else if let Err(queued) = self.handoff_tx.push(queued, &mut self.accounting) {

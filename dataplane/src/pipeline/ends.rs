@@ -7,12 +7,12 @@ use crate::agent::PuntReason;
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::ids::Priority;
-use crate::probe::Probe;
 use crate::time::Instant;
 use crate::worker::Core;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Ends a frame that is not forwarded, as its outcome says.
     pub(super) fn end(&mut self, frame: D::Frame, outcome: Outcome, slot: usize, now: Instant) {
         match outcome.verdict() {

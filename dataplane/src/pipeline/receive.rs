@@ -7,6 +7,7 @@
 
 use crate::counters::DropReason;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
 use crate::handoff::ring::MacEvent;
@@ -27,13 +28,13 @@ use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Processes the burst in `self.rx`, which the port at `slot` received.
     #[inline]
     pub(crate) fn receive(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
         if !self.is_again {
             self.accounting.totals.received += self.rx.len() as u64;
-            self.accounting.probe.received(self.rx.len());
+            self.accounting.driver.probe().received(self.rx.len());
         }
         if self.rx.len() == 1
             && let Some(frame) = self.rx.pop()
@@ -89,7 +90,7 @@ impl<D: Device, P: Probe> Core<D, P> {
     /// covers those too. Bit i of `control_bits` is set if frame i of the burst is a MAC control
     /// frame.
     fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize, now: Instant) {
-        self.tx_ports.insert(slot);
+        self.accounting.driver.mark_tx(slot);
         let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
         let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
         self.ports[slot].process_mac_control(parsed, &mut self.accounting, now);
@@ -121,7 +122,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         let frame_bytes_max = usize::from(port.frame_bytes_max);
         let parsed = parse(frame.head(), frame.len());
         if parsed.kind == Kind::MacControl {
-            self.tx_ports.insert(slot);
+            self.accounting.driver.mark_tx(slot);
             port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting, now);
         }
         let frame_outcome =

@@ -4,6 +4,7 @@
 //! burst share work among its frames, so for one frame they are only overhead.
 
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome_groups::OutcomeGroup;
@@ -14,7 +15,7 @@ use crate::time::Instant;
 use crate::wire::ethernet;
 use crate::worker::Core;
 
-impl<D: Device, P: Probe> Core<D, P> {
+impl<D: Device, V: Driver> Core<D, V> {
     /// Processes one frame, which the port at `slot` received as a burst of one.
     #[inline]
     pub(crate) fn receive_single(
@@ -25,7 +26,7 @@ impl<D: Device, P: Probe> Core<D, P> {
         now: Instant,
     ) {
         self.accounting.totals.received += 1;
-        self.accounting.probe.received(1);
+        self.accounting.driver.probe().received(1);
         self.receive_one(snapshot, slot, frame, now);
     }
 

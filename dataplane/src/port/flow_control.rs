@@ -6,26 +6,28 @@
 use super::Port;
 use crate::accounting::Accounting;
 use crate::counters::DropReason;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::pfc::generator::{Generator, Slowing};
 use crate::pfc::receiver::Receiver;
-use crate::probe::Probe;
 use crate::settings::PortSettings;
 use crate::time::Instant;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// Processes MAC control frames, each with its parsed headers.
-    pub(crate) fn process_mac_control<'a, P: Probe>(
+    pub(crate) fn process_mac_control<'a>(
         &mut self,
         frames: impl Iterator<Item = (Parsed, &'a F)>,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) where
         F: 'a,
     {
+        // In an event-driven turn a pause of a class without frames may have expired unnoticed.
+        self.receiver.expire(now);
         let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.rate_limited_bits();
         let before = may_not(&self.receiver);
         let counters = &mut self.counters.pfc;
@@ -52,11 +54,7 @@ impl<F: Frame> Port<F> {
 
     /// The rates to send upstream for the priorities that are not paused.
     #[inline(always)]
-    pub(crate) fn slowing<P: Probe>(
-        &self,
-        xoff_bits: u8,
-        accounting: &Accounting<F, P>,
-    ) -> Slowing {
+    pub(crate) fn slowing(&self, xoff_bits: u8, accounting: &Accounting<F, V>) -> Slowing {
         if self.generator.sends_rates() {
             accounting.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
         } else {
@@ -79,11 +77,7 @@ impl<F: Frame> Port<F> {
     /// Runs the watchdog if it is due. Returns whether it ran, so that eligible priorities may
     /// differ.
     #[inline(always)]
-    pub(crate) fn watch<P: Probe>(
-        &mut self,
-        accounting: &mut Accounting<F, P>,
-        now: Instant,
-    ) -> bool {
+    pub(crate) fn watch(&mut self, accounting: &mut Accounting<F, V>, now: Instant) -> bool {
         match &self.watchdog {
             Some(watchdog) if watchdog.due(&self.receiver) <= now => self.look_out(accounting, now),
             _ => false,
@@ -91,7 +85,7 @@ impl<F: Frame> Port<F> {
     }
 
     #[cold]
-    fn look_out<P: Probe>(&mut self, accounting: &mut Accounting<F, P>, now: Instant) -> bool {
+    fn look_out(&mut self, accounting: &mut Accounting<F, V>, now: Instant) -> bool {
         let Some(watchdog) = &mut self.watchdog else { return false };
         let changed = watchdog.look(&self.receiver, now);
         self.ignored_bits = watchdog.ignored_bits();

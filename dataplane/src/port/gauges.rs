@@ -4,15 +4,15 @@ use super::Port;
 use crate::accounting::Accounting;
 use crate::buffer::ViqId;
 use crate::counters::PortCounters;
+use crate::driver::{Driver, Pending};
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
-use crate::probe::Probe;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::report::{Origins, PortReport, QueueGauges};
 use crate::time::Instant;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// The number of frames in the queues and the transmit batch.
     pub(crate) fn held(&self) -> u64 {
         let queued: u64 = self.queues.iter().map(|queue| u64::from(queue.veq.frames())).sum();
@@ -25,13 +25,13 @@ impl<F: Frame> Port<F> {
         frame_pool: &'a FramePool<F>,
     ) -> impl Iterator<Item = &'a FrameMeta> {
         debug_assert!(self.tx_batch.is_empty(), "between turns nothing stands ready");
-        debug_assert!(self.pending.is_none(), "or is at hand");
+        debug_assert!(self.pending.is_empty(), "a pending frame leaves in its turn");
         self.queues.iter().flat_map(|queue| queue.veq.metas(frame_pool))
     }
 
     /// The origins of the queued frames of `priority`, if it is blocked. Not computed otherwise,
     /// because it reads the metadata of each frame.
-    fn origins<P: Probe>(&self, priority: Priority, accounting: &Accounting<F, P>) -> Origins {
+    fn origins(&self, priority: Priority, accounting: &Accounting<F, V>) -> Origins {
         if self.held_bits() & priority.bit() == 0 {
             return Origins::default();
         }
@@ -39,11 +39,7 @@ impl<F: Frame> Port<F> {
     }
 
     /// Counters and gauges at `now`.
-    pub(crate) fn report<P: Probe>(
-        &self,
-        accounting: &Accounting<F, P>,
-        now: Instant,
-    ) -> PortReport {
+    pub(crate) fn report(&self, accounting: &Accounting<F, V>, now: Instant) -> PortReport {
         let mut counters = PortCounters::clone(&self.counters);
         for (p, queue) in self.queues.iter().enumerate() {
             counters.rx_frames[p] = queue.rx_frames;

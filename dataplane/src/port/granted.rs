@@ -3,20 +3,20 @@
 use super::Port;
 use crate::accounting::Accounting;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::handoff::grants::TxGrant;
 use crate::ids::Priority;
-use crate::probe::Probe;
 use crate::time::Instant;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// Starts a turn of a port that another worker owns, under `grant`.
     #[inline]
-    pub(crate) fn begin_granted<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn begin_granted<D: Device<Frame = F>>(
         &mut self,
         grant: TxGrant,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         if grant.up != self.up {

@@ -5,22 +5,17 @@
 use super::{Port, drop_queued};
 use crate::accounting::Accounting;
 use crate::counters::DropReason;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
-use crate::probe::Probe;
 use crate::time::Instant;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// Sets the link up or down. At link down, the queued frames are dropped: they cannot leave,
     /// and they would occupy their VIQs' buffers forever. In both cases the pauses of both
     /// directions are reset: the peer resets them too, and pauses that are still needed are sent
     /// again after link up.
-    pub(crate) fn set_link<P: Probe>(
-        &mut self,
-        up: bool,
-        accounting: &mut Accounting<F, P>,
-        now: Instant,
-    ) {
+    pub(crate) fn set_link(&mut self, up: bool, accounting: &mut Accounting<F, V>, now: Instant) {
         if self.up == up {
             return;
         }
@@ -40,11 +35,11 @@ impl<F: Frame> Port<F> {
     }
 
     /// Drops all queued frames of `priority`.
-    pub(super) fn drop_queue<P: Probe>(
+    pub(super) fn drop_queue(
         &mut self,
         priority: Priority,
         reason: DropReason,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
     ) {
         self.spill_pending(accounting);
         while let Some(queued) =

@@ -9,14 +9,14 @@ use super::{Port, Queue, book_run, drop_queued, takes_one};
 use crate::accounting::Accounting;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
+use crate::driver::{Driver, Pending};
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
-use crate::probe::Probe;
 use crate::queue::veq::{FramePool, QueuedFrame};
 use crate::time::Instant;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// Length in bytes of the first queued frame of the lowest occupied priority.
     #[inline(always)]
     pub(crate) fn prefetch_head(&self, frame_pool: &FramePool<F>) -> u32 {
@@ -26,20 +26,23 @@ impl<F: Frame> Port<F> {
 
     /// Takes a single admitted frame that cannot be sent at once: makes it pending or queues it.
     #[inline(always)]
-    pub(crate) fn queue_one<D: Device<Frame = F>, P: Probe>(
+    pub(crate) fn queue_one<D: Device<Frame = F>>(
         &mut self,
         queued: QueuedFrame<F>,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         let is_idle = self.occupied_bits == 0 && !self.awaits_tx_ready && !self.is_paced;
-        if takes_one(self.id, device)
+        if takes_one::<D, V>(self.id, device)
             && is_idle
             && device.tx_room_bytes(self.id, now) >= u32::from(queued.meta.bytes)
         {
-            self.occupied_bits = 1 << (queued.meta.priority & 7);
-            self.pending = Some(queued);
+            let priority_bit = 1 << (queued.meta.priority & 7);
+            match self.pending.put(queued) {
+                Ok(()) => self.occupied_bits = priority_bit,
+                Err(queued) => self.queue(queued, accounting),
+            }
         } else {
             self.queue(queued, accounting);
         }
@@ -47,7 +50,7 @@ impl<F: Frame> Port<F> {
 
     /// Puts the pending frame, if there is one, into its VEQ before another frame is queued there.
     #[inline(always)]
-    pub(super) fn spill_pending<P: Probe>(&mut self, accounting: &mut Accounting<F, P>) {
+    pub(super) fn spill_pending(&mut self, accounting: &mut Accounting<F, V>) {
         if let Some(queued) = self.pending.take() {
             self.put_back(queued, accounting);
         }
@@ -55,18 +58,18 @@ impl<F: Frame> Port<F> {
 
     /// Puts a frame to the front of its VEQ, whether it came from there or was pending.
     #[inline(never)]
-    fn put_back<P: Probe>(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, P>) {
+    fn put_back(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, V>) {
         let Self { queues, occupied_bits, counters, .. } = self;
         put_front(queued, queues, occupied_bits, counters, accounting);
     }
 
     /// [`Self::serve`] when the only queued frame is the pending one.
     #[inline(always)]
-    pub(super) fn serve_pending<D: Device<Frame = F>, P: Probe>(
+    pub(super) fn serve_pending<D: Device<Frame = F>>(
         &mut self,
         mut queued: QueuedFrame<F>,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         let priority = Priority::from_low_bits(queued.meta.priority);
@@ -84,10 +87,10 @@ impl<F: Frame> Port<F> {
 
     /// [`Self::serve`] from the VEQs, one frame.
     #[inline]
-    pub(super) fn serve_one<D: Device<Frame = F>, P: Probe>(
+    pub(super) fn serve_one<D: Device<Frame = F>>(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         let room_bytes = device.tx_room_bytes(self.id, now);
@@ -101,11 +104,11 @@ impl<F: Frame> Port<F> {
 
     /// Sends a frame; accounts for it if the device takes it, puts it back otherwise.
     #[inline(always)]
-    fn send_one<D: Device<Frame = F>, P: Probe>(
+    fn send_one<D: Device<Frame = F>>(
         &mut self,
         queued: QueuedFrame<F>,
         device: &mut D,
-        accounting: &mut Accounting<F, P>,
+        accounting: &mut Accounting<F, V>,
         now: Instant,
     ) {
         let QueuedFrame { frame, meta } = queued;
@@ -118,12 +121,12 @@ impl<F: Frame> Port<F> {
 
 /// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
 #[inline]
-pub(super) fn put_front<F: Frame, P: Probe>(
+pub(super) fn put_front<F: Frame, V: Driver>(
     queued: QueuedFrame<F>,
     queues: &mut [Queue; PRIORITIES],
     occupied_bits: &mut u8,
     counters: &mut PortCounters,
-    accounting: &mut Accounting<F, P>,
+    accounting: &mut Accounting<F, V>,
 ) {
     let priority = usize::from(queued.meta.priority & 7);
     match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {

@@ -1,10 +1,11 @@
 //! When a port needs a turn although no frame arrives for it.
 
 use super::Port;
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::time::Instant;
 
-impl<F: Frame> Port<F> {
+impl<F: Frame, V: Driver> Port<F, V> {
     /// When this port needs a turn although nothing arrives: for the pacer, the end of a pause, a
     /// pause refresh, a rate or the watchdog.
     #[inline(always)]

@@ -5,12 +5,13 @@ use super::wire::{host_mac, host_v4, port_mac};
 use super::{TestDevice, TestFrame};
 use crate::control_rings::{Command, ControlRings, connect};
 use crate::counters::{DropReason, Totals};
+use crate::device::Device;
+use crate::driver::{Driver, Polling};
 use crate::fib::{Interface, Routes};
 use crate::ids::{PortId, Priority, Tag, WorkerId};
 use crate::l2::{Vid, VidSet, VlanPort};
 use crate::limits::TAGS;
 use crate::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
-use crate::probe::NoProbe;
 use crate::report::{PortReport, Report};
 use crate::rules::{RuleTable, TcamEntry};
 use crate::settings::{
@@ -186,6 +187,21 @@ impl RigBuilder {
         Snapshot::new(epoch, &self.forwarding, self.tags.clone(), rules, fib, self.settings.seed)
     }
 
+    /// The only worker of the switch, on `device`, and its control thread's ends.
+    ///
+    /// # Panics
+    /// If the ports have several owners.
+    pub fn worker<D: Device, V: Driver>(
+        &self,
+        device: D,
+        driver: V,
+    ) -> (Worker<D, V>, ControlRings<D::Frame>) {
+        let snapshot = Arc::new(self.snapshot(0));
+        let (mut rings, mut control) = connect(1, self.settings.ports.len());
+        let (rings, control) = (rings.remove(0), control.remove(0));
+        (Worker::new(&self.settings, snapshot, device, rings, driver), control)
+    }
+
     /// The switch, with as many workers as the ports' owners need.
     pub fn build(self) -> Rig {
         let snapshot = Arc::new(self.snapshot(0));
@@ -195,7 +211,7 @@ impl RigBuilder {
         let make = |rings| {
             let mut device = TestDevice::new(ports);
             device.sends_for_others = self.sends_for_others;
-            Worker::new(&self.settings, Arc::clone(&snapshot), device, rings, NoProbe)
+            Worker::new(&self.settings, Arc::clone(&snapshot), device, rings, Polling::default())
         };
         let workers = rings.into_iter().map(make).collect();
         Rig { builder: self, workers, control, now: Instant::from_ns(1_000) }
@@ -208,7 +224,7 @@ pub struct Rig {
     /// What it was built from.
     pub builder: RigBuilder,
     /// Its workers.
-    pub workers: Vec<Worker<TestDevice, NoProbe>>,
+    pub workers: Vec<Worker<TestDevice>>,
     /// The control thread's ends.
     pub control: Vec<ControlRings<TestFrame>>,
     /// The time of the next turn.

@@ -19,6 +19,7 @@ use config::switch::Idle;
 use core_affinity::CoreId;
 use crossbeam::channel::{Sender, bounded};
 use dataplane::control_rings::{ControlRings, WorkerRings, connect};
+use dataplane::driver::Polling;
 use dataplane::ids::PortId;
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
@@ -154,8 +155,13 @@ impl Start {
             }
         };
         let Self { settings, snapshot, device, links, samples, phase, idle, clock, .. } = self;
-        let worker =
-            Worker::new(&settings, snapshot, Gate::new(device), links, Recorder::default());
+        let worker = Worker::new(
+            &settings,
+            snapshot,
+            Gate::new(device),
+            links,
+            Polling::new(Recorder::default()),
+        );
         let _room_for_one = ready.send(Ok(()));
         let seat = Seat { worker, samples, phase, idle };
         Some(seat.drive(|| clock.now()))

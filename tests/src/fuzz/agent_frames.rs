@@ -1,13 +1,13 @@
 //! Any frames, for any reason, at the agent: nothing panics, every frame has one outcome, and what
 //! the agent sends is sound, from the switch, and no longer than the link carries.
 
-use super::script::Script;
 use dataplane::agent::{
     AgentSettings, HostAgent, Interface, NeighborKey, Outcome, Output, PuntReason,
 };
 use dataplane::ids::PortId;
 use dataplane::l2::Vid;
 use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::testing::Script;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use dataplane::wire::parse::{Kind, parse};

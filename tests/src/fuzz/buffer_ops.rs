@@ -6,11 +6,11 @@
 //! always comes in; an upstream that is told XOFF may still send its headroom; lossy traffic keeps
 //! its limit.
 
-use super::script::Script;
 use dataplane::buffer::{Admission, Buffer, ViqId};
 use dataplane::ids::{PortId, Priority};
 use dataplane::settings::{SwitchSettings, Threshold, ViqSettings};
 use dataplane::testing::RigBuilder;
+use dataplane::testing::Script;
 use std::collections::BTreeMap;
 
 const PORTS: u8 = 2;

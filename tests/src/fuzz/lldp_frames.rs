@@ -2,13 +2,13 @@
 //! every frame has one outcome, tables and outputs stay within their bounds, and what the agent
 //! sends is an LLDPDU that it understands itself.
 
-use super::script::Script;
 use dataplane::ids::PortId;
 use dataplane::limits::FRAME_BYTES_MIN;
 use dataplane::lldp::{
     Device, Faces, Facing, LEVEL_MAX, LldpAgent, LldpSettings, Orientation, Outcome, Output,
     PortSettings, Profile, System,
 };
+use dataplane::testing::Script;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 

@@ -12,7 +12,6 @@ pub mod parse;
 pub mod plan_files;
 pub mod rules_json;
 pub mod scenario_toml;
-mod script;
 mod seeds;
 pub mod switch_toml;
 mod upstream;

@@ -4,7 +4,7 @@
 use super::rules_json::check_error;
 use config::SwitchConfig;
 use dataplane::control_rings::connect;
-use dataplane::probe::NoProbe;
+use dataplane::driver::Polling;
 use dataplane::testing::TestDevice;
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
@@ -45,7 +45,8 @@ fn build(config: &SwitchConfig) {
     let snapshot = Arc::new(snapshot);
     for links in links {
         let device = TestDevice::new(config.ports.len());
-        let mut worker = Worker::new(settings, Arc::clone(&snapshot), device, links, NoProbe);
+        let mut worker =
+            Worker::new(settings, Arc::clone(&snapshot), device, links, Polling::default());
         worker.turn(Instant::from_ns(1));
         assert_eq!(worker.totals().imbalance(), 0);
     }

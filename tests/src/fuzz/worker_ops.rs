@@ -6,11 +6,11 @@
 //! stands in the way any more: everything drains, nobody is left paused, and every lossless frame
 //! has come out.
 
-use super::script::Script;
 use super::upstream::Stations;
 use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority};
+use dataplane::testing::Script;
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::Pfc;

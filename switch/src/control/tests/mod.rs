@@ -17,6 +17,7 @@ use config::SwitchConfig;
 use config::switch::Idle;
 use crossbeam::channel::{Receiver, bounded};
 use dataplane::control_rings::connect;
+use dataplane::driver::Polling;
 use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::testing::{TestDevice, TestFrame};
@@ -97,7 +98,8 @@ impl Rig {
             rings.push((control_links, control_samples));
             let device = Gate::new(TestDevice::new(ports));
             let snapshot = Arc::clone(&snapshot);
-            let worker = Worker::new(&settings, snapshot, device, links, Recorder::default());
+            let worker =
+                Worker::new(&settings, snapshot, device, links, Polling::new(Recorder::default()));
             let (phase, idle) = (SharedPhase::default(), Idle::Busy);
             seats.push(Seat { worker, samples, phase, idle });
         }

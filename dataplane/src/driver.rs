@@ -1,0 +1,226 @@
+//! The two ways to drive a worker: [`Polling`], by a CPU core that visits every port in every turn,
+//! and [`EventDriven`], by an emulator that passes events in.
+//!
+//! What only event-driven turns need is a part of their driver: [`Polling`] has no state for it, and
+//! its methods are empty, so that a polling worker writes none of it.
+
+use crate::frame::Frame;
+use crate::port_mask::PortMask;
+use crate::probe::{NoProbe, Probe};
+use crate::queue::veq::QueuedFrame;
+use crate::settings::SwitchSettings;
+use crate::time::Instant;
+use core::fmt::Debug;
+
+/// How a worker is driven, and the probe that observes it.
+pub trait Driver: Debug {
+    /// The probe.
+    type Probe: Probe;
+    /// Where a port keeps a pending frame.
+    type Pending<F: Frame>: Pending<F>;
+    /// Whether the caller passes events in.
+    const IS_EVENT_DRIVEN: bool;
+
+    /// The probe.
+    fn probe(&mut self) -> &mut Self::Probe;
+
+    /// Called once, by the worker.
+    fn configure(&mut self, _settings: &SwitchSettings, _workers: usize) {}
+
+    /// The port at `slot` was given frames to transmit, or its peer's flow control changed.
+    #[inline(always)]
+    fn mark_tx(&mut self, _slot: usize) {}
+
+    /// A frame was charged to a VIQ (virtual ingress queue) of the port at `slot` that uses
+    /// headroom.
+    #[inline(always)]
+    fn mark_headroom(&mut self, _slot: usize) {}
+
+    /// A VIQ of the port with this index has shrunk.
+    #[inline(always)]
+    fn mark_released(&mut self, _port: usize) {}
+
+    /// XOFF, or a rate, is in effect at the upstream of the port at `slot`, or no longer is.
+    #[inline(always)]
+    fn mark_xoff(&mut self, _slot: usize, _is_in_effect: bool) {}
+
+    /// A turn visited all ports; the earliest of their timers is `timers_at`.
+    #[inline(always)]
+    fn visited_all(&mut self, _timers_at: Instant) {}
+}
+
+/// A place for a frame that is to leave at the end of the turn, for a device that takes frames one
+/// at a time.
+pub trait Pending<F>: Debug + Default {
+    /// Stores a frame in the empty place.
+    ///
+    /// # Errors
+    /// The frame, if the driver has no such place.
+    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>>;
+
+    /// Whether there is no frame.
+    fn is_empty(&self) -> bool;
+
+    /// Takes the frame, if there is one.
+    fn take(&mut self) -> Option<QueuedFrame<F>>;
+}
+
+/// A worker that visits every port in every turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Polling<P = NoProbe> {
+    probe: P,
+}
+
+impl Default for Polling {
+    fn default() -> Self {
+        Self::new(NoProbe)
+    }
+}
+
+impl<P> Polling<P> {
+    /// Polling, observed by `probe`.
+    pub const fn new(probe: P) -> Self {
+        Self { probe }
+    }
+}
+
+impl<P: Probe + Debug> Driver for Polling<P> {
+    type Probe = P;
+    type Pending<F: Frame> = NeverPending;
+    const IS_EVENT_DRIVEN: bool = false;
+
+    #[inline(always)]
+    fn probe(&mut self) -> &mut P {
+        &mut self.probe
+    }
+}
+
+/// No place: with [`Polling`] frames go to the transmit batch or to a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NeverPending;
+
+impl<F: Frame> Pending<F> for NeverPending {
+    #[inline(always)]
+    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>> {
+        Err(queued)
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn take(&mut self) -> Option<QueuedFrame<F>> {
+        None
+    }
+}
+
+/// A worker that is told what happened, and visits only the ports concerned; see
+/// [`event_driven`](crate::event_driven).
+#[derive(Clone, Copy, Debug)]
+pub struct EventDriven {
+    probe: NoProbe,
+    /// Slots of ports that were given frames to transmit in this turn.
+    pub(crate) tx_ports: PortMask,
+    /// Slots of ports where frames were charged to a VIQ that uses headroom.
+    pub(crate) headroom_ports: PortMask,
+    /// By port index: ports whose VIQs have shrunk in this turn.
+    pub(crate) released: PortMask,
+    /// Slots of ports to whose upstream XOFF, or a rate, was sent.
+    pub(crate) xoff_ports: PortMask,
+    /// In the current turn: slots of ports where a frame arrived, and of ports whose device has
+    /// room for queued frames.
+    pub(crate) rx_ports: PortMask,
+    pub(crate) tx_ready_ports: PortMask,
+    /// Earliest pending port timer. At first, a time at which all ports have to be visited.
+    pub(crate) timers_at: Instant,
+    /// Whether a VIQ's threshold can change without an event at its port.
+    pub(crate) has_dynamic: bool,
+    /// Whether each received frame may change the rate that is sent upstream.
+    pub(crate) sends_rates: bool,
+    /// Whether the switch has other workers, whose events this worker is not told.
+    pub(crate) has_others: bool,
+}
+
+impl Default for EventDriven {
+    fn default() -> Self {
+        Self {
+            probe: NoProbe,
+            tx_ports: PortMask::default(),
+            headroom_ports: PortMask::default(),
+            released: PortMask::default(),
+            xoff_ports: PortMask::default(),
+            rx_ports: PortMask::default(),
+            tx_ready_ports: PortMask::default(),
+            timers_at: Instant::ZERO,
+            has_dynamic: false,
+            sends_rates: false,
+            has_others: false,
+        }
+    }
+}
+
+impl Driver for EventDriven {
+    type Probe = NoProbe;
+    type Pending<F: Frame> = Option<QueuedFrame<F>>;
+    const IS_EVENT_DRIVEN: bool = true;
+
+    #[inline(always)]
+    fn probe(&mut self) -> &mut NoProbe {
+        &mut self.probe
+    }
+
+    fn configure(&mut self, settings: &SwitchSettings, workers: usize) {
+        self.has_dynamic = settings.has_dynamic_thresholds();
+        self.sends_rates = settings.sends_rates();
+        self.has_others = workers > 1;
+    }
+
+    #[inline(always)]
+    fn mark_tx(&mut self, slot: usize) {
+        self.tx_ports.insert(slot);
+    }
+
+    #[inline(always)]
+    fn mark_headroom(&mut self, slot: usize) {
+        self.headroom_ports.insert(slot);
+    }
+
+    #[inline(always)]
+    fn mark_released(&mut self, port: usize) {
+        self.released.insert(port);
+    }
+
+    #[inline(always)]
+    fn mark_xoff(&mut self, slot: usize, is_in_effect: bool) {
+        self.xoff_ports.set(slot, is_in_effect);
+    }
+
+    #[inline(always)]
+    fn visited_all(&mut self, timers_at: Instant) {
+        self.timers_at = timers_at;
+        self.tx_ports = PortMask::default();
+        self.headroom_ports = PortMask::default();
+        self.released = PortMask::default();
+    }
+}
+
+impl<F: Frame> Pending<F> for Option<QueuedFrame<F>> {
+    #[inline(always)]
+    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>> {
+        debug_assert!(self.is_none(), "one frame is pending at most");
+        *self = Some(queued);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.is_none()
+    }
+
+    #[inline(always)]
+    fn take(&mut self) -> Option<QueuedFrame<F>> {
+        Option::take(self)
+    }
+}

@@ -1,0 +1,178 @@
+//! A switch, its frames and its faults as a script has them: every mode, small buffers, so that a
+//! short script reaches every limit.
+
+use super::wire::{Udp, host_mac, host_v4, port_mac};
+use super::{RigBuilder, Script};
+use crate::hops::{HopClasses, Parity};
+use crate::ids::{PortId, Priority, Tag};
+use crate::pfc::watchdog::{Action, WatchdogSettings};
+use crate::rules::{TagMatch, TcamEntry};
+use crate::settings::{EcnSettings, GentleSettings, Threshold};
+use crate::time::Speed;
+use crate::wire::MacAddress;
+use crate::wire::mac_control::Pfc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr};
+
+/// TTL of the first TTL class.
+const TTL0: u8 = 64;
+/// DSCPs of frames: the two lossless tags, and lossy ones.
+const DSCPS: [u8; 4] = [26, 27, 0, 46];
+
+/// A switch of 2 to 5 ports and one worker; `None` if the script ends before.
+pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
+    let ports = 2 + script.below(4)?;
+    let modes = script.octet()?;
+    let has = |bit: u8| modes >> bit & 1 == 1;
+    let mut builder = if has(0) { RigBuilder::bridged(ports) } else { RigBuilder::routed(ports) };
+    let settings = &mut builder.settings;
+    settings.scheduler.fair = has(1);
+    settings.scheduler.strict_bits = if has(2) { 0b1001_0000 } else { 0 };
+    settings.mac_table.entries_max = 64;
+    settings.buffer.frames_max = 2_048;
+    settings.buffer.lossy_bytes = 4_000 + 200 * u64::from(script.octet()?);
+    settings.buffer.lossy_queue_bytes = 2_000 + 100 * u32::from(script.octet()?);
+    if has(3) {
+        settings.ecn[3] =
+            Some(EcnSettings { kmin_bytes: 2_000, kmax_bytes: 9_000, pmax_q16: 30_000 });
+    }
+    let xoff_bytes = 3_000 + 80 * u32::from(script.octet()?);
+    let headroom_bytes = 100 * u32::from(script.octet()?);
+    let alpha_log2 = -i8::try_from(script.below(4)?).ok()?;
+    let watchdog = match script.below(6)? {
+        0 => Some(Action::Drop),
+        1 => Some(Action::Forward),
+        2 => Some(Action::Alert),
+        _ => None,
+    };
+    let paced_bits = if script.below(3)? == 0 { script.octet()? } else { 0 };
+    for (number, port) in (0..).zip(&mut settings.ports) {
+        port.paced = paced_bits >> number & 1 == 1;
+        port.speed = Speed::from_gbps(if port.paced { 1 } else { 10 });
+        port.watchdog = watchdog.map(|action| WatchdogSettings {
+            detection_ns: 200_000,
+            restoration_ns: 100_000,
+            action,
+        });
+        for viq in port.lossless.iter_mut().flatten() {
+            viq.headroom_bytes = headroom_bytes;
+            viq.xon_offset_bytes = 3_000.min(xoff_bytes);
+            viq.reserved_bytes = 1_000;
+            viq.threshold = if has(4) {
+                Threshold::Dynamic { alpha_log2 }
+            } else {
+                Threshold::Static { xoff_bytes }
+            };
+        }
+    }
+    // Small enough that a dynamic threshold falls, large enough for reserve and headroom.
+    let kept = 2 * u64::from(ports) * u64::from(1_000 + headroom_bytes);
+    settings.buffer.size_bytes = kept + settings.buffer.lossy_bytes + 40_000;
+    match has(5) {
+        true if !has(0) && !has(4) => give_ttl_classes(&mut builder),
+        false if has(6) && !has(4) => give_rates(&mut builder, xoff_bytes, has(7)),
+        _ => {}
+    }
+    if has(7) && !has(0) {
+        builder.rules = Some(rules(script, ports)?);
+    }
+    Some(builder)
+}
+
+/// TTL classes on the two lossless priorities.
+fn give_ttl_classes(builder: &mut RigBuilder) {
+    let priorities = [3, 4].into_iter().filter_map(Priority::new).collect();
+    let classes = HopClasses { ttl0: TTL0, priorities, parity: Parity::All };
+    for port in &mut builder.settings.ports {
+        for priority in Priority::all() {
+            if classes.lossless_bits() & priority.bit() == 0 {
+                port.lossless[priority.index()] = None;
+            }
+        }
+        port.upstream = classes.upstream();
+    }
+    builder.tags.hops = Some(classes);
+}
+
+/// Gentle flow control on each port, if it is built in.
+fn give_rates(builder: &mut RigBuilder, full_bytes: u32, is_staged: bool) {
+    use crate::gentle::{Form, Slope};
+    let (form, slope) = if is_staged {
+        (Form::STAGED, Slope::staged(full_bytes, full_bytes / 2, 3))
+    } else {
+        (Form::LINEAR, Slope::linear(full_bytes, full_bytes / 2))
+    };
+    let (Some(form), Some(slope)) = (form, slope) else { return };
+    for port in &mut builder.settings.ports {
+        port.gentle = Some(GentleSettings { form, catch_up_ns: 1_000, period_ns: None });
+        port.lossless.iter_mut().flatten().for_each(|viq| viq.slope = Some(slope));
+    }
+}
+
+/// A few rules over the lossless tags.
+pub fn rules(script: &mut Script<'_>, ports: u8) -> Option<Vec<TcamEntry>> {
+    let mut entries = vec![];
+    for _ in 0..script.below(6)? {
+        let only = |number: u8| [number].into_iter().filter_map(port_id).collect();
+        entries.push(TcamEntry {
+            tag: TagMatch { value: 1 + script.below(2)?, mask: 63 },
+            in_ports: only(1 + script.below(ports)?),
+            out_ports: only(1 + script.below(ports)?),
+            new_tag: Tag::from_low_bits(1 + script.below(2)?),
+        });
+    }
+    Some(entries)
+}
+
+/// The port with this number, from 1.
+pub fn port_id(number: u8) -> Option<PortId> {
+    PortId::from_number(usize::from(number))
+}
+
+/// Resolves host 2 of each port of a routed switch, which is unknown at first.
+pub fn resolve_second_hosts(builder: &mut RigBuilder) {
+    for number in (1..).take(builder.settings.ports.len()) {
+        let address = IpAddr::V4(Ipv4Addr::from(host_v4(number, 2)));
+        let Some(port) = port_id(number) else { continue };
+        let _refused = builder.routes.set_neighbour(address, port, host_mac(number, 2));
+    }
+}
+
+/// A frame that arrives at port `from` of a switch of `ports` ports: data of any class and length,
+/// a PFC frame, or octets.
+pub fn frame(script: &mut Script<'_>, from: u8, ports: u8, is_bridged: bool) -> Option<Vec<u8>> {
+    match script.below(16)? {
+        0 => Some(script.piece(120)?.to_vec()),
+        1..=3 => pfc(script, from),
+        kind => {
+            let to = 1 + script.below(ports)?;
+            let dscp = DSCPS[usize::from(script.below(4)?)];
+            let mut udp =
+                if is_bridged { Udp::bridged(from, to, dscp) } else { Udp::routed(from, to, dscp) };
+            udp.frame_bytes = 60 + usize::from(script.octet()?) * 1_454 / 255;
+            udp.tos |= script.below(4)?;
+            let other = script.octet()?;
+            match kind {
+                4 if is_bridged => udp.dst_mac = MacAddress([0xFF; 6]),
+                5 if is_bridged => udp.tags = vec![20 | u16::from(other) << 8 & 0xE000],
+                4 => udp.dst = host_v4(to, 2),
+                5 => udp.ttl = TTL0 - other % 4,
+                6 => udp.dst_mac = port_mac(to),
+                7 => udp.dst = [192, 0, 2, other],
+                _ => {}
+            }
+            Some(udp.bytes())
+        }
+    }
+}
+
+/// A PFC frame that pauses some classes and resumes others.
+fn pfc(script: &mut Script<'_>, from: u8) -> Option<Vec<u8>> {
+    let (enabled_bits, quanta, zeros) = (script.octet()?, script.word()?, script.octet()?);
+    let enabled = Priority::all().filter(|p| enabled_bits & p.bit() != 0);
+    let pfc = enabled.fold(Pfc::default(), |pfc, priority| {
+        pfc.with(priority, if zeros & priority.bit() == 0 { quanta } else { 0 })
+    });
+    Some(pfc.to_frame(host_mac(from, 9)).to_vec())
+}
