@@ -57,6 +57,16 @@ fn lldp_frames() {
 }
 
 #[test]
+fn burst_lengths() {
+    fuzz("burst_lengths");
+}
+
+#[test]
+fn drivers() {
+    fuzz("drivers");
+}
+
+#[test]
 fn network_toml() {
     fuzz("network_toml");
 }

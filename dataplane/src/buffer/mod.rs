@@ -122,6 +122,13 @@ impl Buffer {
         self.viqs[viq.index()].admit(cost_bytes, &mut self.pool)
     }
 
+    /// Whether frames of `cost_bytes` in total, part of which are charged to `viq`, are admitted in
+    /// whatever order.
+    #[inline]
+    pub(crate) fn fits(&self, viq: ViqId, cost_bytes: u32) -> bool {
+        self.viqs[viq.index()].fits(cost_bytes, &self.pool)
+    }
+
     /// Charges frames of `cost_bytes` in total to `viq`, if the result is the same to the byte as
     /// charging them one by one. Otherwise returns false and charges nothing.
     #[inline(always)]

@@ -128,6 +128,22 @@ impl Viq {
         true
     }
 
+    /// Whether frames of `cost_bytes` in total are admitted in whatever order, even if part of them
+    /// is charged to other VIQs: all fit without headroom, or all fit into headroom that is in use.
+    #[inline]
+    pub(super) fn fits(&self, cost_bytes: u32, pool: &Pool) -> bool {
+        let Some(settings) = &self.settings else {
+            return u64::from(cost_bytes) <= pool.lossy_free_bytes();
+        };
+        if self.headroom_used_bytes != 0 {
+            return self.headroom_used_bytes + cost_bytes <= settings.headroom_bytes;
+        }
+        let filled = self.base_bytes + cost_bytes;
+        let free = pool.shared_free_bytes();
+        let left = free.saturating_sub(u64::from(cost_bytes));
+        u64::from(cost_bytes) <= free && u64::from(filled) <= settings.limit_bytes(left)
+    }
+
     /// Charges frames of `cost_bytes` in total, if the result is the same to the byte as charging
     /// them one by one: all of them fit without headroom, or all of them fit into headroom that is
     /// in use.

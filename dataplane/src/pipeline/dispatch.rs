@@ -5,7 +5,8 @@
 //! `oversize`, `lossy_full`, `lossless_overrun`, `watchdog`.
 
 use super::admit::{Disposition, meta_of};
-use crate::buffer::Admission;
+use crate::agent::PuntReason;
+use crate::buffer::{Admission, ViqId};
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -27,6 +28,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// the frames are moved, in order. `group_of` has the index of each frame's group.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+        if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot) {
+            return self.dispatch_each(group_of, slot, now);
+        }
         let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
         let mut runs = [0; BURST_MAX];
         for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
@@ -89,6 +93,47 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         if dispositions.iter().any(|disposition| matches!(disposition, Disposition::Handoff(..))) {
             self.handoff_tx.send(&mut self.accounting.totals);
+        }
+    }
+
+    /// Whether all frames of the burst that are charged to a VIQ are admitted, whichever comes
+    /// first.
+    #[inline]
+    fn fits_in_any_order(&self, slot: usize) -> bool {
+        let groups = || self.outcomes.groups.iter();
+        let charged = || groups().filter_map(|group| self.charged_viq(group.outcome, slot));
+        let cost_bytes = groups().map(|group| group.cost_bytes).sum();
+        charged().all(|viq| self.accounting.buffer.fits(viq, cost_bytes))
+    }
+
+    /// The VIQ to which frames with this outcome are charged: those that are forwarded, and the
+    /// lossless ones that wait for their next hop.
+    #[inline]
+    fn charged_viq(&self, outcome: Outcome, slot: usize) -> Option<ViqId> {
+        match outcome.verdict() {
+            Verdict::Forward => Some(outcome.viq()),
+            Verdict::Punt(PuntReason::Unresolved) => {
+                let port = &self.ports[slot];
+                let class = outcome.marked_class().filter(|&class| port.is_lossless(class))?;
+                Some(ViqId::new(port.id, class))
+            }
+            _ => None,
+        }
+    }
+
+    /// Dispatches the burst in `self.rx` frame by frame. Near a limit the order of admission
+    /// decides which frame is still admitted.
+    #[inline(never)]
+    fn dispatch_each(&mut self, group_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+        for at in 0..self.outcomes.groups.len() {
+            let group = self.outcomes.groups[at];
+            self.count_outcome(&group, slot);
+        }
+        let frames = core::mem::take(&mut self.rx);
+        for (frame, group) in frames.into_iter().zip(group_of) {
+            let outcome = self.outcomes.groups[usize::from(group)].outcome;
+            let bytes = length_bytes(&frame);
+            self.dispatch_frame(frame, &FrameOutcome { outcome, bytes, rx_bytes: 0 }, slot, now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A whole switch in plain memory, for tests and benches of whoever builds on the core.
 
+pub mod bursts;
 mod device;
 pub mod drivers;
 pub mod random_switch;

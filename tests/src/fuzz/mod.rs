@@ -6,6 +6,8 @@
 
 pub mod agent_frames;
 pub mod buffer_ops;
+pub mod burst_lengths;
+pub mod drivers;
 pub mod lldp_frames;
 pub mod network_toml;
 pub mod parse;
@@ -31,9 +33,11 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
+    Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
+    Target { name: "drivers", run: drivers::run, bytes_max: 1_024 },
     Target { name: "lldp_frames", run: lldp_frames::run, bytes_max: 2_048 },
     Target { name: "network_toml", run: network_toml::run, bytes_max: 4_096 },
     Target { name: "parse", run: parse::run, bytes_max: 256 },
