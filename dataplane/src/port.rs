@@ -7,40 +7,35 @@
 //! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,
 //! and frames whose priority is paused meanwhile, go back to the front of their VEQ, in order.
 
-use crate::accounting::Accounting;
-use crate::counters::{DropReason, PortCounters};
+use crate::counters::PortCounters;
 use crate::device::Device;
-use crate::driver::{Driver, Pending};
-use crate::frame::{Burst, Frame};
+use crate::driver::Driver;
+use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
-use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
+use crate::limits::PRIORITIES;
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
 use crate::pfc::watchdog::Watchdog;
-use crate::port::tx_batch::{Run, TxBatch};
-use crate::probe::Probe;
-use crate::queue::ecn::{self, Dice};
+use crate::port::tx_batch::TxBatch;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
-use crate::queue::veq::{QueuedFrame, Veq, low_32_bits};
-use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
+use crate::queue::veq::Veq;
+use crate::settings::{PortSettings, SwitchSettings};
 use crate::time::Instant;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
 
+mod enqueue;
 mod flow_control;
 mod gauges;
 mod granted;
 mod link;
 mod pending;
 mod timers;
+mod transmit;
 pub(crate) mod tx_batch;
 
-use pending::put_front;
-
-/// Bursts that a port serves from its queues in one turn: enough to drain what several ports
-/// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
-const BURSTS_A_TURN: usize = 4;
+pub(crate) use enqueue::drop_queued;
 
 /// The state of a port in its worker.
 ///
@@ -212,326 +207,6 @@ impl<F: Frame, V: Driver> Port<F, V> {
     pub(crate) const fn has_waiting(&self, priority: Priority) -> bool {
         self.occupied_bits & priority.bit() != 0
     }
-
-    /// Reserves room for `run`, admitted frames of one priority that leave here. Returns the run
-    /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
-    /// queued. `burst_frames` is the length of the current burst, all outcomes together.
-    #[inline(always)]
-    pub(crate) fn open_run<D: Device<Frame = F>>(
-        &mut self,
-        run: Run,
-        burst_frames: usize,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) -> Option<u8> {
-        if !self.may_pass(run.priority) {
-            return None;
-        }
-        // The first run of a burst reserves room for the whole burst: the batch must not be flushed
-        // between the opening of a run and its last frame.
-        if self.reserved_frames == 0 && self.tx_batch.room() < burst_frames {
-            self.flush(device, accounting, now);
-            if !self.may_pass(run.priority) {
-                return None;
-            }
-        }
-        self.reserved_frames += usize::from(run.frames);
-        Some(self.tx_batch.open(run))
-    }
-
-    /// Adds a frame of an open run to the transmit batch.
-    #[inline(always)]
-    pub(crate) fn batch(&mut self, frame: F, run: u8) {
-        self.reserved_frames -= 1;
-        self.tx_batch.push(frame, run);
-    }
-
-    /// Adds a whole burst of frames of open runs; `run_of` has their run indexes.
-    #[inline(always)]
-    pub(crate) fn batch_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
-        self.reserved_frames -= frames.len();
-        self.tx_batch.push_burst(frames, run_of);
-    }
-
-    /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
-    #[inline(always)]
-    pub(crate) fn flush_if_full<D: Device<Frame = F>>(
-        &mut self,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) {
-        if self.tx_batch.room() == 0 {
-            self.flush(device, accounting, now);
-        }
-    }
-
-    /// Takes one admitted frame that leaves here.
-    pub(crate) fn enqueue_one<D: Device<Frame = F>>(
-        &mut self,
-        queued: QueuedFrame<F>,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) {
-        match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting, now) {
-            Some(run) => self.batch(queued.frame, run),
-            None => self.enqueue_waiting(queued, accounting),
-        }
-    }
-
-    /// Whether a frame of `priority` may go to the device without queuing.
-    #[inline(always)]
-    fn may_pass(&self, priority: u8) -> bool {
-        self.passing_bits() >> (priority & 7) & 1 == 1
-    }
-
-    /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.
-    pub(crate) fn enqueue_waiting(
-        &mut self,
-        queued: QueuedFrame<F>,
-        accounting: &mut Accounting<F, V>,
-    ) {
-        let priority = usize::from(queued.meta.priority & 7);
-        if !self.up {
-            return drop_queued(queued, DropReason::PortDown, &mut self.counters, accounting);
-        }
-        if self.discarded_bits >> priority & 1 == 1 {
-            return drop_queued(queued, DropReason::Watchdog, &mut self.counters, accounting);
-        }
-        self.spill_pending(accounting);
-        let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
-            > accounting.lossy_queue_bytes;
-        if over && accounting.is_lossy(&queued.meta) {
-            return drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
-        }
-        self.queue(queued, accounting);
-    }
-
-    /// Puts admitted frames of `priority` at the end of its VEQ.
-    #[inline(always)]
-    pub(crate) fn queue_burst(
-        &mut self,
-        priority: Priority,
-        frames: impl Iterator<Item = QueuedFrame<F>>,
-        accounting: &mut Accounting<F, V>,
-    ) {
-        self.spill_pending(accounting);
-        let mut refused: Burst<QueuedFrame<F>> = Burst::new();
-        let veq = &mut self.queues[priority.index()].veq;
-        veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
-        self.occupied_bits |= priority.bit();
-        for queued in refused {
-            drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
-        }
-    }
-
-    /// Puts an admitted frame at the end of its VEQ.
-    #[inline(always)]
-    pub(crate) fn queue(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, V>) {
-        self.spill_pending(accounting);
-        let priority = usize::from(queued.meta.priority & 7);
-        match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
-            Ok(()) => self.occupied_bits |= 1 << priority,
-            Err(queued) => {
-                drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting)
-            }
-        }
-    }
-
-    /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
-    /// peer's pauses allow. Returns whether any frame was sent.
-    #[inline(always)]
-    pub(crate) fn transmit<D: Device<Frame = F>>(
-        &mut self,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) -> bool {
-        let before = accounting.totals.sent;
-        // The first condition lets some devices skip the read of the batch, which is a cache miss.
-        let all_gone = takes_one::<D, V>(self.id, device)
-            || !self.bypasses_queue
-            || self.tx_batch.is_empty()
-            || self.flush(device, accounting, now);
-        if let Some(queued) = self.pending.take() {
-            self.serve_pending(queued, device, accounting, now);
-        } else if all_gone && self.up && self.eligible_bits(now) != 0 {
-            self.serve(device, accounting, now);
-        }
-        self.awaits_tx_ready = self.is_tx_ready_limited(now) && device.notify_tx_ready(self.id);
-        accounting.totals.sent != before
-    }
-
-    /// Whether the device notifies the worker of room for the frames that are queued here.
-    #[inline(always)]
-    pub(crate) const fn awaits_tx_ready(&self) -> bool {
-        self.awaits_tx_ready
-    }
-
-    /// Whether frames are queued here that only lack of device room holds back.
-    #[inline(always)]
-    fn is_tx_ready_limited(&self, now: Instant) -> bool {
-        !self.is_paced && self.up && self.eligible_bits(now) != 0
-    }
-
-    fn serve<D: Device<Frame = F>>(
-        &mut self,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) {
-        if takes_one::<D, V>(self.id, device) {
-            return self.serve_one(device, accounting, now);
-        }
-        let mut room_bytes = device.tx_room_bytes(self.id, now);
-        let has_pace = self.is_paced || self.receiver.rate_limited_bits() != 0;
-        let is_free = room_bytes == u32::MAX && !has_pace;
-        for _ in 0..BURSTS_A_TURN {
-            let frames_max = device.tx_free_frames(self.id).min(BURST_MAX);
-            if is_free {
-                self.batch_only_priority(frames_max, accounting);
-            }
-            while self.tx_batch.frames.len() < frames_max {
-                let Some(queued) = self.next(room_bytes, accounting, now) else { break };
-                room_bytes = room_bytes.saturating_sub(u32::from(queued.meta.bytes));
-                let run = accounting.run_of_one(&queued.meta);
-                let run = self.tx_batch.open(run);
-                self.tx_batch.push(queued.frame, run);
-            }
-            let is_last = self.tx_batch.frames.len() < BURST_MAX;
-            if self.tx_batch.is_empty() || !self.flush(device, accounting, now) || is_last {
-                return;
-            }
-        }
-    }
-
-    /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
-    /// needed then.
-    #[inline]
-    fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<F, V>) {
-        let eligible = self.occupied_bits & !self.held_bits();
-        if !eligible.is_power_of_two() {
-            return;
-        }
-        let priority = eligible.trailing_zeros() as usize % PRIORITIES;
-        let (ecn, cell_bytes) = (accounting.ecn[priority], accounting.buffer.cell_bytes());
-        let mut room = frames_max.saturating_sub(self.tx_batch.frames.len());
-        let (veq, tx_batch) = (&mut self.queues[priority].veq, &mut self.tx_batch);
-        while room > 0 && !veq.is_empty() {
-            let mut depth_bytes = veq.bytes();
-            let places = veq.front_frames(&mut accounting.frame_pool, room);
-            let (took, dice) = (places.len(), &mut accounting.dice);
-            tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
-                if let Some(settings) = &ecn {
-                    let marked = mark(settings, depth_bytes, meta.l3, frame, dice);
-                    self.counters.ecn_marked_frames[priority] += u64::from(marked);
-                }
-                depth_bytes -= u32::from(meta.bytes);
-            });
-            let bytes = veq.bytes() - depth_bytes;
-            veq.took(&mut accounting.frame_pool, took, bytes);
-            room -= took;
-        }
-        self.took_from(priority);
-    }
-
-    /// Updates the state of `priority` after frames were taken from its VEQ, perhaps the last ones.
-    #[inline]
-    fn took_from(&mut self, priority: usize) {
-        if self.queues[priority].veq.is_empty() {
-            self.occupied_bits &= !(1 << priority);
-            self.scheduler.emptied(priority);
-        }
-    }
-
-    /// Takes the next frame to send from the queues.
-    #[inline]
-    fn next(
-        &mut self,
-        room_bytes: u32,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) -> Option<QueuedFrame<F>> {
-        let eligible = self.eligible_bits(now);
-        if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
-            return None;
-        }
-        let (queues, frame_pool) = (&self.queues, &accounting.frame_pool);
-        let front_bytes =
-            |p: usize| queues[p].veq.front(frame_pool).map_or(0, |meta| u32::from(meta.bytes));
-        if (room_bytes as usize) < FRAME_BYTES_MAX {
-            // A device with a limit takes a frame only if there is room for the longest one.
-            let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
-            if longest.unwrap_or(0) > room_bytes {
-                return None;
-            }
-        }
-        let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
-        let veq = &mut self.queues[priority].veq;
-        let depth_bytes = veq.bytes();
-        let mut queued = veq.pop_front(&mut accounting.frame_pool)?;
-        self.took_from(priority);
-        self.departs(&mut queued, depth_bytes, accounting, now);
-        Some(queued)
-    }
-
-    /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
-    /// received rate, and marks the frame if ECN requires it.
-    #[inline(always)]
-    fn departs(
-        &mut self,
-        queued: &mut QueuedFrame<F>,
-        depth_bytes: u32,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) {
-        let QueuedFrame { frame, meta } = queued;
-        let priority = Priority::from_low_bits(meta.priority);
-        if self.is_paced
-            && let Some(pacer) = &mut self.pacer
-        {
-            pacer.send(u32::from(meta.bytes), now);
-        }
-        self.receiver.sent(priority, u32::from(meta.bytes), now);
-        let p = priority.index();
-        if let Some(settings) = &accounting.ecn[p] {
-            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.dice);
-            self.counters.ecn_marked_frames[p] += u64::from(marked);
-        }
-    }
-
-    /// Sends the transmit batch and accounts for the frames that the device took. Returns whether
-    /// it took all.
-    #[inline(always)]
-    fn flush<D: Device<Frame = F>>(
-        &mut self,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) -> bool {
-        let tx_batch = self.tx_batch.frames.len();
-        device.tx_burst(self.id, &mut self.tx_batch.frames, now);
-        let cell_bytes = accounting.buffer.cell_bytes();
-        let queues = &mut self.queues;
-        self.tx_batch.book_sent(tx_batch, cell_bytes, |run| book_run(run, queues, accounting, now));
-        let all = self.tx_batch.is_empty();
-        if !all {
-            self.bypasses_queue = false;
-            self.unbatch(0xFF, accounting);
-        }
-        all
-    }
-
-    /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
-    pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<F, V>) {
-        self.spill_pending(accounting);
-        let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
-        tx_batch.take_back(bits, *id, |queued| {
-            put_front(queued, queues, occupied_bits, counters, accounting);
-        });
-    }
 }
 
 /// Whether the device takes frames one at a time, so that no transmit batch is built for it. A
@@ -544,52 +219,4 @@ fn takes_one<D: Device, V: Driver>(port: PortId, device: &D) -> bool {
 /// The VEQ of one priority, as the scheduler settings require.
 fn veq(switch: &SwitchSettings) -> Veq {
     if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
-}
-
-/// Marks a frame that leaves a queue of `depth_bytes`, if it is due. Returns whether it was marked.
-#[inline]
-fn mark<F: Frame>(
-    settings: &EcnSettings,
-    depth_bytes: u32,
-    l3: u8,
-    frame: &mut F,
-    dice: &mut Dice,
-) -> bool {
-    l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
-}
-
-/// Drops a frame at this port after admission: releases it and counts the drop.
-#[cold]
-pub(crate) fn drop_queued<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    reason: DropReason,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    accounting.release(&queued.meta);
-    accounting.totals.dropped += 1;
-    counters.count_drop(reason);
-    if accounting.is_lossless(&queued.meta) {
-        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
-    }
-}
-
-/// Counts and releases the frames of a run that was sent.
-#[inline(always)]
-fn book_run<F: Frame, V: Driver>(
-    run: &Run,
-    queues: &mut [Queue; PRIORITIES],
-    accounting: &mut Accounting<F, V>,
-    now: Instant,
-) {
-    let frames = usize::from(run.frames);
-    let queue = &mut queues[usize::from(run.priority & 7)];
-    queue.tx_frames += frames as u64;
-    queue.tx_bytes += u64::from(run.bytes);
-    accounting.totals.sent += frames as u64;
-    accounting.release_bytes(run.viq, run.cost_bytes);
-    match low_32_bits(now).wrapping_sub(run.arrived_ns) {
-        0 => accounting.driver.probe().passed(frames),
-        ns => accounting.driver.probe().waited(ns, frames),
-    }
 }

@@ -5,9 +5,10 @@
 //! that. Until then it is *pending*: it is the head of its VEQ and marks the priority as occupied,
 //! but is not stored in the VEQ. It is put there only if it has to wait longer.
 
-use super::{Port, Queue, book_run, drop_queued, takes_one};
+use super::enqueue::put_front;
+use super::transmit::count_sent_run;
+use super::{Port, takes_one};
 use crate::accounting::Accounting;
-use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::driver::{Driver, Pending};
 use crate::frame::Frame;
@@ -113,24 +114,10 @@ impl<F: Frame, V: Driver> Port<F, V> {
     ) {
         let QueuedFrame { frame, meta } = queued;
         match device.tx_one(self.id, frame, now) {
-            Ok(()) => book_run(&accounting.run_of_one(&meta), &mut self.queues, accounting, now),
+            Ok(()) => {
+                count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting, now)
+            }
             Err(frame) => self.put_back(QueuedFrame { frame, meta }, accounting),
         }
-    }
-}
-
-/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
-#[inline]
-pub(super) fn put_front<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    queues: &mut [Queue; PRIORITIES],
-    occupied_bits: &mut u8,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    let priority = usize::from(queued.meta.priority & 7);
-    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
-        Ok(()) => *occupied_bits |= 1 << priority,
-        Err(queued) => drop_queued(queued, DropReason::LossyTail, counters, accounting),
     }
 }

@@ -1,0 +1,174 @@
+//! Ways into a port: to the transmit batch where the port is free, else into a VEQ.
+
+use super::{Port, Queue};
+use crate::accounting::Accounting;
+use crate::counters::{DropReason, PortCounters};
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::{Burst, Frame};
+use crate::ids::Priority;
+use crate::limits::PRIORITIES;
+use crate::port::tx_batch::Run;
+use crate::queue::veq::QueuedFrame;
+use crate::time::Instant;
+
+impl<F: Frame, V: Driver> Port<F, V> {
+    /// Reserves room for `run`, admitted frames of one priority that leave here. Returns the run
+    /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
+    /// queued. `burst_frames` is the length of the current burst, all outcomes together.
+    #[inline(always)]
+    pub(crate) fn open_run<D: Device<Frame = F>>(
+        &mut self,
+        run: Run,
+        burst_frames: usize,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) -> Option<u8> {
+        if !self.may_pass(run.priority) {
+            return None;
+        }
+        // The first run of a burst reserves room for the whole burst: the batch must not be flushed
+        // between the opening of a run and its last frame.
+        if self.reserved_frames == 0 && self.tx_batch.room() < burst_frames {
+            self.flush(device, accounting, now);
+            if !self.may_pass(run.priority) {
+                return None;
+            }
+        }
+        self.reserved_frames += usize::from(run.frames);
+        Some(self.tx_batch.open(run))
+    }
+
+    /// Adds a frame of an open run to the transmit batch.
+    #[inline(always)]
+    pub(crate) fn batch(&mut self, frame: F, run: u8) {
+        self.reserved_frames -= 1;
+        self.tx_batch.push(frame, run);
+    }
+
+    /// Adds a whole burst of frames of open runs; `run_of` has their run indexes.
+    #[inline(always)]
+    pub(crate) fn batch_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
+        self.reserved_frames -= frames.len();
+        self.tx_batch.push_burst(frames, run_of);
+    }
+
+    /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
+    #[inline(always)]
+    pub(crate) fn flush_if_full<D: Device<Frame = F>>(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) {
+        if self.tx_batch.room() == 0 {
+            self.flush(device, accounting, now);
+        }
+    }
+
+    /// Takes one admitted frame that leaves here.
+    pub(crate) fn enqueue_one<D: Device<Frame = F>>(
+        &mut self,
+        queued: QueuedFrame<F>,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) {
+        match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting, now) {
+            Some(run) => self.batch(queued.frame, run),
+            None => self.enqueue_waiting(queued, accounting),
+        }
+    }
+
+    /// Whether a frame of `priority` may go to the device without queuing.
+    #[inline(always)]
+    fn may_pass(&self, priority: u8) -> bool {
+        self.passing_bits() >> (priority & 7) & 1 == 1
+    }
+
+    /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.
+    pub(crate) fn enqueue_waiting(
+        &mut self,
+        queued: QueuedFrame<F>,
+        accounting: &mut Accounting<F, V>,
+    ) {
+        let priority = usize::from(queued.meta.priority & 7);
+        if !self.up {
+            return drop_queued(queued, DropReason::PortDown, &mut self.counters, accounting);
+        }
+        if self.discarded_bits >> priority & 1 == 1 {
+            return drop_queued(queued, DropReason::Watchdog, &mut self.counters, accounting);
+        }
+        self.spill_pending(accounting);
+        let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
+            > accounting.lossy_queue_bytes;
+        if over && accounting.is_lossy(&queued.meta) {
+            return drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
+        }
+        self.queue(queued, accounting);
+    }
+
+    /// Puts admitted frames of `priority` at the end of its VEQ.
+    #[inline(always)]
+    pub(crate) fn queue_burst(
+        &mut self,
+        priority: Priority,
+        frames: impl Iterator<Item = QueuedFrame<F>>,
+        accounting: &mut Accounting<F, V>,
+    ) {
+        self.spill_pending(accounting);
+        let mut refused: Burst<QueuedFrame<F>> = Burst::new();
+        let veq = &mut self.queues[priority.index()].veq;
+        veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
+        self.occupied_bits |= priority.bit();
+        for queued in refused {
+            drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
+        }
+    }
+
+    /// Puts an admitted frame at the end of its VEQ.
+    #[inline(always)]
+    pub(crate) fn queue(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, V>) {
+        self.spill_pending(accounting);
+        let priority = usize::from(queued.meta.priority & 7);
+        match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
+            Ok(()) => self.occupied_bits |= 1 << priority,
+            Err(queued) => {
+                drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting)
+            }
+        }
+    }
+}
+
+/// Drops a frame at this port after admission: releases it and counts the drop.
+#[cold]
+pub(crate) fn drop_queued<F: Frame, V: Driver>(
+    queued: QueuedFrame<F>,
+    reason: DropReason,
+    counters: &mut PortCounters,
+    accounting: &mut Accounting<F, V>,
+) {
+    accounting.release(&queued.meta);
+    accounting.totals.dropped += 1;
+    counters.count_drop(reason);
+    if accounting.is_lossless(&queued.meta) {
+        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
+    }
+}
+
+/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
+#[inline]
+pub(super) fn put_front<F: Frame, V: Driver>(
+    queued: QueuedFrame<F>,
+    queues: &mut [Queue; PRIORITIES],
+    occupied_bits: &mut u8,
+    counters: &mut PortCounters,
+    accounting: &mut Accounting<F, V>,
+) {
+    let priority = usize::from(queued.meta.priority & 7);
+    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
+        Ok(()) => *occupied_bits |= 1 << priority,
+        Err(queued) => drop_queued(queued, DropReason::LossyTail, counters, accounting),
+    }
+}

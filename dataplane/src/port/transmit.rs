@@ -1,0 +1,248 @@
+//! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device took.
+
+use super::enqueue::put_front;
+use super::{Port, Queue, takes_one};
+use crate::accounting::Accounting;
+use crate::device::Device;
+use crate::driver::{Driver, Pending};
+use crate::frame::Frame;
+use crate::ids::Priority;
+use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
+use crate::port::tx_batch::Run;
+use crate::probe::Probe;
+use crate::queue::ecn::{self, Dice};
+use crate::queue::veq::{QueuedFrame, low_32_bits};
+use crate::settings::EcnSettings;
+use crate::time::Instant;
+
+/// Bursts that a port serves from its queues in one turn: enough to drain what several ports
+/// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
+const BURSTS_A_TURN: usize = 4;
+
+impl<F: Frame, V: Driver> Port<F, V> {
+    /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
+    /// peer's pauses allow. Returns whether any frame was sent.
+    #[inline(always)]
+    pub(crate) fn transmit<D: Device<Frame = F>>(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) -> bool {
+        let before = accounting.totals.sent;
+        // The first condition lets some devices skip the read of the batch, which is a cache miss.
+        let all_gone = takes_one::<D, V>(self.id, device)
+            || !self.bypasses_queue
+            || self.tx_batch.is_empty()
+            || self.flush(device, accounting, now);
+        if let Some(queued) = self.pending.take() {
+            self.serve_pending(queued, device, accounting, now);
+        } else if all_gone && self.up && self.eligible_bits(now) != 0 {
+            self.serve(device, accounting, now);
+        }
+        self.awaits_tx_ready = self.is_tx_ready_limited(now) && device.notify_tx_ready(self.id);
+        accounting.totals.sent != before
+    }
+
+    /// Whether the device notifies the worker of room for the frames that are queued here.
+    #[inline(always)]
+    pub(crate) const fn awaits_tx_ready(&self) -> bool {
+        self.awaits_tx_ready
+    }
+
+    /// Whether frames are queued here that only lack of device room holds back.
+    #[inline(always)]
+    fn is_tx_ready_limited(&self, now: Instant) -> bool {
+        !self.is_paced && self.up && self.eligible_bits(now) != 0
+    }
+
+    fn serve<D: Device<Frame = F>>(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) {
+        if takes_one::<D, V>(self.id, device) {
+            return self.serve_one(device, accounting, now);
+        }
+        let mut room_bytes = device.tx_room_bytes(self.id, now);
+        let has_pace = self.is_paced || self.receiver.rate_limited_bits() != 0;
+        let is_free = room_bytes == u32::MAX && !has_pace;
+        for _ in 0..BURSTS_A_TURN {
+            let frames_max = device.tx_free_frames(self.id).min(BURST_MAX);
+            if is_free {
+                self.batch_only_priority(frames_max, accounting);
+            }
+            while self.tx_batch.frames.len() < frames_max {
+                let Some(queued) = self.next(room_bytes, accounting, now) else { break };
+                room_bytes = room_bytes.saturating_sub(u32::from(queued.meta.bytes));
+                let run = accounting.run_of_one(&queued.meta);
+                let run = self.tx_batch.open(run);
+                self.tx_batch.push(queued.frame, run);
+            }
+            let is_last = self.tx_batch.frames.len() < BURST_MAX;
+            if self.tx_batch.is_empty() || !self.flush(device, accounting, now) || is_last {
+                return;
+            }
+        }
+    }
+
+    /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
+    /// needed then.
+    #[inline]
+    fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<F, V>) {
+        let eligible = self.occupied_bits & !self.held_bits();
+        if !eligible.is_power_of_two() {
+            return;
+        }
+        let priority = eligible.trailing_zeros() as usize % PRIORITIES;
+        let (ecn, cell_bytes) = (accounting.ecn[priority], accounting.buffer.cell_bytes());
+        let mut room = frames_max.saturating_sub(self.tx_batch.frames.len());
+        let (veq, tx_batch) = (&mut self.queues[priority].veq, &mut self.tx_batch);
+        while room > 0 && !veq.is_empty() {
+            let mut depth_bytes = veq.bytes();
+            let places = veq.front_frames(&mut accounting.frame_pool, room);
+            let (took, dice) = (places.len(), &mut accounting.dice);
+            tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
+                if let Some(settings) = &ecn {
+                    let marked = mark(settings, depth_bytes, meta.l3, frame, dice);
+                    self.counters.ecn_marked_frames[priority] += u64::from(marked);
+                }
+                depth_bytes -= u32::from(meta.bytes);
+            });
+            let bytes = veq.bytes() - depth_bytes;
+            veq.took(&mut accounting.frame_pool, took, bytes);
+            room -= took;
+        }
+        self.took_from(priority);
+    }
+
+    /// Updates the state of `priority` after frames were taken from its VEQ, perhaps the last ones.
+    #[inline]
+    fn took_from(&mut self, priority: usize) {
+        if self.queues[priority].veq.is_empty() {
+            self.occupied_bits &= !(1 << priority);
+            self.scheduler.emptied(priority);
+        }
+    }
+
+    /// Takes the next frame to send from the queues.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        room_bytes: u32,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) -> Option<QueuedFrame<F>> {
+        let eligible = self.eligible_bits(now);
+        if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
+            return None;
+        }
+        let (queues, frame_pool) = (&self.queues, &accounting.frame_pool);
+        let front_bytes =
+            |p: usize| queues[p].veq.front(frame_pool).map_or(0, |meta| u32::from(meta.bytes));
+        if (room_bytes as usize) < FRAME_BYTES_MAX {
+            // A device with a limit takes a frame only if there is room for the longest one.
+            let longest = (0..PRIORITIES).filter(|p| eligible >> p & 1 == 1).map(front_bytes).max();
+            if longest.unwrap_or(0) > room_bytes {
+                return None;
+            }
+        }
+        let priority = self.scheduler.pick(eligible, front_bytes)? % PRIORITIES;
+        let veq = &mut self.queues[priority].veq;
+        let depth_bytes = veq.bytes();
+        let mut queued = veq.pop_front(&mut accounting.frame_pool)?;
+        self.took_from(priority);
+        self.departs(&mut queued, depth_bytes, accounting, now);
+        Some(queued)
+    }
+
+    /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
+    /// received rate, and marks the frame if ECN requires it.
+    #[inline(always)]
+    pub(super) fn departs(
+        &mut self,
+        queued: &mut QueuedFrame<F>,
+        depth_bytes: u32,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) {
+        let QueuedFrame { frame, meta } = queued;
+        let priority = Priority::from_low_bits(meta.priority);
+        if self.is_paced
+            && let Some(pacer) = &mut self.pacer
+        {
+            pacer.send(u32::from(meta.bytes), now);
+        }
+        self.receiver.sent(priority, u32::from(meta.bytes), now);
+        let p = priority.index();
+        if let Some(settings) = &accounting.ecn[p] {
+            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.dice);
+            self.counters.ecn_marked_frames[p] += u64::from(marked);
+        }
+    }
+
+    /// Sends the transmit batch and accounts for the frames that the device took. Returns whether
+    /// it took all.
+    #[inline(always)]
+    pub(super) fn flush<D: Device<Frame = F>>(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<F, V>,
+        now: Instant,
+    ) -> bool {
+        let tx_batch = self.tx_batch.frames.len();
+        device.tx_burst(self.id, &mut self.tx_batch.frames, now);
+        let cell_bytes = accounting.buffer.cell_bytes();
+        let queues = &mut self.queues;
+        self.tx_batch
+            .book_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting, now));
+        let all = self.tx_batch.is_empty();
+        if !all {
+            self.bypasses_queue = false;
+            self.unbatch(0xFF, accounting);
+        }
+        all
+    }
+
+    /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
+    pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<F, V>) {
+        self.spill_pending(accounting);
+        let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
+        tx_batch.take_back(bits, *id, |queued| {
+            put_front(queued, queues, occupied_bits, counters, accounting);
+        });
+    }
+}
+
+/// Marks a frame that leaves a queue of `depth_bytes`, if it is due. Returns whether it was marked.
+#[inline]
+fn mark<F: Frame>(
+    settings: &EcnSettings,
+    depth_bytes: u32,
+    l3: u8,
+    frame: &mut F,
+    dice: &mut Dice,
+) -> bool {
+    l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
+}
+
+/// Counts and releases the frames of a run that was sent.
+#[inline(always)]
+pub(super) fn count_sent_run<F: Frame, V: Driver>(
+    run: &Run,
+    queues: &mut [Queue; PRIORITIES],
+    accounting: &mut Accounting<F, V>,
+    now: Instant,
+) {
+    let frames = usize::from(run.frames);
+    let queue = &mut queues[usize::from(run.priority & 7)];
+    queue.tx_frames += frames as u64;
+    queue.tx_bytes += u64::from(run.bytes);
+    accounting.totals.sent += frames as u64;
+    accounting.release_bytes(run.viq, run.cost_bytes);
+    match low_32_bits(now).wrapping_sub(run.arrived_ns) {
+        0 => accounting.driver.probe().passed(frames),
+        ns => accounting.driver.probe().waited(ns, frames),
+    }
+}
