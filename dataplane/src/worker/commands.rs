@@ -1,0 +1,87 @@
+//! Commands of the control thread.
+
+use super::Worker;
+use crate::control_rings::{Command, Reply};
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::handoff::ring::MacEvent;
+use crate::ids::PortId;
+use crate::l2::MacEntry;
+use crate::queue::veq::{FrameMeta, QueuedFrame};
+use crate::time::Instant;
+
+impl<D: Device, V: Driver> Worker<D, V> {
+    /// Executes one command of the control thread.
+    pub(super) fn process_command(&mut self, command: Command<D::Frame>, now: Instant) {
+        match command {
+            Command::Install(snapshot) => {
+                let old = core::mem::replace(&mut self.snapshot, snapshot);
+                self.reply(Reply::Retired(old));
+                self.core.receive_unresolved(&self.snapshot, now);
+            }
+            Command::Report(mut report) => {
+                self.report(&mut report, now);
+                self.reply(Reply::Report(report));
+            }
+            Command::MacTable(mut slice) => {
+                slice.fill(&self.core.mac_table);
+                self.reply(Reply::MacTable(slice));
+            }
+            Command::Send(port, frame) => self.send(port, frame, now),
+            Command::Receive(port, frame) => {
+                let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+                self.core.accounting.totals.injected += 1;
+                self.core.ports[slot].counters.injected_frames += 1;
+                self.core.rx.push(frame);
+                self.core.receive_again(&self.snapshot, slot, now);
+            }
+            Command::Link(port, up) => self.set_link(port, up, true, now),
+            Command::LinkLost(port) => self.set_link(port, false, false, now),
+            Command::FlushMacTable(port) => self.flush_mac_table(port),
+        }
+    }
+
+    fn set_link(&mut self, port: PortId, up: bool, receives: bool, now: Instant) {
+        let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+        self.receives[slot] = receives;
+        self.core.ports[slot].set_link(up, &mut self.core.accounting, now);
+        let is_paused = self.core.ports[slot].generator.has_sent_pause();
+        self.core.accounting.driver.mark_xoff(slot, is_paused);
+        if !up {
+            self.flush_mac_table(port);
+        }
+    }
+
+    /// The control thread reads as many replies as it sends commands, so there is room. If it does
+    /// not, the reply is dropped here, which frees a snapshot late but loses no frame.
+    fn reply(&mut self, reply: Reply) {
+        drop(self.replies.push(reply));
+    }
+
+    /// Sends a frame of the switch's own: charged to no VIQ, in a priority that is never paused.
+    fn send(&mut self, port: PortId, frame: D::Frame, now: Instant) {
+        let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+        self.core.accounting.totals.injected += 1;
+        self.core.accounting.driver.mark_tx(slot);
+        let port = &mut self.core.ports[slot];
+        port.counters.injected_frames += 1;
+        let meta = FrameMeta::own(&frame, port.id, port.control_priority, now);
+        if meta.bytes > self.core.tx_frame_bytes_max[port.id.index()] {
+            return self.core.drop(frame, slot, DropReason::Oversize, None);
+        }
+        port.enqueue_one(
+            QueuedFrame { frame, meta },
+            &mut self.core.device,
+            &mut self.core.accounting,
+            now,
+        );
+    }
+
+    fn flush_mac_table(&mut self, port: PortId) {
+        let handoff_tx = &mut self.core.handoff_tx;
+        self.core.mac_table.flush_port(port, |entry: MacEntry| {
+            handoff_tx.announce(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
+        });
+    }
+}

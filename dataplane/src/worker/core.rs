@@ -1,0 +1,49 @@
+//! The part of a worker that the pipeline stages use.
+
+use crate::accounting::Accounting;
+use crate::control_rings::Punted;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::Burst;
+use crate::handoff::tx::HandoffTx;
+use crate::ids::PortId;
+use crate::l2::MacTable;
+use crate::limiter::RateLimiter;
+use crate::pipeline::outcome_groups::OutcomeGroups;
+use crate::pipeline::rewrite_cache::RewriteCache;
+use crate::port::Port;
+use crate::time::Instant;
+use crate::unresolved::Unresolved;
+use alloc::vec::Vec;
+use rtrb::Producer;
+
+/// The part of a worker that the pipeline stages use.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Core<D: Device, V: Driver> {
+    pub(crate) ports: Vec<Port<D::Frame, V>>,
+    pub(super) busy_turns: u64,
+    /// Whether the MAC table may have entries, which have to be aged.
+    pub(crate) has_addresses: bool,
+    /// Whether the current burst was received, and counted, before.
+    pub(crate) is_again: bool,
+    /// When the first frame that waits for its next hop expires.
+    pub(crate) unresolved_until: Instant,
+    pub(crate) handoff_tx: HandoffTx<D::Frame>,
+    pub(crate) device: D,
+    pub(crate) accounting: Accounting<D::Frame, V>,
+    pub(crate) own_ports: Vec<PortId>,
+    pub(crate) mac_table: MacTable,
+    pub(crate) rx: Burst<D::Frame>,
+    pub(crate) unresolved: Unresolved,
+    /// By own-port slot: frames kept until all of their flood copies can be admitted.
+    pub(crate) kept: Vec<Burst<D::Frame>>,
+    pub(crate) free_burst: Burst<D::Frame>,
+    pub(crate) outcomes: OutcomeGroups,
+    pub(crate) rewrite_cache: RewriteCache,
+    pub(crate) punted: Producer<Punted<D::Frame>>,
+    /// By port index: the longest frame that a port sends, VLAN tags included.
+    pub(crate) tx_frame_bytes_max: Vec<u16>,
+    /// By own-port slot: the policer of LLDP frames from its neighbor.
+    pub(crate) lldp_limits: Vec<RateLimiter>,
+}

@@ -1,0 +1,87 @@
+//! What passes between this worker and the others of its switch in a turn.
+
+use super::{Core, Worker};
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::Burst;
+use crate::handoff::ring::MacEvent;
+use crate::limits::BURST_MAX;
+use crate::time::Instant;
+
+/// Bursts read from the handoff ring of one other worker in one turn.
+const HANDOFF_RX_BURSTS: usize = 4;
+
+impl<D: Device, V: Driver> Worker<D, V> {
+    /// Releases, in this worker's accounting, what other workers sent of its VIQs.
+    pub(super) fn learn_of_releases(&mut self) {
+        let (mut shared_bytes, mut lossy_bytes) = (0, 0);
+        for reader in &mut self.readers {
+            reader.collect(&self.core.own_ports, &mut self.core.accounting.buffer);
+            let used = reader.used_bytes();
+            shared_bytes += used.0;
+            lossy_bytes += used.1;
+        }
+        self.core.accounting.buffer.set_others_bytes(shared_bytes, lossy_bytes);
+    }
+
+    /// Reads the transmit grants for other workers' ports, and sends there the frames that wait for
+    /// handoff. No frame may be handed off earlier in a turn.
+    pub(super) fn apply_tx_grants(&mut self, now: Instant) {
+        let Core { ports, own_ports, handoff_tx, device, accounting, .. } = &mut self.core;
+        if ports.len() == own_ports.len() {
+            return;
+        }
+        for port in &mut ports[own_ports.len()..] {
+            let (owner, sent_bursts) = handoff_tx.sent_bursts(port.id);
+            let grant = self.tx_grants[owner.index()].read(port.id, self.id, sent_bursts);
+            port.begin_granted(grant, device, accounting, now);
+        }
+        for worker in 0..self.tx_grants.len() {
+            while let Some((queued, slot)) =
+                handoff_tx
+                    .pop_waiting(worker, accounting, |slot, priority| ports[slot].takes(priority))
+            {
+                ports[slot].enqueue_one(queued, device, accounting, now);
+            }
+        }
+    }
+
+    /// Publishes at which of this worker's ports the other workers may transmit.
+    pub(super) fn publish_tx_grants(&mut self) {
+        for port in &self.core.ports[..self.core.own_ports.len()] {
+            self.tx_grant_writer.set_grant(port.id, port.grant());
+        }
+        for (worker, &bursts) in self.taken_bursts.iter().enumerate() {
+            self.tx_grant_writer.set_taken_bursts(worker, bursts);
+        }
+    }
+
+    /// Reads the MAC events and bursts that other workers handed off; returns whether there were
+    /// any.
+    pub(super) fn handoff_rx(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for (ring, taken) in self.from.iter_mut().zip(&mut self.taken_bursts) {
+            let Some(ring) = ring else { continue };
+            while let Ok(mac_events) = ring.mac_events.pop() {
+                any = true;
+                match mac_events {
+                    MacEvent::Learned(vid, mac, port, since) => {
+                        self.core.has_addresses = true;
+                        self.core.mac_table.remote_learn(vid, mac, port, since);
+                    }
+                    MacEvent::Forgotten(vid, mac, port) => {
+                        self.core.mac_table.remote_forget(vid, mac, port);
+                    }
+                }
+            }
+            for _ in 0..HANDOFF_RX_BURSTS {
+                let (mut frames, mut numbers) = (Burst::new(), [0; BURST_MAX]);
+                let Some(descriptors) = ring.take(&mut frames, &mut numbers) else { break };
+                any = true;
+                *taken += 1;
+                self.core.handoff_rx(&mut frames, &descriptors, &numbers, now);
+            }
+        }
+        any
+    }
+}

@@ -1,0 +1,51 @@
+//! Flow control of a turn: the PFC frames that go upstream.
+
+use super::Worker;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::Burst;
+use crate::time::Instant;
+use crate::wire::mac_control::Pfc;
+
+impl<D: Device, V: Driver> Worker<D, V> {
+    /// Sends upstream, ahead of data, the PFC frame that the VIQs and the receive ring of one port
+    /// require; returns whether one was due.
+    #[inline(always)]
+    pub(crate) fn pfc_tx(&mut self, slot: usize, now: Instant) -> bool {
+        let port = &mut self.core.ports[slot];
+        if port.lossless_bits == 0 || !port.up {
+            return false;
+        }
+        if let Some(backlog) = self.core.device.rx_backlog_frames(port.id) {
+            // Resumed at half: a ring that hovers at the mark causes no PFC frame every turn.
+            port.backlogged = backlog > port.backlog_xoff_frames
+                || port.backlogged && backlog > port.backlog_xoff_frames / 2;
+        }
+        let mut xoff_bits = self.core.accounting.buffer.xoff_bits(port.id, port.lossless_bits);
+        if port.backlogged {
+            xoff_bits |= port.lossless_bits;
+        }
+        let paused_bits = port.paused_upstream(xoff_bits);
+        let slowing = port.slowing(xoff_bits, &self.core.accounting);
+        let Some(pfc) = port.generator.poll(paused_bits, &slowing, now) else { return false };
+        self.send_pfc(slot, &pfc, now);
+        true
+    }
+
+    /// Sends `pfc` upstream, if the device has room for it.
+    #[inline(never)]
+    fn send_pfc(&mut self, slot: usize, pfc: &Pfc, now: Instant) {
+        let port = &mut self.core.ports[slot];
+        let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
+        let mut burst: Burst<D::Frame> = Burst::new();
+        burst.push(frame);
+        self.core.device.tx_burst(port.id, &mut burst, now);
+        if burst.is_empty() {
+            port.generator.sent(pfc, now);
+            let is_paused = port.generator.has_sent_pause();
+            self.core.accounting.driver.mark_xoff(slot, is_paused);
+        } else {
+            self.core.device.recycle(&mut burst);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The state of a worker between two turns, for reports.
+
+use super::{Core, Worker};
+use crate::counters::Totals;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::ids::PortId;
+use crate::limits::PORTS_MAX;
+use crate::port::Port;
+use crate::queue::veq::FrameMeta;
+use crate::report::{PortReport, Report};
+use crate::time::Instant;
+use alloc::vec::Vec;
+
+impl<D: Device, V: Driver> Worker<D, V> {
+    /// The frame balance of this worker, as of now.
+    pub fn totals(&self) -> Totals {
+        let queued: u64 = self.core.ports.iter().map(Port::held).sum();
+        let waiting = self.core.unresolved.len() + self.core.kept_frames();
+        let held = queued + self.core.handoff_tx.held() + waiting;
+        Totals { held, ..self.core.accounting.totals }
+    }
+
+    /// Frames punted to the control thread so far.
+    pub const fn punted_frames(&self) -> u64 {
+        self.core.accounting.totals.punted
+    }
+
+    /// The metadata of the frames queued at this worker's ports: the VIQ that each is charged to
+    /// and the VEQ that it waits in. Together they are the wait-for relation of the queues.
+    pub fn queued_metas(&self) -> impl Iterator<Item = &FrameMeta> {
+        self.core.ports.iter().flat_map(|port| port.metas(&self.core.accounting.frame_pool))
+    }
+
+    /// Lossless frames in the worker, by ingress port.
+    pub fn lossless_held(&self) -> Vec<(PortId, u64)> {
+        let Core { accounting, unresolved, .. } = &self.core;
+        let mut frames = [0; PORTS_MAX];
+        let metas = self.queued_metas().chain(unresolved.metas(&accounting.frame_pool));
+        for meta in metas.filter(|meta| accounting.is_lossless(meta)) {
+            frames[meta.viq.port_index()] += 1;
+        }
+        let ports = (0..).map_while(PortId::from_index).zip(frames);
+        ports.filter(|&(_, frames)| frames != 0).collect()
+    }
+
+    /// Writes the state as of now into `report`, and reuses the memory of its port list.
+    pub fn report(&self, report: &mut Report, now: Instant) {
+        let pool = self.core.accounting.buffer.pool();
+        report.at = now;
+        report.epoch = self.snapshot.epoch;
+        report.turns = self.turns;
+        report.busy_turns = self.core.busy_turns;
+        report.totals = self.totals();
+        report.shared_bytes = pool.shared_bytes();
+        report.shared_peak_bytes = pool.shared_peak_bytes();
+        report.shared_size_bytes = pool.shared_size_bytes();
+        report.lossy_bytes = pool.lossy_bytes();
+        report.lossy_peak_bytes = pool.lossy_peak_bytes();
+        report.mac_entries = self.core.mac_table.len();
+        report.pending_frames = self.core.unresolved.len();
+        report.ports.clear();
+        let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
+            is_owner: self.core.handoff_tx.is_own(slot),
+            ..port.report(&self.core.accounting, now)
+        });
+        report.ports.extend(entries);
+    }
+}
