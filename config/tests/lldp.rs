@@ -1,8 +1,8 @@
 //! `[lldp]` and `[fabric]`: what they come to, and what is refused.
 
+use agents::lldp::{Device, Faces, Facing, LldpSettings, Profile};
 use config::compile::fabric;
 use config::{ConfigError, SwitchConfig};
-use dataplane::lldp::{Device, Faces, Facing, LldpSettings, Profile};
 use std::path::Path;
 
 const PORTS: &str = "\n[[port]]\ndevice = 'net_null0'\naddresses = ['10.0.0.1/24']\n\

@@ -2,11 +2,9 @@
 //! and writes its rules; a host says what it is.
 
 use crate::topology::mac;
+use agents::lldp::{Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System};
 use config::compile::fabric;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
-};
 use dataplane::rules::TcamEntry;
 use dataplane::time::Instant;
 

@@ -3,7 +3,7 @@
 //! Where links lead up and down, the tag rises on down-to-up turns and on no others (see
 //! [`Order`](super::order::Order)). Which turns of a switch those are, its port types say: from an
 //! uplink to an uplink. So a switch that has learned them from its neighbors
-//! ([`dataplane::lldp`]) writes the rules that [`compile`](super::compile()) would write for it.
+//! ([`agents::lldp`]) writes the rules that [`compile`](super::compile()) would write for it.
 //!
 //! A port whose type is not known counts as an uplink. If each link that counts as a downlink at
 //! one end counts as an uplink at the other, turns that keep their tag close no cycle: behind a
@@ -11,8 +11,8 @@
 
 use super::{own_priorities, tcam, updown};
 use crate::rule_file::RuleSet;
+use agents::lldp::Facing;
 use dataplane::ids::{PortId, Tag};
-use dataplane::lldp::Facing;
 use dataplane::rules::{PortSet, TcamEntry};
 
 /// The rules of a switch whose ports face so, in their order, for frames that may come down and go

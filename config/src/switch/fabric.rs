@@ -6,8 +6,8 @@ use super::schema::{FabricTable, FacesField, PortTable, ProfileField, SwitchFile
 use crate::compile::{LOSSLESS_MAX, fabric};
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
+use agents::lldp::{Device, Faces, Facing, LEVEL_MAX, LldpSettings, Profile};
 use dataplane::ids::Priority;
-use dataplane::lldp::{Device, Faces, Facing, LEVEL_MAX, LldpSettings, Profile};
 use dataplane::snapshot::PortMode;
 use toml::Spanned;
 

@@ -1,11 +1,11 @@
 //! What must have been learned: levels by a search from the hosts, rules by the compiler.
 
 use crate::world::World;
+use agents::lldp::{Facing, Orientation};
 use config::RuleSet;
 use config::compile::{Algorithm, Options, compile, fabric};
 use config::network::{Network, NetworkConfig, Peer};
 use config::paths::PathSet;
-use dataplane::lldp::{Facing, Orientation};
 use std::collections::VecDeque;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Agents on plain links: every switch and host of a network runs the LLDP agent on virtual time.
 //! Links take a microsecond, lose what is on them when they go down, and can be cabled anew.
 
+use agents::lldp::{Device, Faces, LldpAgent, LldpSettings, Output, PortSettings, System};
 use config::network::{End, Link, Network};
 use dataplane::ids::PortId;
-use dataplane::lldp::{Device, Faces, LldpAgent, LldpSettings, Output, PortSettings, System};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use std::cmp::Reverse;

@@ -2,11 +2,11 @@
 //! and faults, is what a search finds, and their rules are the compiler's.
 
 use crate::support::{MS, US};
+use agents::lldp::Facing;
 use config::ScenarioConfig;
 use config::compile::{Algorithm, Options as CompileOptions, compile};
 use config::paths::PathSet;
 use config::scenario::SchemeKind;
-use dataplane::lldp::Facing;
 use netsim::scenario::{Built, Options, build, run};
 use netsim::{Action, Network, Prng};
 use std::collections::VecDeque;

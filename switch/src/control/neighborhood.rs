@@ -10,15 +10,15 @@ use super::tables::Tables;
 use super::workers::Workers;
 use crate::output;
 use crate::platform::Platform;
+use agents::lldp::{
+    Capabilities, Condition, Facing, LldpAgent, ManagementAddress, Neighbor, Output, PortSettings,
+    System,
+};
 use config::SwitchConfig;
 use config::compile::fabric;
 use config::switch::{Lldp, PortConfig};
 use dataplane::control_rings::Command;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Capabilities, Condition, Facing, LldpAgent, ManagementAddress, Neighbor, Output, PortSettings,
-    System,
-};
 use dataplane::snapshot::PortMode;
 use dataplane::time::Instant;
 

@@ -2,12 +2,11 @@
 //! the agent sends is sound, from the switch, and no longer than the link carries.
 
 use super::script::Script;
-use dataplane::agent::{
-    AgentSettings, HostAgent, Interface, NeighborKey, Outcome, Output, PuntReason,
-};
+use agents::host::{AgentSettings, HostAgent, Interface, NeighborKey, Outcome, Output};
 use dataplane::ids::PortId;
 use dataplane::l2::Vid;
 use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::punt::PuntReason;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use dataplane::wire::parse::{Kind, parse};

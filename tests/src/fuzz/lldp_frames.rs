@@ -3,12 +3,12 @@
 //! sends is an LLDPDU that it understands itself.
 
 use super::script::Script;
-use dataplane::ids::PortId;
-use dataplane::limits::FRAME_BYTES_MIN;
-use dataplane::lldp::{
+use agents::lldp::{
     Device, Faces, Facing, LEVEL_MAX, LldpAgent, LldpSettings, Orientation, Outcome, Output,
     PortSettings, Profile, System,
 };
+use dataplane::ids::PortId;
+use dataplane::limits::FRAME_BYTES_MIN;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 

@@ -3,11 +3,9 @@
 use super::slow_path::introduction;
 use super::{ROUTED, Rig};
 use crate::control::protocol::{LldpTable, Reply, Request, Rules};
+use agents::lldp::{Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System};
 use config::compile::fabric;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
-};
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;

@@ -4,7 +4,7 @@
 //! network that settles makes a handful of changes; the bucket holds several times as many.
 
 use super::SECOND_NS;
-use crate::time::Instant;
+use dataplane::time::Instant;
 
 /// Changes at once that are believed.
 pub(super) const CHANGES_MAX: u64 = 24;

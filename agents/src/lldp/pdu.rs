@@ -6,12 +6,12 @@ use super::organisation::{
 };
 use super::tlv::{self, CutShort, Reader, Tlv};
 use super::topology::{IEEE_802_1, Profile, SLIDES_OUI, SLIDES_SUBTYPE, SUBTYPE, Topology};
-use crate::wire::{MacAddress, be16};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
+use dataplane::wire::{MacAddress, be16};
 
 /// The longest chassis or port id, its subtype not counted.
 const ID_BYTES_MAX: usize = 255;

@@ -1,10 +1,10 @@
 //! An IP interface: which addresses are ours at a port, and which are on its link.
 
-use crate::ids::PortId;
-use crate::l2::Vid;
-use crate::wire::MacAddress;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use dataplane::ids::PortId;
+use dataplane::l2::Vid;
+use dataplane::wire::MacAddress;
 use ipnet::{IpNet, Ipv4Net};
 
 /// A routed port, or a VLAN of one: where the switch is a host and can be a gateway.

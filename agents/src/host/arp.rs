@@ -5,9 +5,9 @@ use super::ethernet::{Incoming, Outgoing, is_station};
 use super::interface::Interface;
 use super::neighbor::{Claim, Word};
 use super::neighborhood::Reaction;
-use crate::wire::MacAddress;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
+use dataplane::wire::MacAddress;
 use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetProtocol};
 
 /// What to do about an ARP packet that came in at `interface`.

@@ -1,12 +1,12 @@
 //! The Ethernet header, with or without VLAN tags, around what the agent reads and writes.
 
 use super::interface::Interface;
-use crate::l2::Vid;
-use crate::limits::FRAME_BYTES_MIN;
-use crate::wire::ethernet::{self, HEADER_BYTES, TAG_BYTES};
-use crate::wire::{MacAddress, be16};
 use alloc::vec;
 use alloc::vec::Vec;
+use dataplane::l2::Vid;
+use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::wire::ethernet::{self, HEADER_BYTES, TAG_BYTES};
+use dataplane::wire::{MacAddress, be16};
 use smoltcp::wire::EthernetProtocol;
 
 /// The PCP of what the switch says of its own accord: network control, as DSCP CS6.

@@ -2,7 +2,7 @@
 //! is still settling tells nothing.
 
 use super::SECOND_NS;
-use crate::time::Instant;
+use dataplane::time::Instant;
 
 /// Something that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,10 +7,10 @@ use super::icmp::Problem;
 use super::interface::Interface;
 use super::neighbor::{Claim, Due, Learnt, NeighborKey, Resolution};
 use super::{Output, arp, ndisc};
-use crate::time::Instant;
-use crate::wire::MacAddress;
 use alloc::vec::Vec;
 use core::net::IpAddr;
+use dataplane::time::Instant;
+use dataplane::wire::MacAddress;
 
 /// What a message about neighbors asks of the agent.
 #[derive(Debug)]

@@ -8,16 +8,17 @@ use super::ip::{Fragment, IpPacket};
 use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull, Resolution};
 use super::neighborhood::interface_towards;
 use super::parking::Parking;
-use super::{AgentSettings, Output, PuntReason, arp, icmp, ndisc};
-use crate::ids::PortId;
-use crate::l2::Vid;
-use crate::limiter::RateLimiter;
-use crate::time::Instant;
-use crate::wire::{MacAddress, ethernet};
+use super::{AgentSettings, Output, arp, icmp, ndisc};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
 use core::net::IpAddr;
+use dataplane::ids::PortId;
+use dataplane::l2::Vid;
+use dataplane::limiter::RateLimiter;
+use dataplane::punt::PuntReason;
+use dataplane::time::Instant;
+use dataplane::wire::{MacAddress, ethernet};
 use smoltcp::wire::{EthernetProtocol, IpProtocol};
 
 /// Outputs that may wait for the caller. With more, frames are refused and time stands still, so

@@ -9,14 +9,14 @@ use super::{
     Capabilities, Condition, Device, Faces, Facing, LldpAgent, LldpSettings, Orientation, Outcome,
     Output, PortSettings, Profile, SECOND_NS, System, Topology,
 };
-use crate::ids::PortId;
-use crate::time::Instant;
-use crate::wire::{MacAddress, ethernet};
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use dataplane::ids::PortId;
+use dataplane::time::Instant;
+use dataplane::wire::{MacAddress, ethernet};
 
 /// The port with number `number`.
 fn port(number: usize) -> PortId {

@@ -7,9 +7,9 @@ use super::interface::Interface;
 use super::ip::{CONTROL_DSCP, Ends, Fragment, IpHeader, IpPacket};
 use super::neighbor::{Claim, Word};
 use super::neighborhood::Reaction;
-use crate::wire::MacAddress;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr};
+use dataplane::wire::MacAddress;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     EthernetAddress, Icmpv6Message, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdiscNeighborFlags,

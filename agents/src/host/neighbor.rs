@@ -15,13 +15,13 @@
 //! of the table and then is refused, and a flood of invented neighbors meets the probes.
 
 use super::AgentSettings;
-use crate::ids::PortId;
-use crate::time::Instant;
-use crate::wire::MacAddress;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
+use dataplane::ids::PortId;
+use dataplane::time::Instant;
+use dataplane::wire::MacAddress;
 
 /// A neighbor: an address at a port. Link-local addresses mean something only together with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 //! The agent says who the switch is, hears who its neighbors are, and learns from their Topology
 //! Recognition TLVs (IEEE 802.1Qcz-2023, D.2.16; the 802.1 slides "Self-learning of switch type,
 //! level and port type in CLOS network", 2019) how far the switch is from the hosts and which ports
-//! lead up. It is sans-IO, as the [host agent](crate::agent) is: inputs carry the time, outputs
+//! lead up. It is sans-IO, as the [host agent](crate::host) is: inputs carry the time, outputs
 //! wait in a queue, and [`LldpAgent::poll_timeout`] says when it wants to be called again. The
 //! control thread runs it, and so does an emulator. Nothing that a neighbor sends makes it
 //! panic, grow beyond its bounds, or send more than a frame a second and port on average.
@@ -50,8 +50,8 @@ pub use organisation::PfcConfiguration;
 pub use pdu::{Capabilities, Id, ManagementAddress, Pdu, PduError};
 pub use topology::{Device, Orientation, Profile, SLIDES_OUI, Topology};
 
-use crate::wire::MacAddress;
 use alloc::string::String;
+use dataplane::wire::MacAddress;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -8,12 +8,12 @@ use super::pdu::Pdu;
 use super::port::Port;
 use super::topology::{Device, Orientation};
 use super::{Conditions, LldpSettings, PortSettings, System};
-use crate::ids::PortId;
-use crate::time::Instant;
-use crate::wire::{MacAddress, be16, ethernet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
+use dataplane::ids::PortId;
+use dataplane::time::Instant;
+use dataplane::wire::{MacAddress, be16, ethernet};
 
 /// What the agent wants done, or known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! overtaken by what it says next.
 
 use super::{LldpSettings, SECOND_NS};
-use crate::time::Instant;
+use dataplane::time::Instant;
 
 /// One port's clockwork. It is asked by [`Self::is_due`] and told by [`Self::sent`].
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 
 use super::pdu::Pdu;
 use super::{LldpSettings, SECOND_NS};
-use crate::time::Instant;
 use alloc::vec::Vec;
+use dataplane::time::Instant;
 
 /// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +110,8 @@ impl Neighbors {
 mod tests {
     use super::super::pdu::Id;
     use super::*;
-    use crate::wire::MacAddress;
     use alloc::string::ToString;
+    use dataplane::wire::MacAddress;
 
     fn at(seconds: u64) -> Instant {
         Instant::from_ns(seconds * SECOND_NS)

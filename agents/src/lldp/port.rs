@@ -9,12 +9,12 @@ use super::pdu::{Id, Pdu};
 use super::topology::{Orientation, Topology};
 use super::transmitter::Transmitter;
 use super::{LldpSettings, PortSettings, System};
-use crate::limits::FRAME_BYTES_MIN;
-use crate::time::Instant;
-use crate::wire::{MacAddress, ethernet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem::replace;
+use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::time::Instant;
+use dataplane::wire::{MacAddress, ethernet};
 
 /// See the module's head.
 #[derive(Clone, Debug)]

@@ -8,18 +8,17 @@ mod neighbors;
 mod properties;
 mod wire;
 
-use super::{
-    AgentSettings, HostAgent, Interface, NeighborKey, NeighborState, Outcome, Output, PuntReason,
-};
-use crate::ids::PortId;
-use crate::l2::Vid;
-use crate::time::Instant;
-use crate::wire::MacAddress;
+use super::{AgentSettings, HostAgent, Interface, NeighborKey, NeighborState, Outcome, Output};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use dataplane::ids::PortId;
+use dataplane::l2::Vid;
+use dataplane::punt::PuntReason;
+use dataplane::time::Instant;
+use dataplane::wire::MacAddress;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,

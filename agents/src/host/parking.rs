@@ -1,9 +1,9 @@
 //! Frames that wait until their next hop is known.
 
 use super::neighbor::NeighborKey;
-use crate::ids::PortId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use dataplane::ids::PortId;
 
 /// A frame that waits, as it came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
