@@ -3,8 +3,8 @@
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};
 use super::interface::Interface;
-use super::neighbor::{Claim, Word};
-use super::neighborhood::Reaction;
+use super::neighbor_cache::{NeighborUpdate, UpdateKind};
+use super::neighbor_manager::NeighborMessage;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 use dataplane::wire::MacAddress;
@@ -14,7 +14,10 @@ use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetP
 ///
 /// Only requests for an address of this interface are answered, whoever else's address the switch
 /// has elsewhere: a host must not find us where our packets to it would not leave.
-pub(super) fn react(interface: &Interface, incoming: &Incoming<'_>) -> Result<Reaction, Outcome> {
+pub(super) fn process(
+    interface: &Interface,
+    incoming: &Incoming<'_>,
+) -> Result<NeighborMessage, Outcome> {
     let packet = ArpPacket::new_checked(incoming.payload).map_err(|_| Outcome::Malformed)?;
     let Ok(ArpRepr::EthernetIpv4 {
         operation,
@@ -29,11 +32,13 @@ pub(super) fn react(interface: &Interface, incoming: &Incoming<'_>) -> Result<Re
     let sender = MacAddress(sender);
     let is_for_us = interface.owns(target.into());
     let is_on_link = interface.is_on_link(address.into());
-    let (word, otherwise) = match operation {
-        ArpOperation::Request if is_for_us && is_on_link => (Word::Introduction, Outcome::NotForUs),
-        ArpOperation::Request => (Word::Announcement, Outcome::NotForUs),
-        ArpOperation::Reply if is_for_us => (Word::Answer, Outcome::Unsolicited),
-        ArpOperation::Reply => (Word::Announcement, Outcome::Unsolicited),
+    let (kind, otherwise) = match operation {
+        ArpOperation::Request if is_for_us && is_on_link => {
+            (UpdateKind::Request, Outcome::NotForUs)
+        }
+        ArpOperation::Request => (UpdateKind::Unsolicited, Outcome::NotForUs),
+        ArpOperation::Reply if is_for_us => (UpdateKind::Solicited, Outcome::Unsolicited),
+        ArpOperation::Reply => (UpdateKind::Unsolicited, Outcome::Unsolicited),
         ArpOperation::Unknown(_) => return Err(Outcome::Unsupported),
     };
     // A probe (RFC 5227, 2.1.1) asks whether an address is free and names no sender.
@@ -41,10 +46,10 @@ pub(super) fn react(interface: &Interface, incoming: &Incoming<'_>) -> Result<Re
     if !is_station(sender) || !is_probe && !interface.is_host(address.into()) {
         return Err(Outcome::Malformed);
     }
-    let claim = Claim { word, mac: Some(sender), overrides: true };
+    let update = NeighborUpdate { kind, mac: Some(sender), overrides: true };
     let is_question = operation == ArpOperation::Request && is_for_us;
-    Ok(Reaction {
-        claim: (!is_probe).then_some((address.into(), claim)),
+    Ok(NeighborMessage {
+        update: (!is_probe).then_some((address.into(), update)),
         reply: is_question.then(|| {
             let link = Outgoing::new(interface, incoming.source);
             (reply(interface, link, target, sender, address), Outcome::ArpAnswered)

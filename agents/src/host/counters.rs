@@ -24,7 +24,7 @@ pub enum Outcome {
     /// A copy of a frame that waits on the packet path: its next hop is being asked for.
     Asked,
     /// It waits for its next hop. Not an end: another outcome will follow.
-    Parked,
+    Pending,
     /// It went back into the pipeline.
     Released,
     /// Not what it claims to be: cut short, a wrong checksum, a value that its field must not have.
@@ -46,7 +46,7 @@ pub enum Outcome {
     /// Its next hop is new, and the table has no room for it.
     NeighborsFull,
     /// Too much waits for its next hop, or in all, already.
-    ParkingFull,
+    PendingFull,
     /// The caller does not take the agent's outputs.
     OutputsFull,
     /// The link or the interface where its next hop was asked for has gone.
@@ -66,7 +66,7 @@ impl Outcome {
         Self::HostUnreachable,
         Self::PortUnreachable,
         Self::Asked,
-        Self::Parked,
+        Self::Pending,
         Self::Released,
         Self::Malformed,
         Self::Spoofed,
@@ -77,7 +77,7 @@ impl Outcome {
         Self::NoInterface,
         Self::NoNextHop,
         Self::NeighborsFull,
-        Self::ParkingFull,
+        Self::PendingFull,
         Self::OutputsFull,
         Self::InterfaceGone,
     ];
@@ -95,7 +95,7 @@ impl Outcome {
             Self::HostUnreachable => "host_unreachable",
             Self::PortUnreachable => "port_unreachable",
             Self::Asked => "asked",
-            Self::Parked => "parked",
+            Self::Pending => "parked",
             Self::Released => "released",
             Self::Malformed => "malformed",
             Self::Spoofed => "spoofed",
@@ -106,7 +106,7 @@ impl Outcome {
             Self::NoInterface => "no_interface",
             Self::NoNextHop => "no_next_hop",
             Self::NeighborsFull => "neighbors_full",
-            Self::ParkingFull => "parking_full",
+            Self::PendingFull => "parking_full",
             Self::OutputsFull => "outputs_full",
             Self::InterfaceGone => "interface_gone",
         }
@@ -154,7 +154,7 @@ impl AgentCounters {
 
     /// Frames whose handling has ended: all that came in, less those parked now.
     pub fn frames_ended(&self) -> u64 {
-        Outcome::ALL.iter().filter(|&&o| o != Outcome::Parked).map(|&o| self.frames(o)).sum()
+        Outcome::ALL.iter().filter(|&&o| o != Outcome::Pending).map(|&o| self.frames(o)).sum()
     }
 
     /// Every counter with its name, the outcomes first.

@@ -4,7 +4,7 @@
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing};
 use super::interface::Interface;
-use super::ip::{CONTROL_DSCP, Ends, Fragment, HOP_LIMIT, IpHeader, IpPacket};
+use super::ip::{AddressPair, CONTROL_DSCP, Fragment, HOP_LIMIT, IpHeader, IpPacket};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use smoltcp::wire::{
@@ -22,7 +22,7 @@ const QUOTED_V6_BYTES_MAX: usize = IPV6_MIN_MTU - IPV6_HEADER_LEN - ICMP_HEADER_
 
 /// Why a packet ends here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum IcmpError {
     TtlExpired,
     NoRoute,
     HostUnreachable,
@@ -39,7 +39,7 @@ pub(super) fn echo_reply(
     let request = packet.payload;
     let Some(&message) = request.first() else { return Err(Outcome::Malformed) };
     match (packet.ends, packet.protocol) {
-        (Ends::V4 { .. }, IpProtocol::Icmp) => {
+        (AddressPair::V4 { .. }, IpProtocol::Icmp) => {
             if Icmpv4Message::from(message) != Icmpv4Message::EchoRequest {
                 return Err(Outcome::Unsupported);
             }
@@ -48,7 +48,7 @@ pub(super) fn echo_reply(
                 return Err(Outcome::Malformed);
             }
         }
-        (Ends::V6 { source, destination }, IpProtocol::Icmpv6) => {
+        (AddressPair::V6 { source, destination }, IpProtocol::Icmpv6) => {
             if Icmpv6Message::from(message) != Icmpv6Message::EchoRequest {
                 return Err(Outcome::Unsupported);
             }
@@ -59,7 +59,7 @@ pub(super) fn echo_reply(
         }
         _ => return Err(Outcome::Unsupported),
     }
-    let ends = Ends::new(packet.ends.destination(), packet.ends.source());
+    let ends = AddressPair::new(packet.ends.destination(), packet.ends.source());
     let Some(ends) = ends else { return Err(Outcome::Malformed) };
     let header =
         IpHeader { ends, hop_limit: HOP_LIMIT, dscp: packet.dscp, protocol: packet.protocol };
@@ -70,12 +70,12 @@ pub(super) fn echo_reply(
     Ok(header.frame(link, request.len(), |reply| {
         reply.copy_from_slice(request);
         match ends {
-            Ends::V4 { .. } => {
+            AddressPair::V4 { .. } => {
                 let mut echo = Icmpv4Packet::new_unchecked(reply);
                 echo.set_msg_type(Icmpv4Message::EchoReply);
                 echo.fill_checksum();
             }
-            Ends::V6 { source, destination } => {
+            AddressPair::V6 { source, destination } => {
                 let mut echo = Icmpv6Packet::new_unchecked(reply);
                 echo.set_msg_type(Icmpv6Message::EchoReply);
                 echo.fill_checksum(&source, &destination);
@@ -119,17 +119,17 @@ fn is_error(packet: &IpPacket<'_>) -> bool {
 
 /// The error about `packet` from `source`, an address of ours, back to where it came in. `None` if
 /// that address is of the other family.
-pub(super) fn error(
+pub(super) fn error_message(
     interface: &Interface,
     incoming: &Incoming<'_>,
     packet: &IpPacket<'_>,
     source: IpAddr,
-    problem: Problem,
+    error: IcmpError,
 ) -> Option<Vec<u8>> {
-    let ends = Ends::new(source, packet.ends.source())?;
+    let ends = AddressPair::new(source, packet.ends.source())?;
     let (protocol, quoted_bytes_max) = match ends {
-        Ends::V4 { .. } => (IpProtocol::Icmp, packet.header_bytes + QUOTED_PAYLOAD_BYTES),
-        Ends::V6 { .. } => (IpProtocol::Icmpv6, QUOTED_V6_BYTES_MAX),
+        AddressPair::V4 { .. } => (IpProtocol::Icmp, packet.header_bytes + QUOTED_PAYLOAD_BYTES),
+        AddressPair::V6 { .. } => (IpProtocol::Icmpv6, QUOTED_V6_BYTES_MAX),
     };
     let quoted = packet.packet.get(..quoted_bytes_max).unwrap_or(packet.packet);
     let header = IpHeader { ends, hop_limit: HOP_LIMIT, dscp: CONTROL_DSCP, protocol };
@@ -137,19 +137,21 @@ pub(super) fn error(
     Some(header.frame(link, ICMP_HEADER_BYTES + quoted.len(), |message| {
         message[ICMP_HEADER_BYTES..].copy_from_slice(quoted);
         match ends {
-            Ends::V4 { .. } => write_v4(message, problem),
-            Ends::V6 { .. } => write_v6(message, problem, ends),
+            AddressPair::V4 { .. } => write_v4(message, error),
+            AddressPair::V6 { .. } => write_v6(message, error, ends),
         }
     }))
 }
 
-fn write_v4(message: &mut [u8], problem: Problem) {
-    let (kind, code) = match problem {
-        Problem::TtlExpired => (Icmpv4Message::TimeExceeded, Icmpv4TimeExceeded::TtlExpired.into()),
-        Problem::NoRoute => unreachable(Icmpv4DstUnreachable::NetUnreachable),
-        Problem::HostUnreachable => unreachable(Icmpv4DstUnreachable::HostUnreachable),
-        Problem::PortUnreachable => unreachable(Icmpv4DstUnreachable::PortUnreachable),
-        Problem::TooBig { mtu_bytes } => {
+fn write_v4(message: &mut [u8], error: IcmpError) {
+    let (kind, code) = match error {
+        IcmpError::TtlExpired => {
+            (Icmpv4Message::TimeExceeded, Icmpv4TimeExceeded::TtlExpired.into())
+        }
+        IcmpError::NoRoute => unreachable(Icmpv4DstUnreachable::NetUnreachable),
+        IcmpError::HostUnreachable => unreachable(Icmpv4DstUnreachable::HostUnreachable),
+        IcmpError::PortUnreachable => unreachable(Icmpv4DstUnreachable::PortUnreachable),
+        IcmpError::TooBig { mtu_bytes } => {
             message[6..8].copy_from_slice(&mtu_bytes.to_be_bytes());
             unreachable(Icmpv4DstUnreachable::FragRequired)
         }
@@ -164,21 +166,21 @@ fn write_v4(message: &mut [u8], problem: Problem) {
     }
 }
 
-fn write_v6(message: &mut [u8], problem: Problem, ends: Ends) {
-    let Ends::V6 { source, destination } = ends else { return };
-    let (kind, code) = match problem {
-        Problem::TtlExpired => {
+fn write_v6(message: &mut [u8], error: IcmpError, ends: AddressPair) {
+    let AddressPair::V6 { source, destination } = ends else { return };
+    let (kind, code) = match error {
+        IcmpError::TtlExpired => {
             (Icmpv6Message::TimeExceeded, Icmpv6TimeExceeded::HopLimitExceeded.into())
         }
-        Problem::NoRoute => unreachable(Icmpv6DstUnreachable::NoRoute),
-        Problem::HostUnreachable => unreachable(Icmpv6DstUnreachable::AddrUnreachable),
-        Problem::PortUnreachable => unreachable(Icmpv6DstUnreachable::PortUnreachable),
-        Problem::TooBig { .. } => (Icmpv6Message::PktTooBig, 0),
+        IcmpError::NoRoute => unreachable(Icmpv6DstUnreachable::NoRoute),
+        IcmpError::HostUnreachable => unreachable(Icmpv6DstUnreachable::AddrUnreachable),
+        IcmpError::PortUnreachable => unreachable(Icmpv6DstUnreachable::PortUnreachable),
+        IcmpError::TooBig { .. } => (Icmpv6Message::PktTooBig, 0),
     };
     let mut packet = Icmpv6Packet::new_unchecked(message);
     packet.set_msg_type(kind);
     packet.set_msg_code(code);
-    if let Problem::TooBig { mtu_bytes } = problem {
+    if let IcmpError::TooBig { mtu_bytes } = error {
         packet.set_pkt_too_big_mtu(mtu_bytes.into());
     }
     packet.fill_checksum(&source, &destination);

@@ -18,12 +18,12 @@ const AH_WORD_BYTES: usize = 4;
 
 /// Who speaks to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(super) enum AddressPair {
     V4 { source: Ipv4Addr, destination: Ipv4Addr },
     V6 { source: Ipv6Addr, destination: Ipv6Addr },
 }
 
-impl Ends {
+impl AddressPair {
     /// From `source` to `destination`; `None` if they are of different families.
     pub(super) fn new(source: IpAddr, destination: IpAddr) -> Option<Self> {
         match (source, destination) {
@@ -64,7 +64,7 @@ pub(super) enum Fragment {
 /// A received packet, opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpPacket<'a> {
-    pub(super) ends: Ends,
+    pub(super) ends: AddressPair,
     pub(super) hop_limit: u8,
     pub(super) dscp: u8,
     pub(super) fragment: Fragment,
@@ -99,7 +99,7 @@ impl<'a> IpPacket<'a> {
             _ => Fragment::Later,
         };
         Some(Self {
-            ends: Ends::V4 { source: header.src_addr(), destination: header.dst_addr() },
+            ends: AddressPair::V4 { source: header.src_addr(), destination: header.dst_addr() },
             hop_limit: header.hop_limit(),
             dscp: header.dscp(),
             fragment,
@@ -117,7 +117,7 @@ impl<'a> IpPacket<'a> {
         }
         let (fragment, protocol, payload) = follow(header.next_header(), header.payload());
         Some(Self {
-            ends: Ends::V6 { source: header.src_addr(), destination: header.dst_addr() },
+            ends: AddressPair::V6 { source: header.src_addr(), destination: header.dst_addr() },
             hop_limit: header.hop_limit(),
             dscp: header.traffic_class() >> 2,
             fragment,
@@ -166,7 +166,7 @@ fn follow(mut next: IpProtocol, mut bytes: &[u8]) -> (Fragment, IpProtocol, &[u8
 /// The IP header of a packet to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpHeader {
-    pub(super) ends: Ends,
+    pub(super) ends: AddressPair,
     pub(super) hop_limit: u8,
     pub(super) dscp: u8,
     pub(super) protocol: IpProtocol,
@@ -176,8 +176,8 @@ impl IpHeader {
     /// Length of this header.
     pub(super) fn bytes(&self) -> usize {
         match self.ends {
-            Ends::V4 { .. } => IPV4_HEADER_LEN,
-            Ends::V6 { .. } => IPV6_HEADER_LEN,
+            AddressPair::V4 { .. } => IPV4_HEADER_LEN,
+            AddressPair::V6 { .. } => IPV6_HEADER_LEN,
         }
     }
 
@@ -189,8 +189,8 @@ impl IpHeader {
         fill: impl FnOnce(&mut [u8]),
     ) -> Vec<u8> {
         let ethertype = match self.ends {
-            Ends::V4 { .. } => EthernetProtocol::Ipv4,
-            Ends::V6 { .. } => EthernetProtocol::Ipv6,
+            AddressPair::V4 { .. } => EthernetProtocol::Ipv4,
+            AddressPair::V6 { .. } => EthernetProtocol::Ipv6,
         };
         let header_bytes = self.bytes();
         link.frame(ethertype, header_bytes + payload_bytes, |packet| {
@@ -203,14 +203,14 @@ impl IpHeader {
     fn write(&self, bytes: &mut [u8], payload_len: usize) {
         let Self { ends, hop_limit, dscp, protocol: next_header } = *self;
         match ends {
-            Ends::V4 { source: src_addr, destination: dst_addr } => {
+            AddressPair::V4 { source: src_addr, destination: dst_addr } => {
                 let repr = Ipv4Repr { src_addr, dst_addr, next_header, payload_len, hop_limit };
                 let mut header = Ipv4Packet::new_unchecked(bytes);
                 repr.emit(&mut header, &ChecksumCapabilities::ignored());
                 header.set_dscp(dscp);
                 header.fill_checksum();
             }
-            Ends::V6 { source: src_addr, destination: dst_addr } => {
+            AddressPair::V6 { source: src_addr, destination: dst_addr } => {
                 let repr = Ipv6Repr { src_addr, dst_addr, next_header, payload_len, hop_limit };
                 let mut header = Ipv6Packet::new_unchecked(bytes);
                 repr.emit(&mut header);

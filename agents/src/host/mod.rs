@@ -15,38 +15,38 @@
 //! - [`HostAgent::poll_timeout`] says when [`HostAgent::handle_timeout`] is due.
 //!
 //! Every frame handed in has exactly one [`Outcome`], and at all times frames in = frames of every
-//! outcome but [`Outcome::Parked`] + frames parked now.
+//! outcome but [`Outcome::Pending`] + frames parked now.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `host` | the agent: its interface, and which part handles which frame |
-//! | `neighborhood` | what follows from neighbors coming, moving and going |
+//! | `agent` | the agent: its interface, and which part handles which frame |
+//! | `neighbor_manager` | what follows from neighbors coming, moving and going |
 //! | `interface` | an address on a port: what is ours, what is on the link |
 //! | `ethernet`, `ip` | reading and writing what stands around a message |
 //! | `arp`, `ndisc` | what a message says about a neighbor, and our answers and questions |
 //! | `icmp` | echo replies, errors, and when an error must not be sent |
-//! | `neighbor` | the cache of neighbors, for both families |
-//! | `parking` | frames that wait for a neighbor |
+//! | `neighbor_cache` | the cache of neighbors, for both families |
+//! | `pending_frames` | frames that wait for a neighbor |
 //! | `counters` | how frames ended, and what was sent |
 
+mod agent;
 mod arp;
 mod counters;
 mod ethernet;
-mod host;
 mod icmp;
 mod interface;
 mod ip;
 mod ndisc;
-mod neighbor;
-mod neighborhood;
-mod parking;
+mod neighbor_cache;
+mod neighbor_manager;
+mod pending_frames;
 #[cfg(test)]
 mod tests;
 
+pub use agent::HostAgent;
 pub use counters::{AgentCounters, Outcome};
-pub use host::HostAgent;
 pub use interface::Interface;
-pub use neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
+pub use neighbor_cache::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
 
 use alloc::vec::Vec;
 use dataplane::ids::PortId;
@@ -101,9 +101,9 @@ pub struct AgentSettings {
     /// How long the word of a neighbor that was not asked is taken before it is probed.
     pub first_probe_ns: u64,
     /// Frames that may wait for one neighbor.
-    pub parked_frames_max: usize,
+    pub pending_frames_max: usize,
     /// Bytes of all frames that wait.
-    pub parked_bytes_max: usize,
+    pub pending_bytes_max: usize,
     /// ICMP errors that each interface sends, in any second on average and at once.
     pub icmp_errors_per_second: u32,
 }
@@ -118,8 +118,8 @@ impl Default for AgentSettings {
             hold_down_ns: 5 * SECOND_NS,
             reachable_ns: 60 * SECOND_NS,
             first_probe_ns: 5 * SECOND_NS,
-            parked_frames_max: 64,
-            parked_bytes_max: 4 << 20,
+            pending_frames_max: 64,
+            pending_bytes_max: 4 << 20,
             icmp_errors_per_second: 100,
         }
     }

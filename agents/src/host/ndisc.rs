@@ -4,9 +4,9 @@
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};
 use super::interface::Interface;
-use super::ip::{CONTROL_DSCP, Ends, Fragment, IpHeader, IpPacket};
-use super::neighbor::{Claim, Word};
-use super::neighborhood::Reaction;
+use super::ip::{AddressPair, CONTROL_DSCP, Fragment, IpHeader, IpPacket};
+use super::neighbor_cache::{NeighborUpdate, UpdateKind};
+use super::neighbor_manager::NeighborMessage;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr};
 use dataplane::wire::MacAddress;
@@ -30,12 +30,14 @@ pub(super) fn is_ndisc(packet: &IpPacket<'_>) -> bool {
 
 /// What to do about a neighbor solicitation or advertisement that came in at `interface`; checked
 /// as RFC 4861, 7.1.1 and 7.1.2 say, and RFC 6980 (no fragments).
-pub(super) fn react(
+pub(super) fn process(
     interface: &Interface,
     incoming: &Incoming<'_>,
     packet: &IpPacket<'_>,
-) -> Result<Reaction, Outcome> {
-    let Ends::V6 { source, destination } = packet.ends else { return Err(Outcome::Malformed) };
+) -> Result<NeighborMessage, Outcome> {
+    let AddressPair::V6 { source, destination } = packet.ends else {
+        return Err(Outcome::Malformed);
+    };
     if packet.hop_limit != ON_LINK_HOP_LIMIT || packet.fragment != Fragment::Whole {
         return Err(Outcome::Malformed);
     }
@@ -60,7 +62,7 @@ fn on_solicitation(
     (source, destination): (Ipv6Addr, Ipv6Addr),
     target: Ipv6Addr,
     mac: Option<MacAddress>,
-) -> Result<Reaction, Outcome> {
+) -> Result<NeighborMessage, Outcome> {
     // Without a source the sender checks whether the address is free (RFC 4862, 5.4.2): it can only
     // be told by a message to all nodes.
     let is_check = source.is_unspecified();
@@ -74,10 +76,10 @@ fn on_solicitation(
     }
     let is_for_us = interface.owns(target.into());
     let is_on_link = interface.is_on_link(source.into());
-    let word = if is_for_us && is_on_link { Word::Introduction } else { Word::Announcement };
-    let claim = mac.map(|mac| Claim { word, mac: Some(mac), overrides: true });
-    Ok(Reaction {
-        claim: claim.map(|claim| (source.into(), claim)),
+    let kind = if is_for_us && is_on_link { UpdateKind::Request } else { UpdateKind::Unsolicited };
+    let update = mac.map(|mac| NeighborUpdate { kind, mac: Some(mac), overrides: true });
+    Ok(NeighborMessage {
+        update: update.map(|update| (source.into(), update)),
         reply: is_for_us.then(|| {
             let frame = if is_check {
                 announcement(interface, target)
@@ -97,16 +99,17 @@ fn on_advertisement(
     flags: NdiscNeighborFlags,
     target: Ipv6Addr,
     mac: Option<MacAddress>,
-) -> Result<Reaction, Outcome> {
+) -> Result<NeighborMessage, Outcome> {
     let is_solicited = flags.contains(NdiscNeighborFlags::SOLICITED);
     if !interface.is_host(target.into()) || destination.is_multicast() && is_solicited {
         return Err(Outcome::Malformed);
     }
     let is_answer = is_solicited && interface.owns(destination.into());
-    let word = if is_answer { Word::Answer } else { Word::Announcement };
-    let claim = Claim { word, mac, overrides: flags.contains(NdiscNeighborFlags::OVERRIDE) };
-    Ok(Reaction {
-        claim: Some((target.into(), claim)),
+    let kind = if is_answer { UpdateKind::Solicited } else { UpdateKind::Unsolicited };
+    let update =
+        NeighborUpdate { kind, mac, overrides: flags.contains(NdiscNeighborFlags::OVERRIDE) };
+    Ok(NeighborMessage {
+        update: Some((target.into(), update)),
         reply: None,
         otherwise: Outcome::Unsolicited,
     })
@@ -158,7 +161,7 @@ fn advertisement(
 
 fn frame(link: Outgoing, source: Ipv6Addr, destination: Ipv6Addr, repr: NdiscRepr<'_>) -> Vec<u8> {
     let header = IpHeader {
-        ends: Ends::V6 { source, destination },
+        ends: AddressPair::V6 { source, destination },
         hop_limit: ON_LINK_HOP_LIMIT,
         dscp: CONTROL_DSCP,
         protocol: IpProtocol::Icmpv6,

@@ -2,7 +2,7 @@
 
 use super::condition::Condition;
 use super::counters::{LldpCounters, Outcome};
-use super::learning::{Facing, Heard, Learnt, learn};
+use super::learning::{AcceptedPeer, Learned, PortRole, learn};
 use super::neighbors::{Change, Neighbor};
 use super::pdu::Pdu;
 use super::port::Port;
@@ -25,10 +25,10 @@ pub enum Output {
         /// The whole frame without its FCS.
         frame: Vec<u8>,
     },
-    /// What rules follow from is another now: ask [`LldpAgent::facings`].
+    /// What rules follow from is another now: ask [`LldpAgent::port_roles`].
     Changed,
     /// Something about a port that an operator should know.
-    Told {
+    ConditionChanged {
         /// The port.
         port: PortId,
         /// What it is.
@@ -44,7 +44,7 @@ pub struct PortView<'a> {
     /// Where it leads.
     pub orientation: Orientation,
     /// What rules take it for.
-    pub facing: Facing,
+    pub role: PortRole,
     /// What is not as it should be, and has lasted.
     pub conditions: Conditions,
     /// Who is there.
@@ -104,7 +104,7 @@ impl LldpAgent {
             at.transmitter.stop();
             self.counters.unlinked += at.neighbors.clear();
         }
-        at.believe(now, self.system.chassis);
+        at.update_peer(now, self.system.chassis);
         self.relearn();
         self.finish(now);
     }
@@ -121,22 +121,22 @@ impl LldpAgent {
         let body = open(bytes).ok_or(Outcome::NotLldp)?;
         let at =
             self.ports.get_mut(port.index()).filter(|at| at.is_up()).ok_or(Outcome::PortDown)?;
-        let (pdu, remarks) = Pdu::read(body).map_err(|_| Outcome::Malformed)?;
-        self.counters.tlvs_discarded += u64::from(remarks.discarded);
-        self.counters.tlvs_unrecognised += u64::from(remarks.unrecognised);
-        let outcome = match at.neighbors.hear(now, pdu, &self.settings) {
+        let (pdu, tlv_counts) = Pdu::read(body).map_err(|_| Outcome::Malformed)?;
+        self.counters.tlvs_discarded += u64::from(tlv_counts.discarded);
+        self.counters.tlvs_unrecognized += u64::from(tlv_counts.unrecognized);
+        let outcome = match at.neighbors.update(now, pdu, &self.settings) {
             // Goodbye of a stranger and one more of a crowd change nothing here.
             Change::Unknown => return Err(Outcome::Unknown),
             Change::Refused => return Err(Outcome::TooMany),
             Change::Same => return Ok(Outcome::Refreshed),
             Change::New => {
-                at.transmitter.hurry(now, &self.settings);
+                at.transmitter.start_fast(now, &self.settings);
                 Outcome::Inserted
             }
             Change::Other => Outcome::Changed,
             Change::Gone => Outcome::Deleted,
         };
-        if at.believe(now, self.system.chassis) {
+        if at.update_peer(now, self.system.chassis) {
             self.relearn();
         }
         Ok(outcome)
@@ -147,7 +147,7 @@ impl LldpAgent {
         let mut is_other = false;
         for port in &mut self.ports {
             self.counters.aged_out += port.neighbors.expire(now);
-            is_other |= port.believe(now, self.system.chassis);
+            is_other |= port.update_peer(now, self.system.chassis);
         }
         if is_other {
             self.relearn();
@@ -186,17 +186,17 @@ impl LldpAgent {
     }
 
     /// By port, what rules are to take it for.
-    pub fn facings(&self) -> impl Iterator<Item = Facing> {
-        self.ports.iter().map(|port| port.facing)
+    pub fn port_roles(&self) -> impl Iterator<Item = PortRole> {
+        self.ports.iter().map(|port| port.role)
     }
 
     /// A port as it is now.
     pub fn port(&self, port: PortId) -> Option<PortView<'_>> {
         self.ports.get(port.index()).map(|port| PortView {
             orientation: port.orientation,
-            facing: port.facing,
-            conditions: port.watch.told(),
-            neighbors: port.neighbors.known(),
+            role: port.role,
+            conditions: port.monitor.reported(),
+            neighbors: port.neighbors.entries(),
         })
     }
 
@@ -207,25 +207,25 @@ impl LldpAgent {
 
     /// Learns level and port types anew from all that is believed.
     fn relearn(&mut self) {
-        let heard: Vec<Heard> = self.ports.iter().map(|port| port.heard).collect();
-        let Learnt { level, orientations } = match self.settings.device {
+        let peer: Vec<AcceptedPeer> = self.ports.iter().map(|port| port.peer).collect();
+        let Learned { level, orientations } = match self.settings.device {
             // Step 2: a host has a level and ports of no type, whatever it hears.
-            Device::EndStation => Learnt {
+            Device::EndStation => Learned {
                 level: Some(0),
-                orientations: alloc::vec![Orientation::Unknown; heard.len()],
+                orientations: alloc::vec![Orientation::Unknown; peer.len()],
             },
-            _ if self.settings.learns => learn(self.settings.level, &heard),
+            _ if self.settings.learns => learn(self.settings.level, &peer),
             _ => {
-                Learnt { level: None, orientations: alloc::vec![Orientation::Unknown; heard.len()] }
+                Learned { level: None, orientations: alloc::vec![Orientation::Unknown; peer.len()] }
             }
         };
         let is_new_level = mem::replace(&mut self.level, level) != level;
         self.counters.level_changes += u64::from(is_new_level);
         self.has_changed |= is_new_level;
         for (port, orientation) in self.ports.iter_mut().zip(orientations) {
-            let (says_other, faces_other) = port.learn(orientation);
-            self.has_changed |= faces_other;
-            if says_other || is_new_level {
+            let (has_new_orientation, has_new_role) = port.learn(orientation);
+            self.has_changed |= has_new_role;
+            if has_new_orientation || is_new_level {
                 port.transmitter.change();
             }
         }
@@ -242,9 +242,9 @@ impl LldpAgent {
             let Some(port) = PortId::from_index(index) else { continue };
             let at = &mut self.ports[index];
             let conditions = at.conditions(now, &self.settings, self.level, self.system.chassis);
-            at.watch.set(now, conditions);
-            while let Some((condition, begins)) = at.watch.tell(now) {
-                self.outputs.push_back(Output::Told { port, condition, begins });
+            at.monitor.set(now, conditions);
+            while let Some((condition, begins)) = at.monitor.poll(now) {
+                self.outputs.push_back(Output::ConditionChanged { port, condition, begins });
             }
             let at_next = at.next_at(now, &self.settings);
             next_at = [next_at, at_next].into_iter().flatten().min();

@@ -17,9 +17,9 @@ pub enum Condition {
     /// The neighbor claims to be what this port does not allow, and is not believed.
     Refused,
     /// Several neighbors say different things, and none is believed.
-    Torn,
+    MultipleNeighbors,
     /// More neighbors than are kept.
-    Crowded,
+    NeighborTableFull,
     /// The neighbor changes its mind too often, and is not believed until it is calm.
     Damped,
     /// The neighbor is a switch that says nothing of levels.
@@ -39,8 +39,8 @@ impl Condition {
         Self::LevelGap,
         Self::Disagreement,
         Self::Refused,
-        Self::Torn,
-        Self::Crowded,
+        Self::MultipleNeighbors,
+        Self::NeighborTableFull,
         Self::Damped,
         Self::Silent,
         Self::Loop,
@@ -55,8 +55,8 @@ impl Condition {
             Self::LevelGap => "level_gap",
             Self::Disagreement => "disagreement",
             Self::Refused => "refused",
-            Self::Torn => "torn",
-            Self::Crowded => "crowded",
+            Self::MultipleNeighbors => "torn",
+            Self::NeighborTableFull => "crowded",
             Self::Damped => "damped",
             Self::Silent => "silent",
             Self::Loop => "loop",
@@ -69,22 +69,22 @@ impl Condition {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Crosslink => {
-                "the neighbour is at our own level; frames that turn there are raised"
+                "the neighbor is at our own level; frames that turn there are raised"
             }
-            Self::LevelGap => "the neighbour's level is two or more from ours; look at the cabling",
-            Self::Disagreement => "the neighbour takes the link for something else than we do",
+            Self::LevelGap => "the neighbor's level is two or more from ours; look at the cabling",
+            Self::Disagreement => "the neighbor takes the link for something else than we do",
             Self::Refused => {
-                "the neighbour claims to be what this port does not allow; not believed"
+                "the neighbor claims to be what this port does not allow; not believed"
             }
-            Self::Torn => "several neighbours say different things; none is believed",
-            Self::Crowded => "more neighbours than are kept",
+            Self::MultipleNeighbors => "several neighbors say different things; none is believed",
+            Self::NeighborTableFull => "more neighbors than are kept",
             Self::Damped => {
-                "the neighbour changes its mind too often; not believed until it is calm"
+                "the neighbor changes its mind too often; not believed until it is calm"
             }
-            Self::Silent => "the neighbour is a switch that says nothing of levels",
-            Self::Loop => "the neighbour is this very switch; look at the cabling",
-            Self::PfcMismatch => "the neighbour's PFC protects other priorities than ours",
-            Self::FrameSize => "the neighbour takes shorter frames than we send",
+            Self::Silent => "the neighbor is a switch that says nothing of levels",
+            Self::Loop => "the neighbor is this very switch; look at the cabling",
+            Self::PfcMismatch => "the neighbor's PFC protects other priorities than ours",
+            Self::FrameSize => "the neighbor takes shorter frames than we send",
         }
     }
 }
@@ -118,14 +118,14 @@ pub(super) const HOLD_NS: u64 = 3 * SECOND_NS;
 
 /// One port's conditions, and what was told of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct ConditionMonitor {
     now: Conditions,
-    told: Conditions,
+    reported: Conditions,
     /// By condition: since when it is other than was told.
     since: [Instant; Condition::ALL.len()],
 }
 
-impl Watch {
+impl ConditionMonitor {
     /// These hold from `now` on.
     pub(super) fn set(&mut self, now: Instant, conditions: Conditions) {
         for condition in Condition::ALL {
@@ -137,29 +137,30 @@ impl Watch {
     }
 
     /// The next condition that has begun, or ended, and has not been told.
-    pub(super) fn tell(&mut self, now: Instant) -> Option<(Condition, bool)> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<(Condition, bool)> {
         let is_due = |condition: &Condition| {
-            self.now.has(*condition) != self.told.has(*condition)
+            self.now.has(*condition) != self.reported.has(*condition)
                 && self.since[*condition as usize] + HOLD_NS <= now
         };
         let condition = Condition::ALL.into_iter().find(is_due)?;
         let begins = self.now.has(condition);
-        self.told.set(condition, begins);
+        self.reported.set(condition, begins);
         Some((condition, begins))
     }
 
     /// When something is next to be told.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        if self.now == self.told {
+        if self.now == self.reported {
             return None;
         }
-        let untold = Condition::ALL.into_iter().filter(|&c| self.now.has(c) != self.told.has(c));
-        untold.map(|condition| self.since[condition as usize] + HOLD_NS).min()
+        let unreported =
+            Condition::ALL.into_iter().filter(|&c| self.now.has(c) != self.reported.has(c));
+        unreported.map(|condition| self.since[condition as usize] + HOLD_NS).min()
     }
 
     /// Those that have lasted.
-    pub(super) const fn told(&self) -> Conditions {
-        self.told
+    pub(super) const fn reported(&self) -> Conditions {
+        self.reported
     }
 }
 
@@ -173,18 +174,18 @@ mod tests {
 
     #[test]
     fn what_lasts_is_told_once_and_again_when_it_is_over() {
-        let mut watch = Watch::default();
+        let mut monitor = ConditionMonitor::default();
         let mut crosslink = Conditions::default();
         crosslink.set(Condition::Crosslink, true);
-        watch.set(at(0), crosslink);
-        assert_eq!((watch.tell(at(2_999)), watch.next_at()), (None, Some(at(3_000))));
-        assert_eq!(watch.tell(at(3_000)), Some((Condition::Crosslink, true)));
-        assert_eq!((watch.tell(at(9_000)), watch.next_at()), (None, None));
-        watch.set(at(10_000), Conditions::default());
-        watch.set(at(11_000), crosslink);
-        assert_eq!(watch.next_at(), None, "a moment is not told");
-        watch.set(at(12_000), Conditions::default());
-        assert_eq!(watch.tell(at(15_000)), Some((Condition::Crosslink, false)));
+        monitor.set(at(0), crosslink);
+        assert_eq!((monitor.poll(at(2_999)), monitor.next_at()), (None, Some(at(3_000))));
+        assert_eq!(monitor.poll(at(3_000)), Some((Condition::Crosslink, true)));
+        assert_eq!((monitor.poll(at(9_000)), monitor.next_at()), (None, None));
+        monitor.set(at(10_000), Conditions::default());
+        monitor.set(at(11_000), crosslink);
+        assert_eq!(monitor.next_at(), None, "a moment is not reported");
+        monitor.set(at(12_000), Conditions::default());
+        assert_eq!(monitor.poll(at(15_000)), Some((Condition::Crosslink, false)));
     }
 
     #[test]

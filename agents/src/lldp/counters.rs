@@ -66,7 +66,7 @@ pub struct LldpCounters {
     /// TLVs that were malformed or cut short (statsTLVsDiscardedTotal).
     pub tlvs_discarded: u64,
     /// TLVs nobody here understands (statsTLVsUnrecognizedTotal).
-    pub tlvs_unrecognised: u64,
+    pub tlvs_unrecognized: u64,
     /// Neighbors whose word ran out (statsAgeoutsTotal).
     pub aged_out: u64,
     /// Neighbors forgotten because the link went down.
@@ -88,7 +88,7 @@ impl LldpCounters {
             ("frames_in", self.frames_in),
             ("frames_out", self.frames_out),
             ("tlvs_discarded", self.tlvs_discarded),
-            ("tlvs_unrecognised", self.tlvs_unrecognised),
+            ("tlvs_unrecognised", self.tlvs_unrecognized),
             ("aged_out", self.aged_out),
             ("unlinked", self.unlinked),
             ("level_changes", self.level_changes),

@@ -24,10 +24,10 @@ pub const LEVEL_MAX: u8 = 8;
 
 /// What is believed of the other end of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Heard {
+pub enum AcceptedPeer {
     /// Nothing: nobody is there, speaks, or is believed.
     #[default]
-    Nothing,
+    Unknown,
     /// It is a host.
     Host,
     /// It is a switch.
@@ -35,25 +35,25 @@ pub enum Heard {
         /// Its level, if it knows.
         level: Option<u8>,
         /// What it takes the link to be, seen from its side.
-        says: Orientation,
+        its_orientation: Orientation,
     },
 }
 
 /// What rules need to know of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Facing {
+pub enum PortRole {
     /// No link: no frame passes.
-    Nothing,
+    NoLink,
     /// Towards the hosts, and both ends say so.
-    Down,
+    Downlink,
     /// Away from the hosts, or it is not known: a frame that comes from there and goes there again
     /// must raise its tag, to be safe.
-    Up,
+    Uplink,
 }
 
 /// The level, and the port types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Learnt {
+pub struct Learned {
     /// Links between this switch and the hosts.
     pub level: Option<u8>,
     /// By port.
@@ -61,17 +61,21 @@ pub struct Learnt {
 }
 
 /// Learns from `ports` what follows; `fixed` is the level if the operator has said it.
-pub fn learn(fixed: Option<u8>, ports: &[Heard]) -> Learnt {
+pub fn learn(fixed: Option<u8>, ports: &[AcceptedPeer]) -> Learned {
     let level = fixed.or_else(|| level(ports));
-    Learnt { level, orientations: ports.iter().map(|&heard| orientation(level, heard)).collect() }
+    Learned { level, orientations: ports.iter().map(|&peer| orientation(level, peer)).collect() }
 }
 
 /// Steps 1 and 3.
-fn level(ports: &[Heard]) -> Option<u8> {
-    let below = |heard: &Heard| match *heard {
-        Heard::Host => Some(0),
-        Heard::Switch { level, says } if says != Orientation::Downlink => level.filter(|&l| l > 0),
-        Heard::Switch { .. } | Heard::Nothing => None,
+fn level(ports: &[AcceptedPeer]) -> Option<u8> {
+    let below = |peer: &AcceptedPeer| match *peer {
+        AcceptedPeer::Host => Some(0),
+        AcceptedPeer::Switch { level, its_orientation }
+            if its_orientation != Orientation::Downlink =>
+        {
+            level.filter(|&l| l > 0)
+        }
+        AcceptedPeer::Switch { .. } | AcceptedPeer::Unknown => None,
     };
     let lowest = ports.iter().filter_map(below).min()?;
     Some(lowest).filter(|&level| level < LEVEL_MAX).map(|level| level + 1)
@@ -79,10 +83,10 @@ fn level(ports: &[Heard]) -> Option<u8> {
 
 /// Steps 1 and 4. The slides leave a port to the same level unmarked; the standard has a name for
 /// it. Levels further apart contradict the tree, and no type would be right.
-fn orientation(ours: Option<u8>, heard: Heard) -> Orientation {
-    match (ours, heard) {
-        (_, Heard::Host) => Orientation::Downlink,
-        (Some(ours), Heard::Switch { level: Some(theirs), .. }) if theirs > 0 => {
+fn orientation(ours: Option<u8>, peer: AcceptedPeer) -> Orientation {
+    match (ours, peer) {
+        (_, AcceptedPeer::Host) => Orientation::Downlink,
+        (Some(ours), AcceptedPeer::Switch { level: Some(theirs), .. }) if theirs > 0 => {
             match (ours.checked_sub(theirs), theirs.checked_sub(ours)) {
                 (Some(0), _) => Orientation::Crosslink,
                 (Some(1), _) => Orientation::Downlink,
@@ -97,12 +101,13 @@ fn orientation(ours: Option<u8>, heard: Heard) -> Orientation {
 /// What rules are to take a port with a link for. A downlink counts only once the other end says
 /// that it leads up: while the two ends are of different minds, both take it for an uplink, and no
 /// turn that keeps its tag can be part of a cycle.
-pub(super) fn facing(orientation: Orientation, heard: Heard) -> Facing {
-    match (orientation, heard) {
-        (Orientation::Downlink, Heard::Host | Heard::Switch { says: Orientation::Uplink, .. }) => {
-            Facing::Down
-        }
-        _ => Facing::Up,
+pub(super) fn port_role(orientation: Orientation, peer: AcceptedPeer) -> PortRole {
+    match (orientation, peer) {
+        (
+            Orientation::Downlink,
+            AcceptedPeer::Host | AcceptedPeer::Switch { its_orientation: Orientation::Uplink, .. },
+        ) => PortRole::Downlink,
+        _ => PortRole::Uplink,
     }
 }
 
@@ -112,33 +117,33 @@ mod tests {
     use Orientation::{Crosslink, Downlink, Unknown, Uplink};
     use proptest::prelude::*;
 
-    fn switch(level: u8, says: Orientation) -> Heard {
-        Heard::Switch { level: Some(level), says }
+    fn switch(level: u8, its_orientation: Orientation) -> AcceptedPeer {
+        AcceptedPeer::Switch { level: Some(level), its_orientation }
     }
 
-    fn learnt(ports: &[Heard]) -> (Option<u8>, Vec<Orientation>) {
-        let Learnt { level, orientations } = learn(None, ports);
+    fn learned(ports: &[AcceptedPeer]) -> (Option<u8>, Vec<Orientation>) {
+        let Learned { level, orientations } = learn(None, ports);
         (level, orientations)
     }
 
     /// The slides' steps, one message after the other, as they are printed.
     #[test]
     fn the_steps_of_the_slides() {
-        let nothing = Heard::Nothing;
+        let nothing = AcceptedPeer::Unknown;
         // Step 1: a host; the corresponding port is a downlink, the others are unmarked.
-        assert_eq!(learnt(&[nothing, Heard::Host]), (Some(1), [Unknown, Downlink].into()));
+        assert_eq!(learned(&[nothing, AcceptedPeer::Host]), (Some(1), [Unknown, Downlink].into()));
         // "or has level != 1": a level that was there gives way.
         let leaf = switch(1, Unknown);
-        assert_eq!(learnt(&[leaf, nothing]), (Some(2), [Downlink, Unknown].into()));
-        assert_eq!(learnt(&[leaf, Heard::Host]), (Some(1), [Crosslink, Downlink].into()));
+        assert_eq!(learned(&[leaf, nothing]), (Some(2), [Downlink, Unknown].into()));
+        assert_eq!(learned(&[leaf, AcceptedPeer::Host]), (Some(1), [Crosslink, Downlink].into()));
         // Step 3: the minimum of all ports, plus one.
         assert_eq!(
-            learnt(&[switch(3, Unknown), switch(1, Unknown), nothing]),
+            learned(&[switch(3, Unknown), switch(1, Unknown), nothing]),
             (Some(2), [Uplink, Downlink, Unknown].into())
         );
         // Step 4: N = M + 1 is a downlink, N = M - 1 an uplink.
         assert_eq!(
-            learnt(&[Heard::Host, switch(2, Downlink)]),
+            learned(&[AcceptedPeer::Host, switch(2, Downlink)]),
             (Some(1), [Downlink, Uplink].into())
         );
     }
@@ -147,11 +152,11 @@ mod tests {
     fn nobody_climbs_on_its_own_word() {
         // Both spines have their level from us, and we have lost our hosts.
         assert_eq!(
-            learnt(&[switch(2, Downlink), switch(2, Downlink)]),
+            learned(&[switch(2, Downlink), switch(2, Downlink)]),
             (None, [Unknown; 2].into())
         );
         // One of them says that we are not below it any more.
-        let (level, types) = learnt(&[switch(2, Unknown), switch(2, Downlink)]);
+        let (level, types) = learned(&[switch(2, Unknown), switch(2, Downlink)]);
         assert_eq!((level, types), (Some(3), [Downlink; 2].into()));
     }
 
@@ -159,20 +164,20 @@ mod tests {
     fn what_contradicts_a_tree_is_left_open() {
         assert_eq!(learn(Some(1), &[switch(3, Unknown)]).orientations, [Unknown]);
         assert_eq!(learn(Some(2), &[switch(2, Uplink)]).orientations, [Crosslink]);
-        assert_eq!(learnt(&[switch(0, Unknown)]), (None, [Unknown].into()), "no switch is a host");
-        assert_eq!(learnt(&[switch(LEVEL_MAX, Unknown)]), (None, [Unknown].into()));
-        assert_eq!(learnt(&[switch(255, Unknown)]), (None, [Unknown].into()));
+        assert_eq!(learned(&[switch(0, Unknown)]), (None, [Unknown].into()), "no switch is a host");
+        assert_eq!(learned(&[switch(LEVEL_MAX, Unknown)]), (None, [Unknown].into()));
+        assert_eq!(learned(&[switch(255, Unknown)]), (None, [Unknown].into()));
     }
 
     #[test]
     fn a_downlink_counts_when_both_ends_say_so() {
-        assert_eq!(facing(Downlink, Heard::Host), Facing::Down);
-        assert_eq!(facing(Downlink, switch(1, Uplink)), Facing::Down);
-        for says in [Unknown, Crosslink, Downlink] {
-            assert_eq!(facing(Downlink, switch(1, says)), Facing::Up);
+        assert_eq!(port_role(Downlink, AcceptedPeer::Host), PortRole::Downlink);
+        assert_eq!(port_role(Downlink, switch(1, Uplink)), PortRole::Downlink);
+        for its_orientation in [Unknown, Crosslink, Downlink] {
+            assert_eq!(port_role(Downlink, switch(1, its_orientation)), PortRole::Uplink);
         }
         for other in [Uplink, Crosslink, Unknown] {
-            assert_eq!(facing(other, switch(1, Uplink)), Facing::Up);
+            assert_eq!(port_role(other, switch(1, Uplink)), PortRole::Uplink);
         }
     }
 
@@ -181,13 +186,13 @@ mod tests {
         fn the_order_of_ports_does_not_matter(
             words in prop::collection::vec((0..4_u8, 0..5_u8), 0..12), fixed in prop::option::of(1..5_u8),
         ) {
-            let heard = |(kind, level): (u8, u8)| match kind {
-                0 => Heard::Nothing,
-                1 => Heard::Host,
-                2 => Heard::Switch { level: None, says: Unknown },
+            let peer = |(kind, level): (u8, u8)| match kind {
+                0 => AcceptedPeer::Unknown,
+                1 => AcceptedPeer::Host,
+                2 => AcceptedPeer::Switch { level: None, its_orientation: Unknown },
                 _ => switch(level, [Uplink, Downlink, Crosslink, Unknown][usize::from(level % 4)]),
             };
-            let ports: Vec<Heard> = words.into_iter().map(heard).collect();
+            let ports: Vec<AcceptedPeer> = words.into_iter().map(peer).collect();
             let there = learn(fixed, &ports);
             let mut back = learn(fixed, &ports.iter().rev().copied().collect::<Vec<_>>());
             back.orientations.reverse();

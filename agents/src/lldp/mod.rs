@@ -13,26 +13,26 @@
 //! |---|---|
 //! | `tlv` | type, length, value: cut out of bytes, and written |
 //! | `pdu` | a whole LLDPDU, read and written |
-//! | `organisation` | TLVs of 802.1 and 802.3: PFC, frame size |
+//! | `org_tlv` | TLVs of 802.1 and 802.3: PFC, frame size |
 //! | `topology` | the Topology Recognition TLV in both profiles |
 //! | `transmitter` | when a port sends |
 //! | `neighbors` | whom a port hears |
-//! | `claim` | what is believed of a neighbor's word, and what is not |
-//! | `damper` | a neighbor that changes its mind too often |
+//! | `peer_policy` | what is believed of a neighbor's word, and what is not |
+//! | `flap_damping` | a neighbor that changes its mind too often |
 //! | `learning` | from what is believed to level and port types: the slides' steps 1 to 4 |
 //! | `condition` | what is worth telling an operator about a port |
 //! | `port` | one port: all of the above, joined |
 //! | `agent` | the agent |
 
 mod agent;
-mod claim;
 mod condition;
 mod counters;
-mod damper;
+mod flap_damping;
 mod learning;
 mod neighbors;
-mod organisation;
+mod org_tlv;
 mod pdu;
+mod peer_policy;
 mod port;
 #[cfg(test)]
 mod tests;
@@ -41,13 +41,13 @@ mod topology;
 mod transmitter;
 
 pub use agent::{LldpAgent, Output, PortView};
-pub use claim::{Claim, Faces};
 pub use condition::{Condition, Conditions};
 pub use counters::{LldpCounters, Outcome};
-pub use learning::{Facing, Heard, LEVEL_MAX, Learnt, learn};
+pub use learning::{AcceptedPeer, LEVEL_MAX, Learned, PortRole, learn};
 pub use neighbors::Neighbor;
-pub use organisation::PfcConfiguration;
+pub use org_tlv::PfcConfiguration;
 pub use pdu::{Capabilities, Id, ManagementAddress, Pdu, PduError};
+pub use peer_policy::{AllowedPeer, PeerClaim};
 pub use topology::{Device, Orientation, Profile, SLIDES_OUI, Topology};
 
 use alloc::string::String;
@@ -133,5 +133,5 @@ pub struct PortSettings {
     /// The priorities that PFC protects here; `None` is not said.
     pub pfc_bits: Option<u8>,
     /// What may be at the other end.
-    pub faces: Faces,
+    pub allowed_peer: AllowedPeer,
 }

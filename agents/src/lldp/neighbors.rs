@@ -39,39 +39,39 @@ pub(super) enum Change {
 /// One port's neighbors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
-    known: Vec<Neighbor>,
+    entries: Vec<Neighbor>,
     /// Until when somebody else is there for whom there was no room (tooManyNeighborsTimer).
-    crowded_until: Instant,
+    table_full_until: Instant,
 }
 
 impl Neighbors {
     /// Takes what somebody said.
-    pub(super) fn hear(&mut self, now: Instant, pdu: Pdu, settings: &LldpSettings) -> Change {
+    pub(super) fn update(&mut self, now: Instant, pdu: Pdu, settings: &LldpSettings) -> Change {
         let is_it = |one: &Neighbor| (&one.pdu.chassis, &one.pdu.port) == (&pdu.chassis, &pdu.port);
-        let place = self.known.iter().position(is_it);
+        let place = self.entries.iter().position(is_it);
         let expires_at = now + u64::from(pdu.ttl_s) * SECOND_NS;
         match place {
             None if pdu.ttl_s == 0 => Change::Unknown,
             Some(at) if pdu.ttl_s == 0 => {
-                self.known.remove(at);
+                self.entries.remove(at);
                 Change::Gone
             }
             Some(at) => {
-                let known = &mut self.known[at];
-                (known.heard_at, known.expires_at) = (now, expires_at);
-                if known.pdu == pdu {
+                let entries = &mut self.entries[at];
+                (entries.heard_at, entries.expires_at) = (now, expires_at);
+                if entries.pdu == pdu {
                     return Change::Same;
                 }
-                known.pdu = pdu;
+                entries.pdu = pdu;
                 Change::Other
             }
             // Whoever is known stays: a liar with many names drives nobody out.
-            None if self.known.len() >= settings.neighbors_max.max(1) => {
-                self.crowded_until = self.crowded_until.max(expires_at);
+            None if self.entries.len() >= settings.neighbors_max.max(1) => {
+                self.table_full_until = self.table_full_until.max(expires_at);
                 Change::Refused
             }
             None => {
-                self.known.push(Neighbor { pdu, since: now, heard_at: now, expires_at });
+                self.entries.push(Neighbor { pdu, since: now, heard_at: now, expires_at });
                 Change::New
             }
         }
@@ -79,30 +79,30 @@ impl Neighbors {
 
     /// Forgets those whose word has run out; returns how many.
     pub(super) fn expire(&mut self, now: Instant) -> u64 {
-        let before = self.known.len();
-        self.known.retain(|neighbor| neighbor.expires_at > now);
-        (before - self.known.len()) as u64
+        let before = self.entries.len();
+        self.entries.retain(|neighbor| neighbor.expires_at > now);
+        (before - self.entries.len()) as u64
     }
 
     /// Forgets all; returns how many.
     pub(super) fn clear(&mut self) -> u64 {
-        let count = self.known.len() as u64;
+        let count = self.entries.len() as u64;
         *self = Self::default();
         count
     }
 
     /// When the next one's word runs out, or the port is no longer crowded.
     pub(super) fn next_at(&self, now: Instant) -> Option<Instant> {
-        let crowded = Some(self.crowded_until).filter(|&until| until > now);
-        self.known.iter().map(|neighbor| neighbor.expires_at).chain(crowded).min()
+        let crowded = Some(self.table_full_until).filter(|&until| until > now);
+        self.entries.iter().map(|neighbor| neighbor.expires_at).chain(crowded).min()
     }
 
-    pub(super) fn is_crowded(&self, now: Instant) -> bool {
-        self.crowded_until > now
+    pub(super) fn is_table_full(&self, now: Instant) -> bool {
+        self.table_full_until > now
     }
 
-    pub(super) fn known(&self) -> &[Neighbor] {
-        &self.known
+    pub(super) fn entries(&self) -> &[Neighbor] {
+        &self.entries
     }
 }
 
@@ -122,20 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_come_change_age_and_say_goodbye() {
+    fn neighbors_come_change_age_and_say_goodbye() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
-        assert_eq!(table.hear(at(0), pdu(1, 0), &settings), Change::Unknown);
-        assert_eq!(table.hear(at(1), pdu(1, 120), &settings), Change::New);
-        assert_eq!(table.hear(at(31), pdu(1, 120), &settings), Change::Same);
+        assert_eq!(table.update(at(0), pdu(1, 0), &settings), Change::Unknown);
+        assert_eq!(table.update(at(1), pdu(1, 120), &settings), Change::New);
+        assert_eq!(table.update(at(31), pdu(1, 120), &settings), Change::Same);
         let mut other = pdu(1, 120);
         other.system_name = Some("other".to_string());
-        assert_eq!(table.hear(at(40), other, &settings), Change::Other);
-        let known = &table.known()[0];
-        assert_eq!((known.since, known.heard_at, known.expires_at), (at(1), at(40), at(160)));
+        assert_eq!(table.update(at(40), other, &settings), Change::Other);
+        let entries = &table.entries()[0];
+        assert_eq!((entries.since, entries.heard_at, entries.expires_at), (at(1), at(40), at(160)));
         assert_eq!((table.expire(at(159)), table.next_at(at(159))), (0, Some(at(160))));
-        assert_eq!((table.expire(at(160)), table.known().len()), (1, 0));
-        table.hear(at(200), pdu(2, 9), &settings);
-        assert_eq!(table.hear(at(201), pdu(2, 0), &settings), Change::Gone);
+        assert_eq!((table.expire(at(160)), table.entries().len()), (1, 0));
+        table.update(at(200), pdu(2, 9), &settings);
+        assert_eq!(table.update(at(201), pdu(2, 0), &settings), Change::Gone);
         assert_eq!((table.clear(), table.next_at(at(201))), (0, None));
     }
 
@@ -143,13 +143,13 @@ mod tests {
     fn who_is_known_is_not_driven_out() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
         for name in 0..4 {
-            assert_eq!(table.hear(at(0), pdu(name, 120), &settings), Change::New);
+            assert_eq!(table.update(at(0), pdu(name, 120), &settings), Change::New);
         }
         for name in 4..200 {
-            assert_eq!(table.hear(at(1), pdu(name, 60), &settings), Change::Refused);
+            assert_eq!(table.update(at(1), pdu(name, 60), &settings), Change::Refused);
         }
-        assert_eq!(table.hear(at(2), pdu(3, 120), &settings), Change::Same);
-        assert!(table.is_crowded(at(60)) && !table.is_crowded(at(61)));
-        assert_eq!((table.known().len(), table.next_at(at(2))), (4, Some(at(61))));
+        assert_eq!(table.update(at(2), pdu(3, 120), &settings), Change::Same);
+        assert!(table.is_table_full(at(60)) && !table.is_table_full(at(61)));
+        assert_eq!((table.entries().len(), table.next_at(at(2))), (4, Some(at(61))));
     }
 }

@@ -1,10 +1,10 @@
 //! A whole LLDPDU: which TLVs must be there, and what the others say (IEEE 802.1AB-2016, clause 8
 //! and 9.2.7.7).
 
-use super::organisation::{
-    self, IEEE_802_3, MAX_FRAME_SIZE, NotRead, Organisation, PFC_CONFIGURATION, PfcConfiguration,
+use super::org_tlv::{
+    self, IEEE_802_3, MAX_FRAME_SIZE, OrgTlv, PFC_CONFIGURATION, PfcConfiguration, TlvError,
 };
-use super::tlv::{self, CutShort, Reader, Tlv};
+use super::tlv::{self, Reader, Tlv, Truncated};
 use super::topology::{IEEE_802_1, Profile, SLIDES_OUI, SLIDES_SUBTYPE, SUBTYPE, Topology};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -146,9 +146,9 @@ pub struct Pdu {
 
 /// What was in an LLDPDU besides what it says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Remarks {
+pub(super) struct TlvCounts {
     /// TLVs nobody here understands.
-    pub(super) unrecognised: u32,
+    pub(super) unrecognized: u32,
     /// TLVs that were malformed, there a second time, or cut short by the end of the frame.
     pub(super) discarded: u32,
 }
@@ -183,7 +183,7 @@ impl Pdu {
     }
 
     /// Reads what follows the ethertype; padding behind the end is not looked at.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, Remarks), PduError> {
+    pub(super) fn read(bytes: &[u8]) -> Result<(Self, TlvCounts), PduError> {
         let mut reader = Reader::new(bytes);
         let mut must = |kind| match reader.next() {
             Some(Ok(tlv)) if tlv.kind == kind => Ok(tlv.value),
@@ -194,7 +194,7 @@ impl Pdu {
         let ttl_s = be16(must(tlv::TTL)?, 0).ok_or(PduError::Mandatory)?;
         let mut draft = Draft {
             pdu: Self::new(chassis, port, ttl_s),
-            remarks: Remarks::default(),
+            tlv_counts: TlvCounts::default(),
             profile: None,
         };
         for tlv in reader {
@@ -205,10 +205,10 @@ impl Pdu {
                     return Err(PduError::Repeated);
                 }
                 Ok(tlv) => draft.take(tlv),
-                Err(CutShort) => draft.remarks.discarded += 1,
+                Err(Truncated) => draft.tlv_counts.discarded += 1,
             }
         }
-        Ok((draft.pdu, draft.remarks))
+        Ok((draft.pdu, draft.tlv_counts))
     }
 
     /// Appends the LLDPDU, its topology in `profile`.
@@ -244,21 +244,21 @@ impl Pdu {
         if let Some(address) = self.management {
             write_management(address, into);
         }
-        let mut organisation = |oui: [u8; 3], subtype, octets: &[u8]| {
-            tlv::write(into, tlv::ORGANISATION, &[&oui, &[subtype], octets]);
+        let mut org_tlv = |oui: [u8; 3], subtype, octets: &[u8]| {
+            tlv::write(into, tlv::ORG_SPECIFIC, &[&oui, &[subtype], octets]);
         };
         if let Some(bytes) = self.max_frame_bytes {
-            organisation(IEEE_802_3, MAX_FRAME_SIZE, &bytes.to_be_bytes());
+            org_tlv(IEEE_802_3, MAX_FRAME_SIZE, &bytes.to_be_bytes());
         }
         if let Some(pfc) = self.pfc {
-            organisation(IEEE_802_1, PFC_CONFIGURATION, &pfc.write());
+            org_tlv(IEEE_802_1, PFC_CONFIGURATION, &pfc.write());
         }
         if let Some(topology) = self.topology {
             let (oui, subtype) = match profile {
                 Profile::Standard => (IEEE_802_1, SUBTYPE),
                 Profile::Slides => (SLIDES_OUI, SLIDES_SUBTYPE),
             };
-            organisation(oui, subtype, &topology.write(profile));
+            org_tlv(oui, subtype, &topology.write(profile));
         }
     }
 }
@@ -266,7 +266,7 @@ impl Pdu {
 /// An LLDPDU that is being read.
 struct Draft {
     pdu: Pdu,
-    remarks: Remarks,
+    tlv_counts: TlvCounts,
     /// In which form the topology was said so far.
     profile: Option<Profile>,
 }
@@ -290,27 +290,27 @@ impl Draft {
                 }
                 None => false,
             },
-            tlv::ORGANISATION => match organisation::read(tlv.value) {
-                Ok(read) => self.take_organisation(read),
-                Err(NotRead::Malformed) => false,
-                Err(NotRead::Unrecognised) => {
-                    self.remarks.unrecognised += 1;
+            tlv::ORG_SPECIFIC => match org_tlv::read(tlv.value) {
+                Ok(read) => self.take_org_tlv(read),
+                Err(TlvError::Malformed) => false,
+                Err(TlvError::Unrecognized) => {
+                    self.tlv_counts.unrecognized += 1;
                     true
                 }
             },
             _ => {
-                self.remarks.unrecognised += 1;
+                self.tlv_counts.unrecognized += 1;
                 true
             }
         };
-        self.remarks.discarded += u32::from(!is_taken);
+        self.tlv_counts.discarded += u32::from(!is_taken);
     }
 
-    fn take_organisation(&mut self, read: Organisation) -> bool {
+    fn take_org_tlv(&mut self, read: OrgTlv) -> bool {
         match read {
-            Organisation::Pfc(pfc) => keep(&mut self.pdu.pfc, Some(pfc)),
-            Organisation::MaxFrameBytes(bytes) => keep(&mut self.pdu.max_frame_bytes, Some(bytes)),
-            Organisation::Topology(profile, topology) => match (self.profile, profile) {
+            OrgTlv::Pfc(pfc) => keep(&mut self.pdu.pfc, Some(pfc)),
+            OrgTlv::MaxFrameBytes(bytes) => keep(&mut self.pdu.max_frame_bytes, Some(bytes)),
+            OrgTlv::Topology(profile, topology) => match (self.profile, profile) {
                 (None, _) | (Some(Profile::Slides), Profile::Standard) => {
                     (self.profile, self.pdu.topology) = (Some(profile), Some(topology));
                     true

@@ -1,11 +1,11 @@
 //! One port: whom it hears, what is believed of that, what it says, and when.
 
-use super::claim::{self, Claim, Faces};
-use super::condition::{Condition, Conditions, Watch};
-use super::damper::Damper;
-use super::learning::{self, Facing, Heard};
+use super::condition::{Condition, ConditionMonitor, Conditions};
+use super::flap_damping::FlapDamping;
+use super::learning::{self, AcceptedPeer, PortRole};
 use super::neighbors::Neighbors;
 use super::pdu::{Id, Pdu};
+use super::peer_policy::{self, AllowedPeer, PeerClaim};
 use super::topology::{Orientation, Topology};
 use super::transmitter::Transmitter;
 use super::{LldpSettings, PortSettings, System};
@@ -22,18 +22,18 @@ pub(super) struct Port {
     pub(super) settings: PortSettings,
     pub(super) transmitter: Transmitter,
     pub(super) neighbors: Neighbors,
-    pub(super) watch: Watch,
-    damper: Damper,
+    pub(super) monitor: ConditionMonitor,
+    flap_damping: FlapDamping,
     is_up: bool,
     /// What the neighbors say, as far as the port allows it.
-    claimed: Heard,
+    claimed: AcceptedPeer,
     is_refused: bool,
-    is_torn: bool,
+    has_multiple_neighbors: bool,
     is_damped: bool,
     /// What is believed.
-    pub(super) heard: Heard,
+    pub(super) peer: AcceptedPeer,
     pub(super) orientation: Orientation,
-    pub(super) facing: Facing,
+    pub(super) role: PortRole,
 }
 
 impl Port {
@@ -42,16 +42,16 @@ impl Port {
             settings,
             transmitter: Transmitter::new(),
             neighbors: Neighbors::default(),
-            watch: Watch::default(),
-            damper: Damper::default(),
+            monitor: ConditionMonitor::default(),
+            flap_damping: FlapDamping::default(),
             is_up: false,
-            claimed: Heard::Nothing,
+            claimed: AcceptedPeer::Unknown,
             is_refused: false,
-            is_torn: false,
+            has_multiple_neighbors: false,
             is_damped: false,
-            heard: Heard::Nothing,
+            peer: AcceptedPeer::Unknown,
             orientation: Orientation::Unknown,
-            facing: Facing::Nothing,
+            role: PortRole::NoLink,
         }
     }
 
@@ -64,33 +64,37 @@ impl Port {
     }
 
     /// Works out what is believed now. Returns whether that has changed.
-    pub(super) fn believe(&mut self, now: Instant, chassis: MacAddress) -> bool {
-        let others = self.neighbors.known().iter().map(|neighbor| &neighbor.pdu);
+    pub(super) fn update_peer(&mut self, now: Instant, chassis: MacAddress) -> bool {
+        let others = self.neighbors.entries().iter().map(|neighbor| &neighbor.pdu);
         let others = others.filter(|pdu| !is_ours(pdu, chassis));
-        let believed = claim::believe(self.settings.faces, others.map(Claim::of));
-        (self.is_refused, self.is_torn) = (believed.is_refused, believed.is_torn);
-        let before = replace(&mut self.claimed, believed.heard);
+        let result =
+            peer_policy::apply_policy(self.settings.allowed_peer, others.map(PeerClaim::of));
+        (self.is_refused, self.has_multiple_neighbors) =
+            (result.is_refused, result.has_multiple_neighbors);
+        let before = replace(&mut self.claimed, result.peer);
         // What it takes the link to be follows from what we say, and is no change of mind.
-        if mind(before) != mind(self.claimed) && self.claimed != Heard::Nothing {
-            self.damper.change(now);
+        if without_orientation(before) != without_orientation(self.claimed)
+            && self.claimed != AcceptedPeer::Unknown
+        {
+            self.flap_damping.change(now);
         }
-        self.is_damped = self.damper.is_damped(now);
-        let heard = if self.is_damped { Heard::Nothing } else { self.claimed };
-        replace(&mut self.heard, heard) != heard
+        self.is_damped = self.flap_damping.is_damped(now);
+        let peer = if self.is_damped { AcceptedPeer::Unknown } else { self.claimed };
+        replace(&mut self.peer, peer) != peer
     }
 
     /// The port leads there, as was learned. Returns whether what it says, and what rules need to
     /// know, has changed.
     pub(super) fn learn(&mut self, orientation: Orientation) -> (bool, bool) {
-        let facing = match (self.is_up, self.settings.faces) {
-            (false, _) => Facing::Nothing,
+        let role = match (self.is_up, self.settings.allowed_peer) {
+            (false, _) => PortRole::NoLink,
             // The operator's word, whatever is heard.
-            (true, Faces::Host) => Facing::Down,
-            (true, _) => learning::facing(orientation, self.heard),
+            (true, AllowedPeer::Host) => PortRole::Downlink,
+            (true, _) => learning::port_role(orientation, self.peer),
         };
-        let says_other = replace(&mut self.orientation, orientation) != orientation;
-        let faces_other = replace(&mut self.facing, facing) != facing;
-        (says_other, faces_other)
+        let has_new_orientation = replace(&mut self.orientation, orientation) != orientation;
+        let has_new_role = replace(&mut self.role, role) != role;
+        (has_new_orientation, has_new_role)
     }
 
     /// What is not as it should be, with the switch at `level`.
@@ -102,30 +106,31 @@ impl Port {
         chassis: MacAddress,
     ) -> Conditions {
         let mut conditions = Conditions::default();
-        let (says, theirs) = match self.heard {
-            Heard::Switch { level, says } => (says, level),
-            Heard::Host | Heard::Nothing => (Orientation::Unknown, None),
+        let (its_orientation, theirs) = match self.peer {
+            AcceptedPeer::Switch { level, its_orientation } => (its_orientation, level),
+            AcceptedPeer::Host | AcceptedPeer::Unknown => (Orientation::Unknown, None),
         };
         let is_opposite = matches!(
-            (self.orientation, says),
+            (self.orientation, its_orientation),
             (Orientation::Uplink, Orientation::Downlink)
                 | (Orientation::Downlink, Orientation::Uplink)
                 | (Orientation::Crosslink, Orientation::Crosslink | Orientation::Unknown)
         );
         let is_typed = self.orientation != Orientation::Unknown;
-        let is_switch = matches!(self.heard, Heard::Switch { .. });
+        let is_switch = matches!(self.peer, AcceptedPeer::Switch { .. });
         let gap = level.zip(theirs).is_some_and(|(ours, theirs)| ours.abs_diff(theirs) > 1);
-        let is_host_above = self.heard == Heard::Host && level.is_some_and(|level| level != 1);
+        let is_host_above =
+            self.peer == AcceptedPeer::Host && level.is_some_and(|level| level != 1);
         let mut set = |condition, holds| conditions.set(condition, holds);
         set(Condition::Crosslink, self.orientation == Orientation::Crosslink);
         set(Condition::LevelGap, gap || is_host_above);
         set(Condition::Disagreement, is_switch && is_typed && !is_opposite);
         set(Condition::Refused, self.is_refused);
-        set(Condition::Torn, self.is_torn);
-        set(Condition::Crowded, self.neighbors.is_crowded(now));
+        set(Condition::MultipleNeighbors, self.has_multiple_neighbors);
+        set(Condition::NeighborTableFull, self.neighbors.is_table_full(now));
         set(Condition::Damped, self.is_damped);
         set(Condition::Silent, settings.learns && is_switch && theirs.is_none());
-        let pdus = || self.neighbors.known().iter().map(|neighbor| &neighbor.pdu);
+        let pdus = || self.neighbors.entries().iter().map(|neighbor| &neighbor.pdu);
         set(Condition::Loop, pdus().any(|pdu| is_ours(pdu, chassis)));
         let ours = self.settings.pfc_bits;
         let differs =
@@ -179,17 +184,18 @@ impl Port {
     /// When something is next to be done.
     pub(super) fn next_at(&self, now: Instant, settings: &LldpSettings) -> Option<Instant> {
         let due = self.transmitter.due_at(settings);
-        let next = [due, self.neighbors.next_at(now), self.watch.next_at(), self.damper.ends_at()];
+        let next =
+            [due, self.neighbors.next_at(now), self.monitor.next_at(), self.flap_damping.ends_at()];
         next.into_iter().flatten().min()
     }
 }
 
 /// The part of what is heard that a neighbor makes up by itself.
-const fn mind(heard: Heard) -> (u8, Option<u8>) {
-    match heard {
-        Heard::Nothing => (0, None),
-        Heard::Host => (1, None),
-        Heard::Switch { level, .. } => (2, level),
+const fn without_orientation(peer: AcceptedPeer) -> (u8, Option<u8>) {
+    match peer {
+        AcceptedPeer::Unknown => (0, None),
+        AcceptedPeer::Host => (1, None),
+        AcceptedPeer::Switch { level, .. } => (2, level),
     }
 }
 

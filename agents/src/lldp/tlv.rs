@@ -21,7 +21,7 @@ pub(super) const CAPABILITIES: u8 = 7;
 /// Where it is managed.
 pub(super) const MANAGEMENT_ADDRESS: u8 = 8;
 /// What an organization has defined.
-pub(super) const ORGANISATION: u8 = 127;
+pub(super) const ORG_SPECIFIC: u8 = 127;
 
 /// The longest value.
 pub(super) const VALUE_BYTES_MAX: usize = 511;
@@ -35,7 +35,7 @@ pub(super) struct Tlv<'a> {
 
 /// A TLV is longer than what is left of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CutShort;
+pub(super) struct Truncated;
 
 /// Cuts TLVs off the front of bytes. After one that is cut short, or the bytes' end, there is none.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a> Iterator for Reader<'a> {
-    type Item = Result<Tlv<'a>, CutShort>;
+    type Item = Result<Tlv<'a>, Truncated>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.left.is_empty() {
@@ -65,7 +65,7 @@ impl<'a> Iterator for Reader<'a> {
         });
         let Some((tlv, rest)) = tlv else {
             self.left = &[];
-            return Some(Err(CutShort));
+            return Some(Err(Truncated));
         };
         self.left = rest;
         Some(Ok(tlv))
@@ -111,7 +111,7 @@ mod tests {
                 prop_assert!(!is_cut, "nothing follows what is cut short");
                 match tlv {
                     Ok(tlv) => write(&mut again, tlv.kind, &[tlv.value]),
-                    Err(CutShort) => is_cut = true,
+                    Err(Truncated) => is_cut = true,
                 }
             }
             prop_assert!(bytes.starts_with(&again));

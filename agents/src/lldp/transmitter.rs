@@ -16,7 +16,7 @@ pub(super) struct Transmitter {
     /// Frames left of a fast start, this one not counted (txFast).
     fast_left: u8,
     /// Something changed that was not said yet (txNow).
-    has_news: bool,
+    tx_now: bool,
     /// When all credit is there again (txCredit): a second earlier for each frame that is.
     credit_full_at: Instant,
     /// Nothing is sent before.
@@ -28,7 +28,7 @@ impl Transmitter {
         Self {
             regular_at: None,
             fast_left: 0,
-            has_news: false,
+            tx_now: false,
             credit_full_at: Instant::ZERO,
             silent_until: Instant::ZERO,
         }
@@ -38,13 +38,13 @@ impl Transmitter {
     pub(super) fn start(&mut self, now: Instant, settings: &LldpSettings) {
         self.regular_at = Some(now.max(self.silent_until));
         self.fast_left = settings.fast_frames;
-        self.has_news = false;
+        self.tx_now = false;
     }
 
     /// The port cannot send any more.
     pub(super) const fn stop(&mut self) {
         self.regular_at = None;
-        self.has_news = false;
+        self.tx_now = false;
     }
 
     /// The port has said goodbye.
@@ -59,11 +59,11 @@ impl Transmitter {
 
     /// What is said has changed.
     pub(super) const fn change(&mut self) {
-        self.has_news = self.regular_at.is_some();
+        self.tx_now = self.regular_at.is_some();
     }
 
     /// Somebody new is there, and shall not wait for an interval to know us.
-    pub(super) fn hurry(&mut self, now: Instant, settings: &LldpSettings) {
+    pub(super) fn start_fast(&mut self, now: Instant, settings: &LldpSettings) {
         if self.regular_at.is_some() && self.fast_left == 0 {
             self.fast_left = settings.fast_frames;
             self.regular_at = Some(now.max(self.silent_until));
@@ -73,7 +73,7 @@ impl Transmitter {
     /// When a frame is to be sent.
     pub(super) fn due_at(&self, settings: &LldpSettings) -> Option<Instant> {
         let regular_at = self.regular_at?;
-        let wanted_at = if self.has_news { self.silent_until } else { regular_at };
+        let wanted_at = if self.tx_now { self.silent_until } else { regular_at };
         // With one frame of credit left, full credit is this far away.
         let spare_ns = u64::from(settings.credit_frames.saturating_sub(1)) * SECOND_NS;
         let credit_at = Instant::from_ns(self.credit_full_at.ns.saturating_sub(spare_ns));
@@ -92,7 +92,7 @@ impl Transmitter {
         let wait_s = if self.fast_left > 0 { 1 } else { settings.interval_s.max(1) };
         self.regular_at = Some(now + u64::from(wait_s) * SECOND_NS);
         self.credit_full_at = self.credit_full_at.max(now) + SECOND_NS;
-        self.has_news = false;
+        self.tx_now = false;
     }
 }
 
@@ -148,13 +148,14 @@ mod tests {
 
     #[test]
     fn somebody_new_starts_it_fast_again_and_a_goodbye_silences_it() {
-        let hurry: Event = |transmitter, now| transmitter.hurry(now, &LldpSettings::default());
+        let start_fast: Event =
+            |transmitter, now| transmitter.start_fast(now, &LldpSettings::default());
         assert_eq!(
-            run(&[(0, start), (20_500, hurry), (21_500, hurry)], 60_000),
+            run(&[(0, start), (20_500, start_fast), (21_500, start_fast)], 60_000),
             [0, 1_000, 2_000, 3_000, 20_500, 21_500, 22_500, 23_500, 53_500]
         );
         let shut: Event = |transmitter, now| transmitter.shut_down(now, &LldpSettings::default());
-        let sent = run(&[(0, start), (500, shut), (600, hurry), (700, start)], 6_000);
+        let sent = run(&[(0, start), (500, shut), (600, start_fast), (700, start)], 6_000);
         assert_eq!(sent, [0, 2_500, 3_500, 4_500, 5_500]);
     }
 

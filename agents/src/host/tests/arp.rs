@@ -32,7 +32,7 @@ fn who_asks_for_us_is_known_from_then_on() {
 }
 
 #[test]
-fn a_sender_from_another_link_is_answered_and_not_learnt() {
+fn a_sender_from_another_link_is_answered_and_not_learned() {
     let mut bench = Bench::new();
     let request = arp(Request, (HOST, "192.0.2.5"), "10.0.1.1", ALL);
     assert_eq!(bench.hear(1, &request).0, Outcome::ArpAnswered);
@@ -48,9 +48,9 @@ fn nobody_takes_our_address() {
         arp(Request, (HOST, "10.0.1.1"), "10.0.1.9", ALL),
         arp(Reply, (HOST, "10.0.2.1"), "10.0.1.1", ours(1)),
     ];
-    for (index, claim) in claims.into_iter().enumerate() {
+    for (index, update) in claims.into_iter().enumerate() {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &claim), (Outcome::Spoofed, vec![]), "{index}");
+        assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "{index}");
         assert_eq!(bench.counted(), [("spoofed", 1)]);
         assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
     }
@@ -61,10 +61,10 @@ fn nobody_takes_our_mac_address() {
     let mut bench = Bench::new();
     introduce(&mut bench, 1);
     bench.counted();
-    let mut claim = arp(Reply, (ours(1), "10.0.1.9"), "10.0.1.1", ours(1));
-    assert_eq!(bench.hear(1, &claim), (Outcome::Spoofed, vec![]), "a loop, or a forger");
-    claim[6..12].copy_from_slice(&OTHER.0);
-    assert_eq!(bench.hear(1, &claim), (Outcome::Spoofed, vec![]), "in the ARP header only");
+    let mut update = arp(Reply, (ours(1), "10.0.1.9"), "10.0.1.1", ours(1));
+    assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "a loop, or a forger");
+    update[6..12].copy_from_slice(&OTHER.0);
+    assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "in the ARP header only");
     assert_eq!(bench.counted(), [("spoofed", 2)]);
     assert_eq!(bench.state(at(1, "10.0.1.9")), Some((NeighborState::Stale, Some(HOST))));
 }
@@ -72,18 +72,18 @@ fn nobody_takes_our_mac_address() {
 #[test]
 fn answers_nobody_asked_for_are_not_believed() {
     let mut bench = Bench::new();
-    for claim in [
+    for update in [
         arp(Reply, (HOST, "10.0.1.9"), "10.0.1.1", ours(1)),
         arp(Reply, (HOST, "10.0.1.9"), "10.0.1.9", ALL),
     ] {
-        assert_eq!(bench.hear(1, &claim), (Outcome::Unsolicited, vec![]));
+        assert_eq!(bench.hear(1, &update), (Outcome::Unsolicited, vec![]));
     }
     assert_eq!(bench.counted(), [("unsolicited", 2)]);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
 }
 
 #[test]
-fn a_neighbour_that_moves_is_followed_at_once() {
+fn a_neighbor_that_moves_is_followed_at_once() {
     let moves = [
         arp(Request, (OTHER, "10.0.1.9"), "10.0.1.9", ALL),
         arp(Reply, (OTHER, "10.0.1.9"), "10.0.1.9", ALL),
@@ -101,7 +101,7 @@ fn a_neighbour_that_moves_is_followed_at_once() {
 }
 
 #[test]
-fn a_neighbour_of_one_port_is_not_one_of_another() {
+fn a_neighbor_of_one_port_is_not_one_of_another() {
     let mut bench = Bench::new();
     introduce(&mut bench, 1);
     bench.counted();

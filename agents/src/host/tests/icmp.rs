@@ -142,7 +142,7 @@ fn nothing_is_reported_that_must_not_be() {
         ("source quench", error4(4)),
         ("redirect", error4(5)),
         ("time exceeded", error4(11)),
-        ("parameter problem", error4(12)),
+        ("parameter error", error4(12)),
         ("an ICMP message of tomorrow", error4(200)),
         (
             "ICMP without a message",

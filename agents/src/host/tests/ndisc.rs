@@ -34,7 +34,7 @@ fn advertisement(
 fn asking() -> Bench {
     let mut bench = Bench::new();
     let frame = transit("2001:db8:1::8", HOST_IP, 0);
-    assert_eq!(bench.unresolved(&frame, at(1, HOST_IP)).0, Outcome::Parked);
+    assert_eq!(bench.unresolved(&frame, at(1, HOST_IP)).0, Outcome::Pending);
     bench.counted();
     bench
 }
@@ -52,7 +52,7 @@ fn the_link_local_address_follows_from_the_mac_address() {
 }
 
 #[test]
-fn a_neighbour_that_asks_is_known_only_if_it_says_where_it_is() {
+fn a_neighbor_that_asks_is_known_only_if_it_says_where_it_is() {
     let mut bench = Bench::new();
     let silent = solicitation(HOST_IP, OUR_IP, OUR_IP, None);
     let (outcome, outputs) = bench.hear(1, &silent);
@@ -66,7 +66,7 @@ fn a_neighbour_that_asks_is_known_only_if_it_says_where_it_is() {
 }
 
 #[test]
-fn a_sender_from_another_link_is_answered_and_not_learnt() {
+fn a_sender_from_another_link_is_answered_and_not_learned() {
     let mut bench = Bench::new();
     let frame = solicitation("2001:db8:99::5", OUR_GROUP, OUR_IP, Some(HOST));
     assert_eq!(bench.hear(1, &frame).0, Outcome::SolicitationAnswered);
@@ -95,9 +95,9 @@ fn nobody_takes_our_address() {
         advertisement("ff02::1", "2001:db8:2::1", Flags::OVERRIDE, Some(HOST)),
         solicitation(OUR_IP, OUR_GROUP, HOST_IP, Some(HOST)),
     ];
-    for (index, claim) in claims.into_iter().enumerate() {
+    for (index, update) in claims.into_iter().enumerate() {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &claim), (Outcome::Spoofed, vec![]), "{index}");
+        assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "{index}");
         assert_eq!(bench.counted(), [("spoofed", 1)]);
     }
 }
@@ -159,7 +159,7 @@ fn a_fragmented_message_is_refused_and_one_with_options_is_not() {
 }
 
 #[test]
-fn an_answer_we_wait_for_must_say_where_the_neighbour_is() {
+fn an_answer_we_wait_for_must_say_where_the_neighbor_is() {
     let mut bench = asking();
     let answer = |flags, mac| advertisement(&our_link_local(), HOST_IP, flags, mac);
     assert_eq!(bench.hear(1, &answer(Flags::SOLICITED, None)), (Outcome::NeighborHeard, vec![]));
@@ -196,7 +196,7 @@ fn what_an_advertisement_changes_depends_on_its_flags() {
 }
 
 #[test]
-fn doubt_about_a_stale_neighbour_is_left_to_the_probes() {
+fn doubt_about_a_stale_neighbor_is_left_to_the_probes() {
     for flags in [Flags::SOLICITED, Flags::empty()] {
         let mut bench = Bench::new();
         bench.hear(1, &solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST)));

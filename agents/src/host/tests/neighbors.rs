@@ -36,16 +36,16 @@ fn frames_wait_for_their_next_hop_and_go_on_in_order() {
     let mut bench = Bench::new();
     let frames: Vec<_> = (0..3).map(|marker| transit("10.0.1.9", HOST_IP, marker)).collect();
     for frame in &frames {
-        assert_eq!(bench.unresolved(frame, at(2, HOST_IP)).0, Outcome::Parked);
+        assert_eq!(bench.unresolved(frame, at(2, HOST_IP)).0, Outcome::Pending);
     }
     assert_eq!(bench.counted(), [("parked", 3), ("requests_sent", 1)], "one question for all");
-    assert_eq!((bench.agent.parked_frames(), bench.agent.parked_bytes()), (3, 3 * 74));
+    assert_eq!((bench.agent.pending_frames(), bench.agent.pending_bytes()), (3, 3 * 74));
 
     let released = frames.iter().map(|f| Output::Release { port: port(1), frame: f.clone() });
     let expected: Vec<_> = [up(2, HOST_IP, HOST)].into_iter().chain(released).collect();
     assert_eq!(answer(&mut bench), expected);
     assert_eq!(bench.counted(), [("neighbor_heard", 1), ("neighbors_up", 1), ("released", 3)]);
-    assert_eq!((bench.agent.parked_frames(), bench.agent.parked_bytes()), (0, 0));
+    assert_eq!((bench.agent.pending_frames(), bench.agent.pending_bytes()), (0, 0));
 
     let late = bench.unresolved(&frames[0], at(2, HOST_IP));
     let again = Output::Release { port: port(1), frame: frames[0].clone() };
@@ -79,7 +79,7 @@ fn a_next_hop_that_does_not_answer_is_asked_three_times_and_then_left_alone() {
 
     assert_eq!(bench.wait(1), []);
     assert_eq!(bench.state(at(2, HOST_IP)), None, "five seconds after it failed");
-    assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, Outcome::Parked, "and asked for anew");
+    assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, Outcome::Pending, "and asked for anew");
     assert_eq!(bench.counted(), [("parked", 1), ("requests_sent", 1)]);
 }
 
@@ -115,7 +115,7 @@ fn a_late_answer_is_still_an_answer() {
 }
 
 #[test]
-fn a_neighbour_that_falls_silent_is_probed_and_removed() {
+fn a_neighbor_that_falls_silent_is_probed_and_removed() {
     let mut bench = Bench::new();
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), at(2, HOST_IP));
     answer(&mut bench);
@@ -127,7 +127,7 @@ fn a_neighbour_that_falls_silent_is_probed_and_removed() {
     assert_eq!(times(&outputs), [(1, 2), (2, 2), (3, 2)]);
     for (_, output) in &outputs[..3] {
         let Output::Send { frame, .. } = output else { panic!("{output:?}") };
-        assert_eq!(frame[..6], HOST.0, "a probe is for the neighbour alone");
+        assert_eq!(frame[..6], HOST.0, "a probe is for the neighbor alone");
     }
     assert_eq!(outputs[3..], [(4, down(2, HOST_IP))]);
     assert_eq!(bench.counted(), [("neighbors_lost", 1), ("probes_sent", 3)]);
@@ -135,7 +135,7 @@ fn a_neighbour_that_falls_silent_is_probed_and_removed() {
 }
 
 #[test]
-fn a_neighbour_that_answers_probes_stays_for_ever() {
+fn a_neighbor_that_answers_probes_stays_for_ever() {
     let mut bench = Bench::new();
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), at(2, HOST_IP));
     answer(&mut bench);
@@ -157,7 +157,7 @@ fn who_only_says_where_it_is_must_soon_answer_for_it() {
     assert_eq!(bench.state(at(2, HOST_IP)), Some((Stale, Some(HOST))));
     let outputs = bench.wait(8);
     assert_eq!(times(&outputs), [(5, 2), (6, 2), (7, 2)]);
-    assert_eq!(outputs.last(), Some(&(8, down(2, HOST_IP))), "an invented neighbour is gone");
+    assert_eq!(outputs.last(), Some(&(8, down(2, HOST_IP))), "an invented neighbor is gone");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn the_newest_frame_finds_no_room() {
     let mut bench = Bench::new();
     for marker in 0..70 {
         let frame = transit("10.0.1.9", HOST_IP, marker);
-        let expected = if marker < 64 { Outcome::Parked } else { Outcome::ParkingFull };
+        let expected = if marker < 64 { Outcome::Pending } else { Outcome::PendingFull };
         assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, expected);
     }
     assert_eq!(bench.counted(), [("parked", 64), ("parking_full", 6), ("requests_sent", 1)]);
@@ -200,7 +200,7 @@ fn the_newest_frame_finds_no_room() {
 }
 
 #[test]
-fn a_next_hop_that_cannot_be_a_neighbour_is_not_asked_for() {
+fn a_next_hop_that_cannot_be_a_neighbor_is_not_asked_for() {
     let cases = [
         (None, Outcome::NoNextHop),
         (Some(at(9, HOST_IP)), Outcome::NoInterface),
@@ -227,7 +227,7 @@ fn a_link_of_two_has_no_broadcast_address() {
     links[1].addresses = vec!["10.0.2.2/31".parse().unwrap()];
     let mut bench = Bench::with(links, AgentSettings::default());
     let frame = transit("10.0.1.9", "10.0.2.3", 0);
-    assert_eq!(bench.unresolved(&frame, at(2, "10.0.2.3")).0, Outcome::Parked, "RFC 3021");
+    assert_eq!(bench.unresolved(&frame, at(2, "10.0.2.3")).0, Outcome::Pending, "RFC 3021");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_scan_fills_its_quarter_and_harms_nobody() {
         let target = format!("10.0.2.{host}");
         let frame = transit("10.0.1.9", &target, 0);
         let (outcome, _) = bench.unresolved(&frame, at(2, &target));
-        let expected = if host < 36 { Outcome::Parked } else { Outcome::NeighborsFull };
+        let expected = if host < 36 { Outcome::Pending } else { Outcome::NeighborsFull };
         assert_eq!(outcome, expected, "{target}");
     }
     assert_eq!(bench.state(at(2, HOST_IP)), Some((Stale, Some(HOST))));
@@ -261,12 +261,12 @@ fn a_full_table_refuses_and_keeps_who_it_has() {
     let first: Vec<_> = bench.agent.neighbors(bench.now).map(|n| n.key).collect();
     assert_eq!(first, (20..30).map(|host| at(1, &format!("10.0.1.{host}"))).collect::<Vec<_>>());
     let full = bench.agent.add_static_neighbor(bench.now, at(1, "10.0.1.9"), HOST).unwrap_err();
-    assert_eq!(format!("{full}"), "the table holds 10 neighbours, as many as it may");
+    assert_eq!(format!("{full}"), "the table holds 10 neighbors, as many as it may");
     assert_eq!(bench.agent.add_static_neighbor(bench.now, first[0], OTHER), Ok(()), "in its place");
 }
 
 #[test]
-fn a_static_neighbour_is_moved_by_nothing() {
+fn a_static_neighbor_is_moved_by_nothing() {
     let mut bench = Bench::new();
     let key = at(2, HOST_IP);
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), key);
@@ -296,7 +296,7 @@ fn a_static_neighbour_is_moved_by_nothing() {
 }
 
 #[test]
-fn neighbours_leave_with_their_link() {
+fn neighbors_leave_with_their_link() {
     let mut bench = Bench::new();
     introduce(&mut bench, 1);
     introduce(&mut bench, 2);
@@ -305,7 +305,7 @@ fn neighbours_leave_with_their_link() {
     bench.agent.handle_link(port(2), false);
     assert_eq!(bench.outputs(), [down(2, HOST_IP)], "who was never up does not go down");
     assert_eq!(bench.counted(), [("interface_gone", 1)]);
-    assert_eq!(bench.agent.parked_bytes(), 0);
+    assert_eq!(bench.agent.pending_bytes(), 0);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 1);
 
     bench.agent.handle_link(port(2), true);
@@ -314,7 +314,7 @@ fn neighbours_leave_with_their_link() {
 }
 
 #[test]
-fn new_interfaces_keep_the_neighbours_that_are_still_there() {
+fn new_interfaces_keep_the_neighbors_that_are_still_there() {
     let mut bench = Bench::new();
     for number in [1, 2] {
         introduce(&mut bench, number);
@@ -374,11 +374,7 @@ fn a_caller_that_takes_nothing_stops_the_agent() {
     }
     let refused = bench.agent.counters().frames(Outcome::OutputsFull);
     bench.agent.handle_timeout(Instant::NEVER);
-    assert_eq!(
-        bench.outputs().len() as u64,
-        10_000 - refused + 1,
-        "the answers, and one neighbour"
-    );
+    assert_eq!(bench.outputs().len() as u64, 10_000 - refused + 1, "the answers, and one neighbor");
     assert!(refused > 5_000);
     assert_eq!(bench.hear(1, &request).0, Outcome::ArpAnswered);
 }

@@ -22,15 +22,15 @@ const GOLDENS: [&str; 10] = [
     PACKET_TOO_BIG6,
 ];
 const NEIGHBORS_MAX: usize = 16;
-const PARKED_FRAMES_MAX: usize = 3;
-const PARKED_BYTES_MAX: usize = 700;
+const PENDING_FRAMES_MAX: usize = 3;
+const PENDING_BYTES_MAX: usize = 700;
 const ERRORS_PER_SECOND: u32 = 5;
 
 fn settings() -> AgentSettings {
     AgentSettings {
         neighbors_max: NEIGHBORS_MAX,
-        parked_frames_max: PARKED_FRAMES_MAX,
-        parked_bytes_max: PARKED_BYTES_MAX,
+        pending_frames_max: PENDING_FRAMES_MAX,
+        pending_bytes_max: PENDING_BYTES_MAX,
         icmp_errors_per_second: ERRORS_PER_SECOND,
         ..AgentSettings::default()
     }
@@ -131,14 +131,14 @@ struct Watched {
     /// The routes of a packet path that does what it is told.
     routes: BTreeMap<NeighborKey, MacAddress>,
     /// The frames that wait, each with a number in its last bytes.
-    parked: BTreeSet<u32>,
+    pending: BTreeSet<u32>,
     next_number: u32,
 }
 
 impl Watched {
     fn new() -> Self {
         let bench = Bench::with(interfaces(), settings());
-        Self { bench, routes: BTreeMap::new(), parked: BTreeSet::new(), next_number: 0 }
+        Self { bench, routes: BTreeMap::new(), pending: BTreeSet::new(), next_number: 0 }
     }
 
     fn happen(&mut self, event: &Event) {
@@ -228,7 +228,7 @@ impl Watched {
         let (agent, now) = (&mut self.bench.agent, self.bench.now);
         let reason = PuntReason::Unresolved;
         match agent.handle_frame(now, port(1), reason, &frame, Some(key)) {
-            Outcome::Parked | Outcome::Released => assert!(self.parked.insert(self.next_number)),
+            Outcome::Pending | Outcome::Released => assert!(self.pending.insert(self.next_number)),
             _ => {}
         }
     }
@@ -244,7 +244,7 @@ impl Watched {
                 }
                 Output::Release { port: ingress, frame } => {
                     let number = u32::from_be_bytes(*frame.last_chunk().unwrap());
-                    assert!(self.parked.remove(&number), "released once, and as it came");
+                    assert!(self.pending.remove(&number), "released once, and as it came");
                     assert_eq!(ingress, port(1));
                 }
                 Output::Send { port, frame } => assert_sound(port.number(), &frame),
@@ -254,9 +254,9 @@ impl Watched {
 
     fn check(&mut self) {
         let agent = &self.bench.agent;
-        let (counters, held) = (agent.counters(), agent.parked_frames());
+        let (counters, held) = (agent.counters(), agent.pending_frames());
         assert_eq!(counters.frames_in, counters.frames_ended() + held as u64, "no frame is lost");
-        assert!(self.parked.len() >= held, "what is neither held nor released was dropped");
+        assert!(self.pending.len() >= held, "what is neither held nor released was dropped");
 
         let neighbors: Vec<_> = agent.neighbors(self.bench.now).collect();
         let resolved = neighbors.iter().filter_map(|n| Some((n.key, n.mac?)));
@@ -264,8 +264,8 @@ impl Watched {
         assert!(neighbors.len() <= NEIGHBORS_MAX);
         assert!(neighbors.iter().filter(|n| n.mac.is_none()).count() <= NEIGHBORS_MAX / 4);
         let waiting = neighbors.iter().filter(|n| n.state == NeighborState::Incomplete).count();
-        assert!(held <= waiting * PARKED_FRAMES_MAX, "frames wait for someone who is asked for");
-        assert!(agent.parked_bytes() <= PARKED_BYTES_MAX);
+        assert!(held <= waiting * PENDING_FRAMES_MAX, "frames wait for someone who is asked for");
+        assert!(agent.pending_bytes() <= PENDING_BYTES_MAX);
 
         let elapsed_s = self.bench.now.ns_since(Instant::from_ns(60 * SECOND)) / SECOND + 1;
         let limit = u64::from(ERRORS_PER_SECOND) * (elapsed_s + 1);
@@ -319,9 +319,9 @@ proptest! {
             }
             bench.now = bench.now + SECOND / 3;
             bench.agent.handle_timeout(bench.now);
-            let (counters, held) = (bench.agent.counters(), bench.agent.parked_frames());
+            let (counters, held) = (bench.agent.counters(), bench.agent.pending_frames());
             prop_assert_eq!(counters.frames_in, counters.frames_ended() + held as u64);
-            prop_assert!(bench.agent.parked_bytes() <= PARKED_BYTES_MAX);
+            prop_assert!(bench.agent.pending_bytes() <= PENDING_BYTES_MAX);
         }
     }
 
@@ -337,7 +337,7 @@ proptest! {
         for _ in 0..20 {
             watched.happen(&Event::Wait { ms: 10_000 });
         }
-        prop_assert_eq!(watched.bench.agent.parked_frames(), 0);
+        prop_assert_eq!(watched.bench.agent.pending_frames(), 0);
         prop_assert_eq!(watched.bench.agent.poll_timeout(), None);
         let mut left = watched.bench.agent.neighbors(watched.bench.now);
         prop_assert!(left.all(|neighbor| neighbor.state == NeighborState::Static));

@@ -48,8 +48,8 @@ fn our_own_questions_are_those_that_scapy_would_ask() {
         ("2001:db8:2::9", TCP_SYN6, OUR_SOLICITATION, HOST_ADVERTISEMENT, OUR_PROBE),
     ] {
         let mut bench = Bench::new();
-        let (parked, outputs) = bench.unresolved(&bytes(frame), at(2, target));
-        assert_eq!((parked, sent(&outputs)), (Outcome::Parked, vec![(2, &bytes(question)[..])]));
+        let (pending, outputs) = bench.unresolved(&bytes(frame), at(2, target));
+        assert_eq!((pending, sent(&outputs)), (Outcome::Pending, vec![(2, &bytes(question)[..])]));
 
         let up = Output::NeighborUp { neighbor: at(2, target), mac: HOST };
         let released = Output::Release { port: port(1), frame: bytes(frame) };

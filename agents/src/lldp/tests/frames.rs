@@ -25,7 +25,7 @@ fn a_switch_that_knows_nothing_says_so_fast_and_then_slowly() {
 }
 
 #[test]
-fn a_neighbour_is_new_the_same_another_and_gone() {
+fn a_neighbor_is_new_the_same_another_and_gone() {
     let mut bench = Bench::new();
     let spine = switch(7, Some(3), Orientation::Unknown);
     let (outcome, outputs) = bench.hear(3, &spine);
@@ -62,7 +62,7 @@ fn a_neighbour_is_new_the_same_another_and_gone() {
 }
 
 #[test]
-fn a_neighbour_that_falls_silent_is_forgotten_when_its_word_runs_out() {
+fn a_neighbor_that_falls_silent_is_forgotten_when_its_word_runs_out() {
     let mut bench = Bench::new();
     bench.hear(1, &host(9));
     assert_eq!(bench.agent.level(), Some(1));
@@ -71,19 +71,19 @@ fn a_neighbour_that_falls_silent_is_forgotten_when_its_word_runs_out() {
     bench.counted();
     bench.wait(1);
     assert_eq!((bench.agent.level(), bench.orientation(1)), (None, Orientation::Unknown));
-    assert_eq!(bench.facing(1), Facing::Down, "the operator said that hosts are there");
+    assert_eq!(bench.role(1), PortRole::Downlink, "the operator said that hosts are there");
     assert_eq!(bench.counted(), [("aged_out", 1), ("frames_out", 4), ("level_changes", 1)]);
 }
 
 #[test]
-fn a_link_that_goes_down_takes_its_neighbour_with_it() {
+fn a_link_that_goes_down_takes_its_neighbor_with_it() {
     let mut bench = Bench::new();
     bench.hear(1, &host(9));
     bench.hear(2, &switch(5, Some(2), Orientation::Downlink));
     assert_eq!(bench.orientation(2), Orientation::Uplink);
     bench.counted();
     bench.agent.handle_link(bench.now, port(2), false);
-    assert_eq!((bench.neighbors(2), bench.facing(2)), (0, Facing::Nothing));
+    assert_eq!((bench.neighbors(2), bench.role(2)), (0, PortRole::NoLink));
     let outputs = bench.outputs();
     assert_eq!(
         (outputs[0].clone(), sent(&outputs)),
@@ -114,12 +114,12 @@ fn goodbye_is_said_once_and_nothing_after_it_for_two_seconds() {
 }
 
 #[test]
-fn a_new_neighbour_hears_from_us_at_once_though_nothing_changed() {
+fn a_new_neighbor_hears_from_us_at_once_though_nothing_changed() {
     let mut bench = Bench::with(LldpSettings { learns: false, ..LldpSettings::default() });
     let (_, outputs) = bench.hear(2, &said(8, 120));
     let frames = sent(&outputs);
     assert_eq!(frames.len(), 1);
-    assert_eq!((frames[0].0, frames[0].1.topology), (2, None), "levels are not learnt here");
+    assert_eq!((frames[0].0, frames[0].1.topology), (2, None), "levels are not learned here");
     let later: Vec<u64> = bench.wait(5).into_iter().map(|(at, _)| at).collect();
     assert!(later.starts_with(&[1, 2, 3]), "{later:?}");
 }

@@ -6,8 +6,8 @@ mod wire;
 
 use super::pdu::{Id, Pdu};
 use super::{
-    Capabilities, Condition, Device, Faces, Facing, LldpAgent, LldpSettings, Orientation, Outcome,
-    Output, PortSettings, Profile, SECOND_NS, System, Topology,
+    AllowedPeer, Capabilities, Condition, Device, LldpAgent, LldpSettings, Orientation, Outcome,
+    Output, PortRole, PortSettings, Profile, SECOND_NS, System, Topology,
 };
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -49,16 +49,16 @@ fn system() -> System {
 
 /// Port 1 faces hosts, 2 switches, 3 and 4 anybody.
 fn ports() -> Vec<PortSettings> {
-    let faces = [Faces::Host, Faces::Switch, Faces::Any, Faces::Any];
-    let port = |(number, faces): (u8, Faces)| PortSettings {
+    let allowed_peer = [AllowedPeer::Host, AllowedPeer::Switch, AllowedPeer::Any, AllowedPeer::Any];
+    let port = |(number, allowed_peer): (u8, AllowedPeer)| PortSettings {
         mac: ours(number),
         name: format!("p{number}"),
         description: String::new(),
         max_frame_bytes: 1_518,
         pfc_bits: Some(0b0001_1000),
-        faces,
+        allowed_peer,
     };
-    (1..).zip(faces).map(port).collect()
+    (1..).zip(allowed_peer).map(port).collect()
 }
 
 /// What neighbor `name` says who is nothing in particular.
@@ -141,7 +141,9 @@ impl Bench {
     /// What was told within `seconds`.
     fn told(&mut self, seconds: u64) -> Vec<(usize, Condition, bool)> {
         let told = self.wait(seconds).into_iter().filter_map(|(_, output)| match output {
-            Output::Told { port, condition, begins } => Some((port.number(), condition, begins)),
+            Output::ConditionChanged { port, condition, begins } => {
+                Some((port.number(), condition, begins))
+            }
             _ => None,
         });
         told.collect()
@@ -162,8 +164,8 @@ impl Bench {
         self.agent.port(port(number)).unwrap().orientation
     }
 
-    fn facing(&self, number: usize) -> Facing {
-        self.agent.port(port(number)).unwrap().facing
+    fn role(&self, number: usize) -> PortRole {
+        self.agent.port(port(number)).unwrap().role
     }
 
     fn neighbors(&self, number: usize) -> usize {

@@ -50,8 +50,8 @@ fn both_forms_are_understood_and_the_standards_goes_first() {
     let slides = [0xFE, 7, 0x0A, 0x6B, 0x6E, 1, 1, 2, 1];
     let read = |tlvs: &[&[u8]]| {
         let start = [SAID[1], SAID[2], SAID[3]].concat();
-        let (pdu, remarks) = Pdu::read(&[&start[..], &tlvs.concat()].concat()).unwrap();
-        (pdu.topology.map(|topology| topology.level), remarks.discarded)
+        let (pdu, tlv_counts) = Pdu::read(&[&start[..], &tlvs.concat()].concat()).unwrap();
+        (pdu.topology.map(|topology| topology.level), tlv_counts.discarded)
     };
     assert_eq!(read(&[&standard]), (Some(Some(3)), 0));
     assert_eq!(read(&[&slides]), (Some(Some(2)), 0));
@@ -63,7 +63,7 @@ fn both_forms_are_understood_and_the_standards_goes_first() {
 #[test]
 fn what_lacks_its_beginning_says_nothing_and_what_lacks_its_end_says_what_is_there() {
     let read = |tlvs: &[&[u8]]| {
-        Pdu::read(&tlvs.concat()).map(|(pdu, remarks)| (pdu.system_name, remarks.discarded))
+        Pdu::read(&tlvs.concat()).map(|(pdu, tlv_counts)| (pdu.system_name, tlv_counts.discarded))
     };
     let [_, chassis, port, ttl, name, ..] = SAID;
     let leaf = Some("leaf".to_string());
@@ -172,8 +172,8 @@ proptest! {
         let mut bytes = Vec::new();
         pdu.write(Profile::Standard, &mut bytes);
         bytes.extend([0; 40]);
-        let (read, remarks) = Pdu::read(&bytes).unwrap();
-        prop_assert_eq!((read, remarks), (pdu, crate::lldp::pdu::Remarks::default()));
+        let (read, tlv_counts) = Pdu::read(&bytes).unwrap();
+        prop_assert_eq!((read, tlv_counts), (pdu, crate::lldp::pdu::TlvCounts::default()));
     }
 
     #[test]

@@ -15,13 +15,13 @@ const CALM_NS: u64 = CHANGES_MAX * FORGET_NS / 2;
 
 /// One port's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Damper {
+pub(super) struct FlapDamping {
     /// When all changes are forgotten.
     clear_at: Instant,
     is_damped: bool,
 }
 
-impl Damper {
+impl FlapDamping {
     /// The neighbor has changed its mind.
     pub(super) fn change(&mut self, now: Instant) {
         let most = now + CHANGES_MAX * FORGET_NS;
@@ -55,26 +55,26 @@ mod tests {
 
     #[test]
     fn a_handful_of_changes_is_fine_and_many_are_not_until_it_is_calm() {
-        let mut damper = Damper::default();
+        let mut damping = FlapDamping::default();
         for _ in 0..CHANGES_MAX {
-            damper.change(at(100));
+            damping.change(at(100));
         }
-        assert!(!damper.is_damped(at(100)));
-        damper.change(at(100));
-        assert!(damper.is_damped(at(100)));
-        assert_eq!(damper.ends_at(), Some(at(165)));
-        (0..1_000).for_each(|_| damper.change(at(150)));
-        assert_eq!(damper.ends_at(), Some(at(215)), "however many there were");
-        assert!(damper.is_damped(at(214)) && !damper.is_damped(at(215)));
-        assert_eq!(damper.ends_at(), None);
+        assert!(!damping.is_damped(at(100)));
+        damping.change(at(100));
+        assert!(damping.is_damped(at(100)));
+        assert_eq!(damping.ends_at(), Some(at(165)));
+        (0..1_000).for_each(|_| damping.change(at(150)));
+        assert_eq!(damping.ends_at(), Some(at(215)), "however many there were");
+        assert!(damping.is_damped(at(214)) && !damping.is_damped(at(215)));
+        assert_eq!(damping.ends_at(), None);
     }
 
     #[test]
     fn a_change_now_and_then_is_forgotten() {
-        let mut damper = Damper::default();
+        let mut damping = FlapDamping::default();
         for change in 0..1_000 {
-            damper.change(at(5 * change));
-            assert!(!damper.is_damped(at(5 * change)));
+            damping.change(at(5 * change));
+            assert!(!damping.is_damped(at(5 * change)));
         }
     }
 }

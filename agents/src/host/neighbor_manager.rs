@@ -1,11 +1,11 @@
 //! What follows from neighbors: frames that wait for them, questions, and what is said about them.
 
+use super::agent::{HostAgent, InterfaceState, open_ip};
 use super::counters::Outcome;
 use super::ethernet::Incoming;
-use super::host::{HostAgent, Slot, open_ip};
-use super::icmp::Problem;
+use super::icmp::IcmpError;
 use super::interface::Interface;
-use super::neighbor::{Claim, Due, Learnt, NeighborKey, Resolution};
+use super::neighbor_cache::{Due, Learned, NeighborKey, NeighborUpdate, Resolution};
 use super::{Output, arp, ndisc};
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -14,9 +14,9 @@ use dataplane::wire::MacAddress;
 
 /// What a message about neighbors asks of the agent.
 #[derive(Debug)]
-pub(super) struct Reaction {
+pub(super) struct NeighborMessage {
     /// What it says about who.
-    pub(super) claim: Option<(IpAddr, Claim)>,
+    pub(super) update: Option<(IpAddr, NeighborUpdate)>,
     /// The answer, and the outcome if it is given.
     pub(super) reply: Option<(Vec<u8>, Outcome)>,
     /// The outcome if there is no answer and the claim is of no interest.
@@ -38,28 +38,28 @@ impl HostAgent {
         match self.start(now, key) {
             Resolution::Resolved => {
                 // Punted before the route that a NeighborUp made was in place.
-                let port = self.slots[at].interface.port;
+                let port = self.interfaces[at].interface.port;
                 self.outputs.push_back(Output::Release { port, frame: bytes.into() });
                 return Ok(Outcome::Released);
             }
             Resolution::Failed => {
                 if let Ok(packet) = open_ip(incoming) {
-                    self.report(now, at, incoming, &packet, Problem::HostUnreachable);
+                    self.report(now, at, incoming, &packet, IcmpError::HostUnreachable);
                 }
                 return Ok(Outcome::HostUnreachable);
             }
             Resolution::Full => return Err(Outcome::NeighborsFull),
             Resolution::Started | Resolution::Unresolved => {}
         }
-        let port = self.slots[at].interface.port;
-        let is_parked = self.parking.park(key, port, bytes);
-        if is_parked { Ok(Outcome::Parked) } else { Err(Outcome::ParkingFull) }
+        let port = self.interfaces[at].interface.port;
+        let is_pending = self.pending.push(key, port, bytes);
+        if is_pending { Ok(Outcome::Pending) } else { Err(Outcome::PendingFull) }
     }
 
     /// Whether `key` can be a neighbor, and we have an address to ask for it from.
     pub(super) fn can_ask(&self, key: NeighborKey) -> Result<(), Outcome> {
-        let egress = interface_towards(&self.slots, key).ok_or(Outcome::NoInterface)?;
-        let is_ours = self.slots.iter().any(|slot| slot.interface.owns(key.address));
+        let egress = interface_towards(&self.interfaces, key).ok_or(Outcome::NoInterface)?;
+        let is_ours = self.interfaces.iter().any(|slot| slot.interface.owns(key.address));
         let has_source = egress.source_for(key.address).is_some();
         let can_ask = !is_ours && egress.is_host(key.address) && has_source;
         if can_ask { Ok(()) } else { Err(Outcome::NoNextHop) }
@@ -81,19 +81,19 @@ impl HostAgent {
         &mut self,
         now: Instant,
         at: usize,
-        reaction: Reaction,
+        message: NeighborMessage,
     ) -> Result<Outcome, Outcome> {
-        let mut outcome = reaction.otherwise;
-        if let Some((address, claim)) = reaction.claim {
-            let is_ours = claim.mac == Some(self.slots[at].interface.mac);
+        let mut outcome = message.otherwise;
+        if let Some((address, update)) = message.update {
+            let is_ours = update.mac == Some(self.interfaces[at].interface.mac);
             if is_ours || self.owns(at, address) {
                 return Err(Outcome::Spoofed);
             }
-            if self.learn(now, at, address, claim)? {
+            if self.learn(now, at, address, update)? {
                 outcome = Outcome::NeighborHeard;
             }
         }
-        if let Some((frame, answered)) = reaction.reply {
+        if let Some((frame, answered)) = message.reply {
             self.send(at, frame);
             outcome = answered;
         }
@@ -106,29 +106,30 @@ impl HostAgent {
         now: Instant,
         at: usize,
         address: IpAddr,
-        claim: Claim,
+        update: NeighborUpdate,
     ) -> Result<bool, Outcome> {
-        let interface = &self.slots[at].interface;
+        let interface = &self.interfaces[at].interface;
         let key = NeighborKey { port: interface.port, address };
         // Two VLANs of one port have different neighbors; one must not speak for the other's.
-        if interface_towards(&self.slots, key).is_none_or(|towards| towards.vlan != interface.vlan)
+        if interface_towards(&self.interfaces, key)
+            .is_none_or(|towards| towards.vlan != interface.vlan)
         {
             return Ok(false);
         }
-        match self.neighbors.learn(now, key, claim) {
-            Learnt::Up(mac) => {
+        match self.neighbors.learn(now, key, update) {
+            Learned::Up(mac) => {
                 self.counters.neighbors_up += 1;
                 self.outputs.push_back(Output::NeighborUp { neighbor: key, mac });
                 self.release(key);
             }
-            Learnt::Moved(mac) => {
+            Learned::Moved(mac) => {
                 self.counters.neighbors_moved += 1;
                 self.outputs.push_back(Output::NeighborUp { neighbor: key, mac });
             }
-            Learnt::Same => {}
-            Learnt::Pinned => return Err(Outcome::Spoofed),
-            Learnt::Unknown => return Ok(false),
-            Learnt::Full => {
+            Learned::Same => {}
+            Learned::ConflictsWithStatic => return Err(Outcome::Spoofed),
+            Learned::Unknown => return Ok(false),
+            Learned::Full => {
                 self.counters.neighbors_refused += 1;
                 return Ok(false);
             }
@@ -154,20 +155,20 @@ impl HostAgent {
 
     /// Sends what waits for `key` back into the pipeline.
     pub(super) fn release(&mut self, key: NeighborKey) {
-        for parked in self.parking.take(key) {
+        for pending in self.pending.take(key) {
             self.counters.count(Outcome::Released);
-            self.outputs.push_back(Output::Release { port: parked.port, frame: parked.frame });
+            self.outputs.push_back(Output::Release { port: pending.port, frame: pending.frame });
         }
     }
 
     /// Drops what waits for `key`, which does not answer, and tells the senders.
     fn give_up(&mut self, now: Instant, key: NeighborKey) {
-        for parked in self.parking.take(key) {
+        for pending in self.pending.take(key) {
             self.counters.count(Outcome::HostUnreachable);
-            let Some(incoming) = Incoming::open(&parked.frame) else { continue };
-            let Some(at) = self.slot_of(parked.port, &incoming) else { continue };
+            let Some(incoming) = Incoming::open(&pending.frame) else { continue };
+            let Some(at) = self.interface_of(pending.port, &incoming) else { continue };
             if let Ok(packet) = open_ip(&incoming) {
-                self.report(now, at, &incoming, &packet, Problem::HostUnreachable);
+                self.report(now, at, &incoming, &packet, IcmpError::HostUnreachable);
             }
         }
     }
@@ -178,7 +179,7 @@ impl HostAgent {
             if was_up {
                 self.outputs.push_back(Output::NeighborDown { neighbor });
             }
-            for _ in self.parking.take(neighbor) {
+            for _ in self.pending.take(neighbor) {
                 self.counters.count(Outcome::InterfaceGone);
             }
         }
@@ -186,7 +187,7 @@ impl HostAgent {
 
     /// Asks for a neighbor: everybody, or itself if its MAC address is known.
     fn ask(&mut self, key: NeighborKey, mac: Option<MacAddress>) {
-        let Some(interface) = interface_towards(&self.slots, key) else { return };
+        let Some(interface) = interface_towards(&self.interfaces, key) else { return };
         let frame = match key.address {
             IpAddr::V4(target) => arp::request(interface, target, mac),
             IpAddr::V6(target) => ndisc::solicitation(interface, target, mac),
@@ -201,7 +202,9 @@ impl HostAgent {
 
     /// Announces the addresses of the interfaces that `which` picks.
     pub(super) fn announce(&mut self, which: impl Fn(&Interface) -> bool) {
-        for Slot { interface, .. } in self.slots.iter().filter(|slot| which(&slot.interface)) {
+        for InterfaceState { interface, .. } in
+            self.interfaces.iter().filter(|slot| which(&slot.interface))
+        {
             let link_local = IpAddr::V6(interface.link_local());
             let addresses = interface.addresses.iter().map(|net| net.addr());
             let others = addresses.filter(|&address| address != link_local);
@@ -219,7 +222,10 @@ impl HostAgent {
 
 /// The interface through which a neighbor is reached: of those at its port the one that has it on
 /// its link, else the first.
-pub(super) fn interface_towards(slots: &[Slot], key: NeighborKey) -> Option<&Interface> {
-    let at_port = || slots.iter().map(|slot| &slot.interface).filter(|i| i.port == key.port);
+pub(super) fn interface_towards(
+    interfaces: &[InterfaceState],
+    key: NeighborKey,
+) -> Option<&Interface> {
+    let at_port = || interfaces.iter().map(|slot| &slot.interface).filter(|i| i.port == key.port);
     at_port().find(|interface| interface.is_on_link(key.address)).or_else(|| at_port().next())
 }

@@ -2,12 +2,12 @@
 
 use super::counters::{AgentCounters, Outcome};
 use super::ethernet::Incoming;
-use super::icmp::Problem;
+use super::icmp::IcmpError;
 use super::interface::{Interface, is_link_local};
 use super::ip::{Fragment, IpPacket};
-use super::neighbor::{Neighbor, NeighborCache, NeighborKey, NeighborsFull, Resolution};
-use super::neighborhood::interface_towards;
-use super::parking::Parking;
+use super::neighbor_cache::{Neighbor, NeighborCache, NeighborKey, NeighborsFull, Resolution};
+use super::neighbor_manager::interface_towards;
+use super::pending_frames::PendingFrames;
 use super::{AgentSettings, Output, arp, icmp, ndisc};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ const OUTPUTS_MAX: usize = 4_096;
 
 /// An interface, and the errors it may still send.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct InterfaceState {
     pub(super) interface: Interface,
     errors: RateLimiter,
 }
@@ -36,9 +36,9 @@ pub(super) struct Slot {
 #[derive(Clone, Debug)]
 pub struct HostAgent {
     settings: AgentSettings,
-    pub(super) slots: Vec<Slot>,
+    pub(super) interfaces: Vec<InterfaceState>,
     pub(super) neighbors: NeighborCache,
-    pub(super) parking: Parking,
+    pub(super) pending: PendingFrames,
     pub(super) outputs: VecDeque<Output>,
     pub(super) counters: AgentCounters,
 }
@@ -47,9 +47,9 @@ impl HostAgent {
     /// An agent with these interfaces. It announces their addresses at once.
     pub fn new(interfaces: Vec<Interface>, settings: AgentSettings) -> Self {
         let mut agent = Self {
-            slots: Vec::new(),
+            interfaces: Vec::new(),
             neighbors: NeighborCache::new(settings.clone()),
-            parking: Parking::new(settings.parked_frames_max, settings.parked_bytes_max),
+            pending: PendingFrames::new(settings.pending_frames_max, settings.pending_bytes_max),
             outputs: VecDeque::new(),
             counters: AgentCounters::default(),
             settings,
@@ -61,27 +61,28 @@ impl HostAgent {
     /// Puts `interfaces` in the place of those there were. What is new or has changed is announced;
     /// neighbors that are not where they were are forgotten, unless static.
     pub fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
-        let old = mem::take(&mut self.slots);
-        self.slots = interfaces
+        let old = mem::take(&mut self.interfaces);
+        self.interfaces = interfaces
             .into_iter()
             .map(|interface| {
-                let same = |slot: &&Slot| {
+                let same = |slot: &&InterfaceState| {
                     (slot.interface.port, slot.interface.vlan) == (interface.port, interface.vlan)
                 };
                 let errors = match old.iter().find(same) {
                     Some(slot) => slot.errors.clone(),
                     None => RateLimiter::new(self.settings.icmp_errors_per_second),
                 };
-                Slot { interface, errors }
+                InterfaceState { interface, errors }
             })
             .collect();
-        let slots = &self.slots;
+        let interfaces = &self.interfaces;
         let gone = self.neighbors.retain(|key| {
-            let (before, after) = (interface_towards(&old, key), interface_towards(slots, key));
+            let (before, after) =
+                (interface_towards(&old, key), interface_towards(interfaces, key));
             before.zip(after).is_some_and(|(before, after)| {
                 before.vlan == after.vlan
                     && before.is_on_link(key.address) == after.is_on_link(key.address)
-                    && !slots.iter().any(|slot| slot.interface.owns(key.address))
+                    && !interfaces.iter().any(|slot| slot.interface.owns(key.address))
             })
         });
         self.forget(gone);
@@ -175,7 +176,7 @@ impl HostAgent {
 
     /// The interfaces.
     pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
-        self.slots.iter().map(|slot| &slot.interface)
+        self.interfaces.iter().map(|slot| &slot.interface)
     }
 
     /// The neighbors, in order of port and address.
@@ -189,13 +190,13 @@ impl HostAgent {
     }
 
     /// Frames that wait for a neighbor now.
-    pub fn parked_frames(&self) -> usize {
-        self.parking.frames()
+    pub fn pending_frames(&self) -> usize {
+        self.pending.frames()
     }
 
     /// Bytes of the frames that wait now.
-    pub fn parked_bytes(&self) -> usize {
-        self.parking.bytes()
+    pub fn pending_bytes(&self) -> usize {
+        self.pending.bytes()
     }
 
     fn dispatch(
@@ -207,8 +208,8 @@ impl HostAgent {
         next_hop: Option<NeighborKey>,
     ) -> Result<Outcome, Outcome> {
         let incoming = Incoming::open(bytes).ok_or(Outcome::Malformed)?;
-        let at = self.slot_of(port, &incoming).ok_or(Outcome::NoInterface)?;
-        if incoming.source == self.slots[at].interface.mac {
+        let at = self.interface_of(port, &incoming).ok_or(Outcome::NoInterface)?;
+        if incoming.source == self.interfaces[at].interface.mac {
             return Err(Outcome::Spoofed);
         }
         match reason {
@@ -225,7 +226,7 @@ impl HostAgent {
             }
             PuntReason::Unreachable => {
                 let packet = open_ip(&incoming)?;
-                self.report(now, at, &incoming, &packet, Problem::HostUnreachable);
+                self.report(now, at, &incoming, &packet, IcmpError::HostUnreachable);
                 Ok(Outcome::HostUnreachable)
             }
             PuntReason::TtlExpired => {
@@ -233,21 +234,22 @@ impl HostAgent {
                 if self.owns(at, packet.ends.destination()) {
                     return self.handle_ours(now, at, &incoming);
                 }
-                self.report(now, at, &incoming, &packet, Problem::TtlExpired);
+                self.report(now, at, &incoming, &packet, IcmpError::TtlExpired);
                 Ok(Outcome::TtlExpired)
             }
             PuntReason::NoRoute => {
                 let packet = open_ip(&incoming)?;
-                self.report(now, at, &incoming, &packet, Problem::NoRoute);
+                self.report(now, at, &incoming, &packet, IcmpError::NoRoute);
                 Ok(Outcome::NoRoute)
             }
             PuntReason::TooBig => {
                 let packet = open_ip(&incoming)?;
                 let key = next_hop.ok_or(Outcome::NoNextHop)?;
-                let egress = interface_towards(&self.slots, key).ok_or(Outcome::NoInterface)?;
+                let egress =
+                    interface_towards(&self.interfaces, key).ok_or(Outcome::NoInterface)?;
                 // A packet that could be fragmented is reported, too: the switch does not fragment.
-                let problem = Problem::TooBig { mtu_bytes: egress.mtu_bytes };
-                self.report(now, at, &incoming, &packet, problem);
+                let error = IcmpError::TooBig { mtu_bytes: egress.mtu_bytes };
+                self.report(now, at, &incoming, &packet, error);
                 Ok(Outcome::TooBig)
             }
         }
@@ -260,21 +262,21 @@ impl HostAgent {
         at: usize,
         incoming: &Incoming<'_>,
     ) -> Result<Outcome, Outcome> {
-        let interface = &self.slots[at].interface;
+        let interface = &self.interfaces[at].interface;
         let is_to_us = incoming.destination == interface.mac;
         if !is_to_us && !incoming.destination.is_multicast() {
             return Err(Outcome::NotForUs);
         }
         match incoming.ethertype {
             EthernetProtocol::Arp => {
-                let reaction = arp::react(interface, incoming)?;
-                self.follow(now, at, reaction)
+                let message = arp::process(interface, incoming)?;
+                self.follow(now, at, message)
             }
             EthernetProtocol::Ipv4 | EthernetProtocol::Ipv6 => {
                 let packet = open_ip(incoming)?;
                 if ndisc::is_ndisc(&packet) {
-                    let reaction = ndisc::react(interface, incoming, &packet)?;
-                    self.follow(now, at, reaction)
+                    let message = ndisc::process(interface, incoming, &packet)?;
+                    self.follow(now, at, message)
                 } else if is_to_us && self.owns(at, packet.ends.destination()) {
                     self.handle_ip(now, at, incoming, &packet)
                 } else {
@@ -293,7 +295,7 @@ impl HostAgent {
         incoming: &Incoming<'_>,
         packet: &IpPacket<'_>,
     ) -> Result<Outcome, Outcome> {
-        let Slot { interface, .. } = &self.slots[at];
+        let InterfaceState { interface, .. } = &self.interfaces[at];
         if self.owns(at, packet.ends.source()) {
             return Err(Outcome::Spoofed);
         }
@@ -310,7 +312,7 @@ impl HostAgent {
                 Ok(Outcome::EchoAnswered)
             }
             IpProtocol::Udp => {
-                self.report(now, at, incoming, packet, Problem::PortUnreachable);
+                self.report(now, at, incoming, packet, IcmpError::PortUnreachable);
                 Ok(Outcome::PortUnreachable)
             }
             _ => Err(Outcome::Unsupported),
@@ -324,17 +326,17 @@ impl HostAgent {
         at: usize,
         incoming: &Incoming<'_>,
         packet: &IpPacket<'_>,
-        problem: Problem,
+        error: IcmpError,
     ) {
         let is_from_us = self.owns(at, packet.ends.source());
-        let source = match problem {
-            Problem::PortUnreachable => Some(packet.ends.destination()),
+        let source = match error {
+            IcmpError::PortUnreachable => Some(packet.ends.destination()),
             _ => self.error_source(at, packet.ends.source()),
         };
-        let Slot { interface, errors } = &mut self.slots[at];
+        let InterfaceState { interface, errors } = &mut self.interfaces[at];
         let frame = source
             .filter(|_| !is_from_us && icmp::may_report(interface, incoming, packet))
-            .and_then(|source| icmp::error(interface, incoming, packet, source, problem));
+            .and_then(|source| icmp::error_message(interface, incoming, packet, source, error));
         match frame {
             None => self.counters.errors_withheld += 1,
             Some(_) if !errors.take(now) => self.counters.errors_limited += 1,
@@ -350,27 +352,29 @@ impl HostAgent {
     /// the switch, for a link-local one says nothing beyond the link, and is not routed.
     fn error_source(&self, at: usize, peer: IpAddr) -> Option<IpAddr> {
         let is_meaningful = |address: &IpAddr| is_link_local(peer) || !is_link_local(*address);
-        let here = self.slots[at].interface.source_for(peer);
+        let here = self.interfaces[at].interface.source_for(peer);
         here.filter(is_meaningful)
             .or_else(|| {
-                let all = self.slots.iter().filter_map(|slot| slot.interface.source_for(peer));
+                let all = self.interfaces.iter().filter_map(|slot| slot.interface.source_for(peer));
                 all.into_iter().find(is_meaningful)
             })
             .or(here)
     }
 
     pub(super) fn send(&mut self, at: usize, frame: Vec<u8>) {
-        let port = self.slots[at].interface.port;
+        let port = self.interfaces[at].interface.port;
         self.outputs.push_back(Output::Send { port, frame });
     }
 
     /// The interface where a frame came in, by its port and VLAN. A frame without a VLAN belongs to
     /// the interface without one or, as on the packet path, to whichever the port has.
-    pub(super) fn slot_of(&self, port: PortId, incoming: &Incoming<'_>) -> Option<usize> {
+    pub(super) fn interface_of(&self, port: PortId, incoming: &Incoming<'_>) -> Option<usize> {
         let vid = ethernet::vid(incoming.tci);
         let is_named = |vlan: Option<Vid>| vlan.map_or(0, Vid::value) == vid;
         let find = |is_it: &dyn Fn(&Interface) -> bool| {
-            self.slots.iter().position(|slot| slot.interface.port == port && is_it(&slot.interface))
+            self.interfaces
+                .iter()
+                .position(|slot| slot.interface.port == port && is_it(&slot.interface))
         };
         find(&|interface| is_named(interface.vlan))
             .or_else(|| if vid == 0 { find(&|_| true) } else { None })
@@ -380,9 +384,9 @@ impl HostAgent {
     /// link-local one only on its own link.
     pub(super) fn owns(&self, at: usize, address: IpAddr) -> bool {
         if is_link_local(address) {
-            self.slots[at].interface.owns(address)
+            self.interfaces[at].interface.owns(address)
         } else {
-            self.slots.iter().any(|slot| slot.interface.owns(address))
+            self.interfaces.iter().any(|slot| slot.interface.owns(address))
         }
     }
 }

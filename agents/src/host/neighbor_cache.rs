@@ -70,7 +70,7 @@ pub struct NeighborsFull {
 
 impl fmt::Display for NeighborsFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the table holds {} neighbours, as many as it may", self.neighbors_max)
+        write!(f, "the table holds {} neighbors, as many as it may", self.neighbors_max)
     }
 }
 
@@ -78,19 +78,19 @@ impl core::error::Error for NeighborsFull {}
 
 /// How a message came to speak of a neighbor; decides how far it is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum UpdateKind {
     /// It answers our question: proof that the neighbor hears us.
-    Answer,
+    Solicited,
     /// The neighbor asks for us, and says where it is itself. We are about to hear from it.
-    Introduction,
+    Request,
     /// Nobody asked, and it speaks to nobody in particular.
-    Announcement,
+    Unsolicited,
 }
 
 /// What a message says about a neighbor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
-    pub(super) word: Word,
+pub(super) struct NeighborUpdate {
+    pub(super) kind: UpdateKind,
     /// `None` where the message leaves it out: the one that is known.
     pub(super) mac: Option<MacAddress>,
     /// Whether it stands against another MAC address that is known.
@@ -99,7 +99,7 @@ pub(super) struct Claim {
 
 /// What a claim changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Learnt {
+pub(super) enum Learned {
     /// Frames can go to it now.
     Up(MacAddress),
     /// Frames must go to another MAC address now.
@@ -107,7 +107,7 @@ pub(super) enum Learnt {
     /// Nothing for frames.
     Same,
     /// It contradicts a static neighbor.
-    Pinned,
+    ConflictsWithStatic,
     /// Nobody asked for this neighbor.
     Unknown,
     /// There is no room.
@@ -213,50 +213,55 @@ impl NeighborCache {
     }
 
     /// A message speaks of `key` (RFC 4861, 7.2.3 and 7.2.5).
-    pub(super) fn learn(&mut self, now: Instant, key: NeighborKey, claim: Claim) -> Learnt {
+    pub(super) fn learn(
+        &mut self,
+        now: Instant,
+        key: NeighborKey,
+        update: NeighborUpdate,
+    ) -> Learned {
         let Some(&Entry { state, heard, .. }) = self.entries.get(&key) else {
-            return self.meet(now, key, claim);
+            return self.meet(now, key, update);
         };
         if let State::Static { mac } = state {
-            let agrees = claim.mac.is_none_or(|claimed| claimed == mac);
-            return if agrees { Learnt::Same } else { Learnt::Pinned };
+            let agrees = update.mac.is_none_or(|updated| updated == mac);
+            return if agrees { Learned::Same } else { Learned::ConflictsWithStatic };
         }
-        let Some(mac) = claim.mac.or_else(|| state.mac()) else { return Learnt::Same };
+        let Some(mac) = update.mac.or_else(|| state.mac()) else { return Learned::Same };
         let moved = state.mac().is_some_and(|known| known != mac);
         match (moved, state) {
-            (true, State::Reachable { mac }) if !claim.overrides => {
+            (true, State::Reachable { mac }) if !update.overrides => {
                 // Two speak for one address; a probe will show which of them is there.
                 self.put_stale(now, heard, key, mac);
-                return Learnt::Same;
+                return Learned::Same;
             }
-            (true, _) if !claim.overrides => return Learnt::Same,
+            (true, _) if !update.overrides => return Learned::Same,
             (false, State::Reachable { .. } | State::Stale { .. })
-                if claim.word != Word::Answer =>
+                if update.kind != UpdateKind::Solicited =>
             {
-                return Learnt::Same;
+                return Learned::Same;
             }
-            _ if claim.word == Word::Answer => {
+            _ if update.kind == UpdateKind::Solicited => {
                 let deadline = now + self.settings.reachable_ns;
                 self.put(key, State::Reachable { mac }, now, deadline);
             }
             _ => self.put_stale(now, now, key, mac),
         }
         match (state.mac(), moved) {
-            (None, _) => Learnt::Up(mac),
-            (Some(_), true) => Learnt::Moved(mac),
-            (Some(_), false) => Learnt::Same,
+            (None, _) => Learned::Up(mac),
+            (Some(_), true) => Learned::Moved(mac),
+            (Some(_), false) => Learned::Same,
         }
     }
 
     /// Somebody we do not know is spoken of.
-    fn meet(&mut self, now: Instant, key: NeighborKey, claim: Claim) -> Learnt {
-        match (claim.word, claim.mac) {
-            (Word::Introduction, Some(_)) if self.is_full() => Learnt::Full,
-            (Word::Introduction, Some(mac)) => {
+    fn meet(&mut self, now: Instant, key: NeighborKey, update: NeighborUpdate) -> Learned {
+        match (update.kind, update.mac) {
+            (UpdateKind::Request, Some(_)) if self.is_full() => Learned::Full,
+            (UpdateKind::Request, Some(mac)) => {
                 self.put_stale(now, now, key, mac);
-                Learnt::Up(mac)
+                Learned::Up(mac)
             }
-            _ => Learnt::Unknown,
+            _ => Learned::Unknown,
         }
     }
 
@@ -416,12 +421,12 @@ mod tests {
                     address: Ipv4Addr::new(10, 0, 0, host).into(),
                 };
                 let mac = MacAddress([2, 0, 0, 0, 0, mac]);
-                let claim = |word| Claim { word, mac: Some(mac), overrides: ms % 2 == 0 };
+                let update = |kind| NeighborUpdate { kind, mac: Some(mac), overrides: ms % 2 == 0 };
                 match what {
                     0 | 1 => drop(cache.resolve(now, key)),
-                    2 => drop(cache.learn(now, key, claim(Word::Answer))),
-                    3 => drop(cache.learn(now, key, claim(Word::Introduction))),
-                    4 => drop(cache.learn(now, key, claim(Word::Announcement))),
+                    2 => drop(cache.learn(now, key, update(UpdateKind::Solicited))),
+                    3 => drop(cache.learn(now, key, update(UpdateKind::Request))),
+                    4 => drop(cache.learn(now, key, update(UpdateKind::Unsolicited))),
                     5 => drop(cache.pin(now, key, mac)),
                     6 => drop(cache.unpin(key)),
                     _ => {

@@ -42,7 +42,7 @@ impl PfcConfiguration {
 
 /// An organization's TLV that is understood here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Organisation {
+pub(super) enum OrgTlv {
     Topology(Profile, Topology),
     Pfc(PfcConfiguration),
     MaxFrameBytes(u16),
@@ -50,30 +50,30 @@ pub(super) enum Organisation {
 
 /// Why a TLV is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotRead {
+pub(super) enum TlvError {
     /// Nobody here understands it.
-    Unrecognised,
+    Unrecognized,
     /// It ends before its fields do.
     Malformed,
 }
 
 /// Reads the value of a TLV of type 127.
-pub(super) fn read(value: &[u8]) -> Result<Organisation, NotRead> {
+pub(super) fn read(value: &[u8]) -> Result<OrgTlv, TlvError> {
     let Some((&[a, b, c, subtype], octets)) = value.split_first_chunk() else {
-        return Err(NotRead::Malformed);
+        return Err(TlvError::Malformed);
     };
     let topology =
-        |profile| Topology::read(profile, octets).map(|it| Organisation::Topology(profile, it));
+        |profile| Topology::read(profile, octets).map(|it| OrgTlv::Topology(profile, it));
     let read = match ([a, b, c], subtype) {
         (IEEE_802_1, SUBTYPE) => topology(Profile::Standard),
         (SLIDES_OUI, SLIDES_SUBTYPE) => topology(Profile::Slides),
-        (IEEE_802_1, PFC_CONFIGURATION) => PfcConfiguration::read(octets).map(Organisation::Pfc),
+        (IEEE_802_1, PFC_CONFIGURATION) => PfcConfiguration::read(octets).map(OrgTlv::Pfc),
         (IEEE_802_3, MAX_FRAME_SIZE) => {
-            octets.first_chunk().map(|&size| Organisation::MaxFrameBytes(u16::from_be_bytes(size)))
+            octets.first_chunk().map(|&size| OrgTlv::MaxFrameBytes(u16::from_be_bytes(size)))
         }
-        _ => return Err(NotRead::Unrecognised),
+        _ => return Err(TlvError::Unrecognized),
     };
-    read.ok_or(NotRead::Malformed)
+    read.ok_or(TlvError::Malformed)
 }
 
 #[cfg(test)]
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn what_is_of_others_is_told_from_what_is_broken() {
-        assert_eq!(read(&[0, 0x80, 0xC2, 1, 0, 9]), Err(NotRead::Unrecognised), "Port VLAN ID");
-        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5]), Err(NotRead::Malformed));
-        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5, 0xF2]), Ok(Organisation::MaxFrameBytes(1_522)));
-        assert_eq!(read(&[0, 0x80, 0xC2]), Err(NotRead::Malformed));
+        assert_eq!(read(&[0, 0x80, 0xC2, 1, 0, 9]), Err(TlvError::Unrecognized), "Port VLAN ID");
+        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5]), Err(TlvError::Malformed));
+        assert_eq!(read(&[0, 0x12, 0x0F, 4, 5, 0xF2]), Ok(OrgTlv::MaxFrameBytes(1_522)));
+        assert_eq!(read(&[0, 0x80, 0xC2]), Err(TlvError::Malformed));
     }
 }

@@ -1,13 +1,13 @@
 //! Frames that wait until their next hop is known.
 
-use super::neighbor::NeighborKey;
+use super::neighbor_cache::NeighborKey;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use dataplane::ids::PortId;
 
 /// A frame that waits, as it came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Parked {
+pub(super) struct PendingFrame {
     /// The port where it came in.
     pub(super) port: PortId,
     pub(super) frame: Vec<u8>,
@@ -15,35 +15,35 @@ pub(super) struct Parked {
 
 /// All frames that wait, by the neighbor they wait for, in the order they came.
 #[derive(Clone, Debug)]
-pub(super) struct Parking {
+pub(super) struct PendingFrames {
     frames_max: usize,
     bytes_max: usize,
-    waiting: BTreeMap<NeighborKey, Vec<Parked>>,
+    waiting: BTreeMap<NeighborKey, Vec<PendingFrame>>,
     bytes: usize,
 }
 
-impl Parking {
+impl PendingFrames {
     /// Room for `frames_max` frames a neighbor and `bytes_max` bytes in all.
     pub(super) fn new(frames_max: usize, bytes_max: usize) -> Self {
         Self { frames_max, bytes_max, waiting: BTreeMap::new(), bytes: 0 }
     }
 
     /// Keeps a copy of a frame; false if there is no room, and those that wait keep their places.
-    pub(super) fn park(&mut self, key: NeighborKey, port: PortId, frame: &[u8]) -> bool {
+    pub(super) fn push(&mut self, key: NeighborKey, port: PortId, frame: &[u8]) -> bool {
         let waiting = self.waiting.get(&key).map_or(0, Vec::len);
         if waiting >= self.frames_max || self.bytes_max - self.bytes < frame.len() {
             return false;
         }
         self.bytes += frame.len();
-        self.waiting.entry(key).or_default().push(Parked { port, frame: frame.into() });
+        self.waiting.entry(key).or_default().push(PendingFrame { port, frame: frame.into() });
         true
     }
 
     /// Takes out all that wait for `key`, in the order they came.
-    pub(super) fn take(&mut self, key: NeighborKey) -> Vec<Parked> {
-        let parked = self.waiting.remove(&key).unwrap_or_default();
-        self.bytes -= parked.iter().map(|parked| parked.frame.len()).sum::<usize>();
-        parked
+    pub(super) fn take(&mut self, key: NeighborKey) -> Vec<PendingFrame> {
+        let pending = self.waiting.remove(&key).unwrap_or_default();
+        self.bytes -= pending.iter().map(|pending| pending.frame.len()).sum::<usize>();
+        pending
     }
 
     /// How many frames wait.
@@ -69,28 +69,28 @@ mod tests {
 
     #[test]
     fn frames_leave_in_the_order_they_came_and_the_newest_finds_no_room() {
-        let mut parking = Parking::new(3, 1_000);
+        let mut pending = PendingFrames::new(3, 1_000);
         let port = PortId::default();
         for byte in 0..3 {
-            assert!(parking.park(key(1), port, &[byte; 60]));
+            assert!(pending.push(key(1), port, &[byte; 60]));
         }
-        assert!(!parking.park(key(1), port, &[3; 60]), "three a neighbour");
-        assert!(parking.park(key(2), port, &[4; 60]), "another neighbour has room of its own");
-        assert_eq!((parking.frames(), parking.bytes()), (4, 240));
-        let frames: Vec<_> = parking.take(key(1)).into_iter().map(|p| p.frame).collect();
+        assert!(!pending.push(key(1), port, &[3; 60]), "three a neighbor");
+        assert!(pending.push(key(2), port, &[4; 60]), "another neighbor has room of its own");
+        assert_eq!((pending.frames(), pending.bytes()), (4, 240));
+        let frames: Vec<_> = pending.take(key(1)).into_iter().map(|p| p.frame).collect();
         assert_eq!(frames, [vec![0; 60], vec![1; 60], vec![2; 60]]);
-        assert_eq!(parking.take(key(1)), []);
-        assert_eq!((parking.frames(), parking.bytes()), (1, 60));
+        assert_eq!(pending.take(key(1)), []);
+        assert_eq!((pending.frames(), pending.bytes()), (1, 60));
     }
 
     #[test]
-    fn bytes_are_bounded_over_all_neighbours() {
-        let mut parking = Parking::new(64, 100);
+    fn bytes_are_bounded_over_all_neighbors() {
+        let mut pending = PendingFrames::new(64, 100);
         let port = PortId::default();
-        assert!(parking.park(key(1), port, &[0; 60]));
-        assert!(!parking.park(key(2), port, &[0; 41]));
-        assert!(parking.park(key(2), port, &[0; 40]), "to the last byte");
-        parking.take(key(1));
-        assert!(parking.park(key(3), port, &[0; 60]), "what leaves makes room");
+        assert!(pending.push(key(1), port, &[0; 60]));
+        assert!(!pending.push(key(2), port, &[0; 41]));
+        assert!(pending.push(key(2), port, &[0; 40]), "to the last byte");
+        pending.take(key(1));
+        assert!(pending.push(key(3), port, &[0; 60]), "what leaves makes room");
     }
 }
