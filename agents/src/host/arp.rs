@@ -1,19 +1,18 @@
-//! ARP (RFC 826, with the probes and announcements of RFC 5227): IPv4's neighbors.
+//! ARP (RFC 826, with the probes and announcements of RFC 5227): the neighbors of IPv4.
 
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};
 use super::interface::Interface;
-use super::neighbor_cache::{NeighborUpdate, UpdateKind};
-use super::neighbor_manager::NeighborMessage;
+use super::neighbor_message::{NeighborMessage, NeighborUpdate, UpdateKind};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 use dataplane::wire::MacAddress;
 use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetProtocol};
 
-/// What to do about an ARP packet that came in at `interface`.
+/// Reads an ARP packet that `interface` received.
 ///
-/// Only requests for an address of this interface are answered, whoever else's address the switch
-/// has elsewhere: a host must not find us where our packets to it would not leave.
+/// Only requests for an address of this interface are answered, not those for an address of another
+/// interface: our packets to that host would not leave by this one.
 pub(super) fn process(
     interface: &Interface,
     incoming: &Incoming<'_>,
@@ -41,16 +40,16 @@ pub(super) fn process(
         ArpOperation::Reply => (UpdateKind::Unsolicited, Outcome::Unsolicited),
         ArpOperation::Unknown(_) => return Err(Outcome::Unsupported),
     };
-    // A probe (RFC 5227, 2.1.1) asks whether an address is free and names no sender.
+    // A probe (RFC 5227, 2.1.1) tests whether an address is free. It has no sender address.
     let is_probe = operation == ArpOperation::Request && address.is_unspecified();
     if !is_station(sender) || !is_probe && !interface.is_host(address.into()) {
         return Err(Outcome::Malformed);
     }
     let update = NeighborUpdate { kind, mac: Some(sender), overrides: true };
-    let is_question = operation == ArpOperation::Request && is_for_us;
+    let is_request_for_us = operation == ArpOperation::Request && is_for_us;
     Ok(NeighborMessage {
         update: (!is_probe).then_some((address.into(), update)),
-        reply: is_question.then(|| {
+        reply: is_request_for_us.then(|| {
             let link = Outgoing::new(interface, incoming.source);
             (reply(interface, link, target, sender, address), Outcome::ArpAnswered)
         }),
@@ -68,8 +67,8 @@ fn reply(
     frame(link, ArpOperation::Reply, (interface.mac, ours), (their_mac, theirs))
 }
 
-/// Asks for `target`: everybody, or only the station at `mac` if that is known. `None` if the
-/// interface has no IPv4 address to ask from.
+/// A request for `target`: to all stations, or to `mac` if it is known. `None` if the interface has
+/// no IPv4 address to send it from.
 pub(super) fn request(
     interface: &Interface,
     target: Ipv4Addr,
@@ -77,15 +76,15 @@ pub(super) fn request(
 ) -> Option<Vec<u8>> {
     let IpAddr::V4(ours) = interface.source_for(target.into())? else { return None };
     let link = Outgoing::new(interface, mac.unwrap_or(MacAddress::BROADCAST));
-    let nobody = MacAddress::default();
-    Some(frame(link, ArpOperation::Request, (interface.mac, ours), (nobody, target)))
+    let unknown = MacAddress::default();
+    Some(frame(link, ArpOperation::Request, (interface.mac, ours), (unknown, target)))
 }
 
-/// Tells everybody on the link that `ours` is at our MAC address (RFC 5227, 2.3).
+/// An announcement to all stations that `ours` is at our MAC address (RFC 5227, 2.3).
 pub(super) fn announcement(interface: &Interface, ours: Ipv4Addr) -> Vec<u8> {
     let link = Outgoing::new(interface, MacAddress::BROADCAST);
-    let nobody = MacAddress::default();
-    frame(link, ArpOperation::Request, (interface.mac, ours), (nobody, ours))
+    let unknown = MacAddress::default();
+    frame(link, ArpOperation::Request, (interface.mac, ours), (unknown, ours))
 }
 
 fn frame(

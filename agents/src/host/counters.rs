@@ -1,6 +1,6 @@
-//! How punted frames ended, and what the agent sent and learned.
+//! The outcomes of punted frames, and counters of what the agent sent and learned.
 
-/// What became of a frame that was handed to the agent.
+/// What became of a frame that was handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// An ARP request for our address: answered.
@@ -9,47 +9,49 @@ pub enum Outcome {
     SolicitationAnswered,
     /// An echo request to our address: answered.
     EchoAnswered,
-    /// It said something about a neighbor we know or asked for.
+    /// It updated a neighbor that we know or sent a request for.
     NeighborHeard,
-    /// Its TTL ran out. The sender is told.
+    /// Its TTL expired. The sender gets an ICMP error.
     TtlExpired,
-    /// No route for it. The sender is told.
+    /// No route leads to its destination. The sender gets an ICMP error.
     NoRoute,
-    /// It, or the answer to it, is longer than the MTU of the link ahead. The sender is told.
+    /// It is longer than the MTU of the egress link, and the sender gets an ICMP error; or the echo
+    /// reply to it would be longer, and the sender gets none.
     TooBig,
-    /// Its next hop does not answer. The sender is told.
+    /// Its next hop does not answer. The sender gets an ICMP error.
     HostUnreachable,
-    /// UDP to one of our addresses, where nothing listens. The sender is told.
+    /// UDP to one of our addresses, where nothing listens. The sender gets an ICMP error.
     PortUnreachable,
-    /// A copy of a frame that waits on the packet path: its next hop is being asked for.
+    /// A copy of a frame that waits on the packet path: its next hop is being resolved.
     Asked,
-    /// It waits for its next hop. Not an end: another outcome will follow.
+    /// It waits for its next hop. Not final: another outcome will follow.
     Pending,
-    /// It went back into the pipeline.
+    /// It was returned to the pipeline.
     Released,
-    /// Not what it claims to be: cut short, a wrong checksum, a value that its field must not have.
+    /// It is truncated, or has a wrong checksum or a value that its field must not have.
     Malformed,
-    /// It claims an address that is ours, or a static neighbor's for another MAC address.
+    /// It claims one of our addresses, or another MAC address for a static neighbor.
     Spoofed,
     /// A fragment to one of our addresses; the agent does not reassemble.
     Fragment,
-    /// It speaks for a neighbor that nobody asked for.
+    /// It announces a neighbor for which we sent no request.
     Unsolicited,
-    /// Neither its MAC nor its IP destination is ours here.
+    /// Its MAC or IP destination, or the target of its request, is not ours at this interface.
     NotForUs,
-    /// A protocol or a message the agent does not speak.
+    /// A protocol or a message that the agent does not implement.
     Unsupported,
-    /// No interface of ours at its port, in its VLAN, or at the port of its next hop.
+    /// No interface at its port, in its VLAN, or at the port of its next hop.
     NoInterface,
-    /// It came unresolved or too big, without a next hop or with one that cannot be a neighbor.
+    /// It was punted without the next hop that its reason needs, or with one that cannot be a
+    /// neighbor.
     NoNextHop,
-    /// Its next hop is new, and the table has no room for it.
+    /// Its next hop is new, and the neighbor cache is full.
     NeighborsFull,
-    /// Too much waits for its next hop, or in all, already.
+    /// Too many frames wait for its next hop, or too many bytes in total.
     PendingFull,
-    /// The caller does not take the agent's outputs.
+    /// The queue of outputs is full: the caller does not take them.
     OutputsFull,
-    /// The link or the interface where its next hop was asked for has gone.
+    /// It waited for a next hop, and the link went down or the interface was removed.
     InterfaceGone,
 }
 
@@ -115,34 +117,34 @@ impl Outcome {
 
 const _: () = assert!(Outcome::InterfaceGone as usize + 1 == Outcome::ALL.len());
 
-/// What the agent has done since it started.
+/// The counters since the agent was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentCounters {
     /// Frames handed in.
     pub frames_in: u64,
     outcomes: [u64; Outcome::ALL.len()],
-    /// ARP requests and neighbor solicitations to whoever has an address.
+    /// ARP requests and neighbor solicitations to all nodes of a link.
     pub requests_sent: u64,
-    /// The same to a neighbor we know, to see whether it is still there.
+    /// ARP requests and neighbor solicitations to a known neighbor, as probes.
     pub probes_sent: u64,
-    /// Our own addresses announced (gratuitous ARP, unsolicited neighbor advertisements).
+    /// Announcements of our addresses (gratuitous ARP, unsolicited neighbor advertisements).
     pub announcements_sent: u64,
     /// ICMP errors sent.
     pub errors_sent: u64,
-    /// ICMP errors not sent because the rate limit was reached.
+    /// ICMP errors that the rate limit suppressed.
     pub errors_limited: u64,
-    /// ICMP errors not sent because the frame allows none (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e), or
-    /// because we have no address to send one from.
+    /// ICMP errors not sent because the RFCs forbid one about the frame (RFC 1812, 4.3.2.7; RFC 4443,
+    /// 2.4 e), or because we have no address to send it from.
     pub errors_withheld: u64,
     /// Neighbors that came up.
     pub neighbors_up: u64,
     /// Neighbors whose MAC address changed.
     pub neighbors_moved: u64,
-    /// Neighbors that did not answer when first asked for.
+    /// Neighbors that did not answer the first requests.
     pub neighbors_failed: u64,
     /// Neighbors that were up and stopped answering.
     pub neighbors_lost: u64,
-    /// Neighbors not taken because the table was full.
+    /// Neighbors refused because the cache was full.
     pub neighbors_refused: u64,
 }
 
@@ -152,7 +154,7 @@ impl AgentCounters {
         self.outcomes[outcome as usize]
     }
 
-    /// Frames whose handling has ended: all that came in, less those parked now.
+    /// Frames whose handling has ended: all that came in, less those pending now.
     pub fn frames_ended(&self) -> u64 {
         Outcome::ALL.iter().filter(|&&o| o != Outcome::Pending).map(|&o| self.frames(o)).sum()
     }

@@ -1,4 +1,4 @@
-//! The Ethernet header, with or without VLAN tags, around what the agent reads and writes.
+//! Ethernet headers, with or without VLAN tags, for reading and for writing.
 
 use super::interface::Interface;
 use alloc::vec;
@@ -9,25 +9,26 @@ use dataplane::wire::ethernet::{self, HEADER_BYTES, TAG_BYTES};
 use dataplane::wire::{MacAddress, be16};
 use smoltcp::wire::EthernetProtocol;
 
-/// The PCP of what the switch says of its own accord: network control, as DSCP CS6.
+/// The PCP of frames that the switch originates, except echo replies: network control, as DSCP CS6.
 const CONTROL_PCP: u8 = 6;
-/// VLAN tags that are looked through, as the packet path does; the outermost names the VLAN.
+/// VLAN tags that are skipped, as on the packet path. The outermost gives the VLAN.
 const TAGS_MAX: usize = 2;
 
-/// A received frame, opened.
+/// A received frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) destination: MacAddress,
     pub(super) source: MacAddress,
-    /// Tag control information of the outermost tag; 0, which names no VLAN, without one.
+    /// Tag control information of the outermost tag. 0 without a tag; VID 0 is no VLAN.
     pub(super) tci: u16,
     pub(super) ethertype: EthernetProtocol,
-    /// What follows the header and the tags; padding, too.
+    /// The bytes behind the header and the tags, with the padding.
     pub(super) payload: &'a [u8],
 }
 
 impl<'a> Incoming<'a> {
-    /// Opens `bytes`; `None` if they end before the payload, or no one station can have sent them.
+    /// Reads `bytes`. `None` if they end before the payload, or if the source is not the address of a
+    /// single station.
     pub(super) fn open(bytes: &'a [u8]) -> Option<Self> {
         let (&destination, rest) = bytes.split_first_chunk()?;
         let (&source, mut rest) = rest.split_first_chunk()?;
@@ -55,12 +56,12 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Whether `mac` can be the address of one station: neither a group nor empty.
+/// Whether `mac` can be the address of a single station: neither a group nor all zeros.
 pub(super) fn is_station(mac: MacAddress) -> bool {
     !mac.is_multicast() && mac != MacAddress::default()
 }
 
-/// The header of a frame to be sent.
+/// The Ethernet header of a frame to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
     destination: MacAddress,
@@ -70,18 +71,19 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// From `interface` to `destination`, in the interface's VLAN, as network control.
+    /// From `interface` to `destination`, in the VLAN of the interface, with the PCP of network
+    /// control.
     pub(super) fn new(interface: &Interface, destination: MacAddress) -> Self {
         let Interface { mac: source, vlan, .. } = *interface;
         Self { destination, source, vlan, pcp: CONTROL_PCP }
     }
 
-    /// Back to who sent `incoming`, with the same PCP.
+    /// From `interface` to the sender of `incoming`, with the PCP of `incoming`.
     pub(super) fn reply(interface: &Interface, incoming: &Incoming<'_>) -> Self {
         Self { pcp: ethernet::pcp(incoming.tci), ..Self::new(interface, incoming.source) }
     }
 
-    /// The frame whose payload, `payload_bytes` zeros at first, `fill` writes.
+    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at first.
     pub(super) fn frame(
         self,
         ethertype: EthernetProtocol,
@@ -91,7 +93,7 @@ impl Outgoing {
         let tag_bytes = if self.vlan.is_some() { TAG_BYTES } else { 0 };
         let start = HEADER_BYTES + tag_bytes;
         let end = start + payload_bytes;
-        // A tagged frame must still be long enough where a switch takes the tag off.
+        // A tagged frame must have the minimum length after a switch removes the tag.
         let mut bytes = vec![0; end.max(FRAME_BYTES_MIN + tag_bytes)];
         bytes[0..6].copy_from_slice(&self.destination.0);
         bytes[6..12].copy_from_slice(&self.source.0);

@@ -1,5 +1,5 @@
-//! ICMP for both families: echo replies, and errors to the senders of what the switch cannot send
-//! on.
+//! ICMP and ICMPv6: echo replies, and errors to the senders of packets that the switch cannot
+//! forward.
 
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing};
@@ -13,14 +13,14 @@ use smoltcp::wire::{
     IpProtocol,
 };
 
-/// What stands before the data of every echo and the quotation of every error.
+/// The header of every echo and every error. The data or the quoted packet follows.
 const ICMP_HEADER_BYTES: usize = 8;
-/// What an ICMPv4 error quotes behind the IP header (RFC 792): the ports, or the echo's identity.
+/// What an ICMPv4 error quotes of the IP payload (RFC 792): ports, or the identifier of an echo.
 const QUOTED_PAYLOAD_BYTES: usize = 8;
-/// What an ICMPv6 error quotes at most: it fits the least MTU (RFC 4443, 2.4 c).
+/// The most that an ICMPv6 error quotes: it fits the minimum MTU (RFC 4443, 2.4 c).
 const QUOTED_V6_BYTES_MAX: usize = IPV6_MIN_MTU - IPV6_HEADER_LEN - ICMP_HEADER_BYTES;
 
-/// Why a packet ends here.
+/// Why a packet is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IcmpError {
     TtlExpired,
@@ -30,7 +30,8 @@ pub(super) enum IcmpError {
     TooBig { mtu_bytes: u16 },
 }
 
-/// Answers an echo request to us, from the address it was sent to and with its DSCP and PCP.
+/// The reply to an echo request to us. Its source is the destination of the request; DSCP and PCP
+/// are those of the request.
 pub(super) fn echo_reply(
     interface: &Interface,
     incoming: &Incoming<'_>,
@@ -38,7 +39,7 @@ pub(super) fn echo_reply(
 ) -> Result<Vec<u8>, Outcome> {
     let request = packet.payload;
     let Some(&message) = request.first() else { return Err(Outcome::Malformed) };
-    match (packet.ends, packet.protocol) {
+    match (packet.addresses, packet.protocol) {
         (AddressPair::V4 { .. }, IpProtocol::Icmp) => {
             if Icmpv4Message::from(message) != Icmpv4Message::EchoRequest {
                 return Err(Outcome::Unsupported);
@@ -59,17 +60,17 @@ pub(super) fn echo_reply(
         }
         _ => return Err(Outcome::Unsupported),
     }
-    let ends = AddressPair::new(packet.ends.destination(), packet.ends.source());
-    let Some(ends) = ends else { return Err(Outcome::Malformed) };
+    let addresses = AddressPair::new(packet.addresses.destination(), packet.addresses.source());
+    let Some(addresses) = addresses else { return Err(Outcome::Malformed) };
     let header =
-        IpHeader { ends, hop_limit: HOP_LIMIT, dscp: packet.dscp, protocol: packet.protocol };
+        IpHeader { addresses, hop_limit: HOP_LIMIT, dscp: packet.dscp, protocol: packet.protocol };
     if header.bytes() + request.len() > interface.mtu_bytes.into() {
         return Err(Outcome::TooBig);
     }
     let link = Outgoing::reply(interface, incoming);
     Ok(header.frame(link, request.len(), |reply| {
         reply.copy_from_slice(request);
-        match ends {
+        match addresses {
             AddressPair::V4 { .. } => {
                 let mut echo = Icmpv4Packet::new_unchecked(reply);
                 echo.set_msg_type(Icmpv4Message::EchoReply);
@@ -84,20 +85,21 @@ pub(super) fn echo_reply(
     }))
 }
 
-/// Whether an error may be sent about `packet` (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e): not about an
-/// error, which could go back and forth for ever, nor to or about more than one station.
-pub(super) fn may_report(
+/// Whether an error may be sent about `packet` (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e). Not about an
+/// error, as errors about errors could loop. Not about a packet or frame to a group, and not to a
+/// source that is not a single station, as one packet could cause many errors.
+pub(super) fn may_send_error(
     interface: &Interface,
     incoming: &Incoming<'_>,
     packet: &IpPacket<'_>,
 ) -> bool {
-    let is_to_group = match packet.ends.destination() {
+    let is_to_group = match packet.addresses.destination() {
         IpAddr::V4(v4) => v4.is_multicast() || interface.is_broadcast(v4),
         IpAddr::V6(v6) => v6.is_multicast(),
     };
     !incoming.destination.is_multicast()
         && !is_to_group
-        && interface.is_host(packet.ends.source())
+        && interface.is_host(packet.addresses.source())
         && packet.fragment != Fragment::Later
         && !is_error(packet)
 }
@@ -106,7 +108,7 @@ pub(super) fn may_report(
 fn is_error(packet: &IpPacket<'_>) -> bool {
     let message = packet.payload.first().copied();
     match packet.protocol {
-        // The queries are known and the errors are not, when new ones come.
+        // All queries are listed. A message type that is not yet defined counts as an error.
         IpProtocol::Icmp => {
             message.is_none_or(|octet| !matches!(octet, 0 | 8 | 9 | 10 | 13..=18 | 42 | 43))
         }
@@ -117,28 +119,28 @@ fn is_error(packet: &IpPacket<'_>) -> bool {
     }
 }
 
-/// The error about `packet` from `source`, an address of ours, back to where it came in. `None` if
-/// that address is of the other family.
-pub(super) fn error_message(
+/// The frame with an error about `packet`, from `source`, an address of ours, to the sender of the
+/// frame. `None` if `source` is of the other address family.
+pub(super) fn error_frame(
     interface: &Interface,
     incoming: &Incoming<'_>,
     packet: &IpPacket<'_>,
     source: IpAddr,
     error: IcmpError,
 ) -> Option<Vec<u8>> {
-    let ends = AddressPair::new(source, packet.ends.source())?;
-    let (protocol, quoted_bytes_max) = match ends {
+    let addresses = AddressPair::new(source, packet.addresses.source())?;
+    let (protocol, quoted_bytes_max) = match addresses {
         AddressPair::V4 { .. } => (IpProtocol::Icmp, packet.header_bytes + QUOTED_PAYLOAD_BYTES),
         AddressPair::V6 { .. } => (IpProtocol::Icmpv6, QUOTED_V6_BYTES_MAX),
     };
     let quoted = packet.packet.get(..quoted_bytes_max).unwrap_or(packet.packet);
-    let header = IpHeader { ends, hop_limit: HOP_LIMIT, dscp: CONTROL_DSCP, protocol };
+    let header = IpHeader { addresses, hop_limit: HOP_LIMIT, dscp: CONTROL_DSCP, protocol };
     let link = Outgoing::new(interface, incoming.source);
     Some(header.frame(link, ICMP_HEADER_BYTES + quoted.len(), |message| {
         message[ICMP_HEADER_BYTES..].copy_from_slice(quoted);
-        match ends {
+        match addresses {
             AddressPair::V4 { .. } => write_v4(message, error),
-            AddressPair::V6 { .. } => write_v6(message, error, ends),
+            AddressPair::V6 { .. } => write_v6(message, error, addresses),
         }
     }))
 }
@@ -166,8 +168,8 @@ fn write_v4(message: &mut [u8], error: IcmpError) {
     }
 }
 
-fn write_v6(message: &mut [u8], error: IcmpError, ends: AddressPair) {
-    let AddressPair::V6 { source, destination } = ends else { return };
+fn write_v6(message: &mut [u8], error: IcmpError, addresses: AddressPair) {
+    let AddressPair::V6 { source, destination } = addresses else { return };
     let (kind, code) = match error {
         IcmpError::TtlExpired => {
             (Icmpv6Message::TimeExceeded, Icmpv6TimeExceeded::HopLimitExceeded.into())

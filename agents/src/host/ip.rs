@@ -1,6 +1,7 @@
-//! One view of an IP packet for both versions, read from a frame and written into one.
+//! IPv4 and IPv6 headers: one view of both versions, for reading and for writing.
 
-use super::ethernet::Outgoing;
+use super::counters::Outcome;
+use super::ethernet::{Incoming, Outgoing};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use smoltcp::phy::ChecksumCapabilities;
@@ -9,14 +10,15 @@ use smoltcp::wire::{
     Ipv6ExtHeader, Ipv6FragmentHeader, Ipv6Packet, Ipv6Repr,
 };
 
-/// The DSCP of what the switch says of its own accord: CS6, network control (RFC 4594).
+/// The DSCP of packets that the switch originates, except echo replies: CS6, network control
+/// (RFC 4594).
 pub(super) const CONTROL_DSCP: u8 = 48;
-/// The TTL and hop limit of what may be routed (RFC 1812, 4.2.2.9).
+/// The TTL or hop limit of packets that may be routed (RFC 1812, 4.2.2.9).
 pub(super) const HOP_LIMIT: u8 = 64;
-/// An authentication header counts its length in words, less two (RFC 4302, 2.2).
+/// An authentication header gives its length in these units, less two (RFC 4302, 2.2).
 const AH_WORD_BYTES: usize = 4;
 
-/// Who speaks to whom.
+/// Source and destination, of one address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AddressPair {
     V4 { source: Ipv4Addr, destination: Ipv4Addr },
@@ -48,47 +50,48 @@ impl AddressPair {
     }
 }
 
-/// Whether a packet is all there is of a datagram; the later, the less of it.
+/// Which part of a datagram a packet is. A later variant has less of the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fragment {
     /// No fragment.
     Whole,
-    /// IPv6 only: a fragment header around a whole datagram (RFC 6946).
+    /// IPv6 only: a whole datagram with a fragment header (RFC 6946).
     Atomic,
     /// The first of several.
     First,
-    /// Any other: it does not say what it is a fragment of.
+    /// Any other fragment. It has no header of the upper layer.
     Later,
 }
 
-/// A received packet, opened.
+/// A received packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpPacket<'a> {
-    pub(super) ends: AddressPair,
+    pub(super) addresses: AddressPair,
     pub(super) hop_limit: u8,
     pub(super) dscp: u8,
     pub(super) fragment: Fragment,
-    /// What is inside, behind all extension headers that could be followed.
+    /// The protocol of the payload, behind all extension headers that could be followed.
     pub(super) protocol: IpProtocol,
-    /// What is inside; without the frame's padding.
+    /// The payload, without the padding of the frame.
     pub(super) payload: &'a [u8],
-    /// The whole packet from its header on; without the frame's padding.
+    /// The whole packet with its header, without the padding of the frame.
     pub(super) packet: &'a [u8],
     /// Length of the IPv4 header with its options, or of the fixed IPv6 header.
     pub(super) header_bytes: usize,
 }
 
 impl<'a> IpPacket<'a> {
-    /// Opens the payload of a frame; `None` if it is not a sound IP packet of that ethertype.
-    pub(super) fn open(ethertype: EthernetProtocol, bytes: &'a [u8]) -> Option<Self> {
-        match ethertype {
-            EthernetProtocol::Ipv4 => Self::open_v4(bytes),
-            EthernetProtocol::Ipv6 => Self::open_v6(bytes),
-            _ => None,
-        }
+    /// Reads the IP packet in a frame.
+    pub(super) fn of_frame(incoming: &Incoming<'a>) -> Result<Self, Outcome> {
+        let packet = match incoming.ethertype {
+            EthernetProtocol::Ipv4 => Self::read_v4(incoming.payload),
+            EthernetProtocol::Ipv6 => Self::read_v6(incoming.payload),
+            _ => return Err(Outcome::Unsupported),
+        };
+        packet.ok_or(Outcome::Malformed)
     }
 
-    fn open_v4(bytes: &'a [u8]) -> Option<Self> {
+    fn read_v4(bytes: &'a [u8]) -> Option<Self> {
         let header = Ipv4Packet::new_checked(bytes).ok()?;
         if header.version() != 4 || !header.verify_checksum() {
             return None;
@@ -99,7 +102,10 @@ impl<'a> IpPacket<'a> {
             _ => Fragment::Later,
         };
         Some(Self {
-            ends: AddressPair::V4 { source: header.src_addr(), destination: header.dst_addr() },
+            addresses: AddressPair::V4 {
+                source: header.src_addr(),
+                destination: header.dst_addr(),
+            },
             hop_limit: header.hop_limit(),
             dscp: header.dscp(),
             fragment,
@@ -110,14 +116,17 @@ impl<'a> IpPacket<'a> {
         })
     }
 
-    fn open_v6(bytes: &'a [u8]) -> Option<Self> {
+    fn read_v6(bytes: &'a [u8]) -> Option<Self> {
         let header = Ipv6Packet::new_checked(bytes).ok()?;
         if header.version() != 6 {
             return None;
         }
         let (fragment, protocol, payload) = follow(header.next_header(), header.payload());
         Some(Self {
-            ends: AddressPair::V6 { source: header.src_addr(), destination: header.dst_addr() },
+            addresses: AddressPair::V6 {
+                source: header.src_addr(),
+                destination: header.dst_addr(),
+            },
             hop_limit: header.hop_limit(),
             dscp: header.traffic_class() >> 2,
             fragment,
@@ -129,7 +138,8 @@ impl<'a> IpPacket<'a> {
     }
 }
 
-/// Follows IPv6 extension headers to what they stand before, as far as they are whole.
+/// Follows IPv6 extension headers, as far as they are complete. Returns the protocol behind them and
+/// its bytes.
 fn follow(mut next: IpProtocol, mut bytes: &[u8]) -> (Fragment, IpProtocol, &[u8]) {
     let mut fragment = Fragment::Whole;
     loop {
@@ -163,10 +173,10 @@ fn follow(mut next: IpProtocol, mut bytes: &[u8]) -> (Fragment, IpProtocol, &[u8
     }
 }
 
-/// The IP header of a packet to be sent.
+/// The IP header of a packet to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpHeader {
-    pub(super) ends: AddressPair,
+    pub(super) addresses: AddressPair,
     pub(super) hop_limit: u8,
     pub(super) dscp: u8,
     pub(super) protocol: IpProtocol,
@@ -175,20 +185,20 @@ pub(super) struct IpHeader {
 impl IpHeader {
     /// Length of this header.
     pub(super) fn bytes(&self) -> usize {
-        match self.ends {
+        match self.addresses {
             AddressPair::V4 { .. } => IPV4_HEADER_LEN,
             AddressPair::V6 { .. } => IPV6_HEADER_LEN,
         }
     }
 
-    /// The frame whose IP payload, `payload_bytes` zeros at first, `fill` writes.
+    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at first.
     pub(super) fn frame(
         &self,
         link: Outgoing,
         payload_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Vec<u8> {
-        let ethertype = match self.ends {
+        let ethertype = match self.addresses {
             AddressPair::V4 { .. } => EthernetProtocol::Ipv4,
             AddressPair::V6 { .. } => EthernetProtocol::Ipv6,
         };
@@ -201,8 +211,8 @@ impl IpHeader {
     }
 
     fn write(&self, bytes: &mut [u8], payload_len: usize) {
-        let Self { ends, hop_limit, dscp, protocol: next_header } = *self;
-        match ends {
+        let Self { addresses, hop_limit, dscp, protocol: next_header } = *self;
+        match addresses {
             AddressPair::V4 { source: src_addr, destination: dst_addr } => {
                 let repr = Ipv4Repr { src_addr, dst_addr, next_header, payload_len, hop_limit };
                 let mut header = Ipv4Packet::new_unchecked(bytes);
@@ -225,7 +235,7 @@ mod tests {
     use super::*;
     use IpProtocol::{HopByHop, Icmpv6, IpSecAh, Ipv6Frag, Ipv6Opts, Ipv6Route, Tcp, Udp};
 
-    /// A header of `units` times eight bytes that stands before `next`.
+    /// An extension header of `units` times eight bytes; `next` follows it.
     fn header(next: IpProtocol, units: u8) -> Vec<u8> {
         let mut bytes = alloc::vec![0; 8 * usize::from(units)];
         (bytes[0], bytes[1]) = (next.into(), units - 1);

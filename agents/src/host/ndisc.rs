@@ -1,12 +1,11 @@
-//! Neighbor discovery (RFC 4861): IPv6's neighbors. The agent solicits and advertises neighbors;
-//! it neither sends nor obeys router advertisements and redirects.
+//! Neighbor discovery (RFC 4861): the neighbors of IPv6. The agent sends and receives neighbor
+//! solicitations and advertisements. It neither sends nor obeys router advertisements and redirects.
 
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};
 use super::interface::Interface;
 use super::ip::{AddressPair, CONTROL_DSCP, Fragment, IpHeader, IpPacket};
-use super::neighbor_cache::{NeighborUpdate, UpdateKind};
-use super::neighbor_manager::NeighborMessage;
+use super::neighbor_message::{NeighborMessage, NeighborUpdate, UpdateKind};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr};
 use dataplane::wire::MacAddress;
@@ -16,9 +15,9 @@ use smoltcp::wire::{
     NdiscRepr, RawHardwareAddress,
 };
 
-/// The hop limit that proves a message was not routed here from another link.
+/// The hop limit that proves that a message comes from this link.
 const ON_LINK_HOP_LIMIT: u8 = 255;
-/// Every node on the link.
+/// The group of all nodes on the link.
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
 /// Whether `packet` is a neighbor solicitation or advertisement.
@@ -28,14 +27,14 @@ pub(super) fn is_ndisc(packet: &IpPacket<'_>) -> bool {
         && matches!(message, Some(Icmpv6Message::NeighborSolicit | Icmpv6Message::NeighborAdvert))
 }
 
-/// What to do about a neighbor solicitation or advertisement that came in at `interface`; checked
-/// as RFC 4861, 7.1.1 and 7.1.2 say, and RFC 6980 (no fragments).
+/// Reads a neighbor solicitation or advertisement that `interface` received. The checks are those of
+/// RFC 4861, 7.1.1 and 7.1.2, and of RFC 6980 (no fragments).
 pub(super) fn process(
     interface: &Interface,
     incoming: &Incoming<'_>,
     packet: &IpPacket<'_>,
 ) -> Result<NeighborMessage, Outcome> {
-    let AddressPair::V6 { source, destination } = packet.ends else {
+    let AddressPair::V6 { source, destination } = packet.addresses else {
         return Err(Outcome::Malformed);
     };
     if packet.hop_limit != ON_LINK_HOP_LIMIT || packet.fragment != Fragment::Whole {
@@ -63,10 +62,10 @@ fn on_solicitation(
     target: Ipv6Addr,
     mac: Option<MacAddress>,
 ) -> Result<NeighborMessage, Outcome> {
-    // Without a source the sender checks whether the address is free (RFC 4862, 5.4.2): it can only
-    // be told by a message to all nodes.
-    let is_check = source.is_unspecified();
-    let is_sound = if is_check {
+    // Without a source address the sender tests whether the target is free (RFC 4862, 5.4.2). The
+    // answer then goes to all nodes.
+    let is_duplicate_check = source.is_unspecified();
+    let is_sound = if is_duplicate_check {
         destination == solicited_node(target) && mac.is_none()
     } else {
         interface.is_host(source.into())
@@ -81,7 +80,7 @@ fn on_solicitation(
     Ok(NeighborMessage {
         update: update.map(|update| (source.into(), update)),
         reply: is_for_us.then(|| {
-            let frame = if is_check {
+            let frame = if is_duplicate_check {
                 announcement(interface, target)
             } else {
                 let flags = NdiscNeighborFlags::SOLICITED | NdiscNeighborFlags::OVERRIDE;
@@ -124,8 +123,8 @@ fn station(option: Option<RawHardwareAddress>) -> Result<Option<MacAddress>, Out
     }
 }
 
-/// Asks for `target`: all that could have it, or only the station at `mac` if that is known. An
-/// interface always has a link-local address to ask from, so the answer is never `None`.
+/// A solicitation for `target`: to its solicited-node group, or to `mac` if it is known. Never `None`,
+/// as every interface has a link-local address to send from.
 pub(super) fn solicitation(
     interface: &Interface,
     target: Ipv6Addr,
@@ -138,7 +137,7 @@ pub(super) fn solicitation(
     Some(frame(link, source, destination, repr))
 }
 
-/// Tells everybody on the link that `target` is at our MAC address (RFC 4861, 7.2.6).
+/// An advertisement to all nodes that `target` is at our MAC address (RFC 4861, 7.2.6).
 pub(super) fn announcement(interface: &Interface, target: Ipv6Addr) -> Vec<u8> {
     let flags = NdiscNeighborFlags::OVERRIDE;
     advertisement(interface, target, flags, ALL_NODES, multicast_mac(ALL_NODES))
@@ -161,7 +160,7 @@ fn advertisement(
 
 fn frame(link: Outgoing, source: Ipv6Addr, destination: Ipv6Addr, repr: NdiscRepr<'_>) -> Vec<u8> {
     let header = IpHeader {
-        ends: AddressPair::V6 { source, destination },
+        addresses: AddressPair::V6 { source, destination },
         hop_limit: ON_LINK_HOP_LIMIT,
         dscp: CONTROL_DSCP,
         protocol: IpProtocol::Icmpv6,
@@ -177,7 +176,7 @@ fn ours(interface: &Interface) -> RawHardwareAddress {
     EthernetAddress(interface.mac.0).into()
 }
 
-/// The group in which whoever has `address` listens (RFC 4291, 2.7.1).
+/// The solicited-node group of `address` (RFC 4291, 2.7.1).
 fn solicited_node(address: Ipv6Addr) -> Ipv6Addr {
     const GROUP: u128 = 0xFF02_0000_0000_0000_0000_0001_FF00_0000;
     Ipv6Addr::from_bits(GROUP | address.to_bits() & 0x00FF_FFFF)

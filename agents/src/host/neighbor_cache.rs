@@ -1,144 +1,72 @@
-//! The cache of neighbors: one state machine for ARP and neighbor discovery.
+//! The neighbor cache: one state machine for ARP and neighbor discovery.
 //!
 //! ```text
 //!              answer                          no answer for reachable_ns
 //! INCOMPLETE ---------> REACHABLE ---------------------------------+
-//!   |  ^ asks every     ^   ^                                      v
-//!   |  | retry_ns       |   +-------------- answer ------------- STALE --- tries probes: gone
+//!   |  ^ request every  ^   ^                                      v
+//!   |  | retry_ns       |   +-------------- answer ------------- STALE --- tries probes: removed
 //!   |  resolve()        | answer                                  ^
-//!   +-- tries asked --> FAILED --- hold_down_ns: gone             +--- any other word of it
+//!   +-- tries sent ---> FAILED --- hold_down_ns: removed          +--- any other message of it
 //! ```
 //!
-//! RFC 4861's machine, less DELAY: a switch's slow path does not see which neighbors are used, so
-//! every stale one is probed, and one that is gone frees its entry and its route. An entry has at
-//! most one deadline. Nothing is evicted to make room: a scan of unused addresses fills its quarter
-//! of the table and then is refused, and a flood of invented neighbors meets the probes.
+//! This is the state machine of RFC 4861 without DELAY. The slow path of a switch does not see which
+//! neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer loses its
+//! entry and its route.
+//!
+//! An entry has at most one deadline. No entry is evicted to make room. A scan of unused addresses
+//! can fill a quarter of the cache; more are refused. Entries for neighbors that do not exist are
+//! removed when their probes are not answered.
 
-use super::AgentSettings;
+use super::neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
+use super::neighbor_message::{NeighborUpdate, UpdateKind};
+use super::settings::AgentSettings;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::fmt;
-use core::net::IpAddr;
-use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 
-/// A neighbor: an address at a port. Link-local addresses mean something only together with one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NeighborKey {
-    /// The port whose link it is on.
-    pub port: PortId,
-    /// Its IP address.
-    pub address: IpAddr,
-}
-
-/// What is known of a neighbor (RFC 4861, 7.3.2, and two of ours).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NeighborState {
-    /// Asked for, no answer yet; frames wait.
-    Incomplete,
-    /// It answered, not long ago.
-    Reachable,
-    /// It was there; being probed, or soon to be. Frames still go to it.
-    Stale,
-    /// It did not answer, and is not asked for again for a while.
-    Failed,
-    /// Configured.
-    Static,
-}
-
-/// One row of the table, for display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbor {
-    /// Who.
-    pub key: NeighborKey,
-    /// Its MAC address, if it is known.
-    pub mac: Option<MacAddress>,
-    /// What is known of it.
-    pub state: NeighborState,
-    /// Time since it last answered or said where it is; since it was first asked for, if it never
-    /// has; since it was configured.
-    pub age_ns: u64,
-}
-
-/// The table of neighbors holds as many as it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeighborsFull {
-    /// How many that is.
-    pub neighbors_max: usize,
-}
-
-impl fmt::Display for NeighborsFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the table holds {} neighbors, as many as it may", self.neighbors_max)
-    }
-}
-
-impl core::error::Error for NeighborsFull {}
-
-/// How a message came to speak of a neighbor; decides how far it is believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UpdateKind {
-    /// It answers our question: proof that the neighbor hears us.
-    Solicited,
-    /// The neighbor asks for us, and says where it is itself. We are about to hear from it.
-    Request,
-    /// Nobody asked, and it speaks to nobody in particular.
-    Unsolicited,
-}
-
-/// What a message says about a neighbor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NeighborUpdate {
-    pub(super) kind: UpdateKind,
-    /// `None` where the message leaves it out: the one that is known.
-    pub(super) mac: Option<MacAddress>,
-    /// Whether it stands against another MAC address that is known.
-    pub(super) overrides: bool,
-}
-
-/// What a claim changed.
+/// The effect of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Learned {
-    /// Frames can go to it now.
+    /// The neighbor is new, or has been resolved.
     Up(MacAddress),
-    /// Frames must go to another MAC address now.
+    /// The neighbor has another MAC address.
     Moved(MacAddress),
-    /// Nothing for frames.
+    /// Frames are forwarded as before.
     Same,
-    /// It contradicts a static neighbor.
+    /// The update has another MAC address than the static neighbor.
     ConflictsWithStatic,
-    /// Nobody asked for this neighbor.
+    /// The neighbor is not in the cache, and the update may not add it.
     Unknown,
-    /// There is no room.
+    /// The cache is full.
     Full,
 }
 
-/// What a frame to a neighbor meets.
+/// What is known of a neighbor to which a frame is to be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resolution {
-    /// It can go.
+    /// The MAC address is known.
     Resolved,
-    /// It must wait; an answer is awaited already.
+    /// A request was sent before; the frame must wait.
     Unresolved,
-    /// It must wait; the first question is due now.
+    /// The entry is new: the caller sends the first request; the frame must wait.
     Started,
-    /// There was no answer a short while ago.
+    /// The neighbor did not answer, and no request is sent for a while.
     Failed,
-    /// There is no room.
+    /// The cache is full.
     Full,
 }
 
-/// What is to be done about a neighbor because time has passed.
+/// What the caller must do at a deadline of a neighbor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Ask whoever has the address.
-    Ask,
-    /// Ask the neighbor itself.
+    /// Send a request to all nodes of the link.
+    Request,
+    /// Send a request to the neighbor at this MAC address.
     Probe(MacAddress),
-    /// It never answered: what waits for it has no hope.
+    /// The neighbor did not answer any request: drop the frames that wait for it.
     Failed,
-    /// It no longer answers and has been removed.
+    /// The neighbor stopped answering and has been removed.
     Lost,
 }
 
@@ -173,12 +101,13 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     state: State,
+    /// When it last answered or announced itself; of an unresolved entry, when it was created.
     heard: Instant,
-    /// When something is due; [`Instant::NEVER`] if nothing is.
+    /// The deadline; [`Instant::NEVER`] if there is none.
     deadline: Instant,
 }
 
-/// The table.
+/// The neighbors by port and address.
 #[derive(Clone, Debug)]
 pub(super) struct NeighborCache {
     settings: AgentSettings,
@@ -195,7 +124,7 @@ impl NeighborCache {
         Self { settings, entries, deadlines, unresolved: 0 }
     }
 
-    /// A frame must go to `key`.
+    /// Looks up the neighbor of a frame, and adds an entry if there is none.
     pub(super) fn resolve(&mut self, now: Instant, key: NeighborKey) -> Resolution {
         match self.entries.get(&key).map(|entry| entry.state) {
             Some(State::Incomplete { .. }) => Resolution::Unresolved,
@@ -212,7 +141,7 @@ impl NeighborCache {
         }
     }
 
-    /// A message speaks of `key` (RFC 4861, 7.2.3 and 7.2.5).
+    /// Applies an update about `key` (RFC 4861, 7.2.3 and 7.2.5).
     pub(super) fn learn(
         &mut self,
         now: Instant,
@@ -220,7 +149,7 @@ impl NeighborCache {
         update: NeighborUpdate,
     ) -> Learned {
         let Some(&Entry { state, heard, .. }) = self.entries.get(&key) else {
-            return self.meet(now, key, update);
+            return self.learn_unknown(now, key, update);
         };
         if let State::Static { mac } = state {
             let agrees = update.mac.is_none_or(|updated| updated == mac);
@@ -230,7 +159,7 @@ impl NeighborCache {
         let moved = state.mac().is_some_and(|known| known != mac);
         match (moved, state) {
             (true, State::Reachable { mac }) if !update.overrides => {
-                // Two speak for one address; a probe will show which of them is there.
+                // Two stations claim one address. A probe shows whether the known one is there.
                 self.put_stale(now, heard, key, mac);
                 return Learned::Same;
             }
@@ -253,8 +182,8 @@ impl NeighborCache {
         }
     }
 
-    /// Somebody we do not know is spoken of.
-    fn meet(&mut self, now: Instant, key: NeighborKey, update: NeighborUpdate) -> Learned {
+    /// Applies an update about a neighbor that is not in the cache.
+    fn learn_unknown(&mut self, now: Instant, key: NeighborKey, update: NeighborUpdate) -> Learned {
         match (update.kind, update.mac) {
             (UpdateKind::Request, Some(_)) if self.is_full() => Learned::Full,
             (UpdateKind::Request, Some(mac)) => {
@@ -265,8 +194,8 @@ impl NeighborCache {
         }
     }
 
-    /// Configures a neighbor in place of what was known of it; true if its MAC address is new.
-    pub(super) fn pin(
+    /// Configures a neighbor; replaces any entry for it. Returns whether its MAC address is new.
+    pub(super) fn add_static(
         &mut self,
         now: Instant,
         key: NeighborKey,
@@ -280,15 +209,15 @@ impl NeighborCache {
         Ok(known.and_then(State::mac) != Some(mac))
     }
 
-    /// Removes a configured neighbor; false if there is none.
-    pub(super) fn unpin(&mut self, key: NeighborKey) -> bool {
-        let is_pinned =
+    /// Removes a configured neighbor. Returns false if there is none.
+    pub(super) fn remove_static(&mut self, key: NeighborKey) -> bool {
+        let is_static =
             self.entries.get(&key).is_some_and(|entry| matches!(entry.state, State::Static { .. }));
-        is_pinned && self.take(key).is_some()
+        is_static && self.take(key).is_some()
     }
 
-    /// Removes every neighbor that is not static and that `keep` refuses; returns them, and
-    /// whether frames could go to each.
+    /// Removes every neighbor that is not static and that `keep` refuses. Returns each with whether
+    /// its MAC address was known.
     pub(super) fn retain(
         &mut self,
         mut keep: impl FnMut(NeighborKey) -> bool,
@@ -305,7 +234,7 @@ impl NeighborCache {
         gone
     }
 
-    /// The next thing that is due, if one is.
+    /// Handles the first deadline that has come and requires an action, and returns the action.
     pub(super) fn poll_due(&mut self, now: Instant) -> Option<(NeighborKey, Due)> {
         loop {
             let &(deadline, key) = self.deadlines.first()?;
@@ -318,12 +247,12 @@ impl NeighborCache {
         }
     }
 
-    /// When something is next due.
+    /// The first deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|&(deadline, _)| deadline)
     }
 
-    /// The table, in order of port and address.
+    /// The neighbors, in order of port and address.
     pub(super) fn iter(&self, now: Instant) -> impl Iterator<Item = Neighbor> {
         self.entries.iter().map(move |(&key, entry)| Neighbor {
             key,
@@ -333,7 +262,7 @@ impl NeighborCache {
         })
     }
 
-    /// The deadline of `key` has come.
+    /// Handles the deadline of `key`.
     fn expire(&mut self, now: Instant, key: NeighborKey) -> Option<Due> {
         let Entry { state, heard, .. } = self.take(key)?;
         let tries = self.settings.tries.max(1);
@@ -341,7 +270,7 @@ impl NeighborCache {
         match state {
             State::Incomplete { asked } if asked < tries => {
                 self.put(key, State::Incomplete { asked: asked + 1 }, heard, retry);
-                Some(Due::Ask)
+                Some(Due::Request)
             }
             State::Incomplete { .. } => {
                 self.put(key, State::Failed, heard, now + self.settings.hold_down_ns);
@@ -369,7 +298,7 @@ impl NeighborCache {
         self.put(key, State::Stale { mac, probed: 0 }, heard, first_probe);
     }
 
-    /// The only place where an entry comes in, with its deadline and its share of the limits.
+    /// Inserts or replaces an entry. Nothing else inserts entries, so deadlines and limits follow.
     fn put(&mut self, key: NeighborKey, state: State, heard: Instant, deadline: Instant) {
         self.take(key);
         self.unresolved += usize::from(state.mac().is_none());
@@ -379,7 +308,7 @@ impl NeighborCache {
         self.entries.insert(key, Entry { state, heard, deadline });
     }
 
-    /// The only place where an entry goes.
+    /// Removes an entry. Nothing else removes entries.
     fn take(&mut self, key: NeighborKey) -> Option<Entry> {
         let entry = self.entries.remove(&key)?;
         self.unresolved -= usize::from(entry.state.mac().is_none());
@@ -392,9 +321,10 @@ impl NeighborCache {
 mod tests {
     use super::*;
     use core::net::Ipv4Addr;
+    use dataplane::ids::PortId;
     use proptest::prelude::*;
 
-    /// The bookkeeping beside the table, found again by looking at every entry.
+    /// Deadlines and limits are those that follow from the entries.
     fn assert_consistent(cache: &NeighborCache) {
         let entries = cache.entries.iter();
         let unresolved = entries.clone().filter(|(_, entry)| entry.state.mac().is_none()).count();
@@ -427,8 +357,8 @@ mod tests {
                     2 => drop(cache.learn(now, key, update(UpdateKind::Solicited))),
                     3 => drop(cache.learn(now, key, update(UpdateKind::Request))),
                     4 => drop(cache.learn(now, key, update(UpdateKind::Unsolicited))),
-                    5 => drop(cache.pin(now, key, mac)),
-                    6 => drop(cache.unpin(key)),
+                    5 => drop(cache.add_static(now, key, mac)),
+                    6 => drop(cache.remove_static(key)),
                     _ => {
                         now = now + ms * 1_000_000;
                         while let Some((key, due)) = cache.poll_due(now) {

@@ -1,19 +1,19 @@
-//! Frames that wait until their next hop is known.
+//! Frames that wait for the MAC address of their next hop.
 
-use super::neighbor_cache::NeighborKey;
+use super::neighbor::NeighborKey;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use dataplane::ids::PortId;
 
-/// A frame that waits, as it came in.
+/// A frame that waits, as received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PendingFrame {
-    /// The port where it came in.
+    /// The port that received it.
     pub(super) port: PortId,
     pub(super) frame: Vec<u8>,
 }
 
-/// All frames that wait, by the neighbor they wait for, in the order they came.
+/// All frames that wait, by neighbor, in the order of arrival.
 #[derive(Clone, Debug)]
 pub(super) struct PendingFrames {
     frames_max: usize,
@@ -23,12 +23,12 @@ pub(super) struct PendingFrames {
 }
 
 impl PendingFrames {
-    /// Room for `frames_max` frames a neighbor and `bytes_max` bytes in all.
+    /// Room for `frames_max` frames per neighbor and `bytes_max` bytes in total.
     pub(super) fn new(frames_max: usize, bytes_max: usize) -> Self {
         Self { frames_max, bytes_max, waiting: BTreeMap::new(), bytes: 0 }
     }
 
-    /// Keeps a copy of a frame; false if there is no room, and those that wait keep their places.
+    /// Keeps a copy of a frame. Returns false if there is no room; no waiting frame is replaced.
     pub(super) fn push(&mut self, key: NeighborKey, port: PortId, frame: &[u8]) -> bool {
         let waiting = self.waiting.get(&key).map_or(0, Vec::len);
         if waiting >= self.frames_max || self.bytes_max - self.bytes < frame.len() {
@@ -39,19 +39,19 @@ impl PendingFrames {
         true
     }
 
-    /// Takes out all that wait for `key`, in the order they came.
+    /// Removes the frames that wait for `key`, in the order of arrival.
     pub(super) fn take(&mut self, key: NeighborKey) -> Vec<PendingFrame> {
         let pending = self.waiting.remove(&key).unwrap_or_default();
         self.bytes -= pending.iter().map(|pending| pending.frame.len()).sum::<usize>();
         pending
     }
 
-    /// How many frames wait.
+    /// The number of frames.
     pub(super) fn frames(&self) -> usize {
         self.waiting.values().map(Vec::len).sum()
     }
 
-    /// How many bytes they are.
+    /// Their bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
