@@ -36,8 +36,8 @@ impl HostAgent {
         agent
     }
 
-    /// Replaces all interfaces. Announces those that are new or have changed. Removes neighbors that
-    /// are not reached as before, unless they are static.
+    /// Replaces all interfaces. Announces those that are new or have changed. Removes neighbors
+    /// that are not reached as before, unless they are static.
     pub fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
         let old = self.io.replace_interfaces(interfaces);
         self.neighbors.retain(&mut self.io, |io, key| {
@@ -51,8 +51,8 @@ impl HostAgent {
         self.announce(|interface| !old.contains(interface));
     }
 
-    /// The link at `port` came up or went down. If it came up, our addresses are announced there. If
-    /// it went down, its neighbors are removed, unless they are static.
+    /// The link at `port` came up or went down. If it came up, our addresses are announced there.
+    /// If it went down, its neighbors are removed, unless they are static.
     pub fn handle_link(&mut self, port: PortId, is_up: bool) {
         if is_up {
             self.announce(|interface| interface.port == port);
@@ -79,15 +79,15 @@ impl HostAgent {
         self.neighbors.remove_static(&mut self.io, neighbor);
     }
 
-    /// Resolves a neighbor for which no frame waits, such as a gateway whose traffic currently takes
-    /// another path. Has no effect if the neighbor is known, is being resolved, or was found
+    /// Resolves a neighbor for which no frame waits, such as a gateway whose traffic currently
+    /// takes another path. Has no effect if the neighbor is known, is being resolved, or was found
     /// unreachable a short while ago, so it may be called repeatedly.
     pub fn resolve(&mut self, now: Instant, neighbor: NeighborKey) {
         let _cannot_be_asked = self.neighbors.resolve(&mut self.io, now, neighbor);
     }
 
-    /// Handles a punted frame: the whole frame as received at `port`, without its FCS. `next_hop` is
-    /// where it was to be sent. [`PuntReason::Unresolved`], [`PuntReason::Resolve`] and
+    /// Handles a punted frame: the whole frame as received at `port`, without its FCS. `next_hop`
+    /// is where it was to be sent. [`PuntReason::Unresolved`], [`PuntReason::Resolve`] and
     /// [`PuntReason::TooBig`] need it; with any other reason it is ignored.
     ///
     /// The outcome is counted. It is returned for callers that trace frames.

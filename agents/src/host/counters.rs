@@ -133,8 +133,8 @@ pub struct AgentCounters {
     pub errors_sent: u64,
     /// ICMP errors that the rate limit suppressed.
     pub errors_limited: u64,
-    /// ICMP errors not sent because the RFCs forbid one about the frame (RFC 1812, 4.3.2.7; RFC 4443,
-    /// 2.4 e), or because we have no address to send it from.
+    /// ICMP errors not sent because the RFCs forbid one about the frame (RFC 1812, 4.3.2.7; RFC
+    /// 4443, 2.4 e), or because we have no address to send it from.
     pub errors_withheld: u64,
     /// Neighbors that came up.
     pub neighbors_up: u64,

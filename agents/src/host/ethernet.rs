@@ -27,8 +27,8 @@ pub(super) struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// Reads `bytes`. `None` if they end before the payload, or if the source is not the address of a
-    /// single station.
+    /// Reads `bytes`. `None` if they end before the payload, or if the source is not the address of
+    /// a single station.
     pub(super) fn open(bytes: &'a [u8]) -> Option<Self> {
         let (&destination, rest) = bytes.split_first_chunk()?;
         let (&source, mut rest) = rest.split_first_chunk()?;
@@ -83,7 +83,8 @@ impl Outgoing {
         Self { pcp: ethernet::pcp(incoming.tci), ..Self::new(interface, incoming.source) }
     }
 
-    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at first.
+    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at
+    /// first.
     pub(super) fn frame(
         self,
         ethertype: EthernetProtocol,

@@ -46,8 +46,8 @@ impl Interface {
     }
 
     /// The source address for packets to `peer`: an address whose prefix contains `peer`; else the
-    /// first of its family; else, for IPv6, the link-local address. `None` if there is no address of
-    /// its family.
+    /// first of its family; else, for IPv6, the link-local address. `None` if there is no address
+    /// of its family.
     pub(super) fn source_for(&self, peer: IpAddr) -> Option<IpAddr> {
         let of_family =
             || self.addresses.iter().filter(|net| net.addr().is_ipv4() == peer.is_ipv4());

@@ -18,8 +18,8 @@ use dataplane::limiter::RateLimiter;
 use dataplane::time::Instant;
 use dataplane::wire::ethernet;
 
-/// Outputs that may wait for the caller. When the queue is full, frames are refused and timeouts are
-/// not handled, so the queue stays bounded even if the caller is slow to empty it.
+/// Outputs that may wait for the caller. When the queue is full, frames are refused and timeouts
+/// are not handled, so the queue stays bounded even if the caller is slow to empty it.
 const OUTPUTS_MAX: usize = 4_096;
 
 /// An interface, and the rate limit of its ICMP errors.
@@ -100,8 +100,8 @@ impl HostIo {
         self.interfaces().any(|interface| interface.owns(address))
     }
 
-    /// Whether a sender on the link of interface `index` reaches us by `address`: any address of the
-    /// switch, except link-local addresses of other links.
+    /// Whether a sender on the link of interface `index` reaches us by `address`: any address of
+    /// the switch, except link-local addresses of other links.
     pub(super) fn is_ours_at(&self, index: usize, address: IpAddr) -> bool {
         if is_link_local(address) {
             self.interface(index).owns(address)

@@ -138,8 +138,8 @@ impl<'a> IpPacket<'a> {
     }
 }
 
-/// Follows IPv6 extension headers, as far as they are complete. Returns the protocol behind them and
-/// its bytes.
+/// Follows IPv6 extension headers, as far as they are complete. Returns the protocol behind them
+/// and its bytes.
 fn follow(mut next: IpProtocol, mut bytes: &[u8]) -> (Fragment, IpProtocol, &[u8]) {
     let mut fragment = Fragment::Whole;
     loop {
@@ -191,7 +191,8 @@ impl IpHeader {
         }
     }
 
-    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at first.
+    /// The frame with this header. `fill` writes the payload, which is `payload_bytes` zeros at
+    /// first.
     pub(super) fn frame(
         &self,
         link: Outgoing,

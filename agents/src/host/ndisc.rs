@@ -1,5 +1,6 @@
 //! Neighbor discovery (RFC 4861): the neighbors of IPv6. The agent sends and receives neighbor
-//! solicitations and advertisements. It neither sends nor obeys router advertisements and redirects.
+//! solicitations and advertisements. It neither sends nor obeys router advertisements and
+//! redirects.
 
 use super::counters::Outcome;
 use super::ethernet::{Incoming, Outgoing, is_station};
@@ -27,8 +28,8 @@ pub(super) fn is_ndisc(packet: &IpPacket<'_>) -> bool {
         && matches!(message, Some(Icmpv6Message::NeighborSolicit | Icmpv6Message::NeighborAdvert))
 }
 
-/// Reads a neighbor solicitation or advertisement that `interface` received. The checks are those of
-/// RFC 4861, 7.1.1 and 7.1.2, and of RFC 6980 (no fragments).
+/// Reads a neighbor solicitation or advertisement that `interface` received. The checks are those
+/// of RFC 4861, 7.1.1 and 7.1.2, and of RFC 6980 (no fragments).
 pub(super) fn process(
     interface: &Interface,
     incoming: &Incoming<'_>,
@@ -123,8 +124,8 @@ fn station(option: Option<RawHardwareAddress>) -> Result<Option<MacAddress>, Out
     }
 }
 
-/// A solicitation for `target`: to its solicited-node group, or to `mac` if it is known. Never `None`,
-/// as every interface has a link-local address to send from.
+/// A solicitation for `target`: to its solicited-node group, or to `mac` if it is known. Never
+/// `None`, as every interface has a link-local address to send from.
 pub(super) fn solicitation(
     interface: &Interface,
     target: Ipv6Addr,

@@ -9,9 +9,9 @@
 //!   +-- tries sent ---> FAILED --- hold_down_ns: removed          +--- any other message of it
 //! ```
 //!
-//! This is the state machine of RFC 4861 without DELAY. The slow path of a switch does not see which
-//! neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer loses its
-//! entry and its route.
+//! This is the state machine of RFC 4861 without DELAY. The slow path of a switch does not see
+//! which neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer
+//! loses its entry and its route.
 //!
 //! An entry has at most one deadline. No entry is evicted to make room. A scan of unused addresses
 //! can fill a quarter of the cache; more are refused. Entries for neighbors that do not exist are

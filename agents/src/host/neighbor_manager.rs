@@ -32,8 +32,8 @@ impl NeighborManager {
         Self { cache: NeighborCache::new(settings), pending }
     }
 
-    /// Handles a frame whose next hop has no MAC address yet. `index` is the interface that received
-    /// it, `bytes` is the whole frame.
+    /// Handles a frame whose next hop has no MAC address yet. `index` is the interface that
+    /// received it, `bytes` is the whole frame.
     pub(super) fn handle_unresolved(
         &mut self,
         io: &mut HostIo,
@@ -172,8 +172,8 @@ impl NeighborManager {
         }
     }
 
-    /// Removes every neighbor that is not static and that `keep` refuses. Drops the frames that wait
-    /// for them.
+    /// Removes every neighbor that is not static and that `keep` refuses. Drops the frames that
+    /// wait for them.
     pub(super) fn retain(&mut self, io: &mut HostIo, keep: impl Fn(&HostIo, NeighborKey) -> bool) {
         for (neighbor, was_up) in self.cache.retain(|key| keep(io, key)) {
             if was_up {

@@ -1,13 +1,13 @@
-//! The agent: all ports, and what they learn together.
+//! The agent: all ports, and the level that they have in common.
 
-use super::condition::Condition;
+use super::condition::{Condition, Conditions};
 use super::counters::{LldpCounters, Outcome};
 use super::learning::{AcceptedPeer, Learned, PortRole, learn};
 use super::neighbors::{Change, Neighbor};
 use super::pdu::Pdu;
 use super::port::Port;
+use super::settings::{LldpSettings, PortSettings, System};
 use super::topology::{Device, Orientation};
-use super::{Conditions, LldpSettings, PortSettings, System};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
@@ -15,43 +15,43 @@ use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use dataplane::wire::{MacAddress, be16, ethernet};
 
-/// What the agent wants done, or known.
+/// A request or a report of the agent to its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Send this frame at that port.
     Send {
-        /// Where it leaves.
+        /// The egress port.
         port: PortId,
         /// The whole frame without its FCS.
         frame: Vec<u8>,
     },
-    /// What rules follow from is another now: ask [`LldpAgent::port_roles`].
+    /// The level or a port role has changed: read [`LldpAgent::port_roles`] and write new rules.
     Changed,
-    /// Something about a port that an operator should know.
+    /// A condition of a port began or ended. Conditions are reported once they have lasted 3 s.
     ConditionChanged {
         /// The port.
         port: PortId,
-        /// What it is.
+        /// The condition.
         condition: Condition,
-        /// Whether it has begun, or is over.
+        /// Whether it began.
         begins: bool,
     },
 }
 
-/// A port as it is now.
+/// The state of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortView<'a> {
-    /// Where it leads.
+    /// The direction of its link.
     pub orientation: Orientation,
-    /// What rules take it for.
+    /// Its role in the rules.
     pub role: PortRole,
-    /// What is not as it should be, and has lasted.
+    /// The conditions that are reported.
     pub conditions: Conditions,
-    /// Who is there.
+    /// Its neighbors.
     pub neighbors: &'a [Neighbor],
 }
 
-/// See the [module](super) for how to drive it.
+/// The LLDP agent of a switch or a host. The [module](super) describes how to drive it.
 #[derive(Clone, Debug)]
 pub struct LldpAgent {
     settings: LldpSettings,
@@ -66,7 +66,7 @@ pub struct LldpAgent {
 }
 
 impl LldpAgent {
-    /// An agent that knows nothing, all of whose ports are down.
+    /// An agent without neighbors. All ports are down.
     pub fn new(system: System, ports: Vec<PortSettings>, settings: LldpSettings) -> Self {
         let mut agent = Self {
             ports: ports.into_iter().map(Port::new).collect(),
@@ -83,7 +83,7 @@ impl LldpAgent {
         agent
     }
 
-    /// Says other things of the system from now on.
+    /// Changes what is advertised of the system.
     pub fn set_system(&mut self, now: Instant, system: System) {
         if self.system != system {
             self.system = system;
@@ -92,7 +92,7 @@ impl LldpAgent {
         }
     }
 
-    /// The link at `port` came up, or went down: its neighbors are forgotten then.
+    /// The link at `port` came up or went down. If it went down, its neighbors are removed.
     pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
         let Some(at) = self.ports.get_mut(port.index()).filter(|at| at.is_up() != is_up) else {
             return;
@@ -109,7 +109,8 @@ impl LldpAgent {
         self.finish(now);
     }
 
-    /// A frame came in at `port`: the whole frame without its FCS. The outcome is also counted.
+    /// Handles a frame received at `port`: the whole frame without its FCS. The outcome is also
+    /// counted.
     pub fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Outcome {
         let outcome = self.on_rx(now, port, bytes).unwrap_or_else(|ended| ended);
         self.counters.count(outcome);
@@ -125,7 +126,7 @@ impl LldpAgent {
         self.counters.tlvs_discarded += u64::from(tlv_counts.discarded);
         self.counters.tlvs_unrecognized += u64::from(tlv_counts.unrecognized);
         let outcome = match at.neighbors.update(now, pdu, &self.settings) {
-            // Goodbye of a stranger and one more of a crowd change nothing here.
+            // These two leave the neighbors as they are.
             Change::Unknown => return Err(Outcome::Unknown),
             Change::Refused => return Err(Outcome::TooMany),
             Change::Same => return Ok(Outcome::Refreshed),
@@ -142,20 +143,22 @@ impl LldpAgent {
         Ok(outcome)
     }
 
-    /// Time has passed. Call it when [`Self::poll_timeout`] says; earlier does no harm.
+    /// Does what is due at `now`. The caller calls it when [`Self::poll_timeout`] says; an earlier
+    /// call has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let mut is_other = false;
+        let mut has_changed = false;
         for port in &mut self.ports {
             self.counters.aged_out += port.neighbors.expire(now);
-            is_other |= port.update_peer(now, self.system.chassis);
+            has_changed |= port.update_peer(now, self.system.chassis);
         }
-        if is_other {
+        if has_changed {
             self.relearn();
         }
         self.finish(now);
     }
 
-    /// Says goodbye at every port, and nothing more until its link comes up again.
+    /// Sends a shutdown LLDPDU at every port. A port then sends nothing until its link comes up
+    /// again.
     pub fn shut_down(&mut self, now: Instant) {
         for index in 0..self.ports.len() {
             if self.ports[index].transmitter.is_running() {
@@ -166,31 +169,31 @@ impl LldpAgent {
         self.finish(now);
     }
 
-    /// The next thing to be done, in order; `None` if all is.
+    /// The next output, in order; `None` if none waits.
     pub fn poll_output(&mut self) -> Option<Output> {
-        // What follows from a change is to be in force before others are told of it.
+        // New rules must be in force before neighbors learn of the change.
         if mem::take(&mut self.has_changed) {
             return Some(Output::Changed);
         }
         self.outputs.pop_front()
     }
 
-    /// When [`Self::handle_timeout`] is next due; `None` if nothing waits for time to pass.
+    /// When [`Self::handle_timeout`] is next due; `None` if no timeout is pending.
     pub const fn poll_timeout(&self) -> Option<Instant> {
         self.next_at
     }
 
-    /// Links between this switch and the hosts, if that is known.
+    /// The number of links between this switch and the hosts, if known.
     pub const fn level(&self) -> Option<u8> {
         self.level
     }
 
-    /// By port, what rules are to take it for.
+    /// The role of each port in the rules, in order of the ports.
     pub fn port_roles(&self) -> impl Iterator<Item = PortRole> {
         self.ports.iter().map(|port| port.role)
     }
 
-    /// A port as it is now.
+    /// The state of a port. `None` if there is no such port.
     pub fn port(&self, port: PortId) -> Option<PortView<'_>> {
         self.ports.get(port.index()).map(|port| PortView {
             orientation: port.orientation,
@@ -200,16 +203,16 @@ impl LldpAgent {
         })
     }
 
-    /// What the agent has counted since it started.
+    /// The counters since the agent was created.
     pub const fn counters(&self) -> &LldpCounters {
         &self.counters
     }
 
-    /// Learns level and port types anew from all that is believed.
+    /// Computes the level and the port types from the accepted peers of all ports.
     fn relearn(&mut self) {
         let peer: Vec<AcceptedPeer> = self.ports.iter().map(|port| port.peer).collect();
         let Learned { level, orientations } = match self.settings.device {
-            // Step 2: a host has a level and ports of no type, whatever it hears.
+            // Step 2: a host has level 0, and its ports have no type.
             Device::EndStation => Learned {
                 level: Some(0),
                 orientations: alloc::vec![Orientation::Unknown; peer.len()],
@@ -231,7 +234,8 @@ impl LldpAgent {
         }
     }
 
-    /// Sends what is due, tells what has lasted, and looks when it is wanted next.
+    /// Sends the frames that are due, reports conditions that have lasted, and computes the next
+    /// timeout.
     fn finish(&mut self, now: Instant) {
         let mut next_at = None;
         for index in 0..self.ports.len() {
@@ -260,7 +264,7 @@ impl LldpAgent {
     }
 }
 
-/// The LLDPDU in a frame to the nearest bridge, which carries no VLAN tag.
+/// The LLDPDU in an untagged frame to the nearest bridge.
 fn open(bytes: &[u8]) -> Option<&[u8]> {
     let (&destination, rest) = bytes.split_first_chunk::<6>()?;
     let (&[first, ..], rest) = rest.split_first_chunk::<6>()?;

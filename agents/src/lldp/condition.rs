@@ -1,34 +1,34 @@
-//! What is worth telling an operator about a port: told once it has lasted, so that a network that
-//! is still settling tells nothing.
+//! Conditions of a port that an operator should know. A condition is reported once it has lasted 3
+//! s, so a network that is still converging reports none.
 
-use super::SECOND_NS;
+use super::settings::SECOND_NS;
 use dataplane::time::Instant;
 
-/// Something that is not as it should be.
+/// Something about a port that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Condition {
     /// The neighbor is at our level.
     Crosslink,
-    /// The neighbor's level is two or more from ours: no tree has such a link.
+    /// The neighbor's level differs from ours by two or more. A tree has no such link.
     LevelGap,
-    /// The neighbor takes the link for something else than we do.
+    /// The neighbor advertises an orientation of the link that does not match ours.
     Disagreement,
-    /// The neighbor claims to be what this port does not allow, and is not believed.
+    /// The neighbor claims to be what this port does not allow. The claim is ignored.
     Refused,
-    /// Several neighbors say different things, and none is believed.
+    /// Several neighbors make different claims. All are ignored.
     MultipleNeighbors,
-    /// More neighbors than are kept.
+    /// There are more neighbors than the table of the port holds.
     NeighborTableFull,
-    /// The neighbor changes its mind too often, and is not believed until it is calm.
+    /// The claims of the neighbor change too often. They are ignored until they are stable.
     Damped,
-    /// The neighbor is a switch that says nothing of levels.
+    /// The neighbor is a switch that advertises no level.
     Silent,
     /// The neighbor is this switch.
     Loop,
-    /// The neighbor's PFC protects other priorities than ours.
+    /// The neighbor protects other priorities with PFC than we do.
     PfcMismatch,
-    /// The neighbor takes shorter frames than we send.
+    /// The neighbor accepts shorter frames only than we send.
     FrameSize,
 }
 
@@ -65,7 +65,7 @@ impl Condition {
         }
     }
 
-    /// What it means, in words that follow the port's name.
+    /// A description for operators, to follow the name of the port.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Crosslink => {
@@ -96,37 +96,37 @@ const _: () = assert!(Condition::FrameSize as usize + 1 == Condition::ALL.len())
 pub struct Conditions(u16);
 
 impl Conditions {
-    /// Whether `condition` is among them.
+    /// Whether the set has `condition`.
     pub const fn has(self, condition: Condition) -> bool {
         self.0 >> condition as u8 & 1 == 1
     }
 
-    /// Puts `condition` in, or takes it out.
+    /// Adds or removes `condition`.
     pub(super) const fn set(&mut self, condition: Condition, holds: bool) {
         let bit = 1 << condition as u8;
         self.0 = if holds { self.0 | bit } else { self.0 & !bit };
     }
 
-    /// Those that hold.
+    /// The conditions of the set.
     pub fn iter(self) -> impl Iterator<Item = Condition> {
         Condition::ALL.into_iter().filter(move |&condition| self.has(condition))
     }
 }
 
-/// How long a condition must hold, or not hold any more, before it is told.
+/// How long a condition must have begun or ended before that is reported.
 pub(super) const HOLD_NS: u64 = 3 * SECOND_NS;
 
-/// One port's conditions, and what was told of them.
+/// The conditions of one port, and which of them are reported.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionMonitor {
     now: Conditions,
     reported: Conditions,
-    /// By condition: since when it is other than was told.
+    /// Of each condition: when it last began or ended.
     since: [Instant; Condition::ALL.len()],
 }
 
 impl ConditionMonitor {
-    /// These hold from `now` on.
+    /// Sets the conditions that hold from `now` on.
     pub(super) fn set(&mut self, now: Instant, conditions: Conditions) {
         for condition in Condition::ALL {
             if conditions.has(condition) != self.now.has(condition) {
@@ -136,7 +136,7 @@ impl ConditionMonitor {
         self.now = conditions;
     }
 
-    /// The next condition that has begun, or ended, and has not been told.
+    /// The next condition to report, and whether it began.
     pub(super) fn poll(&mut self, now: Instant) -> Option<(Condition, bool)> {
         let is_due = |condition: &Condition| {
             self.now.has(*condition) != self.reported.has(*condition)
@@ -148,7 +148,7 @@ impl ConditionMonitor {
         Some((condition, begins))
     }
 
-    /// When something is next to be told.
+    /// When a condition is next to be reported.
     pub(super) fn next_at(&self) -> Option<Instant> {
         if self.now == self.reported {
             return None;
@@ -158,7 +158,7 @@ impl ConditionMonitor {
         unreported.map(|condition| self.since[condition as usize] + HOLD_NS).min()
     }
 
-    /// Those that have lasted.
+    /// The conditions that are reported.
     pub(super) const fn reported(&self) -> Conditions {
         self.reported
     }

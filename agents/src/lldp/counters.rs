@@ -1,25 +1,25 @@
-//! What became of the frames, and of the neighbors, under IEEE 802.1AB's names where it has one.
+//! The outcomes of received frames, and counters, with the names of IEEE 802.1AB where it has one.
 
-/// What became of a frame that was handed to the agent.
+/// What became of a frame that was handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Of somebody new.
+    /// It is of a new neighbor.
     Inserted,
-    /// The neighbor says what it said before.
+    /// It repeats what the neighbor advertised before.
     Refreshed,
-    /// The neighbor says something else.
+    /// It changes what the neighbor advertised before.
     Changed,
-    /// The neighbor's goodbye.
+    /// It is the shutdown LLDPDU of a neighbor.
     Deleted,
-    /// Goodbye of somebody who was not known.
+    /// It is a shutdown LLDPDU of an unknown neighbor.
     Unknown,
-    /// Of somebody new, and there is no room (statsRemTablesDrops).
+    /// It is of a new neighbor, and the table is full (statsRemTablesDrops).
     TooMany,
-    /// Not an LLDPDU that says anything.
+    /// Its LLDPDU is malformed.
     Malformed,
-    /// No LLDP frame at all.
+    /// It is not an LLDP frame.
     NotLldp,
-    /// It came in at a port that is down, or that there is not.
+    /// Its port is down or does not exist.
     PortDown,
 }
 
@@ -55,21 +55,21 @@ impl Outcome {
 
 const _: () = assert!(Outcome::PortDown as usize + 1 == Outcome::ALL.len());
 
-/// What the agent has counted since it started.
+/// The counters since the agent was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LldpCounters {
     /// Frames handed in (statsFramesInTotal).
     pub frames_in: u64,
     outcomes: [u64; Outcome::ALL.len()],
-    /// Frames sent (statsFramesOutTotal), goodbyes among them.
+    /// Frames sent (statsFramesOutTotal), with shutdown LLDPDUs.
     pub frames_out: u64,
-    /// TLVs that were malformed or cut short (statsTLVsDiscardedTotal).
+    /// TLVs that were malformed, repeated or truncated (statsTLVsDiscardedTotal).
     pub tlvs_discarded: u64,
-    /// TLVs nobody here understands (statsTLVsUnrecognizedTotal).
+    /// TLVs of unknown types (statsTLVsUnrecognizedTotal).
     pub tlvs_unrecognized: u64,
-    /// Neighbors whose word ran out (statsAgeoutsTotal).
+    /// Neighbors that expired (statsAgeoutsTotal).
     pub aged_out: u64,
-    /// Neighbors forgotten because the link went down.
+    /// Neighbors removed because the link went down.
     pub unlinked: u64,
     /// Changes of this switch's level.
     pub level_changes: u64,

@@ -1,42 +1,43 @@
-//! A neighbor that changes its mind too often is not believed until it has been calm for a while.
+//! Flap damping: claims that change too often are ignored until they have been stable for a while.
 //!
-//! Each change costs, and time pays it back: a bucket, kept as the instant when all is paid. A
-//! network that settles makes a handful of changes; the bucket holds several times as many.
+//! A leaky bucket counts the changes. It is kept as the instant when it is empty. A network that
+//! converges makes a handful of changes; the bucket holds several times as many.
 
-use super::SECOND_NS;
+use super::settings::SECOND_NS;
 use dataplane::time::Instant;
 
-/// Changes at once that are believed.
+/// Changes that the bucket holds.
 pub(super) const CHANGES_MAX: u64 = 24;
-/// How long it takes to forget one.
+/// The time in which one change leaves the bucket.
 const FORGET_NS: u64 = 5 * SECOND_NS;
-/// With so much forgotten, the neighbor is believed again.
+/// Damping ends when this much is left in the bucket.
 const CALM_NS: u64 = CHANGES_MAX * FORGET_NS / 2;
 
-/// One port's.
+/// The flap damping of one port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlapDamping {
-    /// When all changes are forgotten.
+    /// When the bucket is empty.
     clear_at: Instant,
     is_damped: bool,
 }
 
 impl FlapDamping {
-    /// The neighbor has changed its mind.
+    /// Counts a change.
     pub(super) fn change(&mut self, now: Instant) {
         let most = now + CHANGES_MAX * FORGET_NS;
         let clear_at = self.clear_at.max(now) + FORGET_NS;
         self.is_damped |= clear_at > most;
-        // No more than one beyond the most, so that calm is rewarded after the same time always.
+        // The limit is one change above the maximum, so damping ends after the same stable time
+        // however many changes there were.
         self.clear_at = clear_at.min(most + FORGET_NS);
     }
 
-    /// When it will be believed again; `None` if it is.
+    /// When damping ends; `None` if there is none.
     pub(super) fn ends_at(&self) -> Option<Instant> {
         self.is_damped.then(|| Instant::from_ns(self.clear_at.ns.saturating_sub(CALM_NS)))
     }
 
-    /// Whether it is believed at `now`; once it is, the damping has ended.
+    /// Whether changes are damped at `now`. Damping that is over is ended.
     pub(super) fn is_damped(&mut self, now: Instant) -> bool {
         if self.ends_at().is_some_and(|end| end <= now) {
             self.is_damped = false;

@@ -1,67 +1,71 @@
-//! From what neighbors say to this switch's level and the types of its ports: the 802.1 slides'
-//! steps, as one function of all that is believed now.
+//! The level of this switch and the types of its ports: the steps of the 802.1 slides, as one
+//! function of the accepted peers of all ports.
 //!
 //! 1. A host at a port: the level is 1, the port a downlink.
-//! 2. A host ignores all that ([`Device::EndStation`](super::Device)); it has no business here.
-//! 3. No host: the level is one more than the lowest that a neighbor says.
+//! 2. A host ignores all claims ([`Device::EndStation`](super::topology::Device)); it is not
+//!    handled here.
+//! 3. No host: the level is one more than the lowest that a neighbor advertises.
 //! 4. A neighbor one level below is at a downlink, one above at an uplink.
 //!
-//! The slides tell it frame by frame and say nothing of neighbors that go. Worked out anew
-//! whenever anything changes, from the last word of every neighbor, it does not depend on the
-//! order of arrival and forgets what is gone. Two additions make it settle:
+//! The slides give the steps for each received frame and do not cover neighbors that go. Here the
+//! steps are applied to the last advertisement of every neighbor, whenever one changes. The result
+//! does not depend on the order of arrival, and neighbors that are gone have no effect. Two
+//! additions make it converge:
 //!
-//! - A neighbor that says it leads *down* to us is above us: it has its level from us or from our
-//!   like, so it is not counted in step 3 (split horizon). Otherwise a switch that lost its hosts
-//!   would climb on what it had itself said.
-//! - Levels end at [`LEVEL_MAX`]: where nobody has a host, what is left of old levels climbs no
-//!   further and is forgotten.
+//! - A neighbor that advertises its port to us as a downlink is above us. It has learned its level
+//!   from us or from a switch at our level, so step 3 does not count it (split horizon). Otherwise
+//!   a switch that lost its hosts would raise its level by what it advertised itself.
+//! - Levels end at [`LEVEL_MAX`]. Where no switch has a host, old levels rise up to it and are
+//!   dropped.
 
 use super::topology::Orientation;
 use alloc::vec::Vec;
 
-/// The highest level: no fabric has so many, and unlearning takes no more rounds than this.
+/// The highest level. No fabric has as many, and old levels are dropped after at most as many
+/// rounds.
 pub const LEVEL_MAX: u8 = 8;
 
-/// What is believed of the other end of a port.
+/// The other end of a port, as far as its claims are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AcceptedPeer {
-    /// Nothing: nobody is there, speaks, or is believed.
+pub(super) enum AcceptedPeer {
+    /// No neighbor, or no claim that is accepted.
     #[default]
     Unknown,
-    /// It is a host.
+    /// A host.
     Host,
-    /// It is a switch.
+    /// A switch.
     Switch {
-        /// Its level, if it knows.
+        /// The level that it advertises.
         level: Option<u8>,
-        /// What it takes the link to be, seen from its side.
+        /// The orientation that it advertises for its port to us.
         its_orientation: Orientation,
     },
 }
 
-/// What rules need to know of a port.
+/// The role of a port in the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortRole {
-    /// No link: no frame passes.
+    /// The link is down: no frame passes.
     NoLink,
-    /// Towards the hosts, and both ends say so.
+    /// Towards the hosts; both ends agree on it.
     Downlink,
-    /// Away from the hosts, or it is not known: a frame that comes from there and goes there again
-    /// must raise its tag, to be safe.
+    /// Away from the hosts, or not known. A frame that arrives from an uplink and leaves by an
+    /// uplink must have its tag raised, so that no deadlock is possible.
     Uplink,
 }
 
-/// The level, and the port types.
+/// The level, and the types of the ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
-    /// Links between this switch and the hosts.
-    pub level: Option<u8>,
-    /// By port.
-    pub orientations: Vec<Orientation>,
+pub(super) struct Learned {
+    /// The number of links between this switch and the hosts.
+    pub(super) level: Option<u8>,
+    /// The type of each port.
+    pub(super) orientations: Vec<Orientation>,
 }
 
-/// Learns from `ports` what follows; `fixed` is the level if the operator has said it.
-pub fn learn(fixed: Option<u8>, ports: &[AcceptedPeer]) -> Learned {
+/// Computes level and port types from the peers of all ports. `fixed` is the level that the
+/// operator has configured.
+pub(super) fn learn(fixed: Option<u8>, ports: &[AcceptedPeer]) -> Learned {
     let level = fixed.or_else(|| level(ports));
     Learned { level, orientations: ports.iter().map(|&peer| orientation(level, peer)).collect() }
 }
@@ -81,8 +85,8 @@ fn level(ports: &[AcceptedPeer]) -> Option<u8> {
     Some(lowest).filter(|&level| level < LEVEL_MAX).map(|level| level + 1)
 }
 
-/// Steps 1 and 4. The slides leave a port to the same level unmarked; the standard has a name for
-/// it. Levels further apart contradict the tree, and no type would be right.
+/// Steps 1 and 4. The slides leave a port to the same level unmarked; in the standard it is a
+/// crosslink. Levels that differ by more than one contradict the tree, and no type fits.
 fn orientation(ours: Option<u8>, peer: AcceptedPeer) -> Orientation {
     match (ours, peer) {
         (_, AcceptedPeer::Host) => Orientation::Downlink,
@@ -98,9 +102,9 @@ fn orientation(ours: Option<u8>, peer: AcceptedPeer) -> Orientation {
     }
 }
 
-/// What rules are to take a port with a link for. A downlink counts only once the other end says
-/// that it leads up: while the two ends are of different minds, both take it for an uplink, and no
-/// turn that keeps its tag can be part of a cycle.
+/// The role of a port whose link is up. A downlink counts as one only if the other end is a host or
+/// advertises an uplink. While the two ends disagree, both treat the link as an uplink, and no turn
+/// that keeps its tag can be part of a cycle.
 pub(super) fn port_role(orientation: Orientation, peer: AcceptedPeer) -> PortRole {
     match (orientation, peer) {
         (
@@ -126,13 +130,13 @@ mod tests {
         (level, orientations)
     }
 
-    /// The slides' steps, one message after the other, as they are printed.
+    /// The steps of the slides, one message after the other, as printed.
     #[test]
     fn the_steps_of_the_slides() {
         let nothing = AcceptedPeer::Unknown;
         // Step 1: a host; the corresponding port is a downlink, the others are unmarked.
         assert_eq!(learned(&[nothing, AcceptedPeer::Host]), (Some(1), [Unknown, Downlink].into()));
-        // "or has level != 1": a level that was there gives way.
+        // "or has level != 1": a level that was known is replaced.
         let leaf = switch(1, Unknown);
         assert_eq!(learned(&[leaf, nothing]), (Some(2), [Downlink, Unknown].into()));
         assert_eq!(learned(&[leaf, AcceptedPeer::Host]), (Some(1), [Crosslink, Downlink].into()));
@@ -150,12 +154,12 @@ mod tests {
 
     #[test]
     fn nobody_climbs_on_its_own_word() {
-        // Both spines have their level from us, and we have lost our hosts.
+        // Both spines have learned their level from us, and we have lost our hosts.
         assert_eq!(
             learned(&[switch(2, Downlink), switch(2, Downlink)]),
             (None, [Unknown; 2].into())
         );
-        // One of them says that we are not below it any more.
+        // One of them no longer advertises a downlink to us.
         let (level, types) = learned(&[switch(2, Unknown), switch(2, Downlink)]);
         assert_eq!((level, types), (Some(3), [Downlink; 2].into()));
     }

@@ -1,51 +1,50 @@
-//! Whom a port hears (IEEE 802.1AB-2016, 9.2.7): who is new, who says something else, whose word
-//! has run out.
+//! The neighbors of a port (IEEE 802.1AB-2016, 9.2.7): new, changed and expired ones.
 
 use super::pdu::Pdu;
-use super::{LldpSettings, SECOND_NS};
+use super::settings::{LldpSettings, SECOND_NS};
 use alloc::vec::Vec;
 use dataplane::time::Instant;
 
 /// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbor {
-    /// What it said last.
+    /// Its last LLDPDU.
     pub pdu: Pdu,
-    /// When it was first heard.
+    /// When its first LLDPDU was received.
     pub since: Instant,
-    /// When it was heard last.
+    /// When its last LLDPDU was received.
     pub heard_at: Instant,
-    /// When what it said runs out.
+    /// When its last LLDPDU expires.
     pub expires_at: Instant,
 }
 
-/// What a frame did to the table.
+/// The effect of an LLDPDU on the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Somebody new.
+    /// A neighbor was added.
     New,
-    /// The same again.
+    /// The LLDPDU of a known neighbor, unchanged.
     Same,
-    /// Something else than before.
+    /// The LLDPDU of a known neighbor, changed.
     Other,
-    /// Goodbye.
+    /// A neighbor was removed by its shutdown LLDPDU.
     Gone,
-    /// Goodbye of somebody who was not known.
+    /// A shutdown LLDPDU of an unknown neighbor.
     Unknown,
-    /// Somebody new, and no room.
+    /// A new neighbor was refused because the table is full.
     Refused,
 }
 
-/// One port's neighbors.
+/// The neighbors of one port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
     entries: Vec<Neighbor>,
-    /// Until when somebody else is there for whom there was no room (tooManyNeighborsTimer).
+    /// Until when a neighbor exists that was refused (tooManyNeighborsTimer).
     table_full_until: Instant,
 }
 
 impl Neighbors {
-    /// Takes what somebody said.
+    /// Applies a received LLDPDU.
     pub(super) fn update(&mut self, now: Instant, pdu: Pdu, settings: &LldpSettings) -> Change {
         let is_it = |one: &Neighbor| (&one.pdu.chassis, &one.pdu.port) == (&pdu.chassis, &pdu.port);
         let place = self.entries.iter().position(is_it);
@@ -65,7 +64,7 @@ impl Neighbors {
                 entries.pdu = pdu;
                 Change::Other
             }
-            // Whoever is known stays: a liar with many names drives nobody out.
+            // Known neighbors stay, so forged LLDPDUs with many names evict none.
             None if self.entries.len() >= settings.neighbors_max.max(1) => {
                 self.table_full_until = self.table_full_until.max(expires_at);
                 Change::Refused
@@ -77,21 +76,21 @@ impl Neighbors {
         }
     }
 
-    /// Forgets those whose word has run out; returns how many.
+    /// Removes neighbors that have expired. Returns how many.
     pub(super) fn expire(&mut self, now: Instant) -> u64 {
         let before = self.entries.len();
         self.entries.retain(|neighbor| neighbor.expires_at > now);
         (before - self.entries.len()) as u64
     }
 
-    /// Forgets all; returns how many.
+    /// Removes all neighbors. Returns how many.
     pub(super) fn clear(&mut self) -> u64 {
         let count = self.entries.len() as u64;
         *self = Self::default();
         count
     }
 
-    /// When the next one's word runs out, or the port is no longer crowded.
+    /// When the next neighbor expires, or the last refused one would have expired.
     pub(super) fn next_at(&self, now: Instant) -> Option<Instant> {
         let crowded = Some(self.table_full_until).filter(|&until| until > now);
         self.entries.iter().map(|neighbor| neighbor.expires_at).chain(crowded).min()

@@ -1,4 +1,5 @@
-//! TLVs that IEEE 802.1 and 802.3 have defined, as far as this switch has something to say there.
+//! Organizationally specific TLVs of IEEE 802.1 and 802.3, as far as this switch reads or sends
+//! them.
 
 use super::topology::{IEEE_802_1, Profile, SLIDES_OUI, SLIDES_SUBTYPE, SUBTYPE, Topology};
 
@@ -9,16 +10,16 @@ pub(super) const MAX_FRAME_SIZE: u8 = 4;
 /// Priority-based Flow Control Configuration (IEEE 802.1Q, D.2.10), under [`IEEE_802_1`].
 pub(super) const PFC_CONFIGURATION: u8 = 0x0B;
 
-/// What a station says of PFC.
+/// The PFC configuration that a station advertises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcConfiguration {
-    /// It would take over its neighbor's configuration.
+    /// It accepts the configuration of its neighbor.
     pub willing: bool,
-    /// It cannot bypass MACsec for PFC frames.
+    /// It cannot bypass MACsec for PFC frames (MACsec bypass capability, inverted).
     pub mbc: bool,
-    /// How many priorities can have PFC at once; 0 to 15 on the wire.
+    /// The number of priorities that can have PFC at once; 0 to 15 on the wire.
     pub capability: u8,
-    /// Bit p is set if priority p has it.
+    /// Bit p is set if PFC is enabled for priority p.
     pub enabled_bits: u8,
 }
 
@@ -40,7 +41,7 @@ impl PfcConfiguration {
     }
 }
 
-/// An organization's TLV that is understood here.
+/// An organizationally specific TLV that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrgTlv {
     Topology(Profile, Topology),
@@ -48,12 +49,12 @@ pub(super) enum OrgTlv {
     MaxFrameBytes(u16),
 }
 
-/// Why a TLV is not read.
+/// Why a TLV cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TlvError {
-    /// Nobody here understands it.
+    /// Its type is unknown.
     Unrecognized,
-    /// It ends before its fields do.
+    /// It is too short for its fields.
     Malformed,
 }
 

@@ -1,5 +1,4 @@
-//! A whole LLDPDU: which TLVs must be there, and what the others say (IEEE 802.1AB-2016, clause 8
-//! and 9.2.7.7).
+//! A whole LLDPDU: its mandatory and optional TLVs (IEEE 802.1AB-2016, clause 8 and 9.2.7.7).
 
 use super::org_tlv::{
     self, IEEE_802_3, MAX_FRAME_SIZE, OrgTlv, PFC_CONFIGURATION, PfcConfiguration, TlvError,
@@ -13,43 +12,43 @@ use core::fmt;
 use core::net::IpAddr;
 use dataplane::wire::{MacAddress, be16};
 
-/// The longest chassis or port id, its subtype not counted.
+/// The longest chassis or port id, without its subtype.
 const ID_BYTES_MAX: usize = 255;
-/// Names and descriptions, in octets.
+/// The longest name or description, in octets.
 const TEXT_BYTES_MAX: usize = 255;
-/// Chassis and port ids that are MAC addresses, and names of interfaces.
+/// The subtypes of chassis and port ids that are MAC addresses.
 const CHASSIS_MAC: u8 = 4;
 const PORT_MAC: u8 = 3;
-/// A port id that is the name of an interface.
+/// The subtype of a port id that is the name of an interface.
 const PORT_INTERFACE_NAME: u8 = 5;
-/// Families of a management address (IANA address family numbers).
+/// The families of management addresses (IANA address family numbers).
 const FAMILY_IPV4: u8 = 1;
 const FAMILY_IPV6: u8 = 2;
 const FAMILY_MAC: u8 = 6;
-/// The interface behind a management address is not known.
+/// The interface numbering of a management address whose interface is unknown.
 const INTERFACE_UNKNOWN: u8 = 1;
 
-/// A chassis or port id: how it is made, and what it is.
+/// A chassis or port id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id {
-    /// 802.1AB, tables 8-2 and 8-3.
+    /// Its kind: 802.1AB, tables 8-2 and 8-3.
     pub subtype: u8,
-    /// 1 to 255 octets.
+    /// Its value: 1 to 255 octets.
     pub octets: Vec<u8>,
 }
 
 impl Id {
-    /// A chassis by its MAC address.
+    /// The id of a chassis by its MAC address.
     pub fn chassis(mac: MacAddress) -> Self {
         Self { subtype: CHASSIS_MAC, octets: mac.0.to_vec() }
     }
 
-    /// Whether it is a chassis by this MAC address.
+    /// Whether it is the id of a chassis by this MAC address.
     pub(super) fn is_mac(&self, mac: MacAddress) -> bool {
         self.subtype == CHASSIS_MAC && self.octets == mac.0
     }
 
-    /// A port by the name of its interface.
+    /// The id of a port by the name of its interface.
     pub fn port(name: &str) -> Self {
         let octets = name.as_bytes().iter().copied().take(ID_BYTES_MAX).collect();
         Self { subtype: PORT_INTERFACE_NAME, octets }
@@ -61,7 +60,7 @@ impl Id {
         fits.then(|| Self { subtype, octets: octets.to_owned() })
     }
 
-    /// For people: a MAC address where `mac_subtype` says it is one, else text or hexadecimal.
+    /// For display: a MAC address if the subtype is `mac_subtype`, else text or hexadecimal.
     fn show(&self, mac_subtype: u8) -> String {
         match <[u8; 6]>::try_from(&self.octets[..]) {
             Ok(octets) if self.subtype == mac_subtype => alloc::format!("{}", MacAddress(octets)),
@@ -70,41 +69,41 @@ impl Id {
         }
     }
 
-    /// A chassis id for people.
+    /// A chassis id for display.
     pub fn as_chassis(&self) -> String {
         self.show(CHASSIS_MAC)
     }
 
-    /// A port id for people.
+    /// A port id for display.
     pub fn as_port(&self) -> String {
         self.show(PORT_MAC)
     }
 }
 
-/// What a system can do, and which of that it does; a bit each (802.1AB, table 8-4).
+/// The capabilities of a system, one bit each (802.1AB, table 8-4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What it can do.
+    /// Capabilities that it has.
     pub supported_bits: u16,
-    /// What it does.
+    /// Capabilities that are enabled.
     pub enabled_bits: u16,
 }
 
 impl Capabilities {
-    /// It bridges.
+    /// MAC bridge.
     pub const BRIDGE: u16 = 1 << 2;
-    /// It routes.
+    /// Router.
     pub const ROUTER: u16 = 1 << 4;
-    /// It is a station and nothing else.
+    /// Station only.
     pub const STATION: u16 = 1 << 7;
 }
 
-/// Where a system is managed.
+/// A management address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagementAddress {
-    /// By IP.
+    /// An IP address.
     Ip(IpAddr),
-    /// It has no IP address.
+    /// A MAC address, if the system has no IP address.
     Mac(MacAddress),
 }
 
@@ -117,55 +116,55 @@ impl fmt::Display for ManagementAddress {
     }
 }
 
-/// An LLDPDU, as far as it is understood here. Texts have no control characters.
+/// An LLDPDU, as far as its TLVs are known. Texts have no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    /// Who.
+    /// The sender.
     pub chassis: Id,
-    /// Which of its ports.
+    /// The port of the sender.
     pub port: Id,
-    /// For how many seconds this holds; 0 is goodbye.
+    /// Seconds for which this is valid; 0 in a shutdown LLDPDU.
     pub ttl_s: u16,
-    /// The port in words.
+    /// The port description.
     pub port_description: Option<String>,
-    /// The system's name.
+    /// The system name.
     pub system_name: Option<String>,
-    /// The system in words.
+    /// The system description.
     pub system_description: Option<String>,
-    /// What it can do.
+    /// The system capabilities.
     pub capabilities: Option<Capabilities>,
-    /// The first address at which it is managed that is IP or MAC.
+    /// The first management address that is an IP or MAC address.
     pub management: Option<ManagementAddress>,
-    /// The longest frame it takes, FCS included.
+    /// The longest frame that it accepts, with FCS.
     pub max_frame_bytes: Option<u16>,
-    /// Which priorities PFC protects there.
+    /// Its PFC configuration.
     pub pfc: Option<PfcConfiguration>,
-    /// Level and port type. If both profiles are said, the standard's.
+    /// Device, level and port type. If both formats are present, those of the standard.
     pub topology: Option<Topology>,
 }
 
-/// What was in an LLDPDU besides what it says.
+/// TLVs of an LLDPDU that were not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TlvCounts {
-    /// TLVs nobody here understands.
+    /// TLVs of unknown types.
     pub(super) unrecognized: u32,
-    /// TLVs that were malformed, there a second time, or cut short by the end of the frame.
+    /// TLVs that were malformed, repeated, or truncated by the end of the frame.
     pub(super) discarded: u32,
 }
 
-/// Why an LLDPDU says nothing at all.
+/// Why an LLDPDU is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PduError {
-    /// It does not begin with chassis id, port id and TTL, each sound.
+pub(super) enum PduError {
+    /// It does not begin with a valid chassis id, port id and TTL.
     Mandatory,
-    /// One of those three is there a second time.
+    /// One of those three is repeated.
     Repeated,
-    /// Its end has a length.
+    /// Its end TLV is not empty.
     End,
 }
 
 impl Pdu {
-    /// An LLDPDU that says only who and for how long.
+    /// An LLDPDU with only the mandatory TLVs.
     pub const fn new(chassis: Id, port: Id, ttl_s: u16) -> Self {
         Self {
             chassis,
@@ -182,7 +181,7 @@ impl Pdu {
         }
     }
 
-    /// Reads what follows the ethertype; padding behind the end is not looked at.
+    /// Reads the bytes behind the ethertype. Padding behind the end TLV is ignored.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, TlvCounts), PduError> {
         let mut reader = Reader::new(bytes);
         let mut must = |kind| match reader.next() {
@@ -219,7 +218,7 @@ impl Pdu {
         id(&self.chassis, tlv::CHASSIS_ID, into);
         id(&self.port, tlv::PORT_ID, into);
         tlv::write(into, tlv::TTL, &[&self.ttl_s.to_be_bytes()]);
-        // Goodbye needs no more.
+        // A shutdown LLDPDU has the mandatory TLVs only.
         if self.ttl_s != 0 {
             self.write_optional(profile, into);
         }
@@ -267,12 +266,12 @@ impl Pdu {
 struct Draft {
     pdu: Pdu,
     tlv_counts: TlvCounts,
-    /// In which form the topology was said so far.
+    /// The format of the topology TLV that was read, if any.
     profile: Option<Profile>,
 }
 
 impl Draft {
-    /// What is said twice holds as it was said first (9.2.7.7.2).
+    /// Takes a TLV. Of repeated TLVs the first counts (9.2.7.7.2).
     fn take(&mut self, tlv: Tlv<'_>) {
         let Pdu {
             port_description, system_name, system_description, capabilities, management, ..
@@ -282,7 +281,7 @@ impl Draft {
             tlv::SYSTEM_NAME => keep(system_name, read_text(tlv.value)),
             tlv::SYSTEM_DESCRIPTION => keep(system_description, read_text(tlv.value)),
             tlv::CAPABILITIES => keep(capabilities, read_capabilities(tlv.value)),
-            // There may be several of these, and those of other families are as good.
+            // This TLV may be repeated, and addresses of other families are valid.
             tlv::MANAGEMENT_ADDRESS => match read_management(tlv.value) {
                 Some(address) => {
                     *management = management.or(address);
@@ -322,7 +321,7 @@ impl Draft {
     }
 }
 
-/// Puts `value` where nothing is yet; whether it did.
+/// Stores `value` if `place` is empty. Returns whether it did.
 fn keep<T>(place: &mut Option<T>, value: Option<T>) -> bool {
     let is_new = place.is_none() && value.is_some();
     if is_new {
@@ -335,13 +334,13 @@ fn read_text(value: &[u8]) -> Option<String> {
     (value.len() <= TEXT_BYTES_MAX).then(|| text(value))
 }
 
-/// Text that does no harm where it is shown.
+/// Text without control characters.
 fn text(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// The longest start of `text` that fits.
+/// The longest prefix of `text` that fits.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }
@@ -350,8 +349,9 @@ fn read_capabilities(value: &[u8]) -> Option<Capabilities> {
     Some(Capabilities { supported_bits: be16(value, 0)?, enabled_bits: be16(value, 2)? })
 }
 
-/// The address, or `Some(None)` if it is of another family; `None` if it is malformed. An address
-/// with its family has 2 to 32 octets; an interface number and an object identifier follow.
+/// The address; `Some(None)` if it is of another family; `None` if the TLV is malformed. The
+/// address with its family has 2 to 32 octets. An interface number and an object identifier follow
+/// it.
 fn read_management(value: &[u8]) -> Option<Option<ManagementAddress>> {
     let (&bytes, rest) = value.split_first()?;
     let (address, rest) = rest.split_at_checked(usize::from(bytes))?;

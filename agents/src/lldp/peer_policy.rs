@@ -1,42 +1,42 @@
-//! What is believed of a neighbor's word. A port says who may be at its other end; a neighbor
-//! that claims to be something else there is refused, and moves no level.
+//! Which claims of a neighbor a port accepts. The operator configures what may be at the other end
+//! of a port. A claim to be something else is refused and changes no level.
 
 use super::learning::AcceptedPeer;
 use super::pdu::{Capabilities, Pdu};
 use super::topology::{Device, Orientation};
 
-/// Who may be at the other end of a port.
+/// What may be at the other end of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllowedPeer {
-    /// A host or a switch, as it says.
+    /// A host or a switch, as it claims.
     #[default]
     Any,
-    /// A host, whatever it says.
+    /// A host, whatever it claims.
     Host,
     /// A switch.
     Switch,
 }
 
-/// What a neighbor says it is.
+/// What a neighbor claims to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PeerClaim {
-    /// Nothing that would tell.
+pub(super) enum PeerClaim {
+    /// No claim.
     Unknown,
-    /// A host, by its topology TLV; or a station only, by its capabilities.
+    /// A host, by its topology TLV or by the capability "station only".
     Host,
-    /// It bridges or routes, by its capabilities, and says nothing of levels. Many hosts do.
+    /// A bridge or router, by its capabilities, without a topology TLV. Many hosts claim this.
     Forwards,
     /// A switch, by its topology TLV.
     Switch {
-        /// Its level, if it knows.
+        /// The level that it advertises.
         level: Option<u8>,
-        /// What it takes the link to be.
+        /// The orientation that it advertises for its port to us.
         its_orientation: Orientation,
     },
 }
 
 impl PeerClaim {
-    /// What `pdu` says.
+    /// The claim in `pdu`.
     pub(super) fn of(pdu: &Pdu) -> Self {
         if let Some(topology) = pdu.topology {
             match topology.device {
@@ -61,18 +61,18 @@ impl PeerClaim {
     }
 }
 
-/// What is believed of one port's neighbors.
+/// The claims of the neighbors of one port, after the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PolicyResult {
     pub(super) peer: AcceptedPeer,
-    /// One of them claims to be what the port does not allow.
+    /// A neighbor claims to be what the port does not allow.
     pub(super) is_refused: bool,
-    /// They are not of one mind, and so nothing is believed.
+    /// Several neighbors make different claims, so none is accepted.
     pub(super) has_multiple_neighbors: bool,
 }
 
-/// What is believed of `claims` where the port allows `faces`. Several neighbors at one port, a
-/// host and its NIC say, are as good as one if they agree.
+/// What a port with `allowed_peer` accepts of `claims`. Several neighbors at one port, such as a
+/// host and its NIC, count as one if their claims agree.
 pub(super) fn apply_policy(
     allowed_peer: AllowedPeer,
     claims: impl Iterator<Item = PeerClaim>,

@@ -1,14 +1,15 @@
-//! One port: whom it hears, what is believed of that, what it says, and when.
+//! One port: its neighbors, the accepted peer, the conditions to report, and the frames to send.
 
 use super::condition::{Condition, ConditionMonitor, Conditions};
 use super::flap_damping::FlapDamping;
 use super::learning::{self, AcceptedPeer, PortRole};
 use super::neighbors::Neighbors;
+use super::org_tlv::PfcConfiguration;
 use super::pdu::{Id, Pdu};
 use super::peer_policy::{self, AllowedPeer, PeerClaim};
+use super::settings::{LldpSettings, PortSettings, System};
 use super::topology::{Orientation, Topology};
 use super::transmitter::Transmitter;
-use super::{LldpSettings, PortSettings, System};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem::replace;
@@ -16,7 +17,7 @@ use dataplane::limits::FRAME_BYTES_MIN;
 use dataplane::time::Instant;
 use dataplane::wire::{MacAddress, ethernet};
 
-/// See the module's head.
+/// The state of one port.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) settings: PortSettings,
@@ -25,12 +26,12 @@ pub(super) struct Port {
     pub(super) monitor: ConditionMonitor,
     flap_damping: FlapDamping,
     is_up: bool,
-    /// What the neighbors say, as far as the port allows it.
+    /// What the neighbors claim, as far as the policy allows it.
     claimed: AcceptedPeer,
     is_refused: bool,
     has_multiple_neighbors: bool,
     is_damped: bool,
-    /// What is believed.
+    /// The peer, after flap damping.
     pub(super) peer: AcceptedPeer,
     pub(super) orientation: Orientation,
     pub(super) role: PortRole,
@@ -63,7 +64,7 @@ impl Port {
         self.is_up = up;
     }
 
-    /// Works out what is believed now. Returns whether that has changed.
+    /// Computes the accepted peer from the neighbors. Returns whether it has changed.
     pub(super) fn update_peer(&mut self, now: Instant, chassis: MacAddress) -> bool {
         let others = self.neighbors.entries().iter().map(|neighbor| &neighbor.pdu);
         let others = others.filter(|pdu| !is_ours(pdu, chassis));
@@ -72,7 +73,7 @@ impl Port {
         (self.is_refused, self.has_multiple_neighbors) =
             (result.is_refused, result.has_multiple_neighbors);
         let before = replace(&mut self.claimed, result.peer);
-        // What it takes the link to be follows from what we say, and is no change of mind.
+        // Its orientation follows from what we advertise, so a change of it is not a flap.
         if without_orientation(before) != without_orientation(self.claimed)
             && self.claimed != AcceptedPeer::Unknown
         {
@@ -83,12 +84,12 @@ impl Port {
         replace(&mut self.peer, peer) != peer
     }
 
-    /// The port leads there, as was learned. Returns whether what it says, and what rules need to
-    /// know, has changed.
+    /// Sets the orientation that was learned. Returns whether the orientation, and whether the role
+    /// of the port, has changed.
     pub(super) fn learn(&mut self, orientation: Orientation) -> (bool, bool) {
         let role = match (self.is_up, self.settings.allowed_peer) {
             (false, _) => PortRole::NoLink,
-            // The operator's word, whatever is heard.
+            // Configured by the operator, whatever the neighbor claims.
             (true, AllowedPeer::Host) => PortRole::Downlink,
             (true, _) => learning::port_role(orientation, self.peer),
         };
@@ -97,7 +98,7 @@ impl Port {
         (has_new_orientation, has_new_role)
     }
 
-    /// What is not as it should be, with the switch at `level`.
+    /// The conditions that hold, if the switch is at `level`.
     pub(super) fn conditions(
         &self,
         now: Instant,
@@ -142,7 +143,7 @@ impl Port {
         conditions
     }
 
-    /// What the port says: the whole frame without its FCS. With a `ttl_s` of 0 it is goodbye.
+    /// The frame to send, without its FCS. With a `ttl_s` of 0 it is a shutdown LLDPDU.
     pub(super) fn frame(
         &self,
         system: &System,
@@ -159,11 +160,11 @@ impl Port {
             management: system.management,
             max_frame_bytes: (self.settings.max_frame_bytes != 0)
                 .then_some(self.settings.max_frame_bytes),
-            pfc: self.settings.pfc_bits.map(|enabled_bits| super::PfcConfiguration {
-                // All eight may have it.
+            pfc: self.settings.pfc_bits.map(|enabled_bits| PfcConfiguration {
+                // All eight priorities can have PFC.
                 capability: 8,
                 enabled_bits,
-                ..super::PfcConfiguration::default()
+                ..PfcConfiguration::default()
             }),
             topology: settings.learns.then_some(Topology {
                 device: settings.device,
@@ -181,7 +182,7 @@ impl Port {
         frame
     }
 
-    /// When something is next to be done.
+    /// When the port next has something to do.
     pub(super) fn next_at(&self, now: Instant, settings: &LldpSettings) -> Option<Instant> {
         let due = self.transmitter.due_at(settings);
         let next =
@@ -190,7 +191,7 @@ impl Port {
     }
 }
 
-/// The part of what is heard that a neighbor makes up by itself.
+/// The part of the claims of a neighbor that does not depend on what we advertise.
 const fn without_orientation(peer: AcceptedPeer) -> (u8, Option<u8>) {
     match peer {
         AcceptedPeer::Unknown => (0, None),

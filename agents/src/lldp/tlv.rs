@@ -1,26 +1,27 @@
-//! Type, length, value (IEEE 802.1AB-2016, 8.4): seven bits, nine bits, up to 511 octets.
+//! TLVs (IEEE 802.1AB-2016, 8.4): a type of 7 bits, a length of 9 bits, and a value of up to 511
+//! octets.
 
 use alloc::vec::Vec;
 
 /// The end of an LLDPDU.
 pub(super) const END: u8 = 0;
-/// Who.
+/// The sender.
 pub(super) const CHASSIS_ID: u8 = 1;
-/// Which port.
+/// The port of the sender.
 pub(super) const PORT_ID: u8 = 2;
-/// For how long.
+/// Time to live.
 pub(super) const TTL: u8 = 3;
-/// The port in words.
+/// The port description.
 pub(super) const PORT_DESCRIPTION: u8 = 4;
-/// The system's name.
+/// The system name.
 pub(super) const SYSTEM_NAME: u8 = 5;
-/// The system in words.
+/// The system description.
 pub(super) const SYSTEM_DESCRIPTION: u8 = 6;
-/// What it can do.
+/// The system capabilities.
 pub(super) const CAPABILITIES: u8 = 7;
-/// Where it is managed.
+/// A management address.
 pub(super) const MANAGEMENT_ADDRESS: u8 = 8;
-/// What an organization has defined.
+/// An organizationally specific TLV.
 pub(super) const ORG_SPECIFIC: u8 = 127;
 
 /// The longest value.
@@ -33,11 +34,11 @@ pub(super) struct Tlv<'a> {
     pub(super) value: &'a [u8],
 }
 
-/// A TLV is longer than what is left of the frame.
+/// A TLV is longer than the rest of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Truncated;
 
-/// Cuts TLVs off the front of bytes. After one that is cut short, or the bytes' end, there is none.
+/// Reads TLVs one after the other. It ends after a truncated TLV or at the end of the bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     left: &'a [u8],
@@ -72,7 +73,7 @@ impl<'a> Iterator for Reader<'a> {
     }
 }
 
-/// Appends a TLV whose value is `pieces` in a row; what is longer than a value can be is cut off.
+/// Appends a TLV whose value is the concatenation of `pieces`, truncated to the maximum length.
 pub(super) fn write(into: &mut Vec<u8>, kind: u8, pieces: &[&[u8]]) {
     let start = into.len();
     into.extend([0, 0]);

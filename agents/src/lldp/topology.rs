@@ -1,8 +1,9 @@
-//! The Topology Recognition TLV: what a device is, its level, and where the port leads.
+//! The Topology Recognition TLV: what a device is, its level, and the direction of a port.
 //!
-//! It has two forms. The standard's (IEEE 802.1Qcz-2023, D.2.16) stands under 802.1's OUI with
-//! subtype 0x14. The slides it came from have other numbers for the same things and name no OUI;
-//! under 802.1's their subtype, 1, is Port VLAN ID. So theirs stands under an OUI of its own here.
+//! It has two formats. That of the standard (IEEE 802.1Qcz-2023, D.2.16) has the OUI of 802.1 and
+//! subtype 0x14. The slides that preceded the standard have other numbers for the same values and
+//! subtype 1, but give no OUI. Under the OUI of 802.1 subtype 1 is Port VLAN ID, so the format of
+//! the slides has an OUI of its own here.
 //!
 //! | octet | standard | slides |
 //! |---|---|---|
@@ -12,16 +13,16 @@
 
 /// IEEE 802.1.
 pub(super) const IEEE_802_1: [u8; 3] = [0x00, 0x80, 0xC2];
-/// The standard's subtype under [`IEEE_802_1`].
+/// The subtype of the standard under [`IEEE_802_1`].
 pub(super) const SUBTYPE: u8 = 0x14;
-/// Where the slides' form stands: an address block that is locally administered, so nobody's.
-pub const SLIDES_OUI: [u8; 3] = [0x0A, 0x6B, 0x6E];
-/// The slides' subtype.
+/// The OUI of the format of the slides. It is locally administered, so it is assigned to no one.
+pub(super) const SLIDES_OUI: [u8; 3] = [0x0A, 0x6B, 0x6E];
+/// The subtype of the slides.
 pub(super) const SLIDES_SUBTYPE: u8 = 1;
 
 const UNKNOWN: u8 = 255;
 
-/// In which form the topology is said.
+/// The format of the TLV.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// IEEE 802.1Qcz-2023.
@@ -34,18 +35,18 @@ pub enum Profile {
 /// What a device is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A host: level 0, whatever it is told (the slides' step 2).
+    /// A host: level 0, whatever its neighbors advertise (step 2 of the slides).
     EndStation,
-    /// A switch that bridges. The slides know one kind of switch: this one.
+    /// A switch that bridges. The format of the slides has only this kind of switch.
     Bridge,
     /// A switch that routes.
     Router,
-    /// It does not say.
+    /// Not advertised.
     #[default]
     Unknown,
 }
 
-/// Where a port leads.
+/// The direction of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Orientation {
     /// Away from the hosts.
@@ -54,13 +55,13 @@ pub enum Orientation {
     Downlink,
     /// To the same level.
     Crosslink,
-    /// Not known: the slides' "unmarked".
+    /// Not known; "unmarked" in the slides.
     #[default]
     Unknown,
 }
 
 impl Orientation {
-    /// As people write it.
+    /// The name in tables and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uplink => "uplink",
@@ -72,7 +73,7 @@ impl Orientation {
 }
 
 impl Device {
-    /// As people write it.
+    /// The name in tables and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::EndStation => "end-station",
@@ -82,20 +83,20 @@ impl Device {
         }
     }
 
-    /// Whether it forwards frames of others.
+    /// Whether it forwards frames.
     pub const fn is_switch(self) -> bool {
         matches!(self, Self::Bridge | Self::Router)
     }
 }
 
-/// What the TLV says.
+/// The content of the TLV.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// What the sender is.
     pub device: Device,
-    /// Links between it and the hosts; 0 for a host, `None` if it does not know.
+    /// The number of links between it and the hosts: 0 for a host, `None` if not known.
     pub level: Option<u8>,
-    /// Where the port that it came from leads.
+    /// The direction of the port that sent it.
     pub orientation: Orientation,
 }
 
@@ -118,7 +119,7 @@ impl Topology {
                     Orientation::Unknown => UNKNOWN,
                 },
             ],
-            // A device that is neither host nor switch has no number here; nor has a crosslink.
+            // This format has no number for an unknown device and for a crosslink.
             Profile::Slides => [
                 u8::from(self.device != Device::EndStation),
                 self.level.unwrap_or(0),
@@ -131,8 +132,8 @@ impl Topology {
         }
     }
 
-    /// What the octets behind the subtype say. Values that are reserved are not known; octets
-    /// behind the third are of a later edition and not looked at.
+    /// Reads the octets behind the subtype. Reserved values are read as unknown. Octets behind the
+    /// third are ignored, as a later edition may define them.
     pub(super) fn read(profile: Profile, octets: &[u8]) -> Option<Self> {
         let &[device, level, port] = octets.first_chunk()?;
         Some(match profile {

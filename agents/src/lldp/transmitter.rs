@@ -1,25 +1,27 @@
 //! When a port sends: IEEE 802.1AB-2016, 9.2.8 to 9.2.10, in instants instead of ticks.
 //!
-//! A port that comes up or hears somebody new sends a few frames a second apart, then one in each
-//! interval. What changes is said at once, while there is credit: a frame takes one, and one comes
-//! back each second. A port that was shut down is silent for a while, so that its goodbye is not
-//! overtaken by what it says next.
+//! A port that comes up or has a new neighbor sends a few frames one second apart, then one frame
+//! per interval. A change is sent at once while there is credit: each frame takes one credit, and
+//! one returns each second. After a shutdown LLDPDU a port sends nothing for a while, so that the
+//! next frame does not overtake it.
 
-use super::{LldpSettings, SECOND_NS};
+use super::settings::{LldpSettings, SECOND_NS};
 use dataplane::time::Instant;
 
-/// One port's clockwork. It is asked by [`Self::is_due`] and told by [`Self::sent`].
+/// The transmission timers of one port. The caller sends a frame when [`Self::is_due`] returns
+/// true, and then calls [`Self::sent`].
 #[derive(Clone, Debug)]
 pub(super) struct Transmitter {
     /// When the next frame is due though nothing changes (txTTR); `None` while the port is down.
     regular_at: Option<Instant>,
-    /// Frames left of a fast start, this one not counted (txFast).
+    /// Frames left of a fast start, without the next one (txFast).
     fast_left: u8,
-    /// Something changed that was not said yet (txNow).
+    /// A change was not sent yet (txNow).
     tx_now: bool,
-    /// When all credit is there again (txCredit): a second earlier for each frame that is.
+    /// When the credit is at its maximum again (txCredit). Each credit that is available makes it
+    /// one second earlier.
     credit_full_at: Instant,
-    /// Nothing is sent before.
+    /// Nothing is sent before this time.
     silent_until: Instant,
 }
 
@@ -34,20 +36,20 @@ impl Transmitter {
         }
     }
 
-    /// The port can send from now on.
+    /// The port came up.
     pub(super) fn start(&mut self, now: Instant, settings: &LldpSettings) {
         self.regular_at = Some(now.max(self.silent_until));
         self.fast_left = settings.fast_frames;
         self.tx_now = false;
     }
 
-    /// The port cannot send any more.
+    /// The port went down.
     pub(super) const fn stop(&mut self) {
         self.regular_at = None;
         self.tx_now = false;
     }
 
-    /// The port has said goodbye.
+    /// The port has sent a shutdown LLDPDU.
     pub(super) fn shut_down(&mut self, now: Instant, settings: &LldpSettings) {
         self.stop();
         self.silent_until = now + u64::from(settings.reinit_s) * SECOND_NS;
@@ -57,12 +59,12 @@ impl Transmitter {
         self.regular_at.is_some()
     }
 
-    /// What is said has changed.
+    /// What the port advertises has changed.
     pub(super) const fn change(&mut self) {
         self.tx_now = self.regular_at.is_some();
     }
 
-    /// Somebody new is there, and shall not wait for an interval to know us.
+    /// A new neighbor is there. It must not wait an interval for our frame.
     pub(super) fn start_fast(&mut self, now: Instant, settings: &LldpSettings) {
         if self.regular_at.is_some() && self.fast_left == 0 {
             self.fast_left = settings.fast_frames;
@@ -70,11 +72,11 @@ impl Transmitter {
         }
     }
 
-    /// When a frame is to be sent.
+    /// When the next frame is due.
     pub(super) fn due_at(&self, settings: &LldpSettings) -> Option<Instant> {
         let regular_at = self.regular_at?;
         let wanted_at = if self.tx_now { self.silent_until } else { regular_at };
-        // With one frame of credit left, full credit is this far away.
+        // With one credit left, the maximum is this far away.
         let spare_ns = u64::from(settings.credit_frames.saturating_sub(1)) * SECOND_NS;
         let credit_at = Instant::from_ns(self.credit_full_at.ns.saturating_sub(spare_ns));
         Some(wanted_at.min(regular_at).max(credit_at))
@@ -84,7 +86,7 @@ impl Transmitter {
         self.due_at(settings).is_some_and(|due| due <= now)
     }
 
-    /// A frame that was due is on its way.
+    /// The frame that was due was sent.
     pub(super) fn sent(&mut self, now: Instant, settings: &LldpSettings) {
         if self.regular_at.is_some_and(|at| at <= now) {
             self.fast_left = self.fast_left.saturating_sub(1);
@@ -105,7 +107,7 @@ mod tests {
 
     type Event = fn(&mut Transmitter, Instant);
 
-    /// When frames go out until `end_ms`, while `events` happen.
+    /// The times of the frames sent until `end_ms`, with these `events`.
     fn run(events: &[(u64, Event)], end_ms: u64) -> Vec<u64> {
         let settings = LldpSettings::default();
         let mut transmitter = Transmitter::new();

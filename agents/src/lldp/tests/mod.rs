@@ -5,9 +5,10 @@ mod trust;
 mod wire;
 
 use super::pdu::{Id, Pdu};
+use super::settings::SECOND_NS;
 use super::{
     AllowedPeer, Capabilities, Condition, Device, LldpAgent, LldpSettings, Orientation, Outcome,
-    Output, PortRole, PortSettings, Profile, SECOND_NS, System, Topology,
+    Output, PortRole, PortSettings, Profile, System, Topology,
 };
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
