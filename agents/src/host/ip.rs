@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn extension_headers_are_followed_to_what_they_stand_before() {
+    fn extension_headers_are_followed_to_the_payload() {
         let mut ah = header(Udp, 3);
         ah[1] = 4; // 24 bytes are six words, less two
         let (atomic, first, later) = (0, 1, 8);

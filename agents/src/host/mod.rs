@@ -23,7 +23,7 @@
 //! | file | content |
 //! |---|---|
 //! | `agent` | the agent: its interface, and which part handles which frame |
-//! | `neighbor_manager` | resolution of next hops, and the effects of neighbors that appear, move and go |
+//! | `neighbor_manager` | resolution of next hops; neighbors that appear, move and go |
 //! | `arp`, `ndisc` | reads ARP and neighbor discovery messages; writes replies and requests |
 //! | `io` | what all parts share: interfaces, queue of outputs, counters, ICMP errors |
 //! | `neighbor_cache` | the states of all neighbors, for both address families |

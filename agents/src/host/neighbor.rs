@@ -52,7 +52,7 @@ pub struct NeighborsFull {
 
 impl fmt::Display for NeighborsFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the table holds {} neighbors, as many as it may", self.neighbors_max)
+        write!(f, "the neighbor table is full: it holds {} neighbors", self.neighbors_max)
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_leave_in_the_order_they_came_and_the_newest_finds_no_room() {
+    fn frames_leave_in_order_of_arrival_and_the_newest_is_refused() {
         let mut pending = PendingFrames::new(3, 1_000);
         let port = PortId::default();
         for byte in 0..3 {
@@ -84,13 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_bounded_over_all_neighbors() {
+    fn bytes_are_limited_over_all_neighbors() {
         let mut pending = PendingFrames::new(64, 100);
         let port = PortId::default();
         assert!(pending.push(key(1), port, &[0; 60]));
         assert!(!pending.push(key(2), port, &[0; 41]));
         assert!(pending.push(key(2), port, &[0; 40]), "to the last byte");
         pending.take(key(1));
-        assert!(pending.push(key(3), port, &[0; 60]), "what leaves makes room");
+        assert!(pending.push(key(3), port, &[0; 60]), "taken frames free their bytes");
     }
 }

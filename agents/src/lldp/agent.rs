@@ -88,7 +88,7 @@ impl LldpAgent {
         if self.system != system {
             self.system = system;
             self.ports.iter_mut().for_each(|port| port.transmitter.change());
-            self.finish(now);
+            self.serve_ports(now);
         }
     }
 
@@ -106,7 +106,7 @@ impl LldpAgent {
         }
         at.update_peer(now, self.system.chassis);
         self.relearn();
-        self.finish(now);
+        self.serve_ports(now);
     }
 
     /// Handles a frame received at `port`: the whole frame without its FCS. The outcome is also
@@ -114,7 +114,7 @@ impl LldpAgent {
     pub fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Outcome {
         let outcome = self.on_rx(now, port, bytes).unwrap_or_else(|ended| ended);
         self.counters.count(outcome);
-        self.finish(now);
+        self.serve_ports(now);
         outcome
     }
 
@@ -154,7 +154,7 @@ impl LldpAgent {
         if has_changed {
             self.relearn();
         }
-        self.finish(now);
+        self.serve_ports(now);
     }
 
     /// Sends a shutdown LLDPDU at every port. A port then sends nothing until its link comes up
@@ -166,7 +166,7 @@ impl LldpAgent {
                 self.ports[index].transmitter.shut_down(now, &self.settings);
             }
         }
-        self.finish(now);
+        self.serve_ports(now);
     }
 
     /// The next output, in order; `None` if none waits.
@@ -236,7 +236,7 @@ impl LldpAgent {
 
     /// Sends the frames that are due, reports conditions that have lasted, and computes the next
     /// timeout.
-    fn finish(&mut self, now: Instant) {
+    fn serve_ports(&mut self, now: Instant) {
         let mut next_at = None;
         for index in 0..self.ports.len() {
             if self.ports[index].transmitter.is_due(now, &self.settings) {

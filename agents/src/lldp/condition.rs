@@ -28,7 +28,7 @@ pub enum Condition {
     Loop,
     /// The neighbor protects other priorities with PFC than we do.
     PfcMismatch,
-    /// The neighbor accepts shorter frames only than we send.
+    /// The neighbor accepts only shorter frames than we send.
     FrameSize,
 }
 
@@ -69,22 +69,26 @@ impl Condition {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Crosslink => {
-                "the neighbor is at our own level; frames that turn there are raised"
+                "the neighbor is at our own level; the tags of frames that turn there are raised"
             }
-            Self::LevelGap => "the neighbor's level is two or more from ours; look at the cabling",
-            Self::Disagreement => "the neighbor takes the link for something else than we do",
+            Self::LevelGap => {
+                "the neighbor's level differs from ours by two or more; check the cabling"
+            }
+            Self::Disagreement => {
+                "the neighbor advertises an orientation of the link that does not match ours"
+            }
             Self::Refused => {
-                "the neighbor claims to be what this port does not allow; not believed"
+                "the neighbor claims to be what this port does not allow; the claim is ignored"
             }
-            Self::MultipleNeighbors => "several neighbors say different things; none is believed",
-            Self::NeighborTableFull => "more neighbors than are kept",
+            Self::MultipleNeighbors => "several neighbors make different claims; all are ignored",
+            Self::NeighborTableFull => "more neighbors than the table of the port holds",
             Self::Damped => {
-                "the neighbor changes its mind too often; not believed until it is calm"
+                "the claims of the neighbor change too often; they are ignored until they are stable"
             }
-            Self::Silent => "the neighbor is a switch that says nothing of levels",
-            Self::Loop => "the neighbor is this very switch; look at the cabling",
-            Self::PfcMismatch => "the neighbor's PFC protects other priorities than ours",
-            Self::FrameSize => "the neighbor takes shorter frames than we send",
+            Self::Silent => "the neighbor is a switch that advertises no level",
+            Self::Loop => "the neighbor is this switch; check the cabling",
+            Self::PfcMismatch => "the neighbor protects other priorities with PFC than we do",
+            Self::FrameSize => "the neighbor accepts only shorter frames than we send",
         }
     }
 }
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_told_once_and_again_when_it_is_over() {
+    fn a_condition_is_reported_when_it_has_begun_and_when_it_has_ended() {
         let mut monitor = ConditionMonitor::default();
         let mut crosslink = Conditions::default();
         crosslink.set(Condition::Crosslink, true);
@@ -183,7 +187,7 @@ mod tests {
         assert_eq!((monitor.poll(at(9_000)), monitor.next_at()), (None, None));
         monitor.set(at(10_000), Conditions::default());
         monitor.set(at(11_000), crosslink);
-        assert_eq!(monitor.next_at(), None, "a moment is not reported");
+        assert_eq!(monitor.next_at(), None, "a short condition is not reported");
         monitor.set(at(12_000), Conditions::default());
         assert_eq!(monitor.poll(at(15_000)), Some((Condition::Crosslink, false)));
     }

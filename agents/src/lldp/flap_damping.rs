@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handful_of_changes_is_fine_and_many_are_not_until_it_is_calm() {
+    fn many_changes_are_damped_until_claims_are_stable() {
         let mut damping = FlapDamping::default();
         for _ in 0..CHANGES_MAX {
             damping.change(at(100));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_now_and_then_is_forgotten() {
+    fn rare_changes_are_not_damped() {
         let mut damping = FlapDamping::default();
         for change in 0..1_000 {
             damping.change(at(5 * change));

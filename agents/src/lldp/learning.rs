@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_climbs_on_its_own_word() {
+    fn a_switch_does_not_raise_its_level_by_its_own_advertisement() {
         // Both spines have learned their level from us, and we have lost our hosts.
         assert_eq!(
             learned(&[switch(2, Downlink), switch(2, Downlink)]),
@@ -165,16 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_a_tree_is_left_open() {
+    fn a_level_that_contradicts_the_tree_gives_no_port_type() {
         assert_eq!(learn(Some(1), &[switch(3, Unknown)]).orientations, [Unknown]);
         assert_eq!(learn(Some(2), &[switch(2, Uplink)]).orientations, [Crosslink]);
-        assert_eq!(learned(&[switch(0, Unknown)]), (None, [Unknown].into()), "no switch is a host");
+        assert_eq!(
+            learned(&[switch(0, Unknown)]),
+            (None, [Unknown].into()),
+            "level 0 is a host's only"
+        );
         assert_eq!(learned(&[switch(LEVEL_MAX, Unknown)]), (None, [Unknown].into()));
         assert_eq!(learned(&[switch(255, Unknown)]), (None, [Unknown].into()));
     }
 
     #[test]
-    fn a_downlink_counts_when_both_ends_say_so() {
+    fn a_downlink_counts_when_both_ends_agree() {
         assert_eq!(port_role(Downlink, AcceptedPeer::Host), PortRole::Downlink);
         assert_eq!(port_role(Downlink, switch(1, Uplink)), PortRole::Downlink);
         for its_orientation in [Unknown, Crosslink, Downlink] {

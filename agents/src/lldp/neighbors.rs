@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbors_come_change_age_and_say_goodbye() {
+    fn neighbors_are_added_changed_expired_and_removed() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
         assert_eq!(table.update(at(0), pdu(1, 0), &settings), Change::Unknown);
         assert_eq!(table.update(at(1), pdu(1, 120), &settings), Change::New);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_is_not_driven_out() {
+    fn known_neighbors_are_not_evicted() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
         for name in 0..4 {
             assert_eq!(table.update(at(0), pdu(name, 120), &settings), Change::New);

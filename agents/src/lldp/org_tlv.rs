@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_others_is_told_from_what_is_broken() {
+    fn unknown_tlvs_are_distinguished_from_malformed_ones() {
         assert_eq!(read(&[0, 0x80, 0xC2, 1, 0, 9]), Err(TlvError::Unrecognized), "Port VLAN ID");
         assert_eq!(read(&[0, 0x12, 0x0F, 4, 5]), Err(TlvError::Malformed));
         assert_eq!(read(&[0, 0x12, 0x0F, 4, 5, 0xF2]), Ok(OrgTlv::MaxFrameBytes(1_522)));

@@ -116,7 +116,7 @@ mod tests {
         AcceptedPeer::Switch { level: None, its_orientation: Orientation::Unknown };
 
     #[test]
-    fn a_port_believes_what_it_allows() {
+    fn a_port_accepts_what_it_allows() {
         use AllowedPeer::{Any, Host, Switch};
         for (allowed_peer, claim, peer, is_refused) in [
             (Any, PeerClaim::Unknown, AcceptedPeer::Unknown, false),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbors_that_agree_are_one_and_others_are_none() {
+    fn claims_of_several_neighbors_are_accepted_if_they_agree() {
         let of = |claims: &[PeerClaim]| apply_policy(AllowedPeer::Any, claims.iter().copied());
         assert_eq!(
             of(&[PeerClaim::Host, PeerClaim::Unknown, PeerClaim::Host]).peer,

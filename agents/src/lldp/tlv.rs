@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn tlvs_that_are_written_are_read(
             tlvs in prop::collection::vec((0..128_u8, prop::collection::vec(any::<u8>(), 0..512)), 0..9),
         ) {
             let mut bytes = Vec::new();
@@ -106,7 +106,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_come_out_as_they_went_in_or_are_cut_short(bytes: Vec<u8>) {
+        fn any_bytes_are_read_as_tlvs_or_truncated(bytes: Vec<u8>) {
             let (mut again, mut is_cut) = (Vec::new(), false);
             for tlv in Reader::new(&bytes) {
                 prop_assert!(!is_cut, "nothing follows what is cut short");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_cut_to_what_a_length_can_say() {
+    fn a_value_is_truncated_to_the_maximum_length() {
         let mut bytes = Vec::new();
         write(&mut bytes, SYSTEM_NAME, &[&[7; 500], &[8; 500]]);
         assert_eq!(bytes.len(), 2 + VALUE_BYTES_MAX);

@@ -82,11 +82,6 @@ impl Device {
             Self::Unknown => "unknown",
         }
     }
-
-    /// Whether it forwards frames.
-    pub const fn is_switch(self) -> bool {
-        matches!(self, Self::Bridge | Self::Router)
-    }
 }
 
 /// The content of the TLV.
@@ -183,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_have_the_numbers_of_their_papers() {
+    fn both_formats_have_the_numbers_of_their_documents() {
         for (octets, topology) in [
             ([0, 0, 255], of(EndStation, Some(0), Orientation::Unknown)),
             ([1, 1, 0], of(Bridge, Some(1), Uplink)),
@@ -207,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_is_not_known_and_what_is_cut_short_is_nothing() {
+    fn reserved_values_are_unknown_and_truncated_tlvs_are_not_read() {
         let read = |octets: &[u8]| Topology::read(Profile::Standard, octets);
         assert_eq!(read(&[7, 4, 9, 1, 2, 3]), Some(of(Unknown, Some(4), Orientation::Unknown)));
         assert_eq!(read(&[1, 1]), None);

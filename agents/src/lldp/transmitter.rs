@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_said_at_once_and_five_in_a_row_until_credit_comes_back() {
+    fn changes_are_sent_at_once_while_there_is_credit() {
         let change: Event = |transmitter, _| transmitter.change();
         let mut events = Vec::from([(0, start as Event)]);
         events.extend((0..300).map(|at| (10_000 + 10 * at, change)));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_new_starts_it_fast_again_and_a_goodbye_silences_it() {
+    fn a_new_neighbor_restarts_fast_transmission_and_a_shutdown_ends_it() {
         let start_fast: Event =
             |transmitter, now| transmitter.start_fast(now, &LldpSettings::default());
         assert_eq!(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_down_sends_nothing_whatever_happens() {
+    fn a_port_that_is_down_sends_nothing() {
         let stop: Event = |transmitter, _| transmitter.stop();
         let change: Event = |transmitter, _| transmitter.change();
         assert_eq!(run(&[(0, change), (1, start), (2, stop), (3, change)], 90_000), [1]);

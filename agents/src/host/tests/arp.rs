@@ -1,4 +1,4 @@
-//! ARP: who is answered, and who is believed.
+//! ARP: which requests are answered, and which updates are accepted.
 
 use super::*;
 use ArpOperation::{Reply, Request};
@@ -10,23 +10,27 @@ fn only_requests_for_an_address_of_the_same_port_are_answered() {
     for target in ["10.0.2.1", "10.0.1.2", "10.0.1.255", "10.9.9.9"] {
         let mut bench = Bench::new();
         let request = arp(Request, (HOST, "10.0.1.9"), target, ALL);
-        assert_eq!(bench.hear(1, &request), (Outcome::NotForUs, vec![]), "{target}");
+        assert_eq!(bench.receive(1, &request), (Outcome::NotForUs, vec![]), "{target}");
         assert_eq!(bench.counted(), [("not_for_us", 1)]);
-        assert_eq!(bench.state(at(1, "10.0.1.9")), None, "what is not for us teaches nothing new");
+        assert_eq!(
+            bench.state(at(1, "10.0.1.9")),
+            None,
+            "a request for another address adds no neighbor"
+        );
     }
 }
 
 #[test]
-fn who_asks_for_us_is_known_from_then_on() {
+fn a_request_for_our_address_adds_the_sender() {
     let mut bench = Bench::new();
     let request = arp(Request, (HOST, "10.0.1.9"), "10.0.1.1", ALL);
-    let (outcome, outputs) = bench.hear(1, &request);
+    let (outcome, outputs) = bench.receive(1, &request);
     assert_eq!(outcome, Outcome::ArpAnswered);
     let up = Output::NeighborUp { neighbor: at(1, "10.0.1.9"), mac: HOST };
     assert_eq!((&outputs[0], sent(&outputs).len(), outputs.len()), (&up, 1, 2));
     assert_eq!(bench.counted(), [("arp_answered", 1), ("neighbors_up", 1)]);
 
-    let again = bench.hear(1, &request);
+    let again = bench.receive(1, &request);
     assert_eq!((again.0, again.1.len()), (Outcome::ArpAnswered, 1), "nothing new but the answer");
     assert_eq!(bench.counted(), [("arp_answered", 1)]);
 }
@@ -35,13 +39,13 @@ fn who_asks_for_us_is_known_from_then_on() {
 fn a_sender_from_another_link_is_answered_and_not_learned() {
     let mut bench = Bench::new();
     let request = arp(Request, (HOST, "192.0.2.5"), "10.0.1.1", ALL);
-    assert_eq!(bench.hear(1, &request).0, Outcome::ArpAnswered);
+    assert_eq!(bench.receive(1, &request).0, Outcome::ArpAnswered);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
     assert_eq!(bench.counted(), [("arp_answered", 1)]);
 }
 
 #[test]
-fn nobody_takes_our_address() {
+fn a_claim_of_our_address_is_refused() {
     let claims = [
         arp(Reply, (HOST, "10.0.1.1"), "10.0.1.9", ALL),
         arp(Request, (HOST, "10.0.1.1"), "10.0.1.1", ALL),
@@ -50,40 +54,40 @@ fn nobody_takes_our_address() {
     ];
     for (index, update) in claims.into_iter().enumerate() {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "{index}");
+        assert_eq!(bench.receive(1, &update), (Outcome::Spoofed, vec![]), "{index}");
         assert_eq!(bench.counted(), [("spoofed", 1)]);
         assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
     }
 }
 
 #[test]
-fn nobody_takes_our_mac_address() {
+fn a_claim_of_our_mac_address_is_refused() {
     let mut bench = Bench::new();
     introduce(&mut bench, 1);
     bench.counted();
     let mut update = arp(Reply, (ours(1), "10.0.1.9"), "10.0.1.1", ours(1));
-    assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "a loop, or a forger");
+    assert_eq!(bench.receive(1, &update), (Outcome::Spoofed, vec![]), "a loop, or a forger");
     update[6..12].copy_from_slice(&OTHER.0);
-    assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "in the ARP header only");
+    assert_eq!(bench.receive(1, &update), (Outcome::Spoofed, vec![]), "in the ARP header only");
     assert_eq!(bench.counted(), [("spoofed", 2)]);
     assert_eq!(bench.state(at(1, "10.0.1.9")), Some((NeighborState::Stale, Some(HOST))));
 }
 
 #[test]
-fn answers_nobody_asked_for_are_not_believed() {
+fn replies_without_a_request_are_ignored() {
     let mut bench = Bench::new();
     for update in [
         arp(Reply, (HOST, "10.0.1.9"), "10.0.1.1", ours(1)),
         arp(Reply, (HOST, "10.0.1.9"), "10.0.1.9", ALL),
     ] {
-        assert_eq!(bench.hear(1, &update), (Outcome::Unsolicited, vec![]));
+        assert_eq!(bench.receive(1, &update), (Outcome::Unsolicited, vec![]));
     }
     assert_eq!(bench.counted(), [("unsolicited", 2)]);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
 }
 
 #[test]
-fn a_neighbor_that_moves_is_followed_at_once() {
+fn a_new_mac_address_of_a_neighbor_takes_effect_at_once() {
     let moves = [
         arp(Request, (OTHER, "10.0.1.9"), "10.0.1.9", ALL),
         arp(Reply, (OTHER, "10.0.1.9"), "10.0.1.9", ALL),
@@ -95,7 +99,7 @@ fn a_neighbor_that_moves_is_followed_at_once() {
         introduce(&mut bench, 1);
         bench.counted();
         let up = Output::NeighborUp { neighbor: at(1, "10.0.1.9"), mac: OTHER };
-        assert_eq!(bench.hear(1, &frame), (Outcome::NeighborHeard, vec![up]), "{index}");
+        assert_eq!(bench.receive(1, &frame), (Outcome::NeighborHeard, vec![up]), "{index}");
         assert_eq!(bench.counted(), [("neighbor_heard", 1), ("neighbors_moved", 1)]);
     }
 }
@@ -106,12 +110,12 @@ fn a_neighbor_of_one_port_is_not_one_of_another() {
     introduce(&mut bench, 1);
     bench.counted();
     let elsewhere = arp(Request, (OTHER, "10.0.1.9"), "10.0.1.9", ALL);
-    assert_eq!(bench.hear(2, &elsewhere), (Outcome::NotForUs, vec![]));
+    assert_eq!(bench.receive(2, &elsewhere), (Outcome::NotForUs, vec![]));
     assert_eq!(bench.state(at(1, "10.0.1.9")), Some((NeighborState::Stale, Some(HOST))));
 }
 
 #[test]
-fn nonsense_is_counted_and_dropped() {
+fn malformed_packets_are_counted_and_dropped() {
     let sound = arp(Request, (HOST, "10.0.1.9"), "10.0.1.1", ALL);
     let with = |at: usize, byte: u8| {
         let mut frame = sound.clone();
@@ -134,7 +138,7 @@ fn nonsense_is_counted_and_dropped() {
     ];
     for (name, frame, expected) in cases {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &frame), (expected, vec![]), "{name}");
+        assert_eq!(bench.receive(1, &frame), (expected, vec![]), "{name}");
         assert_eq!(bench.counted(), [(expected.name(), 1)], "{name}");
     }
 }

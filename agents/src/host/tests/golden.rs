@@ -1,7 +1,7 @@
-//! Frames built by scapy, byte for byte, with the frames that must answer them.
+//! Frames built by scapy, and the frames that must answer them.
 //!
-//! The switch is 10.0.N.1 and 2001:db8:N::1 at 02:00:00:00:0N:01 on port N, the host is .9 and ::9
-//! there, at 02:aa:00:00:00:09.
+//! The switch has 10.0.N.1, 2001:db8:N::1 and 02:00:00:00:0N:01 on port N. The host there has .9,
+//! ::9 and 02:aa:00:00:00:09.
 
 pub(super) const ARP_REQUEST: &str = "\
     ffffffffffff02aa000000090806000108000604000102aa000000090a0001090000000000000a00010100000000\

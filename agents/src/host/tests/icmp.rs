@@ -1,4 +1,4 @@
-//! ICMP: what is quoted, what is not reported, and how often.
+//! ICMP: what an error quotes, when none is sent, and the rate limit.
 
 use super::*;
 use smoltcp::wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6DstUnreachable, NdiscRepr};
@@ -32,14 +32,14 @@ fn echo6(destination: &str, data_bytes: usize) -> Vec<u8> {
     icmp6(TO_US, (v6("2001:db8:1::9"), v6(destination)), 64, &repr)
 }
 
-/// Puts flags and an offset into the IPv4 header of a frame.
+/// Sets flags and offset in the IPv4 header of a frame.
 fn fragmented(mut frame: Vec<u8>, flags_and_offset: u16) -> Vec<u8> {
     frame[20..22].copy_from_slice(&flags_and_offset.to_be_bytes());
     Ipv4Packet::new_unchecked(&mut frame[14..]).fill_checksum();
     frame
 }
 
-/// Puts a fragment header before the payload of an IPv6 frame.
+/// Inserts a fragment header before the payload of an IPv6 frame.
 fn fragmented6(frame: &[u8], offset_and_flag: u16) -> Vec<u8> {
     let [high, low] = offset_and_flag.to_be_bytes();
     let header = [frame[20], 0, high, low, 0, 0, 0, 1];
@@ -57,13 +57,13 @@ fn echoes_are_answered_up_to_the_mtu_and_no_further() {
         for data_bytes in [0, 1, 56, full] {
             let mut bench = Bench::new();
             let request = frame(ours, data_bytes);
-            let (outcome, outputs) = bench.hear(1, &request);
+            let (outcome, outputs) = bench.receive(1, &request);
             assert_eq!(outcome, Outcome::EchoAnswered, "{data_bytes}");
             assert_eq!(sent(&outputs)[0].1.len(), request.len().max(60), "{data_bytes}");
             assert_eq!(bench.counted(), [("echo_answered", 1)]);
         }
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &frame(ours, full + 1)), (Outcome::TooBig, vec![]));
+        assert_eq!(bench.receive(1, &frame(ours, full + 1)), (Outcome::TooBig, vec![]));
         assert_eq!(bench.counted(), [("too_big", 1)]);
     }
 }
@@ -107,18 +107,22 @@ fn echoes_that_are_not_for_us_alone_and_whole_are_not_answered() {
     ];
     for (name, frame, expected) in cases {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &frame), (expected, vec![]), "{name}");
+        assert_eq!(bench.receive(1, &frame), (expected, vec![]), "{name}");
         assert_eq!(bench.counted(), [(expected.name(), 1)], "{name}");
     }
     let mut looped = echo4("10.0.1.1", 8);
     looped.copy_within(..6, 6);
-    assert_eq!(Bench::new().hear(1, &looped), (Outcome::Spoofed, vec![]), "from our MAC address");
+    assert_eq!(
+        Bench::new().receive(1, &looped),
+        (Outcome::Spoofed, vec![]),
+        "from our MAC address"
+    );
     let atomic = fragmented6(&echo6("2001:db8:1::1", 8), 0);
-    assert_eq!(Bench::new().hear(1, &atomic).0, Outcome::EchoAnswered, "RFC 6946");
+    assert_eq!(Bench::new().receive(1, &atomic).0, Outcome::EchoAnswered, "RFC 6946");
 }
 
 #[test]
-fn nothing_is_reported_that_must_not_be() {
+fn no_error_is_sent_where_the_rfcs_forbid_it() {
     let error4 = |kind: u8| icmp4("10.0.1.9", FAR, &[kind, 0, 0, 0, 0, 0, 0, 0, 0x45]);
     let inner = Ipv6Repr {
         src_addr: v6(FAR6),
@@ -142,8 +146,8 @@ fn nothing_is_reported_that_must_not_be() {
         ("source quench", error4(4)),
         ("redirect", error4(5)),
         ("time exceeded", error4(11)),
-        ("parameter error", error4(12)),
-        ("an ICMP message of tomorrow", error4(200)),
+        ("parameter problem", error4(12)),
+        ("an undefined ICMP message", error4(200)),
         (
             "ICMP without a message",
             ip(TO_US, addresses("10.0.1.9", FAR), (IpProtocol::Icmp, 9), &[]),
@@ -211,7 +215,7 @@ fn errors_quote_what_they_may_and_no_padding() {
 }
 
 #[test]
-fn errors_come_from_where_the_packet_came_in_or_at_least_from_the_switch() {
+fn errors_have_an_address_of_the_ingress_interface_or_of_the_switch() {
     let source_of = |bench: &mut Bench, frame: &[u8]| {
         let (_, outputs) = bench.punt(1, PuntReason::TtlExpired, frame, None);
         let frame = sent(&outputs).first().map(|(_, frame)| frame.to_vec())?;
@@ -272,7 +276,7 @@ fn errors_are_limited_at_each_interface() {
 }
 
 #[test]
-fn a_packet_too_big_needs_a_next_hop_to_say_for_what() {
+fn a_packet_too_big_needs_a_next_hop_for_its_mtu() {
     let mut bench = Bench::new();
     let frame = transit("10.0.1.9", FAR, 0);
     let too_big = PuntReason::TooBig;

@@ -1,4 +1,4 @@
-//! The agent on a bench: frames in, virtual time, and everything that comes out or is counted.
+//! Tests of the whole agent in virtual time: frames in, outputs and counters out.
 
 mod arp;
 mod golden;
@@ -69,7 +69,7 @@ fn interfaces() -> Vec<Interface> {
         .into()
 }
 
-/// An agent whose announcements have been taken, at one minute past the origin.
+/// An agent at one minute past the origin. Its announcements have been taken.
 struct Bench {
     agent: HostAgent,
     now: Instant,
@@ -90,12 +90,12 @@ impl Bench {
         bench
     }
 
-    /// A frame to us at port `number`, and what came of it.
-    fn hear(&mut self, number: usize, frame: &[u8]) -> (Outcome, Vec<Output>) {
+    /// Hands in a frame to us at port `number`. Returns the outcome and the outputs.
+    fn receive(&mut self, number: usize, frame: &[u8]) -> (Outcome, Vec<Output>) {
         self.punt(number, PuntReason::ForUs, frame, None)
     }
 
-    /// A frame for a next hop that the packet path does not know.
+    /// Hands in a frame whose next hop is unresolved. Returns the outcome and the outputs.
     fn unresolved(&mut self, frame: &[u8], next_hop: NeighborKey) -> (Outcome, Vec<Output>) {
         self.punt(1, PuntReason::Unresolved, frame, Some(next_hop))
     }
@@ -111,7 +111,7 @@ impl Bench {
         (outcome, self.outputs())
     }
 
-    /// Lets time pass, and returns what came out, with the seconds since this began.
+    /// Advances the time, and returns the outputs, each with the seconds since the call.
     fn wait(&mut self, seconds: u64) -> Vec<(u64, Output)> {
         let start = self.now;
         let end = start + seconds * SECOND;
@@ -130,7 +130,7 @@ impl Bench {
         core::iter::from_fn(|| self.agent.poll_output()).collect()
     }
 
-    /// The counters that moved since the last call, by how much, in order of their names.
+    /// The counters that changed since the last call, each with the difference, by name.
     fn counted(&mut self) -> Vec<(&'static str, u64)> {
         let now: BTreeMap<_, _> = self.agent.counters().iter().collect();
         let before = core::mem::replace(&mut self.counted, now);
@@ -147,11 +147,11 @@ impl Bench {
     }
 }
 
-/// `HOST` asks us for our IPv4 address at port `number`, and so is known.
+/// `HOST` sends an ARP request for our address at port `number`, and becomes a neighbor.
 fn introduce(bench: &mut Bench, number: u8) {
     let (theirs, ours_v4) = (format!("10.0.{number}.9"), format!("10.0.{number}.1"));
     let request = arp(ArpOperation::Request, (HOST, &theirs), &ours_v4, MacAddress::BROADCAST);
-    assert_eq!(bench.hear(number.into(), &request).0, Outcome::ArpAnswered);
+    assert_eq!(bench.receive(number.into(), &request).0, Outcome::ArpAnswered);
 }
 
 fn ethernet(
@@ -187,7 +187,7 @@ fn arp(
     })
 }
 
-/// An IP packet of `protocol` from one of `ends` to the other, of the same family.
+/// A frame with an IP packet from one of `ends` to the other.
 fn ip(
     macs: (MacAddress, MacAddress),
     ends: (IpAddr, IpAddr),
@@ -216,13 +216,13 @@ fn ip(
     }
 }
 
-/// UDP in transit from `HOST` at port 1 to somewhere else.
+/// A UDP packet from `HOST` at port 1 that is to be forwarded.
 fn transit(source: &str, destination: &str, marker: u8) -> Vec<u8> {
     let ends = (source.parse().unwrap(), destination.parse().unwrap());
     ip((HOST, ours(1)), ends, (IpProtocol::Udp, 64), &[marker; 40])
 }
 
-/// An ICMPv6 message with a sound checksum.
+/// A frame with an ICMPv6 message and a correct checksum.
 fn icmp6(
     macs: (MacAddress, MacAddress),
     (source, destination): (Ipv6Addr, Ipv6Addr),
@@ -235,13 +235,13 @@ fn icmp6(
     ip(macs, (source.into(), destination.into()), (IpProtocol::Icmpv6, hop_limit), &bytes)
 }
 
-/// Puts a VLAN tag with this TCI into a frame.
+/// Inserts a VLAN tag with this TCI into a frame.
 fn tagged(frame: &[u8], tci: u16) -> Vec<u8> {
     let (macs, rest) = frame.split_at(12);
     [macs, &0x8100_u16.to_be_bytes(), &tci.to_be_bytes(), rest].concat()
 }
 
-/// What was sent, as (port number, frame).
+/// The frames sent, as (port number, frame).
 fn sent(outputs: &[Output]) -> Vec<(usize, &[u8])> {
     let sent = outputs.iter().filter_map(|output| match output {
         Output::Send { port, frame } => Some((port.number(), &frame[..])),

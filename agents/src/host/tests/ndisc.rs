@@ -1,4 +1,4 @@
-//! Neighbor discovery: what is answered, believed, and refused as unsound.
+//! Neighbor discovery: which messages are answered, accepted, and refused as malformed.
 
 use super::*;
 use smoltcp::wire::{NdiscNeighborFlags as Flags, NdiscRepr};
@@ -30,7 +30,7 @@ fn advertisement(
     icmp6((HOST, ours(1)), (v6(HOST_IP), v6(destination)), 255, &repr)
 }
 
-/// A bench that has asked for `HOST_IP` and waits.
+/// An agent that has sent a solicitation for `HOST_IP` and waits.
 fn asking() -> Bench {
     let mut bench = Bench::new();
     let frame = transit("2001:db8:1::8", HOST_IP, 0);
@@ -52,14 +52,15 @@ fn the_link_local_address_follows_from_the_mac_address() {
 }
 
 #[test]
-fn a_neighbor_that_asks_is_known_only_if_it_says_where_it_is() {
+fn a_solicitation_adds_a_neighbor_only_with_its_mac_address() {
     let mut bench = Bench::new();
     let silent = solicitation(HOST_IP, OUR_IP, OUR_IP, None);
-    let (outcome, outputs) = bench.hear(1, &silent);
+    let (outcome, outputs) = bench.receive(1, &silent);
     assert_eq!((outcome, outputs.len()), (Outcome::SolicitationAnswered, 1));
     assert_eq!(bench.state(at(1, HOST_IP)), None);
 
-    let (outcome, outputs) = bench.hear(1, &solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(OTHER)));
+    let (outcome, outputs) =
+        bench.receive(1, &solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(OTHER)));
     assert_eq!((outcome, outputs.len()), (Outcome::SolicitationAnswered, 2));
     assert_eq!(bench.state(at(1, HOST_IP)), Some((NeighborState::Stale, Some(OTHER))));
     assert_eq!(bench.counted(), [("neighbors_up", 1), ("solicitation_answered", 2)]);
@@ -69,7 +70,7 @@ fn a_neighbor_that_asks_is_known_only_if_it_says_where_it_is() {
 fn a_sender_from_another_link_is_answered_and_not_learned() {
     let mut bench = Bench::new();
     let frame = solicitation("2001:db8:99::5", OUR_GROUP, OUR_IP, Some(HOST));
-    assert_eq!(bench.hear(1, &frame).0, Outcome::SolicitationAnswered);
+    assert_eq!(bench.receive(1, &frame).0, Outcome::SolicitationAnswered);
     assert_eq!(bench.counted(), [("solicitation_answered", 1)]);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
 }
@@ -79,13 +80,13 @@ fn only_addresses_of_the_same_port_are_answered_for() {
     for target in ["2001:db8:2::1", "2001:db8:1::2", "fe80::ff:fe00:201"] {
         let mut bench = Bench::new();
         let frame = solicitation(HOST_IP, OUR_GROUP, target, Some(HOST));
-        assert_eq!(bench.hear(1, &frame), (Outcome::NotForUs, vec![]), "{target}");
+        assert_eq!(bench.receive(1, &frame), (Outcome::NotForUs, vec![]), "{target}");
         assert_eq!(bench.counted(), [("not_for_us", 1)]);
     }
 }
 
 #[test]
-fn nobody_takes_our_address() {
+fn a_claim_of_our_address_is_refused() {
     let link_local = our_link_local();
     let claims = [
         advertisement("ff02::1", OUR_IP, Flags::OVERRIDE, Some(HOST)),
@@ -97,13 +98,13 @@ fn nobody_takes_our_address() {
     ];
     for (index, update) in claims.into_iter().enumerate() {
         let mut bench = Bench::new();
-        assert_eq!(bench.hear(1, &update), (Outcome::Spoofed, vec![]), "{index}");
+        assert_eq!(bench.receive(1, &update), (Outcome::Spoofed, vec![]), "{index}");
         assert_eq!(bench.counted(), [("spoofed", 1)]);
     }
 }
 
 #[test]
-fn unsound_messages_teach_nothing() {
+fn malformed_messages_change_no_neighbor() {
     let good = solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST));
     let change = |at: usize, byte: u8| {
         let mut frame = good.clone();
@@ -130,14 +131,14 @@ fn unsound_messages_teach_nothing() {
         ),
         ("a multicast target", solicitation(HOST_IP, OUR_GROUP, OUR_GROUP, Some(HOST))),
         ("a multicast source", solicitation("ff02::9", OUR_GROUP, OUR_IP, Some(HOST))),
-        ("a check that says where it is", solicitation("::", OUR_GROUP, OUR_IP, Some(HOST))),
-        ("a check to us alone", solicitation("::", OUR_IP, OUR_IP, None)),
+        ("a duplicate check with a MAC address", solicitation("::", OUR_GROUP, OUR_IP, Some(HOST))),
+        ("a duplicate check to our unicast address", solicitation("::", OUR_IP, OUR_IP, None)),
         ("an answer to all", advertisement("ff02::1", HOST_IP, Flags::SOLICITED, Some(HOST))),
         ("cut short", good[..14 + 40 + 20].to_vec()),
     ];
     for (name, frame) in cases {
         let mut bench = asking();
-        assert_eq!(bench.hear(1, &frame), (Outcome::Malformed, vec![]), "{name}");
+        assert_eq!(bench.receive(1, &frame), (Outcome::Malformed, vec![]), "{name}");
         assert_eq!(bench.counted(), [("malformed", 1)], "{name}");
         assert_eq!(bench.state(at(1, HOST_IP)), Some((NeighborState::Incomplete, None)), "{name}");
     }
@@ -153,18 +154,22 @@ fn a_fragmented_message_is_refused_and_one_with_options_is_not() {
         frame
     };
     let atomic_fragment = behind(44, [58, 0, 0, 0, 0, 0, 0, 1]);
-    assert_eq!(Bench::new().hear(1, &atomic_fragment).0, Outcome::Malformed, "RFC 6980");
+    assert_eq!(Bench::new().receive(1, &atomic_fragment).0, Outcome::Malformed, "RFC 6980");
     let padding_option = behind(0, [58, 0, 1, 4, 0, 0, 0, 0]);
-    assert_eq!(Bench::new().hear(1, &padding_option).0, Outcome::SolicitationAnswered);
+    assert_eq!(Bench::new().receive(1, &padding_option).0, Outcome::SolicitationAnswered);
 }
 
 #[test]
-fn an_answer_we_wait_for_must_say_where_the_neighbor_is() {
+fn an_awaited_answer_must_have_a_mac_address() {
     let mut bench = asking();
     let answer = |flags, mac| advertisement(&our_link_local(), HOST_IP, flags, mac);
-    assert_eq!(bench.hear(1, &answer(Flags::SOLICITED, None)), (Outcome::NeighborHeard, vec![]));
+    assert_eq!(bench.receive(1, &answer(Flags::SOLICITED, None)), (Outcome::NeighborHeard, vec![]));
     assert_eq!(bench.state(at(1, HOST_IP)), Some((NeighborState::Incomplete, None)));
-    assert_eq!(bench.hear(1, &answer(Flags::SOLICITED, Some(HOST))).1.len(), 2, "up, and released");
+    assert_eq!(
+        bench.receive(1, &answer(Flags::SOLICITED, Some(HOST))).1.len(),
+        2,
+        "up, and released"
+    );
     assert_eq!(bench.state(at(1, HOST_IP)), Some((NeighborState::Reachable, Some(HOST))));
 }
 
@@ -172,7 +177,7 @@ fn an_answer_we_wait_for_must_say_where_the_neighbor_is() {
 fn what_an_advertisement_changes_depends_on_its_flags() {
     use NeighborState::{Reachable, Stale};
     let (solicited, overriding) = (Flags::SOLICITED, Flags::OVERRIDE);
-    // RFC 4861, 7.2.5, from REACHABLE at HOST: flags, the address in the option, and what follows.
+    // RFC 4861, 7.2.5, from REACHABLE at HOST: flags, the address in the option, and the result.
     let cases = [
         ("a proxy's answer is doubted", solicited, Some(OTHER), (Stale, HOST)),
         ("a proxy's announcement is doubted", Flags::empty(), Some(OTHER), (Stale, HOST)),
@@ -186,9 +191,9 @@ fn what_an_advertisement_changes_depends_on_its_flags() {
         let mut bench = asking();
         let destination = our_link_local();
         let first = advertisement(&destination, HOST_IP, solicited | overriding, Some(HOST));
-        bench.hear(1, &first);
+        bench.receive(1, &first);
         let frame = advertisement(&destination, HOST_IP, flags, mac);
-        let (outcome, outputs) = bench.hear(1, &frame);
+        let (outcome, outputs) = bench.receive(1, &frame);
         assert_eq!(outcome, Outcome::NeighborHeard, "{name}");
         assert_eq!(bench.state(at(1, HOST_IP)), Some((state, Some(known))), "{name}");
         assert_eq!(outputs.len(), usize::from(known == OTHER), "{name}: the route follows a move");
@@ -196,30 +201,30 @@ fn what_an_advertisement_changes_depends_on_its_flags() {
 }
 
 #[test]
-fn doubt_about_a_stale_neighbor_is_left_to_the_probes() {
+fn a_conflict_about_a_stale_neighbor_is_left_to_the_probes() {
     for flags in [Flags::SOLICITED, Flags::empty()] {
         let mut bench = Bench::new();
-        bench.hear(1, &solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST)));
+        bench.receive(1, &solicitation(HOST_IP, OUR_GROUP, OUR_IP, Some(HOST)));
         bench.counted();
         let proxy = advertisement(&our_link_local(), HOST_IP, flags, Some(OTHER));
-        assert_eq!(bench.hear(1, &proxy), (Outcome::NeighborHeard, vec![]));
+        assert_eq!(bench.receive(1, &proxy), (Outcome::NeighborHeard, vec![]));
         assert_eq!(bench.counted(), [("neighbor_heard", 1)]);
         assert_eq!(bench.state(at(1, HOST_IP)), Some((NeighborState::Stale, Some(HOST))));
     }
 }
 
 #[test]
-fn advertisements_of_strangers_are_not_believed() {
+fn advertisements_without_a_solicitation_are_ignored() {
     let mut bench = Bench::new();
     let stranger = advertisement(&our_link_local(), "2001:db8:1::66", Flags::SOLICITED, Some(HOST));
-    assert_eq!(bench.hear(1, &stranger), (Outcome::Unsolicited, vec![]));
+    assert_eq!(bench.receive(1, &stranger), (Outcome::Unsolicited, vec![]));
     assert_eq!(bench.counted(), [("unsolicited", 1)]);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 0);
 }
 
 #[test]
-fn routers_and_redirects_are_none_of_our_business() {
+fn router_messages_and_redirects_are_not_supported() {
     let repr = Icmpv6Repr::Ndisc(NdiscRepr::RouterSolicit { lladdr: link_address(HOST) });
     let frame = icmp6((HOST, ours(1)), (v6("fe80::9"), v6(OUR_IP)), 255, &repr);
-    assert_eq!(Bench::new().hear(1, &frame), (Outcome::Unsupported, vec![]));
+    assert_eq!(Bench::new().receive(1, &frame), (Outcome::Unsupported, vec![]));
 }

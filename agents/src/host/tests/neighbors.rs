@@ -1,4 +1,4 @@
-//! The life of a neighbor, in virtual time, and the frames that wait for it.
+//! The states of a neighbor in virtual time, and the frames that wait for it.
 
 use super::*;
 use ArpOperation::{Reply, Request};
@@ -6,10 +6,10 @@ use NeighborState::{Failed, Incomplete, Reachable, Stale, Static};
 
 const HOST_IP: &str = "10.0.2.9";
 
-/// `HOST` answers a question of ours at port 2.
+/// `HOST` answers our request at port 2.
 fn answer(bench: &mut Bench) -> Vec<Output> {
     let reply = arp(Reply, (HOST, HOST_IP), "10.0.2.1", ours(2));
-    let (outcome, outputs) = bench.hear(2, &reply);
+    let (outcome, outputs) = bench.receive(2, &reply);
     assert_eq!(outcome, Outcome::NeighborHeard);
     outputs
 }
@@ -22,7 +22,7 @@ fn down(number: usize, address: &str) -> Output {
     Output::NeighborDown { neighbor: at(number, address) }
 }
 
-/// When frames were sent, and at which port.
+/// The times of the frames sent, with their ports.
 fn times(outputs: &[(u64, Output)]) -> Vec<(u64, usize)> {
     let sent = outputs.iter().filter_map(|(second, output)| match output {
         Output::Send { port, .. } => Some((*second, port.number())),
@@ -32,7 +32,7 @@ fn times(outputs: &[(u64, Output)]) -> Vec<(u64, usize)> {
 }
 
 #[test]
-fn frames_wait_for_their_next_hop_and_go_on_in_order() {
+fn frames_wait_for_their_next_hop_and_are_released_in_order() {
     let mut bench = Bench::new();
     let frames: Vec<_> = (0..3).map(|marker| transit("10.0.1.9", HOST_IP, marker)).collect();
     for frame in &frames {
@@ -53,7 +53,7 @@ fn frames_wait_for_their_next_hop_and_go_on_in_order() {
 }
 
 #[test]
-fn a_next_hop_that_does_not_answer_is_asked_three_times_and_then_left_alone() {
+fn a_next_hop_that_does_not_answer_gets_three_requests_and_is_held_down() {
     let mut bench = Bench::new();
     let frame = transit("10.0.1.9", HOST_IP, 0);
     let (_, first) = bench.unresolved(&frame, at(2, HOST_IP));
@@ -79,12 +79,16 @@ fn a_next_hop_that_does_not_answer_is_asked_three_times_and_then_left_alone() {
 
     assert_eq!(bench.wait(1), []);
     assert_eq!(bench.state(at(2, HOST_IP)), None, "five seconds after it failed");
-    assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, Outcome::Pending, "and asked for anew");
+    assert_eq!(
+        bench.unresolved(&frame, at(2, HOST_IP)).0,
+        Outcome::Pending,
+        "a new request is sent"
+    );
     assert_eq!(bench.counted(), [("parked", 1), ("requests_sent", 1)]);
 }
 
 #[test]
-fn a_gateway_can_be_asked_for_before_frames_need_it() {
+fn a_gateway_can_be_resolved_before_frames_need_it() {
     let mut bench = Bench::new();
     for _ in 0..3 {
         bench.agent.resolve(bench.now, at(2, HOST_IP));
@@ -99,13 +103,13 @@ fn a_gateway_can_be_asked_for_before_frames_need_it() {
 
     bench.agent.resolve(bench.now, at(2, "10.0.2.8"));
     assert_eq!(sent(&bench.outputs()).len(), 1);
-    assert_eq!(times(&bench.wait(5)), [(1, 2), (2, 2)], "nobody is told of what nobody sent");
+    assert_eq!(times(&bench.wait(5)), [(1, 2), (2, 2)], "no frame waits, so no error is sent");
     bench.agent.resolve(bench.now, at(2, "10.0.2.8"));
     assert_eq!(sent(&bench.outputs()), [], "held down");
 }
 
 #[test]
-fn a_late_answer_is_still_an_answer() {
+fn a_late_answer_is_accepted() {
     let mut bench = Bench::new();
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), at(2, HOST_IP));
     bench.wait(4);
@@ -115,7 +119,7 @@ fn a_late_answer_is_still_an_answer() {
 }
 
 #[test]
-fn a_neighbor_that_falls_silent_is_probed_and_removed() {
+fn a_neighbor_that_stops_answering_is_probed_and_removed() {
     let mut bench = Bench::new();
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), at(2, HOST_IP));
     answer(&mut bench);
@@ -131,11 +135,11 @@ fn a_neighbor_that_falls_silent_is_probed_and_removed() {
     }
     assert_eq!(outputs[3..], [(4, down(2, HOST_IP))]);
     assert_eq!(bench.counted(), [("neighbors_lost", 1), ("probes_sent", 3)]);
-    assert_eq!(bench.agent.poll_timeout(), None, "nothing is left to do");
+    assert_eq!(bench.agent.poll_timeout(), None, "no timeout is pending");
 }
 
 #[test]
-fn a_neighbor_that_answers_probes_stays_for_ever() {
+fn a_neighbor_that_answers_probes_stays() {
     let mut bench = Bench::new();
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), at(2, HOST_IP));
     answer(&mut bench);
@@ -151,13 +155,17 @@ fn a_neighbor_that_answers_probes_stays_for_ever() {
 }
 
 #[test]
-fn who_only_says_where_it_is_must_soon_answer_for_it() {
+fn a_neighbor_that_never_answered_is_probed_soon() {
     let mut bench = Bench::new();
     introduce(&mut bench, 2);
     assert_eq!(bench.state(at(2, HOST_IP)), Some((Stale, Some(HOST))));
     let outputs = bench.wait(8);
     assert_eq!(times(&outputs), [(5, 2), (6, 2), (7, 2)]);
-    assert_eq!(outputs.last(), Some(&(8, down(2, HOST_IP))), "an invented neighbor is gone");
+    assert_eq!(
+        outputs.last(),
+        Some(&(8, down(2, HOST_IP))),
+        "a neighbor that does not exist is removed"
+    );
 }
 
 #[test]
@@ -181,7 +189,7 @@ fn the_table_shows_state_and_age() {
 }
 
 #[test]
-fn the_newest_frame_finds_no_room() {
+fn the_newest_frame_is_refused() {
     let mut bench = Bench::new();
     for marker in 0..70 {
         let frame = transit("10.0.1.9", HOST_IP, marker);
@@ -200,7 +208,7 @@ fn the_newest_frame_finds_no_room() {
 }
 
 #[test]
-fn a_next_hop_that_cannot_be_a_neighbor_is_not_asked_for() {
+fn no_request_is_sent_for_an_address_that_cannot_be_a_neighbor() {
     let cases = [
         (None, Outcome::NoNextHop),
         (Some(at(9, HOST_IP)), Outcome::NoInterface),
@@ -231,7 +239,7 @@ fn a_link_of_two_has_no_broadcast_address() {
 }
 
 #[test]
-fn a_scan_fills_its_quarter_and_harms_nobody() {
+fn a_scan_fills_a_quarter_of_the_table_only() {
     let settings = AgentSettings { neighbors_max: 64, ..AgentSettings::default() };
     let mut bench = Bench::with(interfaces(), settings);
     introduce(&mut bench, 2);
@@ -248,25 +256,25 @@ fn a_scan_fills_its_quarter_and_harms_nobody() {
 }
 
 #[test]
-fn a_full_table_refuses_and_keeps_who_it_has() {
+fn a_full_table_refuses_new_neighbors_and_keeps_the_others() {
     let settings = AgentSettings { neighbors_max: 10, ..AgentSettings::default() };
     let mut bench = Bench::with(interfaces(), settings);
     for host in 20..40 {
         let sender = format!("10.0.1.{host}");
         let request = arp(Request, (HOST, &sender), "10.0.1.1", MacAddress::BROADCAST);
-        assert_eq!(bench.hear(1, &request).0, Outcome::ArpAnswered, "answered in any case");
+        assert_eq!(bench.receive(1, &request).0, Outcome::ArpAnswered, "answered in any case");
     }
     let expected = [("arp_answered", 20), ("neighbors_refused", 10), ("neighbors_up", 10)];
     assert_eq!(bench.counted(), expected);
     let first: Vec<_> = bench.agent.neighbors(bench.now).map(|n| n.key).collect();
     assert_eq!(first, (20..30).map(|host| at(1, &format!("10.0.1.{host}"))).collect::<Vec<_>>());
     let full = bench.agent.add_static_neighbor(bench.now, at(1, "10.0.1.9"), HOST).unwrap_err();
-    assert_eq!(format!("{full}"), "the table holds 10 neighbors, as many as it may");
+    assert_eq!(format!("{full}"), "the neighbor table is full: it holds 10 neighbors");
     assert_eq!(bench.agent.add_static_neighbor(bench.now, first[0], OTHER), Ok(()), "in its place");
 }
 
 #[test]
-fn a_static_neighbor_is_moved_by_nothing() {
+fn nothing_changes_a_static_neighbor() {
     let mut bench = Bench::new();
     let key = at(2, HOST_IP);
     bench.unresolved(&transit("10.0.1.9", HOST_IP, 0), key);
@@ -277,7 +285,7 @@ fn a_static_neighbor_is_moved_by_nothing() {
     bench.counted();
 
     let forged = arp(Reply, (OTHER, HOST_IP), "10.0.2.1", ours(2));
-    assert_eq!(bench.hear(2, &forged), (Outcome::Spoofed, vec![]));
+    assert_eq!(bench.receive(2, &forged), (Outcome::Spoofed, vec![]));
     assert_eq!(bench.counted(), [("spoofed", 1)]);
     assert_eq!(bench.wait(1_000), [], "it is not probed");
     bench.agent.handle_link(port(2), false);
@@ -296,7 +304,7 @@ fn a_static_neighbor_is_moved_by_nothing() {
 }
 
 #[test]
-fn neighbors_leave_with_their_link() {
+fn neighbors_are_removed_when_their_link_goes_down() {
     let mut bench = Bench::new();
     introduce(&mut bench, 1);
     introduce(&mut bench, 2);
@@ -352,13 +360,13 @@ fn new_interfaces_keep_the_neighbors_that_are_still_there() {
 }
 
 #[test]
-fn two_vlans_of_a_port_do_not_speak_for_each_other() {
+fn a_message_in_one_vlan_changes_no_neighbor_of_another() {
     let mut links = interfaces();
     links[2].port = port(2);
     let mut bench = Bench::with(links, AgentSettings::default());
     introduce(&mut bench, 2);
     let forged = arp(Request, (OTHER, HOST_IP), HOST_IP, MacAddress::BROADCAST);
-    assert_eq!(bench.hear(2, &tagged(&forged, 7)), (Outcome::NotForUs, vec![]));
+    assert_eq!(bench.receive(2, &tagged(&forged, 7)), (Outcome::NotForUs, vec![]));
     assert_eq!(bench.state(at(2, HOST_IP)), Some((Stale, Some(HOST))));
 
     let (_, outputs) = bench.unresolved(&transit("10.0.1.9", "10.0.3.9", 0), at(2, "10.0.3.9"));
@@ -366,7 +374,7 @@ fn two_vlans_of_a_port_do_not_speak_for_each_other() {
 }
 
 #[test]
-fn a_caller_that_takes_nothing_stops_the_agent() {
+fn a_full_output_queue_stops_the_agent() {
     let mut bench = Bench::new();
     let request = arp(Request, (HOST, "10.0.1.9"), "10.0.1.1", MacAddress::BROADCAST);
     for _ in 0..10_000 {
@@ -376,5 +384,5 @@ fn a_caller_that_takes_nothing_stops_the_agent() {
     bench.agent.handle_timeout(Instant::NEVER);
     assert_eq!(bench.outputs().len() as u64, 10_000 - refused + 1, "the answers, and one neighbor");
     assert!(refused > 5_000);
-    assert_eq!(bench.hear(1, &request).0, Outcome::ArpAnswered);
+    assert_eq!(bench.receive(1, &request).0, Outcome::ArpAnswered);
 }

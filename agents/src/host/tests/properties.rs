@@ -1,4 +1,5 @@
-//! What holds for any input: no panic, no frame lost or made, no bound exceeded, no route astray.
+//! Properties for any input: no panic, every frame accounted for, limits kept, outputs consistent
+//! with the neighbor cache.
 
 use super::golden::*;
 use super::*;
@@ -49,8 +50,8 @@ fn next_hops() -> impl Strategy<Value = Option<NeighborKey>> {
     prop::option::of(key)
 }
 
-/// Bytes that get ever deeper into the parsers: anything; anything behind a header that is for us;
-/// and a sound frame with some bytes changed and its end cut off.
+/// Bytes that reach different depths of the parsers: random bytes; random bytes behind a header to
+/// us; and a valid frame with some bytes changed and its end removed.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let anything = prop::collection::vec(any::<u8>(), 0..200);
     let types = prop::sample::select(vec![0x0806_u16, 0x0800, 0x86DD, 0x8100]);
@@ -70,7 +71,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![anything, addressed, mutated]
 }
 
-/// What can happen to an agent.
+/// An input of an agent.
 #[derive(Clone, Debug)]
 enum Event {
     Arp { number: u8, host: u8, mac: u8, target: u8, is_reply: bool },
@@ -125,30 +126,30 @@ fn host_mac(mac: u8) -> MacAddress {
     MacAddress([0x02, 0xCC, 0, 0, 0, mac])
 }
 
-/// An agent beside the slow and obvious account of what its caller may rely on.
-struct Watched {
+/// An agent, and a simple model of what its caller may rely on.
+struct CheckedAgent {
     bench: Bench,
-    /// The routes of a packet path that does what it is told.
+    /// The routes that follow from the outputs.
     routes: BTreeMap<NeighborKey, MacAddress>,
-    /// The frames that wait, each with a number in its last bytes.
+    /// The frames that wait. The last bytes of a frame are its number.
     pending: BTreeSet<u32>,
     next_number: u32,
 }
 
-impl Watched {
+impl CheckedAgent {
     fn new() -> Self {
         let bench = Bench::with(interfaces(), settings());
         Self { bench, routes: BTreeMap::new(), pending: BTreeSet::new(), next_number: 0 }
     }
 
-    fn happen(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event) {
         match *event {
             Event::Arp { number, host, mac, target, is_reply } => {
                 let operation = if is_reply { ArpOperation::Reply } else { ArpOperation::Request };
                 let sender = (host_mac(mac), host_v4(number, host));
                 let sender = (sender.0, &*sender.1);
                 let frame = arp(operation, sender, &host_v4(number, target), ours(number));
-                self.hear(number, &frame);
+                self.receive(number, &frame);
             }
             Event::Advertisement { number, host, mac, flags } => {
                 let repr = NdiscRepr::NeighborAdvert {
@@ -156,14 +157,14 @@ impl Watched {
                     target_addr: v6(&host_v6(number, host)),
                     lladdr: (flags & 1 == 0).then(|| link_address(mac)),
                 };
-                self.hear_ndisc(number, host, mac, &repr);
+                self.receive_ndisc(number, host, mac, &repr);
             }
             Event::Solicitation { number, host, mac, target } => {
                 let repr = NdiscRepr::NeighborSolicit {
                     target_addr: v6(&format!("2001:db8:{number}::{target}")),
                     lladdr: Some(link_address(mac)),
                 };
-                self.hear_ndisc(number, host, mac, &repr);
+                self.receive_ndisc(number, host, mac, &repr);
             }
             Event::Unresolved { number, host, is_v6 } => self.unresolved(number, host, is_v6),
             Event::Punt { reason } => {
@@ -174,7 +175,10 @@ impl Watched {
                 self.bench.now = self.bench.now + ms * 1_000_000;
                 self.bench.agent.handle_timeout(self.bench.now);
                 let next = self.bench.agent.poll_timeout();
-                assert!(next.is_none_or(|next| next > self.bench.now), "what was due is done");
+                assert!(
+                    next.is_none_or(|next| next > self.bench.now),
+                    "everything due was handled"
+                );
             }
             Event::Link { number, is_up } => {
                 self.bench.agent.handle_link(port(number.into()), is_up)
@@ -201,13 +205,13 @@ impl Watched {
         self.check();
     }
 
-    fn hear(&mut self, number: u8, frame: &[u8]) {
+    fn receive(&mut self, number: u8, frame: &[u8]) {
         let frame = if number == 3 { tagged(frame, 7) } else { frame.to_vec() };
         let (agent, now) = (&mut self.bench.agent, self.bench.now);
         agent.handle_frame(now, port(number.into()), PuntReason::ForUs, &frame, None);
     }
 
-    fn hear_ndisc(&mut self, number: u8, host: u8, mac: u8, repr: &NdiscRepr<'_>) {
+    fn receive_ndisc(&mut self, number: u8, host: u8, mac: u8, repr: &NdiscRepr<'_>) {
         let link_local = interfaces()[usize::from(number) - 1].link_local();
         let destination = match repr {
             NdiscRepr::NeighborSolicit { target_addr, .. } => *target_addr,
@@ -215,7 +219,7 @@ impl Watched {
         };
         let ends = (v6(&host_v6(number, host)), destination);
         let frame = icmp6((host_mac(mac), ours(number)), ends, 255, &Icmpv6Repr::Ndisc(*repr));
-        self.hear(number, &frame);
+        self.receive(number, &frame);
     }
 
     fn unresolved(&mut self, number: u8, host: u8, is_v6: bool) {
@@ -237,14 +241,18 @@ impl Watched {
         for output in self.bench.outputs() {
             match output {
                 Output::NeighborUp { neighbor, mac } => {
-                    assert_ne!(self.routes.insert(neighbor, mac), Some(mac), "news each time");
+                    assert_ne!(
+                        self.routes.insert(neighbor, mac),
+                        Some(mac),
+                        "each output is a change"
+                    );
                 }
                 Output::NeighborDown { neighbor } => {
-                    assert!(self.routes.remove(&neighbor).is_some(), "what goes down was up");
+                    assert!(self.routes.remove(&neighbor).is_some(), "it was up before");
                 }
                 Output::Release { port: ingress, frame } => {
                     let number = u32::from_be_bytes(*frame.last_chunk().unwrap());
-                    assert!(self.pending.remove(&number), "released once, and as it came");
+                    assert!(self.pending.remove(&number), "released once, unchanged");
                     assert_eq!(ingress, port(1));
                 }
                 Output::Send { port, frame } => assert_sound(port.number(), &frame),
@@ -256,15 +264,22 @@ impl Watched {
         let agent = &self.bench.agent;
         let (counters, held) = (agent.counters(), agent.pending_frames());
         assert_eq!(counters.frames_in, counters.frames_ended() + held as u64, "no frame is lost");
-        assert!(self.pending.len() >= held, "what is neither held nor released was dropped");
+        assert!(self.pending.len() >= held, "the other frames were dropped");
 
         let neighbors: Vec<_> = agent.neighbors(self.bench.now).collect();
         let resolved = neighbors.iter().filter_map(|n| Some((n.key, n.mac?)));
-        assert_eq!(resolved.collect::<BTreeMap<_, _>>(), self.routes, "the routes are the table");
+        assert_eq!(
+            resolved.collect::<BTreeMap<_, _>>(),
+            self.routes,
+            "the routes follow from the neighbors"
+        );
         assert!(neighbors.len() <= NEIGHBORS_MAX);
         assert!(neighbors.iter().filter(|n| n.mac.is_none()).count() <= NEIGHBORS_MAX / 4);
         let waiting = neighbors.iter().filter(|n| n.state == NeighborState::Incomplete).count();
-        assert!(held <= waiting * PENDING_FRAMES_MAX, "frames wait for someone who is asked for");
+        assert!(
+            held <= waiting * PENDING_FRAMES_MAX,
+            "frames wait only for neighbors that are being resolved"
+        );
         assert!(agent.pending_bytes() <= PENDING_BYTES_MAX);
 
         let elapsed_s = self.bench.now.ns_since(Instant::from_ns(60 * SECOND)) / SECOND + 1;
@@ -277,7 +292,7 @@ fn link_address(mac: u8) -> RawHardwareAddress {
     EthernetAddress(host_mac(mac).0).into()
 }
 
-/// Whether what we send is a frame that a strict receiver takes.
+/// Asserts that a frame of ours is accepted by a strict receiver.
 fn assert_sound(number: usize, frame: &[u8]) {
     assert!(frame.len() >= 60);
     assert_eq!(frame[6..12], interfaces()[number - 1].mac.0, "from our MAC address");
@@ -292,7 +307,8 @@ fn assert_sound(number: usize, frame: &[u8]) {
         (0x08, 0x00) => {
             let packet = Ipv4Packet::new_checked(payload).unwrap();
             Ipv4Repr::parse(&packet, &checks).unwrap();
-            // Of errors smoltcp itself only takes those that quote a packet whole.
+            // smoltcp parses only errors that quote a whole packet, so only the checksum is
+            // checked.
             assert!(Icmpv4Packet::new_checked(packet.payload()).unwrap().verify_checksum());
         }
         (0x86, 0xDD) => {
@@ -308,7 +324,7 @@ fn assert_sound(number: usize, frame: &[u8]) {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic_or_lose_count(
+    fn no_bytes_cause_a_panic_or_a_wrong_count(
         inputs in prop::collection::vec((frames(), reasons(), next_hops(), 1_usize..5), 1..30)
     ) {
         let mut bench = Bench::with(interfaces(), settings());
@@ -326,20 +342,20 @@ proptest! {
     }
 
     #[test]
-    fn whatever_happens_the_caller_can_rely_on_the_outputs(
+    fn outputs_are_consistent_for_any_sequence_of_inputs(
         events in prop::collection::vec(events(), 1..120)
     ) {
-        let mut watched = Watched::new();
+        let mut checked = CheckedAgent::new();
         for event in &events {
-            watched.happen(event);
+            checked.apply(event);
         }
-        // Left alone, every neighbor that is not configured goes, and no frame stays.
+        // Without further input every neighbor that is not static is removed, and no frame waits.
         for _ in 0..20 {
-            watched.happen(&Event::Wait { ms: 10_000 });
+            checked.apply(&Event::Wait { ms: 10_000 });
         }
-        prop_assert_eq!(watched.bench.agent.pending_frames(), 0);
-        prop_assert_eq!(watched.bench.agent.poll_timeout(), None);
-        let mut left = watched.bench.agent.neighbors(watched.bench.now);
+        prop_assert_eq!(checked.bench.agent.pending_frames(), 0);
+        prop_assert_eq!(checked.bench.agent.poll_timeout(), None);
+        let mut left = checked.bench.agent.neighbors(checked.bench.now);
         prop_assert!(left.all(|neighbor| neighbor.state == NeighborState::Static));
     }
 
@@ -358,7 +374,7 @@ proptest! {
             let repr = Icmpv6Repr::EchoRequest { ident, seq_no, data: &data };
             let mut frame = icmp6((HOST, ours(1)), ends, 64, &repr);
             Ipv6Packet::new_unchecked(&mut frame[14..]).set_traffic_class(dscp << 2);
-            let (_, outputs) = bench.hear(1, &frame);
+            let (_, outputs) = bench.receive(1, &frame);
             let reply = Ipv6Packet::new_checked(&sent(&outputs)[0].1[14..]).unwrap();
             prop_assert_eq!((reply.src_addr(), reply.dst_addr()), (ends.1, ends.0));
             prop_assert_eq!(reply.traffic_class(), dscp << 2);
@@ -374,7 +390,7 @@ proptest! {
             let mut header = Ipv4Packet::new_unchecked(&mut frame[14..]);
             header.set_dscp(dscp);
             header.fill_checksum();
-            let (_, outputs) = bench.hear(1, &frame);
+            let (_, outputs) = bench.receive(1, &frame);
             let reply = Ipv4Packet::new_checked(&sent(&outputs)[0].1[14..]).unwrap();
             prop_assert_eq!(reply.src_addr().to_string(), "10.0.1.1");
             prop_assert_eq!(reply.dscp(), dscp);

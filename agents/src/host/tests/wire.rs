@@ -1,4 +1,4 @@
-//! What goes over the wire, byte for byte, as another implementation builds it.
+//! Frames on the wire, compared byte for byte with those of another implementation.
 
 use super::golden::*;
 use super::*;
@@ -11,7 +11,7 @@ pub(super) fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_question_has_the_answer_that_scapy_would_give() {
+fn requests_are_answered_as_scapy_does() {
     let cases = [
         ("ARP", 1, ForUs, ARP_REQUEST, ARP_REPLY),
         ("ARP in a VLAN", 3, ForUs, ARP_REQUEST_VLAN, ARP_REPLY_VLAN),
@@ -42,7 +42,7 @@ fn every_question_has_the_answer_that_scapy_would_give() {
 }
 
 #[test]
-fn our_own_questions_are_those_that_scapy_would_ask() {
+fn requests_are_sent_as_scapy_does() {
     for (target, frame, question, answer, probe) in [
         ("10.0.2.9", TCP_SYN, ARP_OUR_REQUEST, ARP_HOST_REPLY, ARP_OUR_PROBE),
         ("2001:db8:2::9", TCP_SYN6, OUR_SOLICITATION, HOST_ADVERTISEMENT, OUR_PROBE),
@@ -53,8 +53,8 @@ fn our_own_questions_are_those_that_scapy_would_ask() {
 
         let up = Output::NeighborUp { neighbor: at(2, target), mac: HOST };
         let released = Output::Release { port: port(1), frame: bytes(frame) };
-        let heard = bench.hear(2, &bytes(answer));
-        assert_eq!(heard, (Outcome::NeighborHeard, vec![up, released]), "{target}");
+        let received = bench.receive(2, &bytes(answer));
+        assert_eq!(received, (Outcome::NeighborHeard, vec![up, released]), "{target}");
 
         let probed = Output::Send { port: port(2), frame: bytes(probe) };
         assert_eq!(bench.wait(60), [(60, probed)], "{target}");
@@ -62,7 +62,7 @@ fn our_own_questions_are_those_that_scapy_would_ask() {
 }
 
 #[test]
-fn unreachable_hosts_are_reported_as_scapy_would() {
+fn unreachable_hosts_are_reported_as_scapy_does() {
     for (target, frame, report) in
         [("10.0.2.9", TCP_SYN, HOST_UNREACHABLE), ("2001:db8:2::9", TCP_SYN6, ADDRESS_UNREACHABLE6)]
     {
@@ -78,7 +78,7 @@ fn unreachable_hosts_are_reported_as_scapy_would() {
 }
 
 #[test]
-fn the_agent_begins_by_announcing_each_address_once() {
+fn a_new_agent_announces_each_address_once() {
     let mut agent = HostAgent::new(interfaces(), AgentSettings::default());
     let outputs: Vec<_> = core::iter::from_fn(|| agent.poll_output()).collect();
     let first_port = [ARP_ANNOUNCEMENT, ADVERTISEMENT_TO_ALL].map(bytes);
@@ -111,13 +111,13 @@ fn vlans_are_kept_apart_as_the_packet_path_does() {
         ),
     ];
     for (name, frame, expected) in cases {
-        assert_eq!(Bench::new().hear(1, &frame).0, expected, "{name}");
+        assert_eq!(Bench::new().receive(1, &frame).0, expected, "{name}");
     }
-    assert_eq!(Bench::new().hear(4, &untagged).0, Outcome::NoInterface);
+    assert_eq!(Bench::new().receive(4, &untagged).0, Outcome::NoInterface);
 
-    // Port 3 speaks in VLAN 7 only, and hears who leaves the tag out.
+    // Port 3 sends in VLAN 7 only, and accepts frames without the tag.
     let mut to_port_3 = bytes(ARP_REQUEST_VLAN);
     to_port_3.drain(12..16);
-    let (_, outputs) = Bench::new().hear(3, &to_port_3);
+    let (_, outputs) = Bench::new().receive(3, &to_port_3);
     assert_eq!(sent(&outputs), [(3, &bytes(ARP_REPLY_VLAN)[..])]);
 }

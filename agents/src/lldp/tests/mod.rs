@@ -1,4 +1,4 @@
-//! The agent on a bench: frames in, virtual time, and everything that comes out or is counted.
+//! Tests of the whole agent in virtual time: frames in, outputs and counters out.
 
 mod frames;
 mod trust;
@@ -24,17 +24,17 @@ fn port(number: usize) -> PortId {
     PortId::from_number(number).unwrap()
 }
 
-/// A neighbor's address.
+/// The MAC address of neighbor `name`.
 fn mac(name: u8) -> MacAddress {
     MacAddress([2, 0xAA, 0, 0, 0, name])
 }
 
-/// Our own, at port `number`; the chassis is that of port 1.
+/// Our MAC address at port `number`; that of port 1 is the chassis id.
 fn ours(number: u8) -> MacAddress {
     MacAddress([2, 0, 0, 0, 0, number])
 }
 
-/// What we say of ourselves.
+/// The system that we advertise.
 fn system() -> System {
     System {
         chassis: ours(1),
@@ -48,7 +48,7 @@ fn system() -> System {
     }
 }
 
-/// Port 1 faces hosts, 2 switches, 3 and 4 anybody.
+/// Port 1 allows hosts, port 2 switches, ports 3 and 4 any peer.
 fn ports() -> Vec<PortSettings> {
     let allowed_peer = [AllowedPeer::Host, AllowedPeer::Switch, AllowedPeer::Any, AllowedPeer::Any];
     let port = |(number, allowed_peer): (u8, AllowedPeer)| PortSettings {
@@ -62,25 +62,25 @@ fn ports() -> Vec<PortSettings> {
     (1..).zip(allowed_peer).map(port).collect()
 }
 
-/// What neighbor `name` says who is nothing in particular.
-fn said(name: u8, ttl_s: u16) -> Pdu {
+/// An LLDPDU of neighbor `name` without claims.
+fn plain_pdu(name: u8, ttl_s: u16) -> Pdu {
     Pdu::new(Id::chassis(mac(name)), Id::port("eth0"), ttl_s)
 }
 
-/// What a switch says.
+/// An LLDPDU of a switch.
 fn switch(name: u8, level: Option<u8>, orientation: Orientation) -> Pdu {
     let topology = Topology { device: Device::Bridge, level, orientation };
-    Pdu { topology: Some(topology), ..said(name, 120) }
+    Pdu { topology: Some(topology), ..plain_pdu(name, 120) }
 }
 
-/// What a host says.
+/// An LLDPDU of a host.
 fn host(name: u8) -> Pdu {
     let topology =
         Topology { device: Device::EndStation, level: Some(0), orientation: Orientation::Unknown };
-    Pdu { topology: Some(topology), ..said(name, 120) }
+    Pdu { topology: Some(topology), ..plain_pdu(name, 120) }
 }
 
-/// The frame of `pdu`, from its chassis.
+/// The frame with `pdu`, from its chassis.
 fn frame(pdu: &Pdu) -> Vec<u8> {
     let mut frame = Vec::new();
     frame.extend(MacAddress::LLDP.0);
@@ -90,7 +90,7 @@ fn frame(pdu: &Pdu) -> Vec<u8> {
     frame
 }
 
-/// An agent all of whose ports are up since a minute, and whose outputs have been taken.
+/// An agent with all ports up for a minute. Its outputs have been taken.
 struct Bench {
     agent: LldpAgent,
     now: Instant,
@@ -114,13 +114,13 @@ impl Bench {
         bench
     }
 
-    /// Port `number` hears `pdu`.
-    fn hear(&mut self, number: usize, pdu: &Pdu) -> (Outcome, Vec<Output>) {
+    /// Hands in `pdu` at port `number`. Returns the outcome and the outputs.
+    fn receive(&mut self, number: usize, pdu: &Pdu) -> (Outcome, Vec<Output>) {
         let outcome = self.agent.handle_frame(self.now, port(number), &frame(pdu));
         (outcome, self.outputs())
     }
 
-    /// Lets time pass, and returns what came out, with the seconds since this began.
+    /// Advances the time, and returns the outputs, each with the seconds since the call.
     fn wait(&mut self, seconds: u64) -> Vec<(u64, Output)> {
         let start = self.now;
         let end = start + seconds * SECOND_NS;
@@ -139,18 +139,18 @@ impl Bench {
         core::iter::from_fn(|| self.agent.poll_output()).collect()
     }
 
-    /// What was told within `seconds`.
-    fn told(&mut self, seconds: u64) -> Vec<(usize, Condition, bool)> {
-        let told = self.wait(seconds).into_iter().filter_map(|(_, output)| match output {
+    /// The conditions that are reported within `seconds`.
+    fn reported(&mut self, seconds: u64) -> Vec<(usize, Condition, bool)> {
+        let reported = self.wait(seconds).into_iter().filter_map(|(_, output)| match output {
             Output::ConditionChanged { port, condition, begins } => {
                 Some((port.number(), condition, begins))
             }
             _ => None,
         });
-        told.collect()
+        reported.collect()
     }
 
-    /// The counters that moved since the last call, by how much, in order of their names.
+    /// The counters that changed since the last call, each with the difference, by name.
     fn counted(&mut self) -> Vec<(&'static str, u64)> {
         let now: BTreeMap<_, _> = self.agent.counters().iter().collect();
         let before = core::mem::replace(&mut self.counted, now);
@@ -174,7 +174,7 @@ impl Bench {
     }
 }
 
-/// What was sent, as (port number, LLDPDU).
+/// The LLDPDUs sent, as (port number, LLDPDU).
 fn sent(outputs: &[Output]) -> Vec<(usize, Pdu)> {
     let sent = outputs.iter().filter_map(|output| match output {
         Output::Send { port, frame } => Some((port.number(), Pdu::read(&frame[14..]).unwrap().0)),

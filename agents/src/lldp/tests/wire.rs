@@ -1,4 +1,4 @@
-//! Frames to the octet, and any octets as frames.
+//! Frames compared octet for octet, and random octets as frames.
 
 use super::*;
 use crate::lldp::pdu::{ManagementAddress, PduError};
@@ -6,8 +6,8 @@ use alloc::string::ToString;
 use alloc::vec;
 use proptest::prelude::*;
 
-/// What a leaf says at its port, as tshark decodes it: `make e2e` has it decode whole exchanges.
-const SAID: [&[u8]; 12] = [
+/// A frame of a leaf, as decoded by tshark. `make e2e` lets tshark decode whole exchanges.
+const LEAF_TLVS: [&[u8]; 12] = [
     &[0x01, 0x80, 0xC2, 0, 0, 0x0E, 2, 0, 0, 0, 0, 2, 0x88, 0xCC],
     &[0x02, 7, 4, 2, 0, 0, 0, 0, 1],
     &[0x04, 3, 5, b'p', b'2'],
@@ -23,18 +23,18 @@ const SAID: [&[u8]; 12] = [
 ];
 
 #[test]
-fn every_octet_stands_where_the_standards_say() {
+fn every_octet_is_where_the_standards_require() {
     let address = ManagementAddress::Ip("10.0.0.1".parse().unwrap());
     let system = System { management: Some(address), ..system() };
     let mut agent = LldpAgent::new(system, ports(), LldpSettings::default());
     agent.handle_link(Instant::ZERO, port(2), true);
     let outputs: Vec<Output> = core::iter::from_fn(|| agent.poll_output()).collect();
     let Some(Output::Send { frame, .. }) = outputs.last() else { panic!("{outputs:?}") };
-    assert_eq!(*frame, SAID.concat());
+    assert_eq!(*frame, LEAF_TLVS.concat());
 }
 
 #[test]
-fn the_slides_form_stands_under_an_oui_of_its_own() {
+fn the_format_of_the_slides_has_its_own_oui() {
     let settings = LldpSettings { profile: Profile::Slides, ..LldpSettings::default() };
     let mut agent = LldpAgent::new(system(), ports(), settings);
     agent.handle_link(Instant::ZERO, port(2), true);
@@ -45,11 +45,11 @@ fn the_slides_form_stands_under_an_oui_of_its_own() {
 }
 
 #[test]
-fn both_forms_are_understood_and_the_standards_goes_first() {
+fn both_formats_are_read_and_that_of_the_standard_counts() {
     let standard = [0xFE, 7, 0, 0x80, 0xC2, 0x14, 1, 3, 1];
     let slides = [0xFE, 7, 0x0A, 0x6B, 0x6E, 1, 1, 2, 1];
     let read = |tlvs: &[&[u8]]| {
-        let start = [SAID[1], SAID[2], SAID[3]].concat();
+        let start = [LEAF_TLVS[1], LEAF_TLVS[2], LEAF_TLVS[3]].concat();
         let (pdu, tlv_counts) = Pdu::read(&[&start[..], &tlvs.concat()].concat()).unwrap();
         (pdu.topology.map(|topology| topology.level), tlv_counts.discarded)
     };
@@ -61,11 +61,11 @@ fn both_forms_are_understood_and_the_standards_goes_first() {
 }
 
 #[test]
-fn what_lacks_its_beginning_says_nothing_and_what_lacks_its_end_says_what_is_there() {
+fn mandatory_tlvs_are_required_and_a_truncated_end_is_accepted() {
     let read = |tlvs: &[&[u8]]| {
         Pdu::read(&tlvs.concat()).map(|(pdu, tlv_counts)| (pdu.system_name, tlv_counts.discarded))
     };
-    let [_, chassis, port, ttl, name, ..] = SAID;
+    let [_, chassis, port, ttl, name, ..] = LEAF_TLVS;
     let leaf = Some("leaf".to_string());
     assert_eq!(read(&[chassis, port, ttl, name]), Ok((leaf.clone(), 0)));
     assert_eq!(read(&[chassis, port, ttl, name, &[0x0C, 200, b'x']]), Ok((leaf.clone(), 1)));
@@ -89,9 +89,9 @@ fn what_lacks_its_beginning_says_nothing_and_what_lacks_its_end_says_what_is_the
 }
 
 #[test]
-fn what_is_no_lldp_frame_is_told_from_one_that_is_broken() {
+fn other_frames_are_distinguished_from_malformed_ones() {
     let mut bench = Bench::new();
-    let good = SAID.concat();
+    let good = LEAF_TLVS.concat();
     let mut wrong_address = good.clone();
     wrong_address[5] = 3;
     let mut wrong_type = good.clone();
@@ -111,9 +111,10 @@ fn what_is_no_lldp_frame_is_told_from_one_that_is_broken() {
 }
 
 #[test]
-fn names_are_shown_without_harm() {
-    let nasty =
-        Pdu::read(&[SAID[1], SAID[2], SAID[3], &[0x0A, 4, 0x1B, b'[', 0xFF, b'm']].concat());
+fn names_are_shown_without_control_characters() {
+    let nasty = Pdu::read(
+        &[LEAF_TLVS[1], LEAF_TLVS[2], LEAF_TLVS[3], &[0x0A, 4, 0x1B, b'[', 0xFF, b'm']].concat(),
+    );
     assert_eq!(nasty.unwrap().0.system_name.as_deref(), Some("?[\u{FFFD}m"));
     assert_eq!(Id::chassis(mac(9)).as_chassis(), "02:aa:00:00:00:09");
     assert_eq!(Id::port("up1").as_port(), "up1");
@@ -168,7 +169,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_said_is_understood(pdu in pdus()) {
+    fn a_pdu_that_is_written_is_read(pdu in pdus()) {
         let mut bytes = Vec::new();
         pdu.write(Profile::Standard, &mut bytes);
         bytes.extend([0; 40]);
@@ -177,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_that_is_cut_anywhere_never_says_anything_else(pdu in pdus(), cut in 0..2_000_usize) {
+    fn a_truncated_frame_is_never_read_differently(pdu in pdus(), cut in 0..2_000_usize) {
         let mut bytes = Vec::new();
         pdu.write(Profile::Standard, &mut bytes);
         bytes.truncate(cut);
