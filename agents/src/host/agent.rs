@@ -125,11 +125,6 @@ impl HostAgent {
         self.neighbors.next_deadline()
     }
 
-    /// The interfaces.
-    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
-        self.io.interfaces()
-    }
-
     /// The neighbors, in order of port and address.
     pub fn neighbors(&self, now: Instant) -> impl Iterator<Item = Neighbor> {
         self.neighbors.iter(now)

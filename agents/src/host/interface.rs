@@ -36,7 +36,7 @@ impl Interface {
     }
 
     /// Whether `address` is an address of this interface.
-    pub fn owns(&self, address: IpAddr) -> bool {
+    pub(super) fn owns(&self, address: IpAddr) -> bool {
         address == self.link_local() || self.addresses.iter().any(|net| net.addr() == address)
     }
 

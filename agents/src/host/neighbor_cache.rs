@@ -13,9 +13,9 @@
 //! which neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer
 //! loses its entry and its route.
 //!
-//! An entry has at most one deadline. No entry is evicted to make room. A scan of unused addresses
-//! can fill a quarter of the cache; more are refused. Entries for neighbors that do not exist are
-//! removed when their probes are not answered.
+//! An entry has at most one deadline. No entry is evicted to make room. At most a quarter of the
+//! entries may be unresolved, so a scan of unused addresses cannot fill the cache. Entries of
+//! forged neighbors are removed when their probes are not answered.
 
 use super::neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
 use super::neighbor_message::{NeighborUpdate, UpdateKind};
@@ -72,9 +72,9 @@ pub(super) enum Due {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Incomplete { asked: u8 },
+    Incomplete { requests: u8 },
     Reachable { mac: MacAddress },
-    Stale { mac: MacAddress, probed: u8 },
+    Stale { mac: MacAddress, probes: u8 },
     Failed,
     Static { mac: MacAddress },
 }
@@ -102,7 +102,7 @@ impl State {
 struct Entry {
     state: State,
     /// When it last answered or announced itself; of an unresolved entry, when it was created.
-    heard: Instant,
+    heard_at: Instant,
     /// The deadline; [`Instant::NEVER`] if there is none.
     deadline: Instant,
 }
@@ -135,7 +135,7 @@ impl NeighborCache {
             }
             None => {
                 let deadline = now + self.settings.retry_ns;
-                self.put(key, State::Incomplete { asked: 1 }, now, deadline);
+                self.put(key, State::Incomplete { requests: 1 }, now, deadline);
                 Resolution::Started
             }
         }
@@ -148,7 +148,7 @@ impl NeighborCache {
         key: NeighborKey,
         update: NeighborUpdate,
     ) -> Learned {
-        let Some(&Entry { state, heard, .. }) = self.entries.get(&key) else {
+        let Some(&Entry { state, heard_at, .. }) = self.entries.get(&key) else {
             return self.learn_unknown(now, key, update);
         };
         if let State::Static { mac } = state {
@@ -160,7 +160,7 @@ impl NeighborCache {
         match (moved, state) {
             (true, State::Reachable { mac }) if !update.overrides => {
                 // Two stations claim one address. A probe shows whether the known one is there.
-                self.put_stale(now, heard, key, mac);
+                self.put_stale(now, heard_at, key, mac);
                 return Learned::Same;
             }
             (true, _) if !update.overrides => return Learned::Same,
@@ -258,30 +258,30 @@ impl NeighborCache {
             key,
             mac: entry.state.mac(),
             state: entry.state.name(),
-            age_ns: now.ns_since(entry.heard),
+            age_ns: now.ns_since(entry.heard_at),
         })
     }
 
     /// Handles the deadline of `key`.
     fn expire(&mut self, now: Instant, key: NeighborKey) -> Option<Due> {
-        let Entry { state, heard, .. } = self.take(key)?;
+        let Entry { state, heard_at, .. } = self.take(key)?;
         let tries = self.settings.tries.max(1);
         let retry = now + self.settings.retry_ns;
         match state {
-            State::Incomplete { asked } if asked < tries => {
-                self.put(key, State::Incomplete { asked: asked + 1 }, heard, retry);
+            State::Incomplete { requests } if requests < tries => {
+                self.put(key, State::Incomplete { requests: requests + 1 }, heard_at, retry);
                 Some(Due::Request)
             }
             State::Incomplete { .. } => {
-                self.put(key, State::Failed, heard, now + self.settings.hold_down_ns);
+                self.put(key, State::Failed, heard_at, now + self.settings.hold_down_ns);
                 Some(Due::Failed)
             }
             State::Reachable { mac } => {
-                self.put(key, State::Stale { mac, probed: 1 }, heard, retry);
+                self.put(key, State::Stale { mac, probes: 1 }, heard_at, retry);
                 Some(Due::Probe(mac))
             }
-            State::Stale { mac, probed } if probed < tries => {
-                self.put(key, State::Stale { mac, probed: probed + 1 }, heard, retry);
+            State::Stale { mac, probes } if probes < tries => {
+                self.put(key, State::Stale { mac, probes: probes + 1 }, heard_at, retry);
                 Some(Due::Probe(mac))
             }
             State::Stale { .. } => Some(Due::Lost),
@@ -293,19 +293,19 @@ impl NeighborCache {
         self.entries.len() >= self.settings.neighbors_max
     }
 
-    fn put_stale(&mut self, now: Instant, heard: Instant, key: NeighborKey, mac: MacAddress) {
+    fn put_stale(&mut self, now: Instant, heard_at: Instant, key: NeighborKey, mac: MacAddress) {
         let first_probe = now + self.settings.first_probe_ns;
-        self.put(key, State::Stale { mac, probed: 0 }, heard, first_probe);
+        self.put(key, State::Stale { mac, probes: 0 }, heard_at, first_probe);
     }
 
     /// Inserts or replaces an entry. Nothing else inserts entries, so deadlines and limits follow.
-    fn put(&mut self, key: NeighborKey, state: State, heard: Instant, deadline: Instant) {
+    fn put(&mut self, key: NeighborKey, state: State, heard_at: Instant, deadline: Instant) {
         self.take(key);
         self.unresolved += usize::from(state.mac().is_none());
         if deadline != Instant::NEVER {
             self.deadlines.insert((deadline, key));
         }
-        self.entries.insert(key, Entry { state, heard, deadline });
+        self.entries.insert(key, Entry { state, heard_at, deadline });
     }
 
     /// Removes an entry. Nothing else removes entries.

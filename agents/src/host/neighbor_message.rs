@@ -30,7 +30,7 @@ pub(super) struct NeighborUpdate {
 /// An ARP or neighbor discovery message, checked.
 #[derive(Debug)]
 pub(super) struct NeighborMessage {
-    /// The sender's IP address, and what the message says about it.
+    /// The IP address of a neighbor, and what the message says about it.
     pub(super) update: Option<(IpAddr, NeighborUpdate)>,
     /// The reply to send, and the outcome with it.
     pub(super) reply: Option<(Vec<u8>, Outcome)>,

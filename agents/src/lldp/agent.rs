@@ -78,7 +78,7 @@ impl LldpAgent {
             next_at: None,
             counters: LldpCounters::default(),
         };
-        agent.relearn();
+        agent.learn_level();
         agent.counters.level_changes = 0;
         agent
     }
@@ -87,25 +87,26 @@ impl LldpAgent {
     pub fn set_system(&mut self, now: Instant, system: System) {
         if self.system != system {
             self.system = system;
-            self.ports.iter_mut().for_each(|port| port.transmitter.change());
+            self.ports.iter_mut().for_each(|port| port.transmitter.mark_changed());
             self.serve_ports(now);
         }
     }
 
     /// The link at `port` came up or went down. If it went down, its neighbors are removed.
     pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
-        let Some(at) = self.ports.get_mut(port.index()).filter(|at| at.is_up() != is_up) else {
+        let Some(state) = self.ports.get_mut(port.index()).filter(|state| state.is_up() != is_up)
+        else {
             return;
         };
-        at.set_up(is_up);
+        state.set_up(is_up);
         if is_up {
-            at.transmitter.start(now, &self.settings);
+            state.transmitter.start(now, &self.settings);
         } else {
-            at.transmitter.stop();
-            self.counters.unlinked += at.neighbors.clear();
+            state.transmitter.stop();
+            self.counters.unlinked += state.neighbors.clear();
         }
-        at.update_peer(now, self.system.chassis);
-        self.relearn();
+        state.update_peer(now, self.system.chassis);
+        self.learn_level();
         self.serve_ports(now);
     }
 
@@ -119,26 +120,29 @@ impl LldpAgent {
     }
 
     fn on_rx(&mut self, now: Instant, port: PortId, bytes: &[u8]) -> Result<Outcome, Outcome> {
-        let body = open(bytes).ok_or(Outcome::NotLldp)?;
-        let at =
-            self.ports.get_mut(port.index()).filter(|at| at.is_up()).ok_or(Outcome::PortDown)?;
+        let body = lldpdu_in(bytes).ok_or(Outcome::NotLldp)?;
+        let state = self
+            .ports
+            .get_mut(port.index())
+            .filter(|state| state.is_up())
+            .ok_or(Outcome::PortDown)?;
         let (pdu, tlv_counts) = Pdu::read(body).map_err(|_| Outcome::Malformed)?;
         self.counters.tlvs_discarded += u64::from(tlv_counts.discarded);
         self.counters.tlvs_unrecognized += u64::from(tlv_counts.unrecognized);
-        let outcome = match at.neighbors.update(now, pdu, &self.settings) {
+        let outcome = match state.neighbors.update(now, pdu, &self.settings) {
             // These two leave the neighbors as they are.
             Change::Unknown => return Err(Outcome::Unknown),
             Change::Refused => return Err(Outcome::TooMany),
-            Change::Same => return Ok(Outcome::Refreshed),
-            Change::New => {
-                at.transmitter.start_fast(now, &self.settings);
+            Change::Unchanged => return Ok(Outcome::Refreshed),
+            Change::Added => {
+                state.transmitter.start_fast(now, &self.settings);
                 Outcome::Inserted
             }
-            Change::Other => Outcome::Changed,
-            Change::Gone => Outcome::Deleted,
+            Change::Changed => Outcome::Changed,
+            Change::Removed => Outcome::Deleted,
         };
-        if at.update_peer(now, self.system.chassis) {
-            self.relearn();
+        if state.update_peer(now, self.system.chassis) {
+            self.learn_level();
         }
         Ok(outcome)
     }
@@ -152,7 +156,7 @@ impl LldpAgent {
             has_changed |= port.update_peer(now, self.system.chassis);
         }
         if has_changed {
-            self.relearn();
+            self.learn_level();
         }
         self.serve_ports(now);
     }
@@ -209,18 +213,19 @@ impl LldpAgent {
     }
 
     /// Computes the level and the port types from the accepted peers of all ports.
-    fn relearn(&mut self) {
-        let peer: Vec<AcceptedPeer> = self.ports.iter().map(|port| port.peer).collect();
+    fn learn_level(&mut self) {
+        let peers: Vec<AcceptedPeer> = self.ports.iter().map(|port| port.peer).collect();
         let Learned { level, orientations } = match self.settings.device {
             // Step 2: a host has level 0, and its ports have no type.
             Device::EndStation => Learned {
                 level: Some(0),
-                orientations: alloc::vec![Orientation::Unknown; peer.len()],
+                orientations: alloc::vec![Orientation::Unknown; peers.len()],
             },
-            _ if self.settings.learns => learn(self.settings.level, &peer),
-            _ => {
-                Learned { level: None, orientations: alloc::vec![Orientation::Unknown; peer.len()] }
-            }
+            _ if self.settings.learns => learn(self.settings.level, &peers),
+            _ => Learned {
+                level: None,
+                orientations: alloc::vec![Orientation::Unknown; peers.len()],
+            },
         };
         let is_new_level = mem::replace(&mut self.level, level) != level;
         self.counters.level_changes += u64::from(is_new_level);
@@ -229,7 +234,7 @@ impl LldpAgent {
             let (has_new_orientation, has_new_role) = port.learn(orientation);
             self.has_changed |= has_new_role;
             if has_new_orientation || is_new_level {
-                port.transmitter.change();
+                port.transmitter.mark_changed();
             }
         }
     }
@@ -241,16 +246,16 @@ impl LldpAgent {
         for index in 0..self.ports.len() {
             if self.ports[index].transmitter.is_due(now, &self.settings) {
                 self.send(index, self.settings.ttl_s());
-                self.ports[index].transmitter.sent(now, &self.settings);
+                self.ports[index].transmitter.on_sent(now, &self.settings);
             }
             let Some(port) = PortId::from_index(index) else { continue };
-            let at = &mut self.ports[index];
-            let conditions = at.conditions(now, &self.settings, self.level, self.system.chassis);
-            at.monitor.set(now, conditions);
-            while let Some((condition, begins)) = at.monitor.poll(now) {
+            let state = &mut self.ports[index];
+            let conditions = state.conditions(now, &self.settings, self.level, self.system.chassis);
+            state.monitor.set(now, conditions);
+            while let Some((condition, begins)) = state.monitor.poll(now) {
                 self.outputs.push_back(Output::ConditionChanged { port, condition, begins });
             }
-            let at_next = at.next_at(now, &self.settings);
+            let at_next = state.next_at(now, &self.settings);
             next_at = [next_at, at_next].into_iter().flatten().min();
         }
         self.next_at = next_at;
@@ -265,7 +270,7 @@ impl LldpAgent {
 }
 
 /// The LLDPDU in an untagged frame to the nearest bridge.
-fn open(bytes: &[u8]) -> Option<&[u8]> {
+fn lldpdu_in(bytes: &[u8]) -> Option<&[u8]> {
     let (&destination, rest) = bytes.split_first_chunk::<6>()?;
     let (&[first, ..], rest) = rest.split_first_chunk::<6>()?;
     let is_ours = MacAddress(destination) == MacAddress::LLDP

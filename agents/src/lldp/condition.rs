@@ -34,7 +34,7 @@ pub enum Condition {
 
 impl Condition {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    const ALL: [Self; 11] = [
         Self::Crosslink,
         Self::LevelGap,
         Self::Disagreement,
@@ -101,7 +101,7 @@ pub struct Conditions(u16);
 
 impl Conditions {
     /// Whether the set has `condition`.
-    pub const fn has(self, condition: Condition) -> bool {
+    pub(super) const fn has(self, condition: Condition) -> bool {
         self.0 >> condition as u8 & 1 == 1
     }
 
@@ -118,7 +118,7 @@ impl Conditions {
 }
 
 /// How long a condition must have begun or ended before that is reported.
-pub(super) const HOLD_NS: u64 = 3 * SECOND_NS;
+const HOLD_NS: u64 = 3 * SECOND_NS;
 
 /// The conditions of one port, and which of them are reported.
 #[derive(Clone, Debug, Default)]

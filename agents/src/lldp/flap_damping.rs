@@ -7,34 +7,35 @@ use super::settings::SECOND_NS;
 use dataplane::time::Instant;
 
 /// Changes that the bucket holds.
-pub(super) const CHANGES_MAX: u64 = 24;
+const CHANGES_MAX: u64 = 24;
 /// The time in which one change leaves the bucket.
-const FORGET_NS: u64 = 5 * SECOND_NS;
-/// Damping ends when this much is left in the bucket.
-const CALM_NS: u64 = CHANGES_MAX * FORGET_NS / 2;
+const LEAK_NS: u64 = 5 * SECOND_NS;
+/// Damping ends when this much time is left until the bucket is empty (the reuse limit of RFC
+/// 2439).
+const REUSE_NS: u64 = CHANGES_MAX * LEAK_NS / 2;
 
 /// The flap damping of one port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlapDamping {
     /// When the bucket is empty.
-    clear_at: Instant,
+    empty_at: Instant,
     is_damped: bool,
 }
 
 impl FlapDamping {
     /// Counts a change.
     pub(super) fn change(&mut self, now: Instant) {
-        let most = now + CHANGES_MAX * FORGET_NS;
-        let clear_at = self.clear_at.max(now) + FORGET_NS;
-        self.is_damped |= clear_at > most;
+        let most = now + CHANGES_MAX * LEAK_NS;
+        let empty_at = self.empty_at.max(now) + LEAK_NS;
+        self.is_damped |= empty_at > most;
         // The limit is one change above the maximum, so damping ends after the same stable time
         // however many changes there were.
-        self.clear_at = clear_at.min(most + FORGET_NS);
+        self.empty_at = empty_at.min(most + LEAK_NS);
     }
 
     /// When damping ends; `None` if there is none.
     pub(super) fn ends_at(&self) -> Option<Instant> {
-        self.is_damped.then(|| Instant::from_ns(self.clear_at.ns.saturating_sub(CALM_NS)))
+        self.is_damped.then(|| Instant::from_ns(self.empty_at.ns.saturating_sub(REUSE_NS)))
     }
 
     /// Whether changes are damped at `now`. Damping that is over is ended.

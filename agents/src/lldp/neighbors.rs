@@ -22,13 +22,13 @@ pub struct Neighbor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A neighbor was added.
-    New,
+    Added,
     /// The LLDPDU of a known neighbor, unchanged.
-    Same,
+    Unchanged,
     /// The LLDPDU of a known neighbor, changed.
-    Other,
+    Changed,
     /// A neighbor was removed by its shutdown LLDPDU.
-    Gone,
+    Removed,
     /// A shutdown LLDPDU of an unknown neighbor.
     Unknown,
     /// A new neighbor was refused because the table is full.
@@ -53,16 +53,16 @@ impl Neighbors {
             None if pdu.ttl_s == 0 => Change::Unknown,
             Some(at) if pdu.ttl_s == 0 => {
                 self.entries.remove(at);
-                Change::Gone
+                Change::Removed
             }
             Some(at) => {
                 let entries = &mut self.entries[at];
                 (entries.heard_at, entries.expires_at) = (now, expires_at);
                 if entries.pdu == pdu {
-                    return Change::Same;
+                    return Change::Unchanged;
                 }
                 entries.pdu = pdu;
-                Change::Other
+                Change::Changed
             }
             // Known neighbors stay, so forged LLDPDUs with many names evict none.
             None if self.entries.len() >= settings.neighbors_max.max(1) => {
@@ -71,7 +71,7 @@ impl Neighbors {
             }
             None => {
                 self.entries.push(Neighbor { pdu, since: now, heard_at: now, expires_at });
-                Change::New
+                Change::Added
             }
         }
     }
@@ -124,17 +124,17 @@ mod tests {
     fn neighbors_are_added_changed_expired_and_removed() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
         assert_eq!(table.update(at(0), pdu(1, 0), &settings), Change::Unknown);
-        assert_eq!(table.update(at(1), pdu(1, 120), &settings), Change::New);
-        assert_eq!(table.update(at(31), pdu(1, 120), &settings), Change::Same);
+        assert_eq!(table.update(at(1), pdu(1, 120), &settings), Change::Added);
+        assert_eq!(table.update(at(31), pdu(1, 120), &settings), Change::Unchanged);
         let mut other = pdu(1, 120);
         other.system_name = Some("other".to_string());
-        assert_eq!(table.update(at(40), other, &settings), Change::Other);
+        assert_eq!(table.update(at(40), other, &settings), Change::Changed);
         let entries = &table.entries()[0];
         assert_eq!((entries.since, entries.heard_at, entries.expires_at), (at(1), at(40), at(160)));
         assert_eq!((table.expire(at(159)), table.next_at(at(159))), (0, Some(at(160))));
         assert_eq!((table.expire(at(160)), table.entries().len()), (1, 0));
         table.update(at(200), pdu(2, 9), &settings);
-        assert_eq!(table.update(at(201), pdu(2, 0), &settings), Change::Gone);
+        assert_eq!(table.update(at(201), pdu(2, 0), &settings), Change::Removed);
         assert_eq!((table.clear(), table.next_at(at(201))), (0, None));
     }
 
@@ -142,12 +142,12 @@ mod tests {
     fn known_neighbors_are_not_evicted() {
         let (settings, mut table) = (LldpSettings::default(), Neighbors::default());
         for name in 0..4 {
-            assert_eq!(table.update(at(0), pdu(name, 120), &settings), Change::New);
+            assert_eq!(table.update(at(0), pdu(name, 120), &settings), Change::Added);
         }
         for name in 4..200 {
             assert_eq!(table.update(at(1), pdu(name, 60), &settings), Change::Refused);
         }
-        assert_eq!(table.update(at(2), pdu(3, 120), &settings), Change::Same);
+        assert_eq!(table.update(at(2), pdu(3, 120), &settings), Change::Unchanged);
         assert!(table.is_table_full(at(60)) && !table.is_table_full(at(61)));
         assert_eq!((table.entries().len(), table.next_at(at(2))), (4, Some(at(61))));
     }

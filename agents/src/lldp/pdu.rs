@@ -39,7 +39,7 @@ pub struct Id {
 
 impl Id {
     /// The id of a chassis by its MAC address.
-    pub fn chassis(mac: MacAddress) -> Self {
+    pub(super) fn chassis(mac: MacAddress) -> Self {
         Self { subtype: CHASSIS_MAC, octets: mac.0.to_vec() }
     }
 
@@ -49,7 +49,7 @@ impl Id {
     }
 
     /// The id of a port by the name of its interface.
-    pub fn port(name: &str) -> Self {
+    pub(super) fn port(name: &str) -> Self {
         let octets = name.as_bytes().iter().copied().take(ID_BYTES_MAX).collect();
         Self { subtype: PORT_INTERFACE_NAME, octets }
     }
@@ -165,7 +165,7 @@ pub(super) enum PduError {
 
 impl Pdu {
     /// An LLDPDU with only the mandatory TLVs.
-    pub const fn new(chassis: Id, port: Id, ttl_s: u16) -> Self {
+    pub(super) const fn new(chassis: Id, port: Id, ttl_s: u16) -> Self {
         Self {
             chassis,
             port,

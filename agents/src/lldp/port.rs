@@ -67,7 +67,7 @@ impl Port {
     /// Computes the accepted peer from the neighbors. Returns whether it has changed.
     pub(super) fn update_peer(&mut self, now: Instant, chassis: MacAddress) -> bool {
         let others = self.neighbors.entries().iter().map(|neighbor| &neighbor.pdu);
-        let others = others.filter(|pdu| !is_ours(pdu, chassis));
+        let others = others.filter(|pdu| !is_from_us(pdu, chassis));
         let result =
             peer_policy::apply_policy(self.settings.allowed_peer, others.map(PeerClaim::of));
         (self.is_refused, self.has_multiple_neighbors) =
@@ -132,7 +132,7 @@ impl Port {
         set(Condition::Damped, self.is_damped);
         set(Condition::Silent, settings.learns && is_switch && theirs.is_none());
         let pdus = || self.neighbors.entries().iter().map(|neighbor| &neighbor.pdu);
-        set(Condition::Loop, pdus().any(|pdu| is_ours(pdu, chassis)));
+        set(Condition::Loop, pdus().any(|pdu| is_from_us(pdu, chassis)));
         let ours = self.settings.pfc_bits;
         let differs =
             |pdu: &Pdu| ours.zip(pdu.pfc).is_some_and(|(ours, pfc)| pfc.enabled_bits != ours);
@@ -200,6 +200,6 @@ const fn without_orientation(peer: AcceptedPeer) -> (u8, Option<u8>) {
     }
 }
 
-fn is_ours(pdu: &Pdu, chassis: MacAddress) -> bool {
+fn is_from_us(pdu: &Pdu, chassis: MacAddress) -> bool {
     pdu.chassis.is_mac(chassis)
 }

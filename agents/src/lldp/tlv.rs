@@ -25,7 +25,7 @@ pub(super) const MANAGEMENT_ADDRESS: u8 = 8;
 pub(super) const ORG_SPECIFIC: u8 = 127;
 
 /// The longest value.
-pub(super) const VALUE_BYTES_MAX: usize = 511;
+const VALUE_BYTES_MAX: usize = 511;
 
 /// One TLV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

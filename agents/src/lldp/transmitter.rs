@@ -9,7 +9,7 @@ use super::settings::{LldpSettings, SECOND_NS};
 use dataplane::time::Instant;
 
 /// The transmission timers of one port. The caller sends a frame when [`Self::is_due`] returns
-/// true, and then calls [`Self::sent`].
+/// true, and then calls [`Self::on_sent`].
 #[derive(Clone, Debug)]
 pub(super) struct Transmitter {
     /// When the next frame is due though nothing changes (txTTR); `None` while the port is down.
@@ -60,7 +60,7 @@ impl Transmitter {
     }
 
     /// What the port advertises has changed.
-    pub(super) const fn change(&mut self) {
+    pub(super) const fn mark_changed(&mut self) {
         self.tx_now = self.regular_at.is_some();
     }
 
@@ -87,7 +87,7 @@ impl Transmitter {
     }
 
     /// The frame that was due was sent.
-    pub(super) fn sent(&mut self, now: Instant, settings: &LldpSettings) {
+    pub(super) fn on_sent(&mut self, now: Instant, settings: &LldpSettings) {
         if self.regular_at.is_some_and(|at| at <= now) {
             self.fast_left = self.fast_left.saturating_sub(1);
         }
@@ -119,7 +119,7 @@ mod tests {
                 event(&mut transmitter, now);
             }
             if transmitter.is_due(now, &settings) {
-                transmitter.sent(now, &settings);
+                transmitter.on_sent(now, &settings);
                 sent.push(ms);
             }
         }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn changes_are_sent_at_once_while_there_is_credit() {
-        let change: Event = |transmitter, _| transmitter.change();
+        let change: Event = |transmitter, _| transmitter.mark_changed();
         let mut events = Vec::from([(0, start as Event)]);
         events.extend((0..300).map(|at| (10_000 + 10 * at, change)));
         let sent = run(&events, 60_000);
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_port_that_is_down_sends_nothing() {
         let stop: Event = |transmitter, _| transmitter.stop();
-        let change: Event = |transmitter, _| transmitter.change();
+        let change: Event = |transmitter, _| transmitter.mark_changed();
         assert_eq!(run(&[(0, change), (1, start), (2, stop), (3, change)], 90_000), [1]);
     }
 }
