@@ -4,8 +4,8 @@
 //! The packet path forwards frames. A frame that it cannot finish it punts to this agent, with the
 //! reason and the ingress port. The agent answers ARP, neighbor discovery and echo requests, sends
 //! ICMP errors, resolves the MAC addresses of next hops, and keeps the frames that wait for one.
-//! The control thread drives it, and so does the emulator. The agent may allocate; it reads no
-//! clock, does not block, and panics on no input.
+//! The control thread drives it. The agent may allocate; it reads no clock, does not block, and
+//! panics on no input.
 //!
 //! The interface follows quinn-proto:
 //!
@@ -30,7 +30,8 @@
 //! | `neighbor_message` | what an ARP or neighbor discovery message says about a neighbor |
 //! | `pending_frames` | frames that wait for a neighbor's MAC address |
 //! | `icmp` | echo replies, errors, and when an error must not be sent |
-//! | `ip`, `ethernet` | reads and writes the headers around a message |
+//! | `ip` | reads and writes IPv4 and IPv6 headers |
+//! | `ethernet` | reads and writes Ethernet headers with VLAN tags |
 //! | `interface` | an address on a port: which addresses are ours, which are on the link |
 //! | `output` | what the agent asks of its caller |
 //! | `neighbor`, `settings`, `counters` | public types |

@@ -19,9 +19,9 @@
 //! | `port` | one port: its neighbors, accepted peer, conditions and transmissions |
 //! | `transmitter` | when a port sends |
 //! | `neighbors` | the neighbors of a port, and when they expire |
-//! | `settings` | times and limits; what is advertised |
-//! | `flap_damping` | a neighbor that changes too often is ignored for a while |
+//! | `flap_damping` | a neighbor whose claims change too often is ignored for a while |
 //! | `condition` | what a port reports to the operator |
+//! | `settings` | times and limits; what is advertised |
 //! | `peer_policy` | which claims of a neighbor a port accepts |
 //! | `learning` | from accepted peers to level and port types: steps 1 to 4 of the slides |
 //! | `pdu` | reads and writes a whole LLDPDU |
