@@ -121,7 +121,10 @@ impl Seen {
             assert!(view.neighbors.len() <= 4);
             assert_eq!(view.role, role);
             let is_sure = view.orientation == Orientation::Downlink || number == 2;
-            assert!(role != PortRole::Downlink || is_sure, "port {number} faces down by no word");
+            assert!(
+                role != PortRole::Downlink || is_sure,
+                "port {number} is a downlink without a reason"
+            );
         }
     }
 
