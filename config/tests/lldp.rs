@@ -1,8 +1,8 @@
 //! `[lldp]` and `[fabric]`: what they come to, and what is refused.
 
+use agents::lldp::{AllowedPeer, Device, LldpSettings, PortRole, Profile};
 use config::compile::fabric;
 use config::{ConfigError, SwitchConfig};
-use dataplane::lldp::{Device, Faces, Facing, LldpSettings, Profile};
 use std::path::Path;
 
 const PORTS: &str = "\n[[port]]\ndevice = 'net_null0'\naddresses = ['10.0.0.1/24']\n\
@@ -31,7 +31,11 @@ fn nothing_is_said_unless_asked_for() {
     let lldp = parse("[lldp]\n").unwrap().lldp.unwrap();
     let plain = LldpSettings { device: Device::Router, learns: false, ..LldpSettings::default() };
     assert_eq!((lldp.settings, lldp.bounces), (plain, None));
-    assert_eq!(lldp.faces, [Faces::Host, Faces::Any], "trusted ports may face switches");
+    assert_eq!(
+        lldp.faces,
+        [AllowedPeer::Host, AllowedPeer::Any],
+        "trusted ports may face switches"
+    );
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_fabric_has_its_times_and_first_rules() {
     assert_eq!((lldp.settings.profile, lldp.settings.level), (Profile::Slides, Some(2)));
     assert_eq!((lldp.settings.learns, lldp.bounces), (true, Some(1)));
     let rules = config.rules.unwrap();
-    assert_eq!(rules, fabric::rules("A", &[Facing::Down, Facing::Up], 1));
+    assert_eq!(rules, fabric::rules("A", &[PortRole::Downlink, PortRole::Uplink], 1));
     assert_eq!(config.rules_file, None);
 }
 

@@ -1,11 +1,11 @@
 //! The rings between a worker, the other workers and the control thread: bounded, with one writer
 //! and one reader each.
 
-use crate::agent::PuntReason;
 use crate::buffer::Ledger;
 use crate::handoff::ring::handoff_ring;
 use crate::ids::{PortId, WorkerId};
 use crate::l2::MacSlice;
+use crate::punt::PuntReason;
 use crate::report::Report;
 use crate::snapshot::Snapshot;
 use alloc::boxed::Box;

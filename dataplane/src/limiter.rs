@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Allows a number of events per second on average, and one second's worth in a burst.
 #[derive(Clone, Debug)]
-pub(crate) struct RateLimiter {
+pub struct RateLimiter {
     /// The time that one event costs; `None` if no event is allowed.
     interval_ns: Option<u64>,
     /// When the bucket is full again. It holds one second: if this is a second away, it is empty.
@@ -15,12 +15,12 @@ pub(crate) struct RateLimiter {
 
 impl RateLimiter {
     /// A full bucket that allows `per_second` events.
-    pub(crate) fn new(per_second: u32) -> Self {
+    pub fn new(per_second: u32) -> Self {
         Self { interval_ns: SECOND_NS.checked_div(per_second.into()), full_at: Instant::ZERO }
     }
 
     /// Takes one token. Returns whether there was one.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
+    pub fn take(&mut self, now: Instant) -> bool {
         let Some(interval_ns) = self.interval_ns else { return false };
         let full_at = self.full_at.max(now) + interval_ns;
         let allowed = full_at.ns_since(now) <= SECOND_NS;

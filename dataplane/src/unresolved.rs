@@ -11,7 +11,6 @@
 //!
 //! Lossy frames do not wait here; the control thread queues a few of them.
 
-use crate::agent::PuntReason;
 use crate::buffer::{Admission, ViqId};
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
@@ -19,6 +18,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::{PortId, Priority};
+use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq, low_32_bits};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;

@@ -1,8 +1,8 @@
 //! LLDP at a worker: handed on, and no more of it than a neighbor needs to send; data beside it
 //! does not notice.
 
-use dataplane::agent::PuntReason;
 use dataplane::counters::DropReason;
+use dataplane::punt::PuntReason;
 use dataplane::testing::wire::Udp;
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::{MacAddress, ethernet};

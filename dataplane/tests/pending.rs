@@ -1,9 +1,9 @@
 //! Lossless frames whose next hop is being asked for: they wait in order and pause upstream.
 
-use dataplane::agent::PuntReason;
 use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority};
+use dataplane::punt::PuntReason;
 use dataplane::testing::wire::{Udp, host_v4, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;

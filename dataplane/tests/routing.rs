@@ -97,7 +97,7 @@ fn each_dead_end_has_its_counter() {
 
 #[test]
 fn why_a_frame_is_punted_is_said() {
-    use dataplane::agent::PuntReason;
+    use dataplane::punt::PuntReason;
     for (frame, reason) in [
         (Udp { ttl: 1, ..Udp::routed(1, 2, 0) }, PuntReason::TtlExpired),
         (Udp { dst: host_v4(2, 99), ..Udp::routed(1, 2, 0) }, PuntReason::Unresolved),

@@ -2,11 +2,11 @@
 //! and writes its rules; a host says what it is.
 
 use crate::topology::mac;
+use agents::lldp::{
+    AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortRole, PortSettings, System,
+};
 use config::compile::fabric;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
-};
 use dataplane::rules::TcamEntry;
 use dataplane::time::Instant;
 
@@ -38,7 +38,7 @@ impl Learner {
             description: String::new(),
             max_frame_bytes: 0,
             pfc_bits: None,
-            faces: Faces::Any,
+            allowed_peer: AllowedPeer::Any,
         };
         let ports = (0..ports).map_while(PortId::from_index).map(port).collect();
         let chassis = mac(node, PortId::FIRST);
@@ -81,14 +81,14 @@ impl Learner {
                 Output::Send { port, frame } => return Some(Wish::Send(port, frame)),
                 Output::Changed => return Some(Wish::Rules(self.rules())),
                 // There is nobody to be told.
-                Output::Told { .. } => {}
+                Output::ConditionChanged { .. } => {}
             }
         }
     }
 
     /// The rules that follow from what is known now.
     pub(crate) fn rules(&self) -> Vec<TcamEntry> {
-        let facings: Vec<Facing> = self.agent.facings().collect();
+        let facings: Vec<PortRole> = self.agent.port_roles().collect();
         fabric::entries(&facings, self.bounces)
     }
 

@@ -139,7 +139,7 @@ fn lldpd_and_the_switch_know_each_other() {
         assert!(asked.elapsed() < PATIENCE, "{row}");
         std::thread::sleep(10 * LOOK);
     }
-    lab.switch.wait_for("port h1: the neighbour's PFC protects other priorities than ours");
+    lab.switch.wait_for("port h1: the neighbor protects other priorities with PFC than we do");
 
     // It stops, and says so; the switch forgets it at once.
     lldpd.running.signal(Signal::SIGTERM);

@@ -6,8 +6,8 @@ use super::schema::{FabricTable, FacesField, PortTable, ProfileField, SwitchFile
 use crate::compile::{LOSSLESS_MAX, fabric};
 use crate::error::{ConfigError, Source};
 use crate::rule_file::RuleSet;
+use agents::lldp::{AllowedPeer, Device, LEVEL_MAX, LldpSettings, PortRole, Profile};
 use dataplane::ids::Priority;
-use dataplane::lldp::{Device, Faces, Facing, LEVEL_MAX, LldpSettings, Profile};
 use dataplane::snapshot::PortMode;
 use toml::Spanned;
 
@@ -19,7 +19,7 @@ pub struct Lldp {
     /// Its times, and what it says of levels.
     pub settings: LldpSettings,
     /// By port: who may be at the other end.
-    pub faces: Vec<Faces>,
+    pub faces: Vec<AllowedPeer>,
     /// How often a frame may turn up again and stay lossless, if the switch writes its own rules.
     pub bounces: Option<u8>,
 }
@@ -93,16 +93,16 @@ fn times(source: &Source, file: &SwitchFile) -> Result<LldpSettings, ConfigError
 }
 
 /// Who may be at the other end: as the file says, or a switch where tags are believed.
-fn faces(source: &Source, port: &PortTable, learns: bool) -> Result<Faces, ConfigError> {
+fn faces(source: &Source, port: &PortTable, learns: bool) -> Result<AllowedPeer, ConfigError> {
     let Some(field) = &port.faces else {
-        return Ok(if port.trusted { Faces::Any } else { Faces::Host });
+        return Ok(if port.trusted { AllowedPeer::Any } else { AllowedPeer::Host });
     };
     let faces = match field.get_ref() {
-        FacesField::Any => Faces::Any,
-        FacesField::Host => Faces::Host,
-        FacesField::Switch => Faces::Switch,
+        FacesField::Any => AllowedPeer::Any,
+        FacesField::Host => AllowedPeer::Host,
+        FacesField::Switch => AllowedPeer::Switch,
     };
-    if learns && faces != Faces::Host && !port.trusted {
+    if learns && faces != AllowedPeer::Host && !port.trusted {
         let message = "a port that may face a switch must be `trusted`, or what that switch has tagged \
                        is marked anew; add trusted = true, or say faces = \"host\"";
         return Err(source.at(field.span(), message));
@@ -156,9 +156,9 @@ pub(super) fn first_rules(
             Some(field) => *field.get_ref() == FacesField::Host,
             None => !port.trusted,
         };
-        if is_host { Facing::Down } else { Facing::Up }
+        if is_host { PortRole::Downlink } else { PortRole::Uplink }
     };
-    let facings: Vec<Facing> = file.port.iter().map(facing).collect();
+    let facings: Vec<PortRole> = file.port.iter().map(facing).collect();
     let bounces = bounces(source, table.get_ref())?;
     let mut rules = fabric::rules(file.name.get_ref(), &facings, bounces);
     // Tag t has priority t, as compiled rules have it, if no [[tag]] says otherwise.

@@ -1,7 +1,7 @@
 //! What follows from the file in the dataplane's own tables: forwarding, interfaces, routes, rules.
 
 use super::SwitchConfig;
-use dataplane::agent;
+use agents::host;
 use dataplane::fib::{self, Routes, RoutesError};
 use dataplane::rules::RuleTable;
 use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
@@ -33,12 +33,12 @@ impl SwitchConfig {
     }
 
     /// The routed ports as the control thread's agent sees them.
-    pub fn interfaces(&self) -> Vec<agent::Interface> {
+    pub fn interfaces(&self) -> Vec<host::Interface> {
         let ports = self.ports.iter().zip(&self.settings.ports);
         ports
             .filter_map(|(port, settings)| {
                 let PortMode::Routed { vlan } = port.mode else { return None };
-                Some(agent::Interface {
+                Some(host::Interface {
                     port: port.id,
                     mac: settings.mac,
                     vlan,
@@ -89,7 +89,7 @@ pub struct TablesError {
 }
 
 /// The networks of an interface, that of its link-local address included.
-fn networks(interface: &agent::Interface) -> impl Iterator<Item = IpNet> {
+fn networks(interface: &host::Interface) -> impl Iterator<Item = IpNet> {
     let link_local = IpNet::V6(Ipv6Net::new_assert(interface.link_local(), 64));
     let others = interface.addresses.iter().copied();
     others.filter(move |net| net.addr() != link_local.addr()).chain([link_local])

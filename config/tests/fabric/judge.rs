@@ -1,11 +1,11 @@
 //! What must have been learned: levels by a search from the hosts, rules by the compiler.
 
 use crate::world::World;
+use agents::lldp::{Orientation, PortRole};
 use config::RuleSet;
 use config::compile::{Algorithm, Options, compile, fabric};
 use config::network::{Network, NetworkConfig, Peer};
 use config::paths::PathSet;
-use dataplane::lldp::{Facing, Orientation};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -49,14 +49,14 @@ pub(crate) fn levels(network: &Network) -> Vec<Option<u8>> {
 }
 
 /// How the ports of `switch` must face.
-pub(crate) fn facings(network: &Network, levels: &[Option<u8>], switch: u32) -> Vec<Facing> {
+pub(crate) fn facings(network: &Network, levels: &[Option<u8>], switch: u32) -> Vec<PortRole> {
     let facing = |slot| match network.peer(slot) {
-        Peer::None => Facing::Nothing,
-        Peer::Host(_) => Facing::Down,
+        Peer::None => PortRole::NoLink,
+        Peer::Host(_) => PortRole::Downlink,
         Peer::Slot(far) if levels[network.owner(far) as usize] < levels[switch as usize] => {
-            Facing::Down
+            PortRole::Downlink
         }
-        Peer::Slot(_) => Facing::Up,
+        Peer::Slot(_) => PortRole::Uplink,
     };
     network.slots_of(switch).map(facing).collect()
 }
@@ -72,7 +72,7 @@ pub(crate) fn judge(world: &World, what: &str) {
         let Some(agent) = world.agent(switch) else { continue };
         assert_eq!(agent.level(), levels[switch], "{what}: level of {name}");
         let Some(ours) = levels[switch] else { continue };
-        let found: Vec<Facing> = agent.facings().collect();
+        let found: Vec<PortRole> = agent.port_roles().collect();
         assert_eq!(found, facings(&left, &levels, number), "{what}: ports of {name}");
         for slot in left.slots_of(number) {
             let found = agent.port(left.port(slot)).unwrap().orientation;

@@ -1,9 +1,9 @@
 //! Agents on plain links: every switch and host of a network runs the LLDP agent on virtual time.
 //! Links take a microsecond, lose what is on them when they go down, and can be cabled anew.
 
+use agents::lldp::{AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortSettings, System};
 use config::network::{End, Link, Network};
 use dataplane::ids::PortId;
-use dataplane::lldp::{Device, Faces, LldpAgent, LldpSettings, Output, PortSettings, System};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use std::cmp::Reverse;
@@ -175,7 +175,7 @@ impl World {
             match output {
                 Output::Send { port, frame } => self.send(node, port, frame),
                 Output::Changed if node < self.network.switches() => self.changed_at = self.now,
-                Output::Changed | Output::Told { .. } => {}
+                Output::Changed | Output::ConditionChanged { .. } => {}
             }
         }
         let Some(at) = self.agents[node].poll_timeout() else { return };
@@ -251,7 +251,7 @@ fn agent(network: &Network, node: usize) -> LldpAgent {
         description: String::new(),
         max_frame_bytes: 0,
         pfc_bits: None,
-        faces: Faces::Any,
+        allowed_peer: AllowedPeer::Any,
     };
     let device = if host.is_some() { Device::EndStation } else { Device::Bridge };
     let system = System { chassis: mac(0), ..System::default() };

@@ -4,7 +4,6 @@
 //! frame's headers. Drops: `truncated`, `vlan_not_allowed`, `reserved_address`, `same_port`,
 //! `too_long`.
 
-use crate::agent::PuntReason;
 use crate::counters::DropReason;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
@@ -13,6 +12,7 @@ use crate::pipeline::classify::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;
+use crate::punt::PuntReason;
 use crate::snapshot::{PortMode, Snapshot};
 use crate::time::Instant;
 use crate::wire::parse::{Kind, Parsed};

@@ -5,7 +5,6 @@
 //! `oversize`, `lossy_full`, `lossless_overrun`, `watchdog`.
 
 use super::admit::{Disposition, meta_of};
-use crate::agent::PuntReason;
 use crate::buffer::{Admission, ViqId};
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -15,6 +14,7 @@ use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Outcome, TagChange, Verdict};
 use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
 use crate::worker::Core;

@@ -3,12 +3,12 @@
 //! Writes: the free burst, the punt ring. Counts: `drops`, `lossless_drops`, `punted_frames`.
 
 use super::outcome::{Outcome, Verdict};
-use crate::agent::PuntReason;
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::ids::Priority;
+use crate::punt::PuntReason;
 use crate::time::Instant;
 use crate::worker::Core;
 

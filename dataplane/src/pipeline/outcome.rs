@@ -1,9 +1,9 @@
 //! The outcome of a frame: the result of the stages, which dispatch acts on.
 
-use crate::agent::PuntReason;
 use crate::buffer::ViqId;
 use crate::counters::DropReason;
 use crate::ids::{PortId, Priority};
+use crate::punt::PuntReason;
 
 /// The kind of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 //! [`generic_path`] takes any frame. [`fast_path`](crate::pipeline::fast_path) takes the common
 //! frames, faster and with the same outcome.
 
-use crate::agent::PuntReason;
 use crate::counters::DropReason;
 use crate::fib::{Adjacency, Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
@@ -17,6 +16,7 @@ use crate::pipeline::classify::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;
+use crate::punt::PuntReason;
 use crate::snapshot::{PortTables, Snapshot};
 use crate::wire::parse::{Kind, Parsed, flow_ports, parse};
 use crate::wire::{MacAddress, ethernet};

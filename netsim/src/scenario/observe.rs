@@ -12,10 +12,10 @@ use crate::outcome::{
 };
 use crate::switch_node::SwitchNode;
 use crate::switch_spec::promised_bytes;
-use dataplane::agent::PuntReason;
 use dataplane::counters::{DropReason, PfcCounters};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
+use dataplane::punt::PuntReason;
 use dataplane::report::{PortReport, Report};
 use dataplane::settings::SwitchSettings;
 use std::collections::BTreeMap;

@@ -2,11 +2,11 @@
 //! and faults, is what a search finds, and their rules are the compiler's.
 
 use crate::support::{MS, US};
+use agents::lldp::PortRole;
 use config::ScenarioConfig;
 use config::compile::{Algorithm, Options as CompileOptions, compile};
 use config::paths::PathSet;
 use config::scenario::SchemeKind;
-use dataplane::lldp::Facing;
 use netsim::scenario::{Built, Options, build, run};
 use netsim::{Action, Network, Prng};
 use std::collections::VecDeque;
@@ -62,7 +62,8 @@ fn rules_are_there_within_microseconds_and_stay() {
             let (agent, _) = network.learnt(switch).unwrap();
             assert!(agent.counters().level_changes <= 2, "{shape}: {:?}", agent.counters());
             // Four fast ones, six or seven later, and what changed in between, at each port.
-            let ports = agent.facings().filter(|&facing| facing != Facing::Nothing).count() as u64;
+            let ports =
+                agent.port_roles().filter(|&facing| facing != PortRole::NoLink).count() as u64;
             let sent = agent.counters().frames_out;
             assert!((10 * ports..=14 * ports).contains(&sent), "{sent} at {ports} ports");
         }

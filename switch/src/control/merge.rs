@@ -4,9 +4,9 @@ use super::lossless;
 use super::stats::{
     AgentStats, BufferStats, FrameTotals, PfcStats, PortStats, QueueStats, WorkerStats,
 };
+use agents::host::{AgentCounters, Outcome};
 use config::SwitchConfig;
 use config::switch::Device;
-use dataplane::agent::{AgentCounters, Outcome};
 use dataplane::counters::{DropReason, PfcCounters, PortCounters, Totals};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;

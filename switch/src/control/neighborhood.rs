@@ -10,15 +10,15 @@ use super::tables::Tables;
 use super::workers::Workers;
 use crate::output;
 use crate::platform::Platform;
+use agents::lldp::{
+    Capabilities, Condition, LldpAgent, ManagementAddress, Neighbor, Output, PortRole,
+    PortSettings, System,
+};
 use config::SwitchConfig;
 use config::compile::fabric;
 use config::switch::{Lldp, PortConfig};
 use dataplane::control_rings::Command;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Capabilities, Condition, Facing, LldpAgent, ManagementAddress, Neighbor, Output, PortSettings,
-    System,
-};
 use dataplane::snapshot::PortMode;
 use dataplane::time::Instant;
 
@@ -48,7 +48,7 @@ impl Neighborhood {
             description: String::new(),
             max_frame_bytes: port.frame_bytes_max + FCS_BYTES,
             pfc_bits: Some(port.lossless_bits()),
-            faces,
+            allowed_peer: faces,
         });
         let agent = LldpAgent::new(system(config), ports.collect(), settings.clone());
         Some(Self { agent, bounces: *bounces, has_begun: false, rising: Vec::new() })
@@ -57,7 +57,7 @@ impl Neighborhood {
     /// Tells the agent once which links are up to begin with.
     pub(super) fn begin(&mut self, now: Instant, is_up: impl Fn(PortId) -> bool) {
         if !std::mem::replace(&mut self.has_begun, true) {
-            let ports = (0..self.agent.facings().count()).filter_map(PortId::from_index);
+            let ports = (0..self.agent.port_roles().count()).filter_map(PortId::from_index);
             let up: Vec<PortId> = ports.filter(|&port| is_up(port)).collect();
             up.into_iter().for_each(|port| self.agent.handle_link(now, port, true));
         }
@@ -122,7 +122,7 @@ impl Neighborhood {
                     }
                     needs_tables |= self.write_rules(tables);
                 }
-                Output::Told { port, condition, begins } => {
+                Output::ConditionChanged { port, condition, begins } => {
                     note(&tables.config().ports[port.index()], condition, begins);
                 }
             }
@@ -140,19 +140,19 @@ impl Neighborhood {
     /// Puts the rules in `tables` that follow from what is known now; whether they are others.
     fn write_rules(&self, tables: &mut Tables) -> bool {
         let Some(bounces) = self.bounces else { return false };
-        let facings: Vec<Facing> = self.agent.facings().collect();
+        let facings: Vec<PortRole> = self.agent.port_roles().collect();
         tables.set_entries(fabric::entries(&facings, bounces))
     }
 
     /// Which ports lead where, in words.
     fn directions(&self, tables: &Tables) -> String {
-        let names = |wanted: Facing| -> String {
-            let ports = tables.config().ports.iter().zip(self.agent.facings());
+        let names = |wanted: PortRole| -> String {
+            let ports = tables.config().ports.iter().zip(self.agent.port_roles());
             let names = ports.filter(|(_, facing)| *facing == wanted).map(|(port, _)| &*port.name);
             let names: Vec<&str> = names.collect();
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
-        format!("down {}; up {}", names(Facing::Down), names(Facing::Up))
+        format!("down {}; up {}", names(PortRole::Downlink), names(PortRole::Uplink))
     }
 
     /// What is counted.

@@ -8,9 +8,10 @@ use super::neighborhood::Neighborhood;
 use super::tables::Tables;
 use super::workers::Workers;
 use crate::platform::Platform;
-use dataplane::agent::{AgentSettings, HostAgent, NeighborKey, Output, PuntReason};
+use agents::host::{AgentSettings, HostAgent, NeighborKey, Output};
 use dataplane::control_rings::{Command, Punted};
 use dataplane::ids::PortId;
+use dataplane::punt::PuntReason;
 use dataplane::time::Instant;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -18,7 +18,7 @@ impl<P: Platform> Control<P> {
         let mut tallies = Tallies::default();
         self.workers.iter().for_each(|worker| tallies.add(&worker.tallies));
         let mut agent =
-            merge::agent(self.slow_path.agent.counters(), self.slow_path.agent.parked_frames());
+            merge::agent(self.slow_path.agent.counters(), self.slow_path.agent.pending_frames());
         agent.unmade_frames = self.slow_path.unmade_frames;
         let mac_addresses = reports().map(|report| report.mac_entries as u64).max();
         let ports = self.port_stats();

@@ -1,8 +1,8 @@
 //! From a configuration, and the neighbors that were found, to the tables of the packet path.
 
+use agents::host::{Interface, NeighborKey};
 use config::SwitchConfig;
 use config::switch::TablesError;
-use dataplane::agent::{Interface, NeighborKey};
 use dataplane::fib;
 use dataplane::ids::PortId;
 use dataplane::rules::TcamEntry;

@@ -1,12 +1,11 @@
 //! Any frames, for any reason, at the agent: nothing panics, every frame has one outcome, and what
 //! the agent sends is sound, from the switch, and no longer than the link carries.
 
-use dataplane::agent::{
-    AgentSettings, HostAgent, Interface, NeighborKey, Outcome, Output, PuntReason,
-};
+use agents::host::{AgentSettings, HostAgent, Interface, NeighborKey, Outcome, Output};
 use dataplane::ids::PortId;
 use dataplane::l2::Vid;
 use dataplane::limits::FRAME_BYTES_MIN;
+use dataplane::punt::PuntReason;
 use dataplane::testing::Script;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
@@ -46,21 +45,21 @@ pub fn run(data: &[u8]) {
     let mut script = Script::new(data);
     let settings = AgentSettings {
         neighbors_max: 16,
-        parked_frames_max: 4,
-        parked_bytes_max: 2_000,
+        pending_frames_max: 4,
+        pending_bytes_max: 2_000,
         icmp_errors_per_second: 10,
         ..AgentSettings::default()
     };
     let mut agent = HostAgent::new(interfaces(), settings);
     let mut now = Instant::from_ns(1_000);
-    let mut parked_bytes_max = 0;
+    let mut pending_bytes_max = 0;
     while step(&mut agent, &mut script, &mut now).is_some() {
         take_outputs(&mut agent);
         let counters = agent.counters();
-        let parked = u64::try_from(agent.parked_frames()).unwrap_or(u64::MAX);
-        assert_eq!(counters.frames_in, counters.frames_ended() + parked);
-        parked_bytes_max = parked_bytes_max.max(agent.parked_bytes());
-        assert!(parked_bytes_max <= 2_000 && agent.neighbors(now).count() <= 16);
+        let pending = u64::try_from(agent.pending_frames()).unwrap_or(u64::MAX);
+        assert_eq!(counters.frames_in, counters.frames_ended() + pending);
+        pending_bytes_max = pending_bytes_max.max(agent.pending_bytes());
+        assert!(pending_bytes_max <= 2_000 && agent.neighbors(now).count() <= 16);
     }
 }
 

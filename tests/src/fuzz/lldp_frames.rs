@@ -2,12 +2,12 @@
 //! every frame has one outcome, tables and outputs stay within their bounds, and what the agent
 //! sends is an LLDPDU that it understands itself.
 
+use agents::lldp::{
+    AllowedPeer, Device, LEVEL_MAX, LldpAgent, LldpSettings, Orientation, Outcome, Output,
+    PortRole, PortSettings, Profile, System,
+};
 use dataplane::ids::PortId;
 use dataplane::limits::FRAME_BYTES_MIN;
-use dataplane::lldp::{
-    Device, Faces, Facing, LEVEL_MAX, LldpAgent, LldpSettings, Orientation, Outcome, Output,
-    PortSettings, Profile, System,
-};
 use dataplane::testing::Script;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
@@ -25,14 +25,14 @@ const fn mac(number: u8) -> MacAddress {
 }
 
 fn agent(first: u8) -> LldpAgent {
-    let faces = [Faces::Any, Faces::Host, Faces::Switch, Faces::Any];
-    let port = |(number, faces): (u8, Faces)| PortSettings {
+    let allowed = [AllowedPeer::Any, AllowedPeer::Host, AllowedPeer::Switch, AllowedPeer::Any];
+    let port = |(number, allowed_peer): (u8, AllowedPeer)| PortSettings {
         mac: mac(number),
         name: format!("p{number}"),
         description: "a port".into(),
         max_frame_bytes: 1_518,
         pfc_bits: Some(first),
-        faces,
+        allowed_peer,
     };
     let settings = LldpSettings {
         profile: if first & 1 == 0 { Profile::Standard } else { Profile::Slides },
@@ -42,7 +42,7 @@ fn agent(first: u8) -> LldpAgent {
         ..LldpSettings::default()
     };
     let system = System { chassis: mac(1), name: "fuzzed".into(), ..System::default() };
-    LldpAgent::new(system, (1..).zip(faces).map(port).collect(), settings)
+    LldpAgent::new(system, (1..).zip(allowed).map(port).collect(), settings)
 }
 
 /// Does what `data` says.
@@ -116,12 +116,15 @@ impl Seen {
             }
         }
         assert!(agent.level().is_none_or(|level| level <= LEVEL_MAX));
-        for (number, facing) in (1..=PORTS).zip(agent.facings()) {
+        for (number, role) in (1..=PORTS).zip(agent.port_roles()) {
             let view = agent.port(port(number)).expect("there are four");
             assert!(view.neighbors.len() <= 4);
-            assert_eq!(view.facing, facing);
+            assert_eq!(view.role, role);
             let is_sure = view.orientation == Orientation::Downlink || number == 2;
-            assert!(facing != Facing::Down || is_sure, "port {number} faces down by no word");
+            assert!(
+                role != PortRole::Downlink || is_sure,
+                "port {number} is a downlink without a reason"
+            );
         }
     }
 

@@ -3,11 +3,11 @@
 use super::slow_path::introduction;
 use super::{ROUTED, Rig};
 use crate::control::protocol::{LldpTable, Reply, Request, Rules};
+use agents::lldp::{
+    AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortRole, PortSettings, System,
+};
 use config::compile::fabric;
 use dataplane::ids::PortId;
-use dataplane::lldp::{
-    Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
-};
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
@@ -33,7 +33,7 @@ impl Other {
             description: String::new(),
             max_frame_bytes: 1_518,
             pfc_bits: Some(0b110),
-            faces: Faces::Any,
+            allowed_peer: AllowedPeer::Any,
         };
         let system = System { chassis: mac, name: "other".to_owned(), ..System::default() };
         let settings = LldpSettings { device, level, ..LldpSettings::default() };
@@ -79,7 +79,7 @@ fn rules(rig: &mut Rig) -> Rules {
 
 /// The rules in use are those that follow from `facings`.
 #[track_caller]
-fn assert_rules(rig: &mut Rig, facings: &[Facing]) {
+fn assert_rules(rig: &mut Rig, facings: &[PortRole]) {
     let expected = fabric::entries(facings, 1);
     let found = rules(rig).entries;
     let of = |set: &dataplane::rules::PortSet| set.iter().map(PortId::number).collect::<Vec<_>>();
@@ -107,7 +107,7 @@ fn without_lldp_nothing_is_said_and_nobody_is_known() {
 #[test]
 fn a_leaf_learns_its_level_and_writes_its_rules() {
     let mut rig = fabric_rig();
-    assert_rules(&mut rig, &[Facing::Down, Facing::Up]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::Uplink]);
     let mut host = Other::new(Device::EndStation, None);
     host.converse(&mut rig, 1);
     let mut spine = Other::new(Device::Router, Some(2));
@@ -127,7 +127,7 @@ fn a_leaf_learns_its_level_and_writes_its_rules() {
     );
     assert_eq!(above.its_orientation.as_deref(), Some("downlink"), "it has heard us");
     assert_eq!(above.pfc_priorities.as_deref(), Some(&[1, 2][..]));
-    assert_rules(&mut rig, &[Facing::Down, Facing::Up]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::Uplink]);
     rig.assert_balanced();
 }
 
@@ -136,13 +136,13 @@ fn rules_follow_a_neighbour_that_turns_out_to_be_below() {
     let mut rig = fabric_rig();
     Other::new(Device::Router, Some(1)).converse(&mut rig, 2);
     assert_eq!(rig.stats().lldp.unwrap().level, Some(2));
-    assert_rules(&mut rig, &[Facing::Down, Facing::Down]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::Downlink]);
     // A reload keeps what was learned.
     let before = rig.stats().epoch;
     rig.ask(Request::Reload);
     rig.turns(5);
     assert!(rig.stats().epoch > before);
-    assert_rules(&mut rig, &[Facing::Down, Facing::Down]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::Downlink]);
 }
 
 #[test]
@@ -189,10 +189,10 @@ fn a_link_that_comes_up_passes_frames_only_by_rules_that_know_of_it() {
     let mut rig = fabric_rig();
     rig.memory.down.set(0b10);
     rig.pass(300_000_000);
-    assert_rules(&mut rig, &[Facing::Down, Facing::Nothing]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::NoLink]);
     rig.memory.down.set(0);
     rig.pass(300_000_000);
-    assert_rules(&mut rig, &[Facing::Down, Facing::Up]);
+    assert_rules(&mut rig, &[PortRole::Downlink, PortRole::Uplink]);
     assert!(rig.sent(2).iter().any(|frame| is_lldp(frame)), "and it says who it is");
 }
 
