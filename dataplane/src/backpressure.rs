@@ -17,6 +17,7 @@ use crate::frame::{Burst, Frame};
 use crate::ids::Priority;
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
+use crate::pipeline::receive::Arrival;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
@@ -47,7 +48,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.rx.is_empty() {
             return false;
         }
-        self.receive(snapshot, slot, now);
+        self.receive(snapshot, Arrival { slot, now, is_new: true });
         true
     }
 
@@ -111,7 +112,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn receive_kept(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) -> bool {
         self.rx = core::mem::take(&mut self.kept[slot]);
         let before = self.rx.len();
-        self.receive_burst(snapshot, slot, now);
+        self.receive_burst(snapshot, Arrival { slot, now, is_new: true });
         self.kept[slot].len() < before
     }
 

@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::{PortId, Priority};
+use crate::pipeline::receive::Arrival;
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq, low_32_bits};
 use crate::snapshot::Snapshot;
@@ -155,7 +156,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             let Some((frame, slot, meta)) = self.take_unresolved() else { break };
             self.unresolved.arrived_ns = Some(meta.arrived_ns);
             self.rx.push(frame);
-            self.receive_again(snapshot, slot, now);
+            self.receive(snapshot, Arrival { slot, now, is_new: false });
         }
         self.unresolved.arrived_ns = None;
         self.set_unresolved_until(now);

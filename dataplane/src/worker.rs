@@ -152,7 +152,6 @@ impl<D: Device, V: Driver> Worker<D, V> {
             tx_frame_bytes_max: settings.ports.iter().map(tx_frame_bytes_max).collect(),
             lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
             busy_turns: 0,
-            is_again: false,
             has_addresses: false,
             unresolved_until: Instant::NEVER,
             unresolved: Unresolved::default(),

@@ -14,6 +14,7 @@ use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Outcome, TagChange, Verdict};
 use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::pipeline::receive::Arrival;
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
@@ -27,15 +28,16 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Dispatches the burst in `self.rx`: first the outcome groups are counted and admitted, then
     /// the frames are moved, in order. `group_of` has the index of each frame's group.
     #[inline(always)]
-    pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+    pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], arrival: Arrival) {
+        let Arrival { slot, now, .. } = arrival;
         if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot) {
-            return self.dispatch_each(group_of, slot, now);
+            return self.dispatch_each(group_of, arrival);
         }
         let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
         let mut runs = [0; BURST_MAX];
         for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
             let group = self.outcomes.groups[at];
-            self.count_outcome(&group, slot);
+            self.count_outcome(&group, arrival);
             let disposition = self.disposition(&group, self.rx.len(), slot, now);
             if let Disposition::Batch(_, run) = disposition {
                 *run_index = run;
@@ -124,10 +126,11 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Dispatches the burst in `self.rx` frame by frame. Near a limit the order of admission
     /// decides which frame is still admitted.
     #[inline(never)]
-    fn dispatch_each(&mut self, group_of: [u8; BURST_MAX], slot: usize, now: Instant) {
+    fn dispatch_each(&mut self, group_of: [u8; BURST_MAX], arrival: Arrival) {
+        let Arrival { slot, now, .. } = arrival;
         for at in 0..self.outcomes.groups.len() {
             let group = self.outcomes.groups[at];
-            self.count_outcome(&group, slot);
+            self.count_outcome(&group, arrival);
         }
         let frames = core::mem::take(&mut self.rx);
         for (frame, group) in frames.into_iter().zip(group_of) {
@@ -139,14 +142,9 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Dispatches a burst of one frame.
     #[inline(always)]
-    pub(crate) fn dispatch_one(
-        &mut self,
-        frame: D::Frame,
-        group: &OutcomeGroup,
-        slot: usize,
-        now: Instant,
-    ) {
-        self.count_outcome(group, slot);
+    pub(crate) fn dispatch_one(&mut self, frame: D::Frame, group: &OutcomeGroup, arrival: Arrival) {
+        let Arrival { slot, now, .. } = arrival;
+        self.count_outcome(group, arrival);
         match self.disposition(group, 1, slot, now) {
             Disposition::Batch(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
@@ -290,11 +288,11 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Counts the received frames of an outcome group.
     #[inline(always)]
-    pub(crate) fn count_outcome(&mut self, group: &OutcomeGroup, slot: usize) {
-        if self.is_again {
+    pub(crate) fn count_outcome(&mut self, group: &OutcomeGroup, arrival: Arrival) {
+        if !arrival.is_new {
             return;
         }
-        let port = &mut self.ports[slot];
+        let port = &mut self.ports[arrival.slot];
         let frames = u64::from(group.frames);
         match group.outcome.class() {
             Some(class) => port.count_received(class, frames, u64::from(group.rx_bytes)),

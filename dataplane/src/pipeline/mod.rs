@@ -22,7 +22,7 @@ mod ends;
 pub(crate) mod fast_path;
 pub(crate) mod outcome;
 pub(crate) mod outcome_groups;
-mod receive;
+pub(crate) mod receive;
 mod rewrite;
 pub(crate) mod rewrite_cache;
 pub(crate) mod route;

@@ -28,46 +28,58 @@ use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
+/// Where and when the frames of a burst came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Slot of the ingress port, which the worker owns.
+    pub(crate) slot: usize,
+    pub(crate) now: Instant,
+    /// Whether the arrival of the frames is still to be counted. It is not for frames that enter
+    /// the pipeline again, from the control thread or after they waited for their next hop.
+    pub(crate) is_new: bool,
+}
+
 impl<D: Device, V: Driver> Core<D, V> {
     /// Processes the burst in `self.rx`, which the port at `slot` received.
     #[inline]
-    pub(crate) fn receive(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
-        if !self.is_again {
+    pub(crate) fn receive(&mut self, snapshot: &Snapshot, arrival: Arrival) {
+        if arrival.is_new {
             self.accounting.totals.received += self.rx.len() as u64;
             self.accounting.driver.probe().received(self.rx.len());
         }
         if self.rx.len() == 1
             && let Some(frame) = self.rx.pop()
         {
-            return self.receive_one(snapshot, slot, frame, now);
+            return self.receive_one(snapshot, frame, arrival);
         }
-        self.receive_burst(snapshot, slot, now);
+        self.receive_burst(snapshot, arrival);
     }
 
     /// [`Self::receive`] for frames whose arrival is already counted, without the fast path for a
     /// single frame.
     #[inline]
-    pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
-        let input = self.own_ports[slot];
+    pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, arrival: Arrival) {
+        let input = self.own_ports[arrival.slot];
         let Some(tables) = snapshot.ports.get(input.index()) else {
             debug_assert!(false, "a snapshot has tables for all ports");
-            return self.drop_all(None, slot);
+            return self.drop_all(None, arrival);
         };
-        if !self.ports[slot].up {
-            return self.drop_all(Some(tables), slot);
+        if !self.ports[arrival.slot].up {
+            return self.drop_all(Some(tables), arrival);
         }
         self.rx.iter().for_each(Frame::prefetch);
         match &*tables.mode {
-            PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, slot, now),
-            PortMode::Bridged(form) => self.bridge(snapshot, tables, form, slot, now),
+            PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, arrival),
+            PortMode::Bridged(form) => self.bridge(snapshot, tables, form, arrival),
         }
         self.flush_free_burst();
     }
 
     /// Drops the burst of a port that is down.
     #[cold]
-    fn drop_all(&mut self, tables: Option<&PortTables>, slot: usize) {
-        if !self.is_again {
+    fn drop_all(&mut self, tables: Option<&PortTables>, arrival: Arrival) {
+        let slot = arrival.slot;
+        if arrival.is_new {
             self.ports[slot].counters.rx_unclassified_frames += self.rx.len() as u64;
         }
         for frame in core::mem::take(&mut self.rx) {
@@ -76,14 +88,6 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.drop(frame, slot, DropReason::PortDown, class);
         }
         self.flush_free_burst();
-    }
-
-    /// [`Self::receive`] for a frame that enters the pipeline again, from the control thread or
-    /// after it waited for its next hop. Its arrival was counted when the device delivered it.
-    pub(crate) fn receive_again(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) {
-        self.is_again = true;
-        self.receive(snapshot, slot, now);
-        self.is_again = false;
     }
 
     /// Applies the PFC frames of the burst before its data frames are forwarded, so that a pause
@@ -102,10 +106,10 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(crate) fn receive_other(
         &mut self,
         snapshot: &Snapshot,
-        slot: usize,
         mut frame: D::Frame,
-        now: Instant,
+        arrival: Arrival,
     ) {
+        let Arrival { slot, now, .. } = arrival;
         let input = self.own_ports[slot];
         let port = &mut self.ports[slot];
         let routed = match snapshot.ports.get(input.index()) {
@@ -117,7 +121,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         };
         let Some((tables, vlan)) = routed else {
             self.rx.push(frame);
-            return self.receive_burst(snapshot, slot, now);
+            return self.receive_burst(snapshot, arrival);
         };
         let frame_bytes_max = usize::from(port.frame_bytes_max);
         let parsed = parse(frame.head(), frame.len());
@@ -127,7 +131,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         let frame_outcome =
             route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, &mut frame);
-        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
         self.dispatch_frame(frame, &frame_outcome, slot, now);
         self.flush_free_burst();
     }
@@ -140,9 +144,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         snapshot: &Snapshot,
         tables: &PortTables,
         vlan: Option<Vid>,
-        slot: usize,
-        now: Instant,
+        arrival: Arrival,
     ) {
+        let Arrival { slot, now, .. } = arrival;
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
@@ -180,7 +184,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             *group = outcomes.add(&frame_outcome);
         }
         self.rewrite_cache.book(&mut self.outcomes);
-        self.dispatch(group_of, slot, now);
+        self.dispatch(group_of, arrival);
     }
 
     /// The stages of a bridged port, frame by frame: the MAC address learned from one frame may be
@@ -190,9 +194,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         snapshot: &Snapshot,
         tables: &PortTables,
         vlan_port: &VlanPort,
-        slot: usize,
-        now: Instant,
+        arrival: Arrival,
     ) {
+        let Arrival { slot, now, .. } = arrival;
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
@@ -229,7 +233,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                         }
                         let frame_outcome =
                             FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
-                        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+                        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
                         self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot, now });
                         continue;
                     }
@@ -238,7 +242,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                     }
                     Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
                 };
-            self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), slot);
+            self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
             self.dispatch_frame(frame, &frame_outcome, slot, now);
         }
     }

@@ -8,6 +8,7 @@ use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::pipeline::receive::Arrival;
 use crate::pipeline::rewrite_cache::{RewriteEntry, hop_of};
 use crate::probe::Probe;
 use crate::snapshot::{PortTables, Snapshot};
@@ -27,26 +28,20 @@ impl<D: Device, V: Driver> Core<D, V> {
     ) {
         self.accounting.totals.received += 1;
         self.accounting.driver.probe().received(1);
-        self.receive_one(snapshot, slot, frame, now);
+        self.receive_one(snapshot, frame, Arrival { slot, now, is_new: true });
     }
 
     /// [`Self::receive_single`] for a frame whose arrival is already counted.
     #[inline(always)]
-    pub(crate) fn receive_one(
-        &mut self,
-        snapshot: &Snapshot,
-        slot: usize,
-        frame: D::Frame,
-        now: Instant,
-    ) {
-        let port = &self.ports[slot];
+    pub(crate) fn receive_one(&mut self, snapshot: &Snapshot, frame: D::Frame, arrival: Arrival) {
+        let port = &self.ports[arrival.slot];
         let tables = snapshot.ports.get(port.id.index()).filter(|_| port.up);
         let left = match tables {
-            Some(tables) => self.route_single(snapshot, tables, slot, frame, now),
+            Some(tables) => self.route_single(snapshot, tables, frame, arrival),
             None => Err(frame),
         };
         if let Err(frame) = left {
-            self.receive_other(snapshot, slot, frame, now);
+            self.receive_other(snapshot, frame, arrival);
         }
     }
 
@@ -59,11 +54,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         &mut self,
         snapshot: &Snapshot,
         tables: &PortTables,
-        slot: usize,
         mut frame: D::Frame,
-        now: Instant,
+        arrival: Arrival,
     ) -> Result<(), D::Frame> {
-        let port = &self.ports[slot];
+        let port = &self.ports[arrival.slot];
         let longest = usize::from(port.frame_bytes_max) + 2 * ethernet::TAG_BYTES;
         let bytes = length_bytes(&frame);
         let classified =
@@ -85,7 +79,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             bytes,
             cost_bytes: bytes.max(cell_bytes),
         };
-        self.dispatch_one(frame, &group, slot, now);
+        self.dispatch_one(frame, &group, arrival);
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::driver::Polling;
 use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
+use crate::pipeline::receive::Arrival;
 use crate::report::{QueueGauges, Report};
 use crate::snapshot::PortMode;
 use crate::time::Instant;
@@ -164,7 +165,7 @@ impl Switch {
         }
         for burst in frames.chunks(self.burst_frames) {
             core.rx.extend(burst.iter().cloned());
-            core.receive(snapshot, port.index(), now);
+            core.receive(snapshot, Arrival { slot: port.index(), now, is_new: true });
         }
         self.worker.turn(now);
     }

@@ -8,6 +8,7 @@ use crate::driver::Driver;
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::MacEntry;
+use crate::pipeline::receive::Arrival;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
 
@@ -34,7 +35,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 self.core.accounting.totals.injected += 1;
                 self.core.ports[slot].counters.injected_frames += 1;
                 self.core.rx.push(frame);
-                self.core.receive_again(&self.snapshot, slot, now);
+                self.core.receive(&self.snapshot, Arrival { slot, now, is_new: false });
             }
             Command::Link(port, up) => self.set_link(port, up, true, now),
             Command::LinkLost(port) => self.set_link(port, false, false, now),

@@ -25,8 +25,6 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(super) busy_turns: u64,
     /// Whether the MAC table may have entries, which have to be aged.
     pub(crate) has_addresses: bool,
-    /// Whether the current burst was received, and counted, before.
-    pub(crate) is_again: bool,
     /// When the first frame that waits for its next hop expires.
     pub(crate) unresolved_until: Instant,
     pub(crate) handoff_tx: HandoffTx<D::Frame>,
