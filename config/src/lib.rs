@@ -24,15 +24,17 @@ pub mod paths;
 pub mod plan;
 mod rule_file;
 pub mod scenario;
+mod source;
 mod suggest;
 pub mod switch;
 pub mod units;
 pub mod verify;
 
-pub use error::{ConfigError, read_text};
+pub use error::ConfigError;
 pub use file::FILE_BYTES_MAX;
 pub use network::{Network, NetworkConfig};
 pub use paths::PathSet;
 pub use rule_file::RuleSet;
 pub use scenario::ScenarioConfig;
+pub use source::{read_json, read_text};
 pub use switch::SwitchConfig;

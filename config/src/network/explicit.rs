@@ -3,7 +3,8 @@
 use super::Tables;
 use super::graph::{End, Link, LinkError, Network};
 use super::schema::LinkTable;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::suggest;
 use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;

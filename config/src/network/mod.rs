@@ -16,7 +16,8 @@ pub use path_spec::{PathKind, PathSpec};
 
 pub(crate) use explicit::{Names, Node, linked_end, slot_of};
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use schema::{Field, GenerateTable, HostTable, LinkTable, NetworkFile, PathsTable, SwitchTable};
 use std::path::Path;
 use toml::Spanned;

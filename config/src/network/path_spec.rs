@@ -2,9 +2,10 @@
 
 use super::graph::Network;
 use super::schema::{Field, PathsKind, PathsTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::paths::file;
 use crate::paths::listed::Listed;
+use crate::source::Source;
 use dataplane::limits::TAGS;
 use toml::Spanned;
 

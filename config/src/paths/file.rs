@@ -5,8 +5,9 @@
 
 use super::Turn;
 use super::listed::{Collector, Listed, SWITCHES_MAX};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::network::{Names, Network, Node, slot_of};
+use crate::source::Source;
 
 /// Reads a path file.
 pub(crate) fn read(source: &Source, network: &Network) -> Result<Listed, ConfigError> {

@@ -2,10 +2,11 @@
 
 use super::change::{Change, Kind};
 use super::order::Order;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::file::check_regular;
 use crate::json::Step;
 use crate::message;
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -3,10 +3,11 @@
 //! The nodes are those of a path file: host, switches, host, with the ingress port where two
 //! switches share links, `B:3`. A path may begin or end at a switch, if its hosts do not matter.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::network::{Names, Network, Node};
 use crate::paths::file::{Mistake, Word, check_end, enter, host, switch};
 use crate::paths::listed::SWITCHES_MAX;
+use crate::source::Source;
 use std::collections::HashSet;
 use std::path::Path;
 

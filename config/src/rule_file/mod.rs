@@ -9,8 +9,9 @@
 //! `{"value": 1, "mask": 63}`, which matches every tag that agrees with `value` in the bits of
 //! `mask`.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::json::{Step, key_before, locate};
+use crate::source::Source;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::PORTS_MAX;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};

@@ -22,8 +22,9 @@ pub use traffic::{
     FRAME_BYTES_MOST, Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind,
 };
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::network::{Network, NetworkConfig, PathSpec};
+use crate::source::Source;
 use reader::Reader;
 use schema::ScenarioFile;
 use std::collections::BTreeMap;

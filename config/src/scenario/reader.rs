@@ -1,8 +1,9 @@
 //! What all tables of a scenario need: names, ends, shares, and the place of a mistake.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::Duration;
 use crate::network::{End, Names, Network, Node, linked_end};
+use crate::source::Source;
 use std::ops::Range;
 use toml::Spanned;
 

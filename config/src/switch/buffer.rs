@@ -1,11 +1,12 @@
 //! `[buffer]`, `[headroom]` and `[[lossless]]`: who may hold how many bytes, and whether the buffer
 //! can keep what that promises.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::Size;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
 use dataplane::settings::{BufferSettings, Threshold, ViqSettings};

@@ -1,7 +1,7 @@
 //! What DPDK opens for a port, how fast it is, and the MAC address it has.
 
 use super::Device;
-use super::ports::PortReader;
+use super::port_draft::PortReader;
 use super::schema::PortTable;
 use crate::error::ConfigError;
 use crate::suggest;

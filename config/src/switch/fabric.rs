@@ -4,8 +4,9 @@
 use super::PortConfig;
 use super::schema::{FabricTable, FacesField, PortTable, ProfileField, SwitchFile};
 use crate::compile::{LOSSLESS_MAX, fabric};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::rule_file::RuleSet;
+use crate::source::Source;
 use dataplane::ids::Priority;
 use dataplane::lldp::{Device, Faces, Facing, LEVEL_MAX, LldpSettings, Profile};
 use dataplane::snapshot::PortMode;

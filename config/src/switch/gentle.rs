@@ -1,11 +1,12 @@
 //! `[gfc]`: gentle flow control, in stages, below each lossless queue's XOFF.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{LosslessTable, SwitchFile};
 use super::viq::Planner;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::gentle::{rest_bytes, staged, stages};
 use crate::headroom::charged_bytes;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::gentle::{Form, IS_BUILT, Slope};
 use dataplane::settings::{GentleSettings, Threshold};

@@ -9,6 +9,7 @@ mod device;
 mod fabric;
 mod gentle;
 mod mode;
+mod port_draft;
 mod ports;
 mod reload;
 mod routes;
@@ -29,8 +30,9 @@ pub use schema::{Hugepages, Idle};
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::rule_file::RuleSet;
+use crate::source::Source;
 use crate::units::Length;
 use dataplane::fib::Route;
 use dataplane::ids::PortId;

@@ -2,10 +2,12 @@
 //! addresses and VLANs in `mode.rs`, its lossless queues in `viq.rs`.
 
 use super::mode::check_networks;
+use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
 use super::rx_queue::{DeviceKind, tap_queue_frames};
 use super::schema::{ClassifyField, PortTable, SwitchFile};
 use super::{PortConfig, Workers};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::suggest;
 use crate::units::Length;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
@@ -13,34 +15,11 @@ use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
 use dataplane::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
 use dataplane::settings::PortSettings;
 use ipnet::IpNet;
-use std::ops::Range;
 use toml::Spanned;
 
 /// Ethernet header.
 const HEADER_BYTES: u16 = 14;
-/// Two VLAN tags.
-const VLAN_BYTES: u16 = 8;
 const RING_DEFAULT: u64 = 1_024;
-
-/// A port that still lacks its lossless VIQs.
-pub(super) struct PortDraft<'a> {
-    pub(super) settings: PortSettings,
-    pub(super) config: PortConfig,
-    /// Whether lossless priorities are lossless here.
-    pub(super) pfc: bool,
-    pub(super) table: &'a Spanned<PortTable>,
-}
-
-impl PortDraft<'_> {
-    /// The longest frame that can arrive, both VLAN tags included.
-    pub(super) fn frame_bytes(&self) -> u64 {
-        u64::from(self.settings.frame_bytes_max + VLAN_BYTES)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.settings.name
-    }
-}
 
 /// The ports in order; VIQs and transmit limits come later.
 ///
@@ -88,25 +67,7 @@ pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
     })
 }
 
-/// Reads one port's table.
-pub(super) struct PortReader<'a> {
-    pub(super) source: &'a Source,
-    /// The switch's name.
-    pub(super) switch: &'a str,
-    pub(super) id: PortId,
-    /// Where the table starts.
-    pub(super) span: Range<usize>,
-}
-
 impl PortReader<'_> {
-    pub(super) fn wrong<T>(
-        &self,
-        span: Range<usize>,
-        message: impl Into<String>,
-    ) -> Result<T, ConfigError> {
-        Err(self.source.at(span, message))
-    }
-
     fn port<'a>(
         &self,
         spanned: &'a Spanned<PortTable>,
@@ -304,10 +265,6 @@ fn shared_pcp(tags: &TagMap) -> Option<(Tag, Tag)> {
 
 fn narrow(worker: usize) -> u8 {
     u8::try_from(worker).unwrap_or(u8::MAX)
-}
-
-pub(super) fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
-    field.as_ref().map(Spanned::span)
 }
 
 fn is_six(network: &IpNet) -> bool {

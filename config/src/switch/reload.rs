@@ -5,9 +5,10 @@
 //! next start.
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, routes};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::message;
 use crate::rule_file::RuleSet;
+use crate::source::Source;
 use crate::switch::schema::SwitchFile;
 use dataplane::settings::{PortSettings, SwitchSettings};
 use std::fmt::Display;

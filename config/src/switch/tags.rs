@@ -5,8 +5,9 @@
 //! comes from `[[tag]]` or is the tag's own number, and no other marking leads to that tag.
 
 use super::schema::{SwitchFile, TagTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::rule_file::RuleSet;
+use crate::source::Source;
 use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};

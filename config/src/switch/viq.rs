@@ -2,11 +2,12 @@
 //! that the headroom depends on.
 
 use super::Promise;
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS};
 use super::schema::{GfcTable, HeadroomTable, LosslessTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::headroom::{Link, Software, needed_bytes};
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::queue::pacer::CATCH_UP_NS;
 use dataplane::settings::{Threshold, ViqSettings};

@@ -1,10 +1,11 @@
 //! `[watchdog]`: what is done about a peer that pauses without end. Its words and its range are
 //! SONiC's, but for the least times: a poll that takes 100 ms is nothing that this switch has.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{SwitchFile, WatchdogTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::Duration;
+use crate::source::Source;
 use crate::suggest;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use std::ops::RangeInclusive;

@@ -1,9 +1,10 @@
 //! The rules of a whole network: one rule file for each switch, and that they agree.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::network::Network;
 use crate::network::graph::u32_of;
 use crate::rule_file::RuleSet;
+use crate::source::Source;
 use dataplane::ids::{Priority, Tag};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

@@ -13,7 +13,8 @@ mod parameters;
 
 use super::graph::{End, Link, Network};
 use super::schema::{GenerateKind, GenerateTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::units::Length;
 use dataplane::time::Speed;
 use parameters::Parameters;

@@ -1,7 +1,8 @@
 //! The numbers of `[generate]`: each there if needed, in its range, and none that means nothing.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::network::schema::{Field, GenerateTable};
+use crate::source::Source;
 use std::ops::Range;
 use toml::Spanned;
 
