@@ -1,16 +1,15 @@
-//! What an operator writes, and what follows from it.
+//! What an operator writes: files read, checked and explained.
 //!
 //! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
-//! and turned into the types of `dataplane`. [`RuleSet`] is a rule file on its own. [`headroom`] is
-//! what a lossless port must keep free. [`ScenarioConfig`] is a network with traffic and faults, to
-//! be simulated.
+//! and turned into the types of `dataplane`. [`rule_file`], [`path_file`] and [`plan_file`] are files
+//! on their own. [`NetworkConfig`] is a network with its expected paths, in the types of `fabric`;
+//! [`ScenarioConfig`] adds traffic and faults, to be simulated. [`headroom`] is what a lossless port
+//! must keep free.
 //!
 //! Nothing here does more than read files. Every error is one line that says where something is
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
-pub mod compile;
-mod dice;
 mod error;
 mod explain;
 pub mod fields;
@@ -20,21 +19,18 @@ pub mod headroom;
 pub mod json;
 pub mod message;
 pub mod network;
-pub mod paths;
-pub mod plan;
-mod rule_file;
+pub mod path_file;
+pub mod plan_file;
+pub mod rule_file;
 pub mod scenario;
 mod source;
 mod suggest;
 pub mod switch;
 pub mod units;
-pub mod verify;
 
 pub use error::ConfigError;
 pub use file::FILE_BYTES_MAX;
-pub use network::{Network, NetworkConfig};
-pub use paths::PathSet;
-pub use rule_file::RuleSet;
+pub use network::NetworkConfig;
 pub use scenario::ScenarioConfig;
 pub use source::{read_json, read_text};
 pub use switch::SwitchConfig;

@@ -1,8 +1,8 @@
 //! `[lldp]` and `[fabric]`: what they come to, and what is refused.
 
-use config::compile::fabric;
 use config::{ConfigError, SwitchConfig};
 use dataplane::lldp::{Device, Faces, Facing, LldpSettings, Profile};
+use fabric::compile::port_roles;
 use std::path::Path;
 
 const PORTS: &str = "\n[[port]]\ndevice = 'net_null0'\naddresses = ['10.0.0.1/24']\n\
@@ -45,7 +45,7 @@ fn a_fabric_has_its_times_and_first_rules() {
     assert_eq!((lldp.settings.profile, lldp.settings.level), (Profile::Slides, Some(2)));
     assert_eq!((lldp.settings.learns, lldp.bounces), (true, Some(1)));
     let rules = config.rules.unwrap();
-    assert_eq!(rules, fabric::rules("A", &[Facing::Down, Facing::Up], 1));
+    assert_eq!(rules, port_roles::rules("A", &[Facing::Down, Facing::Up], 1));
     assert_eq!(config.rules_file, None);
 }
 

@@ -2,13 +2,13 @@
 //! and writes its rules; a host says what it is.
 
 use crate::topology::mac;
-use config::compile::fabric;
 use dataplane::ids::PortId;
 use dataplane::lldp::{
     Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
 };
 use dataplane::rules::TcamEntry;
 use dataplane::time::Instant;
+use fabric::compile::port_roles;
 
 /// See the module's head.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Learner {
     /// The rules that follow from what is known now.
     pub(crate) fn rules(&self) -> Vec<TcamEntry> {
         let facings: Vec<Facing> = self.agent.facings().collect();
-        fabric::entries(&facings, self.bounces)
+        port_roles::entries(&facings, self.bounces)
     }
 
     pub(crate) const fn agent(&self) -> &LldpAgent {

@@ -2,8 +2,8 @@
 
 use crate::events::{self, Event};
 use comfy_table::{CellAlignment, Table, presets};
-use config::network::Network;
-use config::plan::{Change, Method, Model, Planner, Timing};
+use fabric::Network;
+use fabric::plan::{Change, Method, Model, Planner, Timing};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -2,8 +2,9 @@
 
 use crate::error::ConfigError;
 use crate::fields::Duration;
-use crate::network::{End, Names, Network, Node, linked_end};
+use crate::network::{Names, Node, linked_end};
 use crate::source::Source;
+use fabric::network::{End, Network};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -60,7 +61,7 @@ impl<'a> Reader<'a> {
         path: &Spanned<String>,
         hosts: [&str; 2],
     ) -> Result<Vec<(u32, u32)>, ConfigError> {
-        crate::paths::file::between(self.network, &self.names, hosts, path.get_ref())
+        crate::path_file::between(self.network, &self.names, hosts, path.get_ref())
             .map_err(|message| self.wrong(path.span(), message))
     }
 

@@ -4,11 +4,11 @@ use super::reader::Reader;
 use super::schema::{LinksTable, RoutingTable, SwitchesTable};
 use crate::error::ConfigError;
 use crate::network::schema::Field;
-use crate::network::{End, Peer};
 use crate::suggest;
 use crate::units::Length;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use fabric::network::{End, Peer};
 use toml::Spanned;
 
 /// What a link is that does not say.

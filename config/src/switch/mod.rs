@@ -6,8 +6,8 @@
 
 mod buffer;
 mod device;
-mod fabric;
 mod gentle;
+mod lldp;
 mod mode;
 mod port_draft;
 mod ports;
@@ -23,7 +23,7 @@ mod ttl;
 mod viq;
 mod watchdog;
 
-pub use fabric::Lldp;
+pub use lldp::Lldp;
 pub use reload::changes_needing_restart;
 pub use rx_queue::DeviceKind;
 pub use schema::{Hugepages, Idle};
@@ -31,7 +31,7 @@ pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
 use crate::error::ConfigError;
-use crate::rule_file::RuleSet;
+use crate::rule_file;
 use crate::source::Source;
 use crate::units::Length;
 use dataplane::fib::Route;
@@ -40,6 +40,7 @@ use dataplane::pipeline::classify::{PortTrust, TagMap};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::PortMode;
 use dataplane::wire::MacAddress;
+use fabric::RuleSet;
 use ipnet::IpNet;
 use schema::SwitchFile;
 use std::net::IpAddr;
@@ -228,7 +229,7 @@ fn assemble(
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
-    let own_rules = fabric::first_rules(source, &file, rules.is_some())?;
+    let own_rules = lldp::first_rules(source, &file, rules.is_some())?;
     let hops = ttl::classes(source, &file)?;
     gentle::check(source, &file)?;
     let rules = match (rules, &file.rules) {
@@ -265,7 +266,7 @@ fn assemble(
         settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
-        lldp: fabric::build(source, &file, &ports)?,
+        lldp: lldp::build(source, &file, &ports)?,
         ports,
         routes,
         rules,
@@ -296,7 +297,7 @@ fn read_rules(
     field: &Spanned<PathBuf>,
 ) -> Result<(PathBuf, RuleSet), ConfigError> {
     let rules = source.read_named(field)?;
-    Ok((rules.file().to_owned(), RuleSet::from_source(&rules)?))
+    Ok((rules.file().to_owned(), rule_file::from_source(&rules)?))
 }
 
 /// Routes, and the route file they came from.

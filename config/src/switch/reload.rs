@@ -6,10 +6,9 @@
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, routes};
 use crate::error::ConfigError;
-use crate::message;
-use crate::rule_file::RuleSet;
 use crate::source::Source;
 use crate::switch::schema::SwitchFile;
+use crate::{message, rule_file};
 use dataplane::settings::{PortSettings, SwitchSettings};
 use std::fmt::Display;
 use std::path::Path;
@@ -21,7 +20,7 @@ impl SwitchConfig {
     /// # Errors
     /// The file is wrong in itself, or does not fit this switch.
     pub fn with_rules(&self, file: &Path) -> Result<Self, ConfigError> {
-        let rules = RuleSet::load(file)?;
+        let rules = rule_file::load(file)?;
         let routes = (self.routes.clone(), self.routes_file.clone());
         assemble(&self.source, Some((file, rules)), Some(routes))
     }

@@ -6,12 +6,12 @@
 
 use super::schema::{SwitchFile, TagTable};
 use crate::error::ConfigError;
-use crate::rule_file::RuleSet;
 use crate::source::Source;
 use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pipeline::classify::TagMap;
+use fabric::RuleSet;
 use std::ops::Range;
 use toml::Spanned;
 

@@ -1,7 +1,7 @@
 //! What has been done, in a file that survives whatever happens: written anew and renamed before an
 //! operation begins and after it ends.
 
-use config::plan::PlanFile;
+use config::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;

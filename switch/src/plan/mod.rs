@@ -8,13 +8,13 @@ use crate::network::verify::read_rules;
 use crate::network::{InputError, grouped};
 use crate::output;
 use clap::{Args, ValueEnum};
-use config::network::Network;
-use config::plan::lossless::{self, LossyFlow};
-use config::plan::{
-    Change, Execution, Knot, Method, Model, Order, Origin, Plan, PlanError, Planner, Timing, dot,
-    scenario,
-};
+use config::plan_file::Origin;
 use config::units::parse_duration_ns;
+use fabric::Network;
+use fabric::plan::lossless::{self, LossyFlow};
+use fabric::plan::{
+    Change, Execution, Knot, Method, Model, Order, Plan, PlanError, Planner, Timing, dot, scenario,
+};
 use source::SourceArgs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -175,7 +175,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
         }
         Some(directory) => {
             let book = read_rules(&network, directory)?;
-            let verdict = config::verify::verify_rules(&network, &book);
+            let verdict = fabric::verify::verify_rules(&network, &book);
             if !verdict.is_empty() {
                 return Err(rules_failure(&network, &verdict));
             }
@@ -276,7 +276,7 @@ fn knotted_failure(network: &Network, error: &PlanError) -> Failure {
     }
 }
 
-fn rules_failure(network: &Network, cycle: &[config::verify::Hop]) -> Failure {
+fn rules_failure(network: &Network, cycle: &[fabric::verify::Hop]) -> Failure {
     let knot = Knot {
         slots: cycle.iter().map(|hop| hop.input).collect(),
         paths: vec![Vec::new(); cycle.len()],

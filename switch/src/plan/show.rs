@@ -3,9 +3,10 @@
 use super::{Column, Planned};
 use crate::ctl::tables::{numbers, table, text};
 use crate::network::grouped;
-use config::network::Network;
-use config::plan::lossless::Cause;
-use config::plan::{Knot, Method, Model, PlanError, PlanFile};
+use config::plan_file::PlanFile;
+use fabric::Network;
+use fabric::plan::lossless::Cause;
+use fabric::plan::{Knot, Method, Model, PlanError};
 use serde_json::{Value, json};
 
 /// Operations that are listed one by one.
@@ -172,7 +173,7 @@ fn lossy_lines(planned: &Planned) -> Vec<String> {
     if lossy.is_empty() {
         return vec!["no flow turns lossy at any moment".to_owned()];
     }
-    let line = |flow: &config::plan::lossless::LossyFlow| {
+    let line = |flow: &fabric::plan::lossless::LossyFlow| {
         let (input, output) = flow.turn;
         let name = &change.operations[flow.operation as usize].path.name;
         let place = format!(

@@ -3,7 +3,6 @@
 use super::slow_path::introduction;
 use super::{ROUTED, Rig};
 use crate::control::protocol::{LldpTable, Reply, Request, Rules};
-use config::compile::fabric;
 use dataplane::ids::PortId;
 use dataplane::lldp::{
     Device, Faces, Facing, LldpAgent, LldpSettings, Output, PortSettings, System,
@@ -11,6 +10,7 @@ use dataplane::lldp::{
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
+use fabric::compile::port_roles;
 
 /// Port a faces hosts, port b a switch.
 fn fabric_rig() -> Rig {
@@ -80,7 +80,7 @@ fn rules(rig: &mut Rig) -> Rules {
 /// The rules in use are those that follow from `facings`.
 #[track_caller]
 fn assert_rules(rig: &mut Rig, facings: &[Facing]) {
-    let expected = fabric::entries(facings, 1);
+    let expected = port_roles::entries(facings, 1);
     let found = rules(rig).entries;
     let of = |set: &dataplane::rules::PortSet| set.iter().map(PortId::number).collect::<Vec<_>>();
     assert_eq!(found.len(), expected.len());
