@@ -1,15 +1,16 @@
 //! What an operator writes: files read, checked and explained.
 //!
 //! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
-//! and turned into the types of `dataplane`. [`rule_file`], [`path_file`] and [`plan_file`] are files
-//! on their own. [`NetworkConfig`] is a network with its expected paths, in the types of `fabric`;
-//! [`ScenarioConfig`] adds traffic and faults, to be simulated. [`headroom`] is what a lossless port
-//! must keep free.
+//! and turned into the types of `dataplane`. [`rule_file`], [`path_file`] and [`plan_file`] are
+//! files on their own. [`NetworkConfig`] is a network with its expected paths, in the types of
+//! `fabric`; [`ScenarioConfig`] adds traffic and faults, to be simulated. [`headroom`] is what a
+//! lossless port must keep free.
 //!
 //! Nothing here does more than read files. Every error is one line that says where something is
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
+mod did_you_mean;
 mod error;
 mod explain;
 pub mod fields;
@@ -24,7 +25,6 @@ pub mod plan_file;
 pub mod rule_file;
 pub mod scenario;
 mod source;
-mod suggest;
 pub mod switch;
 pub mod units;
 

@@ -127,7 +127,7 @@ fn row(
         removes,
         adds,
         kept,
-        knotted: planner.knotted(),
+        knotted: planner.operations_on_cycles(),
         remove_all: at_once(all_us, all),
         intersect: at_once(apart_us, constraints(removes * adds)),
         paper,

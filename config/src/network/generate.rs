@@ -52,8 +52,8 @@ const fn numbers(table: &GenerateTable) -> [(&'static str, &Field<i64>); 11] {
     ]
 }
 
-/// The error at the number it is about. The table may be anywhere; its kind is the place that is sure
-/// to be in it.
+/// The error at the number it is about. The table may be anywhere; its kind is the place that is
+/// sure to be in it.
 fn refusal(source: &Source, table: &GenerateTable, error: &GenerateError) -> ConfigError {
     let kind = table.kind.span();
     let kind_text = source.text().get(kind.clone()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! NETWORK.toml: a topology, explicit or generated, and the paths that must be lossless.
 //!
-//! [`NetworkConfig`] is the file, read and checked: its topology, a [`Network`], and which paths are
-//! expected to be lossless, a [`PathSpec`].
+//! [`NetworkConfig`] is the file, read and checked: its topology, a [`Network`], and which paths
+//! are expected to be lossless, a [`PathSpec`].
 
 mod explicit;
 mod generate;

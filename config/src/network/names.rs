@@ -1,6 +1,6 @@
 //! The names of nodes and ports, as files give them: what each stands for, or what was meant.
 
-use crate::suggest;
+use crate::did_you_mean;
 use dataplane::ids::PortId;
 use fabric::Network;
 use fabric::network::End;
@@ -41,7 +41,7 @@ impl<'a> Names<'a> {
             let few = self.nodes.len() <= 1_000;
             let mut known: Vec<&str> = self.nodes.keys().filter(|_| few).copied().collect();
             known.sort_unstable();
-            match suggest::nearest(name, known) {
+            match did_you_mean::nearest(name, known) {
                 Some(near) => {
                     format!("there is no switch or host `{name}`; did you mean `{near}`?")
                 }

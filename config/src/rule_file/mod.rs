@@ -15,7 +15,7 @@ use crate::source::Source;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::PORTS_MAX;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
-use fabric::verify::RuleBook;
+use fabric::verify::NetworkRules;
 use fabric::{Network, RuleSet};
 use raw::{RawEntry, RawFile, RawMap, RawTag};
 use rayon::prelude::*;
@@ -164,12 +164,12 @@ fn port_set(
 ///
 /// # Errors
 /// A file cannot be read, is wrong in itself, is of another switch, or contradicts another file.
-pub fn load_all(network: &Network, directory: &Path) -> Result<RuleBook, ConfigError> {
+pub fn load_all(network: &Network, directory: &Path) -> Result<NetworkRules, ConfigError> {
     let file = |switch: u32| directory.join(format!("{}.json", network.switch_name(switch)));
     let loaded: Vec<Result<RuleSet, ConfigError>> =
         network.all_switches().into_par_iter().map(|switch| load(&file(switch))).collect();
     let sets = loaded.into_iter().collect::<Result<Vec<RuleSet>, ConfigError>>()?;
-    RuleBook::new(network, sets)
+    NetworkRules::new(network, sets)
         .map_err(|(switch, message)| Source::new(&file(switch), "").at(0..0, message))
 }
 

@@ -6,9 +6,9 @@ use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
 use super::rx_queue::{DeviceKind, tap_queue_frames};
 use super::schema::{ClassifyField, PortTable, SwitchFile};
 use super::{PortConfig, Workers};
+use crate::did_you_mean;
 use crate::error::ConfigError;
 use crate::source::Source;
-use crate::suggest;
 use crate::units::Length;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
@@ -58,7 +58,7 @@ pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
     let numbered = || ports.iter().find(|port| port.id.number().to_string() == name);
     named.or_else(numbered).map(|port| port.id).ok_or_else(|| {
         let names = ports.iter().map(|port| port.name.as_str());
-        match suggest::nearest(name, names) {
+        match did_you_mean::nearest(name, names) {
             Some(near) => format!("there is no port `{name}`; did you mean `{near}`?"),
             None => {
                 format!("there is no port `{name}`; use a [[port]]'s name, or 1 to {}", ports.len())

@@ -3,10 +3,10 @@
 
 use super::port_draft::PortDraft;
 use super::schema::{SwitchFile, WatchdogTable};
+use crate::did_you_mean;
 use crate::error::ConfigError;
 use crate::fields::Duration;
 use crate::source::Source;
-use crate::suggest;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use std::ops::RangeInclusive;
 use toml::Spanned;
@@ -95,7 +95,7 @@ pub fn action(name: &str) -> Result<Action, String> {
         return Ok(action);
     }
     let names = known.iter().map(|&(name, _)| name);
-    Err(suggest::nearest(name, names).map_or_else(
+    Err(did_you_mean::nearest(name, names).map_or_else(
         || format!("there is no action `{name}`; use drop, forward or alert"),
         |near| format!("there is no action `{name}`; did you mean `{near}`?"),
     ))

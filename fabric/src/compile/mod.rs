@@ -4,12 +4,12 @@
 //! nothing that [`verify`](crate::verify) has not proven free of deadlock.
 
 mod acyclic;
-mod cells;
 pub mod demand;
 pub mod order;
-mod peel;
+mod peel_order;
 pub mod port_roles;
 mod repair;
+mod rule_matrix;
 pub mod score;
 mod search;
 mod tagger;
@@ -22,7 +22,7 @@ use crate::RuleSet;
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::{EdgePorts, PathSet};
-use crate::verify::{self, Hop, RuleBook, Verdict};
+use crate::verify::{self, Hop, NetworkRules, Verdict};
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::TcamEntry;
 use rayon::prelude::*;
@@ -129,18 +129,18 @@ pub fn compile(
             let merged = tagger::greedy(network, &edges, paths, tags, tell);
             let priorities = own_priorities(merged.tags);
             let method = "Tagger, Algorithm 2";
-            let found = by_cells(network, paths, &merged.cells, priorities, method);
+            let found = by_matrix(network, paths, &merged.matrix, priorities, method);
             Found { conflicts: Some(merged.conflicts), ..found }
         }
         Algorithm::BruteForce => {
             let hops = paths.longest(network) + usize::from(classes) - 1;
             let tags = hops.min(usize::from(lossless_max));
-            let cells = tagger::brute_force(network, &edges, paths, tags);
+            let matrix = tagger::brute_force(network, &edges, paths, tags);
             // The tag after the last hop is for hosts; towards them it shares the last priority.
             let mut priorities = own_priorities(tags);
             let last = priorities.values().next_back().copied().unwrap_or_default();
             priorities.insert(updown::tag_of(tags), last);
-            by_cells(network, paths, &cells, priorities, "Tagger, Algorithm 1")
+            by_matrix(network, paths, &matrix, priorities, "Tagger, Algorithm 1")
         }
     };
     let lossy_tag = Tag::default();
@@ -156,15 +156,16 @@ pub fn compile(
         })
         .collect();
     tell("verifying");
-    let book = RuleBook::new(network, rules).map_err(|_| CompileError::NotProven(Vec::new()))?;
-    let verdict = verify::verify(network, &book, paths);
+    let rules =
+        NetworkRules::new(network, rules).map_err(|_| CompileError::NotProven(Vec::new()))?;
+    let verdict = verify::verify(network, &rules, paths);
     if !verdict.is_deadlock_free() {
         return Err(CompileError::NotProven(verdict.cycle));
     }
     let mut priorities: Vec<Priority> = found.priorities.values().copied().collect();
     priorities.dedup();
     Ok(Compiled {
-        rules: book.into_sets(),
+        rules: rules.into_sets(),
         lossless_priorities: priorities.len(),
         priorities_min: usize::from(found.priorities_min),
         raised_paths: found.raised_paths,
@@ -211,10 +212,10 @@ fn by_order(
 }
 
 /// Rules that are given cell by cell.
-fn by_cells(
+fn by_matrix(
     network: &Network,
     paths: &PathSet,
-    cells: &cells::Cells,
+    matrix: &rule_matrix::RuleMatrix,
     priorities: BTreeMap<Tag, Priority>,
     method: &'static str,
 ) -> Found {
@@ -225,7 +226,7 @@ fn by_cells(
     let all = 0..u32_of(network.switches());
     let demands = all
         .into_par_iter()
-        .map(|switch| cells.demand(network, switch, Tag::default(), hosts_alike));
+        .map(|switch| matrix.demand(network, switch, Tag::default(), hosts_alike));
     Found {
         entries: demands.map(|demand| tcam::compress(&demand)).collect(),
         priorities,

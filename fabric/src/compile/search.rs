@@ -7,7 +7,7 @@
 
 use super::acyclic;
 use super::order::{Order, ranks_of};
-use super::peel;
+use super::peel_order;
 use super::repair;
 use super::score::Score;
 use super::turns::{TurnWeights, UsedTurns};
@@ -69,7 +69,7 @@ impl Search<'_> {
         }
         (self.tell)("weighing turns");
         if let Some(weights) = TurnWeights::of(network, edges, paths) {
-            self.by_switches("switches peeled", &peel::highest_first(network, &weights));
+            self.by_switches("switches peeled", &peel_order::highest_first(network, &weights));
         }
     }
 

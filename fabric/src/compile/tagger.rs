@@ -4,7 +4,7 @@
 //! A node of the tagged graph is (slot, tag); hops count from 0, and a frame has tag hop + 1 under
 //! Algorithm 1. That the paper's title of it says "decreases" is a slip: its code increments.
 
-use super::cells::Cells;
+use super::rule_matrix::RuleMatrix;
 use super::topology_order::AcyclicGraph;
 use super::turns::UsedTurns;
 use crate::network::Network;
@@ -18,8 +18,8 @@ pub(super) fn brute_force(
     edges: &EdgePorts,
     paths: &PathSet,
     tags: usize,
-) -> Cells {
-    let mut cells = Cells::new(network);
+) -> RuleMatrix {
+    let mut matrix = RuleMatrix::new(network);
     let last = u8::try_from(tags).unwrap_or(u8::MAX);
     for class in 0..paths.classes() {
         paths.tally_in_order(network, edges, class, tags + 2, &mut |input, output, state, _| {
@@ -27,16 +27,16 @@ pub(super) fn brute_force(
             if state >= last || state + 1 == last && !is_last {
                 return last + 1;
             }
-            cells.set(input, state, output, state + 1);
+            matrix.set(input, state, output, state + 1);
             state + 1
         });
     }
-    cells
+    matrix
 }
 
 /// What Algorithm 2 found.
 pub(super) struct Merged {
-    pub(super) cells: Cells,
+    pub(super) matrix: RuleMatrix,
     /// Cells for which merging left two different new tags.
     pub(super) conflicts: u64,
     /// Tags that are used.
@@ -61,10 +61,10 @@ pub(super) fn greedy(
     let used = UsedTurns::collect(network, edges, paths, 0, hops, |_, _, hop| hop + 1);
     tell("merging tags");
     let merged = merge(network, &used, hops);
-    let (cells, conflicts) = merged_cells(network, &used, hops, &merged, tags_max);
+    let (matrix, conflicts) = merged_matrix(network, &used, hops, &merged, tags_max);
     tell("completing the rules");
-    let (cells, tags) = complete(network, edges, paths, cells, tags_max);
-    Merged { cells, conflicts, tags }
+    let (matrix, tags) = complete(network, edges, paths, matrix, tags_max);
+    Merged { matrix, conflicts, tags }
 }
 
 /// By hop and slot: the merged tag, counted from 0, of the nodes that are in the graph.
@@ -109,14 +109,14 @@ fn merge(network: &Network, used: &UsedTurns, hops: usize) -> Merge {
 }
 
 /// The rules of the merged graph, the lower new tag where it has two; and how often it has.
-fn merged_cells(
+fn merged_matrix(
     network: &Network,
     used: &UsedTurns,
     hops: usize,
     merge: &Merge,
     tags_max: usize,
-) -> (Cells, u64) {
-    let mut cells = Cells::new(network);
+) -> (RuleMatrix, u64) {
+    let mut matrix = RuleMatrix::new(network);
     let mut conflicting = std::collections::HashSet::new();
     for hop in 0..hops {
         for slot in 0..u32_of(network.slots()) {
@@ -131,18 +131,18 @@ fn merged_cells(
                 let new_tag = network
                     .far_slot(output)
                     .map_or(tag, |far| merge.get(hop + 1).map_or(tag, |row| row[far as usize]));
-                match cells.get(slot, tag, output) {
+                match matrix.get(slot, tag, output) {
                     Some(known) if known != new_tag => {
                         conflicting.insert((slot, tag, output));
-                        cells.set(slot, tag, output, known.min(new_tag));
+                        matrix.set(slot, tag, output, known.min(new_tag));
                     }
                     Some(_) => {}
-                    None => cells.set(slot, tag, output, new_tag),
+                    None => matrix.set(slot, tag, output, new_tag),
                 }
             }
         }
     }
-    (cells, conflicting.len() as u64)
+    (matrix, conflicting.len() as u64)
 }
 
 /// Follows every path. A turn without a rule gets one: the tag stays if the turn ascends in a
@@ -152,25 +152,25 @@ fn complete(
     network: &Network,
     edges: &EdgePorts,
     paths: &PathSet,
-    mut cells: Cells,
+    mut matrix: RuleMatrix,
     tags_max: usize,
-) -> (Cells, usize) {
+) -> (RuleMatrix, usize) {
     let places: Vec<Vec<u32>> =
-        (0..tags_max).map(|tag| topological(network, &cells, tag)).collect();
+        (0..tags_max).map(|tag| topological(network, &matrix, tag)).collect();
     let lossy = u8::try_from(tags_max).unwrap_or(u8::MAX);
-    let mut reached = Cells::new(network);
+    let mut reached = RuleMatrix::new(network);
     let mut highest = 0;
     for class in 0..paths.classes() {
         let mut turn = |input, output, state: u8, _| {
             if state >= lossy {
                 return lossy;
             }
-            let new_tag = cells.get(input, state, output).unwrap_or_else(|| {
+            let new_tag = matrix.get(input, state, output).unwrap_or_else(|| {
                 let places = &places[usize::from(state)];
                 let stays = network
                     .far_slot(output)
                     .is_none_or(|far| places[input as usize] < places[far as usize]);
-                cells.set(input, state, output, state + u8::from(!stays));
+                matrix.set(input, state, output, state + u8::from(!stays));
                 state + u8::from(!stays)
             });
             if new_tag >= lossy {
@@ -187,10 +187,10 @@ fn complete(
 
 /// By slot: its place in a topological order of the turns that keep `tag`. A host's slot has none
 /// before it, as nothing turns into it.
-fn topological(network: &Network, cells: &Cells, tag: usize) -> Vec<u32> {
+fn topological(network: &Network, matrix: &RuleMatrix, tag: usize) -> Vec<u32> {
     let mut heads: Vec<Vec<u32>> = vec![Vec::new(); network.slots()];
     let mut before = vec![0_u32; network.slots()];
-    cells.for_each(|slot, of, output, new_tag| {
+    matrix.for_each(|slot, of, output, new_tag| {
         if usize::from(of) == tag
             && of == new_tag
             && let Some(far) = network.far_slot(output)

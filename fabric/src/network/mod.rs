@@ -156,8 +156,8 @@ impl Network {
         self.links.iter().position(|link| link.ends.contains(&end))
     }
 
-    /// The end of a link by its name: `A:3`, or a host. `None` if there is no such end, or it has no
-    /// link.
+    /// The end of a link by its name: `A:3`, or a host. `None` if there is no such end, or it has
+    /// no link.
     pub fn linked_end(&self, name: &str) -> Option<End> {
         let end = match name.split_once(':') {
             Some((switch, port)) => {

@@ -1,8 +1,8 @@
 //! From what NETWORK.toml asks for to a set of paths.
 
-use super::climbs::Climbs;
 use super::dags::Dags;
 use super::trees::Trees;
+use super::updown::UpDownPaths;
 use super::{Part, PathKind, PathSet, PathSpec, k_shortest, random, simple};
 use crate::network::Network;
 
@@ -29,7 +29,7 @@ impl PathSet {
         let part = match &spec.kind {
             PathKind::ShortestTrees => Part::Trees(Trees::new(network)),
             PathKind::Shortest => Part::Dags(Dags::new(network)),
-            &PathKind::UpDown { bounces } => Part::Climbs(Climbs::new(network, bounces)),
+            &PathKind::UpDown { bounces } => Part::UpDown(UpDownPaths::new(network, bounces)),
             &PathKind::KShortest { k } => Part::Listed(k_shortest::paths(network, k)),
             PathKind::AllSimple => Part::Listed(simple::all(network)?),
             PathKind::File(listed) => Part::Listed(listed.clone()),

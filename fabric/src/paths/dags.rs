@@ -2,7 +2,7 @@
 //! follow.
 
 use super::trees::{Adjacency, UNREACHED, edge_switches, farthest_first, search};
-use super::{EdgePorts, Scene, Scratch, Turn, add};
+use super::{EdgePorts, Scratch, Turn, WalkContext, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use rayon::prelude::*;
@@ -47,12 +47,12 @@ impl Dags {
     pub(super) fn walk(
         &self,
         group: usize,
-        scene: &Scene<'_>,
+        context: &WalkContext<'_>,
         scratch: &mut Scratch,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (scene.network, scene.states);
+        let (network, states) = (context.network, context.states);
         let (root, dists) = (self.roots[group], self.dists(group));
         farthest_first(dists, &mut scratch.order);
         scratch.counts.resize(network.slots() * states, 0);
@@ -60,8 +60,8 @@ impl Dags {
         for &switch in &scratch.order {
             let dist = dists[switch as usize];
             if switch != root {
-                for &input in scene.edges.of(switch) {
-                    add(&mut arrived[input as usize * states + usize::from(scene.start)], 1);
+                for &input in context.edges.of(switch) {
+                    add(&mut arrived[input as usize * states + usize::from(context.start)], 1);
                 }
             }
             for input in network.slots_of(switch) {
@@ -73,7 +73,7 @@ impl Dags {
                     #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
                     let state = state as u8;
                     if switch == root {
-                        for &output in scene.edges.of(root) {
+                        for &output in context.edges.of(root) {
                             let state = turn(input, output, state, paths);
                             add(&mut ends[usize::from(state)], paths);
                         }
@@ -89,8 +89,8 @@ impl Dags {
                 }
             }
         }
-        for &(input, output) in scene.edges.local(root) {
-            let state = turn(input, output, scene.start, 1);
+        for &(input, output) in context.edges.local(root) {
+            let state = turn(input, output, context.start, 1);
             add(&mut ends[usize::from(state)], 1);
         }
     }

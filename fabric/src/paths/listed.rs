@@ -1,6 +1,6 @@
 //! Paths one by one, in a byte for each hop: the port they go out by.
 
-use super::{EdgePorts, Scene, Turn, add};
+use super::{EdgePorts, Turn, WalkContext, add};
 use crate::network::Network;
 use std::ops::ControlFlow;
 
@@ -97,19 +97,25 @@ impl Listed {
     pub(super) fn walk(
         &self,
         group: usize,
-        scene: &Scene<'_>,
+        context: &WalkContext<'_>,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
         let batch = &self.batches[group];
         for path in batch.paths() {
-            self.with_ends(scene.network, scene.edges, batch.input, path, &mut |input, last| {
-                let mut state = scene.start;
-                follow(scene.network, input, path, last, &mut |input, output| {
-                    state = turn(input, output, state, 1);
-                });
-                add(&mut ends[usize::from(state)], 1);
-            });
+            self.with_ends(
+                context.network,
+                context.edges,
+                batch.input,
+                path,
+                &mut |input, last| {
+                    let mut state = context.start;
+                    follow(context.network, input, path, last, &mut |input, output| {
+                        state = turn(input, output, state, 1);
+                    });
+                    add(&mut ends[usize::from(state)], 1);
+                },
+            );
         }
     }
 

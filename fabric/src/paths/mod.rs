@@ -11,7 +11,6 @@
 //! them, or one for each group that the rules treat differently: [`EdgePorts`].
 
 mod build;
-mod climbs;
 mod dags;
 mod edge_ports;
 mod k_shortest;
@@ -20,6 +19,7 @@ mod random;
 mod simple;
 mod spec;
 mod trees;
+mod updown;
 
 pub use build::PathsError;
 pub use edge_ports::EdgePorts;
@@ -27,12 +27,12 @@ pub use listed::{Listed, PathCollector, SWITCHES_MAX};
 pub use spec::{PathKind, PathSpec};
 
 use crate::network::Network;
-use climbs::Climbs;
-pub(crate) use climbs::levels;
 use dags::Dags;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use trees::Trees;
+use updown::UpDownPaths;
+pub(crate) use updown::levels;
 
 /// A turn: the slot a path comes in by, and the slot it goes out by.
 pub type Turn = (u32, u32);
@@ -49,12 +49,12 @@ pub struct PathSet {
 enum Part {
     Trees(Trees),
     Dags(Dags),
-    Climbs(Climbs),
+    UpDown(UpDownPaths),
     Listed(Listed),
 }
 
 /// What a walk over many paths at once goes by.
-struct Scene<'a> {
+struct WalkContext<'a> {
     network: &'a Network,
     edges: &'a EdgePorts,
     /// The state in which hosts send.
@@ -111,7 +111,7 @@ impl PathSet {
     where
         F: Fn(u32, u32, u8, u64) -> u8 + Sync,
     {
-        let scene = Scene { network, edges, start, states };
+        let context = WalkContext { network, edges, start, states };
         let mut total = vec![0; states];
         for part in &self.parts {
             let ends = (0..part.groups())
@@ -121,7 +121,7 @@ impl PathSet {
                     || (Scratch::default(), vec![0; states]),
                     |(mut scratch, mut ends), group| {
                         let turn = &mut |i, o, state, paths| turn(i, o, state, paths);
-                        part.walk(group, &scene, &mut scratch, turn, &mut ends);
+                        part.walk(group, &context, &mut scratch, turn, &mut ends);
                         (scratch, ends)
                     },
                 )
@@ -141,12 +141,12 @@ impl PathSet {
         states: usize,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
     ) -> Vec<u64> {
-        let scene = Scene { network, edges, start, states };
+        let context = WalkContext { network, edges, start, states };
         let mut ends = vec![0; states];
         let mut scratch = Scratch::default();
         for part in &self.parts {
             for group in 0..part.groups() {
-                part.walk(group, &scene, &mut scratch, turn, &mut ends);
+                part.walk(group, &context, &mut scratch, turn, &mut ends);
             }
         }
         ends
@@ -177,7 +177,7 @@ impl PathSet {
             match part {
                 Part::Trees(trees) => trees.visit(network, edges, switches_min, look)?,
                 Part::Dags(dags) => dags.visit(network, edges, switches_min, look)?,
-                Part::Climbs(climbs) => climbs.visit(network, edges, switches_min, look)?,
+                Part::UpDown(updown) => updown.visit(network, edges, switches_min, look)?,
                 Part::Listed(listed) => listed.visit(network, edges, switches_min, look)?,
             }
         }
@@ -189,7 +189,7 @@ impl PathSet {
         let lengths = self.parts.iter().map(|part| match part {
             Part::Trees(trees) => trees.longest(),
             Part::Dags(dags) => dags.longest(),
-            Part::Climbs(climbs) => climbs.longest(network),
+            Part::UpDown(updown) => updown.longest(network),
             Part::Listed(listed) => listed.longest(),
         });
         lengths.max().unwrap_or(0)
@@ -199,7 +199,7 @@ impl PathSet {
     pub(crate) fn hosts_alike(&self) -> bool {
         self.parts.iter().all(|part| match part {
             Part::Listed(listed) => listed.hosts_alike(),
-            Part::Trees(_) | Part::Dags(_) | Part::Climbs(_) => true,
+            Part::Trees(_) | Part::Dags(_) | Part::UpDown(_) => true,
         })
     }
 
@@ -207,7 +207,7 @@ impl PathSet {
     /// one.
     pub fn bounces(&self) -> Option<u8> {
         self.parts.iter().find_map(|part| match part {
-            Part::Climbs(climbs) => Some(climbs.bounces()),
+            Part::UpDown(updown) => Some(updown.bounces()),
             _ => None,
         })
     }
@@ -219,7 +219,7 @@ impl Part {
         match self {
             Self::Trees(trees) => trees.groups(),
             Self::Dags(dags) => dags.groups(),
-            Self::Climbs(_) => 1,
+            Self::UpDown(_) => 1,
             Self::Listed(listed) => listed.groups(),
         }
     }
@@ -227,16 +227,16 @@ impl Part {
     fn walk(
         &self,
         group: usize,
-        scene: &Scene<'_>,
+        context: &WalkContext<'_>,
         scratch: &mut Scratch,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
         match self {
-            Self::Trees(trees) => trees.walk(group, scene, scratch, turn, ends),
-            Self::Dags(dags) => dags.walk(group, scene, scratch, turn, ends),
-            Self::Climbs(climbs) => climbs.walk(scene, scratch, turn, ends),
-            Self::Listed(listed) => listed.walk(group, scene, turn, ends),
+            Self::Trees(trees) => trees.walk(group, context, scratch, turn, ends),
+            Self::Dags(dags) => dags.walk(group, context, scratch, turn, ends),
+            Self::UpDown(updown) => updown.walk(context, scratch, turn, ends),
+            Self::Listed(listed) => listed.walk(group, context, turn, ends),
         }
     }
 }

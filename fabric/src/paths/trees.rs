@@ -3,7 +3,7 @@
 //! Where several neighbors are as near to the destination, the one with the lowest number is the
 //! next hop, as routing protocols break ties by the lowest router id.
 
-use super::{EdgePorts, Scene, Scratch, Turn, add};
+use super::{EdgePorts, Scratch, Turn, WalkContext, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use rayon::prelude::*;
@@ -138,12 +138,12 @@ impl Trees {
     pub(super) fn walk(
         &self,
         group: usize,
-        scene: &Scene<'_>,
+        context: &WalkContext<'_>,
         scratch: &mut Scratch,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (scene.network, scene.states);
+        let (network, states) = (context.network, context.states);
         let root = self.roots[group];
         let next = self.row(&self.next, group);
         farthest_first(self.row(&self.dists, group), &mut scratch.order);
@@ -156,8 +156,8 @@ impl Trees {
             }
             let out = network.slot_at(switch, next[switch as usize]);
             let at = switch as usize * states;
-            for &input in scene.edges.of(switch) {
-                let state = turn(input, out, scene.start, 1);
+            for &input in context.edges.of(switch) {
+                let state = turn(input, out, context.start, 1);
                 add(&mut leaving[at + usize::from(state)], 1);
                 present[switch as usize] |= 1 << (state & 63);
             }
@@ -176,7 +176,7 @@ impl Trees {
                     #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
                     let state = state as u8;
                     if parent == root {
-                        for &output in scene.edges.of(root) {
+                        for &output in context.edges.of(root) {
                             let state = turn(input, output, state, paths);
                             add(&mut ends[usize::from(state)], paths);
                         }
@@ -189,8 +189,8 @@ impl Trees {
                 }
             }
         }
-        for &(input, output) in scene.edges.local(root) {
-            let state = turn(input, output, scene.start, 1);
+        for &(input, output) in context.edges.local(root) {
+            let state = turn(input, output, context.start, 1);
             add(&mut ends[usize::from(state)], 1);
         }
     }

@@ -188,7 +188,7 @@ impl Dependencies {
 
     /// What matters: the edges that lie on a cycle if all paths of both sets are in force, and the
     /// operations that make one of them. No other edge can be on any cycle.
-    pub(super) fn knotted(&self) -> Self {
+    pub(super) fn on_cycles(&self) -> Self {
         let component = self.graph.components(0..u32_of(self.graph.nodes()), |_| true);
         let ends = |edge: usize| [self.graph.tails[edge], self.graph.heads[edge]];
         let mut renamed = vec![u32::MAX; self.graph.edges()];

@@ -33,15 +33,16 @@ pub(super) enum Verdict {
     Unproven(Vec<u32>),
 }
 
-/// By add of `knot`: the removes of `knot` that must be done before it begins, sorted.
+/// By add of `dependencies`: the removes of `dependencies` that must be done before it begins,
+/// sorted.
 pub(super) fn waited_for(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     order: &Order,
 ) -> Result<BTreeMap<u32, Vec<u32>>, OrderError> {
     let sorted = order.sorted()?;
     // Followed backwards, a chain of constraints leads from an add to all that it waits for.
     let mut number = vec![u32::MAX; order.operations()];
-    for (of_knot, &operation) in (0..).zip(&knot.operation) {
+    for (of_knot, &operation) in (0..).zip(&dependencies.operation) {
         number[operation as usize] = of_knot;
     }
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); order.operations()];
@@ -50,7 +51,7 @@ pub(super) fn waited_for(
     let mut waits = BTreeMap::new();
     for operation in sorted {
         let add = number[operation as usize];
-        if add == u32::MAX || !knot.adders().contains(&add) {
+        if add == u32::MAX || !dependencies.adders().contains(&add) {
             continue;
         }
         let mut all = before[operation as usize].clone();
@@ -65,7 +66,7 @@ pub(super) fn waited_for(
         }
         let removes = all.iter().map(|&before| number[before as usize]);
         let mut removes: Vec<u32> =
-            removes.filter(|remove| knot.removers().contains(remove)).collect();
+            removes.filter(|remove| dependencies.removers().contains(remove)).collect();
         removes.sort_unstable();
         removes.dedup();
         waits.insert(add, removes);
@@ -82,27 +83,28 @@ struct Group<'a> {
 /// The sieve, for adds that wait as `waits` says. `row` is an order of adds that is worth a try:
 /// the first to be taken out is the last of it.
 pub(super) fn check(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     waits: &BTreeMap<u32, Vec<u32>>,
     row: Option<&[u32]>,
 ) -> Verdict {
-    if row.is_some_and(|row| row_holds(knot, waits, row)) {
+    if row.is_some_and(|row| row_holds(dependencies, waits, row)) {
         return Verdict::Safe;
     }
-    let left = sieve(knot, waits);
+    let left = sieve(dependencies, waits);
     if left.is_empty() {
         return Verdict::Safe;
     }
     if left.len() <= EXACT_MAX {
-        return exact(knot, waits, &left);
+        return exact(dependencies, waits, &left);
     }
-    let cycle = Counts::new(knot, &left).cycle_through(knot, &waits[&left[0]], left[0]);
+    let cycle =
+        Counts::new(dependencies, &left).cycle_through(dependencies, &waits[&left[0]], left[0]);
     Verdict::Unproven(cycle)
 }
 
 /// Whether every add of the row is clear among those before it. Neighbors in the row that wait for
 /// the same are judged together: if one is on a cycle, so is the last of them on it.
-fn row_holds(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) -> bool {
+fn row_holds(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) -> bool {
     let mut seen = row.to_vec();
     seen.sort_unstable();
     seen.dedup();
@@ -123,16 +125,16 @@ fn row_holds(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) 
     let chunk = runs.len().div_ceil(CHUNKS).max(1);
     runs.par_chunks(chunk).all(|runs| {
         let Some(&(first, ..)) = runs.first() else { return true };
-        let mut counts = Counts::new(knot, &row[..first]);
+        let mut counts = Counts::new(dependencies, &row[..first]);
         runs.iter().all(|&(start, end, removes)| {
-            row[start..end].iter().for_each(|&add| counts.add(knot, add));
-            counts.stuck(knot, removes, &row[start..end]).is_empty()
+            row[start..end].iter().for_each(|&add| counts.add(dependencies, add));
+            counts.stuck(dependencies, removes, &row[start..end]).is_empty()
         })
     })
 }
 
 /// The adds that do not fall through the sieve, sorted.
-fn sieve(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
+fn sieve(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
     let mut by_removes: HashMap<&[u32], Vec<u32>> = HashMap::new();
     for (&add, removes) in waits {
         by_removes.entry(removes).or_default().push(add);
@@ -142,14 +144,14 @@ fn sieve(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
     // Who waits for most is most likely to be clear.
     groups.sort_by_key(|group| (group.removes.len(), group.adds[0]));
     let all: Vec<u32> = waits.keys().copied().collect();
-    let mut counts = Counts::new(knot, &all);
+    let mut counts = Counts::new(dependencies, &all);
     loop {
         let before: usize = groups.iter().map(|group| group.adds.len()).sum();
         for group in groups.iter_mut().rev() {
-            let stuck = counts.stuck(knot, group.removes, &group.adds);
+            let stuck = counts.stuck(dependencies, group.removes, &group.adds);
             let clear = group.adds.extract_if(.., |add| !stuck.contains(add));
             let clear: Vec<u32> = clear.collect();
-            clear.into_iter().for_each(|add| counts.remove(knot, add));
+            clear.into_iter().for_each(|add| counts.remove(dependencies, add));
         }
         groups.retain(|group| !group.adds.is_empty());
         let left: usize = groups.iter().map(|group| group.adds.len()).sum();
@@ -166,31 +168,35 @@ fn sieve(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
 struct Counts(Vec<u32>);
 
 impl Counts {
-    fn new(knot: &Dependencies, adds: &[u32]) -> Self {
-        let mut counts = Self(knot.is_kept.iter().map(|&is_kept| u32::from(is_kept)).collect());
-        for operation in knot.removers().chain(adds.iter().copied()) {
-            knot.edges_of(operation).iter().for_each(|&edge| counts.0[edge as usize] += 1);
+    fn new(dependencies: &Dependencies, adds: &[u32]) -> Self {
+        let mut counts =
+            Self(dependencies.is_kept.iter().map(|&is_kept| u32::from(is_kept)).collect());
+        for operation in dependencies.removers().chain(adds.iter().copied()) {
+            dependencies.edges_of(operation).iter().for_each(|&edge| counts.0[edge as usize] += 1);
         }
         counts
     }
 
-    fn add(&mut self, knot: &Dependencies, operation: u32) {
-        knot.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] += 1);
+    fn add(&mut self, dependencies: &Dependencies, operation: u32) {
+        dependencies.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] += 1);
     }
 
-    fn remove(&mut self, knot: &Dependencies, operation: u32) {
-        knot.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] -= 1);
+    fn remove(&mut self, dependencies: &Dependencies, operation: u32) {
+        dependencies.edges_of(operation).iter().for_each(|&edge| self.0[edge as usize] -= 1);
     }
 
     /// Which of `adds` are on a cycle when `removes` are done.
-    fn stuck(&self, knot: &Dependencies, removes: &[u32], adds: &[u32]) -> Vec<u32> {
+    fn stuck(&self, dependencies: &Dependencies, removes: &[u32], adds: &[u32]) -> Vec<u32> {
         let mut there = self.clone();
-        removes.iter().for_each(|&remove| there.remove(knot, remove));
-        let ends = |edge: u32| [knot.graph.tails[edge as usize], knot.graph.heads[edge as usize]];
-        let roots = adds.iter().flat_map(|&add| knot.edges_of(add)).map(|&edge| ends(edge)[0]);
-        let component = knot.graph.components(roots, |edge| there.0[edge as usize] > 0);
+        removes.iter().for_each(|&remove| there.remove(dependencies, remove));
+        let ends = |edge: u32| {
+            [dependencies.graph.tails[edge as usize], dependencies.graph.heads[edge as usize]]
+        };
+        let roots =
+            adds.iter().flat_map(|&add| dependencies.edges_of(add)).map(|&edge| ends(edge)[0]);
+        let component = dependencies.graph.components(roots, |edge| there.0[edge as usize] > 0);
         let is_stuck = |add: &u32| {
-            knot.edges_of(*add).iter().any(|&edge| {
+            dependencies.edges_of(*add).iter().any(|&edge| {
                 let [tail, head] = ends(edge).map(|node| component[node as usize]);
                 tail == head
             })
@@ -199,42 +205,44 @@ impl Counts {
     }
 
     /// A cycle that the path of `add` is on when `removes` are done.
-    fn cycle_through(&self, knot: &Dependencies, removes: &[u32], add: u32) -> Vec<u32> {
+    fn cycle_through(&self, dependencies: &Dependencies, removes: &[u32], add: u32) -> Vec<u32> {
         let mut there = self.clone();
-        removes.iter().for_each(|&remove| there.remove(knot, remove));
+        removes.iter().for_each(|&remove| there.remove(dependencies, remove));
         let around = |&edge: &u32| {
-            let (tail, head) = (knot.graph.tails[edge as usize], knot.graph.heads[edge as usize]);
-            let way = knot.graph.way(head, tail, |edge| there.0[edge as usize] > 0);
+            let (tail, head) =
+                (dependencies.graph.tails[edge as usize], dependencies.graph.heads[edge as usize]);
+            let way = dependencies.graph.way(head, tail, |edge| there.0[edge as usize] > 0);
             (!way.is_empty()).then(|| [vec![edge], way].concat())
         };
-        let cycles = knot.edges_of(add).iter().filter_map(around);
+        let cycles = dependencies.edges_of(add).iter().filter_map(around);
         cycles.min_by_key(Vec::len).unwrap_or_default()
     }
 }
 
 /// Every set of the adds that are left, each with as few removes done as it can be reached with.
-fn exact(knot: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, adds: &[u32]) -> Verdict {
+fn exact(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, adds: &[u32]) -> Verdict {
     for set in 0_u32..1 << adds.len() {
         let chosen = (0..).zip(adds).filter(|&(at, _)| set >> at & 1 == 1).map(|(_, &add)| add);
         let chosen: Vec<u32> = chosen.collect();
         let is_done =
             |remove: &u32| chosen.iter().any(|add| waits[add].binary_search(remove).is_ok());
-        let left: Vec<u32> = knot.removers().filter(|remove| !is_done(remove)).collect();
+        let left: Vec<u32> = dependencies.removers().filter(|remove| !is_done(remove)).collect();
         let there = || left.iter().chain(&chosen).copied();
-        if !knot.is_acyclic(there()) {
-            return Verdict::Cyclic(knot.cycle(there()));
+        if !dependencies.is_acyclic(there()) {
+            return Verdict::Cyclic(dependencies.cycle(there()));
         }
     }
     Verdict::Safe
 }
 
 /// For each edge of a cycle the operations that make it, of those a state may have.
-pub(super) fn makers(knot: &Dependencies, cycle: &[u32], kind: Kind) -> Vec<Vec<u32>> {
+pub(super) fn makers(dependencies: &Dependencies, cycle: &[u32], kind: Kind) -> Vec<Vec<u32>> {
     let operations = match kind {
-        Kind::Remove => knot.removers(),
-        Kind::Add => knot.adders(),
+        Kind::Remove => dependencies.removers(),
+        Kind::Add => dependencies.adders(),
     };
-    let makers =
-        |edge: &u32| operations.clone().filter(|&one| knot.edges_of(one).contains(edge)).collect();
+    let makers = |edge: &u32| {
+        operations.clone().filter(|&one| dependencies.edges_of(one).contains(edge)).collect()
+    };
     cycle.iter().map(makers).collect()
 }

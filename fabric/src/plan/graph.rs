@@ -122,15 +122,15 @@ impl Digraph {
     /// The edges of a shortest cycle among those that are `present`; empty if there is none.
     pub(super) fn shortest_cycle(&self, present: impl Fn(u32) -> bool) -> Vec<u32> {
         let component = self.components(0..u32_of(self.nodes()), &present);
-        let knotted = |edge: u32| {
+        let on_cycles = |edge: u32| {
             let ends = [self.tails[edge as usize], self.heads[edge as usize]];
             present(edge) && component[ends[0] as usize] == component[ends[1] as usize]
         };
         let starts = (0..u32_of(self.nodes()))
-            .filter(|&node| self.leaving(node).iter().any(|&edge| knotted(edge)));
+            .filter(|&node| self.leaving(node).iter().any(|&edge| on_cycles(edge)));
         let mut best = Vec::new();
         for start in starts.take(STARTS_MAX) {
-            let cycle = self.way(start, start, knotted);
+            let cycle = self.way(start, start, on_cycles);
             if !cycle.is_empty() && (best.is_empty() || cycle.len() < best.len()) {
                 best = cycle;
             }

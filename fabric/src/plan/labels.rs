@@ -15,7 +15,7 @@ const NOWHERE: u16 = u16::MAX;
 /// Labels of one path at a time.
 #[derive(Debug)]
 pub(super) struct Labels<'a> {
-    knot: &'a Dependencies,
+    dependencies: &'a Dependencies,
     /// By edge: how many reasons there are for it to be there.
     present: Vec<u32>,
     /// By node: the last buffer of the path that leads here, as 1 + its number.
@@ -29,12 +29,12 @@ pub(super) struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     /// Kept paths only.
-    pub(super) fn new(knot: &'a Dependencies) -> Self {
+    pub(super) fn new(dependencies: &'a Dependencies) -> Self {
         Self {
-            knot,
-            present: knot.is_kept.iter().map(|&is_kept| u32::from(is_kept)).collect(),
-            from: vec![NONE; knot.graph.nodes()],
-            to: vec![NOWHERE; knot.graph.nodes()],
+            dependencies,
+            present: dependencies.is_kept.iter().map(|&is_kept| u32::from(is_kept)).collect(),
+            from: vec![NONE; dependencies.graph.nodes()],
+            to: vec![NOWHERE; dependencies.graph.nodes()],
             log: Vec::new(),
             work: Vec::new(),
         }
@@ -42,14 +42,14 @@ impl<'a> Labels<'a> {
 
     /// Puts a path in force, whatever it closes.
     pub(super) fn insert(&mut self, operation: u32) {
-        let knot = self.knot;
-        knot.edges_of(operation).iter().for_each(|&edge| self.present[edge as usize] += 1);
+        let dependencies = self.dependencies;
+        dependencies.edges_of(operation).iter().for_each(|&edge| self.present[edge as usize] += 1);
     }
 
     /// Takes one out of force again.
     pub(super) fn take(&mut self, operation: u32) {
-        let knot = self.knot;
-        knot.edges_of(operation).iter().for_each(|&edge| self.present[edge as usize] -= 1);
+        let dependencies = self.dependencies;
+        dependencies.edges_of(operation).iter().for_each(|&edge| self.present[edge as usize] -= 1);
     }
 
     /// Labels everything for the path of `operation`, which is in force. Returns whether it is on
@@ -58,7 +58,7 @@ impl<'a> Labels<'a> {
         self.forget();
         let mut is_clear = true;
         // Edges off every cycle were left out, so buffers may be numbered by the edges alone.
-        for (number, &edge) in (1..).zip(self.knot.edges_of(operation)) {
+        for (number, &edge) in (1..).zip(self.dependencies.edges_of(operation)) {
             let (tail, head) = self.ends(edge);
             is_clear = is_clear && self.lower(tail, number) && self.raise(head, number + 1);
         }
@@ -71,8 +71,8 @@ impl<'a> Labels<'a> {
 
     /// Puts a path in force if the labeled one stays on no cycle; otherwise changes nothing.
     pub(super) fn try_insert(&mut self, operation: u32) -> bool {
-        let knot = self.knot;
-        let edges = knot.edges_of(operation);
+        let dependencies = self.dependencies;
+        let edges = dependencies.edges_of(operation);
         let mark = self.log.len();
         edges.iter().for_each(|&edge| self.present[edge as usize] += 1);
         let is_clear = edges.iter().all(|&edge| self.pass(edge)) && self.spread();
@@ -84,7 +84,7 @@ impl<'a> Labels<'a> {
     }
 
     fn ends(&self, edge: u32) -> (u32, u32) {
-        (self.knot.graph.tails[edge as usize], self.knot.graph.heads[edge as usize])
+        (self.dependencies.graph.tails[edge as usize], self.dependencies.graph.heads[edge as usize])
     }
 
     /// Drops all labels.
@@ -135,20 +135,20 @@ impl<'a> Labels<'a> {
 
     /// Hands labels on until none changes; `false` if that shows a cycle.
     fn spread(&mut self) -> bool {
-        let knot = self.knot;
+        let dependencies = self.dependencies;
         while let Some(node) = self.work.pop() {
             let (from, to) = (self.from[node as usize], self.to[node as usize]);
             if from != NONE {
-                for &edge in knot.graph.leaving(node) {
-                    let head = knot.graph.heads[edge as usize];
+                for &edge in dependencies.graph.leaving(node) {
+                    let head = dependencies.graph.heads[edge as usize];
                     if self.present[edge as usize] > 0 && !self.raise(head, from) {
                         return false;
                     }
                 }
             }
             if to != NOWHERE {
-                for &edge in knot.graph.entering(node) {
-                    let tail = knot.graph.tails[edge as usize];
+                for &edge in dependencies.graph.entering(node) {
+                    let tail = dependencies.graph.tails[edge as usize];
                     if self.present[edge as usize] > 0 && !self.lower(tail, to) {
                         return false;
                     }

@@ -12,7 +12,7 @@ use super::change::{Change, Kind};
 use super::order::Order;
 use super::route::Route;
 use crate::network::Network;
-use crate::verify::{Follower, RuleBook};
+use crate::verify::{Follower, NetworkRules};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Why a flow turns lossy.
@@ -50,8 +50,8 @@ pub struct LosslessOrder {
 type Flows = BTreeMap<(u32, u32), [Vec<u32>; 2]>;
 
 /// Looks at every flow by itself. Paths that do not begin and end at hosts have no flow.
-pub fn order(network: &Network, book: &RuleBook, change: &Change) -> LosslessOrder {
-    let follower = Follower::new(network, book);
+pub fn order(network: &Network, rules: &NetworkRules, change: &Change) -> LosslessOrder {
+    let follower = Follower::new(network, rules);
     let mut flows = Flows::new();
     for (number, operation) in (0..).zip(&change.operations) {
         let route = &operation.path.route;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// Rules that keep only these turns: a switch's letter, in, out.
-    fn book(network: &Network, turns: &[(&str, u8, u8)]) -> RuleBook {
+    fn rules(network: &Network, turns: &[(&str, u8, u8)]) -> NetworkRules {
         let set = |name: &str| {
             let own = turns.iter().filter(|turn| turn.0 == name);
             let port = |number: u8| PortId::from_number(number.into()).into_iter().collect();
@@ -173,7 +173,7 @@ mod tests {
                     .collect(),
             }
         };
-        RuleBook::new(network, ["A", "B", "C", "D"].map(set).into()).unwrap()
+        NetworkRules::new(network, ["A", "B", "C", "D"].map(set).into()).unwrap()
     }
 
     fn change(network: &Network, old: &str, new: &str) -> Change {
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn a_flow_whose_mixtures_are_lossless_gets_its_new_path_first() {
         let network = network();
-        let book = book(&network, &[LEFT, RIGHT].concat());
+        let rules = rules(&network, &[LEFT, RIGHT].concat());
         let change = change(&network, "p: H A B C J", "p: H A D C J");
-        let found = order(&network, &book, &change);
+        let found = order(&network, &rules, &change);
         assert_eq!((found.order.pairs(), found.lossy.len()), (&[(1, 0)][..], 0));
     }
 
@@ -206,9 +206,9 @@ mod tests {
             ("B", 3, 2),
             ("C", 1, 3),
         ];
-        let book = book(&network, &both);
+        let rules = rules(&network, &both);
         let change = change(&network, "p: H A B D C J", "q: H A D B C J");
-        let found = order(&network, &book, &change);
+        let found = order(&network, &rules, &change);
         assert_eq!(found.order.pairs(), [(0, 1)]);
         assert_eq!((found.lossy.len(), found.lossy[0].cause), (1, Cause::Mixture));
     }
@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn a_path_that_is_lossy_by_itself_is_named_with_the_turn() {
         let network = network();
-        let book = book(&network, &[&LEFT[..], &RIGHT[..2]].concat());
+        let rules = rules(&network, &[&LEFT[..], &RIGHT[..2]].concat());
         for (old, new, cause, operation) in [
             ("p: H A B C J", "p: H A D C J", Cause::NewPath, 1),
             ("p: H A D C J", "p: H A B C J", Cause::OldPath, 0),
         ] {
-            let found = order(&network, &book, &change(&network, old, new));
+            let found = order(&network, &rules, &change(&network, old, new));
             let turn = found.lossy[0].turn;
             assert_eq!([turn.0, turn.1].map(|slot| network.show(slot)), ["C:2", "C:3"]);
             assert_eq!((found.lossy[0].cause, found.lossy[0].operation), (cause, operation));

@@ -33,7 +33,7 @@ pub(super) struct Constraints {
 /// The constraints that let no operation end after `deadline`, which some safe order can keep.
 /// `None` if that was not so.
 pub(super) fn constraints(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     times: Times<'_>,
     deadline: u64,
 ) -> Option<Constraints> {
@@ -42,40 +42,42 @@ pub(super) fn constraints(
         sorted.sort_by_key(|&operation| (Reverse(times[operation as usize]), operation));
         sorted
     };
-    let (removes, adds) = (longest_first(knot.removers()), longest_first(knot.adders()));
+    let (removes, adds) =
+        (longest_first(dependencies.removers()), longest_first(dependencies.adders()));
     // Old paths with which everything new is still free of cycles need never be waited for.
-    let harmless = harmless(knot, knot.adders(), &removes);
-    let mut free = harmless_among(knot, &adds);
-    if !is_safe_at(knot, times, deadline, &free) {
+    let harmless = harmless(dependencies, dependencies.adders(), &removes);
+    let mut free = harmless_among(dependencies, &adds);
+    if !is_safe_at(dependencies, times, deadline, &free) {
         free.fill(false);
     }
     let (first, others): (Vec<u32>, Vec<u32>) = adds.iter().partition(|&&add| free[add as usize]);
-    let finder = Finder { knot, times, deadline, is_harmless: &harmless };
+    let finder = Finder { dependencies, times, deadline, is_harmless: &harmless };
     let row = if first.is_empty() { finder.sort(&others) } else { Row::new(first, others) };
     finder.place_all(row)
 }
 
 /// Adds that can come first of all, with everything old in force.
-fn harmless_among(knot: &Dependencies, adds: &[u32]) -> Vec<bool> {
-    harmless(knot, knot.removers(), adds)
+fn harmless_among(dependencies: &Dependencies, adds: &[u32]) -> Vec<bool> {
+    harmless(dependencies, dependencies.removers(), adds)
 }
 
 /// By operation: whether it goes in, in this order, with `there` in force and no cycle closed.
 fn harmless(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     there: impl IntoIterator<Item = u32>,
     candidates: &[u32],
 ) -> Vec<bool> {
-    let mut graph = AcyclicGraph::new(knot.graph.nodes());
-    let mut is_there = vec![false; knot.graph.edges()];
-    let mut goes_in = vec![false; knot.edges.len()];
+    let mut graph = AcyclicGraph::new(dependencies.graph.nodes());
+    let mut is_there = vec![false; dependencies.graph.edges()];
+    let mut goes_in = vec![false; dependencies.edges.len()];
     let mut put = |edges: &[u32]| {
         let mut new = Vec::new();
         for &edge in edges {
             if is_there[edge as usize] {
                 continue;
             }
-            let ends = (knot.graph.tails[edge as usize], knot.graph.heads[edge as usize]);
+            let ends =
+                (dependencies.graph.tails[edge as usize], dependencies.graph.heads[edge as usize]);
             if !graph.add_edge(ends.0, ends.1) {
                 new.iter().for_each(|&(tail, head)| graph.remove_edge(tail, head));
                 return false;
@@ -85,20 +87,21 @@ fn harmless(
         edges.iter().for_each(|&edge| is_there[edge as usize] = true);
         true
     };
-    let kept: Vec<u32> = (0..).zip(&knot.is_kept).filter(|&(_, &k)| k).map(|(e, _)| e).collect();
+    let kept: Vec<u32> =
+        (0..).zip(&dependencies.is_kept).filter(|&(_, &k)| k).map(|(e, _)| e).collect();
     put(&kept);
     there.into_iter().for_each(|operation| {
-        put(knot.edges_of(operation));
+        put(dependencies.edges_of(operation));
     });
     for &candidate in candidates {
-        goes_in[candidate as usize] = put(knot.edges_of(candidate));
+        goes_in[candidate as usize] = put(dependencies.edges_of(candidate));
     }
     goes_in
 }
 
 /// Finds what each add must wait for.
 struct Finder<'a> {
-    knot: &'a Dependencies,
+    dependencies: &'a Dependencies,
     times: Times<'a>,
     deadline: u64,
     /// By operation: whether it is an old path that need not be waited for.
@@ -138,11 +141,11 @@ struct Scene<'a> {
 
 impl<'a> Finder<'a> {
     fn scene(&self, row: &[u32]) -> Scene<'a> {
-        let mut removes: Vec<u32> = self.knot.removers().collect();
+        let mut removes: Vec<u32> = self.dependencies.removers().collect();
         removes.sort_by_key(|&remove| (Reverse(self.times[remove as usize]), remove));
         let (harmless, harmful): (Vec<u32>, Vec<u32>) =
             removes.into_iter().partition(|&remove| self.is_harmless[remove as usize]);
-        let mut labels = Labels::new(self.knot);
+        let mut labels = Labels::new(self.dependencies);
         harmless.iter().chain(row).for_each(|&operation| labels.insert(operation));
         Scene { labels, harmless, harmful }
     }

@@ -7,7 +7,7 @@
 //! | `change`, `graph` | the operations, and the buffers that wait for each other because of them |
 //! | `order`, `models` | what waits for what, and how long that takes |
 //! | `optimum` | the shortest completion that any safe order can have |
-//! | `minimal`, `labels`, `thin` | as few constraints as the proof can do with |
+//! | `minimal`, `labels`, `reduce` | as few constraints as the proof can do with |
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
 //! | `paper` | the paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
@@ -24,10 +24,10 @@ mod models;
 mod optimum;
 mod order;
 mod paper;
+mod reduce;
 mod route;
 pub mod routing;
 mod scenario;
-mod thin;
 
 pub use change::{Change, Kind, Operation};
 pub use dot::dot;
@@ -63,7 +63,7 @@ impl fmt::Display for Side {
 
 /// Buffers that wait for each other in a ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knot {
+pub struct WaitCycle {
     /// The slots whose buffers they are, each waiting for the next, the last for the first.
     pub slots: Vec<u32>,
     /// For each, the names of operations' paths because of which it waits; none if it is because of
@@ -76,13 +76,13 @@ pub struct Knot {
 pub enum PlanError {
     /// A set of paths can deadlock by itself: no order helps.
     #[error("the {0} paths can deadlock by themselves")]
-    Cyclic(Side, Knot),
+    Cyclic(Side, WaitCycle),
     /// An order passes through a state that can deadlock.
     #[error("in some reachable state buffers wait for each other in a ring")]
-    Unsafe(Knot),
+    Unsafe(WaitCycle),
     /// It cannot be shown that an order does not.
     #[error("it could not be proven that no reachable state has a cycle")]
-    Unproven(Knot),
+    Unproven(WaitCycle),
     /// It is no order.
     #[error(transparent)]
     Order(#[from] OrderError),
@@ -139,7 +139,7 @@ pub struct Planner<'a> {
     change: &'a Change,
     timing: Timing,
     /// What can be on a cycle.
-    knot: Dependencies,
+    dependencies: Dependencies,
 }
 
 impl<'a> Planner<'a> {
@@ -152,44 +152,45 @@ impl<'a> Planner<'a> {
         change: &'a Change,
         timing: Timing,
     ) -> Result<Self, PlanError> {
-        let knot = Dependencies::of(change).knotted();
-        let planner = Self { network, change, timing, knot };
-        for (side, operations) in
-            [(Side::Old, planner.knot.removers()), (Side::New, planner.knot.adders())]
-        {
-            let cycle = planner.knot.cycle(operations.clone());
+        let dependencies = Dependencies::of(change).on_cycles();
+        let planner = Self { network, change, timing, dependencies };
+        for (side, operations) in [
+            (Side::Old, planner.dependencies.removers()),
+            (Side::New, planner.dependencies.adders()),
+        ] {
+            let cycle = planner.dependencies.cycle(operations.clone());
             if !cycle.is_empty() {
-                return Err(PlanError::Cyclic(side, planner.knot_of(&cycle, operations)));
+                return Err(PlanError::Cyclic(side, planner.wait_cycle(&cycle, operations)));
             }
         }
         Ok(planner)
     }
 
     /// How many operations lie on some cycle of old and new paths: the others need no order.
-    pub const fn knotted(&self) -> usize {
-        self.knot.edges.len()
+    pub const fn operations_on_cycles(&self) -> usize {
+        self.dependencies.edges.len()
     }
 
     /// The fastest proven order by `model`, of all that are known here.
     pub fn plan(&self, model: Model) -> Plan {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let longest_us = all_us.iter().copied().max().unwrap_or(0);
-        if self.knot.edges.is_empty() {
+        if self.dependencies.edges.is_empty() {
             let bound_us = (model != Model::Sequential).then_some(longest_us);
             return self.finish(Method::Free, Vec::new(), true, model, bound_us);
         }
         let (times, least) = self.times(model, &all_us);
-        let deadline = optimum::shortest(&self.knot, &times, least);
+        let deadline = optimum::shortest(&self.dependencies, &times, least);
         let bound_us = (model != Model::Sequential).then_some(deadline);
         let plan = |method, found: Option<Constraints>| {
             self.proven(method, found?, model, &times, bound_us)
         };
         let by_rule = || {
-            let pairs = paper::cycle_by_cycle(&self.knot, &times, PATIENCE)?;
+            let pairs = paper::cycle_by_cycle(&self.dependencies, &times, PATIENCE)?;
             Some(Constraints { pairs, row: Vec::new() })
         };
         let plans = [
-            plan(Method::Minimal, minimal::constraints(&self.knot, &times, deadline)),
+            plan(Method::Minimal, minimal::constraints(&self.dependencies, &times, deadline)),
             plan(Method::Paper, by_rule()),
         ];
         let cost = |plan: &Plan| (plan.completion_us, plan.order.pairs().len());
@@ -201,9 +202,9 @@ impl<'a> Planner<'a> {
     /// rule at a time what counts is whether there is a constraint at all.
     fn times(&self, model: Model, all_us: &[u64]) -> (Vec<u64>, u64) {
         if model == Model::Sequential {
-            return (vec![1; self.knot.edges.len()], 1);
+            return (vec![1; self.dependencies.edges.len()], 1);
         }
-        let times = self.knot.operation.iter().map(|&operation| all_us[operation as usize]);
+        let times = self.dependencies.operation.iter().map(|&operation| all_us[operation as usize]);
         (times.collect(), all_us.iter().copied().max().unwrap_or(0))
     }
 
@@ -216,9 +217,9 @@ impl<'a> Planner<'a> {
         times: &[u64],
         bound_us: Option<u64>,
     ) -> Option<Plan> {
-        let (pairs, is_minimal) = thin::thin(&self.knot, times, found.pairs);
-        let waits = thin::waits_of(&self.knot, &pairs);
-        let verdict = check::check(&self.knot, &waits, Some(&found.row));
+        let (pairs, is_minimal) = reduce::reduce(&self.dependencies, times, found.pairs);
+        let waits = reduce::waits_of(&self.dependencies, &pairs);
+        let verdict = check::check(&self.dependencies, &waits, Some(&found.row));
         (verdict == Verdict::Safe).then(|| self.finish(method, pairs, is_minimal, model, bound_us))
     }
 
@@ -226,18 +227,19 @@ impl<'a> Planner<'a> {
     pub fn paper(&self, model: Model, patience: Duration) -> Option<Plan> {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let times = self.times(model, &all_us).0;
-        let pairs = paper::cycle_by_cycle(&self.knot, &times, patience)?;
+        let pairs = paper::cycle_by_cycle(&self.dependencies, &times, patience)?;
         Some(self.finish(Method::Paper, pairs, false, model, None))
     }
 
     /// What can be on a cycle is removed before what can be on one is added.
     pub fn apart(&self, model: Model, bound_us: Option<u64>) -> Plan {
-        let removes = self.knot.removers();
-        let pairs = self.knot.adders().flat_map(|add| removes.clone().map(move |r| (r, add)));
+        let removes = self.dependencies.removers();
+        let pairs =
+            self.dependencies.adders().flat_map(|add| removes.clone().map(move |r| (r, add)));
         self.finish(Method::Apart, pairs.collect(), false, model, bound_us)
     }
 
-    /// From constraints of the knot's numbering to a plan.
+    /// From constraints of the numbering of `dependencies` to a plan.
     fn finish(
         &self,
         method: Method,
@@ -246,7 +248,7 @@ impl<'a> Planner<'a> {
         model: Model,
         bound_us: Option<u64>,
     ) -> Plan {
-        let number = |operation: u32| self.knot.operation[operation as usize];
+        let number = |operation: u32| self.dependencies.operation[operation as usize];
         let pairs = pairs.into_iter().map(|(before, after)| (number(before), number(after)));
         let order = Order::new(self.change.operations.len(), pairs.collect());
         let completion_us = self.completion_us(model, &order);
@@ -271,28 +273,33 @@ impl<'a> Planner<'a> {
     /// # Errors
     /// It is no order, it is not safe, or that cannot be shown.
     pub fn check(&self, order: &Order) -> Result<(), PlanError> {
-        let waits = check::waited_for(&self.knot, order)?;
-        let all = 0..crate::network::u32_of(self.knot.edges.len());
-        match check::check(&self.knot, &waits, None) {
+        let waits = check::waited_for(&self.dependencies, order)?;
+        let all = 0..crate::network::u32_of(self.dependencies.edges.len());
+        match check::check(&self.dependencies, &waits, None) {
             Verdict::Safe => Ok(()),
-            Verdict::Cyclic(cycle) => Err(PlanError::Unsafe(self.knot_of(&cycle, all))),
-            Verdict::Unproven(cycle) => Err(PlanError::Unproven(self.knot_of(&cycle, all))),
+            Verdict::Cyclic(cycle) => Err(PlanError::Unsafe(self.wait_cycle(&cycle, all))),
+            Verdict::Unproven(cycle) => Err(PlanError::Unproven(self.wait_cycle(&cycle, all))),
         }
     }
 
     /// A cycle by its buffers and the names of paths.
-    fn knot_of(&self, cycle: &[u32], operations: std::ops::Range<u32>) -> Knot {
-        let knot = &self.knot;
-        let slot = |&edge: &u32| knot.slots[knot.graph.tails[edge as usize] as usize];
+    fn wait_cycle(&self, cycle: &[u32], operations: std::ops::Range<u32>) -> WaitCycle {
+        let dependencies = &self.dependencies;
+        let slot =
+            |&edge: &u32| dependencies.slots[dependencies.graph.tails[edge as usize] as usize];
         let name = |operation: u32| {
-            let operation = knot.operation[operation as usize] as usize;
+            let operation = dependencies.operation[operation as usize] as usize;
             self.change.operations[operation].path.name.clone()
         };
         let paths = |&edge: &u32| {
-            let makers = operations.clone().filter(|&one| knot.edges_of(one).contains(&edge));
+            let makers =
+                operations.clone().filter(|&one| dependencies.edges_of(one).contains(&edge));
             makers.map(name).collect()
         };
-        Knot { slots: cycle.iter().map(slot).collect(), paths: cycle.iter().map(paths).collect() }
+        WaitCycle {
+            slots: cycle.iter().map(slot).collect(),
+            paths: cycle.iter().map(paths).collect(),
+        }
     }
 }
 

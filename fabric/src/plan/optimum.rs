@@ -11,42 +11,45 @@
 use super::change::Dependencies;
 use std::collections::BTreeSet;
 
-/// The times of the operations of `knot`, by number.
+/// The times of the operations of `dependencies`, by number.
 pub(super) type Times<'a> = &'a [u64];
 
 /// Whether the order with every constraint of up to `deadline` passes through no cycle, if the adds
 /// of `free` wait for nothing.
 pub(super) fn is_safe_at(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     times: Times<'_>,
     deadline: u64,
     free: &[bool],
 ) -> bool {
     let time = |operation: u32| times[operation as usize];
     let is_free = |add: u32| free[add as usize];
-    let levels: BTreeSet<u64> = knot.adders().filter(|&a| !is_free(a)).map(time).collect();
+    let levels: BTreeSet<u64> = dependencies.adders().filter(|&a| !is_free(a)).map(time).collect();
     let with = |level: u64| {
-        let left = knot.removers().filter(move |&r| time(r).saturating_add(level) > deadline);
-        let added = knot.adders().filter(move |&a| is_free(a) || time(a) >= level);
+        let left =
+            dependencies.removers().filter(move |&r| time(r).saturating_add(level) > deadline);
+        let added = dependencies.adders().filter(move |&a| is_free(a) || time(a) >= level);
         left.chain(added)
     };
     // Before the first add that waits, everything old is there.
-    let at_first = knot.removers().chain(knot.adders().filter(|&a| is_free(a)));
-    knot.is_acyclic(at_first) && levels.into_iter().rev().all(|level| knot.is_acyclic(with(level)))
+    let at_first = dependencies.removers().chain(dependencies.adders().filter(|&a| is_free(a)));
+    dependencies.is_acyclic(at_first)
+        && levels.into_iter().rev().all(|level| dependencies.is_acyclic(with(level)))
 }
 
 /// The shortest completion of any safe order. It is `least` at the least: what the operations take
 /// that lie on no cycle.
-pub(super) fn shortest(knot: &Dependencies, times: Times<'_>, least: u64) -> u64 {
+pub(super) fn shortest(dependencies: &Dependencies, times: Times<'_>, least: u64) -> u64 {
     let distinct = |operations: std::ops::Range<u32>| {
         operations.map(|operation| times[operation as usize]).collect::<BTreeSet<u64>>()
     };
-    let (removes, adds) = (distinct(knot.removers()), distinct(knot.adders()));
+    let (removes, adds) = (distinct(dependencies.removers()), distinct(dependencies.adders()));
     let sums = removes.iter().flat_map(|r| adds.iter().map(move |a| r.saturating_add(*a)));
     let deadlines: BTreeSet<u64> = sums.filter(|&sum| sum > least).chain([least]).collect();
     let deadlines: Vec<u64> = deadlines.into_iter().collect();
     let none = vec![false; times.len()];
     // With the last of them every remove comes before every add.
-    let at = deadlines.partition_point(|&deadline| !is_safe_at(knot, times, deadline, &none));
+    let at =
+        deadlines.partition_point(|&deadline| !is_safe_at(dependencies, times, deadline, &none));
     deadlines[at.min(deadlines.len() - 1)]
 }

@@ -30,8 +30,8 @@ pub(super) struct Choice {
 }
 
 /// Every pair of edges of `cycle` that the rule allows, the cheapest first.
-pub(super) fn choices(knot: &Dependencies, cycle: &[u32], times: Times<'_>) -> Vec<Choice> {
-    let [olds, news] = [Kind::Remove, Kind::Add].map(|kind| makers(knot, cycle, kind));
+pub(super) fn choices(dependencies: &Dependencies, cycle: &[u32], times: Times<'_>) -> Vec<Choice> {
+    let [olds, news] = [Kind::Remove, Kind::Add].map(|kind| makers(dependencies, cycle, kind));
     let longest = |of: &[u32]| of.iter().map(|&one| times[one as usize]).max().unwrap_or(0);
     let mut choices = Vec::new();
     for (one, removes) in olds.iter().enumerate().filter(|(_, removes)| !removes.is_empty()) {
@@ -39,7 +39,7 @@ pub(super) fn choices(knot: &Dependencies, cycle: &[u32], times: Times<'_>) -> V
             if one == other {
                 continue;
             }
-            let is_kept = |at: usize| knot.is_kept[cycle[at] as usize];
+            let is_kept = |at: usize| dependencies.is_kept[cycle[at] as usize];
             let comes_back = !news[one].is_empty() || is_kept(one);
             let was_there = !olds[other].is_empty() || is_kept(other);
             choices.push(Choice {
@@ -56,8 +56,12 @@ pub(super) fn choices(knot: &Dependencies, cycle: &[u32], times: Times<'_>) -> V
 
 /// The optimal orders for one cycle, as the paper has them.
 #[cfg(test)]
-pub(super) fn single_cycle(knot: &Dependencies, cycle: &[u32], times: Times<'_>) -> Vec<Choice> {
-    let mut choices = choices(knot, cycle, times);
+pub(super) fn single_cycle(
+    dependencies: &Dependencies,
+    cycle: &[u32],
+    times: Times<'_>,
+) -> Vec<Choice> {
+    let mut choices = choices(dependencies, cycle, times);
     let least = choices.first().map(|choice| choice.cost);
     choices.retain(|choice| Some(choice.cost) == least);
     choices
@@ -66,15 +70,16 @@ pub(super) fn single_cycle(knot: &Dependencies, cycle: &[u32], times: Times<'_>)
 /// The constraints of the rule, applied to one cycle after the other until the checker finds no
 /// more. `None` if that takes longer than `patience`.
 pub(super) fn cycle_by_cycle(
-    knot: &Dependencies,
+    dependencies: &Dependencies,
     times: Times<'_>,
     patience: Duration,
 ) -> Option<Vec<(u32, u32)>> {
     let begun = Instant::now();
-    let mut waits: BTreeMap<u32, Vec<u32>> = knot.adders().map(|add| (add, Vec::new())).collect();
+    let mut waits: BTreeMap<u32, Vec<u32>> =
+        dependencies.adders().map(|add| (add, Vec::new())).collect();
     let mut pairs = BTreeSet::new();
     loop {
-        let cycle = match check::check(knot, &waits, None) {
+        let cycle = match check::check(dependencies, &waits, None) {
             Verdict::Safe => return Some(pairs.into_iter().collect()),
             Verdict::Cyclic(cycle) | Verdict::Unproven(cycle) => cycle,
         };
@@ -83,7 +88,7 @@ pub(super) fn cycle_by_cycle(
                 choice.adds.iter().flat_map(|&a| choice.removes.iter().map(move |&r| (r, a)));
             choice.is_sound && all.any(|pair| !pairs.contains(&pair))
         };
-        let choice = choices(knot, &cycle, times).into_iter().find(is_new)?;
+        let choice = choices(dependencies, &cycle, times).into_iter().find(is_new)?;
         for &add in &choice.adds {
             let removes = waits.entry(add).or_default();
             removes.extend(&choice.removes);

@@ -40,10 +40,10 @@ fn fig_6() -> (Network, Change) {
 
 fn fig_6_choices(times: &[u64]) -> (Change, Vec<paper::Choice>) {
     let (_, change) = fig_6();
-    let knot = Dependencies::of(&change).knotted();
-    let cycle = knot.cycle(0..4);
+    let dependencies = Dependencies::of(&change).on_cycles();
+    let cycle = dependencies.cycle(0..4);
     assert_eq!(cycle.len(), 4, "one cycle of four buffers");
-    (change, paper::single_cycle(&knot, &cycle, times))
+    (change, paper::single_cycle(&dependencies, &cycle, times))
 }
 
 #[test]
@@ -72,10 +72,10 @@ fn the_second_graph_of_fig_6_can_deadlock_and_the_checker_says_how() {
     let planner = Planner::new(&network, &change, Timing::default()).unwrap();
     // Operations: remove p1, remove p3, add p2, add p4.
     assert_eq!(planner.check(&Order::new(4, vec![(0, 3)])), Ok(()));
-    let Err(PlanError::Unsafe(knot)) = planner.check(&Order::new(4, vec![(1, 3)])) else {
+    let Err(PlanError::Unsafe(found)) = planner.check(&Order::new(4, vec![(1, 3)])) else {
         panic!("it is not safe")
     };
-    let names: BTreeSet<&str> = knot.paths.iter().flatten().map(String::as_str).collect();
+    let names: BTreeSet<&str> = found.paths.iter().flatten().map(String::as_str).collect();
     assert!(["p1", "p2", "p4"].iter().all(|name| names.contains(name)), "{names:?}");
     let plan = planner.plan(Model::Parallel);
     assert_eq!(named(&change, plan.order.pairs()), ["p1 < p4"]);
@@ -90,9 +90,9 @@ fn a_set_that_can_deadlock_by_itself_is_named_with_its_cycle() {
     for (old, new, side) in [(around, "q: A B", Side::Old), ("q: A B", around, Side::New)] {
         let change = change(&network, old, new);
         let error = Planner::new(&network, &change, Timing::default()).unwrap_err();
-        let PlanError::Cyclic(found, knot) = error else { panic!("{error}") };
-        assert_eq!((found, knot.slots.len()), (side, 3));
-        assert!(knot.paths.iter().all(|paths| paths.len() == 1));
+        let PlanError::Cyclic(found, waits) = error else { panic!("{error}") };
+        assert_eq!((found, waits.slots.len()), (side, 3));
+        assert!(waits.paths.iter().all(|paths| paths.len() == 1));
     }
 }
 
@@ -113,7 +113,10 @@ fn without_a_cycle_nothing_waits() {
     let change = change(&network, "p1: A B C", "p2: B C D\np3: A B");
     let planner = Planner::new(&network, &change, Timing::default()).unwrap();
     let plan = planner.plan(Model::Parallel);
-    assert_eq!((plan.order.pairs().len(), plan.method, planner.knotted()), (0, Method::Free, 0));
+    assert_eq!(
+        (plan.order.pairs().len(), plan.method, planner.operations_on_cycles()),
+        (0, Method::Free, 0)
+    );
     assert_eq!(planner.barriers_us(Model::Parallel), [6_000, 6_000]);
     assert_eq!(plan.completion_us, 3_000);
 }
@@ -137,7 +140,7 @@ fn acyclic_paths(seeds: &[u64], name: char) -> String {
     let mut text = String::new();
     for (at, &seed) in seeds.iter().enumerate() {
         let mut switches: Vec<usize> = (0..SWITCHES).collect();
-        crate::dice::Dice::new(seed).shuffle(&mut switches);
+        crate::random::SplitMix64::new(seed).shuffle(&mut switches);
         switches.truncate(3 + usize::try_from(seed % 3).unwrap());
         let hops: Vec<String> = switches.windows(2).map(|p| format!("{}>{}", p[0], p[1])).collect();
         let own = hops.windows(2).map(|p| (p[0].clone(), p[1].clone()));
@@ -209,12 +212,12 @@ fn fastest(network: &Network, change: &Change, times: &[u64]) -> Option<u64> {
 }
 
 /// The operations in a random order that keeps `order`.
-fn execution(order: &Order, dice: &mut crate::dice::Dice) -> Vec<u32> {
+fn execution(order: &Order, random: &mut crate::random::SplitMix64) -> Vec<u32> {
     let mut waits = order.waits();
     let mut ready: Vec<u32> = (0..).take(waits.len()).filter(|&o| waits[o as usize] == 0).collect();
     let mut done = Vec::new();
     while !ready.is_empty() {
-        let operation = ready.swap_remove(dice.below(ready.len()));
+        let operation = ready.swap_remove(random.below(ready.len()));
         done.push(operation);
         for &after in order.after(operation) {
             waits[after as usize] -= 1;
@@ -236,12 +239,12 @@ proptest! {
     /// Thousands of random executions of each plan, none cyclic at any moment.
     #[test]
     fn no_execution_of_a_plan_passes_through_a_cycle(
-        old in seeds(12), new in seeds(12), dice in any::<u64>(),
+        old in seeds(12), new in seeds(12), random in any::<u64>(),
     ) {
         let network = mesh(SWITCHES);
         let change = change(&network, &acyclic_paths(&old, 'o'), &acyclic_paths(&new, 'n'));
         let planner = Planner::new(&network, &change, Timing::default()).unwrap();
-        let mut dice = crate::dice::Dice::new(dice);
+        let mut random = crate::random::SplitMix64::new(random);
         for model in Model::ALL {
             let plan = planner.plan(model);
             prop_assert!(plan.method != Method::Apart, "the fast way was proven");
@@ -249,7 +252,7 @@ proptest! {
             let mut seen = BTreeSet::new();
             for _ in 0..1_000 {
                 let mut done = BTreeSet::new();
-                for operation in execution(&plan.order, &mut dice) {
+                for operation in execution(&plan.order, &mut random) {
                     done.insert(operation);
                     if seen.insert(done.clone()) && seen.len() < 3_000 {
                         prop_assert!(!has_cycle(&state(&network, &change, &done)), "{:?}", done);
@@ -276,7 +279,7 @@ proptest! {
         let count = change.operations.len();
         // Any order, adds before removes and chains too: along a random row of all operations.
         let mut row: Vec<u32> = (0..).take(count).collect();
-        crate::dice::Dice::new(chosen).shuffle(&mut row);
+        crate::random::SplitMix64::new(chosen).shuffle(&mut row);
         let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
         let pairs = all.map(|(one, other)| (row[one], row[other]));
         let pairs = (0_u32..).zip(pairs).filter(|&(at, _)| chosen.rotate_left(at) & 3 == 0);

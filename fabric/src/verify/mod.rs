@@ -5,14 +5,14 @@
 //! they allow counts, u-turns and routing loops too, with every lossless tag on every port, whether
 //! an expected path comes to it or not. Where several tags share a priority they share a buffer.
 
-mod book;
 mod dot;
 pub mod oracle;
+mod rule_set;
 mod table;
 mod waits;
 
-pub use book::RuleBook;
 pub use dot::dot;
+pub use rule_set::NetworkRules;
 pub use waits::Hop;
 
 use crate::network::Network;
@@ -64,10 +64,10 @@ pub struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    /// The rules of `book`.
-    pub fn new(network: &'a Network, book: &RuleBook) -> Self {
-        let table = Table::new(network, book);
-        let start = start_state(book, &table, 0);
+    /// The rules of `rules`.
+    pub fn new(network: &'a Network, rules: &NetworkRules) -> Self {
+        let table = Table::new(network, rules);
+        let start = start_state(rules, &table, 0);
         Self { network, table, start }
     }
 
@@ -88,9 +88,9 @@ impl<'a> Follower<'a> {
 }
 
 /// Proves that the rules are free of deadlock, or finds a cycle; and follows every path.
-pub fn verify(network: &Network, book: &RuleBook, paths: &PathSet) -> Verdict {
-    let table = Table::new(network, book);
-    let cycle = find_cycle(network, book, &table);
+pub fn verify(network: &Network, rules: &NetworkRules, paths: &PathSet) -> Verdict {
+    let table = Table::new(network, rules);
+    let cycle = find_cycle(network, rules, &table);
     // Hosts of a switch that the rules treat alike are one.
     let edges = EdgePorts::grouped(network, |slot| {
         let classes = [&table.in_classes, &table.out_classes].map(|of| of[slot as usize]);
@@ -98,7 +98,7 @@ pub fn verify(network: &Network, book: &RuleBook, paths: &PathSet) -> Verdict {
     });
     let mut verdict = Verdict { cycle, paths: 0, lossless_paths: u64::MAX, lossy: Vec::new() };
     for class in 0..paths.classes() {
-        let start = start_state(book, &table, class);
+        let start = start_state(rules, &table, class);
         let turn = |input, output, state, _| table.turn(network, input, output, state);
         let ends = paths.tally(network, &edges, start, table.states(), turn);
         let (lossy, lossless) =
@@ -114,23 +114,23 @@ pub fn verify(network: &Network, book: &RuleBook, paths: &PathSet) -> Verdict {
 }
 
 /// The shortest cycle of buffers that rules let wait for each other; empty if there is none.
-pub fn verify_rules(network: &Network, book: &RuleBook) -> Vec<Hop> {
-    find_cycle(network, book, &Table::new(network, book))
+pub fn verify_rules(network: &Network, rules: &NetworkRules) -> Vec<Hop> {
+    find_cycle(network, rules, &Table::new(network, rules))
 }
 
 /// The state in which hosts send frames of a class: the lossless tags in order, from the initial
 /// one on.
-fn start_state(book: &RuleBook, table: &Table, class: u8) -> u8 {
-    let initial = table.tags.binary_search(&book.initial_tag).ok();
+fn start_state(rules: &NetworkRules, table: &Table, class: u8) -> u8 {
+    let initial = table.tags.binary_search(&rules.initial_tag).ok();
     let start = initial.map(|at| at + usize::from(class)).filter(|&at| at < table.tags.len());
     start.and_then(|at| u8::try_from(at).ok()).unwrap_or_else(|| table.lossy())
 }
 
 /// The shortest cycle of buffers that wait for each other; empty if there is none.
-fn find_cycle(network: &Network, book: &RuleBook, table: &Table) -> Vec<Hop> {
-    let waits = Waits::new(network, book, table);
-    let knotted = waits.knotted();
-    if knotted.is_empty() { Vec::new() } else { waits.shortest_cycle(&knotted) }
+fn find_cycle(network: &Network, rules: &NetworkRules, table: &Table) -> Vec<Hop> {
+    let waits = Waits::new(network, rules, table);
+    let on_cycles = waits.on_cycles();
+    if on_cycles.is_empty() { Vec::new() } else { waits.shortest_cycle(&on_cycles) }
 }
 
 fn name_lossy(

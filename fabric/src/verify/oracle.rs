@@ -1,5 +1,5 @@
-//! The slow, obvious way to prove rules, to hold the fast one against in tests: every buffer a node,
-//! every pair of ports a lookup.
+//! The slow, obvious way to prove rules, to hold the fast one against in tests: every buffer a
+//! node, every pair of ports a lookup.
 
 use crate::{Network, RuleSet};
 use dataplane::ids::Tag;

@@ -4,7 +4,7 @@
 //! classes for each tag instead of a large one of ports, and ten thousand switches stay in the
 //! second-level cache.
 
-use super::book::RuleBook;
+use super::rule_set::NetworkRules;
 use crate::network::Network;
 use crate::network::u32_of;
 use dataplane::ids::{PortId, Tag};
@@ -35,10 +35,10 @@ struct Part {
 }
 
 impl Table {
-    pub(super) fn new(network: &Network, book: &RuleBook) -> Self {
-        let tags: Vec<Tag> = book.priorities.keys().copied().collect();
+    pub(super) fn new(network: &Network, rules: &NetworkRules) -> Self {
+        let tags: Vec<Tag> = rules.priorities.keys().copied().collect();
         let parts: Vec<Part> =
-            book.sets.par_iter().map(|set| part(book, &tags, set.ports, set)).collect();
+            rules.sets.par_iter().map(|set| part(rules, &tags, set.ports, set)).collect();
         let mut table = Self {
             tags,
             in_classes: Vec::with_capacity(network.slots()),
@@ -94,7 +94,7 @@ impl Table {
 
 /// The part of one switch. A tag that the switch does not know is lossy there, whatever an entry
 /// says, because it has no lossless queue for it.
-fn part(book: &RuleBook, tags: &[Tag], ports: usize, set: &crate::RuleSet) -> Part {
+fn part(rules: &NetworkRules, tags: &[Tag], ports: usize, set: &crate::RuleSet) -> Part {
     let class_by = |of: fn(&dataplane::rules::TcamEntry) -> &PortSet| {
         let mut known: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut first = Vec::new();
@@ -121,7 +121,7 @@ fn part(book: &RuleBook, tags: &[Tag], ports: usize, set: &crate::RuleSet) -> Pa
     for &tag in tags {
         for &input in &inputs {
             for &output in &outputs {
-                let new_tag = linear::lookup(&set.entries, book.lossy_tag, tag, input, output);
+                let new_tag = linear::lookup(&set.entries, rules.lossy_tag, tag, input, output);
                 let state = tags.binary_search(&new_tag).ok();
                 let is_known = set.priorities.contains_key(&tag);
                 let state = state.filter(|_| is_known).and_then(|state| u8::try_from(state).ok());

@@ -7,7 +7,7 @@
 //! priority), and from there over each link to the next switch. A cycle in one graph is a cycle in
 //! the other, and this one has a few edges for each port instead of one for each pair of ports.
 
-use super::book::RuleBook;
+use super::rule_set::NetworkRules;
 use super::table::Table;
 use crate::network::Network;
 use crate::network::u32_of;
@@ -34,7 +34,7 @@ pub struct Hop {
 /// The graph. Nodes are pairs of a class and a priority.
 pub(super) struct Waits<'a> {
     network: &'a Network,
-    book: &'a RuleBook,
+    rules: &'a NetworkRules,
     table: &'a Table,
     /// By switch: its first node. Nodes of in ports come first, then those of out ports.
     first: Vec<u32>,
@@ -47,7 +47,7 @@ pub(super) struct Waits<'a> {
 }
 
 impl<'a> Waits<'a> {
-    pub(super) fn new(network: &'a Network, book: &'a RuleBook, table: &'a Table) -> Self {
+    pub(super) fn new(network: &'a Network, rules: &'a NetworkRules, table: &'a Table) -> Self {
         let mut first = vec![0];
         for switch in 0..u32_of(network.switches()) {
             let (inputs, outputs) = table.shape(switch);
@@ -55,7 +55,7 @@ impl<'a> Waits<'a> {
         }
         let mut waits = Self {
             network,
-            book,
+            rules,
             table,
             first,
             starts: vec![0],
@@ -117,7 +117,7 @@ impl<'a> Waits<'a> {
     }
 
     fn priority(&self, state: u8) -> Priority {
-        self.book.priorities[&self.table.tags[usize::from(state)]]
+        self.rules.priorities[&self.table.tags[usize::from(state)]]
     }
 
     fn edges(&self, node: u32) -> std::ops::Range<usize> {
@@ -126,7 +126,7 @@ impl<'a> Waits<'a> {
 
     /// The nodes that are on a cycle, or between two cycles: what is left when all that waits for
     /// nothing, or that nothing waits for, is taken away until nothing more goes.
-    pub(super) fn knotted(&self) -> Vec<u32> {
+    pub(super) fn on_cycles(&self) -> Vec<u32> {
         let nodes = self.starts.len() - 1;
         let mut is_left = vec![true; nodes];
         let mut tails: Vec<Vec<u32>> = Vec::new();
@@ -172,13 +172,13 @@ impl<'a> Waits<'a> {
         (0..u32_of(nodes)).filter(|&node| is_left[node as usize]).collect()
     }
 
-    /// The shortest cycle among `knotted`: the shortest of all if there are few enough of them to
+    /// The shortest cycle among `on_cycles`: the shortest of all if there are few enough of them to
     /// start from each.
-    pub(super) fn shortest_cycle(&self, knotted: &[u32]) -> Vec<Hop> {
+    pub(super) fn shortest_cycle(&self, on_cycles: &[u32]) -> Vec<Hop> {
         let mut is_left = vec![false; self.starts.len() - 1];
-        knotted.iter().for_each(|&node| is_left[node as usize] = true);
+        on_cycles.iter().for_each(|&node| is_left[node as usize] = true);
         let starts_max = (VISITS_MAX / self.heads.len().max(1)).max(16);
-        let found = knotted.par_iter().take(starts_max).filter_map(|&node| {
+        let found = on_cycles.par_iter().take(starts_max).filter_map(|&node| {
             let mut path = self.cycle_through(node, &is_left)?;
             // Begin at the lowest node, so that the same cycle is the same whoever found it.
             let lowest = (0..path.len()).min_by_key(|&at| path[at])?;

@@ -6,7 +6,7 @@ use fabric::compile::{Algorithm, Options, compile};
 use fabric::network::{End, Link, Network};
 use fabric::paths::{PathKind, PathSet, PathSpec};
 use fabric::verify::oracle::has_cycle;
-use fabric::verify::{RuleBook, verify};
+use fabric::verify::{NetworkRules, verify};
 use proptest::prelude::*;
 
 const ALGORITHMS: [Algorithm; 3] = [Algorithm::UpDown, Algorithm::Greedy, Algorithm::BruteForce];
@@ -102,8 +102,8 @@ proptest! {
                 entry.new_tag = dataplane::ids::Tag::new(tag).unwrap();
             }
         }
-        let book = RuleBook::new(&case.network, rules.clone()).unwrap();
-        let verdict = verify(&case.network, &book, &case.paths);
+        let network_rules = NetworkRules::new(&case.network, rules.clone()).unwrap();
+        let verdict = verify(&case.network, &network_rules, &case.paths);
         prop_assert_eq!(verdict.is_deadlock_free(), !has_cycle(&case.network, &rules));
         let (paths, lossless) = walk(&case, &rules);
         prop_assert_eq!(verdict.lossless_paths == verdict.paths, lossless == paths);
@@ -130,8 +130,8 @@ fn every_entry_of_the_triangle_is_needed() {
                 } else {
                     continue;
                 }
-                let book = RuleBook::new(&case.network, rules).unwrap();
-                let verdict = verify(&case.network, &book, &case.paths);
+                let rules = NetworkRules::new(&case.network, rules).unwrap();
+                let verdict = verify(&case.network, &rules, &case.paths);
                 let holds = verdict.is_deadlock_free() && verdict.lossless_paths == verdict.paths;
                 assert!(!holds, "{algorithm:?}: switch {switch} does without entry {at}");
             }

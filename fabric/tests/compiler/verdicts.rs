@@ -5,7 +5,7 @@ use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use fabric::RuleSet;
 use fabric::verify::oracle::has_cycle;
-use fabric::verify::{RuleBook, dot, show_path, verify};
+use fabric::verify::{NetworkRules, dot, show_path, verify};
 
 fn tag(value: u8) -> Tag {
     Tag::new(value).unwrap()
@@ -41,8 +41,8 @@ fn keep_all(case: &Case) -> Vec<RuleSet> {
 #[test]
 fn plain_pfc_has_a_knot_of_two_where_u_turns_are_allowed() {
     let case = Case::triangle();
-    let book = RuleBook::new(&case.network, keep_all(&case)).unwrap();
-    let verdict = verify(&case.network, &book, &case.paths);
+    let rules = NetworkRules::new(&case.network, keep_all(&case)).unwrap();
+    let verdict = verify(&case.network, &rules, &case.paths);
     assert!(!verdict.is_deadlock_free());
     assert_eq!(verdict.cycle.len(), 2, "there and back over one link: {:?}", verdict.cycle);
     assert_eq!(verdict.lossless_paths, 12, "lossless, but not free of deadlock");
@@ -63,8 +63,8 @@ fn without_u_turns_the_triangle_itself_is_the_shortest_knot() {
         set.entries = u_turns.chain([no_turn]).collect();
     }
     assert!(has_cycle(&case.network, &rules));
-    let book = RuleBook::new(&case.network, rules).unwrap();
-    let cycle = verify(&case.network, &book, &case.paths).cycle;
+    let rules = NetworkRules::new(&case.network, rules).unwrap();
+    let cycle = verify(&case.network, &rules, &case.paths).cycle;
     let shown: Vec<String> = cycle.iter().map(|hop| case.network.show(hop.input)).collect();
     assert_eq!(cycle.len(), 3, "{shown:?}");
     for (hop, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
@@ -87,13 +87,13 @@ fn tags_that_share_a_priority_share_their_buffers() {
         set.entries[0].tag = TagMatch::exactly(tag(from));
         set.entries[0].new_tag = tag(to);
     }
-    let same = RuleBook::new(&case.network, rules.clone()).unwrap();
+    let same = NetworkRules::new(&case.network, rules.clone()).unwrap();
     assert!(!verify(&case.network, &same, &case.paths).is_deadlock_free());
     for set in &mut rules {
         set.priorities.insert(tag(2), Priority::new(2).unwrap());
     }
     // With priorities of their own only B and C still pass tag 2 on between them.
-    let apart = RuleBook::new(&case.network, rules.clone()).unwrap();
+    let apart = NetworkRules::new(&case.network, rules.clone()).unwrap();
     let verdict = verify(&case.network, &apart, &case.paths);
     assert_eq!(verdict.is_deadlock_free(), !has_cycle(&case.network, &rules));
     assert!(verdict.lossless_paths < verdict.paths);
@@ -107,7 +107,7 @@ fn rules_that_contradict_each_other_are_refused() {
     let refused = |change: fn(&mut RuleSet)| {
         let mut rules = keep_all(&case);
         change(&mut rules[1]);
-        RuleBook::new(&case.network, rules).unwrap_err()
+        NetworkRules::new(&case.network, rules).unwrap_err()
     };
     let (switch, message) = refused(|set| set.ports = 3);
     assert_eq!((switch, message.as_str()), (1, "`ports` is 3; `B` has 4 in the network"));

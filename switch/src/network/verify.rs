@@ -5,7 +5,7 @@ use super::{InputError, grouped};
 use crate::output;
 use clap::Args;
 use fabric::Network;
-use fabric::verify::{Hop, RuleBook, Verdict, dot, show_path};
+use fabric::verify::{Hop, NetworkRules, Verdict, dot, show_path};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,7 +61,7 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
 }
 
 /// The rules of every switch.
-pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook, InputError> {
+pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<NetworkRules, InputError> {
     if !directory.is_dir() {
         let message = "is no directory; name the one that `knotless compile --out` wrote";
         return Err(InputError::Impossible {

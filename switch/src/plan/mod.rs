@@ -13,7 +13,8 @@ use config::units::parse_duration_ns;
 use fabric::Network;
 use fabric::plan::lossless::{self, LossyFlow};
 use fabric::plan::{
-    Change, Execution, Knot, Method, Model, Order, Plan, PlanError, Planner, Timing, dot, scenario,
+    Change, Execution, Method, Model, Order, Plan, PlanError, Planner, Timing, WaitCycle, dot,
+    scenario,
 };
 use source::SourceArgs;
 use std::path::{Path, PathBuf};
@@ -171,7 +172,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
             let seconds = begun.elapsed().as_secs_f64();
             progress.tell("the alternatives");
             let columns = columns(&planner, &change, &plan.order, model, seconds);
-            (plan, planner.knotted(), columns, None)
+            (plan, planner.operations_on_cycles(), columns, None)
         }
         Some(directory) => {
             let book = read_rules(&network, directory)?;
@@ -277,7 +278,7 @@ fn knotted_failure(network: &Network, error: &PlanError) -> Failure {
 }
 
 fn rules_failure(network: &Network, cycle: &[fabric::verify::Hop]) -> Failure {
-    let knot = Knot {
+    let knot = WaitCycle {
         slots: cycle.iter().map(|hop| hop.input).collect(),
         paths: vec![Vec::new(); cycle.len()],
     };

@@ -1,4 +1,4 @@
-//! An order of switches from what paths do: peel the network from below.
+//! An order of switches from what paths do: take switches off from below.
 //!
 //! The switch that comes last in the order is below all its neighbors, so every turn in it is a
 //! raise, and it can cause none elsewhere. The least harm is done by the switch with the fewest

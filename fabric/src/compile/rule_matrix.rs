@@ -7,14 +7,14 @@ use dataplane::ids::{PortId, Tag};
 use dataplane::rules::PortSet;
 use std::collections::BTreeMap;
 
-/// Cells by slot. Tags count from 0 here; tag 0 is written as 1.
+/// Answers by slot. Tags count from 0 here; tag 0 is written as 1.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub(super) struct RuleMatrix {
     /// By slot: the answers, by tag and slot of the out port.
     rows: Vec<BTreeMap<(u8, u32), u8>>,
 }
 
-impl Cells {
+impl RuleMatrix {
     pub(super) fn new(network: &Network) -> Self {
         Self { rows: vec![BTreeMap::new(); network.slots()] }
     }

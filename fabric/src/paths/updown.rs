@@ -7,14 +7,14 @@
 //! of k + 1 priorities is proven with it. It never goes straight back over the link it came by.
 
 use super::trees::{Adjacency, UNREACHED, edge_switches};
-use super::{EdgePorts, Scene, Scratch, Turn, add};
+use super::{EdgePorts, Scratch, Turn, WalkContext, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use std::ops::ControlFlow;
 
 /// Up-down paths.
 #[derive(Clone, Debug)]
-pub(super) struct Climbs {
+pub(super) struct UpDownPaths {
     /// The switches, the lowest first.
     lowest_first: Vec<u32>,
     /// By switch: its place in `lowest_first`.
@@ -22,7 +22,7 @@ pub(super) struct Climbs {
     bounces: u8,
 }
 
-impl Climbs {
+impl UpDownPaths {
     pub(super) fn new(network: &Network, bounces: u8) -> Self {
         let levels = levels(network);
         let mut lowest_first: Vec<u32> = (0..u32_of(network.switches())).collect();
@@ -52,19 +52,19 @@ impl Climbs {
     /// way; what turns up again waits for the next number of bounces.
     pub(super) fn walk(
         &self,
-        scene: &Scene<'_>,
+        context: &WalkContext<'_>,
         scratch: &mut Scratch,
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (scene.network, scene.states);
+        let (network, states) = (context.network, context.states);
         let mut bounced = vec![0; network.slots() * states];
         for &switch in &self.lowest_first {
-            for &input in scene.edges.of(switch) {
-                bounced[input as usize * states + usize::from(scene.start)] = 1;
+            for &input in context.edges.of(switch) {
+                bounced[input as usize * states + usize::from(context.start)] = 1;
             }
-            for &(input, output) in scene.edges.local(switch) {
-                let state = turn(input, output, scene.start, 1);
+            for &(input, output) in context.edges.local(switch) {
+                let state = turn(input, output, context.start, 1);
                 add(&mut ends[usize::from(state)], 1);
             }
         }
@@ -92,7 +92,7 @@ impl Climbs {
                             let state = state as u8;
                             // A host's own switch is left upward at first: local turns are above.
                             if network.far_slot(input).is_some() {
-                                for &output in scene.edges.of(switch) {
+                                for &output in context.edges.of(switch) {
                                     let state = turn(input, output, state, paths);
                                     add(&mut ends[usize::from(state)], paths);
                                 }
@@ -118,16 +118,16 @@ impl Climbs {
     pub(super) fn longest(&self, network: &Network) -> usize {
         // The longest way up from each switch; a path goes up and down once more than it bounces,
         // and has to be on a switch's way at each change.
-        let mut climb = vec![0_usize; self.heights.len()];
+        let mut upward = vec![0_usize; self.heights.len()];
         for &switch in &self.lowest_first {
             for (slot, far) in network.neighbors(switch) {
                 if self.leads_up(network, slot, far) {
                     let at = network.owner(far) as usize;
-                    climb[at] = climb[at].max(climb[switch as usize] + 1);
+                    upward[at] = upward[at].max(upward[switch as usize] + 1);
                 }
             }
         }
-        let highest = climb.into_iter().max().unwrap_or(0);
+        let highest = upward.into_iter().max().unwrap_or(0);
         2 * highest * (usize::from(self.bounces) + 1) + 1
     }
 

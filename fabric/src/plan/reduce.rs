@@ -11,14 +11,14 @@ const WORK_MAX: usize = 20_000_000;
 
 /// `pairs` without those that the proof can do without, and whether each was tried. The most
 /// expensive go first. One pass is enough: with fewer constraints nothing becomes easier to prove.
-pub(super) fn thin(
-    knot: &Dependencies,
+pub(super) fn reduce(
+    dependencies: &Dependencies,
     times: Times<'_>,
     pairs: Vec<(u32, u32)>,
 ) -> (Vec<(u32, u32)>, bool) {
-    let mut waits = waits_of(knot, &pairs);
+    let mut waits = waits_of(dependencies, &pairs);
     let groups = waits.values().filter(|removes| !removes.is_empty()).count();
-    let edges = knot.graph.edges() + knot.edges.len();
+    let edges = dependencies.graph.edges() + dependencies.edges.len();
     if pairs.len().saturating_mul(groups).saturating_mul(edges) > WORK_MAX {
         return (pairs, false);
     }
@@ -29,7 +29,7 @@ pub(super) fn thin(
     for (remove, add) in tried {
         let Some(removes) = waits.get_mut(&add) else { continue };
         removes.retain(|&other| other != remove);
-        if check::check(knot, &waits, None) != Verdict::Safe {
+        if check::check(dependencies, &waits, None) != Verdict::Safe {
             needed.push((remove, add));
             if let Some(removes) = waits.get_mut(&add) {
                 removes.push(remove);
@@ -41,8 +41,12 @@ pub(super) fn thin(
 }
 
 /// By add: the removes that it waits for, sorted.
-pub(super) fn waits_of(knot: &Dependencies, pairs: &[(u32, u32)]) -> BTreeMap<u32, Vec<u32>> {
-    let mut waits: BTreeMap<u32, Vec<u32>> = knot.adders().map(|add| (add, Vec::new())).collect();
+pub(super) fn waits_of(
+    dependencies: &Dependencies,
+    pairs: &[(u32, u32)],
+) -> BTreeMap<u32, Vec<u32>> {
+    let mut waits: BTreeMap<u32, Vec<u32>> =
+        dependencies.adders().map(|add| (add, Vec::new())).collect();
     for &(remove, add) in pairs {
         waits.entry(add).or_default().push(remove);
     }

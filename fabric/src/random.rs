@@ -3,17 +3,17 @@
 
 /// SplitMix64.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice {
+pub(crate) struct SplitMix64 {
     state: u64,
 }
 
-impl Dice {
+impl SplitMix64 {
     pub(crate) const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// 64 random bits.
-    pub(crate) const fn roll(&mut self) -> u64 {
+    pub(crate) const fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -22,7 +22,7 @@ impl Dice {
 
     /// A number below `bound`; 0 if that is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        let scaled = u128::from(self.roll()) * bound as u128;
+        let scaled = u128::from(self.next_u64()) * bound as u128;
         usize::try_from(scaled >> 64).unwrap_or(0)
     }
 

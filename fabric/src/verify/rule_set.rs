@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The rules of all switches, by number.
 #[derive(Clone, Debug)]
-pub struct RuleBook {
+pub struct NetworkRules {
     pub(super) sets: Vec<RuleSet>,
     /// The lossless tags of any switch. Where two switches know a tag, its priority is the same.
     pub(super) priorities: BTreeMap<Tag, Priority>,
@@ -18,7 +18,7 @@ pub struct RuleBook {
 /// What two rule sets cannot agree on: the switch, and the message.
 type Mistake = (u32, String);
 
-impl RuleBook {
+impl NetworkRules {
     /// The rule sets of all switches, by number.
     ///
     /// # Errors
