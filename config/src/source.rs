@@ -9,11 +9,12 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
+use toml::de::DeTable;
 
 /// The text of `file`, for whoever has to see what is in it first.
 ///
 /// # Errors
-/// It is no regular file, cannot be read, is longer than [`FILE_BYTES_MAX`](crate::file), or is not
+/// It is no regular file, cannot be read, is longer than 256 MB, or is not
 /// UTF-8.
 pub fn read_text(file: &Path) -> Result<String, ConfigError> {
     Source::read(file).map(|source| source.text)
@@ -68,7 +69,15 @@ impl Source {
 
     /// The file as TOML.
     pub(crate) fn toml<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        toml::from_str(&self.text).map_err(|error| {
+        self.toml_after(|_| Ok(()))
+    }
+
+    /// The file as TOML, after `change` to its tables. What `change` leaves keeps its place.
+    pub(crate) fn toml_after<'a, T: DeserializeOwned>(
+        &'a self,
+        change: impl FnOnce(&mut DeTable<'a>) -> Result<(), ConfigError>,
+    ) -> Result<T, ConfigError> {
+        let refuse = |error: toml::de::Error| {
             let span = error.span().unwrap_or_default();
             let message = match error.message() {
                 "duplicate key" => {
@@ -78,7 +87,10 @@ impl Source {
                 other => explain(other, Syntax::Toml),
             };
             self.at(span, message)
-        })
+        };
+        let mut tables = DeTable::parse(&self.text).map_err(refuse)?;
+        change(tables.get_mut())?;
+        T::deserialize(toml::Deserializer::from(tables)).map_err(refuse)
     }
 
     /// `fragment`, a piece of the file's text or all of it, as JSON.

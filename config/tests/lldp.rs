@@ -79,9 +79,9 @@ fn what_contradicts_itself_is_refused() {
     refused("[lldp]\nprofile = 'standart'\n", "'standart'", "did you mean `standard`?");
     refused("[lldp]\nintervall = '1s'\n", "intervall", "did you mean `interval`?");
     let port = |rest: &str| format!("[[port]]\ndevice = 'net_null2'\nvlan = 5\n{rest}");
-    refused(&port("faces = 'host'\n"), "'host'", "add [lldp] or [fabric]");
+    refused(&port("peer = 'host'\n"), "'host'", "add [lldp] or [fabric]");
     refused(
-        &with(&format!("[fabric]\n{}", port("faces = 'switch'\n"))),
+        &with(&format!("[fabric]\n{}", port("peer = 'switch'\n"))),
         "'switch'",
         "must be `trusted`",
     );

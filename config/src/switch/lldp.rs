@@ -2,7 +2,7 @@
 //! writes its own rules.
 
 use super::PortConfig;
-use super::schema::{FabricTable, FacesField, PortTable, ProfileField, SwitchFile};
+use super::schema::{FabricTable, PeerField, PortTable, ProfileField, SwitchFile};
 use crate::error::ConfigError;
 use crate::source::Source;
 use dataplane::ids::Priority;
@@ -43,10 +43,10 @@ pub(super) fn build(
             return Err(source.at(fabric.span(), message));
         }
         (None | Some(false), None) => {
-            let named = file.port.iter().find_map(|port| port.get_ref().faces.as_ref());
+            let named = file.port.iter().find_map(|port| port.get_ref().peer.as_ref());
             return match named {
                 Some(field) if is_enabled.is_none() => {
-                    let message = "`faces` says what LLDP may believe; add [lldp] or [fabric]";
+                    let message = "`peer` says what LLDP may believe; add [lldp] or [fabric]";
                     Err(source.at(field.span(), message))
                 }
                 _ => Ok(None),
@@ -95,17 +95,17 @@ fn times(source: &Source, file: &SwitchFile) -> Result<LldpSettings, ConfigError
 
 /// Who may be at the other end: as the file says, or a switch where tags are believed.
 fn faces(source: &Source, port: &PortTable, learns: bool) -> Result<Faces, ConfigError> {
-    let Some(field) = &port.faces else {
+    let Some(field) = &port.peer else {
         return Ok(if port.trusted { Faces::Any } else { Faces::Host });
     };
     let faces = match field.get_ref() {
-        FacesField::Any => Faces::Any,
-        FacesField::Host => Faces::Host,
-        FacesField::Switch => Faces::Switch,
+        PeerField::Any => Faces::Any,
+        PeerField::Host => Faces::Host,
+        PeerField::Switch => Faces::Switch,
     };
     if learns && faces != Faces::Host && !port.trusted {
         let message = "a port that may face a switch must be `trusted`, or what that switch has tagged \
-                       is marked anew; add trusted = true, or say faces = \"host\"";
+                       is marked anew; add trusted = true, or say peer = \"host\"";
         return Err(source.at(field.span(), message));
     }
     Ok(faces)
@@ -153,8 +153,8 @@ pub(super) fn first_rules(
     }
     let facing = |port: &Spanned<PortTable>| {
         let port = port.get_ref();
-        let is_host = match &port.faces {
-            Some(field) => *field.get_ref() == FacesField::Host,
+        let is_host = match &port.peer {
+            Some(field) => *field.get_ref() == PeerField::Host,
             None => !port.trusted,
         };
         if is_host { Facing::Down } else { Facing::Up }

@@ -1,6 +1,6 @@
 //! One switch: SWITCH.toml and what follows from it.
 //!
-//! [`schema`] is the file as it is written, table by table. The other files of this directory each
+//! `schema` is the file as it is written, table by table. The other files of this directory each
 //! turn some of the tables into what the dataplane and the program need, and check what those
 //! tables promise together. `config/examples/` shows every field in use.
 
@@ -9,6 +9,7 @@ mod device;
 mod gentle;
 mod lldp;
 mod mode;
+mod old_words;
 mod port_draft;
 mod ports;
 mod reload;
@@ -16,7 +17,7 @@ mod routes;
 mod runtime;
 mod rx_queue;
 mod scheduler;
-pub mod schema;
+mod schema;
 mod tables;
 mod tags;
 mod ttl;
@@ -225,7 +226,8 @@ fn assemble(
     rules: Option<(&Path, RuleSet)>,
     routes: Option<Routes>,
 ) -> Result<SwitchConfig, ConfigError> {
-    let file: SwitchFile = source.toml()?;
+    let mut warnings = Vec::new();
+    let file = old_words::read(source, &mut warnings)?;
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
@@ -248,7 +250,6 @@ fn assemble(
         ttl::apply(source, hops, &mut drafts)?;
     }
     watchdog::apply(source, &file, &mut drafts)?;
-    let mut warnings = Vec::new();
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
     let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;

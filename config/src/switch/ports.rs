@@ -83,8 +83,8 @@ impl PortReader<'_> {
         let addresses = self.addresses(table)?;
         let mtu = self.mtu(table, &addresses)?;
         let rx_queue_frames = (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
-        let rx_ring = self.count(&table.rx_ring, RING_DEFAULT, 32, 32_768, "rx_ring")?;
-        let tx_ring = self.count(&table.tx_ring, RING_DEFAULT, 32, 32_768, "tx_ring")?;
+        let rx_ring = self.count(&table.rx_desc, RING_DEFAULT, 32, 32_768, "rx_desc")?;
+        let tx_ring = self.count(&table.tx_desc, RING_DEFAULT, 32, 32_768, "tx_desc")?;
         let backlog_max = u64::from(rx_ring) - 1;
         let rx_backlog =
             self.count(&table.rx_backlog, u64::from(rx_ring) / 2, 1, backlog_max, "rx_backlog")?;
@@ -104,7 +104,7 @@ impl PortReader<'_> {
             rx_backlog_xoff_frames: rx_backlog,
         };
         let length =
-            table.length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
+            table.cable_length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
         let config = PortConfig {
             id: self.id,
             name,

@@ -98,7 +98,7 @@ impl Rig {
             let device = Gate::new(TestDevice::new(ports));
             let snapshot = Arc::clone(&snapshot);
             let worker = Worker::new(&settings, snapshot, device, links, Recorder::default());
-            let (phase, idle) = (SharedPhase::default(), Idle::Busy);
+            let (phase, idle) = (SharedPhase::default(), Idle::Poll);
             seats.push(Seat { worker, samples, phase, idle });
         }
         let memory = Memory::default();
