@@ -13,7 +13,7 @@
 mod did_you_mean;
 mod error;
 mod explain;
-pub mod fields;
+mod fields;
 mod file;
 pub mod gentle;
 pub mod headroom;
@@ -29,7 +29,6 @@ pub mod switch;
 pub mod units;
 
 pub use error::ConfigError;
-pub use file::FILE_BYTES_MAX;
 pub use network::NetworkConfig;
 pub use scenario::ScenarioConfig;
 pub use source::{read_json, read_text};

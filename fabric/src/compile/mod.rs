@@ -5,17 +5,17 @@
 
 mod acyclic;
 pub mod demand;
-pub mod order;
+mod order;
 mod peel_order;
 pub mod port_roles;
 mod repair;
 mod rule_matrix;
-pub mod score;
+mod score;
 mod search;
 mod tagger;
 pub mod tcam;
 pub(crate) mod topology_order;
-pub mod turns;
+mod turns;
 mod updown;
 
 use crate::RuleSet;

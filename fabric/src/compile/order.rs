@@ -14,7 +14,7 @@ use crate::network::u32_of;
 
 /// A number for each channel, and with it where tags rise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub(super) struct Order {
     /// By slot: the channel that enters by it; 0 from a host.
     entering: Vec<u32>,
     /// By slot: the channel that leaves by it; the highest number to a host.
@@ -24,7 +24,7 @@ pub struct Order {
 impl Order {
     /// The order in which `number(slot)`, 1 at the least, is the number of the channel that enters
     /// by `slot`.
-    pub fn of_channels(network: &Network, number: impl Fn(u32) -> u32) -> Self {
+    pub(super) fn of_channels(network: &Network, number: impl Fn(u32) -> u32) -> Self {
         let slots = 0..u32_of(network.slots());
         let entering: Vec<u32> = slots
             .clone()
@@ -38,7 +38,7 @@ impl Order {
 
     /// The order of channels that follows from an order of the switches: `ranks` by switch, each
     /// once; a link leads up if it leads to a lower rank.
-    pub fn of_switches(network: &Network, ranks: &[u32]) -> Self {
+    pub(super) fn of_switches(network: &Network, ranks: &[u32]) -> Self {
         let count = u32_of(ranks.len());
         Self::of_channels(network, |slot| {
             let head = ranks[network.owner(slot) as usize];
@@ -50,7 +50,7 @@ impl Order {
 
     /// Whether a frame that comes in by `input` and goes out by `output` must raise its tag.
     #[inline]
-    pub fn is_raise(&self, input: u32, output: u32) -> bool {
+    pub(super) fn is_raise(&self, input: u32, output: u32) -> bool {
         self.leaving[output as usize] <= self.entering[input as usize]
     }
 }

@@ -9,20 +9,20 @@ const RAISES_MAX: u8 = 15;
 
 /// What an order costs. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Score {
+pub(super) struct Score {
     /// The most raises on any path. Priorities are one more.
-    pub raises_max: u8,
+    pub(super) raises_max: u8,
     /// Paths with a raise.
-    pub raised_paths: u64,
+    pub(super) raised_paths: u64,
     /// Paths with more than one raise: those that need a third priority.
-    pub broken_paths: u64,
+    pub(super) broken_paths: u64,
     /// All paths.
-    pub paths: u64,
+    pub(super) paths: u64,
 }
 
 impl Score {
     /// Follows all paths under `order`.
-    pub fn of(network: &Network, edges: &EdgePorts, paths: &PathSet, order: &Order) -> Self {
+    pub(super) fn of(network: &Network, edges: &EdgePorts, paths: &PathSet, order: &Order) -> Self {
         Self::of_some(1, network, edges, paths, order)
     }
 

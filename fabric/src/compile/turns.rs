@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The turns that are taken, by state: for each slot and state, the ports that frames go out by.
 #[derive(Debug)]
-pub struct UsedTurns {
+pub(super) struct UsedTurns {
     states: usize,
     words: usize,
     /// By slot, state and word: one bit a port.
@@ -18,7 +18,7 @@ pub struct UsedTurns {
 impl UsedTurns {
     /// Follows all paths from `start` through `turn`, and remembers the turns taken in each of
     /// `states` states. A path is lost, and followed no further, in state `states`.
-    pub fn collect(
+    pub(super) fn collect(
         network: &Network,
         edges: &EdgePorts,
         paths: &PathSet,
@@ -85,7 +85,7 @@ impl UsedTurns {
     }
 
     /// The ports that frames in `state` from `input` go out by.
-    pub fn outputs(&self, input: u32, state: usize) -> PortSet {
+    pub(super) fn outputs(&self, input: u32, state: usize) -> PortSet {
         let row = (input as usize * self.states + state) * self.words;
         let words = self.bits[row..row + self.words].iter().enumerate();
         words

@@ -86,7 +86,12 @@ impl Timing {
     }
 
     /// By operation: how long it takes by itself, in microseconds.
-    pub fn operations_us(&self, network: &Network, model: Model, change: &Change) -> Vec<u64> {
+    pub(super) fn operations_us(
+        &self,
+        network: &Network,
+        model: Model,
+        change: &Change,
+    ) -> Vec<u64> {
         let time = |operation| self.operation_us(network, model, operation);
         change.operations.iter().map(time).collect()
     }
@@ -114,13 +119,18 @@ impl Timing {
     }
 
     /// The same for "intersect first": all that goes is removed, then all that comes is added.
-    pub fn intersect_first_us(&self, network: &Network, model: Model, change: &Change) -> u64 {
+    pub(super) fn intersect_first_us(
+        &self,
+        network: &Network,
+        model: Model,
+        change: &Change,
+    ) -> u64 {
         let (removes, adds) = change.operations.split_at(change.removes());
         self.phase_us(network, model, removes, None) + self.phase_us(network, model, adds, None)
     }
 
     /// The same for "remove all, then add": paths that are kept are removed and added too.
-    pub fn remove_all_us(&self, network: &Network, model: Model, change: &Change) -> u64 {
+    pub(super) fn remove_all_us(&self, network: &Network, model: Model, change: &Change) -> u64 {
         let (removes, adds) = change.operations.split_at(change.removes());
         let kept = Some(change);
         self.phase_us(network, model, removes, kept) + self.phase_us(network, model, adds, kept)

@@ -57,7 +57,7 @@ impl Verdict {
 
 /// Rules as a frame of the first class meets them.
 #[derive(Debug)]
-pub struct Follower<'a> {
+pub(crate) struct Follower<'a> {
     network: &'a Network,
     table: Table,
     start: u8,
@@ -65,24 +65,24 @@ pub struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     /// The rules of `rules`.
-    pub fn new(network: &'a Network, rules: &NetworkRules) -> Self {
+    pub(crate) fn new(network: &'a Network, rules: &NetworkRules) -> Self {
         let table = Table::new(network, rules);
         let start = start_state(rules, &table, 0);
         Self { network, table, start }
     }
 
     /// The state in which hosts send.
-    pub const fn start(&self) -> u8 {
+    pub(crate) const fn start(&self) -> u8 {
         self.start
     }
 
     /// The state after a turn.
-    pub fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
+    pub(crate) fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
         self.table.turn(self.network, input, output, state)
     }
 
     /// Whether a frame in this state is lossy.
-    pub const fn is_lossy(&self, state: u8) -> bool {
+    pub(crate) const fn is_lossy(&self, state: u8) -> bool {
         state == self.table.lossy()
     }
 }
