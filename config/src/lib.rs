@@ -19,6 +19,7 @@ pub mod gentle;
 pub mod headroom;
 pub mod json;
 pub mod message;
+mod names;
 pub mod network;
 pub mod path_file;
 pub mod plan_file;

@@ -1,9 +1,9 @@
 //! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
 
 use super::Tables;
-use super::names::{Names, Node, find_end};
 use super::schema::LinkTable;
 use crate::error::ConfigError;
+use crate::names::{Names, Node, find_end};
 use crate::source::Source;
 use dataplane::limits::PORTS_MAX;
 use fabric::Network;

@@ -5,13 +5,11 @@
 
 mod explicit;
 mod generate;
-mod names;
 mod path_spec;
 pub(crate) mod schema;
 
-pub(crate) use names::{Names, Node, linked_end, slot_of};
-
 use crate::error::ConfigError;
+use crate::names::{Names, linked_end};
 use crate::source::Source;
 use fabric::Network;
 use fabric::network::End;

@@ -8,7 +8,7 @@ mod named;
 pub use named::{load, parse};
 
 use crate::error::ConfigError;
-use crate::network::{Names, Node, slot_of};
+use crate::names::{Names, Node, slot_of};
 use crate::source::Source;
 use fabric::Network;
 use fabric::paths::{Listed, PathCollector, SWITCHES_MAX, Turn};

@@ -5,7 +5,7 @@
 
 use super::{Mistake, Word, check_end, enter, host, switch};
 use crate::error::ConfigError;
-use crate::network::{Names, Node};
+use crate::names::{Names, Node};
 use crate::source::Source;
 use fabric::Network;
 use fabric::paths::SWITCHES_MAX;

@@ -2,7 +2,7 @@
 
 use crate::error::ConfigError;
 use crate::fields::Duration;
-use crate::network::{Names, Node, linked_end};
+use crate::names::{Names, Node, linked_end};
 use crate::source::Source;
 use fabric::network::{End, Network};
 use std::ops::Range;

@@ -18,10 +18,10 @@ pub(crate) mod topology_order;
 mod turns;
 mod updown;
 
-use crate::RuleSet;
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::{EdgePorts, PathSet};
+use crate::rules::RuleSet;
 use crate::verify::{self, Hop, NetworkRules, Verdict};
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::TcamEntry;

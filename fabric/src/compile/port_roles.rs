@@ -10,7 +10,7 @@
 //! turn down there are only turns down.
 
 use super::{own_priorities, tcam, updown};
-use crate::RuleSet;
+use crate::rules::RuleSet;
 use dataplane::ids::{PortId, Tag};
 use dataplane::lldp::Facing;
 use dataplane::rules::{PortSet, TcamEntry};

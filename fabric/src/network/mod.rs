@@ -9,7 +9,7 @@
 
 pub mod generate;
 
-use crate::Length;
+use crate::length::Length;
 use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;
 use dataplane::time::Speed;

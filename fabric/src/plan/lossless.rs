@@ -132,7 +132,7 @@ fn first_lossy(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RuleSet;
+    use crate::rules::RuleSet;
     use crate::support::{self, named_paths};
     use dataplane::ids::{PortId, Priority, Tag};
     use dataplane::rules::{TagMatch, TcamEntry};

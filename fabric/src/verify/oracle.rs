@@ -1,7 +1,8 @@
 //! The slow, obvious way to prove rules, to hold the fast one against in tests: every buffer a
 //! node, every pair of ports a lookup.
 
-use crate::{Network, RuleSet};
+use crate::network::Network;
+use crate::rules::RuleSet;
 use dataplane::ids::Tag;
 use dataplane::rules::linear;
 use std::collections::BTreeMap;

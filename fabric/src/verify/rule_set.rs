@@ -1,7 +1,7 @@
 //! The rules of a whole network: one rule file for each switch, and that they agree.
 
-use crate::RuleSet;
 use crate::network::Network;
+use crate::rules::RuleSet;
 use dataplane::ids::{Priority, Tag};
 use std::collections::BTreeMap;
 

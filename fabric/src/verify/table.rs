@@ -94,7 +94,7 @@ impl Table {
 
 /// The part of one switch. A tag that the switch does not know is lossy there, whatever an entry
 /// says, because it has no lossless queue for it.
-fn part(rules: &NetworkRules, tags: &[Tag], ports: usize, set: &crate::RuleSet) -> Part {
+fn part(rules: &NetworkRules, tags: &[Tag], ports: usize, set: &crate::rules::RuleSet) -> Part {
     let class_by = |of: fn(&dataplane::rules::TcamEntry) -> &PortSet| {
         let mut known: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut first = Vec::new();

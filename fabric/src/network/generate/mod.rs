@@ -13,7 +13,7 @@ mod parameters;
 
 pub use parameters::{GenerateError, Kind, Parameters};
 
-use crate::Length;
+use crate::length::Length;
 use crate::network::{End, Link, Network};
 use dataplane::time::Speed;
 

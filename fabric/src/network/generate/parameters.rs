@@ -1,6 +1,6 @@
 //! The numbers of a generated network: each there if needed, in its range, and none without use.
 
-use crate::Length;
+use crate::length::Length;
 use dataplane::time::Speed;
 
 /// The most ports of all switches together: enough for 16,384 switches of 256.

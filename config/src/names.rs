@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Nodes by name. Ordered output never comes from it, so its order does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Names<'a> {
-    pub(super) nodes: HashMap<&'a str, Node>,
+    pub(crate) nodes: HashMap<&'a str, Node>,
 }
 
 /// What a name stands for.
@@ -52,7 +52,7 @@ impl<'a> Names<'a> {
 }
 
 /// One end of a link; `Err` is the whole message.
-pub(super) fn find_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
+pub(crate) fn find_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
     let (name, port) = match text.split_once(':') {
         Some((name, port)) => (name, Some(port)),
         None => (text, None),
