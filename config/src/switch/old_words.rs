@@ -1,5 +1,5 @@
-//! Words of SWITCH.toml that have been renamed: the old word is accepted, and a warning says the new
-//! one.
+//! Words of SWITCH.toml that have been renamed: the old word is accepted, and a warning says the
+//! new one.
 
 use super::schema::SwitchFile;
 use crate::error::ConfigError;

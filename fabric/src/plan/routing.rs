@@ -4,8 +4,8 @@
 //! several next hops are as near, a hash of destination and link decides (rendezvous hashing), so
 //! that a failure moves no path that it does not touch.
 //!
-//! **Up-down** paths climb, then descend. If there are switches without hosts, a link climbs away
-//! from the hosts, as in a Clos network; else it climbs towards a root, the switch with the most
+//! **Up-down** paths go up, then down. If there are switches without hosts, a link leads up away
+//! from the hosts, as in a Clos network; else it leads up towards a root, the switch with the most
 //! links, as in Autonet's up*/down*. Ties are broken by number. What such paths make wait for each
 //! other is ordered by height, so it is free of cycles; that the order changes when the root fails
 //! is what makes a change dangerous.
@@ -101,7 +101,7 @@ pub struct Ways<'a> {
 /// Cannot be reached.
 const FAR: u16 = u16::MAX;
 
-/// By switch: links to a destination, if the way may still climb, and if it may not.
+/// By switch: links to a destination, if the path may still go up, and if it may not.
 struct Distances([Vec<u16>; 2]);
 
 impl<'a> Ways<'a> {
@@ -115,7 +115,7 @@ impl<'a> Ways<'a> {
         let links: Vec<Vec<(u32, u32)>> = links.collect();
         let is_up: Vec<bool> = switches.map(|switch| !down.switches.contains(&switch)).collect();
         let mut ways = Self { network, routing, links, heights: Vec::new(), is_up };
-        ways.heights = ways.climb();
+        ways.heights = ways.find_heights();
         ways
     }
 
@@ -127,7 +127,7 @@ impl<'a> Ways<'a> {
     }
 
     /// By switch: its place from the lowest to the highest.
-    fn climb(&self) -> Vec<u32> {
+    fn find_heights(&self) -> Vec<u32> {
         let count = self.network.switches();
         let edges = self.edges();
         let has_levels = edges.len() < self.is_up.iter().filter(|&&is_up| is_up).count();
@@ -160,11 +160,11 @@ impl<'a> Ways<'a> {
         heights
     }
 
-    fn climbs(&self, from: u32, to: u32) -> bool {
+    fn leads_up(&self, from: u32, to: u32) -> bool {
         self.routing == Routing::UpDown && self.heights[to as usize] > self.heights[from as usize]
     }
 
-    /// Breadth-first from the destination, over switches that may climb still and that may not.
+    /// Breadth-first from the destination, over switches that may still go up and that may not.
     fn distances(&self, target: u32) -> Distances {
         let mut distances = [0, 1].map(|_| vec![FAR; self.network.switches()]);
         let mut queue = VecDeque::from([(target, 0_usize), (target, 1)]);
@@ -173,8 +173,9 @@ impl<'a> Ways<'a> {
             let next = distances[descends][switch as usize].saturating_add(1);
             for &(_, far) in &self.links[switch as usize] {
                 let before = self.network.owner(far);
-                // Who comes here climbing could climb before; who descends could do either.
-                let states = match (self.climbs(before, switch), descends) {
+                // A path that comes here upwards went up before; one that comes downwards did
+                // either.
+                let states = match (self.leads_up(before, switch), descends) {
                     (true, 0) => 0..1,
                     (false, 1) => 0..2,
                     _ => continue,
@@ -203,7 +204,7 @@ impl<'a> Ways<'a> {
             left = left.checked_sub(1)?;
             let next = self.links[switch as usize].iter().filter_map(|&(slot, far)| {
                 let to = self.network.owner(far);
-                let goes_up = self.climbs(switch, to);
+                let goes_up = self.leads_up(switch, to);
                 let state = usize::from(descends == 1 || !goes_up);
                 let is_near = distances.0[state][to as usize] == left;
                 let is_allowed = is_near && !(goes_up && descends == 1);
@@ -326,7 +327,7 @@ mod tests {
             for &(switch, descends) in &before {
                 for &(_, far) in &ways.links[switch as usize] {
                     let to = ways.network.owner(far);
-                    let goes_up = ways.climbs(switch, to);
+                    let goes_up = ways.leads_up(switch, to);
                     let next = (to, !goes_up || descends);
                     let is_known = reached.contains(&next);
                     if !(is_known || goes_up && descends) {

@@ -1,5 +1,5 @@
-//! How frames are queued, paused, marked and sent: the buffer, the lossless priorities, GFC, the watchdog, the
-//! scheduler and ECN.
+//! How frames are queued, paused, marked and sent: the buffer, the lossless priorities, GFC, the
+//! watchdog, the scheduler and ECN.
 
 use super::Field;
 use crate::fields::{Duration, PriorityField, Size};
