@@ -65,7 +65,7 @@ hunt: setup ## random networks, traffic and faults: PFC deadlocks, no safe schem
 		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 hunt-levels: setup ## networks that start and fail at random: levels learnt, the compiler's rules: make hunt-levels COUNT=1000
-	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p config --test fabric -- --nocapture learning
+	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p fabric --test levels -- --nocapture learning
 	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p netsim --test scenarios -- --nocapture levels_are
 
 soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60

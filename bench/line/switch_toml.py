@@ -53,13 +53,13 @@ priority = 4
 
 [[lossless]]
 priority = 3
-xoff = "{xoff}"
+static_th = "{xoff}"
 xon_offset = "4KB"
 headroom = "200KB"
 
 [[lossless]]
 priority = 4
-xoff = "{xoff}"
+static_th = "{xoff}"
 xon_offset = "4KB"
 headroom = "200KB"
 

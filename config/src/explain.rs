@@ -4,7 +4,7 @@
 //! serde's messages have a few forms. All of them are translated here, so that a table that is
 //! added to a schema needs no messages of its own.
 
-use crate::suggest::nearest;
+use crate::did_you_mean::nearest;
 
 /// How a file is written, and so what its parts are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,7 +56,7 @@ macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident($inner:ty);)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name(pub $inner);
+        pub(crate) struct $name(pub(crate) $inner);
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -169,11 +169,11 @@ impl Value for Network {
 
 /// VLANs of a trunk: a number, or a range as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VidRange {
+pub(crate) struct VidRange {
     /// The first.
-    pub first: Vid,
+    pub(crate) first: Vid,
     /// The last, the first itself at the least.
-    pub last: Vid,
+    pub(crate) last: Vid,
 }
 
 impl<'de> Deserialize<'de> for VidRange {

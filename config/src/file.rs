@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The longest file that is read. The longest there is a use for is a plan of ten thousand
 /// operations with all its constraints, 120 MB.
-pub const FILE_BYTES_MAX: u64 = 256_000_000;
+pub(crate) const FILE_BYTES_MAX: u64 = 256_000_000;
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]

@@ -46,7 +46,7 @@ pub fn time_based(delay_bytes: u64, period_bytes: u64) -> u64 {
 
 /// How far before `full_bytes` slowing down begins: at `start_bytes`, or as late as leaves
 /// `needed_bytes`. Less than those where there is no room for them.
-pub fn rest_bytes(full_bytes: u64, start_bytes: Option<u64>, needed_bytes: u64) -> u64 {
+pub(crate) fn rest_bytes(full_bytes: u64, start_bytes: Option<u64>, needed_bytes: u64) -> u64 {
     match start_bytes {
         Some(start_bytes) => full_bytes.saturating_sub(start_bytes),
         None => needed_bytes.min(full_bytes),

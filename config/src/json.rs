@@ -1,15 +1,12 @@
 //! Reading JSON, with the place of what is wrong: the value or the key itself, not where the reader
 //! stood when it noticed.
 
-use crate::error::{ConfigError, Source};
 use crate::explain::{Syntax, explain};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What is wrong with a JSON text, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,15 +42,6 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsonError> {
         };
         JsonError { at, message: explain(message, Syntax::Json) }
     })
-}
-
-/// Reads the one value of a file.
-///
-/// # Errors
-/// The file cannot be read, is no JSON, or none of this form.
-pub fn read_file<T: DeserializeOwned>(file: &Path) -> Result<T, ConfigError> {
-    let source = Source::read(file)?;
-    source.json(source.text())
 }
 
 /// Where the reader stood. It counts lines, and the bytes in a line, from 1.

@@ -1,38 +1,36 @@
-//! What an operator writes, and what follows from it.
+//! What an operator writes: files read, checked and explained.
 //!
 //! [`SwitchConfig`] is a switch: SWITCH.toml, and the rule and route files it names, read, checked
-//! and turned into the types of `dataplane`. [`RuleSet`] is a rule file on its own. [`headroom`] is
-//! what a lossless port must keep free. [`ScenarioConfig`] is a network with traffic and faults, to
-//! be simulated.
+//! and turned into the types of `dataplane`. [`rule_file`], [`path_file`] and [`plan_file`] are
+//! files on their own. [`NetworkConfig`] is a network with its expected paths, in the types of
+//! `fabric`; [`ScenarioConfig`] adds traffic and faults, to be simulated. [`headroom`] is what a
+//! lossless port must keep free.
 //!
 //! Nothing here does more than read files. Every error is one line that says where something is
 //! wrong and what would be right: [`ConfigError`].
 #![forbid(unsafe_code)]
 
-pub mod compile;
-mod dice;
+mod did_you_mean;
 mod error;
 mod explain;
-pub mod fields;
+mod fields;
 mod file;
 pub mod gentle;
 pub mod headroom;
 pub mod json;
 pub mod message;
+mod names;
 pub mod network;
-pub mod paths;
-pub mod plan;
-mod rule_file;
+pub mod path_file;
+pub mod plan_file;
+pub mod rule_file;
 pub mod scenario;
-mod suggest;
+mod source;
 pub mod switch;
 pub mod units;
-pub mod verify;
 
-pub use error::{ConfigError, read_text};
-pub use file::FILE_BYTES_MAX;
-pub use network::{Network, NetworkConfig};
-pub use paths::PathSet;
-pub use rule_file::RuleSet;
+pub use error::ConfigError;
+pub use network::NetworkConfig;
 pub use scenario::ScenarioConfig;
+pub use source::{read_json, read_text};
 pub use switch::SwitchConfig;

@@ -1,8 +1,8 @@
 //! What may stand in a message: one line, nothing that a terminal obeys, and not too much of the
 //! user's own text.
 //!
-//! Every [`ConfigError`](crate::ConfigError) passes through here, and so does every line that the
-//! program writes to stderr, so that no single message has to think of it.
+//! Every [`ConfigError`](crate::error::ConfigError) passes through here, and so does every line
+//! that the program writes to stderr, so that no single message has to think of it.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -3,8 +3,9 @@
 //! `k`, `M` and `G` are powers of 1,000, `Ki`, `Mi` and `Gi` powers of 1,024, everywhere.
 
 use dataplane::time::Speed;
-use std::fmt;
 use std::ops::RangeInclusive;
+
+pub use fabric::Length;
 
 /// A quantity that is not written as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,41 +24,6 @@ const SIZE_RANGE: &str = "is out of range; a size is at most 18 EB";
 const SPEED_RANGE: &str = "is out of range; a speed is 1M to 1.6T";
 const LENGTH_RANGE: &str = "is out of range; a length is at most 100km";
 const DURATION_RANGE: &str = "is out of range; a time is at most 8760h";
-
-/// A cable's length, in whole millimetres.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Length {
-    millimetres: u64,
-}
-
-impl Length {
-    /// `metres` metres.
-    pub const fn from_metres(metres: u32) -> Self {
-        Self { millimetres: metres as u64 * 1_000 }
-    }
-
-    /// Millimetres.
-    pub const fn millimetres(self) -> u64 {
-        self.millimetres
-    }
-
-    /// One-way delay in picoseconds: 5 ns a metre, copper and fibre alike.
-    pub const fn delay_ps(self) -> u64 {
-        self.millimetres * 5
-    }
-}
-
-impl fmt::Display for Length {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (metres, rest) = (self.millimetres / 1_000, self.millimetres % 1_000);
-        if rest == 0 {
-            write!(f, "{metres}m")
-        } else {
-            let decimals = format!("{rest:03}");
-            write!(f, "{metres}.{}m", decimals.trim_end_matches('0'))
-        }
-    }
-}
 
 /// Bytes: `9216`, `64KB`, `64KiB`, `12MB`, `1GB`.
 ///
@@ -114,8 +80,7 @@ pub fn parse_length(text: &str) -> Result<Length, UnitError> {
             _ => return None,
         })
     };
-    quantity(text, unit, 0..=100_000_000, [LENGTH, LENGTH_RANGE])
-        .map(|millimetres| Length { millimetres })
+    quantity(text, unit, 0..=100_000_000, [LENGTH, LENGTH_RANGE]).map(Length::from_millimetres)
 }
 
 /// Nanoseconds: `500ns`, `20us`, `5ms`, `300s`, `5min`, `1h`; at most a year.

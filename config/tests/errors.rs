@@ -16,7 +16,7 @@ poll = "20us"
 
 [[lossless]]
 priority = 3
-xoff = "100KB"
+static_th = "100KB"
 xon = "50KB"
 
 [[lossless]]
@@ -97,9 +97,9 @@ fn the_base_is_valid() {
 fn syntax_and_unknown_words() {
     check("size = \"12MB\"", "size = 12MB", "12MB", "");
     check("[buffer]", "[bufer]", "bufer", "unknown field `bufer`; did you mean `buffer`?");
-    check("xoff = ", "static_th = ", "static_th", "did you mean `xoff`?");
-    check("xon = ", "colour = ", "colour", "known here: priority, size, xoff");
-    check("count = 2", "idle = \"bussy\"", "\"bussy\"", "did you mean `busy`?");
+    check("static_th = ", "static_thr = ", "static_thr", "did you mean `static_th`?");
+    check("xon = ", "colour = ", "colour", "known here: priority, size, static_th");
+    check("count = 2", "idle = \"bussy\"", "\"bussy\"", "known here: poll, sleep");
     check("name = \"A\"", "", "", "`name` is missing here");
     check("name = \"A\"", "name = \"A/B\"", "\"A/B\"", "is no name for a switch");
     check(
@@ -123,18 +123,23 @@ fn priorities() {
 
 #[test]
 fn thresholds() {
-    let xoff = "xoff = \"100KB\"\nxon = \"50KB\"";
-    check(xoff, "xoff = 1000", "1000", "is 522 B below the longest frame of port `p1`");
-    check(xoff, "xoff = 3000", "3000", "44 B below the two longest frames");
-    check(xoff, "xoff = \"100KB\"\nsize = \"150KB\"", "\"100KB\"", "50 KB below `size`");
-    check(xoff, "xoff = \"9MB\"", "\"9MB\"", "is never reached: it lies");
+    let xoff = "static_th = \"100KB\"\nxon = \"50KB\"";
+    check(xoff, "static_th = 1000", "1000", "is 522 B below the longest frame of port `p1`");
+    check(xoff, "static_th = 3000", "3000", "44 B below the two longest frames");
+    check(xoff, "static_th = \"100KB\"\nsize = \"150KB\"", "\"100KB\"", "50 KB below `size`");
+    check(xoff, "static_th = \"9MB\"", "\"9MB\"", "is never reached: it lies");
     check("xon = \"50KB\"", "xon = \"98KB\"", "\"98KB\"", "XON is 2 KB below XOFF");
     let above =
-        "`xon` 120 KB is not below `xoff`, 100 KB; for port `p1` it is 96,956 B at the most";
+        "`xon` 120 KB is not below `static_th`, 100 KB; for port `p1` it is 96,956 B at the most";
     check("xon = \"50KB\"", "xon = \"120KB\"", "\"120KB\"", above);
-    check("xon = \"50KB\"", "xon = \"100KB\"", "\"100KB\"", "`xon` 100 KB is not below `xoff`");
+    check(
+        "xon = \"50KB\"",
+        "xon = \"100KB\"",
+        "\"100KB\"",
+        "`xon` 100 KB is not below `static_th`",
+    );
     check("xon = \"50KB\"", "xon_offset = 3043", "3043", "the least, 3,044 B");
-    check("xon = \"50KB\"", "xon_offset = \"101KB\"", "\"101KB\"", "more than `xoff`");
+    check("xon = \"50KB\"", "xon_offset = \"101KB\"", "\"101KB\"", "more than `static_th`");
     check("xon = \"50KB\"", "xon = 1\nxon_offset = 1", "1", "not both");
     check("xon = \"50KB\"", "dynamic_th = 1", "1", "not both");
     check(xoff, "dynamic_th = 9", "9", "it is -8 to 8");
@@ -154,7 +159,7 @@ fn the_buffer() {
         error.message.split("give `size` ").nth(1).unwrap().split(" at least").next().unwrap();
     let bytes: u64 = needed.replace([',', 'B', ' '], "").parse().unwrap();
     let with = |bytes: u64| text.replace("size = \"5MB\"", &format!("size = {bytes}"));
-    let exact = with(bytes).replace("xoff = \"100KB\"\nxon = \"50KB\"", "dynamic_th = 0");
+    let exact = with(bytes).replace("static_th = \"100KB\"\nxon = \"50KB\"", "dynamic_th = 0");
     let config = SwitchConfig::parse(Path::new("A.toml"), &exact.replace("\"20KB\"", "2000"));
     assert_eq!(config.map(|config| config.settings.buffer.size_bytes), Ok(bytes));
     assert!(self::error(&with(bytes - 1)).message.contains("promises 1 B too much"));
@@ -217,9 +222,9 @@ fn ports() {
     check("mtu = 9000", "mtu = 9707", "9707", "it is 68 to 9706");
     check(device, "device = \"net_tap9\"\nmtu = 1279", "1279", "1280 to 9706 for IPv6");
     check("mtu = 9000", "worker = 2", "2", "there is no worker 2; [workers] has 2");
-    check("mtu = 9000", "rx_ring = 16", "16", "it is 32 to 32768");
+    check("mtu = 9000", "rx_desc = 16", "16", "it is 32 to 32768");
     check("mtu = 9000", "rx_backlog = 1024", "1024", "it is 1 to 1023");
-    check("mtu = 9000", "tx_limit = 1000", "1000", "less than the longest frame");
+    check("mtu = 9000", "tx_byte_limit = 1000", "1000", "less than the longest frame");
     check("mtu = 9000", "pace = true", "[[port]]", "`pace` needs a `speed`");
     let group = "is a group's address, not a station's; make the first octet even, as in 02";
     check("mtu = 9000", "mac = \"01:00:00:00:00:01\"", "\"01:", group);
@@ -227,7 +232,7 @@ fn ports() {
     check("mtu = 9000", "mac = \"00:00:00:00:00:00\"", "\"00:", zero);
     check(
         "mtu = 9000",
-        "length = \"120000m\"",
+        "cable_length = \"120000m\"",
         "\"120000m\"",
         "`120000m` is out of range; a length is at most 100km",
     );

@@ -1,8 +1,8 @@
 //! `[lldp]` and `[fabric]`: what they come to, and what is refused.
 
 use agents::lldp::{AllowedPeer, Device, LldpSettings, PortRole, Profile};
-use config::compile::fabric;
 use config::{ConfigError, SwitchConfig};
+use fabric::compile::port_roles;
 use std::path::Path;
 
 const PORTS: &str = "\n[[port]]\ndevice = 'net_null0'\naddresses = ['10.0.0.1/24']\n\
@@ -49,7 +49,7 @@ fn a_fabric_has_its_times_and_first_rules() {
     assert_eq!((lldp.settings.profile, lldp.settings.level), (Profile::Slides, Some(2)));
     assert_eq!((lldp.settings.learns, lldp.bounces), (true, Some(1)));
     let rules = config.rules.unwrap();
-    assert_eq!(rules, fabric::rules("A", &[PortRole::Downlink, PortRole::Uplink], 1));
+    assert_eq!(rules, port_roles::rules("A", &[PortRole::Downlink, PortRole::Uplink], 1));
     assert_eq!(config.rules_file, None);
 }
 
@@ -83,9 +83,9 @@ fn what_contradicts_itself_is_refused() {
     refused("[lldp]\nprofile = 'standart'\n", "'standart'", "did you mean `standard`?");
     refused("[lldp]\nintervall = '1s'\n", "intervall", "did you mean `interval`?");
     let port = |rest: &str| format!("[[port]]\ndevice = 'net_null2'\nvlan = 5\n{rest}");
-    refused(&port("faces = 'host'\n"), "'host'", "add [lldp] or [fabric]");
+    refused(&port("peer = 'host'\n"), "'host'", "add [lldp] or [fabric]");
     refused(
-        &with(&format!("[fabric]\n{}", port("faces = 'switch'\n"))),
+        &with(&format!("[fabric]\n{}", port("peer = 'switch'\n"))),
         "'switch'",
         "must be `trusted`",
     );

@@ -4,10 +4,11 @@
 #[allow(dead_code, reason = "each test file uses a part of it")]
 mod damage;
 
-use config::network::Network;
-use config::plan::PlanFile;
-use config::{ConfigError, NetworkConfig, RuleSet, ScenarioConfig, SwitchConfig};
+use config::plan_file::PlanFile;
+use config::rule_file;
+use config::{ConfigError, NetworkConfig, ScenarioConfig, SwitchConfig};
 use damage::assert_plain;
+use fabric::Network;
 use std::fs;
 use std::path::Path;
 
@@ -28,9 +29,9 @@ fn said(file: &Path, text: &str) -> Vec<ConfigError> {
         SwitchConfig::parse(file, text).err(),
         NetworkConfig::parse(file, text).err(),
         ScenarioConfig::parse(file, text).err(),
-        RuleSet::parse(file, text).err(),
+        rule_file::parse(file, text).err(),
         PlanFile::parse(file, text).err(),
-        config::plan::parse(file, text, &network()).err(),
+        config::path_file::parse(file, text, &network()).err(),
     ];
     readers.into_iter().flatten().collect()
 }
@@ -137,9 +138,9 @@ fn what_is_no_regular_file_is_refused_where_it_is_named() {
             SwitchConfig::load(named).unwrap_err(),
             NetworkConfig::load(named).unwrap_err(),
             ScenarioConfig::load(named).unwrap_err(),
-            RuleSet::load(named).unwrap_err(),
+            rule_file::load(named).unwrap_err(),
             PlanFile::load(named).unwrap_err(),
-            config::plan::load(named, &network()).unwrap_err(),
+            config::path_file::load(named, &network()).unwrap_err(),
             config::read_text(named).unwrap_err(),
         ] {
             assert_eq!(error.to_string(), format!("{show}:1:1: cannot be read: {why}"));

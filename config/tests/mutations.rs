@@ -2,10 +2,11 @@
 
 mod damage;
 
-use config::network::Network;
-use config::plan::PlanFile;
-use config::{NetworkConfig, RuleSet, ScenarioConfig, SwitchConfig};
+use config::plan_file::PlanFile;
+use config::rule_file;
+use config::{NetworkConfig, ScenarioConfig, SwitchConfig};
 use damage::{assert_one_line, damage, damaged};
+use fabric::Network;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,12 @@ const SIZE_FIELDS: &[&str] = &[
     "lossy",
     "lossy_queue",
     "xoff",
+    "static_th",
+    "cable_length",
+    "rx_desc",
+    "tx_desc",
+    "tx_byte_limit",
+    "b1",
     "xon",
     "xon_offset",
     "headroom",
@@ -117,6 +124,7 @@ const VALUES: &[&str] = &[
     "\"pcp\"",
     "\"port\"",
     "\"busy\"",
+    "\"poll\"",
     "\"always\"",
     "\"10.0.1.2\"",
     "\"fe80::2\"",
@@ -225,9 +233,9 @@ proptest! {
     ) {
         let text = damaged(include_str!("../examples/rules/spine1.json"), &damages);
         let file = Path::new("damaged");
-        match RuleSet::parse(file, &text) {
+        match rule_file::parse(file, &text) {
             Err(error) => assert_one_line(&error, &text),
-            Ok(rules) => prop_assert_eq!(RuleSet::parse(file, &rules.to_json()), Ok(rules)),
+            Ok(rules) => prop_assert_eq!(rule_file::parse(file, &rule_file::to_json(&rules)), Ok(rules)),
         }
     }
 
@@ -269,7 +277,7 @@ proptest! {
     ) {
         let network = ring();
         let text = damaged(include_str!("../examples/plans/ring-old.txt"), &damages);
-        match config::plan::parse(Path::new("damaged"), &text, &network) {
+        match config::path_file::parse(Path::new("damaged"), &text, &network) {
             Err(error) => assert_one_line(&error, &text),
             Ok(paths) => prop_assert!(paths.iter().all(|path| path.route.len() <= network.switches())),
         }

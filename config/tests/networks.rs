@@ -2,8 +2,10 @@
 //! paths at once gives what following them one by one gives.
 
 use config::NetworkConfig;
-use config::network::{Network, PathKind, PathSpec, Peer};
-use config::paths::{EdgePorts, PathSet};
+use fabric::Network;
+use fabric::network::Peer;
+use fabric::paths::{EdgePorts, PathSet};
+use fabric::paths::{PathKind, PathSpec};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -124,13 +124,13 @@ fn more_classes_than_headroom_are_refused_with_the_size_that_would_do() {
 #[test]
 fn stages_begin_where_the_file_says_or_as_late_as_the_bound_allows() {
     let slope = |more: &str| {
-        let text = format!("[gfc]\n{more}[[lossless]]\npriority = 3\nxoff = '2MB'\n");
+        let text = format!("[gfc]\n{more}[[lossless]]\npriority = 3\nstatic_th = '2MB'\n");
         let config = load(&text).unwrap();
         let port = &config.settings.ports[0];
         assert!(port.gentle.is_some());
         port.lossless[3].unwrap().slope.unwrap()
     };
-    let given = slope("start = '1MB'\n");
+    let given = slope("b1 = '1MB'\n");
     assert_eq!(
         (given.full_bytes, given.stage_bytes(1), given.stage_bytes(2)),
         (2_000_000, 1_000_000, 1_500_000)
@@ -146,28 +146,29 @@ fn stages_begin_where_the_file_says_or_as_late_as_the_bound_allows() {
 fn a_buffer_too_small_for_gentle_flow_control_is_refused_by_how_much() {
     let with = |more: &str, xoff: &str| {
         format!(
-            "[gfc]\n{more}[headroom]\npoll = '1us'\npeer_tx_limit = 0\n[[lossless]]\npriority = 3\n{xoff}"
+            "[gfc]\n{more}[headroom]\npoll = '1us'\npeer_tx_byte_limit = 0\n[[lossless]]\npriority = 3\n{xoff}"
         )
     };
     for (text, place) in [
-        (with("", "xoff = '20KB'\n"), "A.toml:8:8: "),
-        (with("start = '1999KB'\n", "xoff = '2MB'\n"), "A.toml:3:9: "),
+        (with("", "static_th = '20KB'\n"), "A.toml:8:13: "),
+        (with("b1 = '1999KB'\n", "static_th = '2MB'\n"), "A.toml:3:6: "),
     ] {
         let error = load(&text).unwrap_err();
         assert!(error.starts_with(place), "{error}");
-        let words = ["2 C tau and a frame", "more than there is", "raise `xoff` or lower `start`"];
+        let words =
+            ["2 C tau and a frame", "more than there is", "raise `static_th` or lower `b1`"];
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
     }
     // What the message asks for does.
-    let error = load(&with("", "xoff = '20KB'\n")).unwrap_err();
+    let error = load(&with("", "static_th = '20KB'\n")).unwrap_err();
     let needed = error.split("2 C tau and a frame, ").nth(1).unwrap();
     let needed: String =
         needed.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
-    assert!(load(&with("", &format!("xoff = {needed}\n"))).is_ok(), "{error}");
+    assert!(load(&with("", &format!("static_th = {needed}\n"))).is_ok(), "{error}");
     let less: u64 = needed.parse::<u64>().unwrap() - 1;
-    assert!(load(&with("", &format!("xoff = {less}\n"))).is_err());
+    assert!(load(&with("", &format!("static_th = {less}\n"))).is_err());
     let dynamic = load(&with("", "")).unwrap_err();
-    assert!(dynamic.contains("give priority 3 a static `xoff`"), "{dynamic}");
+    assert!(dynamic.contains("give priority 3 a `static_th`"), "{dynamic}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn headroom_below_the_computed_one_is_a_warning_once_for_all_ports() {
 
 #[test]
 fn static_thresholds_beyond_the_pool_are_a_warning() {
-    let lossless = "[[lossless]]\npriority = 3\nxoff = '4MB'\n";
+    let lossless = "[[lossless]]\npriority = 3\nstatic_th = '4MB'\n";
     let config = parse(&format!("name = 'A'\n{lossless}{}", ports(4)));
     let [warning] = &config.warnings[..] else { panic!("one warning: {:?}", config.warnings) };
     assert!(warning.message.contains("more than the shared pool"), "{warning}");
@@ -273,7 +273,7 @@ fn a_reload_says_what_it_cannot_do() {
         ("port 2: speed in bps", base.replace("'net_null1'", "'net_null1'\nspeed = '1G'")),
         ("port 2: mtu", base.replace("'net_null1'", "'net_null1'\nmtu = 9000")),
         ("port 2: lossless thresholds", base.replace("'net_null1'", "'net_null1'\npfc = false")),
-        ("port 2: rx_ring", base.replace("'net_null1'", "'net_null1'\nrx_ring = 64")),
+        ("port 2: rx_desc", base.replace("'net_null1'", "'net_null1'\nrx_desc = 64")),
         ("number of ports", format!("{base}[[port]]\ndevice = 'net_tap0'\nvlan = 1\n")),
         ("buffer.size", format!("{base}[buffer]\nsize = '16MB'\n")),
         ("scheduler.strict", format!("{base}[scheduler]\nstrict = [7]\n")),

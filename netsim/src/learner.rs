@@ -5,10 +5,10 @@ use crate::topology::mac;
 use agents::lldp::{
     AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortRole, PortSettings, System,
 };
-use config::compile::fabric;
 use dataplane::ids::PortId;
 use dataplane::rules::TcamEntry;
 use dataplane::time::Instant;
+use fabric::compile::port_roles;
 
 /// See the module's head.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Learner {
     /// The rules that follow from what is known now.
     pub(crate) fn rules(&self) -> Vec<TcamEntry> {
         let facings: Vec<PortRole> = self.agent.port_roles().collect();
-        fabric::entries(&facings, self.bounces)
+        port_roles::entries(&facings, self.bounces)
     }
 
     pub(crate) const fn agent(&self) -> &LldpAgent {

@@ -1,9 +1,11 @@
 //! Plans, executed and watched: the wrong way round the paper's reconfigurations deadlock, as
 //! planned they do not.
 
+use config::NetworkConfig;
 use config::ScenarioConfig;
-use config::network::{Network, NetworkConfig};
-use config::plan::{Change, Execution, Model, Order, Planner, Timing, load, parse, scenario};
+use config::path_file::{load, parse};
+use fabric::Network;
+use fabric::plan::{Change, Execution, Model, Order, Planner, Timing, scenario};
 use netsim::outcome::Outcome;
 use netsim::scenario::{Options, run};
 use std::path::{Path, PathBuf};

@@ -115,7 +115,7 @@ def lossless_toml(priority: int) -> str:
     return f"""
 [[lossless]]
 priority = {priority}
-xoff = "100KB"
+static_th = "100KB"
 xon = "60KB"
 headroom = {HEADROOM_BYTES}
 """

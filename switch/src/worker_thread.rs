@@ -123,7 +123,7 @@ impl<D: PortDevice> Seat<D> {
                 Phase::Stop => break,
             }
             let next = match self.idle {
-                Idle::Busy => end,
+                Idle::Poll => end,
                 Idle::Sleep => rest.after(turn, end, &clock),
             };
             self.worker.probe_mut().poll_gap(next.ns_since(start));

@@ -53,13 +53,13 @@ priority = 4
 
 [[lossless]]
 priority = 3
-xoff = "200KB"
+static_th = "200KB"
 xon = "150KB"
 headroom = "3200KB"
 
 [[lossless]]
 priority = 4
-xoff = "200KB"
+static_th = "200KB"
 xon = "150KB"
 headroom = "3200KB"
 

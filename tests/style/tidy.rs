@@ -1,6 +1,7 @@
 //! What a newcomer may rely on in every file of the tree.
 
-use config::{RuleSet, SwitchConfig};
+use config::SwitchConfig;
+use config::rule_file;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,7 +184,7 @@ fn every_example_is_a_switch() {
         }
     }
     for entry in fs::read_dir(directory.join("rules")).unwrap() {
-        RuleSet::load(&entry.unwrap().path()).unwrap_or_else(|error| panic!("{error}"));
+        rule_file::load(&entry.unwrap().path()).unwrap_or_else(|error| panic!("{error}"));
         count += 1;
     }
     assert!(count > 0, "no examples in {}", directory.display());

@@ -4,8 +4,6 @@ use super::topology::Shape;
 use super::{faults, traffic};
 use crate::Dice;
 use config::headroom::{Link, Software, needed_bytes};
-use config::network::{End, Network, PathKind, PathSpec};
-use config::paths::{Listed, Turn};
 use config::scenario::{
     Buffers, Ecn, FRAME_BYTES_MOST, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig,
     Scheme, SchemeKind,
@@ -13,6 +11,10 @@ use config::scenario::{
 use config::units::Length;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use fabric::Network;
+use fabric::network::End;
+use fabric::paths::{Listed, Turn};
+use fabric::paths::{PathKind, PathSpec};
 use std::collections::BTreeMap;
 
 /// Larger networks have too many loop-free paths to list.

@@ -2,9 +2,10 @@
 
 use super::traffic::any_host;
 use crate::Dice;
-use config::network::{End, Network};
 use config::scenario::{Fault, FaultKind};
 use dataplane::time::Speed;
+use fabric::Network;
+use fabric::network::End;
 
 /// Some faults, or none. What holds frames for ever is over soon after the sources stop.
 pub(super) fn faults(network: &Network, duration_ns: u64, dice: &mut Dice) -> Vec<Fault> {

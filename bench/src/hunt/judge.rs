@@ -1,8 +1,8 @@
 //! What must have come out of a drawn scenario, under each scheme.
 
 use super::draw;
-use config::network::{End, Link};
 use config::scenario::{FaultKind, ScenarioConfig, SchemeKind};
+use fabric::network::{End, Link};
 use netsim::outcome::{DeadlockOutcome, Outcome};
 use netsim::scenario::{Options, ScenarioError, run};
 use std::any::Any;

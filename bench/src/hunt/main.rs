@@ -126,8 +126,8 @@ fn tell(seed: u64) {
     let network = &config.network;
     for link in network.links() {
         let ends = link.ends.map(|end| match end {
-            config::network::End::Slot(slot) => network.show(slot),
-            config::network::End::Host(host) => network.host_name(host).to_owned(),
+            fabric::network::End::Slot(slot) => network.show(slot),
+            fabric::network::End::Host(host) => network.host_name(host).to_owned(),
         });
         println!("{} - {}, {:?}, {:?}", ends[0], ends[1], link.speed, link.length);
     }

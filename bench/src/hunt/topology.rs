@@ -1,9 +1,10 @@
 //! The shape of a drawn network: who is linked to whom, at which speed and how far.
 
 use crate::Dice;
-use config::network::{End, Link, Network};
 use config::units::Length;
 use dataplane::time::Speed;
+use fabric::Network;
+use fabric::network::{End, Link};
 
 /// Switches by number: their links, and how many hosts each has.
 pub(super) struct Shape {

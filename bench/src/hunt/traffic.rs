@@ -1,10 +1,11 @@
 //! Who sends what to whom in a drawn scenario, and on which ways.
 
 use crate::Dice;
-use config::network::{Network, Peer};
-use config::paths::Turn;
 use config::scenario::{Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind};
 use dataplane::time::Speed;
+use fabric::Network;
+use fabric::network::Peer;
+use fabric::paths::Turn;
 
 /// Flows on ways of their own; `around` if all go on to a next neighbor, as in a ring.
 pub(super) fn flows(network: &Network, duration_ns: u64, dice: &mut Dice) -> Vec<Flow> {

@@ -2,9 +2,9 @@
 //! Fig. 2, with traffic led around those that are out.
 
 use bench::Dice;
-use config::network::Network;
-use config::plan::routing::{Down, Routing, Ways, change};
-use config::plan::{Change, NamedPath};
+use fabric::Network;
+use fabric::plan::routing::{Down, Routing, Ways, change};
+use fabric::plan::{Change, NamedPath};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// An event.

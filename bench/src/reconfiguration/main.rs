@@ -16,8 +16,8 @@ mod page;
 mod rows;
 
 use bench::table::median;
-use config::plan::{Model, Planner, Timing};
 use events::Event;
+use fabric::plan::{Model, Planner, Timing};
 use rows::Row;
 use serde_json::json;
 use std::error::Error;

@@ -1,7 +1,8 @@
 //! The networks: 4-level fat-trees, HyperX and Jellyfish of 100 to 2,000 switches.
 
 use config::NetworkConfig;
-use config::network::{End, Link, Network};
+use fabric::Network;
+use fabric::network::{End, Link};
 use std::error::Error;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 //! anything.
 
 use crate::rows::{Row, Way};
-use config::plan::Model;
+use fabric::plan::Model;
 use std::fmt::Write as _;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;\

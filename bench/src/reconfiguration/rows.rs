@@ -2,8 +2,8 @@
 
 use crate::events::{self, Event};
 use comfy_table::{CellAlignment, Table, presets};
-use config::network::Network;
-use config::plan::{Change, Method, Model, Planner, Timing};
+use fabric::Network;
+use fabric::plan::{Change, Method, Model, Planner, Timing};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -127,7 +127,7 @@ fn row(
         removes,
         adds,
         kept,
-        knotted: planner.knotted(),
+        knotted: planner.operations_on_cycles(),
         remove_all: at_once(all_us, all),
         intersect: at_once(apart_us, constraints(removes * adds)),
         paper,

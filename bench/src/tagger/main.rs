@@ -7,9 +7,9 @@
 mod rows;
 
 use comfy_table::{Table, presets};
-use config::compile::{Algorithm, Compiled, Options, compile};
-use config::network::NetworkConfig;
-use config::paths::PathSet;
+use config::NetworkConfig;
+use fabric::compile::{Algorithm, Compiled, Options, compile};
+use fabric::paths::PathSet;
 use rows::{ROWS, Row};
 use serde_json::{Value, json};
 use std::error::Error;

@@ -1,59 +1,14 @@
 //! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
 
 use super::Tables;
-use super::graph::{End, Link, LinkError, Network};
 use super::schema::LinkTable;
-use crate::error::{ConfigError, Source};
-use crate::suggest;
-use dataplane::ids::PortId;
+use crate::error::ConfigError;
+use crate::names::{Names, Node, find_end};
+use crate::source::Source;
 use dataplane::limits::PORTS_MAX;
-use std::collections::HashMap;
+use fabric::Network;
+use fabric::network::{End, Link, LinkError};
 use toml::Spanned;
-
-/// Nodes by name. Ordered output never comes from it, so its order does not matter.
-#[derive(Debug, Default)]
-pub(crate) struct Names<'a> {
-    nodes: HashMap<&'a str, Node>,
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// A switch, by its number.
-    Switch(u32),
-    /// A host, by its number.
-    Host(u32),
-}
-
-impl<'a> Names<'a> {
-    /// The names of a whole network.
-    pub(crate) fn of(network: &'a Network) -> Self {
-        let mut names = Self::default();
-        for switch in 0..super::graph::u32_of(network.switches()) {
-            names.nodes.insert(network.switch_name(switch), Node::Switch(switch));
-        }
-        for host in 0..super::graph::u32_of(network.hosts()) {
-            names.nodes.insert(network.host_name(host), Node::Host(host));
-        }
-        names
-    }
-
-    /// What `name` stands for; `Err` is the whole message.
-    pub(crate) fn find(&self, name: &str) -> Result<Node, String> {
-        self.nodes.get(name).copied().ok_or_else(|| {
-            // Hundreds of thousands of names are no help, and slow to compare.
-            let few = self.nodes.len() <= 1_000;
-            let mut known: Vec<&str> = self.nodes.keys().filter(|_| few).copied().collect();
-            known.sort_unstable();
-            match suggest::nearest(name, known) {
-                Some(near) => {
-                    format!("there is no switch or host `{name}`; did you mean `{near}`?")
-                }
-                None => format!("there is no switch or host `{name}`; name one of those declared"),
-            }
-        })
-    }
-}
 
 /// Builds the network of the tables.
 pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, ConfigError> {
@@ -154,41 +109,5 @@ fn add_link(
             _ => "",
         };
         source.at(span, format!("{what} {error}{hint}"))
-    })
-}
-
-/// One end of a link; `Err` is the whole message.
-fn find_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
-    let (name, port) = match text.split_once(':') {
-        Some((name, port)) => (name, Some(port)),
-        None => (text, None),
-    };
-    match (names.find(name)?, port) {
-        (Node::Host(host), None) => Ok(End::Host(host)),
-        (Node::Host(_), Some(_)) => {
-            Err(format!("`{name}` is a host and has one port; write \"{name}\""))
-        }
-        (Node::Switch(switch), Some(port)) => slot_of(network, switch, port).map(End::Slot),
-        (Node::Switch(_), None) => {
-            Err(format!("`{name}` is a switch; say which port, such as \"{name}:1\""))
-        }
-    }
-}
-
-/// As [`find_end`], of an end that has a link.
-pub(crate) fn linked_end(network: &Network, names: &Names<'_>, text: &str) -> Result<End, String> {
-    let end = find_end(network, names, text)?;
-    if network.is_used(end) {
-        return Ok(end);
-    }
-    Err(format!("`{text}` has no link; name a port that has one"))
-}
-
-/// A switch's port by its number as text; `Err` is the whole message.
-pub(crate) fn slot_of(network: &Network, switch: u32, port: &str) -> Result<u32, String> {
-    let number = port.parse().ok().and_then(PortId::from_number);
-    number.and_then(|port| network.slot(switch, port)).ok_or_else(|| {
-        let (name, ports) = (network.switch_name(switch), network.ports(switch));
-        format!("`{name}` has no port `{port}`; its ports are 1 to {ports}")
     })
 }

@@ -1,22 +1,19 @@
 //! NETWORK.toml: a topology, explicit or generated, and the paths that must be lossless.
 //!
-//! [`NetworkConfig`] is the file, read and checked. [`Network`] is its topology: switches, hosts
-//! and links by number, ports by *slot*. [`PathSpec`] says which paths; [`PathSet`] holds them.
-//!
-//! [`PathSet`]: crate::paths::PathSet
+//! [`NetworkConfig`] is the file, read and checked: its topology, a [`Network`], and which paths
+//! are expected to be lossless, a [`PathSpec`].
 
 mod explicit;
 mod generate;
-pub mod graph;
 mod path_spec;
 pub(crate) mod schema;
 
-pub use graph::{End, Link, LinkError, Network, Peer};
-pub use path_spec::{PathKind, PathSpec};
-
-pub(crate) use explicit::{Names, Node, linked_end, slot_of};
-
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::names::{Names, linked_end};
+use crate::source::Source;
+use fabric::Network;
+use fabric::network::End;
+use fabric::paths::PathSpec;
 use schema::{Field, GenerateTable, HostTable, LinkTable, NetworkFile, PathsTable, SwitchTable};
 use std::path::Path;
 use toml::Spanned;
@@ -72,6 +69,14 @@ impl NetworkConfig {
                 })
         })
     }
+}
+
+/// The end of a link that files name so: `A:3`, or a host. `Err` is the whole message.
+///
+/// # Errors
+/// There is no such port or host, or it has no link.
+pub fn find_linked_end(network: &Network, text: &str) -> Result<End, String> {
+    linked_end(network, &Names::of(network), text)
 }
 
 pub(crate) fn assemble(source: &Source) -> Result<NetworkConfig, ConfigError> {

@@ -1,62 +1,16 @@
 //! `[paths]`: which paths are expected to be lossless (Tagger's ELP, section VI-B).
 
-use super::graph::Network;
 use super::schema::{Field, PathsKind, PathsTable};
-use crate::error::{ConfigError, Source};
-use crate::paths::file;
-use crate::paths::listed::Listed;
+use crate::error::ConfigError;
+use crate::path_file;
+use crate::source::Source;
 use dataplane::limits::TAGS;
+use fabric::Network;
+use fabric::paths::{PathKind, PathSpec};
 use toml::Spanned;
 
 /// The most application classes: each needs a priority of its own.
 const CLASSES_MAX: i64 = 7;
-
-/// Which paths are expected to be lossless.
-#[derive(Clone, Debug)]
-pub struct PathSpec {
-    /// The kind, with its parameter.
-    pub kind: PathKind,
-    /// So many random loop-free paths in addition.
-    pub random: usize,
-    /// Switches on a random path; `None` for as many as on the longest other path.
-    pub random_switches: Option<usize>,
-    /// Which random paths.
-    pub seed: u64,
-    /// Application classes, 1 at the least: frames of class i start with tag i.
-    pub classes: u8,
-}
-
-/// A kind of path set.
-#[derive(Clone, Debug)]
-pub enum PathKind {
-    /// To each switch with hosts a tree of shortest paths. Where several neighbors are as near, a
-    /// path goes to the one that comes first in the file.
-    ShortestTrees,
-    /// All shortest paths (ECMP).
-    Shortest,
-    /// Up, then down, and so again up to `bounces` times. A link leads up if it leads away from
-    /// the hosts.
-    UpDown {
-        /// How often a path may turn from down to up.
-        bounces: u8,
-    },
-    /// The `k` shortest loop-free paths of each pair of switches with hosts.
-    KShortest {
-        /// How many.
-        k: usize,
-    },
-    /// All loop-free paths.
-    AllSimple,
-    /// The paths of a file.
-    File(Listed),
-}
-
-impl PathSpec {
-    /// The paths of `kind`, in one class, and no random ones.
-    pub const fn new(kind: PathKind) -> Self {
-        Self { kind, random: 0, random_switches: None, seed: 1, classes: 1 }
-    }
-}
 
 /// Reads the table; without it, [`PathKind::ShortestTrees`].
 pub(super) fn read(
@@ -99,7 +53,7 @@ pub(super) fn read(
         PathsKind::File => {
             let field = table.file.as_ref();
             let field = field.ok_or_else(|| needs("`file`, with one path a line"))?;
-            PathKind::File(file::read(&source.read_named(field)?, network)?)
+            PathKind::File(path_file::read(&source.read_named(field)?, network)?)
         }
     };
     let random = number("random", &table.random, 0, 100_000_000)?.unwrap_or(0);

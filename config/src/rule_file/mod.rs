@@ -9,167 +9,168 @@
 //! `{"value": 1, "mask": 63}`, which matches every tag that agrees with `value` in the bits of
 //! `mask`.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::json::{Step, key_before, locate};
+use crate::source::Source;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::PORTS_MAX;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
+use fabric::verify::NetworkRules;
+use fabric::{Network, RuleSet};
 use raw::{RawEntry, RawFile, RawMap, RawTag};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 mod raw;
 mod write;
 
-/// The rules of one switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleSet {
-    /// The switch's name.
-    pub switch: String,
-    /// How many ports it has.
-    pub ports: usize,
-    /// The tag of frames that lost their right to be lossless. Never in `priorities`.
-    pub lossy_tag: Tag,
-    /// The tag a frame starts with. Always in `priorities`, unless that is empty.
-    pub initial_tag: Tag,
-    /// The lossless tags, and the priority of each.
-    pub priorities: BTreeMap<Tag, Priority>,
-    /// First match wins; no match is `lossy_tag`.
-    pub entries: Vec<TcamEntry>,
+pub use write::{save, to_json};
+
+/// Reads and checks `file`.
+///
+/// # Errors
+/// The file cannot be read, is no JSON of this form, or contradicts itrules.
+pub fn load(file: &Path) -> Result<RuleSet, ConfigError> {
+    from_source(&Source::read(file)?)
 }
 
-impl RuleSet {
-    /// Reads and checks `file`.
-    ///
-    /// # Errors
-    /// The file cannot be read, is no JSON of this form, or contradicts itself.
-    pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        Self::from_source(&Source::read(file)?)
-    }
+/// Reads and checks `text`, which errors will say is in `file`.
+///
+/// # Errors
+/// The text is no JSON of this form, or contradicts itrules.
+pub fn parse(file: &Path, text: &str) -> Result<RuleSet, ConfigError> {
+    from_source(&Source::new(file, text))
+}
 
-    /// Reads and checks `text`, which errors will say is in `file`.
-    ///
-    /// # Errors
-    /// The text is no JSON of this form, or contradicts itself.
-    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        Self::from_source(&Source::new(file, text))
+pub(crate) fn from_source(source: &Source) -> Result<RuleSet, ConfigError> {
+    let raw: RawFile<'_> = source.json(source.text())?;
+    let ports = raw.ports.get();
+    let in_range = |ports: &usize| (1..=PORTS_MAX).contains(ports);
+    let Some(ports) = serde_json::from_str(ports).ok().filter(in_range) else {
+        let message = format!("`ports` is {ports}; a switch has 1 to {PORTS_MAX} ports");
+        return Err(at(source, ports, message));
+    };
+    let lossy_tag = read_tag(source, raw.lossy_tag.get(), "lossy_tag")?;
+    let priorities = read_priorities(source, raw.priorities.get(), lossy_tag)?;
+    let initial_tag = read_tag(source, raw.initial_tag.get(), "initial_tag")?;
+    if !priorities.contains_key(&initial_tag) && !priorities.is_empty() {
+        let known = list(&priorities);
+        let message = format!(
+            "`initial_tag` {initial_tag} has no priority; it must be one of `priorities` ({known})"
+        );
+        return Err(at(source, raw.initial_tag.get(), message));
     }
-
-    pub(crate) fn from_source(source: &Source) -> Result<Self, ConfigError> {
-        let raw: RawFile<'_> = source.json(source.text())?;
-        let ports = raw.ports.get();
-        let in_range = |ports: &usize| (1..=PORTS_MAX).contains(ports);
-        let Some(ports) = serde_json::from_str(ports).ok().filter(in_range) else {
-            let message = format!("`ports` is {ports}; a switch has 1 to {PORTS_MAX} ports");
-            return Err(at(source, ports, message));
-        };
-        let lossy_tag = read_tag(source, raw.lossy_tag.get(), "lossy_tag")?;
-        let priorities = read_priorities(source, raw.priorities.get(), lossy_tag)?;
-        let initial_tag = read_tag(source, raw.initial_tag.get(), "initial_tag")?;
-        if !priorities.contains_key(&initial_tag) && !priorities.is_empty() {
-            let known = list(&priorities);
-            let message = format!(
-                "`initial_tag` {initial_tag} has no priority; it must be one of `priorities` ({known})"
-            );
-            return Err(at(source, raw.initial_tag.get(), message));
-        }
-        let switch = source.json(raw.switch.get())?;
-        let mut rules =
-            Self { switch, ports, lossy_tag, initial_tag, priorities, entries: Vec::new() };
-        for (index, entry) in raw.entries.iter().enumerate() {
-            let entry = rules.read_entry(source, index + 1, entry.get())?;
-            rules.entries.push(entry);
-        }
-        Ok(rules)
+    let switch = source.json(raw.switch.get())?;
+    let mut rules =
+        RuleSet { switch, ports, lossy_tag, initial_tag, priorities, entries: Vec::new() };
+    for (index, entry) in raw.entries.iter().enumerate() {
+        let entry = read_entry(&rules, source, index + 1, entry.get())?;
+        rules.entries.push(entry);
     }
+    Ok(rules)
+}
 
-    fn read_entry(
-        &self,
-        source: &Source,
-        number: usize,
-        text: &str,
-    ) -> Result<TcamEntry, ConfigError> {
-        let wrong = |steps: &[Step<'_>], message: String| {
-            let at = source.offset_of(text) + locate(text, steps).unwrap_or_default();
-            source.at(at..at, format!("entry {number}: {message}"))
-        };
-        let raw: RawEntry = source.json(text).map_err(|error| ConfigError {
-            message: format!("entry {number}: {}", error.message),
-            ..error
-        })?;
-        let tag = self.tag_match(&raw.tag).map_err(|why| wrong(&[Step::Key("tag")], why))?;
-        let wrong_tag = |message| wrong(&[Step::Key("new_tag")], message);
-        let new_tag = tag_of(raw.new_tag).ok_or_else(|| {
-            wrong_tag(format!("`new_tag` {} is not a tag; tags are 0 to 63", raw.new_tag))
-        })?;
-        if new_tag != self.lossy_tag && !self.priorities.contains_key(&new_tag) {
-            return Err(wrong_tag(format!(
-                "`new_tag` {new_tag} has no priority; add it to `priorities`, or use {} for lossy",
-                self.lossy_tag
-            )));
-        }
-        let set = |numbers: &[u64], name: &str| {
-            self.port_set(numbers, name).map_err(|(index, message)| match index {
-                Some(index) => wrong(&[Step::Key(name), Step::Index(index)], message),
-                None => wrong(&[Step::Key(name)], message),
-            })
-        };
-        let (in_ports, out_ports) = (set(&raw.input, "in")?, set(&raw.output, "out")?);
-        Ok(TcamEntry { tag, in_ports, out_ports, new_tag })
+fn read_entry(
+    rules: &RuleSet,
+    source: &Source,
+    number: usize,
+    text: &str,
+) -> Result<TcamEntry, ConfigError> {
+    let wrong = |steps: &[Step<'_>], message: String| {
+        let at = source.offset_of(text) + locate(text, steps).unwrap_or_default();
+        source.at(at..at, format!("entry {number}: {message}"))
+    };
+    let raw: RawEntry = source.json(text).map_err(|error| ConfigError {
+        message: format!("entry {number}: {}", error.message),
+        ..error
+    })?;
+    let tag = tag_match(rules, &raw.tag).map_err(|why| wrong(&[Step::Key("tag")], why))?;
+    let wrong_tag = |message| wrong(&[Step::Key("new_tag")], message);
+    let new_tag = tag_of(raw.new_tag).ok_or_else(|| {
+        wrong_tag(format!("`new_tag` {} is not a tag; tags are 0 to 63", raw.new_tag))
+    })?;
+    if new_tag != rules.lossy_tag && !rules.priorities.contains_key(&new_tag) {
+        return Err(wrong_tag(format!(
+            "`new_tag` {new_tag} has no priority; add it to `priorities`, or use {} for lossy",
+            rules.lossy_tag
+        )));
     }
-
-    /// The match on the tag; it must be able to hit a tag that is lossless.
-    fn tag_match(&self, raw: &RawTag) -> Result<TagMatch, String> {
-        let six_bits = |number: u64, name: &str| {
-            u8::try_from(number)
-                .ok()
-                .filter(|&bits| bits < 64)
-                .ok_or_else(|| format!("`{name}` {number} does not fit; tags are 0 to 63"))
-        };
-        let (value, mask) = match *raw {
-            RawTag::Exact(tag) => (six_bits(tag, "tag")?, 63),
-            RawTag::Masked { value, mask } => (six_bits(value, "value")?, six_bits(mask, "mask")?),
-        };
-        let tag = TagMatch { value, mask };
-        if self.priorities.keys().any(|&lossless| tag.matches(lossless)) {
-            return Ok(tag);
-        }
-        let known = list(&self.priorities);
-        Err(if mask == 63 && value == self.lossy_tag.value() {
-            format!(
-                "tag {value} is the lossy tag, and what is lossy stays so; lossless are {known}"
-            )
-        } else {
-            format!("matches no lossless tag; lossless are {known}")
+    let set = |numbers: &[u64], name: &str| {
+        port_set(rules, numbers, name).map_err(|(index, message)| match index {
+            Some(index) => wrong(&[Step::Key(name), Step::Index(index)], message),
+            None => wrong(&[Step::Key(name)], message),
         })
-    }
+    };
+    let (in_ports, out_ports) = (set(&raw.input, "in")?, set(&raw.output, "out")?);
+    Ok(TcamEntry { tag, in_ports, out_ports, new_tag })
+}
 
-    /// The ports of `in` or `out`. The mistake is that of one number, by its index, or of all.
-    fn port_set(&self, numbers: &[u64], name: &str) -> Result<PortSet, (Option<usize>, String)> {
-        let (ports, switch) = (self.ports, &self.switch);
-        if numbers.is_empty() {
-            let message = format!(
-                "`{name}` is empty, and the entry matches nothing; list ports of 1 to {ports}, or remove \
-                 the entry"
-            );
-            return Err((None, message));
-        }
-        let mut set = PortSet::default();
-        for (index, &number) in numbers.iter().enumerate() {
-            let port = usize::try_from(number).ok().filter(|&number| number <= ports);
-            let Some(port) = port.and_then(PortId::from_number) else {
-                let message =
-                    format!("`{name}` has port {number}; `{switch}` has ports 1 to {ports}");
-                return Err((Some(index), message));
-            };
-            if set.contains(port) {
-                let message = format!("`{name}` has port {number} twice; keep one");
-                return Err((Some(index), message));
-            }
-            set.insert(port);
-        }
-        Ok(set)
+/// The match on the tag; it must be able to hit a tag that is lossless.
+fn tag_match(rules: &RuleSet, raw: &RawTag) -> Result<TagMatch, String> {
+    let six_bits = |number: u64, name: &str| {
+        u8::try_from(number)
+            .ok()
+            .filter(|&bits| bits < 64)
+            .ok_or_else(|| format!("`{name}` {number} does not fit; tags are 0 to 63"))
+    };
+    let (value, mask) = match *raw {
+        RawTag::Exact(tag) => (six_bits(tag, "tag")?, 63),
+        RawTag::Masked { value, mask } => (six_bits(value, "value")?, six_bits(mask, "mask")?),
+    };
+    let tag = TagMatch { value, mask };
+    if rules.priorities.keys().any(|&lossless| tag.matches(lossless)) {
+        return Ok(tag);
     }
+    let known = list(&rules.priorities);
+    Err(if mask == 63 && value == rules.lossy_tag.value() {
+        format!("tag {value} is the lossy tag, and what is lossy stays so; lossless are {known}")
+    } else {
+        format!("matches no lossless tag; lossless are {known}")
+    })
+}
+
+/// The ports of `in` or `out`. The mistake is that of one number, by its index, or of all.
+fn port_set(
+    rules: &RuleSet,
+    numbers: &[u64],
+    name: &str,
+) -> Result<PortSet, (Option<usize>, String)> {
+    let (ports, switch) = (rules.ports, &rules.switch);
+    if numbers.is_empty() {
+        let message = format!(
+            "`{name}` is empty, and the entry matches nothing; list ports of 1 to {ports}, or remove \
+             the entry"
+        );
+        return Err((None, message));
+    }
+    let mut set = PortSet::default();
+    for (index, &number) in numbers.iter().enumerate() {
+        let port = usize::try_from(number).ok().filter(|&number| number <= ports);
+        let Some(port) = port.and_then(PortId::from_number) else {
+            let message = format!("`{name}` has port {number}; `{switch}` has ports 1 to {ports}");
+            return Err((Some(index), message));
+        };
+        if set.contains(port) {
+            let message = format!("`{name}` has port {number} twice; keep one");
+            return Err((Some(index), message));
+        }
+        set.insert(port);
+    }
+    Ok(set)
+}
+
+/// Reads DIR/SWITCH.json for every switch of the network.
+///
+/// # Errors
+/// A file cannot be read, is wrong in itself, is of another switch, or contradicts another file.
+pub fn load_all(network: &Network, directory: &Path) -> Result<NetworkRules, ConfigError> {
+    let file = |switch: u32| directory.join(format!("{}.json", network.switch_name(switch)));
+    let loaded: Vec<Result<RuleSet, ConfigError>> =
+        network.all_switches().into_par_iter().map(|switch| load(&file(switch))).collect();
+    let sets = loaded.into_iter().collect::<Result<Vec<RuleSet>, ConfigError>>()?;
+    NetworkRules::new(network, sets)
+        .map_err(|(switch, message)| Source::new(&file(switch), "").at(0..0, message))
 }
 
 /// An error at the start of `fragment`, a piece of the source's text.

@@ -1,66 +1,51 @@
 //! From rules to text: one entry a line, the same text for the same rules.
 
-use super::RuleSet;
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::{PortSet, TcamEntry};
+use fabric::RuleSet;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-impl RuleSet {
-    /// The file's text: one entry a line, the same for the same rules.
-    pub fn to_json(&self) -> String {
-        let mut text = String::from("{\n");
-        let mut line = |name: &str, value: String| writeln!(text, "  \"{name}\": {value},");
-        let lines = [
-            ("switch", json(&self.switch)),
-            ("ports", self.ports.to_string()),
-            ("lossy_tag", self.lossy_tag.to_string()),
-            ("initial_tag", self.initial_tag.to_string()),
-            ("priorities", json(&Priorities(&self.priorities))),
-        ];
-        for (name, value) in lines {
-            line(name, value).expect("a String takes all that is written to it");
-        }
-        text += "  \"entries\": [";
-        for (index, entry) in self.entries.iter().enumerate() {
-            text += if index == 0 { "\n    " } else { ",\n    " };
-            text += &json(&Entry(entry));
-        }
-        text += if self.entries.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" };
-        text
+/// The file's text: one entry a line, the same for the same rules.
+pub fn to_json(rules: &RuleSet) -> String {
+    let mut text = String::from("{\n");
+    let mut line = |name: &str, value: String| writeln!(text, "  \"{name}\": {value},");
+    let lines = [
+        ("switch", json(&rules.switch)),
+        ("ports", rules.ports.to_string()),
+        ("lossy_tag", rules.lossy_tag.to_string()),
+        ("initial_tag", rules.initial_tag.to_string()),
+        ("priorities", json(&Priorities(&rules.priorities))),
+    ];
+    for (name, value) in lines {
+        line(name, value).expect("a String takes all that is written to it");
     }
+    text += "  \"entries\": [";
+    for (index, entry) in rules.entries.iter().enumerate() {
+        text += if index == 0 { "\n    " } else { ",\n    " };
+        text += &json(&Entry(entry));
+    }
+    text += if rules.entries.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" };
+    text
+}
 
-    /// Writes [`RuleSet::to_json`] to `file`, all of it or nothing: a switch that reloads at the
-    /// wrong moment must not find half a file.
-    ///
-    /// # Errors
-    /// The file, or the one beside it that is renamed to it, cannot be written.
-    pub fn save(&self, file: &Path) -> io::Result<()> {
-        let mut beside = file.as_os_str().to_owned();
-        beside.push(".new");
-        fs::write(&beside, self.to_json())?;
-        fs::rename(&beside, file)
-    }
+/// Writes [`to_json`] of `rules` to `file`, all of it or nothing: a switch that reloads at the
+/// wrong moment must not find half a file.
+///
+/// # Errors
+/// The file, or the one beside it that is renamed to it, cannot be written.
+pub fn save(rules: &RuleSet, file: &Path) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, to_json(rules))?;
+    fs::rename(&beside, file)
 }
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts, numbers and lists have a JSON form")
-}
-
-impl Serialize for RuleSet {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut file = to.serialize_struct("RuleSet", 6)?;
-        file.serialize_field("switch", &self.switch)?;
-        file.serialize_field("ports", &self.ports)?;
-        file.serialize_field("lossy_tag", &self.lossy_tag.value())?;
-        file.serialize_field("initial_tag", &self.initial_tag.value())?;
-        file.serialize_field("priorities", &Priorities(&self.priorities))?;
-        file.serialize_field("entries", &self.entries.iter().map(Entry).collect::<Vec<_>>())?;
-        file.end()
-    }
 }
 
 struct Priorities<'a>(&'a BTreeMap<Tag, Priority>);

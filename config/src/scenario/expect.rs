@@ -4,9 +4,9 @@ use super::reader::Reader;
 use super::schema::ExpectTable;
 use super::schemes::SchemeKind;
 use super::traffic::Flow;
+use crate::did_you_mean;
 use crate::error::ConfigError;
 use crate::fields::Rate;
-use crate::suggest;
 use dataplane::time::Speed;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -86,7 +86,7 @@ fn rates(
         if known().any(|known| known == name) {
             return Ok((name.clone(), rate.get_ref().0));
         }
-        let hint = suggest::nearest(name, known()).map_or_else(
+        let hint = did_you_mean::nearest(name, known()).map_or_else(
             || "name one of [[flow]]".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );

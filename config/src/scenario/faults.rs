@@ -5,8 +5,8 @@ use super::schema::FaultTable;
 use super::settings::one_of;
 use crate::error::ConfigError;
 use crate::network::schema::Field;
-use crate::network::{End, Peer};
 use dataplane::time::Speed;
+use fabric::network::{End, Peer};
 use std::ops::Range;
 use toml::Spanned;
 

@@ -5,8 +5,8 @@
 
 mod expect;
 mod faults;
+pub mod feasibility;
 mod gentle;
-pub mod holds;
 mod reader;
 mod schema;
 mod schemes;
@@ -22,8 +22,11 @@ pub use traffic::{
     FRAME_BYTES_MOST, Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind,
 };
 
-use crate::error::{ConfigError, Source};
-use crate::network::{Network, NetworkConfig, PathSpec};
+use crate::error::ConfigError;
+use crate::network::NetworkConfig;
+use crate::source::Source;
+use fabric::Network;
+use fabric::paths::PathSpec;
 use reader::Reader;
 use schema::ScenarioFile;
 use std::collections::BTreeMap;
@@ -131,7 +134,7 @@ fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
         return Err(source.at(0..0, message));
     }
     let kind = scenario.scheme.kind;
-    if let Err(message) = holds::check(&scenario, kind) {
+    if let Err(message) = feasibility::check(&scenario, kind) {
         let span = file.scheme.kind.as_ref().map_or(0..0, Spanned::span);
         return Err(source.at(span, message));
     }

@@ -1,8 +1,10 @@
 //! What all tables of a scenario need: names, ends, shares, and the place of a mistake.
 
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::Duration;
-use crate::network::{End, Names, Network, Node, linked_end};
+use crate::names::{Names, Node, linked_end};
+use crate::source::Source;
+use fabric::network::{End, Network};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -59,7 +61,7 @@ impl<'a> Reader<'a> {
         path: &Spanned<String>,
         hosts: [&str; 2],
     ) -> Result<Vec<(u32, u32)>, ConfigError> {
-        crate::paths::file::between(self.network, &self.names, hosts, path.get_ref())
+        crate::path_file::between(self.network, &self.names, hosts, path.get_ref())
             .map_err(|message| self.wrong(path.span(), message))
     }
 

@@ -5,11 +5,11 @@ use super::gentle::{Bound, Gentle, GentleForm};
 use super::reader::Reader;
 use super::schema::SchemeTable;
 use super::settings::{bytes, narrow, one_of};
-use crate::compile::LOSSLESS_MAX;
 use crate::error::ConfigError;
 use crate::fields::Duration;
 use crate::network::schema::Field;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
+use fabric::compile::LOSSLESS_MAX;
 use std::path::PathBuf;
 use toml::Spanned;
 

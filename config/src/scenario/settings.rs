@@ -2,13 +2,13 @@
 
 use super::reader::Reader;
 use super::schema::{LinksTable, RoutingTable, SwitchesTable};
+use crate::did_you_mean;
 use crate::error::ConfigError;
 use crate::network::schema::Field;
-use crate::network::{End, Peer};
-use crate::suggest;
 use crate::units::Length;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use fabric::network::{End, Peer};
 use toml::Spanned;
 
 /// What a link is that does not say.
@@ -82,7 +82,7 @@ pub(super) fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> Re
         return Ok(value);
     }
     let names = known.iter().map(|&(name, _)| name);
-    Err(match suggest::nearest(name, names.clone()) {
+    Err(match did_you_mean::nearest(name, names.clone()) {
         Some(near) => format!("there is no {what} `{name}`; did you mean `{near}`?"),
         None => {
             format!("there is no {what} `{name}`; use {}", names.collect::<Vec<_>>().join(", "))

@@ -1,12 +1,13 @@
 //! What a scenario reads as.
 
 use super::*;
-use crate::network::{End, PathKind};
 use crate::units::Length;
 use dataplane::ids::PortId;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use fabric::network::End;
+use fabric::paths::PathKind;
 
 #[test]
 fn a_scenario_may_have_its_network_in_a_file_of_its_own() {

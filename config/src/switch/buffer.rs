@@ -1,11 +1,12 @@
 //! `[buffer]`, `[headroom]` and `[[lossless]]`: who may hold how many bytes, and whether the buffer
 //! can keep what that promises.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::Size;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
 use dataplane::settings::{BufferSettings, Threshold, ViqSettings};
@@ -148,7 +149,7 @@ fn check_sum(
 }
 
 /// A static threshold lies within what its VIQ can ever hold, and a sum of them beyond the pool is
-/// worth a warning: then a full pool, not `xoff`, decides when to pause.
+/// worth a warning: then a full pool, not `static_th`, decides when to pause.
 fn check_reach(
     source: &Source,
     file: &SwitchFile,
@@ -159,7 +160,7 @@ fn check_reach(
     let mut shares = 0;
     let mut last = None;
     for table in &file.lossless {
-        let (priority, field) = (table.get_ref().priority.get_ref().0, &table.get_ref().xoff);
+        let (priority, field) = (table.get_ref().priority.get_ref().0, &table.get_ref().static_th);
         for viq in ports.iter().filter_map(|port| port.settings.lossless[priority.index()]) {
             let Threshold::Static { xoff_bytes } = viq.threshold else { continue };
             let share = u64::from(xoff_bytes.saturating_sub(viq.reserved_bytes));
@@ -175,7 +176,7 @@ fn check_reach(
     if let Some(span) = last.filter(|_| shares > pool) {
         let message = format!(
             "static thresholds together take {} more than the shared pool of {}; when it is full, \
-             priorities pause below their `xoff`",
+             priorities pause below their `static_th`",
             show_size(shares - pool),
             show_size(pool)
         );
@@ -186,7 +187,7 @@ fn check_reach(
 
 fn unreachable(priority: Priority, beyond: u64, pool: u64) -> String {
     format!(
-        "`xoff` of priority {priority} is never reached: it lies {} beyond `size` and the shared pool of \
+        "`static_th` of priority {priority} is never reached: it lies {} beyond `size` and the shared pool of \
          {}; lower it or raise the buffer's `size`",
         show_size(beyond),
         show_size(pool)

@@ -1,10 +1,10 @@
 //! What DPDK opens for a port, how fast it is, and the MAC address it has.
 
 use super::Device;
-use super::ports::PortReader;
+use super::port_draft::PortReader;
 use super::schema::PortTable;
+use crate::did_you_mean;
 use crate::error::ConfigError;
-use crate::suggest;
 use dataplane::ids::PortId;
 use dataplane::time::Speed;
 use dataplane::wire::MacAddress;
@@ -116,7 +116,7 @@ fn check_driver(name: &str) -> Result<(), String> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = &name[stem.len()..];
     let number = if number.is_empty() { "0" } else { number };
-    Err(match suggest::nearest(stem, DRIVERS) {
+    Err(match did_you_mean::nearest(stem, DRIVERS) {
         Some(near) => {
             format!("there is no virtual device `{name}`; did you mean `{near}{number}`?")
         }

@@ -1,11 +1,12 @@
 //! `[gfc]`: gentle flow control, in stages, below each lossless queue's XOFF.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{LosslessTable, SwitchFile};
 use super::viq::Planner;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::gentle::{rest_bytes, staged, stages};
 use crate::headroom::charged_bytes;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::gentle::{Form, IS_BUILT, Slope};
 use dataplane::settings::{GentleSettings, Threshold};
@@ -44,7 +45,7 @@ impl Planner<'_> {
         POLLS_OF_CATCH_UP * self.usual_poll_ns()
     }
 
-    /// The stages of a lossless queue: as late as the bound allows, or from `start` on.
+    /// The stages of a lossless queue: as late as the bound allows, or from `b1` on.
     pub(super) fn slope(
         &self,
         table: &Spanned<LosslessTable>,
@@ -56,21 +57,21 @@ impl Planner<'_> {
         let needed_bytes = self.needed_below_full(port);
         let Threshold::Static { xoff_bytes } = threshold else {
             let message = format!(
-                "gentle flow control goes by how full a queue is: give priority {priority} a static `xoff`, \
+                "gentle flow control goes by how full a queue is: give priority {priority} a `static_th`, \
                  {} at least for port `{}`",
                 show_size(needed_bytes),
                 port.name()
             );
             return self.wrong(table.span(), message);
         };
-        let start_bytes = gfc.get_ref().start.as_ref().map(|field| field.get_ref().0);
+        let start_bytes = gfc.get_ref().b1.as_ref().map(|field| field.get_ref().0);
         let rest_bytes = rest_bytes(u64::from(xoff_bytes), start_bytes, needed_bytes);
         if rest_bytes < needed_bytes {
-            let span = gfc.get_ref().start.as_ref().map(Spanned::span);
-            let span = span.or_else(|| table.get_ref().xoff.as_ref().map(Spanned::span));
+            let span = gfc.get_ref().b1.as_ref().map(Spanned::span);
+            let span = span.or_else(|| table.get_ref().static_th.as_ref().map(Spanned::span));
             let message = format!(
-                "upstream of port `{}` must be slowed down 2 C tau and a frame, {}, before `xoff` of priority \
-                 {priority}: that is {} more than there is; raise `xoff` or lower `start`",
+                "upstream of port `{}` must be slowed down 2 C tau and a frame, {}, before `static_th` of priority \
+                 {priority}: that is {} more than there is; raise `static_th` or lower `b1`",
                 port.name(),
                 show_size(needed_bytes),
                 show_size(needed_bytes - rest_bytes)

@@ -1,36 +1,39 @@
 //! One switch: SWITCH.toml and what follows from it.
 //!
-//! [`schema`] is the file as it is written, table by table. The other files of this directory each
+//! `schema` is the file as it is written, table by table. The other files of this directory each
 //! turn some of the tables into what the dataplane and the program need, and check what those
 //! tables promise together. `config/examples/` shows every field in use.
 
 mod buffer;
 mod device;
-mod fabric;
 mod gentle;
+mod lldp;
 mod mode;
+mod old_words;
+mod port_draft;
 mod ports;
 mod reload;
 mod routes;
 mod runtime;
 mod rx_queue;
 mod scheduler;
-pub mod schema;
+mod schema;
 mod tables;
 mod tags;
 mod ttl;
 mod viq;
 mod watchdog;
 
-pub use fabric::Lldp;
+pub use lldp::Lldp;
 pub use reload::changes_needing_restart;
 pub use rx_queue::DeviceKind;
 pub use schema::{Hugepages, Idle};
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
-use crate::error::{ConfigError, Source};
-use crate::rule_file::RuleSet;
+use crate::error::ConfigError;
+use crate::rule_file;
+use crate::source::Source;
 use crate::units::Length;
 use dataplane::fib::Route;
 use dataplane::ids::PortId;
@@ -38,6 +41,7 @@ use dataplane::pipeline::classify::{PortTrust, TagMap};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::PortMode;
 use dataplane::wire::MacAddress;
+use fabric::RuleSet;
 use ipnet::IpNet;
 use schema::SwitchFile;
 use std::net::IpAddr;
@@ -222,11 +226,12 @@ fn assemble(
     rules: Option<(&Path, RuleSet)>,
     routes: Option<Routes>,
 ) -> Result<SwitchConfig, ConfigError> {
-    let file: SwitchFile = source.toml()?;
+    let mut warnings = Vec::new();
+    let file = old_words::read(source, &mut warnings)?;
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
-    let own_rules = fabric::first_rules(source, &file, rules.is_some())?;
+    let own_rules = lldp::first_rules(source, &file, rules.is_some())?;
     let hops = ttl::classes(source, &file)?;
     gentle::check(source, &file)?;
     let rules = match (rules, &file.rules) {
@@ -245,7 +250,6 @@ fn assemble(
         ttl::apply(source, hops, &mut drafts)?;
     }
     watchdog::apply(source, &file, &mut drafts)?;
-    let mut warnings = Vec::new();
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
     let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
@@ -263,7 +267,7 @@ fn assemble(
         settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
-        lldp: fabric::build(source, &file, &ports)?,
+        lldp: lldp::build(source, &file, &ports)?,
         ports,
         routes,
         rules,
@@ -294,7 +298,7 @@ fn read_rules(
     field: &Spanned<PathBuf>,
 ) -> Result<(PathBuf, RuleSet), ConfigError> {
     let rules = source.read_named(field)?;
-    Ok((rules.file().to_owned(), RuleSet::from_source(&rules)?))
+    Ok((rules.file().to_owned(), rule_file::from_source(&rules)?))
 }
 
 /// Routes, and the route file they came from.

@@ -1,9 +1,10 @@
 //! Whether a port routes or switches: its addresses or its VLANs.
 
-use super::ports::{PortDraft, PortReader, span};
+use super::port_draft::{PortDraft, PortReader, span};
 use super::schema::PortTable;
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::fields::VidRange;
+use crate::source::Source;
 use dataplane::l2::{Vid, VidSet, VlanPort};
 use dataplane::snapshot::PortMode;
 use ipnet::IpNet;

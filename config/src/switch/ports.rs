@@ -2,45 +2,24 @@
 //! addresses and VLANs in `mode.rs`, its lossless queues in `viq.rs`.
 
 use super::mode::check_networks;
+use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
 use super::rx_queue::{DeviceKind, tap_queue_frames};
 use super::schema::{ClassifyField, PortTable, SwitchFile};
 use super::{PortConfig, Workers};
-use crate::error::{ConfigError, Source};
-use crate::suggest;
+use crate::did_you_mean;
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::units::Length;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
 use dataplane::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
 use dataplane::settings::PortSettings;
 use ipnet::IpNet;
-use std::ops::Range;
 use toml::Spanned;
 
 /// Ethernet header.
 const HEADER_BYTES: u16 = 14;
-/// Two VLAN tags.
-const VLAN_BYTES: u16 = 8;
 const RING_DEFAULT: u64 = 1_024;
-
-/// A port that still lacks its lossless VIQs.
-pub(super) struct PortDraft<'a> {
-    pub(super) settings: PortSettings,
-    pub(super) config: PortConfig,
-    /// Whether lossless priorities are lossless here.
-    pub(super) pfc: bool,
-    pub(super) table: &'a Spanned<PortTable>,
-}
-
-impl PortDraft<'_> {
-    /// The longest frame that can arrive, both VLAN tags included.
-    pub(super) fn frame_bytes(&self) -> u64 {
-        u64::from(self.settings.frame_bytes_max + VLAN_BYTES)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.settings.name
-    }
-}
 
 /// The ports in order; VIQs and transmit limits come later.
 ///
@@ -79,7 +58,7 @@ pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
     let numbered = || ports.iter().find(|port| port.id.number().to_string() == name);
     named.or_else(numbered).map(|port| port.id).ok_or_else(|| {
         let names = ports.iter().map(|port| port.name.as_str());
-        match suggest::nearest(name, names) {
+        match did_you_mean::nearest(name, names) {
             Some(near) => format!("there is no port `{name}`; did you mean `{near}`?"),
             None => {
                 format!("there is no port `{name}`; use a [[port]]'s name, or 1 to {}", ports.len())
@@ -88,25 +67,7 @@ pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
     })
 }
 
-/// Reads one port's table.
-pub(super) struct PortReader<'a> {
-    pub(super) source: &'a Source,
-    /// The switch's name.
-    pub(super) switch: &'a str,
-    pub(super) id: PortId,
-    /// Where the table starts.
-    pub(super) span: Range<usize>,
-}
-
 impl PortReader<'_> {
-    pub(super) fn wrong<T>(
-        &self,
-        span: Range<usize>,
-        message: impl Into<String>,
-    ) -> Result<T, ConfigError> {
-        Err(self.source.at(span, message))
-    }
-
     fn port<'a>(
         &self,
         spanned: &'a Spanned<PortTable>,
@@ -122,8 +83,8 @@ impl PortReader<'_> {
         let addresses = self.addresses(table)?;
         let mtu = self.mtu(table, &addresses)?;
         let rx_queue_frames = (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
-        let rx_ring = self.count(&table.rx_ring, RING_DEFAULT, 32, 32_768, "rx_ring")?;
-        let tx_ring = self.count(&table.tx_ring, RING_DEFAULT, 32, 32_768, "tx_ring")?;
+        let rx_ring = self.count(&table.rx_desc, RING_DEFAULT, 32, 32_768, "rx_desc")?;
+        let tx_ring = self.count(&table.tx_desc, RING_DEFAULT, 32, 32_768, "tx_desc")?;
         let backlog_max = u64::from(rx_ring) - 1;
         let rx_backlog =
             self.count(&table.rx_backlog, u64::from(rx_ring) / 2, 1, backlog_max, "rx_backlog")?;
@@ -143,7 +104,7 @@ impl PortReader<'_> {
             rx_backlog_xoff_frames: rx_backlog,
         };
         let length =
-            table.length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
+            table.cable_length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
         let config = PortConfig {
             id: self.id,
             name,
@@ -304,10 +265,6 @@ fn shared_pcp(tags: &TagMap) -> Option<(Tag, Tag)> {
 
 fn narrow(worker: usize) -> u8 {
     u8::try_from(worker).unwrap_or(u8::MAX)
-}
-
-pub(super) fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
-    field.as_ref().map(Spanned::span)
 }
 
 fn is_six(network: &IpNet) -> bool {

@@ -4,11 +4,10 @@
 //! between two turns. What the devices, the buffer and the cores were built with stays until the
 //! next start.
 
-use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, routes};
-use crate::error::{ConfigError, Source};
-use crate::message;
-use crate::rule_file::RuleSet;
-use crate::switch::schema::SwitchFile;
+use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, old_words, routes};
+use crate::error::ConfigError;
+use crate::source::Source;
+use crate::{message, rule_file};
 use dataplane::settings::{PortSettings, SwitchSettings};
 use std::fmt::Display;
 use std::path::Path;
@@ -20,7 +19,7 @@ impl SwitchConfig {
     /// # Errors
     /// The file is wrong in itself, or does not fit this switch.
     pub fn with_rules(&self, file: &Path) -> Result<Self, ConfigError> {
-        let rules = RuleSet::load(file)?;
+        let rules = rule_file::load(file)?;
         let routes = (self.routes.clone(), self.routes_file.clone());
         assemble(&self.source, Some((file, rules)), Some(routes))
     }
@@ -31,7 +30,7 @@ impl SwitchConfig {
     /// # Errors
     /// The file is wrong in itself, repeats a prefix, or has a next hop that no port leads to.
     pub fn with_routes(&self, file: &Path) -> Result<Self, ConfigError> {
-        let schema: SwitchFile = self.source.toml()?;
+        let schema = old_words::read(&self.source, &mut Vec::new())?;
         let mut routes = routes::of_tables(&self.source, &schema, &self.ports)?;
         routes::append_file(file, &self.ports, &mut routes)?;
         Ok(Self { routes, routes_file: Some(file.to_owned()), ..self.clone() })
@@ -80,7 +79,7 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);
-    changes.differ("lldp, fabric and faces", &old.lldp, &new.lldp);
+    changes.differ("lldp, fabric and peer", &old.lldp, &new.lldp);
     changes.compare("number of ports", &old.ports.len(), &new.ports.len());
     for (old_port, new_port) in old.ports.iter().zip(&new.ports) {
         changes.compare_port(old_port, new_port);
@@ -160,9 +159,9 @@ impl Changes {
             tx_limit_bytes,
         } = old;
         self.compare(&field("device"), &device.text(), &new.device.text());
-        self.compare(&field("rx_ring"), rx_ring, &new.rx_ring);
-        self.compare(&field("tx_ring"), tx_ring, &new.tx_ring);
-        self.compare(&field("tx_limit"), tx_limit_bytes, &new.tx_limit_bytes);
+        self.compare(&field("rx_desc"), rx_ring, &new.rx_ring);
+        self.compare(&field("tx_desc"), tx_ring, &new.tx_ring);
+        self.compare(&field("tx_byte_limit"), tx_limit_bytes, &new.tx_limit_bytes);
     }
 
     fn compare_port_settings(&mut self, old: &PortSettings, new: &PortSettings) {

@@ -2,7 +2,8 @@
 
 use super::schema::SwitchFile;
 use super::{Memory, PortConfig, Workers};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::limits::{BURST_MAX, WORKERS_MAX};
 use dataplane::settings::{BufferSettings, MacTableSettings};

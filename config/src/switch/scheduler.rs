@@ -1,9 +1,10 @@
 //! `[scheduler]` and `[[ecn]]`: which priority goes next, and which frames are marked.
 
 use super::buffer;
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{EcnTable, SwitchFile};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;

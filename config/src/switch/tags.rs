@@ -5,12 +5,13 @@
 //! comes from `[[tag]]` or is the tag's own number, and no other marking leads to that tag.
 
 use super::schema::{SwitchFile, TagTable};
-use crate::error::{ConfigError, Source};
-use crate::rule_file::RuleSet;
+use crate::error::ConfigError;
+use crate::source::Source;
 use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pipeline::classify::TagMap;
+use fabric::RuleSet;
 use std::ops::Range;
 use toml::Spanned;
 

@@ -1,8 +1,9 @@
 //! `[ttl]`: classes by hops, instead of by rules.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{SwitchFile, TreeField, TtlTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
+use crate::source::Source;
 use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;

@@ -2,11 +2,12 @@
 //! that the headroom depends on.
 
 use super::Promise;
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS};
 use super::schema::{GfcTable, HeadroomTable, LosslessTable};
-use crate::error::{ConfigError, Source};
+use crate::error::ConfigError;
 use crate::headroom::{Link, Software, needed_bytes};
+use crate::source::Source;
 use crate::units::show_size;
 use dataplane::queue::pacer::CATCH_UP_NS;
 use dataplane::settings::{Threshold, ViqSettings};
@@ -55,14 +56,14 @@ impl Planner<'_> {
     /// A ring shorter than one poll's worth of the wire would run empty between two polls.
     pub(super) fn tx_limit(&self, port: &PortDraft<'_>) -> Result<u64, ConfigError> {
         let frame = port.frame_bytes();
-        match &port.table.get_ref().tx_limit {
+        match &port.table.get_ref().tx_byte_limit {
             None => {
                 let poll = Software { poll_ns: self.usual_poll_ns(), ..Software::default() };
                 Ok(poll.bytes(port.settings.speed).max(2 * frame))
             }
             Some(field) if field.get_ref().0 < frame => {
                 let message = format!(
-                    "`tx_limit` {} is less than the longest frame of port `{}`, {}",
+                    "`tx_byte_limit` {} is less than the longest frame of port `{}`, {}",
                     show_size(field.get_ref().0),
                     port.name(),
                     show_size(frame)
@@ -129,15 +130,15 @@ impl Planner<'_> {
         reserved: u64,
     ) -> Result<Threshold, ConfigError> {
         let table = table.get_ref();
-        let Some(xoff) = &table.xoff else { return self.dynamic(table) };
+        let Some(xoff) = &table.static_th else { return self.dynamic(table) };
         if let Some(field) = &table.dynamic_th {
-            let message = "a threshold is static (`xoff`) or dynamic (`dynamic_th`), not both";
+            let message = "a threshold is static (`static_th`) or dynamic (`dynamic_th`), not both";
             return self.wrong(field.span(), message.to_owned());
         }
         let (bytes, frame) = (xoff.get_ref().0, self.frame_cost(port));
         let at_least = |least: u64, what: &str| {
             let message = format!(
-                "`xoff` {} is {} below {what}; give it {} at least",
+                "`static_th` {} is {} below {what}; give it {} at least",
                 show_size(bytes),
                 show_size(least - bytes),
                 show_size(least)
@@ -155,15 +156,16 @@ impl Planner<'_> {
         }
         match u32::try_from(bytes) {
             Ok(xoff_bytes) => Ok(Threshold::Static { xoff_bytes }),
-            Err(_) => {
-                self.wrong(xoff.span(), format!("`xoff` is {}; 4 GB is the most", show_size(bytes)))
-            }
+            Err(_) => self.wrong(
+                xoff.span(),
+                format!("`static_th` is {}; 4 GB is the most", show_size(bytes)),
+            ),
         }
     }
 
     fn dynamic(&self, table: &LosslessTable) -> Result<Threshold, ConfigError> {
         if let Some(xon) = &table.xon {
-            let message = "`xon` belongs to `xoff`; with a dynamic threshold use `xon_offset`";
+            let message = "`xon` belongs to `static_th`; with a dynamic threshold use `xon_offset`";
             return self.wrong(xon.span(), message.to_owned());
         }
         let Some(field) = &table.dynamic_th else {
@@ -205,7 +207,7 @@ impl Planner<'_> {
                 Some(offset) if offset > 0 => (offset, field.span()),
                 _ => {
                     let message = format!(
-                        "`xon` {} is not below `xoff`, {}; for port `{}` it is {} at the most",
+                        "`xon` {} is not below `static_th`, {}; for port `{}` it is {} at the most",
                         show_size(field.get_ref().0),
                         show_size(xoff),
                         port.name(),
@@ -228,7 +230,7 @@ impl Planner<'_> {
         }
         if let Some(xoff) = static_xoff.filter(|&xoff| offset > xoff) {
             let message = format!(
-                "`xon_offset` {} is more than `xoff`, {}",
+                "`xon_offset` {} is more than `static_th`, {}",
                 show_size(offset),
                 show_size(xoff)
             );
@@ -296,14 +298,16 @@ impl Planner<'_> {
 
     fn needed_with(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> u64 {
         let tx_limit_bytes = port.config.tx_limit_bytes;
-        let HeadroomTable { peer_tx_limit, .. } = self.headroom;
+        let HeadroomTable { peer_tx_byte_limit, .. } = self.headroom;
         // A neighbor on a paced link that polls is paced like us; one that does not is hardware.
         let peer_paced = port.settings.paced && peer_poll_ns > 0;
         let software = Software {
             poll_ns,
             tx_limit_bytes,
             peer_poll_ns,
-            peer_tx_limit_bytes: peer_tx_limit.as_ref().map_or(tx_limit_bytes, |f| f.get_ref().0),
+            peer_tx_limit_bytes: peer_tx_byte_limit
+                .as_ref()
+                .map_or(tx_limit_bytes, |f| f.get_ref().0),
             peer_catch_up_ns: if peer_paced { CATCH_UP_NS } else { 0 },
         };
         needed_bytes(&link(port), &software, self.cell_bytes)

@@ -1,11 +1,12 @@
 //! `[watchdog]`: what is done about a peer that pauses without end. Its words and its range are
 //! SONiC's, but for the least times: a poll that takes 100 ms is nothing that this switch has.
 
-use super::ports::PortDraft;
+use super::port_draft::PortDraft;
 use super::schema::{SwitchFile, WatchdogTable};
-use crate::error::{ConfigError, Source};
+use crate::did_you_mean;
+use crate::error::ConfigError;
 use crate::fields::Duration;
-use crate::suggest;
+use crate::source::Source;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use std::ops::RangeInclusive;
 use toml::Spanned;
@@ -94,7 +95,7 @@ pub fn action(name: &str) -> Result<Action, String> {
         return Ok(action);
     }
     let names = known.iter().map(|&(name, _)| name);
-    Err(suggest::nearest(name, names).map_or_else(
+    Err(did_you_mean::nearest(name, names).map_or_else(
         || format!("there is no action `{name}`; use drop, forward or alert"),
         |near| format!("there is no action `{name}`; did you mean `{near}`?"),
     ))

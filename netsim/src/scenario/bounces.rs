@@ -10,8 +10,8 @@ use crate::link::LinkSpec;
 use crate::prng::Prng;
 use crate::routing::Graph;
 use crate::topology::{End, SwitchId, Topology};
-use config::network::Network;
 use dataplane::ids::PortId;
+use fabric::Network;
 
 /// Flows by how often they turned from down to up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn turns_up(levels: &[u32], way: &[(SwitchId, PortId)], to: SwitchId) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use config::network::NetworkConfig;
+    use config::NetworkConfig;
 
     fn fat_tree(failed_millionths: u32) -> Bounces {
         let text = "[generate]\nkind = 'fat-tree'\nk = 8\n";

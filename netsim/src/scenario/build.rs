@@ -10,11 +10,12 @@ use crate::prng::Prng;
 use crate::routing::{RouteKind, Way};
 use crate::switch_spec::SwitchSpec;
 use crate::topology::{HostId, LinkDraft, SwitchId};
-use config::network::{End, Link, Network, Peer};
 use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::EcnSettings;
+use fabric::Network;
+use fabric::network::{End, Link, Peer};
 
 /// A scenario's network.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use crate::network::Network;
 use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
 use config::headroom::{Link, Software, needed_bytes};
-use config::network::End;
 use config::scenario::{FRAME_BYTES_MOST, FaultKind, ScenarioConfig};
 use dataplane::ids::Priority;
 use dataplane::time::Speed;
+use fabric::network::End;
 
 /// What a slow host lets come in before it pauses, and at which it resumes.
 const XOFF_BYTES: u32 = 40_000;

@@ -1,17 +1,18 @@
 //! What a scheme gives a network: lossless tags with their priorities, and each switch's rules.
 
 use super::ScenarioError;
-use config::RuleSet;
-use config::compile::{Algorithm, Options, compile};
-use config::network::PathKind;
-use config::paths::PathSet;
-use config::scenario::{Gentle, GentleForm, ScenarioConfig, SchemeKind, holds};
+use config::rule_file;
+use config::scenario::{Gentle, GentleForm, ScenarioConfig, SchemeKind, feasibility};
 use dataplane::hops::Parity;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
+use fabric::RuleSet;
+use fabric::compile::{Algorithm, Options, compile};
+use fabric::paths::PathKind;
+use fabric::paths::PathSet;
 
 /// See the module's head.
 #[derive(Debug, Default)]
@@ -58,12 +59,12 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
         SchemeKind::Pfc => Ok(one()),
         SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
         SchemeKind::Gfc => {
-            holds::gentle(config).map_err(cannot)?;
+            feasibility::gentle(config).map_err(cannot)?;
             Ok(Scheme { gentle: gentle(config), ..one() })
         }
         SchemeKind::Ttl => {
-            let count = holds::classes(config).map_err(cannot)?;
-            let parities = holds::parities(config).map_err(cannot)?;
+            let count = feasibility::classes(config).map_err(cannot)?;
+            let parities = feasibility::parities(config).map_err(cannot)?;
             // Lossy frames have a priority of their own if there is one; hosts' class shares its.
             let first = usize::from(count < PRIORITIES);
             let classes: Vec<Priority> = Priority::all().skip(first).take(count).collect();
@@ -82,7 +83,7 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
                     .filter_map(|switch| u32::try_from(switch).ok())
                     .map(|switch| {
                         let name = config.network.switch_name(switch);
-                        RuleSet::load(&directory.join(format!("{name}.json")))
+                        rule_file::load(&directory.join(format!("{name}.json")))
                     })
                     .collect::<Result<Vec<_>, _>>()?,
                 None => compiled(config)?,

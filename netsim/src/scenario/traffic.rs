@@ -3,9 +3,9 @@
 use super::build::host_link;
 use super::sizes::{exponential, mean_bytes, points_of, sample_bytes};
 use crate::prng::Prng;
-use config::network::Network;
 use config::scenario::{Pace, ScenarioConfig, Sizes, Traffic, TrafficKind};
 use dataplane::time::Speed;
+use fabric::Network;
 use std::collections::{BTreeMap, BTreeSet};
 
 const PS_PER_NS: u64 = 1_000;

@@ -4,9 +4,9 @@
 use crate::support::{MS, US};
 use agents::lldp::PortRole;
 use config::ScenarioConfig;
-use config::compile::{Algorithm, Options as CompileOptions, compile};
-use config::paths::PathSet;
 use config::scenario::SchemeKind;
+use fabric::compile::{Algorithm, Options as CompileOptions, compile};
+use fabric::paths::PathSet;
 use netsim::scenario::{Built, Options, build, run};
 use netsim::{Action, Network, Prng};
 use std::collections::VecDeque;
@@ -112,7 +112,7 @@ fn rules_are_swapped_under_load_and_no_frame_is_lost() {
         let network = &mut built.network;
         let between = |link: &usize| {
             let ends = config.network.links()[*link].ends;
-            ends.iter().all(|end| matches!(end, config::network::End::Slot(_)))
+            ends.iter().all(|end| matches!(end, fabric::network::End::Slot(_)))
         };
         let link = (0..config.network.links().len()).find(between).unwrap();
         // With nobody to send around it, the only change is that of rules.
@@ -167,7 +167,7 @@ fn drawn_shape(dice: &mut Prng, seed: u64) -> String {
 }
 
 /// Links to the nearest host, by switch.
-fn levels(network: &config::Network) -> Vec<u8> {
+fn levels(network: &fabric::Network) -> Vec<u8> {
     let mut level: Vec<Option<u8>> = vec![None; network.switches()];
     let mut queue = VecDeque::new();
     for switch in (0..).take(network.switches()) {

@@ -1,7 +1,7 @@
 //! What has been done, in a file that survives whatever happens: written anew and renamed before an
 //! operation begins and after it ends.
 
-use config::plan::PlanFile;
+use config::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ impl Journal {
         let state = if matches!(file.try_exists(), Ok(false)) {
             State { plan: own.clone(), stages: BTreeMap::new() }
         } else {
-            config::json::read_file(file).map_err(|error| error.to_string())?
+            config::read_json(file).map_err(|error| error.to_string())?
         };
         if state.plan != own {
             return Err(format!(

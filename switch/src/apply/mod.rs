@@ -9,10 +9,11 @@ use crate::output;
 use crate::plan::show::knot_text;
 use crate::plan::source::SourceArgs;
 use clap::Args;
-use config::network::Network;
-use config::plan::{Change, Kind, Order, PlanError, PlanFile, Planner, Timing};
+use config::plan_file::PlanFile;
 use config::units::parse_duration_ns;
 use drive::{Direction, Drive, Ended};
+use fabric::Network;
+use fabric::plan::{Change, Kind, Order, PlanError, Planner, Timing};
 use journal::{Journal, Stage};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -188,14 +189,14 @@ fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
 fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
     let rows = plan.operations.iter().map(|row| ((row.kind, row.path.as_str()), row.id));
     let rows: HashMap<_, u64> = rows.collect();
-    let id = |one: &config::plan::Operation| rows[&(one.kind.into(), one.path.name.as_str())];
+    let id = |one: &fabric::plan::Operation| rows[&(one.kind.into(), one.path.name.as_str())];
     change.operations.iter().map(id).collect()
 }
 
 /// That rules exclude a deadlock in any order.
 fn trust(network: &Network, rules: &Path) -> Result<(), Failure> {
     let book = read_rules(network, rules)?;
-    if config::verify::verify_rules(network, &book).is_empty() {
+    if fabric::verify::verify_rules(network, &book).is_empty() {
         return Ok(());
     }
     let rules = rules.display();

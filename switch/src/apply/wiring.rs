@@ -5,9 +5,9 @@
 //! ways cannot both be in force, so the one is removed before the other is added, or each gets a
 //! prefix of its own.
 
-use config::network::Network;
-use config::plan::{Change, Kind, NamedPath, Order};
 use config::{ConfigError, SwitchConfig};
+use fabric::Network;
+use fabric::plan::{Change, Kind, NamedPath, Order};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 

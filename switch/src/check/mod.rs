@@ -7,7 +7,9 @@ mod switch_file;
 
 use crate::output;
 use clap::Args;
-use config::{ConfigError, NetworkConfig, RuleSet, ScenarioConfig, SwitchConfig};
+use config::rule_file;
+use config::{ConfigError, NetworkConfig, ScenarioConfig, SwitchConfig};
+use fabric::RuleSet;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,7 +59,7 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
 fn check(file: &Path) -> Result<Summary, ConfigError> {
     let text = config::read_text(file)?;
     if is_json(&text) {
-        return RuleSet::parse(file, &text).map(|rules| rule_file(&rules));
+        return rule_file::parse(file, &text).map(|rules| rule_file(&rules));
     }
     if ScenarioConfig::is_meant(&text) {
         return ScenarioConfig::parse(file, &text).map(|config| scenario_file::summary(&config));

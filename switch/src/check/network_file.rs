@@ -1,7 +1,8 @@
 //! What follows from a NETWORK.toml: how many switches, hosts, links, and which paths.
 
 use super::Summary;
-use config::network::{NetworkConfig, PathKind};
+use config::NetworkConfig;
+use fabric::paths::PathKind;
 use serde_json::json;
 
 /// What `config` comes to.

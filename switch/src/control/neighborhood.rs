@@ -15,12 +15,12 @@ use agents::lldp::{
     PortSettings, System,
 };
 use config::SwitchConfig;
-use config::compile::fabric;
 use config::switch::{Lldp, PortConfig};
 use dataplane::control_rings::Command;
 use dataplane::ids::PortId;
 use dataplane::snapshot::PortMode;
 use dataplane::time::Instant;
+use fabric::compile::port_roles;
 
 /// What a frame has on the wire beyond what the switch counts: the FCS.
 const FCS_BYTES: u16 = 4;
@@ -141,7 +141,7 @@ impl Neighborhood {
     fn write_rules(&self, tables: &mut Tables) -> bool {
         let Some(bounces) = self.bounces else { return false };
         let facings: Vec<PortRole> = self.agent.port_roles().collect();
-        tables.set_entries(fabric::entries(&facings, bounces))
+        tables.set_entries(port_roles::entries(&facings, bounces))
     }
 
     /// Which ports lead where, in words.

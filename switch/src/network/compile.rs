@@ -5,8 +5,9 @@ use super::{InputError, grouped};
 use crate::ctl::tables::{numbers, text};
 use crate::output;
 use clap::{Args, ValueEnum};
-use config::compile::{Algorithm, CompileError, Compiled, LOSSLESS_MAX, Options};
-use config::network::Network;
+use config::rule_file;
+use fabric::Network;
+use fabric::compile::{Algorithm, CompileError, Compiled, LOSSLESS_MAX, Options};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -103,7 +104,7 @@ fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
         lossless_max: arguments.max_lossless,
     };
     let compiled =
-        config::compile::compile(&config.network, &paths, &options, &|what| progress.tell(what))
+        fabric::compile::compile(&config.network, &paths, &options, &|what| progress.tell(what))
             .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
     progress.tell("writing rule files");
     write(&arguments.out, &compiled)?;
@@ -115,7 +116,7 @@ fn write(directory: &Path, compiled: &Compiled) -> Result<(), Failure> {
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for rules in &compiled.rules {
         let file = directory.join(format!("{}.json", rules.switch));
-        rules.save(&file).map_err(|error| failed(&file, error))?;
+        rule_file::save(rules, &file).map_err(|error| failed(&file, error))?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ pub mod compile;
 pub(crate) mod progress;
 pub mod verify;
 
-use config::network::NetworkConfig;
-use config::paths::PathSet;
+use config::NetworkConfig;
+use fabric::paths::PathSet;
 use std::path::{Path, PathBuf};
 
 /// Bad input: one line that says what is wrong.

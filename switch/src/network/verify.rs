@@ -4,8 +4,8 @@ use super::progress::Progress;
 use super::{InputError, grouped};
 use crate::output;
 use clap::Args;
-use config::network::Network;
-use config::verify::{Hop, RuleBook, Verdict, dot, show_path};
+use fabric::Network;
+use fabric::verify::{Hop, NetworkRules, Verdict, dot, show_path};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,12 +56,12 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
     progress.tell("reading the rules");
     let book = read_rules(&config.network, &arguments.rules)?;
     progress.tell("looking for a cycle, and following every path");
-    let verdict = config::verify::verify(&config.network, &book, &paths);
+    let verdict = fabric::verify::verify(&config.network, &book, &paths);
     Ok((config.network, verdict))
 }
 
 /// The rules of every switch.
-pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook, InputError> {
+pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<NetworkRules, InputError> {
     if !directory.is_dir() {
         let message = "is no directory; name the one that `knotless compile --out` wrote";
         return Err(InputError::Impossible {
@@ -69,7 +69,7 @@ pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<RuleBook
             message: message.to_owned(),
         });
     }
-    Ok(RuleBook::load(network, directory)?)
+    Ok(config::rule_file::load_all(network, directory)?)
 }
 
 fn as_json(network: &Network, verdict: &Verdict) -> serde_json::Value {

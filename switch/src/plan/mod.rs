@@ -8,13 +8,14 @@ use crate::network::verify::read_rules;
 use crate::network::{InputError, grouped};
 use crate::output;
 use clap::{Args, ValueEnum};
-use config::network::Network;
-use config::plan::lossless::{self, LossyFlow};
-use config::plan::{
-    Change, Execution, Knot, Method, Model, Order, Origin, Plan, PlanError, Planner, Timing, dot,
+use config::plan_file::Origin;
+use config::units::parse_duration_ns;
+use fabric::Network;
+use fabric::plan::lossless::{self, LossyFlow};
+use fabric::plan::{
+    Change, Execution, Method, Model, Order, Plan, PlanError, Planner, Timing, WaitCycle, dot,
     scenario,
 };
-use config::units::parse_duration_ns;
 use source::SourceArgs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -171,11 +172,11 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
             let seconds = begun.elapsed().as_secs_f64();
             progress.tell("the alternatives");
             let columns = columns(&planner, &change, &plan.order, model, seconds);
-            (plan, planner.knotted(), columns, None)
+            (plan, planner.operations_on_cycles(), columns, None)
         }
         Some(directory) => {
             let book = read_rules(&network, directory)?;
-            let verdict = config::verify::verify_rules(&network, &book);
+            let verdict = fabric::verify::verify_rules(&network, &book);
             if !verdict.is_empty() {
                 return Err(rules_failure(&network, &verdict));
             }
@@ -276,8 +277,8 @@ fn knotted_failure(network: &Network, error: &PlanError) -> Failure {
     }
 }
 
-fn rules_failure(network: &Network, cycle: &[config::verify::Hop]) -> Failure {
-    let knot = Knot {
+fn rules_failure(network: &Network, cycle: &[fabric::verify::Hop]) -> Failure {
+    let knot = WaitCycle {
         slots: cycle.iter().map(|hop| hop.input).collect(),
         paths: vec![Vec::new(); cycle.len()],
     };

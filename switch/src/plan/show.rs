@@ -3,9 +3,10 @@
 use super::{Column, Planned};
 use crate::ctl::tables::{numbers, table, text};
 use crate::network::grouped;
-use config::network::Network;
-use config::plan::lossless::Cause;
-use config::plan::{Knot, Method, Model, PlanError, PlanFile};
+use config::plan_file::PlanFile;
+use fabric::Network;
+use fabric::plan::lossless::Cause;
+use fabric::plan::{Method, Model, PlanError, WaitCycle};
 use serde_json::{Value, json};
 
 /// Operations that are listed one by one.
@@ -172,7 +173,7 @@ fn lossy_lines(planned: &Planned) -> Vec<String> {
     if lossy.is_empty() {
         return vec!["no flow turns lossy at any moment".to_owned()];
     }
-    let line = |flow: &config::plan::lossless::LossyFlow| {
+    let line = |flow: &fabric::plan::lossless::LossyFlow| {
         let (input, output) = flow.turn;
         let name = &change.operations[flow.operation as usize].path.name;
         let place = format!(
@@ -200,7 +201,7 @@ fn lossy_lines(planned: &Planned) -> Vec<String> {
 }
 
 /// A cycle in one line.
-pub(crate) fn knot_text(network: &Network, knot: &Knot) -> String {
+pub(crate) fn knot_text(network: &Network, knot: &WaitCycle) -> String {
     let hops = knot.slots.iter().zip(&knot.paths).map(|(&slot, paths)| {
         let mut because = match paths.split_at_checked(NAMED_MAX) {
             Some((first, rest)) if !rest.is_empty() => {
@@ -217,7 +218,7 @@ pub(crate) fn knot_text(network: &Network, knot: &Knot) -> String {
     format!("{} for {first}", hops.collect::<Vec<_>>().join(" for "))
 }
 
-pub(super) fn knot_json(network: &Network, error: &PlanError, knot: &Knot) -> Value {
+pub(super) fn knot_json(network: &Network, error: &PlanError, knot: &WaitCycle) -> Value {
     let hop = |(&slot, paths): (&u32, &Vec<String>)| {
         json!({
             "switch": network.switch_name(network.owner(slot)),

@@ -2,9 +2,12 @@
 
 use crate::network::InputError;
 use clap::{Args, ValueEnum};
-use config::network::{Network, NetworkConfig};
-use config::plan::routing::{Down, Routing, Ways, all_pairs, change};
-use config::plan::{Change, Origin, load};
+use config::NetworkConfig;
+use config::path_file::load;
+use config::plan_file::Origin;
+use fabric::Network;
+use fabric::plan::Change;
+use fabric::plan::routing::{Down, Routing, Ways, all_pairs, change};
 use std::path::{Path, PathBuf};
 
 /// Where old and new paths come from. Either both files are given, or what is down.

@@ -81,12 +81,12 @@ name = "s"
 [[port]]
 pci = "0000:00:04.0"
 speed = "10G"
-rx_ring = 512
+rx_desc = 512
 addresses = ["10.0.1.1/24"]
 [[port]]
 pci = "0000:00:05.0"
 speed = "10G"
-rx_ring = 512
+rx_desc = 512
 addresses = ["10.0.2.1/24"]
 [[port]]
 device = "net_ring0"

@@ -5,8 +5,9 @@ mod text;
 
 use crate::output;
 use clap::Args;
-use config::network::{End, Network};
 use config::scenario::{ScenarioConfig, SchemeKind};
+use fabric::Network;
+use fabric::network::End;
 use indicatif::{ProgressBar, ProgressStyle};
 use netsim::outcome::Outcome;
 use netsim::scenario::{self, Options, ScenarioError};
@@ -132,7 +133,7 @@ fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure
 fn parse<'a>(network: &Network, asked: &'a str) -> Result<(End, &'a str), String> {
     const RIGHT: &str = "write an end of a link and a file, such as A:1=out.pcap";
     let (end, file) = asked.split_once('=').ok_or_else(|| format!("there is no `=`; {RIGHT}"))?;
-    let found = network.linked_end(end);
+    let found = config::network::find_linked_end(network, end);
     let found = found.map_err(|_| format!("there is no linked port or host `{end}`; {RIGHT}"))?;
     Ok((found, file))
 }

@@ -3,7 +3,7 @@
 
 use super::rules_json::check_error;
 use config::NetworkConfig;
-use config::network::{End, Peer};
+use fabric::network::{End, Peer};
 use std::path::Path;
 
 /// Digits of a number in a row: larger networks differ in nothing but the time they take.

@@ -3,8 +3,10 @@
 
 use super::rules_json::check_error;
 use config::NetworkConfig;
-use config::network::Network;
-use config::plan::{Change, PlanFile, Planner, Timing, parse};
+use config::path_file::parse;
+use config::plan_file::PlanFile;
+use fabric::Network;
+use fabric::plan::{Change, Planner, Timing};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -46,7 +48,7 @@ pub fn run(data: &[u8]) {
             let change = Change::between(network, paths, known(NEW));
             // The new paths are free of cycles; what was read may not be.
             if let Ok(planner) = Planner::new(network, &change, Timing::default()) {
-                let plan = planner.plan(config::plan::Model::Parallel);
+                let plan = planner.plan(fabric::plan::Model::Parallel);
                 assert_eq!(planner.check(&plan.order), Ok(()));
             }
         }

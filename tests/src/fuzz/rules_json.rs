@@ -1,7 +1,8 @@
 //! Any text as a rule file: an error says where and what in one line, what is read is the same when
 //! written and read again, and the compiled table answers as the entries one after the other do.
 
-use config::{ConfigError, RuleSet};
+use config::ConfigError;
+use config::rule_file;
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{RuleTable, linear};
 use std::path::Path;
@@ -13,12 +14,12 @@ const PORTS_ASKED: usize = 6;
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let file = Path::new("S.json");
-    let rules = match RuleSet::parse(file, &text) {
+    let rules = match rule_file::parse(file, &text) {
         Ok(rules) => rules,
         Err(error) => return check_error(&error, &text),
     };
-    let written = rules.to_json();
-    assert_eq!(RuleSet::parse(file, &written).as_ref(), Ok(&rules), "{written}");
+    let written = rule_file::to_json(&rules);
+    assert_eq!(rule_file::parse(file, &written).as_ref(), Ok(&rules), "{written}");
     let table = RuleTable::compile(&rules.entries, rules.ports, rules.lossy_tag);
     let last = rules.ports.saturating_sub(PORTS_ASKED);
     let asked = (0..rules.ports).filter(|&port| port < PORTS_ASKED || port >= last);

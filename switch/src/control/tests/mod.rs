@@ -100,7 +100,7 @@ impl Rig {
             let snapshot = Arc::clone(&snapshot);
             let worker =
                 Worker::new(&settings, snapshot, device, links, Polling::new(Recorder::default()));
-            let (phase, idle) = (SharedPhase::default(), Idle::Busy);
+            let (phase, idle) = (SharedPhase::default(), Idle::Poll);
             seats.push(Seat { worker, samples, phase, idle });
         }
         let memory = Memory::default();

@@ -6,11 +6,11 @@ use crate::control::protocol::{LldpTable, Reply, Request, Rules};
 use agents::lldp::{
     AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortRole, PortSettings, System,
 };
-use config::compile::fabric;
 use dataplane::ids::PortId;
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
+use fabric::compile::port_roles;
 
 /// Port a faces hosts, port b a switch.
 fn fabric_rig() -> Rig {
@@ -80,7 +80,7 @@ fn rules(rig: &mut Rig) -> Rules {
 /// The rules in use are those that follow from `facings`.
 #[track_caller]
 fn assert_rules(rig: &mut Rig, facings: &[PortRole]) {
-    let expected = fabric::entries(facings, 1);
+    let expected = port_roles::entries(facings, 1);
     let found = rules(rig).entries;
     let of = |set: &dataplane::rules::PortSet| set.iter().map(PortId::number).collect::<Vec<_>>();
     assert_eq!(found.len(), expected.len());

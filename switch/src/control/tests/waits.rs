@@ -14,7 +14,7 @@ name = "s1"
 socket = "s1.sock"
 [[lossless]]
 priority = 3
-xoff = "5KB"
+static_th = "5KB"
 xon = "1KB"
 headroom = "60KB"
 [[port]]

@@ -1,0 +1,58 @@
+//! A port while its table is read: what `ports.rs`, `mode.rs` and `device.rs` work on.
+
+use super::PortConfig;
+use super::schema::PortTable;
+use crate::error::ConfigError;
+use crate::source::Source;
+use dataplane::ids::PortId;
+use dataplane::settings::PortSettings;
+use std::ops::Range;
+use toml::Spanned;
+
+/// Two VLAN tags.
+pub(super) const VLAN_BYTES: u16 = 8;
+
+/// A port that still lacks its lossless VIQs.
+pub(super) struct PortDraft<'a> {
+    pub(super) settings: PortSettings,
+    pub(super) config: PortConfig,
+    /// Whether lossless priorities are lossless here.
+    pub(super) pfc: bool,
+    pub(super) table: &'a Spanned<PortTable>,
+}
+
+impl PortDraft<'_> {
+    /// The longest frame that can arrive, both VLAN tags included.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        u64::from(self.settings.frame_bytes_max + VLAN_BYTES)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.settings.name
+    }
+}
+
+/// Reads one port's table.
+pub(super) struct PortReader<'a> {
+    pub(super) source: &'a Source,
+    /// The switch's name.
+    pub(super) switch: &'a str,
+    pub(super) id: PortId,
+    /// Where the table starts.
+    pub(super) span: Range<usize>,
+}
+
+impl PortReader<'_> {
+    pub(super) fn wrong<T>(
+        &self,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Result<T, ConfigError> {
+        Err(self.source.at(span, message))
+    }
+}
+
+/// Where a field stands, if it is there.
+pub(super) fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
+    field.as_ref().map(Spanned::span)
+}

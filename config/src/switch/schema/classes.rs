@@ -1,0 +1,51 @@
+//! What class a frame has: `[[tag]]` and `[ttl]`.
+
+use super::Field;
+use crate::fields::{Dscp, Pcp, PriorityField, TagField};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// `[[tag]]`: one tag. With no `[[tag]]` at all, a tag travels in the DSCP of its number and the
+/// PCP of its priority; priorities come from the rule file or, without one, tag p has the lossless
+/// priority p.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct TagTable {
+    /// 0 to 63.
+    pub(in crate::switch) tag: Spanned<TagField>,
+    /// The DSCP that carries it. Default: the tag's number.
+    pub(in crate::switch) dscp: Field<Dscp>,
+    /// The PCP that carries it. Default: its priority, if that is lossless; the DSCP's upper three
+    /// bits otherwise.
+    pub(in crate::switch) pcp: Field<Pcp>,
+    /// Its priority. Default: what the rule file says; a lossy one if it says nothing.
+    pub(in crate::switch) priority: Field<PriorityField>,
+}
+
+/// `[ttl]`: lossless frames go by the hops they have made. A frame's class is `start` less the TTL
+/// it leaves with, so hosts are class 0 and the first switch has class 1; the marking only says
+/// that it is lossless.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct TtlTable {
+    /// The TTL that lossless frames start with. Default 64.
+    pub(in crate::switch) start: Field<u64>,
+    /// The priority of each class, from class 0, that of the sending hosts, on: `[0, 1, 2, 3]`.
+    pub(in crate::switch) classes: Spanned<Vec<Spanned<PriorityField>>>,
+    /// Links of the longest path in the network: there must be as many classes.
+    pub(in crate::switch) hops: Field<u64>,
+    /// On a tree consecutive classes never meet in one switch: it needs buffer for `"odd"` classes
+    /// only (switches with hosts, and every second level above), or for `"even"` ones. Default: for
+    /// all.
+    pub(in crate::switch) tree: Option<TreeField>,
+}
+
+/// Which classes come to a switch of a tree.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::switch) enum TreeField {
+    /// Classes 1, 3, 5 and 7.
+    Odd,
+    /// Classes 2, 4 and 6.
+    Even,
+}

@@ -1,0 +1,43 @@
+//! Where frames go: `[[route]]`, `[[neighbor]]` and `[mac_table]`.
+
+use super::Field;
+use crate::fields::{Address, Duration, Mac, Network};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// `[[route]]`: one static route.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct RouteTable {
+    /// The prefix: `"10.9.0.0/16"`, `"::/0"`.
+    pub(in crate::switch) to: Spanned<Network>,
+    /// Gateways in networks of the ports, of either IP version. Several share the traffic by flow
+    /// (ECMP); one that stands there twice gets twice the flows.
+    #[serde(default)]
+    pub(in crate::switch) via: Vec<Spanned<Address>>,
+    /// Drop what goes there. Excludes `via`.
+    #[serde(default)]
+    pub(in crate::switch) blackhole: bool,
+}
+
+/// `[[neighbor]]`: an address that need not be asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct NeighborTable {
+    /// The neighbor's IP address.
+    pub(in crate::switch) address: Spanned<Address>,
+    /// Its MAC address.
+    pub(in crate::switch) mac: Spanned<Mac>,
+    /// Name of the port it is behind. Default: the port whose network holds the address.
+    pub(in crate::switch) port: Field<String>,
+}
+
+/// `[mac_table]`: addresses learned on switched ports.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct MacTableTable {
+    /// Addresses kept. Default 16384.
+    pub(in crate::switch) size: Field<u64>,
+    /// How long an address stays after its last frame. Default `"300s"`.
+    pub(in crate::switch) age: Field<Duration>,
+}

@@ -1,0 +1,96 @@
+//! SWITCH.toml, table by table, as it is written. What the tables mean together is worked out by
+//! the other files of this directory; `config/examples/` shows them in use.
+//!
+//! Sizes are bytes (`9216`, `"64KB"` = 64,000, `"64KiB"` = 65,536), speeds bits per second
+//! (`"40G"`), lengths metres (`"10m"`), times `"20us"`. A field that is not known is an error.
+//! Paths are relative to the file. SONiC's words are used where it has one; its `xoff` is the
+//! headroom, which is called `headroom` here. What a key was called before is in `old_words.rs`.
+
+mod classes;
+mod forwarding;
+mod lldp;
+mod port;
+mod queueing;
+mod runtime;
+
+pub(super) use classes::{TagTable, TreeField, TtlTable};
+pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable};
+pub(super) use lldp::{FabricTable, LldpTable, ProfileField};
+pub(super) use port::{ClassifyField, PeerField, PortTable};
+pub(super) use queueing::{
+    BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
+};
+pub(super) use runtime::{ControlTable, MemoryTable, WorkersTable};
+pub use runtime::{Hugepages, Idle};
+
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// An optional field that knows where it stands.
+pub(in crate::switch) type Field<T> = Option<Spanned<T>>;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct SwitchFile {
+    /// The switch's name: letters, digits, `-`, `_` and `.`, at most 63. The rule file must name
+    /// it.
+    pub(in crate::switch) name: Spanned<String>,
+    /// Salt of the flow hash and seed of the ECN dice. Default: derived from the name.
+    pub(in crate::switch) seed: Option<u64>,
+    /// The rule file (JSON). Without it tags never change.
+    pub(in crate::switch) rules: Field<PathBuf>,
+    /// A file of routes, one `PREFIX via ADDRESS [ADDRESS ...]` or `PREFIX blackhole` a line.
+    pub(in crate::switch) routes: Field<PathBuf>,
+    /// The shared buffer.
+    #[serde(default)]
+    pub(in crate::switch) buffer: BufferTable,
+    /// What the default headroom allows for.
+    #[serde(default)]
+    pub(in crate::switch) headroom: HeadroomTable,
+    /// The lossless priorities. None: the whole switch is lossy.
+    #[serde(default)]
+    pub(in crate::switch) lossless: Vec<Spanned<LosslessTable>>,
+    /// How tags, DSCPs, PCPs and priorities belong together.
+    #[serde(default)]
+    pub(in crate::switch) tag: Vec<Spanned<TagTable>>,
+    /// The ports, numbered from 1 in this order.
+    #[serde(default)]
+    pub(in crate::switch) port: Vec<Spanned<PortTable>>,
+    /// Static routes.
+    #[serde(default)]
+    pub(in crate::switch) route: Vec<Spanned<RouteTable>>,
+    /// Static neighbors, of IPv4 and IPv6 alike.
+    #[serde(default)]
+    pub(in crate::switch) neighbor: Vec<Spanned<NeighborTable>>,
+    /// Classes by hops instead of by rules.
+    pub(in crate::switch) ttl: Field<TtlTable>,
+    /// Gentle flow control.
+    pub(in crate::switch) gfc: Field<GfcTable>,
+    /// The PFC watchdog.
+    pub(in crate::switch) watchdog: Field<WatchdogTable>,
+    /// How a port chooses among priorities.
+    #[serde(default)]
+    pub(in crate::switch) scheduler: SchedulerTable,
+    /// ECN marking, a table for each priority that marks.
+    #[serde(default)]
+    pub(in crate::switch) ecn: Vec<Spanned<EcnTable>>,
+    /// The cores.
+    #[serde(default)]
+    pub(in crate::switch) workers: WorkersTable,
+    /// The memory.
+    #[serde(default)]
+    pub(in crate::switch) memory: MemoryTable,
+    /// The control socket.
+    #[serde(default)]
+    pub(in crate::switch) control: ControlTable,
+    /// Learned MAC addresses.
+    #[serde(default)]
+    pub(in crate::switch) mac_table: MacTableTable,
+    /// Who the switch is, said to its neighbors. Default: nothing is said, unless there is a
+    /// `[fabric]`.
+    pub(in crate::switch) lldp: Field<LldpTable>,
+    /// The switch learns its level and writes its own rules; excludes `rules`.
+    pub(in crate::switch) fabric: Field<FabricTable>,
+}

@@ -1,0 +1,93 @@
+//! `[[port]]`.
+
+use super::Field;
+use crate::fields::{Cable, Mac, Network, Rate, Size, TagField, VidRange, VlanField};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Which marking of a frame decides its class.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::switch) enum ClassifyField {
+    /// The DSCP; for frames that are not IP the PCP.
+    Dscp,
+    /// The PCP.
+    Pcp,
+    /// The port's `default_tag`.
+    Port,
+}
+
+/// `[[port]]`: one port. With `addresses` it routes; with `vlan` or `vlans` and no addresses it
+/// switches.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct PortTable {
+    /// How people and other tables name it. Default: its number.
+    pub(in crate::switch) name: Field<String>,
+    /// A DPDK virtual device and its arguments: `"net_tap0,iface=kt0"`. Excludes `pci`.
+    pub(in crate::switch) device: Field<String>,
+    /// A NIC's PCI address: `"0000:01:00.0"`. Excludes `device`.
+    pub(in crate::switch) pci: Field<String>,
+    /// Rate of the wire. Required with `pci`. A virtual device without it counts as `"10G"`,
+    /// unpaced.
+    pub(in crate::switch) speed: Field<Rate>,
+    /// Whether the switch holds the port to `speed`. Default: for a virtual device with a `speed`.
+    pub(in crate::switch) pace: Option<bool>,
+    /// Length of the cable. Default `"10m"`.
+    pub(in crate::switch) cable_length: Field<Cable>,
+    /// The longest packet, without the Ethernet header. Default 1500.
+    pub(in crate::switch) mtu: Field<u64>,
+    /// Default: locally administered, derived from the switch's name and the port's number.
+    pub(in crate::switch) mac: Field<Mac>,
+    /// The switch's own addresses here: the port routes.
+    #[serde(default)]
+    pub(in crate::switch) addresses: Vec<Spanned<Network>>,
+    /// A routed port's only VLAN, tagged both ways; a switched port's access VLAN, untagged.
+    pub(in crate::switch) vlan: Field<VlanField>,
+    /// A trunk's VLANs, tagged: numbers and ranges such as `"100-199"`.
+    pub(in crate::switch) vlans: Field<Vec<Spanned<VidRange>>>,
+    /// A trunk's VLAN for untagged frames. Default: none, untagged frames are dropped.
+    pub(in crate::switch) native: Field<VlanField>,
+    /// Whether a lossless tag on an arriving frame is believed: true towards switches, false
+    /// towards hosts. Default false.
+    #[serde(default)]
+    pub(in crate::switch) trusted: bool,
+    /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
+    /// neighbor that claims to be something else is refused and reported. Default `"any"` where
+    /// `trusted`, else `"host"`.
+    pub(in crate::switch) peer: Field<PeerField>,
+    /// Which marking decides. Default `"dscp"`.
+    pub(in crate::switch) classify: Option<ClassifyField>,
+    /// Tag of frames with no marking to go by. Default: the lossy tag.
+    pub(in crate::switch) default_tag: Field<TagField>,
+    /// Whether PFC is sent and obeyed here. Default true, if any priority is lossless.
+    pub(in crate::switch) pfc: Field<bool>,
+    /// Whether the watchdog looks after this port. Default true, if there is a `[watchdog]`.
+    pub(in crate::switch) watchdog: Field<bool>,
+    /// Headroom of each lossless priority here, instead of the priority's own or the computed one.
+    pub(in crate::switch) headroom: Field<Size>,
+    /// The worker that owns the port, from 0. Default: the ports go round the workers in turn.
+    pub(in crate::switch) worker: Field<u64>,
+    /// Descriptors of the receive ring. Default 1024.
+    pub(in crate::switch) rx_desc: Field<u64>,
+    /// Descriptors of the transmit ring. Default 1024.
+    pub(in crate::switch) tx_desc: Field<u64>,
+    /// Bytes that may wait in the transmit ring, where a pause does not reach them. Default: what
+    /// the wire takes in one `poll`, or two of the longest frames if that is more.
+    pub(in crate::switch) tx_byte_limit: Field<Size>,
+    /// Frames in the receive ring above which lossless priorities are paused. Default: half of
+    /// `rx_desc`.
+    pub(in crate::switch) rx_backlog: Field<u64>,
+}
+
+/// What may be at the other end of a port.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::switch) enum PeerField {
+    /// A host or a switch.
+    Any,
+    /// A host.
+    Host,
+    /// A switch.
+    Switch,
+}

@@ -1,0 +1,63 @@
+//! What the program runs on: `[workers]`, `[memory]` and `[control]`.
+
+use super::Field;
+use crate::fields::Size;
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// How a worker without work spends its time.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Idle {
+    /// It polls on: least delay, a whole core.
+    #[default]
+    Poll,
+    /// It sleeps a little: for demonstrations and shared machines.
+    Sleep,
+}
+
+/// `[workers]`: the cores.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct WorkersTable {
+    /// CPUs to pin the workers to, one each. Excludes `count`.
+    pub(in crate::switch) cores: Field<Vec<Spanned<u64>>>,
+    /// Number of workers, not pinned. Default 1.
+    pub(in crate::switch) count: Field<u64>,
+    /// `"poll"` (default) or `"sleep"`.
+    #[serde(default)]
+    pub(in crate::switch) idle: Idle,
+}
+
+/// Whether memory comes from hugepages.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Hugepages {
+    /// If the machine has enough of them.
+    #[default]
+    Auto,
+    /// Or the switch does not start.
+    Always,
+    /// Ordinary pages.
+    Never,
+}
+
+/// `[memory]`: what DPDK is given.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct MemoryTable {
+    /// `"auto"` (default), `"always"` or `"never"`.
+    #[serde(default)]
+    pub(in crate::switch) hugepages: Hugepages,
+    /// Default: what the buffer, the rings and DPDK itself need.
+    pub(in crate::switch) size: Field<Size>,
+}
+
+/// `[control]`: how a running switch is reached.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct ControlTable {
+    /// Path of the socket. Default `/run/knotless/NAME.sock`.
+    pub(in crate::switch) socket: Field<PathBuf>,
+}

@@ -1,0 +1,244 @@
+//! From a topology and its expected lossless paths to each switch's rules.
+//!
+//! [`compile`] finds tags ([`Algorithm`]), turns them into TCAM entries ([`tcam`]), and hands out
+//! nothing that [`verify`](crate::verify) has not proven free of deadlock.
+
+mod acyclic;
+pub mod demand;
+mod order;
+mod peel_order;
+pub mod port_roles;
+mod repair;
+mod rule_matrix;
+mod score;
+mod search;
+mod tagger;
+pub mod tcam;
+pub(crate) mod topology_order;
+mod turns;
+mod updown;
+
+use crate::network::Network;
+use crate::network::u32_of;
+use crate::paths::{EdgePorts, PathSet};
+use crate::rules::RuleSet;
+use crate::verify::{self, Hop, NetworkRules, Verdict};
+use dataplane::ids::{Priority, Tag};
+use dataplane::rules::TcamEntry;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Lossless priorities at the most: of the eight, one is for lossy frames.
+pub const LOSSLESS_MAX: u8 = 7;
+
+/// How tags are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// An order of the links, and tags that rise where a path descends in it. The default.
+    UpDown,
+    /// Tagger, Algorithm 2.
+    Greedy,
+    /// Tagger, Algorithm 1: the tag rises at every hop.
+    BruteForce,
+}
+
+/// What is asked of the compiler.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How tags are found.
+    pub algorithm: Algorithm,
+    /// Lossless priorities at the most, 1 to [`LOSSLESS_MAX`]. Paths that need more are lossy.
+    pub lossless_max: u8,
+}
+
+/// Rules, and what is known of them.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The rules, by switch.
+    pub rules: Vec<RuleSet>,
+    /// Lossless priorities that are used.
+    pub lossless_priorities: usize,
+    /// No rules whatever can do with fewer, for all of these paths.
+    pub priorities_min: usize,
+    /// Paths with a raise, where the algorithm counts them.
+    pub raised_paths: Option<u64>,
+    /// Cells with two answers that merging tags left, where the algorithm merges.
+    pub conflicts: Option<u64>,
+    /// How tags were found, for people.
+    pub method: &'static str,
+    /// The proof.
+    pub verdict: Verdict,
+}
+
+impl Compiled {
+    /// Entries of the switch that has the most.
+    pub fn rules_max(&self) -> usize {
+        self.rules.iter().map(|rules| rules.entries.len()).max().unwrap_or(0)
+    }
+
+    /// Entries of all switches.
+    pub fn rules_total(&self) -> usize {
+        self.rules.iter().map(|rules| rules.entries.len()).sum()
+    }
+}
+
+/// Why there are no rules.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CompileError {
+    /// More application classes than priorities.
+    #[error("{classes} application classes need as many lossless priorities; allow more")]
+    Classes {
+        /// The classes.
+        classes: u8,
+    },
+    /// The proof failed: a mistake of the compiler. The rules are not handed out.
+    #[error("the rules found are not free of deadlock; this is a mistake in knotless")]
+    NotProven(Vec<Hop>),
+}
+
+/// What an algorithm found.
+struct Found {
+    entries: Vec<Vec<TcamEntry>>,
+    priorities: BTreeMap<Tag, Priority>,
+    priorities_min: u8,
+    raised_paths: Option<u64>,
+    conflicts: Option<u64>,
+    method: &'static str,
+}
+
+/// Compiles and proves. `tell` is told what is being done.
+///
+/// # Errors
+/// The classes need more priorities than are allowed.
+pub fn compile(
+    network: &Network,
+    paths: &PathSet,
+    options: &Options,
+    tell: &dyn Fn(&str),
+) -> Result<Compiled, CompileError> {
+    let lossless_max = options.lossless_max.clamp(1, LOSSLESS_MAX);
+    let classes = paths.classes();
+    if classes > lossless_max {
+        return Err(CompileError::Classes { classes });
+    }
+    let edges = EdgePorts::alike(network);
+    let found = match options.algorithm {
+        Algorithm::UpDown => by_order(network, &edges, paths, lossless_max, tell),
+        Algorithm::Greedy => {
+            let tags = usize::from(lossless_max);
+            let merged = tagger::greedy(network, &edges, paths, tags, tell);
+            let priorities = own_priorities(merged.tags);
+            let method = "Tagger, Algorithm 2";
+            let found = by_matrix(network, paths, &merged.matrix, priorities, method);
+            Found { conflicts: Some(merged.conflicts), ..found }
+        }
+        Algorithm::BruteForce => {
+            let hops = paths.longest(network) + usize::from(classes) - 1;
+            let tags = hops.min(usize::from(lossless_max));
+            let matrix = tagger::brute_force(network, &edges, paths, tags);
+            // The tag after the last hop is for hosts; towards them it shares the last priority.
+            let mut priorities = own_priorities(tags);
+            let last = priorities.values().next_back().copied().unwrap_or_default();
+            priorities.insert(updown::tag_of(tags), last);
+            by_matrix(network, paths, &matrix, priorities, "Tagger, Algorithm 1")
+        }
+    };
+    let lossy_tag = Tag::default();
+    let names = (0..u32_of(network.switches())).zip(found.entries);
+    let rules: Vec<RuleSet> = names
+        .map(|(switch, entries)| RuleSet {
+            switch: network.switch_name(switch).to_owned(),
+            ports: network.ports(switch),
+            lossy_tag,
+            initial_tag: updown::tag_of(0),
+            priorities: found.priorities.clone(),
+            entries,
+        })
+        .collect();
+    tell("verifying");
+    let rules =
+        NetworkRules::new(network, rules).map_err(|_| CompileError::NotProven(Vec::new()))?;
+    let verdict = verify::verify(network, &rules, paths);
+    if !verdict.is_deadlock_free() {
+        return Err(CompileError::NotProven(verdict.cycle));
+    }
+    let mut priorities: Vec<Priority> = found.priorities.values().copied().collect();
+    priorities.dedup();
+    Ok(Compiled {
+        rules: rules.into_sets(),
+        lossless_priorities: priorities.len(),
+        priorities_min: usize::from(found.priorities_min),
+        raised_paths: found.raised_paths,
+        conflicts: found.conflicts,
+        method: found.method,
+        verdict,
+    })
+}
+
+/// The `updown` algorithm.
+fn by_order(
+    network: &Network,
+    edges: &EdgePorts,
+    paths: &PathSet,
+    lossless_max: u8,
+    tell: &dyn Fn(&str),
+) -> Found {
+    let found = search::best_order(network, edges, paths, tell);
+    // One tag for each raise, one to begin with, one for each further class (Tagger, VI-A).
+    let wanted = found.score.raises_max + paths.classes();
+    let tags = usize::from(wanted.min(lossless_max));
+    let lossy_tag = Tag::default();
+    let rules = updown::Rules { network, order: &found.order, tags, lossy_tag };
+    tell("writing rules");
+    let all = 0..u32_of(network.switches());
+    let strict: Vec<_> = all.into_par_iter().map(|switch| rules.entries(switch, None)).collect();
+    let is_long = strict.iter().any(|entries| entries.len() > 2 * tags);
+    let used = is_long.then(|| rules.used(edges, paths));
+    let entries = match &used {
+        None => strict,
+        Some(used) => {
+            let all = 0..u32_of(network.switches());
+            all.into_par_iter().map(|switch| rules.entries(switch, Some(used))).collect()
+        }
+    };
+    Found {
+        entries,
+        priorities: own_priorities(tags),
+        priorities_min: found.priorities_min + paths.classes() - 1,
+        raised_paths: Some(found.score.raised_paths),
+        conflicts: None,
+        method: found.name,
+    }
+}
+
+/// Rules that are given cell by cell.
+fn by_matrix(
+    network: &Network,
+    paths: &PathSet,
+    matrix: &rule_matrix::RuleMatrix,
+    priorities: BTreeMap<Tag, Priority>,
+    method: &'static str,
+) -> Found {
+    let hosts_alike = paths.hosts_alike();
+    let edges = EdgePorts::alike(network);
+    let used = turns::UsedTurns::collect(network, &edges, paths, 0, 1, |_, _, _| 0);
+    let has_cycle = acyclic::topological(network, &used).is_none();
+    let all = 0..u32_of(network.switches());
+    let demands = all
+        .into_par_iter()
+        .map(|switch| matrix.demand(network, switch, Tag::default(), hosts_alike));
+    Found {
+        entries: demands.map(|demand| tcam::compress(&demand)).collect(),
+        priorities,
+        priorities_min: paths.classes() + u8::from(has_cycle),
+        raised_paths: None,
+        conflicts: None,
+        method,
+    }
+}
+
+/// Tag 1 in priority 1, tag 2 in priority 2, and so on.
+fn own_priorities(tags: usize) -> BTreeMap<Tag, Priority> {
+    let pairs = (0..tags).zip(Priority::all().skip(1));
+    pairs.map(|(state, priority)| (updown::tag_of(state), priority)).collect()
+}

@@ -1,0 +1,129 @@
+//! The default algorithm: an order of the links, found by search, and tags that rise where a path
+//! descends in it. See [`Order`] for the proof.
+
+use super::demand::Demand;
+use super::order::Order;
+use super::tcam;
+use super::turns::UsedTurns;
+use crate::network::u32_of;
+use crate::network::{Network, Peer};
+use crate::paths::{EdgePorts, PathSet};
+use dataplane::ids::{PortId, Tag};
+use dataplane::rules::{PortSet, TcamEntry};
+
+/// Entries for each tag that any order of switches needs at the most.
+const ENTRIES_PER_TAG: usize = 2;
+
+/// The tag of a state: states count from 0, tags from 1.
+pub(super) fn tag_of(state: usize) -> Tag {
+    let tag = u8::try_from(state + 1).ok().and_then(Tag::new);
+    tag.expect("there are as many lossless tags as priorities at the most")
+}
+
+/// The rules of every switch for `tags` lossless tags, a list for each switch.
+pub(super) struct Rules<'a> {
+    pub(super) network: &'a Network,
+    pub(super) order: &'a Order,
+    pub(super) tags: usize,
+    pub(super) lossy_tag: Tag,
+}
+
+impl Rules<'_> {
+    /// The state after a turn; `tags` if it is lossy.
+    pub(super) fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
+        if usize::from(state) >= self.tags {
+            return state;
+        }
+        state + u8::from(self.order.is_raise(input, output))
+    }
+
+    /// The entries of a switch. What no expected path does is answered as the order says; if that
+    /// takes more than two entries for each tag, it is left open, which takes fewer.
+    pub(super) fn entries(&self, switch: u32, used: Option<&UsedTurns>) -> Vec<TcamEntry> {
+        let strict = tcam::compress(&self.demand(switch, None));
+        match used {
+            Some(used) if strict.len() > ENTRIES_PER_TAG * self.tags => {
+                let free = tcam::compress(&self.demand(switch, Some(used)));
+                if free.len() < strict.len() { free } else { strict }
+            }
+            _ => strict,
+        }
+    }
+
+    /// What a switch must answer. With `used`, only turns that paths take must get their answer;
+    /// the others may keep their tag where they ascend, rise one tag anywhere, or be lossy: the
+    /// proof holds for each of these.
+    fn demand(&self, switch: u32, used: Option<&UsedTurns>) -> Demand {
+        let network = self.network;
+        let slots = || network.slots_of(switch);
+        let linked = slots().filter(|&slot| network.peer(slot) != Peer::None);
+        let may_keep = |input: u32| -> PortSet {
+            let keeps = slots().filter(|&output| !self.order.is_raise(input, output));
+            keeps.map(|output| network.port(output)).collect()
+        };
+        let turns = Turns {
+            linked: linked.map(|slot| network.port(slot)).collect(),
+            may_keep: slots().map(may_keep).collect(),
+        };
+        let first = slots().start;
+        let used_by = |input: PortId, state| {
+            let slot = first + u32_of(input.index());
+            used.map(|used| used.outputs(slot, state))
+        };
+        turns.demand(self.tags, self.lossy_tag, used_by)
+    }
+
+    /// The turns that paths take under these rules, by state, in every application class.
+    pub(super) fn used(&self, edges: &EdgePorts, paths: &PathSet) -> UsedTurns {
+        let turn = |input, output, state| self.turn(input, output, state);
+        let used = UsedTurns::collect(self.network, edges, paths, 0, self.tags, turn);
+        for class in 1..paths.classes() {
+            used.add(1, self.network, edges, paths, class, turn);
+        }
+        used
+    }
+}
+
+/// A switch's turns: what rules follow from.
+pub(super) struct Turns {
+    /// The ports that have a link. A port without one carries no frame.
+    pub(super) linked: PortSet,
+    /// By in port: the out ports to which a frame may keep its tag.
+    pub(super) may_keep: Vec<PortSet>,
+}
+
+impl Turns {
+    /// What the switch must answer, tags being counted from 1. With `used`, only turns to those
+    /// ports must get their answer.
+    pub(super) fn demand(
+        &self,
+        tags: usize,
+        lossy_tag: Tag,
+        used: impl Fn(PortId, usize) -> Option<PortSet>,
+    ) -> Demand {
+        let ports = self.may_keep.len();
+        let mut demand = Demand::new(ports, lossy_tag);
+        let all = || (0..ports).filter_map(PortId::from_index);
+        for state in 0..tags {
+            let tag = tag_of(state);
+            let raised = (state + 1 < tags).then(|| tag_of(state + 1));
+            for (port, &may_keep) in all().zip(&self.may_keep) {
+                let used = used(port, state);
+                if self.linked.contains(port) {
+                    let must = used.unwrap_or(self.linked);
+                    demand.must(tag, port, must.intersection(&may_keep), tag);
+                    let raises = must.difference(&may_keep);
+                    demand.must(tag, port, raises, raised.unwrap_or(lossy_tag));
+                }
+                // A port without a link need not be told apart from others.
+                let is_free = |output: &PortId| {
+                    used.is_some() || !self.linked.contains(port) || !self.linked.contains(*output)
+                };
+                let free = |ports: PortSet| -> PortSet { ports.iter().filter(is_free).collect() };
+                demand.may(tag, port, free(may_keep), tag);
+                demand.may(tag, port, free(all().collect()), raised.unwrap_or(lossy_tag));
+            }
+        }
+        demand
+    }
+}

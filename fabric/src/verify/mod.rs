@@ -1,0 +1,181 @@
+//! The proof, from the rules alone: no buffer can ever wait for itself, and the expected paths are
+//! lossless.
+//!
+//! Nothing is taken from the compiler. Rules may be of any origin, by hand too; every turn that
+//! they allow counts, u-turns and routing loops too, with every lossless tag on every port, whether
+//! an expected path comes to it or not. Where several tags share a priority they share a buffer.
+
+mod dot;
+pub mod oracle;
+mod rule_set;
+mod table;
+mod waits;
+
+pub use dot::dot;
+pub use rule_set::NetworkRules;
+pub use waits::Hop;
+
+use crate::network::Network;
+use crate::paths::{EdgePorts, PathSet, Turn};
+use std::ops::ControlFlow;
+use table::Table;
+use waits::Waits;
+
+/// Lossy paths that are named.
+const NAMED_MAX: usize = 10;
+/// Paths looked at one by one for those: a handful is all that is wanted.
+const LOOKED_AT_MAX: u64 = 2_000_000;
+
+/// What was proven, or what stands against it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The shortest cycle of buffers that was found; none if there is no cycle.
+    pub cycle: Vec<Hop>,
+    /// Expected paths.
+    pub paths: u64,
+    /// Those that are lossless from host to host, in every application class.
+    pub lossless_paths: u64,
+    /// A few of those that are not.
+    pub lossy: Vec<LossyPath>,
+}
+
+/// An expected path that is not lossless.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossyPath {
+    /// Its turns.
+    pub turns: Vec<Turn>,
+    /// The turn that no rule keeps lossless, by its place in `turns`.
+    pub lost_at: usize,
+}
+
+impl Verdict {
+    /// Whether no buffer can wait for itself.
+    pub const fn is_deadlock_free(&self) -> bool {
+        self.cycle.is_empty()
+    }
+}
+
+/// Rules as a frame of the first class meets them.
+#[derive(Debug)]
+pub(crate) struct Follower<'a> {
+    network: &'a Network,
+    table: Table,
+    start: u8,
+}
+
+impl<'a> Follower<'a> {
+    /// The rules of `rules`.
+    pub(crate) fn new(network: &'a Network, rules: &NetworkRules) -> Self {
+        let table = Table::new(network, rules);
+        let start = start_state(rules, &table, 0);
+        Self { network, table, start }
+    }
+
+    /// The state in which hosts send.
+    pub(crate) const fn start(&self) -> u8 {
+        self.start
+    }
+
+    /// The state after a turn.
+    pub(crate) fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
+        self.table.turn(self.network, input, output, state)
+    }
+
+    /// Whether a frame in this state is lossy.
+    pub(crate) const fn is_lossy(&self, state: u8) -> bool {
+        state == self.table.lossy()
+    }
+}
+
+/// Proves that the rules are free of deadlock, or finds a cycle; and follows every path.
+pub fn verify(network: &Network, rules: &NetworkRules, paths: &PathSet) -> Verdict {
+    let table = Table::new(network, rules);
+    let cycle = find_cycle(network, rules, &table);
+    // Hosts of a switch that the rules treat alike are one.
+    let edges = EdgePorts::grouped(network, |slot| {
+        let classes = [&table.in_classes, &table.out_classes].map(|of| of[slot as usize]);
+        u32::from(classes[0]) << 8 | u32::from(classes[1])
+    });
+    let mut verdict = Verdict { cycle, paths: 0, lossless_paths: u64::MAX, lossy: Vec::new() };
+    for class in 0..paths.classes() {
+        let start = start_state(rules, &table, class);
+        let turn = |input, output, state, _| table.turn(network, input, output, state);
+        let ends = paths.tally(network, &edges, start, table.states(), turn);
+        let (lossy, lossless) =
+            ends.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
+        let lossless = lossless.iter().fold(0, |sum: u64, &paths| sum.saturating_add(paths));
+        verdict.paths = lossless.saturating_add(lossy);
+        verdict.lossless_paths = verdict.lossless_paths.min(lossless);
+        if lossy > 0 && verdict.lossy.is_empty() {
+            verdict.lossy = name_lossy(network, &edges, paths, &table, start);
+        }
+    }
+    verdict
+}
+
+/// The shortest cycle of buffers that rules let wait for each other; empty if there is none.
+pub fn verify_rules(network: &Network, rules: &NetworkRules) -> Vec<Hop> {
+    find_cycle(network, rules, &Table::new(network, rules))
+}
+
+/// The state in which hosts send frames of a class: the lossless tags in order, from the initial
+/// one on.
+fn start_state(rules: &NetworkRules, table: &Table, class: u8) -> u8 {
+    let initial = table.tags.binary_search(&rules.initial_tag).ok();
+    let start = initial.map(|at| at + usize::from(class)).filter(|&at| at < table.tags.len());
+    start.and_then(|at| u8::try_from(at).ok()).unwrap_or_else(|| table.lossy())
+}
+
+/// The shortest cycle of buffers that wait for each other; empty if there is none.
+fn find_cycle(network: &Network, rules: &NetworkRules, table: &Table) -> Vec<Hop> {
+    let waits = Waits::new(network, rules, table);
+    let on_cycles = waits.on_cycles();
+    if on_cycles.is_empty() { Vec::new() } else { waits.shortest_cycle(&on_cycles) }
+}
+
+fn name_lossy(
+    network: &Network,
+    edges: &EdgePorts,
+    paths: &PathSet,
+    table: &Table,
+    start: u8,
+) -> Vec<LossyPath> {
+    let mut named = Vec::new();
+    let mut looked_at = 0;
+    let _named_enough = paths.visit(network, edges, 0, &mut |turns| {
+        looked_at += 1;
+        let mut state = start;
+        let lost_at = turns.iter().position(|&(input, output)| {
+            state = table.turn(network, input, output, state);
+            state == table.lossy()
+        });
+        if let Some(lost_at) = lost_at {
+            named.push(LossyPath { turns: turns.to_vec(), lost_at });
+        }
+        if named.len() == NAMED_MAX || looked_at == LOOKED_AT_MAX {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    named
+}
+
+/// A path as files name it: `H1 A B:3 H2`, with the port where it comes in.
+pub fn show_path(network: &Network, turns: &[Turn]) -> String {
+    use crate::network::Peer;
+    let host = |slot| match network.peer(slot) {
+        Peer::Host(host) => network.host_name(host).to_owned(),
+        Peer::None | Peer::Slot(_) => network.show(slot),
+    };
+    let (Some(first), Some(last)) = (turns.first(), turns.last()) else { return String::new() };
+    let switches = turns.iter().enumerate().map(|(at, &(input, _))| {
+        if at == 0 {
+            network.switch_name(network.owner(input)).to_owned()
+        } else {
+            network.show(input)
+        }
+    });
+    let words = [host(first.0)].into_iter().chain(switches).chain([host(last.1)]);
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,12 @@
+//! The compiler and the verifier: the paper's tables, the proven optimum of Clos networks, and on
+//! random networks every algorithm against slow, obvious oracles.
+
+mod clos;
+mod examples;
+mod oracle;
+mod random;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;
+mod tcam;
+mod verdicts;
