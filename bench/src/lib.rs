@@ -4,7 +4,6 @@
 
 pub mod bit_vector;
 pub mod clock;
-mod dice;
 pub mod hunt;
 pub mod line_switch;
 pub mod loop_device;
@@ -14,5 +13,4 @@ pub mod shared_rows;
 pub mod table;
 mod verdict;
 
-pub use dice::Dice;
 pub use verdict::verdict;

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 pub mod compile;
-mod dice;
 mod error;
 mod explain;
 pub mod fields;

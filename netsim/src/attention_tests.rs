@@ -1,10 +1,11 @@
 //! What only makes a run faster changes nothing: a worker that looks only where something happened,
 //! and nodes that run one after the other. The same network, run both ways, to the bit.
 
-use crate::{Drain, FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, Prng, SwitchSpec};
+use crate::{Drain, FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, SwitchSpec};
 use dataplane::ids::{Priority, Tag};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use random::Draw;
 
 const US: u64 = 1_000_000;
 
@@ -12,12 +13,12 @@ const US: u64 = 1_000_000;
 /// ports or not, with two hosts each, flows of all paces between any of them, one slow host, two
 /// lossless classes and a lossy one: pauses run, end and run out everywhere.
 fn network(seed: u64, looks_everywhere: bool) -> Network {
-    let mut prng = Prng::new(seed);
+    let mut rng = random::seeded(seed);
     let mut builder = NetworkBuilder::new(seed);
     let tags = [1, 2, 3].map(Tag::from_low_bits);
     builder.lossless(tags[0], Priority::from_low_bits(3));
     builder.lossless(tags[1], Priority::from_low_bits(4));
-    let threshold = match prng.below(3) {
+    let threshold = match rng.below(3) {
         0 => Threshold::Dynamic { alpha_log2: -4 },
         _ => Threshold::Static { xoff_bytes: 8_000 },
     };
@@ -27,7 +28,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
         (0..ring).map(|n| builder.switch(&format!("S{n}"), spec.clone())).collect();
     let mut hosts = Vec::new();
     for (at, switch) in switches.iter().enumerate() {
-        let gbps = 10 + prng.below(30);
+        let gbps = 10 + rng.below(30);
         let next = (at + 1) % ring;
         let (out, into) = match seed.is_multiple_of(3) {
             true => (if at == 0 { 1 } else { 2 }, if next == 0 { 5 } else { 1 }),
@@ -48,7 +49,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
     };
     builder.slow_down(hosts[3], slow);
     for _ in 0..12 {
-        let mut any = || usize::try_from(prng.below(10)).unwrap_or_default();
+        let mut any = || usize::try_from(rng.below(10)).unwrap_or_default();
         let (from, to) = (any() % hosts.len(), any() % hosts.len());
         if from == to {
             continue;
@@ -59,7 +60,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
             1 => Pace::Steady(Speed::from_gbps(3)),
             _ => Pace::Random(Speed::from_gbps(6)),
         };
-        let frame_bytes = 64 + u16::try_from(prng.below(1_400)).unwrap_or_default();
+        let frame_bytes = 64 + u16::try_from(rng.below(1_400)).unwrap_or_default();
         let flow = FlowSpec::new(hosts[from], hosts[to], tag);
         builder.flow(FlowSpec { pace, frame_bytes, ..flow });
     }
@@ -100,10 +101,10 @@ fn however_long_the_windows_are_the_run_is_the_same() {
                 network.set_window(span_ps);
             }
             // Stops anywhere are no matter either.
-            let mut prng = Prng::new(seed);
+            let mut rng = random::seeded(seed);
             while network.now_ps() < 300 * US {
                 let rest_ps = 300 * US - network.now_ps();
-                let step_ps = if span_ps.is_some() { rest_ps } else { prng.below(2 * US) };
+                let step_ps = if span_ps.is_some() { rest_ps } else { rng.below(2 * US) };
                 network.run_for(step_ps.min(rest_ps));
             }
             network.check().unwrap();

@@ -10,7 +10,6 @@ use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::learner::Learner;
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
 use crate::network::{Network, NetworkParts};
-use crate::prng::Prng;
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -29,6 +28,7 @@ use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
+use random::Rng;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
@@ -170,8 +170,8 @@ pub struct NetworkBuilder {
 }
 
 impl NetworkBuilder {
-    /// An empty network. The seed decides whatever is left to chance: gaps of random flows, ECN
-    /// dice, flow hashes.
+    /// An empty network. All random choices follow from the seed: gaps of random flows, ECN marks,
+    /// flow hashes, PFC frames lost or changed.
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -288,7 +288,7 @@ impl NetworkBuilder {
         let tags = TagMap { hops: self.hops(Parity::All), ..tag_map(&self.lossless) };
         let tags = Rc::new(tags);
         let pool = Pool::default();
-        let seed = Prng::for_part(self.seed, u64::MAX - 1).bits();
+        let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
         let sources = self.sources(&topology, &mut router, &tags)?;
         let flows = self.flow_states(&topology, &tags);
@@ -344,7 +344,7 @@ impl NetworkBuilder {
                 spec,
                 tags.priority_leaving(spec.tag, TTL_START),
                 |frame_bytes| head(number, &addresses, dscp, frame_bytes),
-                Prng::for_part(self.seed, u64::from(number)),
+                random::substream(self.seed, u64::from(number)),
             ));
         }
         Ok(sources)
@@ -393,7 +393,7 @@ impl NetworkBuilder {
         let draft = &self.switches[id.0];
         let name = &self.switch_names[id.0];
         let attachments = &topology.ports[id.0];
-        let seed = Prng::for_part(!self.seed, id.0 as u64).bits();
+        let seed = random::substream(!self.seed, id.0 as u64).next_u64();
         let hops = self.hops(draft.parity);
         let common = Common {
             lossless_bits: hops
@@ -498,9 +498,9 @@ fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec
     };
     let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
         [0, 1].map(|side| {
-            let dice = Prng::for_part(seed, u64::MAX - (2 + 2 * number + side) as u64);
+            let rng = random::substream(seed, u64::MAX - (2 + 2 * number + side) as u64);
             let ends = [side, 1 - side].map(|side| endpoint(link.ends[side]));
-            let mut wire = Wire::new(ends[0], ends[1], link.spec, dice);
+            let mut wire = Wire::new(ends[0], ends[1], link.spec, rng);
             wire.down_count = u16::from(down.contains(&number));
             wire
         })

@@ -428,16 +428,16 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prng::Prng;
     use dataplane::limits::PORTS_MAX;
     use proptest::prelude::*;
+    use random::Draw;
     use std::collections::BTreeSet;
 
     const NODES: u32 = 6;
     /// By node: what happened, and when.
     type Logs = Vec<Vec<(Picoseconds, Event)>>;
 
-    /// What comes of an event, by the dice of that event alone: a node hears of another after
+    /// What comes of an event, drawn from that event alone: a node hears of another after
     /// `span_ps`, of one of the other side if there are `two_sides`, and of itself at any time.
     fn next(
         node: u32,
@@ -446,20 +446,20 @@ mod tests {
         span_ps: u64,
         two_sides: bool,
     ) -> Option<(u64, u32, Event)> {
-        let mut prng = Prng::for_part(at_ps, Key::new(node, 0, event).0);
-        let ahead_ps = match prng.below(4) {
-            0 => prng.below(3),
-            1 => prng.below(span_ps),
-            2 => prng.below(40 * span_ps),
-            _ => prng.below(3 * WINDOWS * span_ps),
+        let mut rng = random::substream(at_ps, Key::new(node, 0, event).0);
+        let ahead_ps = match rng.below(4) {
+            0 => rng.below(3),
+            1 => rng.below(span_ps),
+            2 => rng.below(40 * span_ps),
+            _ => rng.below(3 * WINDOWS * span_ps),
         };
-        let mut to = u32::try_from(prng.below(u64::from(NODES))).unwrap();
+        let mut to = u32::try_from(rng.below(u64::from(NODES))).unwrap();
         if two_sides {
             to = (to & !1) | (node & 1 ^ 1);
         }
-        let wire = u32::try_from(prng.below(WIRES_MAX as u64)).unwrap();
+        let wire = u32::try_from(rng.below(WIRES_MAX as u64)).unwrap();
         let port = PortId::from_index(wire as usize % PORTS_MAX).unwrap();
-        match prng.below(100) {
+        match rng.below(100) {
             0..2 => None,
             2..50 => Some((at_ps + span_ps + ahead_ps, to, Event::Arrival(wire))),
             50..80 => Some((at_ps + 1 + ahead_ps, node, Event::Free(port))),

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::flow::{Addresses, FlowId, FlowSpec, HEAD_BYTES, head};
-use crate::prng::Prng;
 use crate::sink::Drain;
 use crate::tags::tag_map;
 use dataplane::ids::Priority;
@@ -44,7 +43,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         spec.frame_bytes = FRAME_BYTES;
         let of_flow = tags[flow as usize].1;
         let head = |_| head_of(flow, dscp);
-        Source::new(FlowId(flow as usize), &spec, of_flow, head, Prng::new(1))
+        Source::new(FlowId(flow as usize), &spec, of_flow, head, random::seeded(1))
     };
     let parts = HostParts {
         gentle: None,

@@ -6,11 +6,11 @@
 
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
-use crate::prng::Prng;
 use config::units::Length;
 use dataplane::ids::PortId;
 use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use dataplane::time::Speed;
+use random::SplitMix64;
 use std::collections::VecDeque;
 
 /// The least gap between two frames (IEEE 802.3 clause 4.4.2), part of [`WIRE_OVERHEAD_BYTES`].
@@ -155,9 +155,9 @@ pub(crate) struct Wire {
     pub(crate) from: Endpoint,
     behind: VecDeque<SimFrame>,
     pub(crate) speed: Speed,
-    /// What happens to PFC frames on this wire, by which dice.
+    /// What happens to PFC frames on this wire, and the generator that decides for each.
     pub(crate) pfc_fault: Option<PfcTrouble>,
-    pub(crate) dice: Prng,
+    pub(crate) rng: SplitMix64,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
@@ -177,7 +177,7 @@ impl Endpoint {
 
 impl Wire {
     /// A sound wire `from` one end `to` another, with nothing on it.
-    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, dice: Prng) -> Self {
+    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, rng: SplitMix64) -> Self {
         Self {
             near: [None, None],
             to,
@@ -191,7 +191,7 @@ impl Wire {
             behind: VecDeque::new(),
             speed: spec.speed,
             pfc_fault: None,
-            dice,
+            rng,
             capture: None,
             lost: [0; 2],
         }
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn frames_leave_a_wire_as_they_came(steps in proptest::collection::vec(0_u8..5, 1..200)) {
             let end = Endpoint { node: 0, port: PortId::FIRST };
-            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), Prng::new(1));
+            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), random::seeded(1));
             let (mut oracle, pool) = (VecDeque::new(), Pool::default());
             let numbers = |frame: &SimFrame| frame.head()[0];
             for (number, step) in (0_u8..).zip(steps) {

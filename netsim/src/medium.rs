@@ -10,6 +10,7 @@ use crate::trace::Trace;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
 use dataplane::pipeline::classify::TagMap;
+use random::Draw;
 use std::rc::Rc;
 
 /// What shares of PFC frames are parts of.
@@ -80,7 +81,7 @@ impl Medium {
     ) -> Option<SimFrame> {
         let wire = &mut self.wires[number as usize];
         if let Some(fault) = wire.pfc_fault
-            && wire.dice.below(MILLION) < u64::from(fault.millionths)
+            && wire.rng.below(MILLION) < u64::from(fault.millionths)
         {
             if !fault.is_corruption {
                 wire.lost[1] += 1;
@@ -89,7 +90,7 @@ impl Medium {
             }
             // Behind the ethertype: it stays a MAC control frame.
             #[expect(clippy::cast_possible_truncation, reason = "below 160")]
-            let bit = wire.dice.below(PFC_BITS) as usize;
+            let bit = wire.rng.below(PFC_BITS) as usize;
             if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
                 *octet ^= 1 << (bit % 8);
             }

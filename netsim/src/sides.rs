@@ -34,14 +34,14 @@ pub(crate) fn sides(wires: &[Wire], nodes: usize) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::link::{Endpoint, LinkSpec};
-    use crate::prng::Prng;
     use dataplane::ids::PortId;
 
     /// Both wires of each of these links.
     fn wires(links: &[(u32, u32)]) -> Vec<Wire> {
         let end = |node| Endpoint { node, port: PortId::FIRST };
         let both = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
-        let wire = |(from, to)| Wire::new(end(from), end(to), LinkSpec::new(40, 10), Prng::new(1));
+        let wire =
+            |(from, to)| Wire::new(end(from), end(to), LinkSpec::new(40, 10), random::seeded(1));
         both.map(wire).collect()
     }
 

@@ -4,11 +4,11 @@ use crate::event::{NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
 use crate::frame::{Pool, SimFrame, WRITTEN_BYTES};
 use crate::link::Transmitter;
-use crate::prng::Prng;
 use crate::window::Window;
 use dataplane::frame::Frame;
 use dataplane::ids::Priority;
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
+use random::{Draw, SplitMix64};
 
 /// One flow, at its sender.
 #[derive(Debug)]
@@ -37,25 +37,25 @@ enum Clock {
     Always,
     /// A wire of the flow's own rate, on which its frames follow each other without a gap.
     Steady(Transmitter),
-    /// Twice the mean interval, and the dice.
-    Random(u64, Prng),
+    /// Twice the mean interval, and the generator.
+    Random(u64, SplitMix64),
 }
 
 impl Source {
     /// The source of `flow`, whose frames go in `priority` and begin with what `head` makes for
-    /// their length. `prng` is its own.
+    /// their length. `rng` is its own generator.
     pub(crate) fn new(
         flow: FlowId,
         spec: &FlowSpec,
         priority: Priority,
         head: impl Fn(u16) -> [u8; HEAD_BYTES],
-        prng: Prng,
+        rng: SplitMix64,
     ) -> Self {
         let wire_bytes = u64::from(spec.frame_bytes) + WIRE_OVERHEAD_BYTES as u64;
         let clock = match spec.pace {
             Pace::BackToBack => Clock::Always,
             Pace::Steady(speed) => Clock::Steady(Transmitter::new(speed)),
-            Pace::Random(speed) => Clock::Random(2 * speed.bytes_ps(wire_bytes), prng),
+            Pace::Random(speed) => Clock::Random(2 * speed.bytes_ps(wire_bytes), rng),
         };
         let frames_max = |bytes: u64| (bytes / u64::from(spec.frame_bytes)).max(1);
         Self {
@@ -125,7 +125,7 @@ impl Source {
                 wire.start(usize::from(frame_bytes), self.due_ps);
                 self.due_ps = wire.free_at_ps();
             }
-            Clock::Random(longest_ps, prng) => self.due_ps += prng.below(*longest_ps + 1),
+            Clock::Random(longest_ps, rng) => self.due_ps += rng.below(*longest_ps + 1),
         }
         frame
     }
@@ -170,7 +170,7 @@ mod tests {
         change(&mut spec);
         let mut head = [0; HEAD_BYTES];
         head[12..14].copy_from_slice(&[8, 0]);
-        Source::new(FlowId(0), &spec, Priority::default(), |_| head, Prng::new(4))
+        Source::new(FlowId(0), &spec, Priority::default(), |_| head, random::seeded(4))
     }
 
     fn dues(pace: Pace, count: usize) -> Vec<Picoseconds> {

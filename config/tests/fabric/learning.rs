@@ -5,6 +5,7 @@
 use crate::judge::{judge, parse};
 use crate::world::{Action, SECOND, World};
 use config::network::{End, Network};
+use random::{Draw, SplitMix64};
 use rayon::prelude::*;
 
 /// Three LLDP intervals.
@@ -12,28 +13,8 @@ const SETTLED: u64 = 90 * SECOND;
 /// Networks that are tried if nobody says otherwise.
 const SEEDS: u64 = 40;
 
-/// A generator of numbers: splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ mixed >> 31) % end.max(1)
-    }
-
-    fn index(&mut self, end: usize) -> usize {
-        usize::try_from(self.below(end as u64)).unwrap()
-    }
-
-    fn seconds(&mut self, end: u64) -> u64 {
-        self.below(end * SECOND)
-    }
-}
-
-fn topology(dice: &mut Dice, seed: u64) -> String {
-    let (one, other, third) = (1 + dice.below(6), 1 + dice.below(5), 1 + dice.below(4));
+fn topology(rng: &mut SplitMix64, seed: u64) -> String {
+    let (one, other, third) = (1 + rng.below(6), 1 + rng.below(5), 1 + rng.below(4));
     match seed % 40 {
         39 => "kind='fat-tree'\nk=16".to_owned(),
         19 => "kind='fat-tree'\nk=12".to_owned(),
@@ -43,32 +24,32 @@ fn topology(dice: &mut Dice, seed: u64) -> String {
         }
         seed if seed % 4 == 3 => format!("kind='fat-tree'\nk={}", 2 * third.min(3)),
         _ => {
-            let pods = 1 + dice.below(3);
+            let pods = 1 + rng.below(3);
             let sizes = format!("pods={pods}\ntors={one}\nleaves={third}\nspines={other}");
-            format!("kind='clos'\n{sizes}\nhosts={}", 1 + dice.below(3))
+            format!("kind='clos'\n{sizes}\nhosts={}", 1 + rng.below(3))
         }
     }
 }
 
 /// Plans what goes wrong with `network` in its first minute; returns how many things.
-fn plan(world: &mut World, network: &Network, dice: &mut Dice) -> usize {
+fn plan(world: &mut World, network: &Network, rng: &mut SplitMix64) -> usize {
     let nodes = network.switches() + network.hosts();
-    (0..nodes).for_each(|node| world.plan(dice.seconds(40), Action::Node(node, true)));
+    (0..nodes).for_each(|node| world.plan(rng.below(40 * SECOND), Action::Node(node, true)));
     let links = network.links().len();
-    let cuts = dice.index(1 + links / 8);
+    let cuts = rng.index(1 + links / 8);
     for _ in 0..cuts {
-        let (link, at) = (dice.index(links), dice.seconds(50));
+        let (link, at) = (rng.index(links), rng.below(50 * SECOND));
         world.plan(at, Action::Link(link, false));
-        for _ in 0..dice.below(3) {
-            world.plan(at + dice.seconds(8), Action::Link(link, true));
+        for _ in 0..rng.below(3) {
+            world.plan(at + rng.below(8 * SECOND), Action::Link(link, true));
         }
     }
-    let restarts = dice.index(4);
+    let restarts = rng.index(4);
     for _ in 0..restarts {
-        let (node, at) = (dice.index(nodes), 41 * SECOND + dice.seconds(9));
+        let (node, at) = (rng.index(nodes), 41 * SECOND + rng.below(9 * SECOND));
         world.plan(at, Action::Node(node, false));
-        if dice.below(3) != 0 {
-            world.plan(at + dice.seconds(9), Action::Node(node, true));
+        if rng.below(3) != 0 {
+            world.plan(at + rng.below(9 * SECOND), Action::Node(node, true));
         }
     }
     // Two links between the same two tiers change their far ends: as a human would by mistake.
@@ -78,22 +59,22 @@ fn plan(world: &mut World, network: &Network, dice: &mut Dice) -> usize {
             End::Host(_) => None,
         })
     };
-    let recablings = dice.index(3);
+    let recablings = rng.index(3);
     for _ in 0..recablings {
-        let (one, other) = (dice.index(links), dice.index(links));
+        let (one, other) = (rng.index(links), rng.index(links));
         if one != other && tier(one) == tier(other) {
-            world.plan(dice.seconds(60), Action::Recable(one, other));
+            world.plan(rng.below(60 * SECOND), Action::Recable(one, other));
         }
     }
     cuts + restarts + recablings
 }
 
 fn try_seed(seed: u64) -> (usize, u64) {
-    let mut dice = Dice(seed);
-    let topology = topology(&mut dice, seed);
+    let mut rng = random::seeded(seed);
+    let topology = topology(&mut rng, seed);
     let network = parse(&format!("[generate]\n{topology}")).network;
     let mut world = World::new(&network);
-    let troubles = plan(&mut world, &network, &mut dice);
+    let troubles = plan(&mut world, &network, &mut rng);
     let calm = world.last_at_ns;
     world.run_until(calm + SETTLED);
     let what = format!("seed {seed}, {}", topology.replace('\n', " "));

@@ -1,8 +1,8 @@
 //! The switches and the links between them: who is how far from whom, and who is next.
 
-use crate::prng::Prng;
 use crate::topology::{Attachment, Peer, SwitchId, Topology};
 use dataplane::ids::PortId;
+use random::{Draw, SplitMix64};
 use std::collections::{BTreeMap, VecDeque};
 
 /// No way leads there.
@@ -121,7 +121,7 @@ impl Graph {
         from: SwitchId,
         to: SwitchId,
         visited: &[SwitchId],
-        prng: &mut Prng,
+        rng: &mut SplitMix64,
     ) -> Option<Vec<(SwitchId, PortId)>> {
         let mut seen = visited.to_vec();
         let mut way: Vec<(SwitchId, PortId)> = Vec::new();
@@ -136,7 +136,7 @@ impl Graph {
                 let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
-            let Some(next) = prng.choose(&hops) else {
+            let Some(next) = rng.choose(&hops) else {
                 // A dead end; it was seen, so the same is not tried again.
                 at = way.pop()?.0;
                 continue;
@@ -174,7 +174,7 @@ mod tests {
         graph.set_link(2, false);
         for seed in 0..20 {
             let walk = |visited: &[SwitchId]| {
-                let way = graph.walk(ids[0], ids[3], visited, &mut Prng::new(seed));
+                let way = graph.walk(ids[0], ids[3], visited, &mut random::seeded(seed));
                 way.map(|way| way.into_iter().map(|(switch, _)| switch).collect::<Vec<_>>())
             };
             assert_eq!(walk(&[]), Some(vec![ids[0], ids[2]]));

@@ -11,9 +11,9 @@ pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
 use crate::builder::BuildError;
-use crate::prng::Prng;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
+use random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
@@ -64,7 +64,7 @@ pub(crate) struct Router {
     pinned_at: Vec<BTreeMap<Ipv4Addr, PortId>>,
     /// What a switch was made to believe: the port for frames to a host.
     wrong: BTreeMap<(SwitchId, HostId), PortId>,
-    prng: Prng,
+    rng: SplitMix64,
 }
 
 /// What the router must know of the network to add a way.
@@ -86,7 +86,7 @@ impl Router {
             destinations: BTreeSet::new(),
             pinned: Vec::new(),
             wrong: BTreeMap::new(),
-            prng: Prng::new(seed),
+            rng: random::seeded(seed),
         }
     }
 
@@ -109,7 +109,7 @@ impl Router {
             Way::Pinned => {
                 self.graph.learn(last);
                 self.check_way(first, last, from, to, map)?;
-                let walked = self.graph.walk(first, last, &[], &mut self.prng);
+                let walked = self.graph.walk(first, last, &[], &mut self.rng);
                 walked.ok_or_else(|| no_way(from, to, map))?
             }
             Way::Through(switches) => explicit(switches, first, last, from, to, map)?,
@@ -199,7 +199,7 @@ impl Router {
         let &(last, last_port) = pinned.way.last()?;
         let visited: Vec<SwitchId> = pinned.way[..at].iter().map(|&(switch, _)| switch).collect();
         let from = pinned.way[at].0;
-        let rest = self.graph.walk(from, last, &visited, &mut self.prng)?;
+        let rest = self.graph.walk(from, last, &visited, &mut self.rng)?;
         let kept = pinned.way[..at].iter().copied();
         Some(kept.chain(rest).chain([(last, last_port)]).collect())
     }

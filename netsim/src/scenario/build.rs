@@ -6,7 +6,6 @@ use crate::builder::NetworkBuilder;
 use crate::flow::{FlowId, FlowSpec};
 use crate::link::LinkSpec;
 use crate::network::Network as Emulated;
-use crate::prng::Prng;
 use crate::routing::{RouteKind, Way};
 use crate::switch_spec::SwitchSpec;
 use crate::topology::{HostId, LinkDraft, SwitchId};
@@ -15,6 +14,7 @@ use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeK
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::EcnSettings;
+use random::{Draw, SplitMix64};
 
 /// A scenario's network.
 #[derive(Debug)]
@@ -123,8 +123,8 @@ pub fn build(
     }
     let duration_ns = config.duration_ns;
     for (number, table) in config.traffic.iter().enumerate() {
-        let prng = Prng::for_part(seed, (1 << 40) + number as u64);
-        for (name, ends, pace) in traffic::expand(config, table, duration_ns, prng) {
+        let rng = random::substream(seed, (1 << 40) + number as u64);
+        for (name, ends, pace) in traffic::expand(config, table, duration_ns, rng) {
             add(&mut builder, &mut flows, (name, ends), routed(config), &pace, is_lossless);
         }
     }
@@ -179,19 +179,19 @@ fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
     builder.routing(kind, reroute_ps);
     let failed = config.routing.failed.iter().map(|&end| link_of(config, end));
     let mut failed: Vec<usize> = failed.collect();
-    random_failures(config, &mut failed, Prng::for_part(seed, 1 << 41));
+    random_failures(config, &mut failed, random::substream(seed, 1 << 41));
     failed.into_iter().for_each(|link| builder.fail(link));
 }
 
 /// Fails links between switches at random, none that would cut the network in two.
-fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut prng: Prng) {
+fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut rng: SplitMix64) {
     let network = &config.network;
     let between =
         |link: &usize| network.links()[*link].ends.iter().all(|end| matches!(end, End::Slot(_)));
     let mut links: Vec<usize> = (0..network.links().len()).filter(between).collect();
     let share = u128::from(config.routing.failed_millionths);
     let wanted = usize::try_from(links.len() as u128 * share / 1_000_000).unwrap_or(0);
-    prng.shuffle(&mut links);
+    rng.shuffle(&mut links);
     let mut count = 0;
     for link in links {
         if count == wanted {

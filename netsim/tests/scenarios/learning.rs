@@ -8,7 +8,8 @@ use config::paths::PathSet;
 use config::scenario::SchemeKind;
 use dataplane::lldp::Facing;
 use netsim::scenario::{Built, Options, build, run};
-use netsim::{Action, Network, Prng};
+use netsim::{Action, Network};
+use random::{Draw, SplitMix64};
 use std::collections::VecDeque;
 
 const SECOND: u64 = 1_000 * MS;
@@ -143,8 +144,8 @@ const SEEDS: u64 = 24;
 
 /// A Clos network or a fat-tree, up to k = 16, large enough that a path may bounce: where none can,
 /// the compiler needs no second tag.
-fn drawn_shape(dice: &mut Prng, seed: u64) -> String {
-    let mut between = |least: u64, most: u64| least + dice.below(most + 1 - least);
+fn drawn_shape(rng: &mut SplitMix64, seed: u64) -> String {
+    let mut between = |least: u64, most: u64| least + rng.below(most + 1 - least);
     match seed % 40 {
         39 => "kind = 'fat-tree', k = 16".to_owned(),
         19 => "kind = 'fat-tree', k = 12".to_owned(),
@@ -195,33 +196,33 @@ fn levels_are_learnt_in_any_order_and_through_failures() {
     let seeds = std::env::var("KNOTLESS_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     let (mut troubles, mut switches) = (0, 0);
     for seed in 1..=seeds.unwrap_or(SEEDS) {
-        let mut dice = Prng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let shape = drawn_shape(&mut dice, seed);
+        let mut rng = random::seeded(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let shape = drawn_shape(&mut rng, seed);
         let quiet = "[[traffic]]\nkind = 'permutation'\nstop = '1us'\n";
         let config = scenario(&shape, quiet);
         let mut network = learning(&config).network;
         let mut last_ps = 0;
         let ids: Vec<_> = network.switch_ids().collect();
         for &switch in &ids {
-            let starts_ps = 1 + dice.below(40 * SECOND);
+            let starts_ps = 1 + rng.below(40 * SECOND);
             network.plan(0, Action::SwitchDown(switch));
             network.plan(starts_ps, Action::SwitchUp(switch));
             last_ps = last_ps.max(starts_ps);
         }
         let links = config.network.links().len() as u64;
-        for _ in 0..=dice.below(1 + links / 8) {
-            let link = usize::try_from(dice.below(links)).unwrap();
-            let at_ps = dice.below(50 * SECOND);
-            let back_ps = at_ps + 1 + dice.below(8 * SECOND);
+        for _ in 0..=rng.below(1 + links / 8) {
+            let link = usize::try_from(rng.below(links)).unwrap();
+            let at_ps = rng.below(50 * SECOND);
+            let back_ps = at_ps + 1 + rng.below(8 * SECOND);
             network.plan(at_ps, Action::LinkDown(link));
             network.plan(back_ps, Action::LinkUp(link));
             last_ps = last_ps.max(back_ps);
             troubles += 1;
         }
-        for _ in 0..dice.below(3) {
-            let switch = ids[usize::try_from(dice.below(ids.len() as u64)).unwrap()];
-            let at_ps = 41 * SECOND + dice.below(9 * SECOND);
-            let back_ps = at_ps + 1 + dice.below(9 * SECOND);
+        for _ in 0..rng.below(3) {
+            let switch = ids[rng.index(ids.len())];
+            let at_ps = 41 * SECOND + rng.below(9 * SECOND);
+            let back_ps = at_ps + 1 + rng.below(9 * SECOND);
             network.plan(at_ps, Action::SwitchDown(switch));
             network.plan(back_ps, Action::SwitchUp(switch));
             last_ps = last_ps.max(back_ps);

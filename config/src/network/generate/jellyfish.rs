@@ -1,9 +1,9 @@
 //! Jellyfish: a random regular graph of switches (Singla et al., 2012).
 
 use super::{Draft, Parameters};
-use crate::dice::Dice;
 use crate::error::ConfigError;
 use dataplane::limits::PORTS_MAX;
+use random::{Draw, SplitMix64};
 use std::collections::HashSet;
 
 /// Rounds of repair after which a graph is given up and another one tried.
@@ -52,12 +52,12 @@ fn random_regular(count: usize, degree: usize, seed: u64) -> Vec<(usize, usize)>
         return all.filter(|pair| !left_out.contains(pair)).collect();
     }
     for attempt in 0.. {
-        let mut dice = Dice::new(seed.wrapping_add(attempt << 32));
+        let mut rng = random::seeded(seed.wrapping_add(attempt << 32));
         let mut ends: Vec<usize> = (0..count * degree).map(|end| end / degree).collect();
-        dice.shuffle(&mut ends);
+        rng.shuffle(&mut ends);
         let mut pairs: Vec<(usize, usize)> =
             ends.chunks_exact(2).map(|pair| (pair[0].min(pair[1]), pair[0].max(pair[1]))).collect();
-        if repair(&mut pairs, &mut dice) {
+        if repair(&mut pairs, &mut rng) {
             pairs.sort_unstable();
             return pairs;
         }
@@ -67,19 +67,19 @@ fn random_regular(count: usize, degree: usize, seed: u64) -> Vec<(usize, usize)>
 
 /// Makes the graph simple; `false` if that does not come to an end, as in a graph that is nearly
 /// complete.
-fn repair(pairs: &mut [(usize, usize)], dice: &mut Dice) -> bool {
+fn repair(pairs: &mut [(usize, usize)], rng: &mut SplitMix64) -> bool {
     let mut seen = HashSet::new();
     let mut wrong: Vec<usize> =
         (0..pairs.len()).filter(|&at| is_loop(pairs[at]) || !seen.insert(pairs[at])).collect();
     let tries = REPAIRS_MAX.saturating_mul(wrong.len().max(1));
     for _ in 0..tries {
         let Some(&at) = wrong.last() else { return true };
-        let other = dice.below(pairs.len());
+        let other = rng.index(pairs.len());
         if wrong.contains(&other) {
             continue;
         }
         let (mut one, mut two) = (pairs[at], pairs[other]);
-        let end = if dice.below(2) == 0 { &mut two.0 } else { &mut two.1 };
+        let end = if rng.index(2) == 0 { &mut two.0 } else { &mut two.1 };
         std::mem::swap(&mut one.1, end);
         let (one, two) = (ordered(one), ordered(two));
         if is_loop(one) || is_loop(two) || one == two || seen.contains(&one) || seen.contains(&two)
