@@ -3,12 +3,13 @@
 use crate::device::{SimDevice, SimPort};
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::flow::{
-    Addresses, FlowId, FlowSpec, FlowTally, TTL_START, answer_head, frames_of, head,
+    Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, ack_head, frames_of, head,
 };
 use crate::frame::Pool;
+use crate::go_back_n::ReceiveWindow;
 use crate::host_node::{FlowState, HostNode, HostParts};
-use crate::learner::Learner;
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
+use crate::lldp_node::LldpNode;
 use crate::network::{Network, NetworkParts};
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
@@ -17,7 +18,6 @@ use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::tag_map;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
-use crate::window::Intake;
 use dataplane::fib::Routes;
 use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::{PortId, Priority, Tag};
@@ -166,7 +166,7 @@ pub struct NetworkBuilder {
     routes: RouteKind,
     reroute_ps: Option<Picoseconds>,
     down: Vec<usize>,
-    learns: Option<u8>,
+    lldp_bounces: Option<u8>,
 }
 
 impl NetworkBuilder {
@@ -187,7 +187,7 @@ impl NetworkBuilder {
             routes: RouteKind::Shortest,
             reroute_ps: None,
             down: Vec::new(),
-            learns: None,
+            lldp_bounces: None,
         }
     }
 
@@ -235,8 +235,8 @@ impl NetworkBuilder {
 
     /// Has every switch and host run LLDP from the start, knowing nothing, and every switch write
     /// its rules by what it learns, for frames that turn up again `bounces` times.
-    pub const fn learn(&mut self, bounces: u8) {
-        self.learns = Some(bounces);
+    pub const fn run_lldp(&mut self, bounces: u8) {
+        self.lldp_bounces = Some(bounces);
     }
 
     /// Gives `switch` rules: first match wins, no match is lossy. Without rules tags never change.
@@ -310,7 +310,7 @@ impl NetworkBuilder {
             pool,
             lossless_bits,
             gentle: self.gentle,
-            learns: self.learns.is_some(),
+            runs_lldp: self.lldp_bounces.is_some(),
             switches,
             topology,
         }))
@@ -363,20 +363,20 @@ impl NetworkBuilder {
 
     fn flow_states(&self, topology: &Topology, tags: &TagMap) -> Vec<FlowState> {
         let state = |(number, spec): (u32, &FlowSpec)| {
-            let intake = spec.window_bytes.map(|_| {
+            let receive_window = spec.window_bytes.map(|_| {
                 let back = topology.host_address(spec.from);
                 let addresses = self.addresses(topology, spec.to, back);
                 let dscp = tags.dscp[spec.tag.index()];
                 let head = head(number, &addresses, dscp, FRAME_BYTES_LEAST);
-                Box::new((Intake::default(), answer_head(head, number)))
+                Box::new((ReceiveWindow::default(), ack_head(head, number)))
             });
             FlowState {
                 from: spec.from,
                 to: spec.to,
                 start_ps: spec.start_ps,
-                tally: FlowTally::default(),
+                counters: FlowCounters::default(),
                 frames: frames_of(spec),
-                intake,
+                receive_window,
             }
         };
         (0..).zip(&self.flows).map(state).collect()
@@ -420,7 +420,7 @@ impl NetworkBuilder {
             rules: draft.rules.clone(),
             seed,
             epoch: 0,
-            fib: self.learns.map(|_| Routes::new().compile()),
+            fib: self.lldp_bounces.map(|_| Routes::new().compile()),
         };
         let routes = table(router, topology, id, FRAME_BYTES_MOST);
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
@@ -433,8 +433,8 @@ impl NetworkBuilder {
         let down = (0..).map_while(PortId::from_index).zip(attachments);
         let down: Vec<PortId> =
             down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port).collect();
-        let learner = self.learner(Device::Router, id.0, name, attachments.len());
-        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, learner))
+        let lldp = self.lldp_node(Device::Router, id.0, name, attachments.len());
+        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp))
     }
 
     fn host_parts(
@@ -457,7 +457,7 @@ impl NetworkBuilder {
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
             gentle: self.gentle,
             sources,
-            learner: self.learner(
+            lldp: self.lldp_node(
                 Device::EndStation,
                 self.switches.len() + id.0,
                 &self.host_names[id.0],
@@ -466,14 +466,14 @@ impl NetworkBuilder {
         }
     }
 
-    fn learner(
+    fn lldp_node(
         &self,
         device: Device,
         node: usize,
         name: &str,
         ports: usize,
-    ) -> Option<Box<Learner>> {
-        self.learns.map(|bounces| Box::new(Learner::new(device, node, name, ports, bounces)))
+    ) -> Option<Box<LldpNode>> {
+        self.lldp_bounces.map(|bounces| Box::new(LldpNode::new(device, node, name, ports, bounces)))
     }
 }
 

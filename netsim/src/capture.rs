@@ -97,10 +97,10 @@ impl Network {
         for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
             file.write_all(&word.to_le_bytes())?;
         }
-        let number = u16::try_from(self.medium.captures.files.len()).unwrap_or(u16::MAX);
-        self.medium.captures.files.push(file);
+        let number = u16::try_from(self.links.captures.files.len()).unwrap_or(u16::MAX);
+        self.links.captures.files.push(file);
         for wire in [2 * link, 2 * link + 1] {
-            self.medium.wires[wire].capture = Some(number);
+            self.links.wires[wire].capture = Some(number);
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl Network {
     /// # Errors
     /// The first write that failed.
     pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.medium.captures.error.take().map_or(Ok(()), Err)?;
-        self.medium.captures.files.iter_mut().try_for_each(|file| file.flush())
+        self.links.captures.error.take().map_or(Ok(()), Err)?;
+        self.links.captures.files.iter_mut().try_for_each(|file| file.flush())
     }
 }

@@ -17,11 +17,11 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SimDevice {
-    launched: Few<Launch>,
+    launched: SmallVec<Launch>,
     now_ps: Picoseconds,
     ports: Vec<SimPort>,
     /// Ports whose wires somebody waits for, and when these become free.
-    awaited: Few<(PortId, Picoseconds)>,
+    awaited: SmallVec<(PortId, Picoseconds)>,
     /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
     /// each port one at the most.
     arrived: Vec<(PortId, SimFrame)>,
@@ -32,18 +32,18 @@ pub(crate) struct SimDevice {
 
 /// A list that mostly has one entry at the most, which is kept in place. It has no order.
 #[derive(Debug)]
-struct Few<T> {
+struct SmallVec<T> {
     one: Option<T>,
     others: Vec<T>,
 }
 
-impl<T> Default for Few<T> {
+impl<T> Default for SmallVec<T> {
     fn default() -> Self {
         Self { one: None, others: Vec::new() }
     }
 }
 
-impl<T> Few<T> {
+impl<T> SmallVec<T> {
     #[inline(always)]
     fn push(&mut self, entry: T) {
         if self.one.is_none() {
@@ -98,7 +98,7 @@ impl SimPort {
 
     /// Puts `frame` on the wire, which is free, and among what was launched.
     #[inline(always)]
-    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds, launched: &mut Few<Launch>) {
+    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds, launched: &mut SmallVec<Launch>) {
         let last_bit_ps = self.transmitter.start(frame.len(), now_ps);
         if let Some(wire) = self.wire {
             launched.push(Launch { wire, frame, last_bit_ps });
@@ -125,8 +125,8 @@ impl SimDevice {
             now_ps: 0,
             arrived: Vec::new(),
             ports,
-            launched: Few::default(),
-            awaited: Few::default(),
+            launched: SmallVec::default(),
+            awaited: SmallVec::default(),
             ahead_frames: 0,
             pool,
         }
@@ -218,7 +218,7 @@ impl SimDevice {
 
     /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is
     /// to be told when they are free still is.
-    pub(crate) fn anew(&self) -> Self {
+    pub(crate) fn reset(&self) -> Self {
         let port = |port: &SimPort| SimPort {
             is_awaited: port.is_awaited,
             ..SimPort::new(port.transmitter.clone(), port.wire)
@@ -401,7 +401,7 @@ mod tests {
         before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
         assert!(before.notify_tx_ready(PORT));
         let free_at_ps = awaited(&mut before).unwrap();
-        let mut device = before.anew();
+        let mut device = before.reset();
         let pfc = Pfc::default().to_frame(MacAddress::default());
         let mut control: Burst<SimFrame> =
             (0..2).filter_map(|_| device.make_control(&pfc)).collect();

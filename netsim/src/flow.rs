@@ -75,7 +75,7 @@ impl FlowSpec {
 
 /// What became of a flow's frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlowTally {
+pub struct FlowCounters {
     /// Frames that the sender put on its wire.
     pub sent_frames: u64,
     /// Frames that reached the receiver.
@@ -90,7 +90,7 @@ pub struct FlowTally {
     pub finished_ps: Option<Picoseconds>,
 }
 
-impl FlowTally {
+impl FlowCounters {
     /// Frame number `number` reached the receiver.
     pub(crate) const fn receive(&mut self, number: u64) {
         self.received_frames += 1;
@@ -125,8 +125,8 @@ impl Mark {
         (self.number >> NUMBER_BITS) as u32
     }
 
-    /// If this is an answer: the flow, what its receiver has, and whether it misses the next one.
-    pub(crate) const fn answer(self) -> Option<(u32, u64, bool)> {
+    /// If this is an ack: the flow, what its receiver has, and whether it misses the next one.
+    pub(crate) const fn ack(self) -> Option<(u32, u64, bool)> {
         if self.flow & ANSWER_BIT == 0 {
             return None;
         }
@@ -182,9 +182,9 @@ pub(crate) fn head(
 
 /// Bits of a frame's number that count frames; those above count how often the sender went back.
 const NUMBER_BITS: u32 = 40;
-/// Set in the flow's number of a mark that answers the flow instead of belonging to it.
+/// Set in the flow's number of a mark that acks the flow instead of belonging to it.
 const ANSWER_BIT: u32 = 1 << 31;
-/// Set in the number of an answer that tells of a gap.
+/// Set in the number of an ack that tells of a gap.
 const GAP_BIT: u64 = 1 << 63;
 
 /// Gives a flow's head frame number `number`, in the sender's round `round`.
@@ -194,14 +194,14 @@ pub(crate) fn set_number(head: &mut [u8; HEAD_BYTES], round: u32, number: u64) {
     head[NUMBER..].copy_from_slice(&number.to_be_bytes());
 }
 
-/// Makes the head of a flow's answers, which go the other way, from one that was made for it.
-pub(crate) fn answer_head(mut head: [u8; HEAD_BYTES], flow: u32) -> [u8; HEAD_BYTES] {
+/// Makes the head of a flow's acks, which go the other way, from one that was made for it.
+pub(crate) fn ack_head(mut head: [u8; HEAD_BYTES], flow: u32) -> [u8; HEAD_BYTES] {
     head[FLOW..NUMBER].copy_from_slice(&(flow | ANSWER_BIT).to_be_bytes());
     head
 }
 
-/// Gives an answer's head what it says.
-pub(crate) fn set_answer(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool) {
+/// Gives an ack's head what it says.
+pub(crate) fn set_ack(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool) {
     let gap = if is_gap { GAP_BIT } else { 0 };
     head[NUMBER..].copy_from_slice(&(number | gap).to_be_bytes());
 }
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn a_tally_tells_late_from_missing() {
-        let mut tally = FlowTally { sent_frames: 6, ..FlowTally::default() };
-        [0, 3, 2, 4].into_iter().for_each(|number| tally.receive(number));
-        assert_eq!((tally.received_frames, tally.reordered_frames), (4, 1));
-        assert_eq!(tally.missing_frames(), 2);
+        let mut counters = FlowCounters { sent_frames: 6, ..FlowCounters::default() };
+        [0, 3, 2, 4].into_iter().for_each(|number| counters.receive(number));
+        assert_eq!((counters.received_frames, counters.reordered_frames), (4, 1));
+        assert_eq!(counters.missing_frames(), 2);
     }
 }

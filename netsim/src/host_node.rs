@@ -1,19 +1,19 @@
 //! A host of the network: a NIC that obeys PFC class by class as a RoCE NIC does, flows that it
 //! sends, and a receiver that checks every frame.
 
-use crate::alarm::Alarm;
 use crate::checker::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer, ttl};
+use crate::flow::{FlowCounters, HEAD_BYTES, Mark, dscp, mark, set_ack, ttl};
 use crate::frame::{Pool, SimFrame};
-use crate::learner::{Learner, Wish};
+use crate::go_back_n::ReceiveWindow;
 use crate::link::{Launch, Transmitter};
-use crate::outbox::Outbox;
+use crate::lldp_node::{self, LldpNode};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{instant, picoseconds};
+use crate::timer::Timer;
 use crate::topology::HostId;
-use crate::window::Intake;
+use crate::tx_queue::TxQueue;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
@@ -31,7 +31,7 @@ use std::rc::Rc;
 /// What a host counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Data frames put on the wire: of its flows, and answers to others.
+    /// Data frames put on the wire: of its flows, and acks to others.
     pub sent_frames: u64,
     /// Data frames that were for it and that it took.
     pub received_frames: u64,
@@ -53,17 +53,17 @@ pub(crate) struct FlowState {
     pub(crate) from: HostId,
     pub(crate) to: HostId,
     pub(crate) start_ps: Picoseconds,
-    pub(crate) tally: FlowTally,
+    pub(crate) counters: FlowCounters,
     /// How many frames it has; `None` without end.
     pub(crate) frames: Option<u64>,
-    /// Of a flow with a window: what its receiver has, and how its answers begin.
-    pub(crate) intake: Option<Box<(Intake, [u8; HEAD_BYTES])>>,
+    /// Of a flow with a window: what its receiver has, and how its acks begin.
+    pub(crate) receive_window: Option<Box<(ReceiveWindow, [u8; HEAD_BYTES])>>,
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct HostNode {
-    pub(crate) alarm: Alarm,
+    pub(crate) timer: Timer,
     pub(crate) name: String,
     /// Without what both sides of PFC count.
     pub(crate) counters: HostCounters,
@@ -80,12 +80,12 @@ pub(crate) struct HostNode {
     sink: Option<Sink>,
     /// Pauses every lossless priority, whatever it gets.
     storms: bool,
-    outbox: Outbox,
-    /// Of a host that says what it is.
-    learner: Option<Box<Learner>>,
+    tx_queue: TxQueue,
+    /// Of a host that lldp_frames what it is.
+    lldp: Option<Box<LldpNode>>,
     /// What it has yet to say.
-    says: VecDeque<Vec<u8>>,
-    is_stirred: bool,
+    lldp_frames: VecDeque<Vec<u8>>,
+    is_dirty: bool,
 }
 
 /// The nanoseconds that are over at `now_ps`.
@@ -105,7 +105,7 @@ pub(crate) struct HostParts {
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
-    pub(crate) learner: Option<Box<Learner>>,
+    pub(crate) lldp: Option<Box<LldpNode>>,
 }
 
 impl HostNode {
@@ -117,7 +117,7 @@ impl HostNode {
             None => receiver,
         };
         let mut host = Self {
-            alarm: Alarm::new(),
+            timer: Timer::new(),
             name: parts.name,
             counters: HostCounters::default(),
             id: parts.id,
@@ -132,41 +132,41 @@ impl HostNode {
             generator: Generator::new(parts.speed),
             sink: parts.sink,
             storms: false,
-            outbox: Outbox::new(parts.sources),
-            learner: parts.learner,
-            says: VecDeque::new(),
-            is_stirred: true,
+            tx_queue: TxQueue::new(parts.sources),
+            lldp: parts.lldp,
+            lldp_frames: VecDeque::new(),
+            is_dirty: true,
         };
-        host.tell_link(true, 0);
+        host.notify_link(true, 0);
         host
     }
 
-    /// Tells the learner of the link, and takes what it has to say.
-    fn tell_link(&mut self, up: bool, now_ps: Picoseconds) {
-        if let Some(learner) = &mut self.learner {
-            learner.set_link(instant(now_ps), PortId::FIRST, up);
+    /// Tells the LLDP node of the link, and takes what it has to say.
+    fn notify_link(&mut self, up: bool, now_ps: Picoseconds) {
+        if let Some(lldp) = &mut self.lldp {
+            lldp.set_link(instant(now_ps), PortId::FIRST, up);
         }
-        self.says.clear();
-        self.converse(now_ps);
+        self.lldp_frames.clear();
+        self.poll_lldp(now_ps);
     }
 
-    /// Takes what the learner, if there is one, has to say.
+    /// Takes what the LLDP node, if there is one, has to say.
     #[inline(always)]
-    fn converse(&mut self, now_ps: Picoseconds) {
-        if self.learner.is_some() {
-            self.take_wishes(now_ps);
+    fn poll_lldp(&mut self, now_ps: Picoseconds) {
+        if self.lldp.is_some() {
+            self.take_lldp_actions(now_ps);
         }
     }
 
     #[inline(never)]
-    fn take_wishes(&mut self, now_ps: Picoseconds) {
-        let Some(learner) = &mut self.learner else { return };
-        learner.wake(instant(now_ps));
-        while let Some(wish) = learner.wish() {
-            match wish {
-                Wish::Send(_, frame) => self.says.push_back(frame),
+    fn take_lldp_actions(&mut self, now_ps: Picoseconds) {
+        let Some(lldp) = &mut self.lldp else { return };
+        lldp.handle_timeout(instant(now_ps));
+        while let Some(action) = lldp.poll_action() {
+            match action {
+                lldp_node::Action::Send(_, frame) => self.lldp_frames.push_back(frame),
                 // A host has no rules.
-                Wish::Rules(_) => {}
+                lldp_node::Action::Rules(_) => {}
             }
         }
     }
@@ -181,7 +181,7 @@ impl HostNode {
 
     /// Sends nothing more of its flows, not even what is due.
     pub(crate) fn stop(&mut self) {
-        self.outbox.stop();
+        self.tx_queue.stop();
     }
 
     /// Takes frames only so fast from now on, or as fast as they come. What waits is taken.
@@ -200,37 +200,37 @@ impl HostNode {
         let now = whole_nanoseconds(now_ps);
         self.receiver.reset(now);
         self.generator.reset(now);
-        self.tell_link(up, now_ps);
+        self.notify_link(up, now_ps);
     }
 
     /// A frame has arrived whole.
     pub(crate) fn arrive(&mut self, frame: SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
         if frame.is_control() {
             self.obey(&frame, now_ps);
-            self.is_stirred = true;
-        } else if let Some(learner) = &mut self.learner
+            self.is_dirty = true;
+        } else if let Some(lldp) = &mut self.lldp
             && frame.is_lldp()
         {
             self.counters.lldp_received_frames += 1;
-            learner.hear(instant(now_ps), PortId::FIRST, frame.head());
-            self.is_stirred = true;
+            lldp.handle_frame(instant(now_ps), PortId::FIRST, frame.head());
+            self.is_dirty = true;
         } else {
-            self.is_stirred |= self.receive(&frame, now_ps, flows);
+            self.is_dirty |= self.receive(&frame, now_ps, flows);
         }
         self.pool.give(frame);
     }
 
     /// Something happened that a turn has to see to.
     #[inline(always)]
-    pub(crate) const fn stir(&mut self) {
-        self.is_stirred = true;
+    pub(crate) const fn mark_dirty(&mut self) {
+        self.is_dirty = true;
     }
 
     /// Whether a turn has anything to do; most frames that arrive change nothing about what a host
     /// sends.
     #[inline(always)]
-    pub(crate) const fn is_stirred(&self) -> bool {
-        self.is_stirred
+    pub(crate) const fn is_dirty(&self) -> bool {
+        self.is_dirty
     }
 
     /// A pause begins at the nanosecond after the frame's arrival and ends at one, so that it is
@@ -254,11 +254,11 @@ impl HostNode {
             self.counters.stray_frames += 1;
             return false;
         };
-        if let Some((flow, number, is_gap)) = mark.answer() {
+        if let Some((flow, number, is_gap)) = mark.ack() {
             let is_mine = flows.get(flow as usize).is_some_and(|flow| flow.from == self.id);
             self.counters.received_frames += u64::from(is_mine);
             self.counters.stray_frames += u64::from(!is_mine);
-            self.outbox.acknowledge(flow, number, is_gap, now_ps);
+            self.tx_queue.acknowledge(flow, number, is_gap, now_ps);
             return true;
         }
         let flow = flows.get_mut(mark.flow as usize);
@@ -275,36 +275,36 @@ impl HostNode {
             return true;
         }
         self.counters.received_frames += 1;
-        let is_answered = flow.intake.is_some();
+        let is_acknowledged = flow.receive_window.is_some();
         self.take(mark, flow, u64::from(frame_bytes), now_ps);
-        is_answered || self.sink.is_some()
+        is_acknowledged || self.sink.is_some()
     }
 
     /// A frame of `flow` came and was taken.
     fn take(&mut self, mark: Mark, flow: &mut FlowState, frame_bytes: u64, now_ps: Picoseconds) {
-        flow.tally.receive(mark.number);
-        let taken_frames = match &mut flow.intake {
+        flow.counters.receive(mark.number);
+        let taken_frames = match &mut flow.receive_window {
             None => {
-                flow.tally.received_bytes += frame_bytes;
-                flow.tally.received_frames
+                flow.counters.received_bytes += frame_bytes;
+                flow.counters.received_frames
             }
-            Some(intake) => {
-                let (intake, head) = &mut **intake;
-                if let Some(answer) = intake.receive(mark.round(), mark.count()) {
-                    flow.tally.received_bytes += if answer.is_taken { frame_bytes } else { 0 };
-                    set_answer(head, answer.number, answer.is_gap);
+            Some(receive_window) => {
+                let (receive_window, head) = &mut **receive_window;
+                if let Some(ack) = receive_window.receive(mark.round(), mark.count()) {
+                    flow.counters.received_bytes += if ack.is_taken { frame_bytes } else { 0 };
+                    set_ack(head, ack.number, ack.is_gap);
                     #[expect(clippy::cast_possible_truncation, reason = "60")]
                     let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
                     // Of the class it starts in, whatever became of the frame's on its way.
                     let tag = Tag::from_low_bits(dscp(&frame));
                     let priority = self.tags.priority_leaving(tag, ttl(&frame));
-                    self.outbox.answer(frame, priority);
+                    self.tx_queue.ack(frame, priority);
                 }
-                intake.taken_frames()
+                receive_window.taken_frames()
             }
         };
-        if flow.frames == Some(taken_frames) && flow.tally.finished_ps.is_none() {
-            flow.tally.finished_ps = Some(now_ps);
+        if flow.frames == Some(taken_frames) && flow.counters.finished_ps.is_none() {
+            flow.counters.finished_ps = Some(now_ps);
         }
     }
 
@@ -316,13 +316,13 @@ impl HostNode {
         flows: &mut [FlowState],
         watch: &TagWatch,
     ) -> (Picoseconds, Option<Launch>) {
-        self.is_stirred = false;
+        self.is_dirty = false;
         let now = whole_nanoseconds(now_ps);
         self.receiver.expire(now);
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
-        self.converse(now_ps);
+        self.poll_lldp(now_ps);
         if !self.is_up {
             return (self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps), None);
         }
@@ -353,7 +353,7 @@ impl HostNode {
 
     /// What the host has to say of itself goes ahead of data, whatever is paused.
     fn next_lldp(&mut self) -> Option<SimFrame> {
-        let said = self.says.pop_front()?;
+        let said = self.lldp_frames.pop_front()?;
         self.counters.lldp_sent_frames += 1;
         Some(self.pool.take(&said, 0))
     }
@@ -367,11 +367,11 @@ impl HostNode {
     ) -> Option<SimFrame> {
         let now = whole_nanoseconds(now_ps);
         let held = self.receiver.paused_bits() | self.receiver.limited_bits(now);
-        let (mut frame, flow, priority) = self.outbox.next(held, &self.pool, now_ps)?;
+        let (mut frame, flow, priority) = self.tx_queue.next(held, &self.pool, now_ps)?;
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         self.receiver.sent(priority, frame_bytes, now);
         if let Some(flow) = flow {
-            flows[flow.0].tally.sent_frames += 1;
+            flows[flow.0].counters.sent_frames += 1;
         }
         self.counters.sent_frames += 1;
         watch.starts(&mut frame);
@@ -382,7 +382,7 @@ impl HostNode {
         let limited = self.receiver.limited_bits(whole_nanoseconds(now_ps));
         let held = self.receiver.paused_bits() | limited;
         let free_at_ps = self.transmitter.free_at_ps().max(now_ps);
-        let (mut wanted_ps, is_held_back) = self.outbox.wants_turn_at_ps(held, free_at_ps);
+        let (mut wanted_ps, is_held_back) = self.tx_queue.wants_turn_at_ps(held, free_at_ps);
         if is_held_back {
             let free_at = self.receiver.free_at(limited);
             let resume_at = self.receiver.expires_at().min(free_at);
@@ -391,15 +391,15 @@ impl HostNode {
         let control_ps =
             if pfc_is_due { free_at_ps } else { picoseconds(self.generator.refresh_at()) };
         let taken_ps = self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps);
-        wanted_ps.min(control_ps).min(taken_ps).min(self.says_at_ps(free_at_ps))
+        wanted_ps.min(control_ps).min(taken_ps).min(self.lldp_at_ps(free_at_ps))
     }
 
     /// When the host has something to say of itself.
-    fn says_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
-        match &self.learner {
+    fn lldp_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
+        match &self.lldp {
             None => NEVER,
-            Some(_) if !self.says.is_empty() => free_at_ps,
-            Some(learner) => picoseconds(learner.wants_turn_at()),
+            Some(_) if !self.lldp_frames.is_empty() => free_at_ps,
+            Some(lldp) => picoseconds(lldp.poll_timeout()),
         }
     }
 }

@@ -21,26 +21,26 @@ const ASK_FOR_HUGE_PAGES: &str = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_thres
 pub fn ask() {
     if cfg!(all(target_os = "linux", target_env = "gnu")) && env::var_os(TUNABLES).is_none() {
         // Nothing depends on it.
-        drop(start_anew());
+        drop(restart());
     }
 }
 
 /// # Errors
 /// The process could not be replaced.
 #[cfg(unix)]
-fn start_anew() -> io::Result<Infallible> {
+fn restart() -> io::Result<Infallible> {
     use std::os::unix::process::CommandExt;
-    let mut anew = Command::new(env::current_exe()?);
+    let mut command = Command::new(env::current_exe()?);
     let mut arguments = env::args_os();
     if let Some(name) = arguments.next() {
-        anew.arg0(name);
+        command.arg0(name);
     }
-    Err(anew.args(arguments).env(TUNABLES, ASK_FOR_HUGE_PAGES).exec())
+    Err(command.args(arguments).env(TUNABLES, ASK_FOR_HUGE_PAGES).exec())
 }
 
 /// # Errors
 /// Always: there is no such thing here.
 #[cfg(not(unix))]
-fn start_anew() -> io::Result<Infallible> {
+fn restart() -> io::Result<Infallible> {
     Err(io::ErrorKind::Unsupported.into())
 }

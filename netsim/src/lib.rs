@@ -28,50 +28,50 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the inside out: [`event`](crate::Picoseconds) and alarms are time; frames, links and
+//! From the inside out: [`event`](crate::Picoseconds) and timers are time; frames, links and
 //! devices are the wires; switches, sources, sinks and hosts are the nodes; the network turns them;
 //! checkers watch.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
-mod alarm;
-#[cfg(test)]
-mod attention_tests;
+mod bipartition;
 mod builder;
 mod capture;
 pub mod checker;
-mod control;
 mod device;
 mod event;
+#[cfg(test)]
+mod event_driven_tests;
+mod fault_schedule;
 mod flow;
 mod frame;
+mod go_back_n;
 mod host_node;
 pub mod huge_pages;
-mod learner;
 mod link;
-mod medium;
+mod links;
+mod lldp_node;
 mod network;
-mod outbox;
 pub mod outcome;
 pub mod report;
 mod routing;
 pub mod scenario;
-mod sides;
 mod sink;
 mod source;
 mod switch_node;
 mod switch_spec;
 mod tags;
+mod timer;
 mod topology;
 mod trace;
-mod window;
+mod tx_queue;
 
 pub use builder::{BuildError, NetworkBuilder};
-pub use control::Action;
 pub use event::Picoseconds;
-pub use flow::{FlowId, FlowSpec, FlowTally, Pace};
+pub use fault_schedule::Action;
+pub use flow::{FlowCounters, FlowId, FlowSpec, Pace};
 pub use host_node::HostCounters;
-pub use link::{LinkSpec, PfcTrouble};
+pub use link::{LinkSpec, PfcFault};
 pub use network::Network;
 pub use routing::{RouteKind, Way};
 pub use sink::Drain;

@@ -156,7 +156,7 @@ pub(crate) struct Wire {
     behind: VecDeque<SimFrame>,
     pub(crate) speed: Speed,
     /// What happens to PFC frames on this wire, and the generator that decides for each.
-    pub(crate) pfc_fault: Option<PfcTrouble>,
+    pub(crate) pfc_fault: Option<PfcFault>,
     pub(crate) rng: SplitMix64,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
@@ -261,7 +261,7 @@ impl Wire {
 
 /// What happens to PFC frames on a wire that is not kind to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PfcTrouble {
+pub struct PfcFault {
     /// A bit is turned over; if not, the frame is lost.
     pub is_corruption: bool,
     /// It happens to so many of a million.

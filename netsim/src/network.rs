@@ -4,21 +4,21 @@
 //! it. A turn only plans what comes later. Nodes run one after the other through each window of
 //! time, too short for any of them to be heard by another within it ([`event`](crate::event)).
 
-use crate::alarm::Alarm;
+use crate::bipartition::bipartition;
 use crate::capture::Captures;
 use crate::checker::{
     BufferState, PauseWatch, TagWatch, Violation, conservation, delivery, losslessness,
 };
-use crate::control::Schedule;
-use crate::event::{Event, EventQueue, Happening, NEVER, Picoseconds};
-use crate::flow::{FlowId, FlowTally};
+use crate::event::{Event, EventKind, EventQueue, NEVER, Picoseconds};
+use crate::fault_schedule::FaultSchedule;
+use crate::flow::{FlowCounters, FlowId};
 use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Wire};
-use crate::medium::Medium;
+use crate::links::Links;
 use crate::routing::Router;
-use crate::sides::sides;
 use crate::switch_node::{SwitchNode, instant};
+use crate::timer::Timer;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
 use crate::trace::Trace;
 use dataplane::ids::PortId;
@@ -38,18 +38,18 @@ const ROUNDS_MAX: u32 = 10_000;
 pub struct Network {
     pub(crate) switches: Vec<SwitchNode>,
     pub(crate) hosts: Vec<HostNode>,
-    pub(crate) medium: Medium,
+    pub(crate) links: Links,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) lossless_bits: u8,
     pub(crate) topology: Topology,
     pub(crate) router: Router,
-    pub(crate) schedule: Schedule,
+    pub(crate) schedule: FaultSchedule,
     pub(crate) now_ps: Picoseconds,
     pub(crate) events: EventQueue,
     /// Nodes to be turned at this instant because of what was planned for it.
     woken: Vec<usize>,
     /// Frames that arrive at a switch at one instant, and at which ports.
-    came: Vec<(PortId, SimFrame)>,
+    arrived: Vec<(PortId, SimFrame)>,
     /// Whether at every node wires have the order of their ports, so that they are in order anyway.
     pub(crate) has_order: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) struct NetworkParts {
     /// How rates are told, if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) lossless_bits: u8,
-    pub(crate) learns: bool,
+    pub(crate) runs_lldp: bool,
 }
 
 impl Network {
@@ -77,13 +77,13 @@ impl Network {
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
-        let sides = sides(&parts.wires, nodes);
+        let bipartition = bipartition(&parts.wires, nodes);
         let has_order = has_order(&parts.wires, nodes);
-        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &sides);
+        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &bipartition);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
             .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
-        let medium = Medium {
+        let links = Links {
             wires: parts.wires,
             captures: Captures::default(),
             pauses,
@@ -91,47 +91,47 @@ impl Network {
             trace: Trace::new(nodes),
             tags: parts.tags,
             pool: parts.pool,
-            learns: parts.learns,
+            runs_lldp: parts.runs_lldp,
             switches: parts.switches.len(),
             data_hops: 0,
             switch_hops: 0,
         };
         let mut network = Self {
-            medium,
+            links,
             switches: parts.switches,
             hosts: parts.hosts,
             flows: parts.flows,
             lossless_bits: parts.lossless_bits,
             topology: parts.topology,
             router: parts.router,
-            schedule: Schedule::new(parts.reroute_ps),
+            schedule: FaultSchedule::new(parts.reroute_ps),
             now_ps: 0,
             events,
             woken: Vec::new(),
-            came: Vec::new(),
+            arrived: Vec::new(),
             has_order,
         };
-        network.set_alarms();
+        network.set_timers();
         network
     }
 
     /// Has every node turned at the start.
-    fn set_alarms(&mut self) {
+    fn set_timers(&mut self) {
         let Self { switches, hosts, events, .. } = self;
-        let alarms = switches.iter_mut().map(|switch| &mut switch.alarm);
-        let alarms = alarms.chain(hosts.iter_mut().map(|host| &mut host.alarm));
-        for (node, alarm) in (0_u32..).zip(alarms) {
-            *alarm = Alarm::new();
-            alarm.set(0, node, events);
+        let timers = switches.iter_mut().map(|switch| &mut switch.timer);
+        let timers = timers.chain(hosts.iter_mut().map(|host| &mut host.timer));
+        for (node, timer) in (0_u32..).zip(timers) {
+            *timer = Timer::new();
+            timer.set(0, node, events);
         }
     }
 
     /// Has nodes run through windows of `span_ps`, all the same ones, from the start on.
     #[cfg(test)]
-    pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
+    pub(crate) fn set_lookahead(&mut self, span_ps: Picoseconds) {
         let nodes = self.switches.len() + self.hosts.len();
         self.events = EventQueue::new(span_ps, &vec![false; nodes]);
-        self.set_alarms();
+        self.set_timers();
     }
 
     /// Runs until `until_ps`, that instant included.
@@ -149,8 +149,8 @@ impl Network {
     }
 
     fn run_events(&mut self, until_ps: Picoseconds) {
-        while self.events.take_window(until_ps) {
-            self.warm();
+        while self.events.take_lookahead(until_ps) {
+            self.prefetch();
             let mut rounds = Rounds::default();
             // One loop over all events: how many each node has follows no pattern.
             while let Some(first) = self.events.pop() {
@@ -159,20 +159,20 @@ impl Network {
                     Some(host) => self.run_host(first, host, &mut rounds),
                 }
             }
-            self.medium.captures.write_held(self.events.done_ps());
+            self.links.captures.write_held(self.events.done_ps());
         }
-        self.medium.captures.write_held(NEVER);
+        self.links.captures.write_held(NEVER);
     }
 
     /// Touches the frames that arrive in the window in hand, and those that leave when their wires
     /// are free. Nobody has for long, so each would have its switch wait for memory, one after the
     /// other; here all of them are waited for together.
     #[inline(never)]
-    fn warm(&mut self) {
+    fn prefetch(&mut self) {
         let mut touched = 0;
         let (arrivals, frees) = self.events.by_kind();
         for wire in arrivals {
-            let frame = self.medium.wires[wire as usize].first();
+            let frame = self.links.wires[wire as usize].first();
             touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
         }
         for (node, port) in frees {
@@ -184,9 +184,9 @@ impl Network {
 
     /// All that happens to a switch at one instant, and a turn, which only plans what comes later.
     #[inline(always)]
-    fn run_switch(&mut self, first: Happening, rounds: &mut Rounds) {
-        let Self { switches, medium, events, came, has_order, now_ps, .. } = self;
-        let Happening { node, at_ps, mut event, mut has_more } = first;
+    fn run_switch(&mut self, first: Event, rounds: &mut Rounds) {
+        let Self { switches, links, events, arrived, has_order, now_ps, .. } = self;
+        let Event { node, at_ps, mut kind, mut has_more } = first;
         let switch = &mut switches[node as usize];
         rounds.count(node, at_ps, &switch.name);
         *now_ps = at_ps;
@@ -195,59 +195,59 @@ impl Network {
         let is_in_order = *has_order || !has_more;
         let mut is_due = false;
         loop {
-            match event {
-                Event::Arrival(wire) => match medium.receive(wire, at_ps) {
+            match kind {
+                EventKind::Arrival(wire) => match links.receive(wire, at_ps) {
                     None => {}
                     Some((port, frame)) if is_in_order => {
                         switch.on_rx(port, frame, now);
                         is_due = true;
                     }
-                    Some(arrived) => came.push(arrived),
+                    Some(arrival) => arrived.push(arrival),
                 },
-                Event::Free(port) => {
+                EventKind::Free(port) => {
                     switch.on_tx_ready(port, at_ps);
                     is_due = true;
                 }
-                Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
+                EventKind::Wake => is_due |= switch.timer.fires(at_ps, node, events),
             }
             if !has_more {
                 break;
             }
             let Some(next) = events.pop() else { break };
-            (event, has_more) = (next.event, next.has_more);
+            (kind, has_more) = (next.kind, next.has_more);
         }
-        if !came.is_empty() {
-            switch.take_frames(came, now);
+        if !arrived.is_empty() {
+            switch.take_frames(arrived, now);
             is_due = true;
         }
         if is_due {
-            end_turn(switch, node, medium, events, at_ps);
+            end_turn(switch, node, links, events, at_ps);
         }
     }
 
     /// One event of a host, and a turn if it was the last at this instant.
     #[inline(always)]
-    fn run_host(&mut self, happening: Happening, host: usize, rounds: &mut Rounds) {
-        let Self { hosts, medium, events, flows, now_ps, .. } = self;
-        let Happening { node, at_ps, event, has_more } = happening;
+    fn run_host(&mut self, event: Event, host: usize, rounds: &mut Rounds) {
+        let Self { hosts, links, events, flows, now_ps, .. } = self;
+        let Event { node, at_ps, kind, has_more } = event;
         let host = &mut hosts[host];
         rounds.count(node, at_ps, &host.name);
         *now_ps = at_ps;
-        match event {
-            Event::Arrival(wire) => {
-                if let Some((_, frame)) = medium.receive(wire, at_ps) {
+        match kind {
+            EventKind::Arrival(wire) => {
+                if let Some((_, frame)) = links.receive(wire, at_ps) {
                     host.arrive(frame, at_ps, flows);
                 }
             }
-            Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
-            Event::Wake => {
-                if host.alarm.rings(at_ps, node, events) {
-                    host.stir();
+            EventKind::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
+            EventKind::Wake => {
+                if host.timer.fires(at_ps, node, events) {
+                    host.mark_dirty();
                 }
             }
         }
-        if !has_more && host.is_stirred() {
-            turn_host(host, node, medium, events, flows, at_ps);
+        if !has_more && host.is_dirty() {
+            turn_host(host, node, links, events, flows, at_ps);
         }
     }
 
@@ -267,14 +267,14 @@ impl Network {
 
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
     fn turn(&mut self, node: usize) {
-        let Self { switches, hosts, medium, events, flows, now_ps, .. } = self;
+        let Self { switches, hosts, links, events, flows, now_ps, .. } = self;
         let (now_ps, number) = (*now_ps, node as u32);
         match node.checked_sub(switches.len()) {
             None => {
                 switches[node].begin_whole(now_ps);
-                end_turn(&mut switches[node], number, medium, events, now_ps);
+                end_turn(&mut switches[node], number, links, events, now_ps);
             }
-            Some(host) => turn_host(&mut hosts[host], number, medium, events, flows, now_ps),
+            Some(host) => turn_host(&mut hosts[host], number, links, events, flows, now_ps),
         }
     }
 
@@ -307,12 +307,8 @@ impl Network {
     /// # Errors
     /// The first thing that does not.
     pub fn check_all_but_losses(&self) -> Result<(), Violation> {
-        self.medium
-            .watch
-            .check(|wire| self.endpoint_name(self.medium.wires[wire as usize].from))?;
-        self.medium
-            .pauses
-            .check(|wire| self.endpoint_name(self.medium.wires[wire as usize].from))?;
+        self.links.watch.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
+        self.links.pauses.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
         delivery::check(self)?;
         conservation::check(self)
     }
@@ -342,8 +338,8 @@ impl Network {
     }
 
     /// What became of a flow so far.
-    pub fn flow(&self, flow: FlowId) -> &FlowTally {
-        &self.flows[flow.0].tally
+    pub fn flow(&self, flow: FlowId) -> &FlowCounters {
+        &self.flows[flow.0].counters
     }
 
     /// What a host has counted.
@@ -369,8 +365,8 @@ impl Network {
 
     /// What a switch has learned of its place in the fabric, and the rules it has written; `None`
     /// if switches do not learn.
-    pub fn learnt(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
-        self.switches[switch.0].learnt()
+    pub fn learned(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
+        self.switches[switch.0].learned()
     }
 
     /// Every switch with its report.
@@ -386,28 +382,28 @@ impl Network {
     /// Data frames in switches and on wires.
     pub fn frames_inside(&self) -> u64 {
         let held: u64 = self.switches.iter().map(|switch| switch.worker.totals().held).sum();
-        let wires = self.medium.wires.iter().flat_map(Wire::in_flight);
+        let wires = self.links.wires.iter().flat_map(Wire::in_flight);
         held + wires.filter(|frame| !frame.is_control()).count() as u64
     }
 
     /// Arrivals so far, of frames of all kinds at nodes of all kinds: packet-hops.
     pub const fn hops(&self) -> u64 {
-        self.medium.trace.arrivals()
+        self.links.trace.arrivals()
     }
 
     /// The same without PFC.
     pub const fn data_hops(&self) -> u64 {
-        self.medium.data_hops
+        self.links.data_hops
     }
 
     /// Arrivals of data frames at switches.
     pub const fn switch_hops(&self) -> u64 {
-        self.medium.switch_hops
+        self.links.switch_hops
     }
 
     /// A hash of every arrival: when, where, which bytes. Two runs with one hash were the same.
     pub fn trace_hash(&self) -> u64 {
-        self.medium.trace.hash()
+        self.links.trace.hash()
     }
 
     pub(crate) fn attachment(&self, switch: usize, port: PortId) -> Option<&Attachment> {
@@ -423,7 +419,7 @@ impl Network {
     pub(crate) fn some_switch_is_paused(&self) -> bool {
         let switches = self.switches.len();
         let between = |wire: &Wire| wire.from.node() < switches && wire.to.node() < switches;
-        self.medium.wires.iter().any(|wire| between(wire) && wire.is_told)
+        self.links.wires.iter().any(|wire| between(wire) && wire.is_told)
     }
 
     /// Frames on the wire that leads to a switch's port.
@@ -433,7 +429,7 @@ impl Network {
         port: PortId,
     ) -> impl Iterator<Item = &SimFrame> {
         let wire = self.attachment(switch, port).map(Attachment::wire_back);
-        let wire = wire.and_then(|number| self.medium.wires.get(number as usize));
+        let wire = wire.and_then(|number| self.links.wires.get(number as usize));
         wire.into_iter().flat_map(Wire::in_flight)
     }
 }
@@ -453,7 +449,7 @@ fn has_order(wires: &[Wire], nodes: usize) -> bool {
 fn end_turn(
     switch: &mut SwitchNode,
     node: u32,
-    medium: &mut Medium,
+    links: &mut Links,
     events: &mut EventQueue,
     now_ps: Picoseconds,
 ) {
@@ -461,13 +457,13 @@ fn end_turn(
     let device = switch.worker.device_mut();
     device.take_awaited(
         #[inline(always)]
-        |port, free_at_ps| events.plan(free_at_ps, node, Event::Free(port)),
+        |port, free_at_ps| events.plan(free_at_ps, node, EventKind::Free(port)),
     );
     device.take_launched(
         #[inline(always)]
-        |launched| medium.launch(launched, events, now_ps),
+        |launched| links.launch(launched, events, now_ps),
     );
-    switch.alarm.set(wanted_ps, node, events);
+    switch.timer.set(wanted_ps, node, events);
 }
 
 /// The same of a host.
@@ -475,16 +471,16 @@ fn end_turn(
 fn turn_host(
     host: &mut HostNode,
     node: u32,
-    medium: &mut Medium,
+    links: &mut Links,
     events: &mut EventQueue,
     flows: &mut [FlowState],
     now_ps: Picoseconds,
 ) {
-    let (wanted_ps, launched) = host.turn(now_ps, flows, &medium.watch);
+    let (wanted_ps, launched) = host.turn(now_ps, flows, &links.watch);
     if let Some(launched) = launched {
-        medium.launch(launched, events, now_ps);
+        links.launch(launched, events, now_ps);
     }
-    host.alarm.set(wanted_ps, node, events);
+    host.timer.set(wanted_ps, node, events);
 }
 
 /// How often things have happened to a node at one instant.
@@ -502,13 +498,13 @@ impl Rounds {
         self.count = if is_same { self.count + 1 } else { 0 };
         (self.node, self.at_ps) = (node, at_ps);
         if self.count > ROUNDS_MAX {
-            never_rests(at_ps, name);
+            livelock(at_ps, name);
         }
     }
 }
 
 /// Time stands still: better an end that names who is to blame than none.
 #[cold]
-fn never_rests(at_ps: Picoseconds, name: &str) -> ! {
+fn livelock(at_ps: Picoseconds, name: &str) -> ! {
     panic!("at {at_ps} ps things happen for ever to {name}");
 }

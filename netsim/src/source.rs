@@ -3,8 +3,8 @@
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
 use crate::frame::{Pool, SimFrame, WRITTEN_BYTES};
+use crate::go_back_n::SendWindow;
 use crate::link::Transmitter;
-use crate::window::Window;
 use dataplane::frame::Frame;
 use dataplane::ids::Priority;
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     next: u64,
     /// How many there are; [`u64::MAX`] without end.
     frames: u64,
-    window: Option<Window>,
+    send_window: Option<SendWindow>,
 }
 
 /// What makes the intervals.
@@ -70,7 +70,7 @@ impl Source {
             stop_ps: spec.stop_ps,
             next: 0,
             frames: frames_of(spec).unwrap_or(u64::MAX),
-            window: spec.window_bytes.map(|bytes| Window::new(frames_max(bytes))),
+            send_window: spec.window_bytes.map(|bytes| SendWindow::new(frames_max(bytes))),
         }
     }
 
@@ -78,8 +78,9 @@ impl Source {
     /// [`NEVER`] if none may be sent.
     #[inline(always)]
     pub(crate) fn due_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
-        let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
-        let may_not = is_shut || self.next >= self.frames || self.has_stopped(free_at_ps);
+        let is_full =
+            self.send_window.as_ref().is_some_and(|send_window| send_window.is_full(self.next));
+        let may_not = is_full || self.next >= self.frames || self.has_stopped(free_at_ps);
         if may_not { NEVER } else { self.due_ps }
     }
 
@@ -93,18 +94,19 @@ impl Source {
 
     /// When it wants to be asked although it has nothing to send: a frame must have been lost.
     pub(crate) fn resend_at_ps(&self) -> Picoseconds {
-        self.window.as_ref().map_or(NEVER, |window| window.resend_at_ps(self.next))
+        self.send_window.as_ref().map_or(NEVER, |send_window| send_window.resend_at_ps(self.next))
     }
 
     /// Whether nothing more will ever come of it from `now_ps` on.
     pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
-        let is_done = || self.window.as_ref().is_none_or(|window| window.is_done(self.next));
+        let is_done =
+            || self.send_window.as_ref().is_none_or(|send_window| send_window.is_done(self.next));
         self.has_stopped(now_ps) || self.next >= self.frames && is_done()
     }
 
     /// Takes the next frame, which is due, at `now_ps`.
     pub(crate) fn next(&mut self, pool: &Pool, now_ps: Picoseconds) -> SimFrame {
-        let round = self.window.as_ref().map_or(0, Window::round);
+        let round = self.send_window.as_ref().map_or(0, SendWindow::round);
         let is_last = self.next + 1 == self.frames;
         let (start, frame_bytes) = match &self.last {
             Some(last) if is_last => (&last.0, last.1),
@@ -116,8 +118,8 @@ impl Source {
             set_number(head, round, self.next);
         }
         self.next += 1;
-        if let Some(window) = &mut self.window {
-            window.sent(self.next, now_ps);
+        if let Some(send_window) = &mut self.send_window {
+            send_window.sent(self.next, now_ps);
         }
         match &mut self.clock {
             Clock::Always => {}
@@ -132,17 +134,17 @@ impl Source {
 
     /// The receiver has everything below `number`; `is_gap`: and misses that one.
     pub(crate) fn acknowledge(&mut self, number: u64, is_gap: bool, now_ps: Picoseconds) {
-        if let Some(window) = &mut self.window {
-            self.next = window.acknowledge(number, is_gap, self.next, now_ps);
+        if let Some(send_window) = &mut self.send_window {
+            self.next = send_window.acknowledge(number, is_gap, self.next, now_ps);
         }
     }
 
     /// Goes back to the first frame that was not acknowledged, if it is time.
     pub(crate) fn resend(&mut self, now_ps: Picoseconds) {
         if self.resend_at_ps() <= now_ps
-            && let Some(window) = &mut self.window
+            && let Some(send_window) = &mut self.send_window
         {
-            self.next = window.go_back(now_ps);
+            self.next = send_window.go_back(now_ps);
         }
     }
 }

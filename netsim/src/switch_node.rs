@@ -1,11 +1,11 @@
 //! A switch of the network: a real worker on an emulated device, turned when something happens to
 //! it.
 
-use crate::alarm::Alarm;
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
-use crate::learner::{Learner, Wish};
+use crate::lldp_node::{self, LldpNode};
+use crate::timer::Timer;
 use dataplane::agent::PuntReason;
 use dataplane::control_rings::{Command, ControlRings, connect};
 use dataplane::counters::DropReason;
@@ -39,7 +39,7 @@ pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SwitchNode {
-    pub(crate) alarm: Alarm,
+    pub(crate) timer: Timer,
     /// Frames that wires brought here since the last restart.
     pub(crate) delivered_frames: u64,
     /// Frames taken from the control links: the rings themselves are only looked at when there is
@@ -48,14 +48,14 @@ pub(crate) struct SwitchNode {
     /// Commands were sent, and their replies not yet taken.
     awaits_replies: bool,
     /// Whether the turn in hand is [by parts](dataplane::event_driven).
-    is_by_parts: bool,
-    /// Whether there is a learner, said here where every turn looks.
-    learns: bool,
+    is_event_driven: bool,
+    /// Whether there is a LLDP node, said here where every turn looks.
+    runs_lldp: bool,
     /// Has its worker look at all ports in every turn.
     #[cfg(test)]
-    pub(crate) looks_everywhere: bool,
+    pub(crate) polls_all_ports: bool,
     /// Of a switch that learns its rules.
-    learner: Option<Box<Learner>>,
+    lldp: Option<Box<LldpNode>>,
     pub(crate) worker: Worker<SimDevice, NoProbe>,
     pub(crate) name: String,
     pub(crate) settings: SwitchSettings,
@@ -65,9 +65,9 @@ pub(crate) struct SwitchNode {
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
     pool: Pool,
-    /// When the learner last changed the rules.
-    pub(crate) relearnt_at: Instant,
-    /// The control thread's ends. What is punted and not for the learner is thrown away; the worker
+    /// When the LLDP node last changed the rules.
+    pub(crate) rules_changed_at: Instant,
+    /// The control thread's ends. What is punted and not for the LLDP node is thrown away; the worker
     /// has counted it.
     control: ControlRings<SimFrame>,
 }
@@ -130,7 +130,7 @@ pub(crate) struct Past {
 
 impl SwitchNode {
     /// A switch with `settings` and these tables and routes on `device`; ports that have no link,
-    /// or one that is down, are down. With a `learner` its rules are what that learns.
+    /// or one that is down, are down. With a `LLDP node` its rules are what that learns.
     pub(crate) fn new(
         name: String,
         settings: SwitchSettings,
@@ -138,21 +138,21 @@ impl SwitchNode {
         routes: &Routes,
         device: SimDevice,
         down: &[PortId],
-        mut learner: Option<Box<Learner>>,
+        mut lldp: Option<Box<LldpNode>>,
     ) -> Self {
         let pool = device.pool();
-        if let Some(learner) = &mut learner {
+        if let Some(lldp) = &mut lldp {
             let ports = (0..settings.ports.len()).filter_map(PortId::from_index);
             let up = ports.filter(|port| !down.contains(port));
-            up.for_each(|port| learner.set_link(Instant::ZERO, port, true));
-            tables.rules = Some(learner.rules());
+            up.for_each(|port| lldp.set_link(Instant::ZERO, port, true));
+            tables.rules = Some(lldp.rules());
         }
         let down = down.iter().copied();
         let (worker, control) = start(&settings, tables.snapshot(routes), device, down);
         let past = Past::default();
         let punted = [0; PuntReason::ALL.len()];
         Self {
-            alarm: Alarm::new(),
+            timer: Timer::new(),
             name,
             settings,
             worker,
@@ -161,15 +161,15 @@ impl SwitchNode {
             punted,
             tables,
             pool,
-            learns: learner.is_some(),
-            learner,
-            relearnt_at: Instant::ZERO,
+            runs_lldp: lldp.is_some(),
+            lldp,
+            rules_changed_at: Instant::ZERO,
             control,
             collected_frames: 0,
             awaits_replies: true,
-            is_by_parts: false,
+            is_event_driven: false,
             #[cfg(test)]
-            looks_everywhere: false,
+            polls_all_ports: false,
         }
     }
 
@@ -203,9 +203,9 @@ impl SwitchNode {
             }
         }
         let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);
-        if let Some(learner) = &mut self.learner {
-            learner.restart();
-            self.tables.rules = Some(learner.rules());
+        if let Some(lldp) = &mut self.lldp {
+            lldp.restart();
+            self.tables.rules = Some(lldp.rules());
         }
         let snapshot = self.tables.snapshot(routes);
         let (worker, control) = start(&self.settings, snapshot, device, ports);
@@ -221,10 +221,10 @@ impl SwitchNode {
 
     /// The link at `port` went up or down.
     pub(crate) fn set_link(&mut self, port: PortId, up: bool, now_ps: Picoseconds) {
-        if let Some(learner) = &mut self.learner {
-            learner.set_link(instant(now_ps), port, up);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.set_link(instant(now_ps), port, up);
             // Rules that know of the link are in use before frames come by it.
-            self.obey_learner(instant(now_ps));
+            self.apply_lldp_actions(instant(now_ps));
         }
         self.command(Command::Link(port, up));
     }
@@ -240,17 +240,17 @@ impl SwitchNode {
     pub(crate) fn begin(&mut self, now_ps: Picoseconds, now: Instant) {
         debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
         // A worker that does not look everywhere does not look for commands.
-        self.is_by_parts = !self.awaits_replies && self.worker.may_turn_event_driven(now);
+        self.is_event_driven = !self.awaits_replies && self.worker.may_turn_event_driven(now);
         #[cfg(test)]
-        if self.looks_everywhere {
-            self.is_by_parts = false;
+        if self.polls_all_ports {
+            self.is_event_driven = false;
         }
         self.worker.device_mut().begin(now_ps);
     }
 
     /// Begins a turn at `now_ps` that looks at everything.
     pub(crate) fn begin_whole(&mut self, now_ps: Picoseconds) {
-        self.is_by_parts = false;
+        self.is_event_driven = false;
         self.worker.device_mut().begin(now_ps);
     }
 
@@ -259,7 +259,7 @@ impl SwitchNode {
     #[inline(always)]
     pub(crate) fn on_rx(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
-        if self.is_by_parts {
+        if self.is_event_driven {
             self.worker.on_rx(port, frame, now);
         } else {
             self.worker.device_mut().arrive(port, frame);
@@ -267,16 +267,16 @@ impl SwitchNode {
     }
 
     /// Frames have arrived at these ports, in any order.
-    pub(crate) fn take_frames(&mut self, came: &mut Vec<(PortId, SimFrame)>, now: Instant) {
-        came.sort_unstable_by_key(|&(port, _)| port.index());
-        came.drain(..).for_each(|(port, frame)| self.on_rx(port, frame, now));
+    pub(crate) fn take_frames(&mut self, arrived: &mut Vec<(PortId, SimFrame)>, now: Instant) {
+        arrived.sort_unstable_by_key(|&(port, _)| port.index());
+        arrived.drain(..).for_each(|(port, frame)| self.on_rx(port, frame, now));
     }
 
     /// The wire of `port` is free.
     #[inline(always)]
     pub(crate) fn on_tx_ready(&mut self, port: PortId, now_ps: Picoseconds) {
         self.worker.device_mut().free(port, now_ps);
-        if self.is_by_parts {
+        if self.is_event_driven {
             self.worker.on_tx_ready(port);
         }
     }
@@ -285,8 +285,11 @@ impl SwitchNode {
     /// one though nothing arrives.
     #[inline(always)]
     pub(crate) fn end(&mut self, now: Instant) -> Picoseconds {
-        let next =
-            if self.is_by_parts { self.worker.end_turn(now).next } else { self.turn_worker(now) };
+        let next = if self.is_event_driven {
+            self.worker.end_turn(now).next
+        } else {
+            self.turn_worker(now)
+        };
         self.end_turn(next, now)
     }
 
@@ -294,8 +297,8 @@ impl SwitchNode {
     #[inline(always)]
     fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
-        if self.awaits_replies || has_punted || self.learns {
-            next = self.converse(next, now);
+        if self.awaits_replies || has_punted || self.runs_lldp {
+            next = self.run_control(next, now);
         }
         debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
         picoseconds(next)
@@ -304,8 +307,8 @@ impl SwitchNode {
     /// Takes what the worker has for the control thread, and does what that wants; when the worker
     /// must be turned again, which was to be at `next`.
     #[inline(never)]
-    fn converse(&mut self, mut next: Instant, now: Instant) -> Instant {
-        while self.learn(now) {
+    fn run_control(&mut self, mut next: Instant, now: Instant) -> Instant {
+        while self.take_punted(now) {
             next = self.turn_worker(now);
         }
         self.collected_frames = self.worker.punted_frames();
@@ -313,7 +316,7 @@ impl SwitchNode {
         while let Ok(retired) = self.control.replies.pop() {
             drop(retired);
         }
-        self.learner.as_ref().map_or(next, |learner| next.min(learner.wants_turn_at()))
+        self.lldp.as_ref().map_or(next, |lldp| next.min(lldp.poll_timeout()))
     }
 
     #[inline(never)]
@@ -327,36 +330,36 @@ impl SwitchNode {
     }
 
     /// Takes what the worker punted. Whether the worker was given something to do.
-    fn learn(&mut self, now: Instant) -> bool {
+    fn take_punted(&mut self, now: Instant) -> bool {
         while let Ok(punted) = self.control.punted.pop() {
             self.punted[punted.reason as usize] += 1;
-            if let Some(learner) = &mut self.learner
+            if let Some(lldp) = &mut self.lldp
                 && punted.reason == PuntReason::Lldp
             {
-                learner.hear(now, punted.port, punted.frame.head());
+                lldp.handle_frame(now, punted.port, punted.frame.head());
             }
             self.pool.give(punted.frame);
         }
-        if let Some(learner) = &mut self.learner {
-            learner.wake(now);
-            return self.obey_learner(now);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.handle_timeout(now);
+            return self.apply_lldp_actions(now);
         }
         false
     }
 
-    /// Does what the learner wants done; whether there was anything.
-    fn obey_learner(&mut self, now: Instant) -> bool {
+    /// Does what the LLDP node wants done; whether there was anything.
+    fn apply_lldp_actions(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some(wish) = self.learner.as_mut().and_then(|learner| learner.wish()) {
+        while let Some(action) = self.lldp.as_mut().and_then(|lldp| lldp.poll_action()) {
             any = true;
-            match wish {
-                Wish::Send(port, bytes) => {
+            match action {
+                lldp_node::Action::Send(port, bytes) => {
                     let frame = self.pool.take(&bytes, 0);
                     debug_assert_eq!(frame.head(), bytes, "the whole frame is stored");
                     self.command(Command::Send(port, frame));
                 }
-                Wish::Rules(rules) => {
-                    self.relearnt_at = now;
+                lldp_node::Action::Rules(rules) => {
+                    self.rules_changed_at = now;
                     if let Some(snapshot) = self.tables.with_rules(rules) {
                         self.command(Command::Install(Arc::new(snapshot)));
                     }
@@ -367,9 +370,9 @@ impl SwitchNode {
     }
 
     /// What the switch has learned, if it learns.
-    pub(crate) fn learnt(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
+    pub(crate) fn learned(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
         let rules = self.tables.rules.as_deref().unwrap_or_default();
-        self.learner.as_ref().map(|learner| (learner.agent(), rules))
+        self.lldp.as_ref().map(|lldp| (lldp.agent(), rules))
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         let totals = &report.totals;
         let books = |what, expected, found| {
             let switch = switch.name.clone();
-            Err(Violation::Books { switch, what, expected, found })
+            Err(Violation::Miscount { switch, what, expected, found })
         };
         if totals.imbalance() != 0 {
             let imbalance = totals.imbalance().unsigned_abs();
@@ -59,11 +59,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();
     }
-    for wire in &network.medium.wires {
+    for wire in &network.links.wires {
         data.accounted += wire.lost[0];
         pfc.accounted += wire.lost[1];
     }
-    for frame in network.medium.wires.iter().flat_map(Wire::in_flight) {
+    for frame in network.links.wires.iter().flat_map(Wire::in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }

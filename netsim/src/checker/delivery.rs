@@ -20,11 +20,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         return Ok(());
     }
     // And so may one that other rules move to another queue.
-    let relearnt_at = network.switches.iter().map(|switch| switch.relearnt_at).max();
-    let relearnt_ps = relearnt_at.map_or(0, picoseconds);
-    let settled = |state: &&FlowState| relearnt_ps == 0 || state.start_ps > relearnt_ps;
+    let rules_changed_at = network.switches.iter().map(|switch| switch.rules_changed_at).max();
+    let rules_changed_ps = rules_changed_at.map_or(0, picoseconds);
+    let settled = |state: &&FlowState| rules_changed_ps == 0 || state.start_ps > rules_changed_ps;
     for (flow, state) in network.flows.iter().enumerate().filter(|(_, state)| settled(state)) {
-        let frames = state.tally.reordered_frames;
+        let frames = state.counters.reordered_frames;
         if frames != 0 {
             return Err(Violation::Reordered { flow, frames });
         }

@@ -4,19 +4,19 @@
 //! Safety holds at every instant between two events ([`Network::check`](crate::Network::check)): no
 //! lossless frame dropped, every frame accounted for, tags that never fall, frames in order and
 //! where they belong. Liveness holds once the sources have stopped
-//! ([`Network::drain`](crate::Network::drain)): everything drains, or the [`Knot`] that it cannot
+//! ([`Network::drain`](crate::Network::drain)): everything drains, or the [`Deadlock`] that it cannot
 //! get out of is named.
 
 pub(crate) mod conservation;
+mod deadlock;
 pub(crate) mod delivery;
-mod knot;
 pub(crate) mod losslessness;
 mod pauses;
 mod progress;
 mod state;
 mod tags;
 
-pub use knot::{Knot, KnotHop};
+pub use deadlock::{Deadlock, DeadlockHop};
 pub(crate) use pauses::PauseWatch;
 pub use progress::Stuck;
 pub use state::BufferState;
@@ -52,7 +52,7 @@ pub enum Violation {
     },
     /// A switch's own books do not balance, or do not agree with the wires.
     #[error("{switch}: {what} are {expected} and {found}")]
-    Books {
+    Miscount {
         /// The switch.
         switch: String,
         /// Two counts of what.

@@ -1,6 +1,6 @@
 //! Once nothing new is sent, everything drains; if not, what is stuck and why is told.
 
-use super::{Knot, knot};
+use super::{Deadlock, deadlock};
 use crate::event::Picoseconds;
 use crate::network::Network;
 
@@ -11,13 +11,13 @@ pub struct Stuck {
     /// How many.
     pub frames: u64,
     /// The cycle that they wait in; `None` if there is none, and a host pauses them for ever.
-    pub knot: Option<Knot>,
+    pub deadlock: Option<Deadlock>,
 }
 
 impl Stuck {
     fn cause(&self) -> String {
-        let nobody = || "no knot, somebody pauses them".to_owned();
-        self.knot.as_ref().map_or_else(nobody, Knot::to_string)
+        let nobody = || "no deadlock, somebody pauses them".to_owned();
+        self.deadlock.as_ref().map_or_else(nobody, Deadlock::to_string)
     }
 }
 
@@ -40,7 +40,7 @@ impl Network {
                 return Ok(self.now_ps());
             }
             if still > STEPS {
-                return Err(Stuck { frames, knot: knot::find(self) });
+                return Err(Stuck { frames, deadlock: deadlock::find(self) });
             }
             let before = self.data_hops();
             self.run_for((patience_ps / STEPS).max(1));
@@ -50,24 +50,24 @@ impl Network {
         }
     }
 
-    /// Runs until a knot is found or `until_ps` is reached, looking every `every_ps`; when it was
-    /// found, and the knot.
-    pub fn run_until_knot(
+    /// Runs until a deadlock is found or `until_ps` is reached, looking every `every_ps`; when it was
+    /// found, and the deadlock.
+    pub fn run_until_deadlock(
         &mut self,
         until_ps: Picoseconds,
         every_ps: Picoseconds,
-    ) -> Option<(Picoseconds, Knot)> {
+    ) -> Option<(Picoseconds, Deadlock)> {
         while self.now_ps() < until_ps {
             self.run_until(self.now_ps().saturating_add(every_ps.max(1)).min(until_ps));
-            if let Some(knot) = self.find_knot() {
-                return Some((self.now_ps(), knot));
+            if let Some(deadlock) = self.find_deadlock() {
+                return Some((self.now_ps(), deadlock));
             }
         }
         None
     }
 
-    /// The knot that the network is in, if it is in one.
-    pub fn find_knot(&self) -> Option<Knot> {
-        knot::find(self)
+    /// The deadlock that the network is in, if it is in one.
+    pub fn find_deadlock(&self) -> Option<Deadlock> {
+        deadlock::find(self)
     }
 }

@@ -34,7 +34,7 @@ fn verdict(change: impl FnOnce(&mut Network)) -> String {
 
 /// Changes what is in flight on a wire.
 fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFrame>)) {
-    let wire = &mut network.medium.wires[wire];
+    let wire = &mut network.links.wires[wire];
     let mut frames: Vec<SimFrame> = std::iter::from_fn(|| wire.pop()).collect();
     change(&mut frames);
     frames.into_iter().for_each(|frame| wire.push(frame));
@@ -44,7 +44,7 @@ fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFram
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.medium.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
+    assert!(network.links.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
     assert!(network.switches[0].worker.totals().held > 20);
 }
 
@@ -91,7 +91,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
 fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
-        while network.medium.wires[4].first().is_none() {
+        while network.links.wires[4].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(network, 4, |frames| frames[0].set_tag_rank(2));
@@ -115,7 +115,7 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
     }
     let mut network = builder.build().unwrap();
     // The cable grows by 10 km after the headroom was worked out: 50 us each way, 125 KB.
-    network.medium.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
+    network.links.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
     network.run_until(1_000_000_000);
     let violation = network.check().unwrap_err().to_string();
     assert!(violation.starts_with("S:1 lost "), "{violation}");
@@ -126,7 +126,7 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
 fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_many() {
     let mut network = network();
     for _ in 0..400 {
-        while network.medium.wires[1].first().is_none() {
+        while network.links.wires[1].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(&mut network, 1, |frames| {

@@ -10,7 +10,7 @@ const UNREACHABLE: u16 = u16::MAX;
 
 /// A link of a switch to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Neighbour {
+pub(crate) struct Neighbor {
     pub(crate) port: PortId,
     pub(crate) switch: SwitchId,
     pub(crate) link: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Neighbour {
 #[derive(Debug)]
 pub(crate) struct Graph {
     /// By switch, lowest port first.
-    neighbours: Vec<Vec<Neighbour>>,
+    neighbors: Vec<Vec<Neighbor>>,
     /// By link.
     is_down: Vec<bool>,
     /// By destination: each switch's distance where all links are up.
@@ -29,13 +29,13 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn new(topology: &Topology) -> Self {
-        let neighbour = |(port, attachment): (PortId, &Attachment)| match attachment.peer {
-            Peer::Switch(switch, _) => Some(Neighbour { port, switch, link: attachment.link }),
+        let neighbor = |(port, attachment): (PortId, &Attachment)| match attachment.peer {
+            Peer::Switch(switch, _) => Some(Neighbor { port, switch, link: attachment.link }),
             Peer::Host(_) => None,
         };
-        let of = |switch| topology.attachments(SwitchId(switch)).filter_map(neighbour).collect();
+        let of = |switch| topology.attachments(SwitchId(switch)).filter_map(neighbor).collect();
         Self {
-            neighbours: (0..topology.ports.len()).map(of).collect(),
+            neighbors: (0..topology.ports.len()).map(of).collect(),
             is_down: vec![false; topology.links.len()],
             distances: BTreeMap::new(),
         }
@@ -53,13 +53,13 @@ impl Graph {
 
     /// Finds out how far everybody is from `to`, if that is not known yet.
     pub(crate) fn learn(&mut self, to: SwitchId) {
-        let neighbours = &self.neighbours;
+        let neighbors = &self.neighbors;
         self.distances.entry(to).or_insert_with(|| {
-            let mut distances = vec![UNREACHABLE; neighbours.len()];
+            let mut distances = vec![UNREACHABLE; neighbors.len()];
             distances[to.0] = 0;
             let mut frontier = VecDeque::from([to]);
             while let Some(at) = frontier.pop_front() {
-                for next in &neighbours[at.0] {
+                for next in &neighbors[at.0] {
                     if distances[next.switch.0] == UNREACHABLE {
                         distances[next.switch.0] = distances[at.0] + 1;
                         frontier.push_back(next.switch);
@@ -70,7 +70,7 @@ impl Graph {
         });
     }
 
-    /// Hops from `at` to `to`, of which everybody's distance was [learnt](Self::learn); `None` if
+    /// Hops from `at` to `to`, of which everybody's distance was [learned](Self::learn); `None` if
     /// no way leads there. Links that are down count: a switch
     /// knows the network as it was built, and which links are down.
     pub(crate) fn distance(&self, at: SwitchId, to: SwitchId) -> Option<u16> {
@@ -79,37 +79,37 @@ impl Graph {
     }
 
     /// Whether `next` is nearer to `to` than `at` is.
-    fn leads(&self, at: SwitchId, next: &Neighbour, to: SwitchId) -> bool {
+    fn leads(&self, at: SwitchId, next: &Neighbor, to: SwitchId) -> bool {
         let distances = self.distance(at, to).zip(self.distance(next.switch, to));
         distances.is_some_and(|(here, there)| there + 1 == here)
     }
 
     /// The links that begin a shortest way from `at` to `to`, whether up or down.
-    pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
-        self.neighbours[at.0].iter().filter(move |next| self.leads(at, next, to))
+    pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
+        self.neighbors[at.0].iter().filter(move |next| self.leads(at, next, to))
     }
 
     /// The same, those that are up.
-    fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
+    fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
         self.shortest(at, to).filter(|next| !self.is_down[next.link])
     }
 
     /// Where a switch that has no shortest way left sends instead (Tagger, section VIII-D:
     /// candidate next hops): to the nearest of those neighbors that themselves have a shortest way
     /// which does not come back.
-    fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
-        let goes_on = |next: &Neighbour| {
+    fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
+        let goes_on = |next: &Neighbor| {
             next.switch == to || self.shortest_up(next.switch, to).any(|after| after.switch != at)
         };
-        let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
-        let able: Vec<Neighbour> = up.filter(|next| goes_on(next)).copied().collect();
+        let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
+        let able: Vec<Neighbor> = up.filter(|next| goes_on(next)).copied().collect();
         let nearest = able.iter().filter_map(|next| self.distance(next.switch, to)).min();
         able.into_iter().filter(|next| self.distance(next.switch, to) == nearest).collect()
     }
 
     /// Where `at` sends what is for `to`, with local reroute.
-    pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
-        let shortest: Vec<Neighbour> = self.shortest_up(at, to).copied().collect();
+    pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
+        let shortest: Vec<Neighbor> = self.shortest_up(at, to).copied().collect();
         if shortest.is_empty() { self.detours(at, to) } else { shortest }
     }
 
@@ -128,12 +128,12 @@ impl Graph {
         let mut at = from;
         while at != to {
             seen.push(at);
-            let new = |next: &Neighbour| !seen.contains(&next.switch);
+            let new = |next: &Neighbor| !seen.contains(&next.switch);
             let mut hops = self.next_hops(at, to);
             hops.retain(new);
             if hops.is_empty() {
                 // All that could help was visited: anywhere else.
-                let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
+                let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
             let Some(next) = rng.choose(&hops) else {

@@ -205,7 +205,7 @@ impl Router {
     }
 
     /// Makes `switch` send what is for `host` by `port`, or lets it know better again.
-    pub(crate) fn mislead(&mut self, switch: SwitchId, host: HostId, port: Option<PortId>) {
+    pub(crate) fn misroute(&mut self, switch: SwitchId, host: HostId, port: Option<PortId>) {
         match port {
             Some(port) => self.wrong.insert((switch, host), port),
             None => self.wrong.remove(&(switch, host)),

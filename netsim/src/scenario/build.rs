@@ -83,7 +83,7 @@ pub fn build(
         builder.lossless(tag, priority);
     }
     if let Some(bounces) = scheme.learns {
-        builder.learn(bounces);
+        builder.run_lldp(bounces);
     }
     builder.classes(&scheme.classes);
     if let Some((settings, _)) = scheme.gentle {

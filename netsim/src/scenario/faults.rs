@@ -1,8 +1,8 @@
 //! `[[fault]]` as what is done to the network, and when.
 
 use super::build::{host_link, link_of};
-use crate::control::Action;
-use crate::link::{LinkSpec, PfcTrouble};
+use crate::fault_schedule::Action;
+use crate::link::{LinkSpec, PfcFault};
 use crate::network::Network;
 use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
@@ -56,8 +56,8 @@ fn actions(config: &ScenarioConfig, kind: FaultKind, is_lossy: bool) -> (Action,
         }
         FaultKind::Route { switch, to, via } => {
             let port = config.network.port(via);
-            let mislead = |port| Action::Mislead(switch_of(switch), host_of(to), port);
-            (mislead(Some(port)), mislead(None))
+            let misroute = |port| Action::Misroute(switch_of(switch), host_of(to), port);
+            (misroute(Some(port)), misroute(None))
         }
         FaultKind::SlowReceiver { host, speed } => {
             let drain = drain(config, host, speed, is_lossy);
@@ -79,7 +79,7 @@ fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -
     // The wire that leads to this end comes from the other one.
     let side = usize::from(config.network.links()[link].ends[0] == to);
     let wire = 2 * link + side;
-    let trouble = PfcTrouble { is_corruption, millionths };
+    let trouble = PfcFault { is_corruption, millionths };
     (Action::Pfc(wire, Some(trouble)), Action::Pfc(wire, None))
 }
 

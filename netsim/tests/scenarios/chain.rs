@@ -81,13 +81,13 @@ fn a_host_that_hardly_takes_anything_is_no_knot() {
     builder.slow_down(c, drain);
     builder.flow(FlowSpec::new(a, c, tag(1)));
     let mut network = builder.build().unwrap();
-    assert_eq!(network.run_until_knot(2 * MS, 100 * US), None);
+    assert_eq!(network.run_until_deadlock(2 * MS, 100 * US), None);
     assert!(
         port_of(&network, s1, 2).queues[3].rx_paused
             && port_of(&network, s2, 2).queues[3].rx_paused
     );
     let stuck = network.drain(4 * MS).unwrap_err();
-    assert_eq!(stuck.knot, None);
+    assert_eq!(stuck.deadlock, None);
     assert!(stuck.frames > 50 && stuck.frames == network.frames_inside(), "{stuck}");
     network.check().unwrap();
 }

@@ -1,11 +1,11 @@
 //! Random networks, ways and flows. With rules from a numbering nothing is lost and everything
-//! drains; without them it may lock up, and then what is called a knot never moves again.
+//! drains; without them it may lock up, and then what is called a deadlock never moves again.
 
 use crate::support::{MS, US, lossless_network, port, port_of, run_checked, tag, up_down_rules};
 use dataplane::ids::PortId;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
-use netsim::checker::{Knot, KnotHop};
+use netsim::checker::{Deadlock, DeadlockHop};
 use netsim::{
     Drain, FlowId, FlowSpec, HostId, LinkSpec, Network, NetworkBuilder, Pace, Picoseconds,
     SwitchId, SwitchSpec, Way,
@@ -214,14 +214,14 @@ fn slow(rng: &mut SplitMix64) -> Drain {
 
 const PATIENCE: Picoseconds = 2 * MS;
 
-/// Frames that have left by the knot's queues so far.
-fn sent_by(network: &Network, switches: &[SwitchId], knot: &Knot) -> Vec<u64> {
-    let sent = |hop: &KnotHop| {
+/// Frames that have left by the deadlock's queues so far.
+fn sent_by(network: &Network, switches: &[SwitchId], deadlock: &Deadlock) -> Vec<u64> {
+    let sent = |hop: &DeadlockHop| {
         let number: usize = hop.switch[1..].parse().expect("S and the number");
         let port = port_of(network, switches[number], hop.output.number());
         port.counters.tx_frames[hop.output_priority.index()]
     };
-    knot.hops.iter().map(sent).collect()
+    deadlock.hops.iter().map(sent).collect()
 }
 
 proptest! {
@@ -238,7 +238,7 @@ proptest! {
         draw.add_rules();
         let mut network = draw.builder.build().unwrap();
         run_checked(&mut network, 200 * US, 20 * US);
-        prop_assert_eq!(network.find_knot(), None);
+        prop_assert_eq!(network.find_deadlock(), None);
         if let Err(stuck) = network.drain(PATIENCE) {
             prop_assert!(false, "{}", stuck);
         }
@@ -277,19 +277,19 @@ proptest! {
         draw.add_flows_around();
         let switches = draw.switches.clone();
         let mut network = draw.builder.build().unwrap();
-        let found = network.run_until_knot(150 * US, US);
+        let found = network.run_until_deadlock(150 * US, US);
         prop_assert_eq!(network.check(), Ok(()));
-        let Some((_, knot)) = found else {
+        let Some((_, deadlock)) = found else {
             let stuck = network.drain(PATIENCE).err();
-            prop_assert!(stuck.is_none_or(|stuck| stuck.knot.is_some()));
+            prop_assert!(stuck.is_none_or(|stuck| stuck.deadlock.is_some()));
             return Ok(());
         };
-        prop_assert_eq!(knot.hops.len(), switches.len(), "{}", knot);
-        let before = sent_by(&network, &switches, &knot);
+        prop_assert_eq!(deadlock.hops.len(), switches.len(), "{}", deadlock);
+        let before = sent_by(&network, &switches, &deadlock);
         network.run_for(100 * US);
         let stuck = network.drain(PATIENCE).unwrap_err();
-        prop_assert!(stuck.knot.is_some());
-        prop_assert_eq!(sent_by(&network, &switches, &knot), before, "{}", knot);
+        prop_assert!(stuck.deadlock.is_some());
+        prop_assert_eq!(sent_by(&network, &switches, &deadlock), before, "{}", deadlock);
         prop_assert_eq!(network.check(), Ok(()));
     }
 }

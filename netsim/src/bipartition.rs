@@ -4,7 +4,7 @@
 use crate::link::Wire;
 
 /// On which side each of `nodes` nodes is; all on one if there are no two.
-pub(crate) fn sides(wires: &[Wire], nodes: usize) -> Vec<bool> {
+pub(crate) fn bipartition(wires: &[Wire], nodes: usize) -> Vec<bool> {
     let mut next = vec![Vec::new(); nodes];
     for wire in wires {
         next[wire.from.node()].push(wire.to.node());
@@ -48,16 +48,20 @@ mod tests {
     #[test]
     fn a_ring_has_two_sides_if_its_number_is_even() {
         let ring = |count| (0..count).map(|n| (n, (n + 1) % count)).collect::<Vec<_>>();
-        assert_eq!(sides(&wires(&ring(4)), 4), [false, true, false, true]);
-        assert_eq!(sides(&wires(&ring(5)), 5), [false; 5]);
-        assert_eq!(sides(&wires(&[(0, 0)]), 1), [false], "a loop at one switch is a ring of one");
+        assert_eq!(bipartition(&wires(&ring(4)), 4), [false, true, false, true]);
+        assert_eq!(bipartition(&wires(&ring(5)), 5), [false; 5]);
+        assert_eq!(
+            bipartition(&wires(&[(0, 0)]), 1),
+            [false],
+            "a loop at one switch is a ring of one"
+        );
     }
 
     #[test]
     fn parts_without_a_link_between_them_have_sides_each_and_one_ring_takes_them_from_all() {
         let tree = [(3, 1), (1, 0), (4, 2)];
-        assert_eq!(sides(&wires(&tree), 6), [false, true, false, false, true, false]);
+        assert_eq!(bipartition(&wires(&tree), 6), [false, true, false, false, true, false]);
         let with_ring = [&tree[..], &[(5, 6), (6, 7), (7, 5)]].concat();
-        assert_eq!(sides(&wires(&with_ring), 8), [false; 8]);
+        assert_eq!(bipartition(&wires(&with_ring), 8), [false; 8]);
     }
 }

@@ -42,7 +42,7 @@ fn has_the_compilers_rules(config: &ScenarioConfig, network: &Network) -> bool {
     let compiled = compile(&config.network, &paths, &options, &|_| {}).unwrap();
     let pairs = compiled.rules.iter().zip(network.switch_ids());
     pairs.into_iter().all(|(rules, switch)| {
-        let (agent, entries) = network.learnt(switch).expect("they learn");
+        let (agent, entries) = network.learned(switch).expect("they learn");
         agent.level().is_some() && entries == rules.entries
     })
 }
@@ -60,7 +60,7 @@ fn rules_are_there_within_microseconds_and_stay() {
         assert!(knows(&network), "{shape}: after six intervals");
         network.check().unwrap();
         for switch in network.switch_ids() {
-            let (agent, _) = network.learnt(switch).unwrap();
+            let (agent, _) = network.learned(switch).unwrap();
             assert!(agent.counters().level_changes <= 2, "{shape}: {:?}", agent.counters());
             // Four fast ones, six or seven later, and what changed in between, at each port.
             let ports = agent.facings().filter(|&facing| facing != Facing::Nothing).count() as u64;
@@ -231,7 +231,7 @@ fn levels_are_learnt_in_any_order_and_through_failures() {
         network.run_until(last_ps + 90 * SECOND);
         network.check().unwrap_or_else(|violation| panic!("seed {seed}, {shape}: {violation}"));
         for (switch, level) in ids.iter().zip(levels(&config.network)) {
-            let (agent, _) = network.learnt(*switch).expect("they learn");
+            let (agent, _) = network.learned(*switch).expect("they learn");
             assert_eq!(agent.level(), Some(level), "seed {seed}, {shape}, {switch:?}");
         }
         assert!(has_the_compilers_rules(&config, &network), "seed {seed}, {shape}");

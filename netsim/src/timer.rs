@@ -1,30 +1,30 @@
-//! A node's alarm clock: it wants to be woken at one time, and changes its mind with every turn.
+//! A node's timer clock: it wants to be woken at one time, and changes its mind with every turn.
 //!
-//! A planned event cannot be taken back, so an alarm that was moved later leaves its old event in
+//! A planned event cannot be taken back, so an timer that was moved later leaves its old event in
 //! the queue. The clock remembers what it has planned and plans only what comes before all of that;
 //! when an old event comes up, it plans anew if it must. So however often a node changes its mind,
 //! few of its events are in the queue.
 
-use crate::event::{Event, EventQueue, NEVER, Picoseconds};
+use crate::event::{EventKind, EventQueue, NEVER, Picoseconds};
 
-/// One node's alarm.
+/// One node's timer.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Alarm {
+pub(crate) struct Timer {
     wanted_ps: Picoseconds,
-    /// The earliest of this alarm's events in the queue, and the others, the latest first; no two
+    /// The earliest of this timer's events in the queue, and the others, the latest first; no two
     /// are at the same time.
     first_ps: Picoseconds,
     later_ps: Vec<Picoseconds>,
 }
 
-impl Alarm {
-    /// An alarm that is not set.
+impl Timer {
+    /// An timer that is not set.
     pub(crate) const fn new() -> Self {
         Self { wanted_ps: NEVER, first_ps: NEVER, later_ps: Vec::new() }
     }
 
-    /// Sets the alarm of `node` to `at_ps`, whatever it was set to before; [`NEVER`] switches it
+    /// Sets the timer of `node` to `at_ps`, whatever it was set to before; [`NEVER`] switches it
     /// off.
     #[inline]
     pub(crate) fn set(&mut self, at_ps: Picoseconds, node: u32, queue: &mut EventQueue) {
@@ -42,12 +42,12 @@ impl Alarm {
             if before_ps != NEVER {
                 self.later_ps.push(before_ps);
             }
-            queue.plan(wanted_ps, node, Event::Wake);
+            queue.plan(wanted_ps, node, EventKind::Wake);
         }
     }
 
-    /// One of the alarm's events came up at `now_ps`; whether the node is to be woken.
-    pub(crate) fn rings(&mut self, now_ps: Picoseconds, node: u32, queue: &mut EventQueue) -> bool {
+    /// One of the timer's events came up at `now_ps`; whether the node is to be woken.
+    pub(crate) fn fires(&mut self, now_ps: Picoseconds, node: u32, queue: &mut EventQueue) -> bool {
         debug_assert_eq!(self.first_ps, now_ps, "events come in order");
         self.first_ps = self.later_ps.pop().unwrap_or(NEVER);
         if self.wanted_ps <= now_ps {
@@ -71,25 +71,25 @@ mod tests {
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
             let mut queue = EventQueue::new(1, &[false; 8]);
-            let mut alarm = Alarm::new();
+            let mut timer = Timer::new();
             let (mut now_ps, mut wanted) = (0, None);
             let horizon = (1_000, None);
             for (gap, ahead) in moves.into_iter().chain([horizon]) {
                 for at_ps in now_ps + 1..=now_ps + gap {
                     let mut rang = false;
-                    queue.take_window(at_ps);
+                    queue.take_lookahead(at_ps);
                     while let Some(popped) = queue.pop() {
-                        prop_assert_eq!((popped.node, popped.event), (7, Event::Wake));
+                        prop_assert_eq!((popped.node, popped.kind), (7, EventKind::Wake));
                         prop_assert_eq!(popped.at_ps, at_ps);
-                        rang |= alarm.rings(at_ps, 7, &mut queue);
+                        rang |= timer.fires(at_ps, 7, &mut queue);
                     }
                     prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
                     wanted = wanted.filter(|_| !rang);
                 }
                 now_ps += gap;
                 wanted = ahead.map(|ahead| now_ps + 1 + ahead);
-                alarm.set(wanted.unwrap_or(NEVER), 7, &mut queue);
-                let planned_ps: Vec<_> = alarm.later_ps.iter().chain([&alarm.first_ps]).collect();
+                timer.set(wanted.unwrap_or(NEVER), 7, &mut queue);
+                let planned_ps: Vec<_> = timer.later_ps.iter().chain([&timer.first_ps]).collect();
                 prop_assert!(planned_ps.is_sorted_by(|a, b| a > b));
             }
         }
@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
         let mut queue = EventQueue::new(1, &[false; 8]);
-        let mut alarm = Alarm::new();
+        let mut timer = Timer::new();
         for at_ps in 1..1_000 {
-            alarm.set(1_000_000, 0, &mut queue);
-            alarm.set(at_ps, 0, &mut queue);
-            assert_eq!((alarm.first_ps, &*alarm.later_ps), (at_ps, &[1_000_000][..]));
-            assert!(queue.take_window(at_ps) && queue.pop().is_some());
-            assert!(alarm.rings(at_ps, 0, &mut queue));
+            timer.set(1_000_000, 0, &mut queue);
+            timer.set(at_ps, 0, &mut queue);
+            assert_eq!((timer.first_ps, &*timer.later_ps), (at_ps, &[1_000_000][..]));
+            assert!(queue.take_lookahead(at_ps) && queue.pop().is_some());
+            assert!(timer.fires(at_ps, 0, &mut queue));
         }
     }
 }

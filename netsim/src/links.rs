@@ -2,7 +2,7 @@
 
 use crate::capture::Captures;
 use crate::checker::{PauseWatch, TagWatch};
-use crate::event::{Event, EventQueue, Picoseconds};
+use crate::event::{EventKind, EventQueue, Picoseconds};
 use crate::flow::{dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Wire};
@@ -20,7 +20,7 @@ const PFC_BITS: u64 = 160;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Medium {
+pub(crate) struct Links {
     pub(crate) wires: Vec<Wire>,
     pub(crate) captures: Captures,
     pub(crate) pauses: PauseWatch,
@@ -29,7 +29,7 @@ pub(crate) struct Medium {
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
     /// Whether switches learn, and LLDP is among the frames.
-    pub(crate) learns: bool,
+    pub(crate) runs_lldp: bool,
     /// How many of the nodes, the first ones, are switches.
     pub(crate) switches: usize,
     /// Arrivals of data frames at nodes of any kind, and at switches.
@@ -37,7 +37,7 @@ pub(crate) struct Medium {
     pub(crate) switch_hops: u64,
 }
 
-impl Medium {
+impl Links {
     /// Takes the oldest frame off `wire`, as it arrives: at which port, and the frame. `None` if it
     /// does not.
     #[inline(always)]
@@ -54,7 +54,7 @@ impl Medium {
         let mut frame = wire.pop()?;
         let to = wire.to;
         wire.arrived_bytes += frame.len() as u64;
-        let is_lldp = self.learns && frame.is_lldp();
+        let is_lldp = self.runs_lldp && frame.is_lldp();
         if frame.is_control() {
             frame = self.receive_control(number, frame, now_ps)?;
         } else if !is_lldp {
@@ -126,13 +126,13 @@ impl Medium {
             return self.pool.give(frame);
         }
         wire.push(frame);
-        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, Event::Arrival(number));
+        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
     }
 
     /// A frame starts on a wire whose sender was told to be silent, in some class.
     #[inline(never)]
     fn starts_though_told(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
-        if frame.is_control() || self.learns && frame.is_lldp() {
+        if frame.is_control() || self.runs_lldp && frame.is_lldp() {
             return;
         }
         let tag = Tag::from_low_bits(dscp(frame));

@@ -12,7 +12,7 @@ const US: u64 = 1_000_000;
 /// A ring of four or five switches, which has two sides or one, its wires in the order of their
 /// ports or not, with two hosts each, flows of all paces between any of them, one slow host, two
 /// lossless classes and a lossy one: pauses run, end and run out everywhere.
-fn network(seed: u64, looks_everywhere: bool) -> Network {
+fn network(seed: u64, polls_all_ports: bool) -> Network {
     let mut rng = random::seeded(seed);
     let mut builder = NetworkBuilder::new(seed);
     let tags = [1, 2, 3].map(Tag::from_low_bits);
@@ -67,7 +67,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
     let mut network = builder.build().unwrap();
     assert_eq!(network.has_order, seed.is_multiple_of(3));
     for switch in &mut network.switches {
-        switch.looks_everywhere = looks_everywhere;
+        switch.polls_all_ports = polls_all_ports;
     }
     network
 }
@@ -76,8 +76,8 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
 fn looking_only_where_something_happened_changes_nothing() {
     let mut pauses = 0;
     for seed in 0..30 {
-        let [some, all] = [false, true].map(|looks_everywhere| {
-            let mut network = network(seed, looks_everywhere);
+        let [some, all] = [false, true].map(|polls_all_ports| {
+            let mut network = network(seed, polls_all_ports);
             // Long enough for pauses to be refreshed.
             network.run_until(900 * US);
             network.check().unwrap();
@@ -98,7 +98,7 @@ fn however_long_the_windows_are_the_run_is_the_same() {
         let [wide, narrow] = [None, Some(1)].map(|span_ps| {
             let mut network = network(seed, false);
             if let Some(span_ps) = span_ps {
-                network.set_window(span_ps);
+                network.set_lookahead(span_ps);
             }
             // Stops anywhere are no matter either.
             let mut rng = random::seeded(seed);

@@ -12,23 +12,23 @@ use dataplane::time::Instant;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Learner {
+pub(crate) struct LldpNode {
     agent: LldpAgent,
     /// What a restarted node begins with.
     blank: LldpAgent,
     bounces: u8,
 }
 
-/// What a learner wants done.
+/// What a LLDP node wants done.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum Action {
     /// Send this frame at that port.
     Send(PortId, Vec<u8>),
     /// Use these rules.
     Rules(Vec<TcamEntry>),
 }
 
-impl Learner {
+impl LldpNode {
     /// Node number `node`, called `name`, of so many ports, all down, that knows nothing. Its rules
     /// are for frames that turn up again `bounces` times.
     pub(crate) fn new(device: Device, node: usize, name: &str, ports: usize, bounces: u8) -> Self {
@@ -58,28 +58,28 @@ impl Learner {
     }
 
     /// A frame has come for the agent.
-    pub(crate) fn hear(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
+    pub(crate) fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
         self.agent.handle_frame(now, port, bytes);
     }
 
     /// Does what is due at `now`.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.agent.poll_timeout().is_some_and(|due| due <= now) {
             self.agent.handle_timeout(now);
         }
     }
 
-    /// When [`Self::wake`] is next due.
-    pub(crate) fn wants_turn_at(&self) -> Instant {
+    /// When [`Self::handle_timeout`] is next due.
+    pub(crate) fn poll_timeout(&self) -> Instant {
         self.agent.poll_timeout().unwrap_or(Instant::NEVER)
     }
 
     /// The next thing to be done.
-    pub(crate) fn wish(&mut self) -> Option<Wish> {
+    pub(crate) fn poll_action(&mut self) -> Option<Action> {
         loop {
             match self.agent.poll_output()? {
-                Output::Send { port, frame } => return Some(Wish::Send(port, frame)),
-                Output::Changed => return Some(Wish::Rules(self.rules())),
+                Output::Send { port, frame } => return Some(Action::Send(port, frame)),
+                Output::Changed => return Some(Action::Rules(self.rules())),
                 // There is nobody to be told.
                 Output::Told { .. } => {}
             }

@@ -6,13 +6,13 @@
 
 use crate::event::{NEVER, Picoseconds};
 
-/// How long a sender waits for an answer: far longer than any queue of these networks holds a frame
+/// How long a sender waits for an ack: far longer than any queue of these networks holds a frame
 /// that is not paused.
-const PATIENCE_PS: Picoseconds = 1_000_000_000;
+const RETRANSMIT_TIMEOUT_PS: Picoseconds = 1_000_000_000;
 
 /// The sender's side.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct SendWindow {
     frames_max: u64,
     /// The receiver has all frames below this.
     acknowledged: u64,
@@ -22,14 +22,14 @@ pub(crate) struct Window {
     heard_ps: Picoseconds,
 }
 
-impl Window {
+impl SendWindow {
     /// At most `frames_max` frames on their way.
     pub(crate) const fn new(frames_max: u64) -> Self {
         Self { frames_max, acknowledged: 0, round: 0, heard_ps: 0 }
     }
 
-    /// Whether frame `next` must wait for an answer.
-    pub(crate) const fn is_shut(&self, next: u64) -> bool {
+    /// Whether frame `next` must wait for an ack.
+    pub(crate) const fn is_full(&self, next: u64) -> bool {
         next - self.acknowledged >= self.frames_max
     }
 
@@ -59,7 +59,7 @@ impl Window {
         next: u64,
         now_ps: Picoseconds,
     ) -> u64 {
-        // An answer may be older than what was heard since, and than the last time back.
+        // An ack may be older than what was heard since, and than the last time back.
         let is_news = number > self.acknowledged;
         self.acknowledged = self.acknowledged.max(number);
         let next = next.max(self.acknowledged);
@@ -74,7 +74,7 @@ impl Window {
 
     /// When the sender must go back by itself if nothing is heard.
     pub(crate) const fn resend_at_ps(&self, next: u64) -> Picoseconds {
-        if self.is_done(next) { NEVER } else { self.heard_ps + PATIENCE_PS }
+        if self.is_done(next) { NEVER } else { self.heard_ps + RETRANSMIT_TIMEOUT_PS }
     }
 
     /// Starts again; returns which frame is next.
@@ -87,16 +87,16 @@ impl Window {
 
 /// The receiver's side.
 #[derive(Debug, Default)]
-pub(crate) struct Intake {
+pub(crate) struct ReceiveWindow {
     /// All frames below this have come.
     expected: u64,
-    /// The gap that was told last.
-    told: Option<(u32, u64)>,
+    /// The gap that was reported_gap last.
+    reported_gap: Option<(u32, u64)>,
 }
 
-/// What to answer to a frame.
+/// What to ack to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Ack {
     /// All frames below this have come.
     pub(crate) number: u64,
     /// And this one is missing.
@@ -105,21 +105,17 @@ pub(crate) struct Answer {
     pub(crate) is_taken: bool,
 }
 
-impl Intake {
-    /// Frame `number` of `round` came; what to answer, if anything.
-    pub(crate) fn receive(&mut self, round: u32, number: u64) -> Option<Answer> {
+impl ReceiveWindow {
+    /// Frame `number` of `round` came; what to ack, if anything.
+    pub(crate) fn receive(&mut self, round: u32, number: u64) -> Option<Ack> {
         if number > self.expected {
             let gap = Some((round, self.expected));
-            let is_new = std::mem::replace(&mut self.told, gap) != gap;
-            return is_new.then_some(Answer {
-                number: self.expected,
-                is_gap: true,
-                is_taken: false,
-            });
+            let is_new = std::mem::replace(&mut self.reported_gap, gap) != gap;
+            return is_new.then_some(Ack { number: self.expected, is_gap: true, is_taken: false });
         }
         let is_taken = number == self.expected;
         self.expected += u64::from(is_taken);
-        Some(Answer { number: self.expected, is_gap: false, is_taken })
+        Some(Ack { number: self.expected, is_gap: false, is_taken })
     }
 
     /// How many frames have come in order.
@@ -135,7 +131,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Over a wire that loses frames and answers at will, everything comes, once and in order,
+        /// Over a wire that loses frames and acks at will, everything comes, once and in order,
         /// and no more than the window is on its way.
         #[test]
         fn all_frames_come_in_order_whatever_is_lost(
@@ -143,24 +139,24 @@ mod tests {
             losses in proptest::collection::vec((any::<u8>(), any::<u8>()), 0..400),
         ) {
             const FRAMES: u64 = 40;
-            let (mut window, mut intake) = (Window::new(frames_max), Intake::default());
-            let mut answers: VecDeque<Answer> = VecDeque::new();
+            let (mut window, mut receiver) = (SendWindow::new(frames_max), ReceiveWindow::default());
+            let mut acks: VecDeque<Ack> = VecDeque::new();
             let (mut next, mut now_ps, mut taken) = (0, 0, Vec::new());
             let mut chance = losses.into_iter().chain(std::iter::repeat((255, 255)));
             while !(next == FRAMES && window.is_done(next)) {
                 now_ps += 1_000;
-                prop_assert!(now_ps < 1_000_000 * PATIENCE_PS, "never ends");
-                if next < FRAMES && !window.is_shut(next) {
+                prop_assert!(now_ps < 1_000_000 * RETRANSMIT_TIMEOUT_PS, "never ends");
+                if next < FRAMES && !window.is_full(next) {
                     let (round, number) = (window.round(), next);
                     next += 1;
                     window.sent(next, now_ps);
-                    let (frame, answer) = chance.next().unwrap();
-                    if frame >= 80 && let Some(told) = intake.receive(round, number) {
-                        taken.extend(told.is_taken.then_some(number));
-                        answers.extend((answer >= 80).then_some(told));
+                    let (frame, ack) = chance.next().unwrap();
+                    if frame >= 80 && let Some(reported_gap) = receiver.receive(round, number) {
+                        taken.extend(reported_gap.is_taken.then_some(number));
+                        acks.extend((ack >= 80).then_some(reported_gap));
                     }
-                } else if let Some(answer) = answers.pop_front() {
-                    next = window.acknowledge(answer.number, answer.is_gap, next, now_ps);
+                } else if let Some(ack) = acks.pop_front() {
+                    next = window.acknowledge(ack.number, ack.is_gap, next, now_ps);
                 } else {
                     now_ps = window.resend_at_ps(next);
                     prop_assert!(now_ps != NEVER);
@@ -168,17 +164,17 @@ mod tests {
                 }
             }
             prop_assert_eq!(taken, (0..FRAMES).collect::<Vec<_>>());
-            prop_assert_eq!(intake.taken_frames(), FRAMES);
+            prop_assert_eq!(receiver.taken_frames(), FRAMES);
         }
     }
 
     #[test]
     fn a_gap_is_told_once_in_each_round() {
-        let mut intake = Intake::default();
-        let gap = Some(Answer { number: 0, is_gap: true, is_taken: false });
-        assert_eq!([1, 2].map(|number| intake.receive(0, number)), [gap, None]);
-        assert_eq!(intake.receive(1, 3), gap);
-        let taken = Some(Answer { number: 1, is_gap: false, is_taken: true });
-        assert_eq!(intake.receive(2, 0), taken);
+        let mut receiver = ReceiveWindow::default();
+        let gap = Some(Ack { number: 0, is_gap: true, is_taken: false });
+        assert_eq!([1, 2].map(|number| receiver.receive(0, number)), [gap, None]);
+        assert_eq!(receiver.receive(1, 3), gap);
+        let taken = Some(Ack { number: 1, is_gap: false, is_taken: true });
+        assert_eq!(receiver.receive(2, 0), taken);
     }
 }

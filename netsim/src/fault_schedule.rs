@@ -2,7 +2,7 @@
 //! restart, routes that are wrong or new, hosts that change their mind.
 
 use crate::event::Picoseconds;
-use crate::link::PfcTrouble;
+use crate::link::PfcFault;
 use crate::network::Network;
 use crate::routing::table;
 use crate::sink::Drain;
@@ -21,14 +21,14 @@ pub enum Action {
     /// The switches at a link find ways around it, or back.
     Reroute(usize),
     /// A switch sends what is for a host by this port; with `None`, by the right one again.
-    Mislead(SwitchId, HostId, Option<PortId>),
+    Misroute(SwitchId, HostId, Option<PortId>),
     /// A host takes frames only so fast; with `None`, as they come.
     Drain(HostId, Option<Drain>),
     /// A host pauses all that can be paused, or stops to.
     Storm(HostId, bool),
     /// PFC frames on this wire are lost or changed; link n has wires 2 n, from its first end, and 2
     /// n + 1. With `None`, no longer.
-    Pfc(usize, Option<PfcTrouble>),
+    Pfc(usize, Option<PfcFault>),
     /// A switch loses all it holds and is away: its links are down.
     SwitchDown(SwitchId),
     /// And comes back, empty.
@@ -37,7 +37,7 @@ pub enum Action {
 
 /// What is yet to be done.
 #[derive(Debug)]
-pub(crate) struct Schedule {
+pub(crate) struct FaultSchedule {
     /// The next one last; at one time in the order in which they were planned.
     planned: Vec<(Picoseconds, u64, Action)>,
     count: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Schedule {
     to_install: BTreeSet<SwitchId>,
 }
 
-impl Schedule {
+impl FaultSchedule {
     pub(crate) const fn new(reroute_ps: Option<Picoseconds>) -> Self {
         let to_install = BTreeSet::new();
         Self { planned: Vec::new(), count: 0, reroute_ps, has_rerouted: false, to_install }
@@ -98,9 +98,9 @@ impl Network {
             Action::LinkDown(link) => self.set_link(link, false),
             Action::LinkUp(link) => self.set_link(link, true),
             Action::Reroute(link) => self.reroute(link),
-            Action::Mislead(switch, host, port) => {
+            Action::Misroute(switch, host, port) => {
                 self.schedule.has_rerouted = true;
-                self.router.mislead(switch, host, port);
+                self.router.misroute(switch, host, port);
                 self.schedule.to_install.insert(switch);
             }
             Action::Drain(host, drain) => {
@@ -111,7 +111,7 @@ impl Network {
                 self.hosts[host.0].set_storm(storms);
                 self.wake(self.switches.len() + host.0);
             }
-            Action::Pfc(wire, trouble) => self.medium.wires[wire].pfc_fault = trouble,
+            Action::Pfc(wire, trouble) => self.links.wires[wire].pfc_fault = trouble,
             Action::SwitchDown(switch) => self.switch_down(switch),
             Action::SwitchUp(switch) => self.switch_up(switch),
         }
@@ -123,14 +123,14 @@ impl Network {
 
     /// The switches at a link.
     fn ends_of(&self, link: usize) -> Vec<SwitchId> {
-        let ends = [2 * link, 2 * link + 1].map(|wire| self.medium.wires[wire].from.node());
+        let ends = [2 * link, 2 * link + 1].map(|wire| self.links.wires[wire].from.node());
         ends.into_iter().filter(|&node| node < self.switches.len()).map(SwitchId).collect()
     }
 
     fn set_link(&mut self, link: usize, up: bool) {
-        let was_up = self.medium.wires[2 * link].is_up();
+        let was_up = self.links.wires[2 * link].is_up();
         for number in [2 * link, 2 * link + 1] {
-            let wire = &mut self.medium.wires[number];
+            let wire = &mut self.links.wires[number];
             wire.down_count =
                 if up { wire.down_count.saturating_sub(1) } else { wire.down_count + 1 };
             let is_up = wire.is_up();
@@ -139,7 +139,7 @@ impl Network {
             }
             let from = wire.from;
             if !is_up {
-                self.medium.cut(number, self.now_ps);
+                self.links.cut(number, self.now_ps);
             }
             match from.node().checked_sub(self.switches.len()) {
                 None => self.switches[from.node()].set_link(from.port, is_up, self.now_ps),
@@ -148,7 +148,7 @@ impl Network {
             self.wake(from.node());
         }
         if let Some(reroute_ps) = self.schedule.reroute_ps
-            && self.medium.wires[2 * link].is_up() != was_up
+            && self.links.wires[2 * link].is_up() != was_up
         {
             self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
         }
@@ -160,7 +160,7 @@ impl Network {
         }
         let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
         let node = &mut self.switches[switch.0];
-        let device = node.worker.device().anew();
+        let device = node.worker.device().reset();
         node.restart(device, &routes, self.now_ps);
         self.schedule.has_rerouted = true;
         self.wake(switch.0);
@@ -170,7 +170,7 @@ impl Network {
         for link in self.links_of(switch) {
             self.set_link(link, true);
             // It knows its own links when it starts, and need not find out.
-            self.router.set_link(link, self.medium.wires[2 * link].is_up());
+            self.router.set_link(link, self.links.wires[2 * link].is_up());
         }
         self.schedule.to_install.insert(switch);
     }
@@ -178,7 +178,7 @@ impl Network {
     /// The switches at a link have noticed whether it is up.
     fn reroute(&mut self, link: usize) {
         self.schedule.has_rerouted = true;
-        self.router.set_link(link, self.medium.wires[2 * link].is_up());
+        self.router.set_link(link, self.links.wires[2 * link].is_up());
         let ends = self.ends_of(link);
         let changed = self.router.reroute(&ends, &self.topology);
         self.schedule.to_install.extend(changed);

@@ -4,8 +4,8 @@
 //! takes frames out of the VEQs in which the VIQ's frames wait. So start from every paused VEQ with
 //! frames whose peer is a switch, and take out, as long as any can be, those that will move: whose
 //! VIQ falls far enough by what leaves the VEQs already taken out. What remains waits for itself: a
-//! knot. More arrivals cannot untie it, and a pause is refreshed before it ends. Where nothing
-//! moves any more this finds every knot; before that it may see one late, since arrivals tighten
+//! deadlock. More arrivals cannot untie it, and a pause is refreshed before it ends. Where nothing
+//! moves any more this finds every deadlock; before that it may see one late, since arrivals tighten
 //! it, and never one that is none.
 
 use crate::frame::SimFrame;
@@ -23,14 +23,14 @@ use std::fmt;
 
 /// A cycle of queues that wait for each other, each for the next, the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knot {
+pub struct Deadlock {
     /// The cycle, beginning with the switch that was added first.
-    pub hops: Vec<KnotHop>,
+    pub hops: Vec<DeadlockHop>,
 }
 
 /// A place in the cycle: frames that came in here cannot go out there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnotHop {
+pub struct DeadlockHop {
     /// The switch's name.
     pub switch: String,
     /// Where the frames came in.
@@ -45,7 +45,7 @@ pub struct KnotHop {
     pub bytes: u64,
 }
 
-impl fmt::Display for KnotHop {
+impl fmt::Display for DeadlockHop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -60,7 +60,7 @@ impl fmt::Display for KnotHop {
     }
 }
 
-impl fmt::Display for Knot {
+impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for hop in &self.hops {
             write!(f, "{hop}; ")?;
@@ -83,8 +83,8 @@ struct Picture<'a> {
     stuck: BTreeSet<VeqKey>,
 }
 
-/// The knot that the network is in, if it is in one.
-pub(crate) fn find(network: &Network) -> Option<Knot> {
+/// The deadlock that the network is in, if it is in one.
+pub(crate) fn find(network: &Network) -> Option<Deadlock> {
     let mut picture = Picture::take(network);
     while picture.release_one_round() {}
     picture.cycle()
@@ -194,7 +194,7 @@ impl<'a> Picture<'a> {
     }
 
     /// A cycle among what is stuck: from each VEQ to the one that holds most of what pauses it.
-    fn cycle(&self) -> Option<Knot> {
+    fn cycle(&self) -> Option<Deadlock> {
         let mut way = vec![*self.stuck.first()?];
         loop {
             let veq = *way.last()?;
@@ -215,14 +215,14 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn name(&self, cycle: &[VeqKey]) -> Knot {
+    fn name(&self, cycle: &[VeqKey]) -> Deadlock {
         let first = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or_default();
         let hop = |at: usize| {
             let (before, veq) = (cycle[(at + cycle.len() - 1) % cycle.len()], cycle[at]);
             let input = self.downstream(before).map_or(PortId::FIRST, |(_, input)| input);
             let input_priority = self.fed((veq.0, input), before.2);
             let viq = viq_number(ViqId::new(input, input_priority));
-            KnotHop {
+            DeadlockHop {
                 switch: self.network.switches[veq.0].name.clone(),
                 input,
                 input_priority,
@@ -231,7 +231,7 @@ impl<'a> Picture<'a> {
                 bytes: self.held_bytes[&veq].get(&viq).copied().unwrap_or_default(),
             }
         };
-        Knot { hops: (first..first + cycle.len()).map(|at| hop(at % cycle.len())).collect() }
+        Deadlock { hops: (first..first + cycle.len()).map(|at| hop(at % cycle.len())).collect() }
     }
 }
 
