@@ -2,7 +2,6 @@
 
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::frame::SimFrame;
-use crate::network::Network;
 use dataplane::frame::Frame;
 use std::fmt;
 use std::io::{self, Write};
@@ -72,6 +71,30 @@ impl Captures {
         }
     }
 
+    /// Adds a file, with the header written; returns its number.
+    ///
+    /// # Errors
+    /// The header cannot be written.
+    pub(crate) fn add(&mut self, mut file: Box<dyn Write>) -> io::Result<u16> {
+        file.write_all(&MAGIC.to_le_bytes())?;
+        file.write_all(&[2, 0, 4, 0])?;
+        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
+            file.write_all(&word.to_le_bytes())?;
+        }
+        let number = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
+        self.files.push(file);
+        Ok(number)
+    }
+
+    /// Finishes all files.
+    ///
+    /// # Errors
+    /// The first write that failed.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)?;
+        self.files.iter_mut().try_for_each(|file| file.flush())
+    }
+
     /// Of a frame's payload only the length is known; the file says so, as one with a short snap
     /// length would.
     fn write(&mut self, record: &Record) -> io::Result<()> {
@@ -83,34 +106,5 @@ impl Captures {
             file.write_all(&low(word).to_le_bytes())?;
         }
         file.write_all(&record.head)
-    }
-}
-
-impl Network {
-    /// Writes all that arrives by link number `link`, both ways, to `file` as pcap.
-    ///
-    /// # Errors
-    /// The file's header cannot be written.
-    pub fn capture(&mut self, link: usize, mut file: Box<dyn Write>) -> io::Result<()> {
-        file.write_all(&MAGIC.to_le_bytes())?;
-        file.write_all(&[2, 0, 4, 0])?;
-        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
-            file.write_all(&word.to_le_bytes())?;
-        }
-        let number = u16::try_from(self.links.captures.files.len()).unwrap_or(u16::MAX);
-        self.links.captures.files.push(file);
-        for wire in [2 * link, 2 * link + 1] {
-            self.links.wires[wire].capture = Some(number);
-        }
-        Ok(())
-    }
-
-    /// Finishes all captures.
-    ///
-    /// # Errors
-    /// The first write that failed.
-    pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.links.captures.error.take().map_or(Ok(()), Err)?;
-        self.links.captures.files.iter_mut().try_for_each(|file| file.flush())
     }
 }

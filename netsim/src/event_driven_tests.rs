@@ -1,7 +1,12 @@
 //! What only makes a run faster changes nothing: a worker that looks only where something happened,
 //! and nodes that run one after the other. The same network, run both ways, to the bit.
 
-use crate::{Drain, FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, SwitchSpec};
+use crate::builder::NetworkBuilder;
+use crate::flow::{FlowSpec, Pace};
+use crate::link::LinkSpec;
+use crate::network::Network;
+use crate::sink::Drain;
+use crate::switch_spec::SwitchSpec;
 use dataplane::ids::{Priority, Tag};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;

@@ -13,7 +13,7 @@ use dataplane::time::Speed;
 use dataplane::wire::{MacAddress, ethernet};
 use std::net::Ipv4Addr;
 
-/// A flow, as [`NetworkBuilder::flow`](crate::NetworkBuilder::flow) named it.
+/// A flow, as [`NetworkBuilder::flow`](crate::builder::NetworkBuilder::flow) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub(crate) usize);
 

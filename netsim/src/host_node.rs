@@ -1,7 +1,7 @@
 //! A host of the network: a NIC that obeys PFC class by class as a RoCE NIC does, flows that it
 //! sends, and a receiver that checks every frame.
 
-use crate::checker::TagWatch;
+use crate::checker::tags::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::flow::{FlowCounters, HEAD_BYTES, Mark, dscp, mark, set_ack, ttl};
 use crate::frame::{Pool, SimFrame};

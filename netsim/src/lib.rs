@@ -6,7 +6,10 @@
 //!
 //! ```
 //! use dataplane::ids::{Priority, Tag};
-//! use netsim::{FlowSpec, LinkSpec, NetworkBuilder, SwitchSpec};
+//! use netsim::builder::NetworkBuilder;
+//! use netsim::flow::FlowSpec;
+//! use netsim::link::LinkSpec;
+//! use netsim::switch_spec::SwitchSpec;
 //!
 //! // Two hosts overload a third.
 //! let mut builder = NetworkBuilder::new(1);
@@ -28,52 +31,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the inside out: [`event`](crate::Picoseconds) and timers are time; frames, links and
+//! From the inside out: [`event`](crate::event::Picoseconds) and timers are time; frames, links and
 //! devices are the wires; switches, sources, sinks and hosts are the nodes; the network turns them;
 //! checkers watch.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
 mod bipartition;
-mod builder;
+pub mod build_error;
+pub mod builder;
 mod capture;
 pub mod checker;
 mod device;
-mod event;
+pub mod event;
 #[cfg(test)]
 mod event_driven_tests;
-mod fault_schedule;
-mod flow;
+mod event_queue;
+pub mod fault_schedule;
+mod faults;
+pub mod flow;
 mod frame;
 mod go_back_n;
-mod host_node;
+pub mod host_node;
 pub mod huge_pages;
-mod link;
+pub mod link;
 mod links;
 mod lldp_node;
-mod network;
+pub mod network;
 pub mod outcome;
 pub mod report;
-mod routing;
+pub mod routing;
+mod run;
 pub mod scenario;
-mod sink;
+pub mod sink;
 mod source;
 mod switch_node;
-mod switch_spec;
+pub mod switch_spec;
 mod tags;
 mod timer;
-mod topology;
+pub mod topology;
 mod trace;
 mod tx_queue;
-
-pub use builder::{BuildError, NetworkBuilder};
-pub use event::Picoseconds;
-pub use fault_schedule::Action;
-pub use flow::{FlowCounters, FlowId, FlowSpec, Pace};
-pub use host_node::HostCounters;
-pub use link::{LinkSpec, PfcFault};
-pub use network::Network;
-pub use routing::{RouteKind, Way};
-pub use sink::Drain;
-pub use switch_spec::SwitchSpec;
-pub use topology::{End, HostId, SwitchId};

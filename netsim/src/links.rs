@@ -1,8 +1,10 @@
 //! All that is between the nodes: wires and the frames on them, and who watches these.
 
 use crate::capture::Captures;
-use crate::checker::{PauseWatch, TagWatch};
-use crate::event::{EventKind, EventQueue, Picoseconds};
+use crate::checker::pauses::PauseWatch;
+use crate::checker::tags::TagWatch;
+use crate::event::{EventKind, Picoseconds};
+use crate::event_queue::EventQueue;
 use crate::flow::{dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Wire};

@@ -1,7 +1,7 @@
 //! What a switch of the network is given: buffer, thresholds, scheduler. Headroom follows from its
 //! links.
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::link::LinkSpec;
 use crate::topology::{SwitchId, mac};
 use config::headroom::{Link, Software, needed_bytes};

@@ -5,7 +5,8 @@
 //! when an old event comes up, it plans anew if it must. So however often a node changes its mind,
 //! few of its events are in the queue.
 
-use crate::event::{EventKind, EventQueue, NEVER, Picoseconds};
+use crate::event::{EventKind, NEVER, Picoseconds};
+use crate::event_queue::EventQueue;
 
 /// One node's timer.
 #[derive(Debug)]

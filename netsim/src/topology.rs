@@ -4,7 +4,7 @@
 //! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has its number
 //! above 100.64.0.0, so that two such flows to one host need not agree on a way anywhere.
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::event::{NODES_MAX, WIRES_MAX};
 use crate::link::LinkSpec;
 use dataplane::fib::ROUTES_MAX;
@@ -14,7 +14,7 @@ use ipnet::Ipv4Net;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-/// A switch, as [`NetworkBuilder::switch`](crate::NetworkBuilder::switch) named it.
+/// A switch, as [`NetworkBuilder::switch`](crate::builder::NetworkBuilder::switch) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SwitchId(pub(crate) usize);
 
@@ -30,7 +30,7 @@ impl SwitchId {
     }
 }
 
-/// A host, as [`NetworkBuilder::host`](crate::NetworkBuilder::host) named it.
+/// A host, as [`NetworkBuilder::host`](crate::builder::NetworkBuilder::host) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub(crate) usize);
 

@@ -3,9 +3,10 @@
 
 use config::ScenarioConfig;
 use config::scenario::SchemeKind;
+use netsim::event::Picoseconds;
+use netsim::network::Network;
 use netsim::outcome::Outcome;
 use netsim::scenario::{Options, build, run};
-use netsim::{Network, Picoseconds};
 use random::Draw;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Frames sent = frames received + every named end + frames held, across the network and in each
 //! switch, to the frame; data and PFC apart.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::link::Wire;
 use crate::network::Network;
 

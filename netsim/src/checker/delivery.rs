@@ -1,7 +1,7 @@
 //! Frames arrive where they were sent to, and those of one flow in the order in which they were
 //! sent, as long as routes stay as they are.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::host_node::FlowState;
 use crate::network::Network;
 use crate::switch_node::picoseconds;

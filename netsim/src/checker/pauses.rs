@@ -2,7 +2,7 @@
 //! on the wire it is about, until the class is resumed or its time has run out (IEEE 802.1Q, clause
 //! 36). Read from the wires, by its own clock: an oracle for the receivers of switches and hosts.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
 use dataplane::frame::Frame;

@@ -1,6 +1,6 @@
 //! Once nothing new is sent, everything drains; if not, what is stuck and why is told.
 
-use super::{Deadlock, deadlock};
+use super::deadlock::{self, Deadlock};
 use crate::event::Picoseconds;
 use crate::network::Network;
 

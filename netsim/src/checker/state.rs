@@ -53,3 +53,10 @@ impl BufferState {
         self == later && !self.is_empty()
     }
 }
+
+impl Network {
+    /// What every queue holds now.
+    pub fn buffer_state(&self) -> BufferState {
+        BufferState::of(self)
+    }
+}

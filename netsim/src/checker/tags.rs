@@ -2,7 +2,7 @@
 //! that rules are deadlock-free (Tagger, section IV). Read from the DSCP of every frame at every
 //! hop.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
 use dataplane::ids::Tag;

@@ -1,7 +1,12 @@
 //! Each checker finds what it is there for: a sound network, one thing tampered with.
 
+use crate::builder::NetworkBuilder;
+use crate::flow::FlowSpec;
 use crate::frame::{Pool, SimFrame};
-use crate::{FlowSpec, LinkSpec, Network, NetworkBuilder, SwitchSpec, Way};
+use crate::link::LinkSpec;
+use crate::network::Network;
+use crate::routing::Way;
+use crate::switch_spec::SwitchSpec;
 use dataplane::frame::Frame;
 use dataplane::ids::{Priority, Tag};
 use dataplane::wire::ipv4::set_tos_and_ttl;
@@ -81,7 +86,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
     });
     assert!(swapped.starts_with("flow ") && swapped.contains(" after later ones"), "{swapped}");
     let stray = verdict(|network| {
-        network.flows[0].to = crate::HostId(1);
+        network.flows[0].to = crate::topology::HostId(1);
         network.run_for(50_000_000);
     });
     assert!(stray.starts_with("host c got ") && stray.ends_with(" frames of others"), "{stray}");

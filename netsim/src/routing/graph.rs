@@ -151,7 +151,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkSpec;
+    use crate::link::LinkSpec;
     use crate::topology::LinkDraft;
 
     #[test]

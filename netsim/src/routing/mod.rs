@@ -10,7 +10,7 @@ mod tables;
 pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
 use random::SplitMix64;

@@ -5,7 +5,7 @@
 //! sends it to a random one of its other next hops ([`Graph`]), as the emulator's switches do.
 
 use super::build::drafts;
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::link::LinkSpec;
 use crate::routing::Graph;
 use crate::topology::{End, SwitchId, Topology};

@@ -1,14 +1,15 @@
 //! From a scenario to a network at time 0, with all that will go wrong planned.
 
+use super::error::ScenarioError;
 use super::scheme::{INITIAL, scheme};
-use super::{ScenarioError, faults, traffic};
+use super::{faults, traffic};
 use crate::builder::NetworkBuilder;
-use crate::flow::{FlowId, FlowSpec};
+use crate::flow::{self, FlowId, FlowSpec};
 use crate::link::LinkSpec;
 use crate::network::Network as Emulated;
 use crate::routing::{RouteKind, Way};
 use crate::switch_spec::SwitchSpec;
-use crate::topology::{HostId, LinkDraft, SwitchId};
+use crate::topology::{self, HostId, LinkDraft, SwitchId};
 use config::network::{End, Link, Network, Peer};
 use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
@@ -136,10 +137,11 @@ pub fn build(
 /// The links of a network; those that do not say are like `default`.
 pub(super) fn drafts(network: &Network, default: LinkSpec) -> Vec<LinkDraft> {
     let end = |end: End| match end {
-        End::Slot(slot) => {
-            crate::End::Switch(SwitchId(network.owner(slot) as usize), network.port(slot).number())
-        }
-        End::Host(host) => crate::End::Host(HostId(host as usize)),
+        End::Slot(slot) => topology::End::Switch(
+            SwitchId(network.owner(slot) as usize),
+            network.port(slot).number(),
+        ),
+        End::Host(host) => topology::End::Host(HostId(host as usize)),
     };
     let draft = |link: &Link| LinkDraft { ends: link.ends.map(end), spec: spec(link, default) };
     network.links().iter().map(draft).collect()
@@ -266,7 +268,7 @@ fn add(
     let spec = FlowSpec {
         way,
         frame_bytes: pace.frame_bytes,
-        pace: pace.rate.map_or(crate::Pace::BackToBack, crate::Pace::Steady),
+        pace: pace.rate.map_or(flow::Pace::BackToBack, flow::Pace::Steady),
         start_ps,
         stop_ps: pace.stop_ns.map_or(u64::MAX, ps),
         size_bytes: pace.size_bytes,

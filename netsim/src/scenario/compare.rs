@@ -1,7 +1,8 @@
 //! One scenario under several schemes: what each of them came to, in figures that can be put side
 //! by side.
 
-use super::{Options, ScenarioError, run};
+use super::error::ScenarioError;
+use super::run::{Options, run};
 use crate::event::Picoseconds;
 use crate::outcome::{FlowOutcome, Outcome};
 use config::scenario::{ScenarioConfig, SchemeKind};

@@ -1,6 +1,6 @@
 //! What a scheme gives a network: lossless tags with their priorities, and each switch's rules.
 
-use super::ScenarioError;
+use super::error::ScenarioError;
 use config::RuleSet;
 use config::compile::{Algorithm, Options, compile};
 use config::network::PathKind;

@@ -5,7 +5,10 @@ use crate::support::{
 };
 use dataplane::time::Speed;
 use netsim::checker::Violation;
-use netsim::{Drain, FlowSpec, LinkSpec, SwitchSpec};
+use netsim::flow::FlowSpec;
+use netsim::link::LinkSpec;
+use netsim::sink::Drain;
+use netsim::switch_spec::SwitchSpec;
 
 /// a - S1 - S2 - S3 - c, and b at S1 whose flow to d at S2 shares only the first link.
 #[test]

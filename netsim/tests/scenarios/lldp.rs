@@ -7,8 +7,9 @@ use config::compile::{Algorithm, Options as CompileOptions, compile};
 use config::paths::PathSet;
 use config::scenario::SchemeKind;
 use dataplane::lldp::Facing;
+use netsim::fault_schedule::Action;
+use netsim::network::Network;
 use netsim::scenario::{Built, Options, build, run};
-use netsim::{Action, Network};
 use random::{Draw, SplitMix64};
 use std::collections::VecDeque;
 

@@ -5,11 +5,16 @@ use crate::support::{MS, US, lossless_network, port, port_of, run_checked, tag, 
 use dataplane::ids::PortId;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use netsim::builder::NetworkBuilder;
 use netsim::checker::{Deadlock, DeadlockHop};
-use netsim::{
-    Drain, FlowId, FlowSpec, HostId, LinkSpec, Network, NetworkBuilder, Pace, Picoseconds,
-    SwitchId, SwitchSpec, Way,
-};
+use netsim::event::Picoseconds;
+use netsim::flow::{FlowId, FlowSpec, Pace};
+use netsim::link::LinkSpec;
+use netsim::network::Network;
+use netsim::routing::Way;
+use netsim::sink::Drain;
+use netsim::switch_spec::SwitchSpec;
+use netsim::topology::{HostId, SwitchId};
 use proptest::prelude::*;
 use random::{Draw, SplitMix64};
 

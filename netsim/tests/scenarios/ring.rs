@@ -7,7 +7,8 @@ use crate::support::{
     MS, Ring, US, all_ports, entry, lossless_network, megabits, port, run_checked,
 };
 use dataplane::settings::Threshold;
-use netsim::{LinkSpec, SwitchSpec};
+use netsim::link::LinkSpec;
+use netsim::switch_spec::SwitchSpec;
 
 #[test]
 fn plain_pfc_deadlocks_the_cycle_is_named_and_nothing_unties_it() {
