@@ -1,6 +1,7 @@
 //! From a scenario to a network at time 0, with all that will go wrong planned.
 
 use super::error::ScenarioError;
+use super::links::{defaults, link_of, spec};
 use super::scheme::{INITIAL, scheme};
 use super::{faults, traffic};
 use crate::builder::NetworkBuilder;
@@ -44,28 +45,6 @@ pub struct BuiltFlow {
     pub start_ps: u64,
     /// Bytes it has to carry; `None` without end.
     pub size_bytes: Option<u64>,
-}
-
-/// The number of the link that has this end, which has one.
-pub(super) fn link_of(config: &ScenarioConfig, end: End) -> usize {
-    config.network.link_with(end).unwrap_or_default()
-}
-
-/// What the link of a host is.
-pub(super) fn host_link(config: &ScenarioConfig, host: u32) -> LinkSpec {
-    spec(&config.network.links()[link_of(config, End::Host(host))], defaults(config))
-}
-
-/// What links are that do not say.
-fn defaults(config: &ScenarioConfig) -> LinkSpec {
-    LinkSpec { speed: config.links.speed, length: config.links.length }
-}
-
-fn spec(link: &Link, default: LinkSpec) -> LinkSpec {
-    LinkSpec {
-        speed: link.speed.unwrap_or(default.speed),
-        length: link.length.unwrap_or(default.length),
-    }
 }
 
 /// The network of a scenario, at time 0; `kind` and `seed` instead of the scenario's own.

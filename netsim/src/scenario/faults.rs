@@ -1,6 +1,6 @@
 //! `[[fault]]` as what is done to the network, and when.
 
-use super::build::{host_link, link_of};
+use super::links::{host_link, link_of};
 use crate::fault_schedule::Action;
 use crate::link::{LinkSpec, PfcFault};
 use crate::network::Network;

@@ -21,6 +21,7 @@ mod compare;
 mod error;
 mod expect;
 mod faults;
+mod links;
 mod observe;
 mod run;
 mod scheme;

@@ -1,8 +1,9 @@
 //! A scenario from start to end: sources send, stop, and the network drains.
 
-use super::build::{Built, build, link_of};
+use super::build::{Built, build};
 use super::error::ScenarioError;
 use super::faults;
+use super::links::link_of;
 use super::observe::Observer;
 use crate::event::Picoseconds;
 use crate::network::Network;

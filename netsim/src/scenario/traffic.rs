@@ -1,6 +1,6 @@
 //! `[[traffic]]` as flows.
 
-use super::build::host_link;
+use super::links::host_link;
 use super::sizes::{mean_bytes, points_of, sample_bytes};
 use config::network::Network;
 use config::scenario::{Pace, ScenarioConfig, Sizes, Traffic, TrafficKind};
