@@ -4,12 +4,12 @@
 
 pub mod bit_vector;
 pub mod clock;
-pub mod hunt;
 pub mod line_switch;
 pub mod loop_device;
 pub mod memory;
 pub mod rules;
 pub mod shared_rows;
+pub mod sim_fuzz;
 pub mod table;
 mod verdict;
 

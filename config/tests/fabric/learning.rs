@@ -1,6 +1,6 @@
 //! Random starts, failures, restarts and new cabling: always the right levels within three
 //! intervals of the last of them, always the compiler's rules. `KNOTLESS_SEEDS` says how many
-//! networks are tried; `make hunt-levels` tries 1,000.
+//! networks are tried; `make lldp-fuzz` tries 1,000.
 
 use crate::judge::{judge, parse};
 use crate::world::{Action, SECOND, World};
