@@ -1,9 +1,9 @@
-//! The two sides of a network, if it has two: every link leads from one to the other. A Clos has
-//! them, and so have a ring of an even number of switches and whatever has no ring at all.
+//! Whether a network is bipartite, so that every link leads from one side to the other. A Clos is,
+//! and so are a ring of an even number of switches and every network without a ring.
 
 use crate::link::Wire;
 
-/// On which side each of `nodes` nodes is; all on one if there are no two.
+/// The side of each of `nodes` nodes; all `false` if the network is not bipartite.
 pub(crate) fn bipartition(wires: &[Wire], nodes: usize) -> Vec<bool> {
     let mut next = vec![Vec::new(); nodes];
     for wire in wires {

@@ -39,17 +39,17 @@ pub enum BuildError {
         /// The host.
         host: String,
     },
-    /// More than addresses or tables hold.
+    /// More than addresses or tables can hold.
     #[error("{count} {what}; {most} are the most")]
     TooMany {
-        /// What there is too much of.
+        /// What exceeds its maximum.
         what: &'static str,
-        /// How many there are.
+        /// The number.
         count: usize,
-        /// How many there may be.
+        /// The maximum.
         most: usize,
     },
-    /// A buffer that cannot hold what is promised.
+    /// A buffer smaller than the sum of what it promises.
     #[error(
         "{switch} promises {promised_bytes} bytes in reserves, headrooms and for lossy traffic, of a \
          buffer of {buffer_bytes}; give it {} more", promised_bytes - buffer_bytes
@@ -72,7 +72,7 @@ pub enum BuildError {
         /// The most.
         most: u16,
     },
-    /// No way at all.
+    /// No path between two hosts.
     #[error("there is no way from host {from} to host {to}")]
     NoWay {
         /// The sender.
@@ -80,7 +80,7 @@ pub enum BuildError {
         /// The receiver.
         to: String,
     },
-    /// A way that does not begin or end where its hosts are.
+    /// A path that does not begin and end at the switches of its hosts.
     #[error("a way from host {from} to host {to} must begin at {first} and end at {last}")]
     WayEnds {
         /// The sender.
@@ -92,13 +92,13 @@ pub enum BuildError {
         /// The receiver's switch.
         last: String,
     },
-    /// A way that comes back to a switch, which sends all frames of a flow one way.
+    /// A path that visits a switch twice; a switch sends all frames of a flow one way.
     #[error("a way goes through {switch} twice; a switch sends a flow one way only")]
     WayRepeats {
         /// The switch.
         switch: String,
     },
-    /// A way over a link that is not there.
+    /// A path over a link that does not exist.
     #[error("a way leads from {from} to {to}, which are not linked")]
     NotLinked {
         /// The switch it leaves.

@@ -1,4 +1,4 @@
-//! From names, links and flows to a network that runs.
+//! From names, links and flows to a network at time 0.
 
 use crate::build_error::BuildError;
 use crate::device::{SimDevice, SimPort};
@@ -44,8 +44,8 @@ struct SwitchDraft {
     parity: Parity,
 }
 
-/// Puts a network together; [`NetworkBuilder::build`] checks it. Everything is numbered in the
-/// order in which it is added, and the order is all that a run depends on besides the seed.
+/// Builds a network; [`NetworkBuilder::build`] checks it. Everything is numbered in the order in
+/// which it is added. A run depends on that order and the seed only.
 #[derive(Debug)]
 pub struct NetworkBuilder {
     seed: u64,
@@ -86,24 +86,23 @@ impl NetworkBuilder {
         }
     }
 
-    /// Makes `tag` lossless, on `priority`, in the whole network. It travels as the DSCP of its
-    /// number.
+    /// Makes `tag` lossless, on `priority`, in the whole network. Its DSCP has the same number.
     pub fn lossless(&mut self, tag: Tag, priority: Priority) {
         self.lossless.push((tag, priority));
     }
 
-    /// Has lossless frames go by the hops they have made (the TTL scheme): the priority of each
+    /// Classifies lossless frames by the hops they have made (the TTL scheme): the priority of each
     /// class, that of sending hosts first.
     pub fn classes(&mut self, classes: &[Priority]) {
         self.classes = classes.to_vec();
     }
 
-    /// Has `switch` hold these classes only.
+    /// Restricts `switch` to the classes of this parity.
     pub fn parity(&mut self, switch: SwitchId, parity: Parity) {
         self.switches[switch.0].parity = parity;
     }
 
-    /// Has everybody tell rates (gentle flow control), where a switch's queues have a slope.
+    /// Signals rates (gentle flow control) where a switch's queues have a slope.
     pub const fn gentle(&mut self, gentle: GentleSettings) {
         self.gentle = Some(gentle);
     }
@@ -128,8 +127,9 @@ impl NetworkBuilder {
         SwitchId(self.switches.len() - 1)
     }
 
-    /// Has every switch and host run LLDP from the start, knowing nothing, and every switch write
-    /// its rules by what it learns, for frames that turn up again `bounces` times.
+    /// Has every switch and host run LLDP from the start, with no knowledge. Every switch derives
+    /// its rules from what it learns; frames that turn up again at most `bounces` times stay
+    /// lossless.
     pub const fn run_lldp(&mut self, bounces: u8) {
         self.lldp_bounces = Some(bounces);
     }
@@ -139,14 +139,14 @@ impl NetworkBuilder {
         self.switches[switch.0].rules = Some(rules);
     }
 
-    /// Adds a host that takes what comes as fast as it comes.
+    /// Adds a host that takes frames as they arrive.
     pub fn host(&mut self, name: &str) -> HostId {
         self.host_names.push(name.to_owned());
         self.drains.push(None);
         HostId(self.host_names.len() - 1)
     }
 
-    /// Has `host` take frames only so fast.
+    /// Limits the rate at which `host` takes frames.
     pub fn slow_down(&mut self, host: HostId, drain: Drain) {
         self.drains[host.0] = Some(drain);
     }
@@ -156,14 +156,14 @@ impl NetworkBuilder {
         self.links.push(LinkDraft { ends: [one.into(), other.into()], spec });
     }
 
-    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after
-    /// it did, or never.
+    /// Sets how frames are routed: by `kind`, and around a link `reroute_ps` after it goes down, or
+    /// never.
     pub const fn routing(&mut self, kind: RouteKind, reroute_ps: Option<Picoseconds>) {
         self.routes = kind;
         self.reroute_ps = reroute_ps;
     }
 
-    /// Has link number `link` be down from the start.
+    /// Sets link number `link` down from the start.
     pub fn fail(&mut self, link: usize) {
         self.down.push(link);
     }
@@ -176,8 +176,7 @@ impl NetworkBuilder {
 
     /// The network, at time 0.
     ///
-    /// # Errors
-    /// Something is linked wrongly, promised without the buffer for it, or led where no link is.
+    /// A link is wrong, a buffer is smaller than what it promises, or a path has no link.
     pub fn build(self) -> Result<Network, BuildError> {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         let tags = TagMap { hops: self.hops(Parity::All), ..tag_map(&self.lossless) };
@@ -211,7 +210,7 @@ impl NetworkBuilder {
         }))
     }
 
-    /// By host, the sources of its flows, each with an address that the router knows the way to.
+    /// By host, the sources of its flows, each with an address that the router has a route for.
     fn sources(
         &self,
         topology: &Topology,
@@ -229,7 +228,7 @@ impl NetworkBuilder {
             let flow = FlowId(number as usize);
             let destination = router.add(flow.0, &spec.way, spec.from, spec.to, &map)?;
             if spec.window_bytes.is_some() {
-                // Answers find their way back by the tables.
+                // Acknowledgments are routed by the tables.
                 router.route_to(topology.access[spec.from.0].0);
             }
             let addresses = self.addresses(topology, spec.from, destination);
@@ -340,7 +339,7 @@ impl NetworkBuilder {
         sources: Vec<Source>,
     ) -> HostParts {
         let (switch, port) = topology.access[id.0];
-        // The host's wire is the one against its switch's port.
+        // The host's wire leads to its switch's port.
         let against = topology.ports[switch.0][port.index()].as_ref();
         let speed = against.map_or(Speed::from_gbps(1), |at| topology.links[at.link].spec.speed);
         HostParts {

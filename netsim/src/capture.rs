@@ -1,4 +1,4 @@
-//! What arrives by chosen links, as pcap files with times to the nanosecond.
+//! Captures of chosen links as pcap files, with times in nanoseconds.
 
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::frame::SimFrame;
@@ -16,7 +16,7 @@ const SNAP_BYTES: u32 = 65_535;
 #[derive(Default)]
 pub(crate) struct Captures {
     files: Vec<Box<dyn Write>>,
-    /// What arrived since some nodes are ahead of others, node by node.
+    /// Arrivals that are not written yet, since some nodes are ahead of others; node by node.
     held: Vec<Record>,
     /// The first write that failed; nothing is written after it.
     error: Option<io::Error>,
@@ -44,13 +44,13 @@ impl Captures {
         self.files.is_empty()
     }
 
-    /// Holds a frame that arrives at `at_ps` by `wire` until the others of its time are known.
+    /// Holds a frame that arrives at `at_ps` by `wire` until all nodes have run up to then.
     pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
         let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
         self.held.push(Record { capture, at_ps, wire, frame_bytes, head });
     }
 
-    /// Writes what arrived before `before_ps`, in the order of time.
+    /// Writes the arrivals before `before_ps` in the order of time.
     #[inline]
     pub(crate) fn write_held(&mut self, before_ps: Picoseconds) {
         if !self.held.is_empty() {
@@ -95,8 +95,7 @@ impl Captures {
         self.files.iter_mut().try_for_each(|file| file.flush())
     }
 
-    /// Of a frame's payload only the length is known; the file says so, as one with a short snap
-    /// length would.
+    /// Only the length of a payload is known; the file records this as a short snap length would.
     fn write(&mut self, record: &Record) -> io::Result<()> {
         let Some(file) = self.files.get_mut(usize::from(record.capture)) else { return Ok(()) };
         let now_ns = record.at_ps / PS_PER_NS;

@@ -1,5 +1,5 @@
-//! What only makes a run faster changes nothing: a worker that looks only where something happened,
-//! and nodes that run one after the other. The same network, run both ways, to the bit.
+//! Optimizations that must not change a run: event-driven turns, and lookahead windows. The same
+//! network runs with and without each, and the results are equal to the bit.
 
 use crate::builder::NetworkBuilder;
 use crate::flow::{FlowSpec, Pace};
@@ -14,9 +14,9 @@ use random::Draw;
 
 const US: u64 = 1_000_000;
 
-/// A ring of four or five switches, which has two sides or one, its wires in the order of their
-/// ports or not, with two hosts each, flows of all paces between any of them, one slow host, two
-/// lossless classes and a lossy one: pauses run, end and run out everywhere.
+/// A ring of four or five switches, bipartite or not, with wires in the order of their ports or
+/// not. It has two hosts at each switch, flows of all paces, one slow host, two lossless classes
+/// and a lossy one, so that pauses begin, end and expire everywhere.
 fn network(seed: u64, polls_all_ports: bool) -> Network {
     let mut rng = random::seeded(seed);
     let mut builder = NetworkBuilder::new(seed);
@@ -96,7 +96,7 @@ fn looking_only_where_something_happened_changes_nothing() {
     assert!(pauses > 10_000, "{pauses} PFC frames: nothing was congested");
 }
 
-/// The oracle of time's windows: windows of a picosecond are what happens, in its order.
+/// The oracle of lookahead: windows of a picosecond are the plain order of events.
 #[test]
 fn however_long_the_windows_are_the_run_is_the_same() {
     for seed in 0..20 {
@@ -105,7 +105,7 @@ fn however_long_the_windows_are_the_run_is_the_same() {
             if let Some(span_ps) = span_ps {
                 network.set_lookahead(span_ps);
             }
-            // Stops anywhere are no matter either.
+            // Stops between runs must not matter either.
             let mut rng = random::seeded(seed);
             while network.now_ps() < 300 * US {
                 let rest_ps = 300 * US - network.now_ps();

@@ -1,5 +1,5 @@
-//! What is done to a running network, and when: links that go down and come up, switches that
-//! restart, routes that are wrong or new, hosts that change their mind.
+//! What is done to a running network, and when: links go down and come up, switches restart, routes
+//! are wrong or change, hosts slow down or pause.
 
 use crate::event::Picoseconds;
 use crate::link::PfcFault;
@@ -8,40 +8,40 @@ use crate::topology::{HostId, SwitchId};
 use dataplane::ids::PortId;
 use std::collections::BTreeSet;
 
-/// Something to be done to the network.
+/// A change of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A link, by its number, goes down: what is on it is lost.
+    /// A link, by its number, goes down: the frames on it are lost.
     LinkDown(usize),
-    /// And comes up again, once for each time it went down.
+    /// It comes up again, if it was set up as often as down.
     LinkUp(usize),
-    /// The switches at a link find ways around it, or back.
+    /// The switches at a link reroute around it, or back.
     Reroute(usize),
-    /// A switch sends what is for a host by this port; with `None`, by the right one again.
+    /// A switch sends frames for a host by this port; with `None`, by the right one again.
     Misroute(SwitchId, HostId, Option<PortId>),
-    /// A host takes frames only so fast; with `None`, as they come.
+    /// A host takes frames at a limited rate; with `None`, as they arrive.
     Drain(HostId, Option<Drain>),
-    /// A host pauses all that can be paused, or stops to.
+    /// A host pauses all lossless priorities, or stops to.
     Storm(HostId, bool),
-    /// PFC frames on this wire are lost or changed; link n has wires 2 n, from its first end, and 2
-    /// n + 1. With `None`, no longer.
+    /// PFC frames on this wire are lost or changed; with `None`, no longer. Link n has wires 2 n,
+    /// from its first end, and 2 n + 1.
     Pfc(usize, Option<PfcFault>),
-    /// A switch loses all it holds and is away: its links are down.
+    /// A switch loses all frames and is away: its links are down.
     SwitchDown(SwitchId),
-    /// And comes back, empty.
+    /// It comes back, empty.
     SwitchUp(SwitchId),
 }
 
-/// What is yet to be done.
+/// The actions still to be applied.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule {
-    /// The next one last; at one time in the order in which they were planned.
+    /// The next one last; those of one instant in the order in which they were planned.
     pub(crate) planned: Vec<(Picoseconds, u64, Action)>,
     count: u64,
     /// How long after a link changes its switches change their routes.
     pub(crate) reroute_ps: Option<Picoseconds>,
     pub(crate) has_rerouted: bool,
-    /// Switches that get new tables once all that is planned for this instant is done.
+    /// Switches that get new tables once all actions of this instant are applied.
     pub(crate) to_install: BTreeSet<SwitchId>,
 }
 
@@ -59,7 +59,7 @@ impl FaultSchedule {
         self.planned.insert(at, entry);
     }
 
-    /// When the next thing is to be done.
+    /// When the next action is due.
     #[inline]
     pub(crate) fn next_at_ps(&self) -> Option<Picoseconds> {
         self.planned.last().map(|&(at_ps, ..)| at_ps)

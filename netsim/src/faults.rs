@@ -1,4 +1,4 @@
-//! Applies what is planned to a running network, at its time.
+//! Applies the planned actions to a running network.
 
 use crate::event::Picoseconds;
 use crate::fault_schedule::Action;
@@ -8,19 +8,20 @@ use crate::switch_spec::FRAME_BYTES_MOST;
 use crate::topology::SwitchId;
 
 impl Network {
-    /// Has something done at `at_ps`, or at once if that has gone by; before anything else that
-    /// happens at that instant.
+    /// Plans an action for `at_ps`, or for now if that is past. It precedes all events of that
+    /// instant.
     pub fn plan(&mut self, at_ps: Picoseconds, action: Action) {
         self.schedule.plan(at_ps.max(self.now_ps()), action);
     }
 
-    /// Does what is planned for this instant.
+    /// Applies the actions of this instant.
     pub(crate) fn do_planned(&mut self) {
         let now_ps = self.now_ps;
         while let Some((_, _, action)) = self.schedule.planned.pop_if(|next| next.0 <= now_ps) {
             self.act(action);
         }
-        // Once, however many links of a switch changed: its commands wait in a short ring.
+        // Once for each switch, however many of its links changed: its commands wait in a short
+        // ring.
         while let Some(switch) = self.schedule.to_install.pop_first() {
             self.install(switch);
         }
@@ -103,13 +104,13 @@ impl Network {
     fn switch_up(&mut self, switch: SwitchId) {
         for link in self.links_of(switch) {
             self.set_link(link, true);
-            // It knows its own links when it starts, and need not find out.
+            // A switch knows the state of its own links when it starts.
             self.router.set_link(link, self.links.wires[2 * link].is_up());
         }
         self.schedule.to_install.insert(switch);
     }
 
-    /// The switches at a link have noticed whether it is up.
+    /// The switches at a link have noticed that it went down or came up.
     fn reroute(&mut self, link: usize) {
         self.schedule.has_rerouted = true;
         self.router.set_link(link, self.links.wires[2 * link].is_up());
@@ -118,7 +119,7 @@ impl Network {
         self.schedule.to_install.extend(changed);
     }
 
-    /// Has a switch use the routes that it is to have now.
+    /// Installs the current routes in a switch.
     fn install(&mut self, switch: SwitchId) {
         let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
         self.switches[switch.0].install(&routes);

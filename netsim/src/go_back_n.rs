@@ -1,13 +1,13 @@
-//! A flow's window: what is on its way, what was lost, and where to go back to.
+//! A flow's window: which frames are in flight, and where to resend from after a loss.
 //!
-//! Go-back-N, as RoCE NICs do: the receiver takes frames in order only, and says what it has after
-//! each; at a gap it says so once, and the sender starts again from there. When nothing is heard
-//! for long, the sender starts again by itself.
+//! Go-back-N, as RoCE NICs do: the receiver takes frames in order only and acknowledges each. It
+//! reports a gap once, and the sender resends from there. Without an acknowledgment for a timeout
+//! the sender resends by itself.
 
 use crate::event::{NEVER, Picoseconds};
 
-/// How long a sender waits for an ack: far longer than any queue of these networks holds a frame
-/// that is not paused.
+/// How long a sender waits for an acknowledgment: far longer than any queue of these networks holds
+/// a frame that is not paused.
 const RETRANSMIT_TIMEOUT_PS: Picoseconds = 1_000_000_000;
 
 /// The sender's side.
@@ -18,17 +18,17 @@ pub(crate) struct SendWindow {
     acknowledged: u64,
     /// How often the sender went back.
     round: u32,
-    /// When something was last heard, or sent with nothing on its way.
+    /// When an acknowledgment last advanced, or a frame was sent with none in flight.
     heard_ps: Picoseconds,
 }
 
 impl SendWindow {
-    /// At most `frames_max` frames on their way.
+    /// A window of at most `frames_max` frames in flight.
     pub(crate) const fn new(frames_max: u64) -> Self {
         Self { frames_max, acknowledged: 0, round: 0, heard_ps: 0 }
     }
 
-    /// Whether frame `next` must wait for an ack.
+    /// Whether frame `next` must wait for an acknowledgment.
     pub(crate) const fn is_full(&self, next: u64) -> bool {
         next - self.acknowledged >= self.frames_max
     }
@@ -50,8 +50,8 @@ impl SendWindow {
         }
     }
 
-    /// The receiver has everything below `number` and, with `is_gap`, misses that one; returns
-    /// which frame is next.
+    /// The receiver has all frames below `number` and, with `is_gap`, misses that one; returns the
+    /// number of the next frame.
     pub(crate) fn acknowledge(
         &mut self,
         number: u64,
@@ -59,7 +59,7 @@ impl SendWindow {
         next: u64,
         now_ps: Picoseconds,
     ) -> u64 {
-        // An ack may be older than what was heard since, and than the last time back.
+        // An acknowledgment may be older than a later one, and than the last resend.
         let is_news = number > self.acknowledged;
         self.acknowledged = self.acknowledged.max(number);
         let next = next.max(self.acknowledged);
@@ -72,12 +72,12 @@ impl SendWindow {
         next
     }
 
-    /// When the sender must go back by itself if nothing is heard.
+    /// When the retransmission timeout ends.
     pub(crate) const fn resend_at_ps(&self, next: u64) -> Picoseconds {
         if self.is_done(next) { NEVER } else { self.heard_ps + RETRANSMIT_TIMEOUT_PS }
     }
 
-    /// Starts again; returns which frame is next.
+    /// Goes back to the first frame that is not acknowledged; returns its number.
     pub(crate) const fn go_back(&mut self, now_ps: Picoseconds) -> u64 {
         self.round += 1;
         self.heard_ps = now_ps;
@@ -90,23 +90,23 @@ impl SendWindow {
 pub(crate) struct ReceiveWindow {
     /// All frames below this have come.
     expected: u64,
-    /// The gap that was reported_gap last.
+    /// The last gap that was reported: the sender's round and the missing number.
     reported_gap: Option<(u32, u64)>,
 }
 
-/// What to ack to a frame.
+/// The answer to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// All frames below this have come.
     pub(crate) number: u64,
-    /// And this one is missing.
+    /// Frame `number` is missing.
     pub(crate) is_gap: bool,
-    /// The frame that is answered was taken.
+    /// The frame was next in order and was taken.
     pub(crate) is_taken: bool,
 }
 
 impl ReceiveWindow {
-    /// Frame `number` of `round` came; what to ack, if anything.
+    /// Frame `number` of `round` has arrived; returns the acknowledgment to send, if any.
     pub(crate) fn receive(&mut self, round: u32, number: u64) -> Option<Ack> {
         if number > self.expected {
             let gap = Some((round, self.expected));
@@ -118,7 +118,7 @@ impl ReceiveWindow {
         Some(Ack { number: self.expected, is_gap: false, is_taken })
     }
 
-    /// How many frames have come in order.
+    /// How many frames have arrived in order.
     pub(crate) const fn taken_frames(&self) -> u64 {
         self.expected
     }
@@ -131,8 +131,8 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Over a wire that loses frames and acks at will, everything comes, once and in order,
-        /// and no more than the window is on its way.
+        /// Over a wire that loses any frames and acknowledgments, all frames arrive once and in
+        /// order, with no more in flight than the window allows.
         #[test]
         fn all_frames_come_in_order_whatever_is_lost(
             frames_max in 1_u64..9,

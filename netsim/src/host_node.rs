@@ -1,5 +1,5 @@
-//! A host of the network: a NIC that obeys PFC class by class as a RoCE NIC does, flows that it
-//! sends, and a receiver that checks every frame.
+//! A host of the network: a NIC that obeys PFC by class as a RoCE NIC does, flows that it sends,
+//! and a receiver that checks every frame.
 
 use crate::checker::tags::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
@@ -28,16 +28,16 @@ use dataplane::wire::mac_control::MacControl;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What a host counts.
+/// A host's counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Data frames put on the wire: of its flows, and acks to others.
+    /// Data frames sent: those of its flows, and acknowledgments.
     pub sent_frames: u64,
-    /// Data frames that were for it and that it took.
+    /// Data frames addressed to it and taken.
     pub received_frames: u64,
-    /// Frames lost here because the receiver was slow, by priority.
+    /// Frames lost because the receiver was slow, by priority.
     pub overrun_frames: [u64; PRIORITIES],
-    /// Frames that were not for it.
+    /// Frames for other hosts.
     pub stray_frames: u64,
     /// LLDP frames put on the wire.
     pub lldp_sent_frames: u64,
@@ -47,16 +47,16 @@ pub struct HostCounters {
     pub pfc: Box<PfcCounters>,
 }
 
-/// A flow's ends and what became of it, in the network's list.
+/// A flow's ends and counters, in the network's list.
 #[derive(Debug)]
 pub(crate) struct FlowState {
     pub(crate) from: HostId,
     pub(crate) to: HostId,
     pub(crate) start_ps: Picoseconds,
     pub(crate) counters: FlowCounters,
-    /// How many frames it has; `None` without end.
+    /// The number of its frames; `None` for a flow without end.
     pub(crate) frames: Option<u64>,
-    /// Of a flow with a window: what its receiver has, and how its acks begin.
+    /// Of a flow with a window: the receiver's state, and the head of its acknowledgments.
     pub(crate) receive_window: Option<Box<(ReceiveWindow, [u8; HEAD_BYTES])>>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct FlowState {
 pub(crate) struct HostNode {
     pub(crate) timer: Timer,
     pub(crate) name: String,
-    /// Without what both sides of PFC count.
+    /// Without the counters of the PFC receiver and generator.
     pub(crate) counters: HostCounters,
     id: HostId,
     mac: MacAddress,
@@ -78,22 +78,22 @@ pub(crate) struct HostNode {
     receiver: Receiver,
     generator: Generator,
     sink: Option<Sink>,
-    /// Pauses every lossless priority, whatever it gets.
+    /// Whether it pauses every lossless priority, whatever it receives (a pause storm).
     storms: bool,
     tx_queue: TxQueue,
-    /// Of a host that lldp_frames what it is.
+    /// The LLDP node of a host that runs LLDP.
     lldp: Option<Box<LldpNode>>,
-    /// What it has yet to say.
+    /// LLDP frames to be sent.
     lldp_frames: VecDeque<Vec<u8>>,
     is_dirty: bool,
 }
 
-/// The nanoseconds that are over at `now_ps`.
+/// The whole nanoseconds that have passed at `now_ps`.
 const fn whole_nanoseconds(now_ps: Picoseconds) -> Instant {
     Instant::from_ns(now_ps / PS_PER_NS)
 }
 
-/// What makes a host.
+/// The parts of a host.
 #[derive(Debug)]
 pub(crate) struct HostParts {
     pub(crate) name: String,
@@ -101,7 +101,7 @@ pub(crate) struct HostParts {
     pub(crate) mac: MacAddress,
     pub(crate) wire: u32,
     pub(crate) speed: Speed,
-    /// How rates are told, if they are.
+    /// How rates are signaled (gentle flow control), if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
@@ -141,7 +141,7 @@ impl HostNode {
         host
     }
 
-    /// Tells the LLDP node of the link, and takes what it has to say.
+    /// Passes the state of the link to the LLDP node, and takes its frames.
     fn notify_link(&mut self, up: bool, now_ps: Picoseconds) {
         if let Some(lldp) = &mut self.lldp {
             lldp.set_link(instant(now_ps), PortId::FIRST, up);
@@ -150,7 +150,7 @@ impl HostNode {
         self.poll_lldp(now_ps);
     }
 
-    /// Takes what the LLDP node, if there is one, has to say.
+    /// Takes the frames of the LLDP node, if there is one.
     #[inline(always)]
     fn poll_lldp(&mut self, now_ps: Picoseconds) {
         if self.lldp.is_some() {
@@ -171,7 +171,7 @@ impl HostNode {
         }
     }
 
-    /// What was counted so far; a pause that is running counts once it has ended.
+    /// The counters so far; a pause counts once it has ended.
     pub(crate) fn counters(&self) -> HostCounters {
         let mut counters = self.counters.clone();
         self.receiver.count_into(&mut counters.pfc);
@@ -179,22 +179,22 @@ impl HostNode {
         counters
     }
 
-    /// Sends nothing more of its flows, not even what is due.
+    /// Stops its flows; frames that are due are not sent.
     pub(crate) fn stop(&mut self) {
         self.tx_queue.stop();
     }
 
-    /// Takes frames only so fast from now on, or as fast as they come. What waits is taken.
+    /// Limits the rate at which it takes frames, or no longer. Queued frames count as taken.
     pub(crate) fn set_drain(&mut self, drain: Option<Drain>) {
         self.sink = drain.map(|drain| Sink::new(drain, self.lossless_bits));
     }
 
-    /// Begins, or ends, to pause all that can be paused.
+    /// Begins or ends a pause storm.
     pub(crate) const fn set_storm(&mut self, storms: bool) {
         self.storms = storms;
     }
 
-    /// The link went up or down: whoever paused it is gone, and has forgotten what it was told.
+    /// The link went up or down: pauses in both directions are void.
     pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
         self.is_up = up;
         let now = whole_nanoseconds(now_ps);
@@ -220,21 +220,20 @@ impl HostNode {
         self.pool.give(frame);
     }
 
-    /// Something happened that a turn has to see to.
+    /// Notes that the next turn has something to do.
     #[inline(always)]
     pub(crate) const fn mark_dirty(&mut self) {
         self.is_dirty = true;
     }
 
-    /// Whether a turn has anything to do; most frames that arrive change nothing about what a host
-    /// sends.
+    /// Whether a turn has something to do. Most frames that arrive do not change what a host sends.
     #[inline(always)]
     pub(crate) const fn is_dirty(&self) -> bool {
         self.is_dirty
     }
 
-    /// A pause begins at the nanosecond after the frame's arrival and ends at one, so that it is
-    /// never too short.
+    /// Obeys a control frame. A pause begins at the nanosecond after the frame's arrival and ends
+    /// on a nanosecond, so that it is never too short.
     fn obey(&mut self, frame: &SimFrame, now_ps: Picoseconds) {
         let counters = &mut self.counters.pfc;
         match MacControl::parse(frame.head()) {
@@ -248,7 +247,7 @@ impl HostNode {
         }
     }
 
-    /// A data frame; whether it may change what this host sends.
+    /// Receives a data frame; returns whether it may change what this host sends.
     fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) -> bool {
         let Some(mark) = mark(frame) else {
             self.counters.stray_frames += 1;
@@ -280,7 +279,7 @@ impl HostNode {
         is_acknowledged || self.sink.is_some()
     }
 
-    /// A frame of `flow` came and was taken.
+    /// Counts a frame of `flow` that was taken, and acknowledges it.
     fn take(&mut self, mark: Mark, flow: &mut FlowState, frame_bytes: u64, now_ps: Picoseconds) {
         flow.counters.receive(mark.number);
         let taken_frames = match &mut flow.receive_window {
@@ -295,7 +294,8 @@ impl HostNode {
                     set_ack(head, ack.number, ack.is_gap);
                     #[expect(clippy::cast_possible_truncation, reason = "60")]
                     let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
-                    // Of the class it starts in, whatever became of the frame's on its way.
+                    // The acknowledgment's class is that of its first tag, whichever class the
+                    // frame arrived in.
                     let tag = Tag::from_low_bits(dscp(&frame));
                     let priority = self.tags.priority_leaving(tag, ttl(&frame));
                     self.tx_queue.ack(frame, priority);
@@ -308,8 +308,8 @@ impl HostNode {
         }
     }
 
-    /// Does all there is to do at `now_ps`; returns when it must be turned again though nothing
-    /// arrives, and the frame it puts on its wire.
+    /// Turns the host at `now_ps`; returns when the next turn is due without an event, and the
+    /// frame that it sends.
     pub(crate) fn turn(
         &mut self,
         now_ps: Picoseconds,
@@ -351,7 +351,7 @@ impl HostNode {
         if self.storms { self.lossless_bits } else { full }
     }
 
-    /// What the host has to say of itself goes ahead of data, whatever is paused.
+    /// The next LLDP frame. LLDP precedes data, and no pause holds it.
     fn next_lldp(&mut self) -> Option<SimFrame> {
         let said = self.lldp_frames.pop_front()?;
         self.counters.lldp_sent_frames += 1;
@@ -394,7 +394,7 @@ impl HostNode {
         wanted_ps.min(control_ps).min(taken_ps).min(self.lldp_at_ps(free_at_ps))
     }
 
-    /// When the host has something to say of itself.
+    /// When the next LLDP frame can be sent or the LLDP node has a timeout.
     fn lldp_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
         match &self.lldp {
             None => NEVER,

@@ -1,8 +1,8 @@
 //! Many switches on virtual time in one process, repeatable to the bit.
 //!
 //! Every switch is a real [`Worker`](dataplane::worker::Worker) of `dataplane`, on a device whose
-//! ports are emulated wires. It parses, routes, queues, drops and pauses as it does on DPDK ports,
-//! and cannot tell the difference. Hosts send flows as RoCE NICs do, and check what they receive.
+//! ports are emulated wires. It parses, routes, queues, drops and pauses exactly as on DPDK ports.
+//! Hosts send flows as RoCE NICs do, and check what they receive.
 //!
 //! ```
 //! use dataplane::ids::{Priority, Tag};
@@ -31,9 +31,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the inside out: [`event`](crate::event::Picoseconds) and timers are time; frames, links and
-//! devices are the wires; switches, sources, sinks and hosts are the nodes; the network turns them;
-//! checkers watch.
+//! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
+//! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
+//! [`network`] and `run` turn them; [`checker`] checks them.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 

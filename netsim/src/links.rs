@@ -1,4 +1,5 @@
-//! All that is between the nodes: wires and the frames on them, and who watches these.
+//! The links between the nodes: wires with the frames in flight, and the checks and captures of
+//! every frame.
 
 use crate::capture::Captures;
 use crate::checker::pauses::PauseWatch;
@@ -15,9 +16,9 @@ use dataplane::pipeline::classify::TagMap;
 use random::Draw;
 use std::rc::Rc;
 
-/// What shares of PFC frames are parts of.
+/// The denominator of the share of PFC frames that a fault affects.
 const MILLION: u64 = 1_000_000;
-/// Bits of a PFC frame behind the ethertype: opcode, vector and times.
+/// Bits of a PFC frame after the ethertype: opcode, vector and times.
 const PFC_BITS: u64 = 160;
 
 /// See the module's head.
@@ -30,9 +31,9 @@ pub(crate) struct Links {
     pub(crate) trace: Trace,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
-    /// Whether switches learn, and LLDP is among the frames.
+    /// Whether nodes run LLDP, so that frames may be LLDP.
     pub(crate) runs_lldp: bool,
-    /// How many of the nodes, the first ones, are switches.
+    /// The number of switches, which are the first nodes.
     pub(crate) switches: usize,
     /// Arrivals of data frames at nodes of any kind, and at switches.
     pub(crate) data_hops: u64,
@@ -40,8 +41,8 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Takes the oldest frame off `wire`, as it arrives: at which port, and the frame. `None` if it
-    /// does not.
+    /// Takes the oldest frame off `wire`; returns it with the port where it arrives, or `None` if
+    /// it was lost.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
@@ -73,8 +74,8 @@ impl Links {
         Some((to.port, frame))
     }
 
-    /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
-    /// that goes the other way.
+    /// A PFC frame arrives, perhaps changed; `None` if it is lost. It pauses the wire in the other
+    /// direction.
     fn receive_control(
         &mut self,
         number: u32,
@@ -90,24 +91,23 @@ impl Links {
                 self.pool.give(frame);
                 return None;
             }
-            // Behind the ethertype: it stays a MAC control frame.
+            // After the ethertype: the frame remains a MAC control frame.
             #[expect(clippy::cast_possible_truncation, reason = "below 160")]
             let bit = wire.rng.below(PFC_BITS) as usize;
             if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
                 *octet ^= 1 << (bit % 8);
             }
         }
-        // Both wires of a link have one speed.
+        // Both wires of a link have the same speed.
         let (back, speed) = (number ^ 1, wire.speed);
-        self.pauses.hears(back, speed, &frame, now_ps);
-        self.note_told(back);
+        self.pauses.on_control(back, speed, &frame, now_ps);
+        self.update_paused(back);
         Some(frame)
     }
 
-    /// Notes at the wire, where every frame that starts looks, whether its sender is told to be
-    /// silent.
-    fn note_told(&mut self, number: u32) {
-        self.wires[number as usize].is_told = self.pauses.is_told(number);
+    /// Copies to the wire, which every transmission reads, whether its sender is paused.
+    fn update_paused(&mut self, number: u32) {
+        self.wires[number as usize].is_paused = self.pauses.is_paused(number);
     }
 
     /// Puts a frame on its wire, and plans its arrival.
@@ -119,8 +119,8 @@ impl Links {
         now_ps: Picoseconds,
     ) {
         let Launch { wire: number, frame, last_bit_ps } = launched;
-        if self.wires[number as usize].is_told {
-            self.starts_though_told(number, &frame, now_ps);
+        if self.wires[number as usize].is_paused {
+            self.check_pause(number, &frame, now_ps);
         }
         let wire = &mut self.wires[number as usize];
         if !wire.is_up() {
@@ -131,19 +131,19 @@ impl Links {
         events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
     }
 
-    /// A frame starts on a wire whose sender was told to be silent, in some class.
+    /// Checks a frame that starts on a wire whose sender is paused in some class.
     #[inline(never)]
-    fn starts_though_told(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
+    fn check_pause(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
         if frame.is_control() || self.runs_lldp && frame.is_lldp() {
             return;
         }
         let tag = Tag::from_low_bits(dscp(frame));
         let priority = self.tags.priority_leaving(tag, ttl(frame));
         self.pauses.starts(number, priority, now_ps);
-        self.note_told(number);
+        self.update_paused(number);
     }
 
-    /// What is on a wire is lost, and what its sender was told with it.
+    /// A wire goes down: the frames on it are lost, and its sender is no longer paused.
     #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
     pub(crate) fn cut(&mut self, number: usize, now_ps: Picoseconds) {
         let wire = &mut self.wires[number];
@@ -151,7 +151,7 @@ impl Links {
             wire.lost[usize::from(frame.is_control())] += 1;
             wire.lost_in_flight += 1;
         }
-        self.pauses.forget(number as u32, now_ps);
-        self.note_told(number as u32);
+        self.pauses.on_link_down(number as u32, now_ps);
+        self.update_paused(number as u32);
     }
 }

@@ -1,5 +1,5 @@
-//! A node's LLDP agent, as the control thread of a real switch runs it: a switch learns its level
-//! and writes its rules; a host says what it is.
+//! A node's LLDP agent, run as the control thread of a real switch runs it. A switch learns its
+//! level and derives its rules; a host announces that it is a host.
 
 use crate::topology::mac;
 use config::compile::fabric;
@@ -14,23 +14,23 @@ use dataplane::time::Instant;
 #[derive(Debug)]
 pub(crate) struct LldpNode {
     agent: LldpAgent,
-    /// What a restarted node begins with.
+    /// The agent's state after a restart.
     blank: LldpAgent,
     bounces: u8,
 }
 
-/// What a LLDP node wants done.
+/// What an LLDP node asks its owner to do.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Send this frame at that port.
+    /// Send this frame from this port.
     Send(PortId, Vec<u8>),
     /// Use these rules.
     Rules(Vec<TcamEntry>),
 }
 
 impl LldpNode {
-    /// Node number `node`, called `name`, of so many ports, all down, that knows nothing. Its rules
-    /// are for frames that turn up again `bounces` times.
+    /// The agent of node number `node`, called `name`, with `ports` ports, all down, and no
+    /// knowledge. Its rules keep frames lossless that turn up again at most `bounces` times.
     pub(crate) fn new(device: Device, node: usize, name: &str, ports: usize, bounces: u8) -> Self {
         let port = |port: PortId| PortSettings {
             mac: mac(node, port),
@@ -48,7 +48,7 @@ impl LldpNode {
         Self { blank: agent.clone(), agent, bounces }
     }
 
-    /// Forgets everything.
+    /// Loses all that was learned.
     pub(crate) fn restart(&mut self) {
         self.agent = self.blank.clone();
     }
@@ -57,7 +57,7 @@ impl LldpNode {
         self.agent.handle_link(now, port, is_up);
     }
 
-    /// A frame has come for the agent.
+    /// An LLDP frame has arrived.
     pub(crate) fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
         self.agent.handle_frame(now, port, bytes);
     }
@@ -74,13 +74,13 @@ impl LldpNode {
         self.agent.poll_timeout().unwrap_or(Instant::NEVER)
     }
 
-    /// The next thing to be done.
+    /// The next action.
     pub(crate) fn poll_action(&mut self) -> Option<Action> {
         loop {
             match self.agent.poll_output()? {
                 Output::Send { port, frame } => return Some(Action::Send(port, frame)),
                 Output::Changed => return Some(Action::Rules(self.rules())),
-                // There is nobody to be told.
+                // The emulator has no operator to notify.
                 Output::Told { .. } => {}
             }
         }

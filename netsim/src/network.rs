@@ -41,15 +41,16 @@ pub struct Network {
     pub(crate) schedule: FaultSchedule,
     pub(crate) now_ps: Picoseconds,
     pub(crate) events: EventQueue,
-    /// Nodes to be turned at this instant because of what was planned for it.
+    /// Nodes to be turned at this instant because of a planned action.
     pub(crate) woken: Vec<usize>,
     /// Frames that arrive at a switch at one instant, and at which ports.
     pub(crate) arrived: Vec<(PortId, SimFrame)>,
-    /// Whether at every node wires have the order of their ports, so that they are in order anyway.
+    /// Whether at every node the numbers of wires have the order of their ports, so that arrivals
+    /// need no sorting.
     pub(crate) has_order: bool,
 }
 
-/// What a network is made of.
+/// The parts of a network.
 #[derive(Debug)]
 pub(crate) struct NetworkParts {
     pub(crate) switches: Vec<SwitchNode>,
@@ -61,14 +62,14 @@ pub(crate) struct NetworkParts {
     pub(crate) reroute_ps: Option<Picoseconds>,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
-    /// How rates are told, if they are.
+    /// How rates are signaled (gentle flow control), if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) lossless_bits: u8,
     pub(crate) runs_lldp: bool,
 }
 
 impl Network {
-    /// A network at time 0, at which every node will be turned once.
+    /// A network at time 0, with a turn planned for every node.
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
@@ -110,7 +111,7 @@ impl Network {
         network
     }
 
-    /// Has every node turned at the start.
+    /// Plans a turn of every node at time 0.
     fn set_timers(&mut self) {
         let Self { switches, hosts, events, .. } = self;
         let timers = switches.iter_mut().map(|switch| &mut switch.timer);
@@ -121,7 +122,7 @@ impl Network {
         }
     }
 
-    /// Has nodes run through windows of `span_ps`, all the same ones, from the start on.
+    /// Runs with lookahead windows of `span_ps` for all nodes, from the start.
     #[cfg(test)]
     pub(crate) fn set_lookahead(&mut self, span_ps: Picoseconds) {
         let nodes = self.switches.len() + self.hosts.len();
@@ -157,7 +158,7 @@ impl Network {
         }
     }
 
-    /// An end of a wire, as people call it: `A:3`, or a host.
+    /// The name of an end of a wire: `A:3`, or a host's name.
     pub(crate) fn endpoint_name(&self, end: Endpoint) -> String {
         let name = self.node_name(end.node());
         if end.node() < self.switches.len() { format!("{name}:{}", end.port) } else { name }
@@ -173,12 +174,12 @@ impl Network {
         self.now_ps
     }
 
-    /// What became of a flow so far.
+    /// The counters of a flow.
     pub fn flow(&self, flow: FlowId) -> &FlowCounters {
         &self.flows[flow.0].counters
     }
 
-    /// What a host has counted.
+    /// The counters of a host.
     pub fn host(&self, host: HostId) -> HostCounters {
         self.hosts[host.0].counters()
     }
@@ -199,8 +200,8 @@ impl Network {
         (0..self.switches.len()).map(SwitchId)
     }
 
-    /// What a switch has learned of its place in the fabric, and the rules it has written; `None`
-    /// if switches do not learn.
+    /// What a switch has learned by LLDP, and the rules it has derived; `None` if switches do not
+    /// run LLDP.
     pub fn learned(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
         self.switches[switch.0].learned()
     }
@@ -222,7 +223,7 @@ impl Network {
         self.links.trace.arrivals()
     }
 
-    /// The same without PFC.
+    /// Packet-hops without PFC.
     pub const fn data_hops(&self) -> u64 {
         self.links.data_hops
     }
@@ -232,7 +233,7 @@ impl Network {
         self.links.switch_hops
     }
 
-    /// A hash of every arrival: when, where, which bytes. Two runs with one hash were the same.
+    /// A hash of the time, place and bytes of every arrival. Two runs with one hash were the same.
     pub fn trace_hash(&self) -> u64 {
         self.links.trace.hash()
     }
@@ -241,16 +242,16 @@ impl Network {
         self.topology.ports[switch].get(port.index())?.as_ref()
     }
 
-    /// What is at the other end of a switch's port.
+    /// The peer at a switch's port.
     pub(crate) fn peer(&self, switch: usize, port: PortId) -> Option<Peer> {
         self.attachment(switch, port).map(|attachment| attachment.peer)
     }
 
-    /// Whether a switch has been told to be silent by another.
+    /// Whether any switch is paused by another.
     pub(crate) fn some_switch_is_paused(&self) -> bool {
         let switches = self.switches.len();
         let between = |wire: &Wire| wire.from.node() < switches && wire.to.node() < switches;
-        self.links.wires.iter().any(|wire| between(wire) && wire.is_told)
+        self.links.wires.iter().any(|wire| between(wire) && wire.is_paused)
     }
 
     /// Frames on the wire that leads to a switch's port.
@@ -265,7 +266,7 @@ impl Network {
     }
 }
 
-/// Whether wires to one node have the order of the ports where they end.
+/// Whether the numbers of the wires to each node have the order of the ports where they end.
 fn has_order(wires: &[Wire], nodes: usize) -> bool {
     let mut before = vec![None; nodes];
     wires.iter().all(|wire| {

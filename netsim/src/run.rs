@@ -11,15 +11,15 @@ use crate::links::Links;
 use crate::network::Network;
 use crate::switch_node::{SwitchNode, instant};
 
-/// So often things happen to a node at one instant because of what happened at it. Each frame and
-/// each timer takes time, so few are enough; beyond, a node wants to be turned for ever.
+/// Turns of one node at one instant before the run is given up. Each frame and each timer takes
+/// time, so a sound node needs few.
 const ROUNDS_MAX: u32 = 10_000;
 
 impl Network {
     /// Runs until `until_ps`, that instant included.
     pub fn run_until(&mut self, until_ps: Picoseconds) {
         while let Some(at_ps) = self.schedule.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
-            // What is planned for an instant happens before anything else does.
+            // Actions of an instant precede its events.
             if let Some(before_ps) = at_ps.checked_sub(1) {
                 self.run_events(before_ps);
             }
@@ -34,7 +34,8 @@ impl Network {
         while self.events.take_lookahead(until_ps) {
             self.prefetch();
             let mut rounds = Rounds::default();
-            // One loop over all events: how many each node has follows no pattern.
+            // One loop over the events of all nodes: how many each node has follows no pattern, so
+            // an inner loop would often be predicted wrongly.
             while let Some(first) = self.events.pop() {
                 match (first.node as usize).checked_sub(self.switches.len()) {
                     None => self.run_switch(first, &mut rounds),
@@ -46,9 +47,9 @@ impl Network {
         self.links.captures.write_held(NEVER);
     }
 
-    /// Touches the frames that arrive in the window in hand, and those that leave when their wires
-    /// are free. Nobody has for long, so each would have its switch wait for memory, one after the
-    /// other; here all of them are waited for together.
+    /// Touches the frames that arrive in the current window, and those that leave when their wires
+    /// are free, so that their cache misses overlap. Untouched, each would stall its switch in
+    /// turn.
     #[inline(never)]
     fn prefetch(&mut self) {
         let mut touched = 0;
@@ -64,7 +65,7 @@ impl Network {
         std::hint::black_box(touched);
     }
 
-    /// All that happens to a switch at one instant, and a turn, which only plans what comes later.
+    /// Applies all events of a switch at one instant and turns it.
     #[inline(always)]
     fn run_switch(&mut self, first: Event, rounds: &mut Rounds) {
         let Self { switches, links, events, arrived, has_order, now_ps, .. } = self;
@@ -107,7 +108,7 @@ impl Network {
         }
     }
 
-    /// One event of a host, and a turn if it was the last at this instant.
+    /// Applies one event of a host, and turns the host after the last event of the instant.
     #[inline(always)]
     fn run_host(&mut self, event: Event, host: usize, rounds: &mut Rounds) {
         let Self { hosts, links, events, flows, now_ps, .. } = self;
@@ -133,14 +134,14 @@ impl Network {
         }
     }
 
-    /// Has a node turned at this instant, once all that is planned for it is done.
+    /// Has a node turned at this instant, once all actions of the instant are applied.
     pub(crate) fn wake(&mut self, node: usize) {
         if !self.woken.contains(&node) {
             self.woken.push(node);
         }
     }
 
-    /// Turns the nodes that were woken.
+    /// Turns the nodes for which [`Self::wake`] was called.
     pub(crate) fn turn_woken(&mut self) {
         for node in std::mem::take(&mut self.woken) {
             self.turn(node);
@@ -160,19 +161,19 @@ impl Network {
         }
     }
 
-    /// Runs for `span_ps` more.
+    /// Runs for another `span_ps`.
     pub fn run_for(&mut self, span_ps: Picoseconds) {
         self.run_until(self.now_ps.saturating_add(span_ps));
     }
 
-    /// Has every host send nothing more.
+    /// Stops the flows of all hosts.
     pub fn stop_sources(&mut self) {
         self.hosts.iter_mut().for_each(HostNode::stop);
     }
 }
 
-/// Turns a switch, to which what happened at this instant has happened, and plans what that set
-/// off: frames that arrive, wires that are waited for, and when it must be turned again.
+/// Ends the turn of a switch, and plans what follows: arrivals of frames, wires that become free,
+/// and the next timer.
 #[inline(always)]
 fn end_turn(
     switch: &mut SwitchNode,
@@ -194,7 +195,7 @@ fn end_turn(
     switch.timer.set(wanted_ps, node, events);
 }
 
-/// The same of a host.
+/// Turns a host, and plans what follows.
 #[inline(always)]
 fn turn_host(
     host: &mut HostNode,
@@ -211,7 +212,7 @@ fn turn_host(
     host.timer.set(wanted_ps, node, events);
 }
 
-/// How often things have happened to a node at one instant.
+/// Counts the events of one node at one instant.
 #[derive(Default)]
 struct Rounds {
     node: u32,
@@ -231,7 +232,7 @@ impl Rounds {
     }
 }
 
-/// Time stands still: better an end that names who is to blame than none.
+/// Ends a run whose time no longer advances, with the name of the node at fault.
 #[cold]
 fn livelock(at_ps: Picoseconds, name: &str) -> ! {
     panic!("at {at_ps} ps things happen for ever to {name}");

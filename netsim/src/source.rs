@@ -1,4 +1,4 @@
-//! Where a flow's frames come from: when the next one is due, and what it looks like.
+//! The source of a flow's frames: when the next one is due, and its bytes.
 
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
@@ -19,19 +19,19 @@ pub(crate) struct Source {
     pub(crate) start_ps: Picoseconds,
     start: [u8; WRITTEN_BYTES],
     frame_bytes: u16,
-    /// The start and length of the last frame, if it is shorter.
+    /// The first bytes and length of the last frame, if it is shorter.
     last: Option<Box<([u8; WRITTEN_BYTES], u16)>>,
     clock: Clock,
     due_ps: Picoseconds,
     stop_ps: Picoseconds,
     /// Number of the next frame.
     next: u64,
-    /// How many there are; [`u64::MAX`] without end.
+    /// The number of frames; [`u64::MAX`] for a flow without end.
     frames: u64,
     send_window: Option<SendWindow>,
 }
 
-/// What makes the intervals.
+/// The intervals between frames.
 #[derive(Debug)]
 enum Clock {
     Always,
@@ -74,7 +74,7 @@ impl Source {
         }
     }
 
-    /// When the next frame is due on a wire that is free at `free_at_ps`, or was due before;
+    /// When the next frame is due, for a wire that is free at `free_at_ps`; it may be past.
     /// [`NEVER`] if none may be sent.
     #[inline(always)]
     pub(crate) fn due_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
@@ -84,20 +84,20 @@ impl Source {
         if may_not { NEVER } else { self.due_ps }
     }
 
-    /// Whether no frame is due at `now_ps` or later, also none that is sent again. A steady flow
-    /// still sends what was due before its stop.
+    /// Whether no frame, resent ones included, is due at `now_ps` or later. A steady flow still
+    /// sends frames that were due before its stop.
     #[inline(always)]
     pub(crate) const fn has_stopped(&self, now_ps: Picoseconds) -> bool {
         let due_ps = if matches!(self.clock, Clock::Always) { now_ps } else { self.due_ps };
         due_ps >= self.stop_ps
     }
 
-    /// When it wants to be asked although it has nothing to send: a frame must have been lost.
+    /// When the retransmission timeout ends: a frame must have been lost.
     pub(crate) fn resend_at_ps(&self) -> Picoseconds {
         self.send_window.as_ref().map_or(NEVER, |send_window| send_window.resend_at_ps(self.next))
     }
 
-    /// Whether nothing more will ever come of it from `now_ps` on.
+    /// Whether it sends nothing from `now_ps` on.
     pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
         let is_done =
             || self.send_window.as_ref().is_none_or(|send_window| send_window.is_done(self.next));
@@ -112,7 +112,8 @@ impl Source {
             Some(last) if is_last => (&last.0, last.1),
             _ => (&self.start, self.frame_bytes),
         };
-        // In the frame and not before: a copy of what was just written waits for it.
+        // The number is written into the frame, not into the copied bytes: a copy right after a
+        // write waits for the write.
         let mut frame = pool.take_data(start, frame_bytes);
         if let Some(head) = frame.head_mut().first_chunk_mut() {
             set_number(head, round, self.next);
@@ -132,14 +133,14 @@ impl Source {
         frame
     }
 
-    /// The receiver has everything below `number`; `is_gap`: and misses that one.
+    /// The receiver has all frames below `number`; with `is_gap`, it misses frame `number`.
     pub(crate) fn acknowledge(&mut self, number: u64, is_gap: bool, now_ps: Picoseconds) {
         if let Some(send_window) = &mut self.send_window {
             self.next = send_window.acknowledge(number, is_gap, self.next, now_ps);
         }
     }
 
-    /// Goes back to the first frame that was not acknowledged, if it is time.
+    /// Goes back to the first frame that is not acknowledged, if the timeout has ended.
     pub(crate) fn resend(&mut self, now_ps: Picoseconds) {
         if self.resend_at_ps() <= now_ps
             && let Some(send_window) = &mut self.send_window
@@ -149,7 +150,7 @@ impl Source {
     }
 }
 
-/// What is written of a frame that starts with `head`.
+/// The written bytes of a frame that starts with `head`.
 fn started(head: [u8; HEAD_BYTES]) -> [u8; WRITTEN_BYTES] {
     let mut start = [0; WRITTEN_BYTES];
     start[..HEAD_BYTES].copy_from_slice(&head);

@@ -1,5 +1,4 @@
-//! A switch of the network: a real worker on an emulated device, turned when something happens to
-//! it.
+//! A switch of the network: a real worker on an emulated device, turned when an event is for it.
 
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
@@ -24,13 +23,13 @@ use dataplane::time::Instant;
 use dataplane::worker::Worker;
 use std::sync::Arc;
 
-/// The time as a worker sees it: whole nanoseconds, rounded up, so that whatever it waits for comes
-/// when it is due or up to a nanosecond before that, and never while it is asleep.
+/// The time as a worker sees it: whole nanoseconds, rounded up. A worker then sees a deadline as
+/// reached when it is, or up to a nanosecond before, and never sleeps past it.
 pub(crate) const fn instant(now_ps: Picoseconds) -> Instant {
     Instant::from_ns(now_ps.div_ceil(PS_PER_NS))
 }
 
-/// The other way round.
+/// The time of an instant of a worker.
 pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
     if instant.ns == Instant::NEVER.ns { NEVER } else { instant.ns.saturating_mul(PS_PER_NS) }
 }
@@ -40,39 +39,39 @@ pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
 #[repr(C, align(64))]
 pub(crate) struct SwitchNode {
     pub(crate) timer: Timer,
-    /// Frames that wires brought here since the last restart.
+    /// Frames delivered by wires since the last restart.
     pub(crate) delivered_frames: u64,
-    /// Frames taken from the control links: the rings themselves are only looked at when there is
-    /// something in them, since each look costs a cache line.
+    /// Frames taken from the control rings. The rings are read only when the worker has counted
+    /// more, since a read costs a cache line.
     collected_frames: u64,
-    /// Commands were sent, and their replies not yet taken.
+    /// Commands were sent whose replies have not been taken.
     awaits_replies: bool,
-    /// Whether the turn in hand is [by parts](dataplane::event_driven).
+    /// Whether the current turn is [event driven](dataplane::event_driven).
     is_event_driven: bool,
-    /// Whether there is a LLDP node, said here where every turn looks.
+    /// Whether there is an LLDP node: a copy in the cache line that every turn reads.
     runs_lldp: bool,
-    /// Has its worker look at all ports in every turn.
+    /// Has the worker poll all ports in every turn.
     #[cfg(test)]
     pub(crate) polls_all_ports: bool,
-    /// Of a switch that learns its rules.
+    /// The LLDP node of a switch that learns its rules.
     lldp: Option<Box<LldpNode>>,
     pub(crate) worker: Worker<SimDevice, NoProbe>,
     pub(crate) name: String,
     pub(crate) settings: SwitchSettings,
-    /// What was before the last restart.
+    /// Totals of the time before the last restart.
     pub(crate) past: Past,
-    /// Frames for the control thread since the start, by reason, in the order of the reasons.
+    /// Frames punted since the start, by reason, in the order of the reasons.
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
     pool: Pool,
     /// When the LLDP node last changed the rules.
     pub(crate) rules_changed_at: Instant,
-    /// The control thread's ends. What is punted and not for the LLDP node is thrown away; the worker
-    /// has counted it.
+    /// The control thread's ends of the rings. Punted frames that are not LLDP are freed; the
+    /// worker has counted them.
     control: ControlRings<SimFrame>,
 }
 
-/// What a switch's tables are made of besides its routes.
+/// The inputs of a switch's tables besides its routes.
 #[derive(Debug)]
 pub(crate) struct TableParts {
     pub(crate) forwarding: Vec<PortForwarding>,
@@ -80,7 +79,7 @@ pub(crate) struct TableParts {
     pub(crate) rules: Option<Vec<TcamEntry>>,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
-    /// The routes in use, of a switch that may have to install other rules beside them.
+    /// The routes in use, kept by a switch that may install other rules with them.
     pub(crate) fib: Option<Fib>,
 }
 
@@ -111,7 +110,7 @@ impl TableParts {
     }
 }
 
-/// Frames of a switch that has restarted: where they came from, and where they went.
+/// Totals of a switch up to its last restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Past {
     /// Data frames that were dropped, punted, or lost with the switch.
@@ -124,13 +123,13 @@ pub(crate) struct Past {
     pub(crate) first_lossless_drop: Option<(PortId, Priority)>,
     /// Frames dropped, by reason.
     pub(crate) drops: [u64; DropReason::COUNT],
-    /// Frames that the switch held when it went.
+    /// Frames that the switch held when it restarted.
     pub(crate) lost_frames: u64,
 }
 
 impl SwitchNode {
-    /// A switch with `settings` and these tables and routes on `device`; ports that have no link,
-    /// or one that is down, are down. With a `LLDP node` its rules are what that learns.
+    /// A switch with `settings` and these tables and routes on `device`. The ports of `down` are
+    /// down. With an LLDP node, the rules are those that it derives.
     pub(crate) fn new(
         name: String,
         settings: SwitchSettings,
@@ -179,7 +178,7 @@ impl SwitchNode {
         watchdogs.into_iter().any(|watchdog| watchdog.action == Action::Forward)
     }
 
-    /// Loses all it holds and starts anew, with all ports down.
+    /// Restarts: all frames are lost, and all ports are down.
     pub(crate) fn restart(&mut self, device: SimDevice, routes: &Routes, now_ps: Picoseconds) {
         let mut report = Report::default();
         self.worker.report(&mut report, instant(now_ps));
@@ -223,7 +222,7 @@ impl SwitchNode {
     pub(crate) fn set_link(&mut self, port: PortId, up: bool, now_ps: Picoseconds) {
         if let Some(lldp) = &mut self.lldp {
             lldp.set_link(instant(now_ps), port, up);
-            // Rules that know of the link are in use before frames come by it.
+            // The rules that follow are in use before frames arrive by the link.
             self.apply_lldp_actions(instant(now_ps));
         }
         self.command(Command::Link(port, up));
@@ -235,11 +234,11 @@ impl SwitchNode {
         self.awaits_replies = true;
     }
 
-    /// Begins a turn at `now_ps`: of those parts that happened, if the worker may take it so.
+    /// Begins a turn at `now_ps`: event driven if the worker allows it, else with all ports polled.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now_ps: Picoseconds, now: Instant) {
         debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
-        // A worker that does not look everywhere does not look for commands.
+        // An event-driven turn does not read commands.
         self.is_event_driven = !self.awaits_replies && self.worker.may_turn_event_driven(now);
         #[cfg(test)]
         if self.polls_all_ports {
@@ -248,14 +247,14 @@ impl SwitchNode {
         self.worker.device_mut().begin(now_ps);
     }
 
-    /// Begins a turn at `now_ps` that looks at everything.
+    /// Begins a turn at `now_ps` that polls all ports.
     pub(crate) fn begin_whole(&mut self, now_ps: Picoseconds) {
         self.is_event_driven = false;
         self.worker.device_mut().begin(now_ps);
     }
 
-    /// A frame has arrived whole at `port`, the only one there in this turn, after those at lower
-    /// ports.
+    /// A frame has arrived whole at `port`. It is the only one there in this turn, and follows
+    /// those at lower ports.
     #[inline(always)]
     pub(crate) fn on_rx(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
@@ -281,8 +280,7 @@ impl SwitchNode {
         }
     }
 
-    /// Ends the turn, which does all there is to do at `now`; returns when there must be another
-    /// one though nothing arrives.
+    /// Ends the turn; returns when the next one is due without an event.
     #[inline(always)]
     pub(crate) fn end(&mut self, now: Instant) -> Picoseconds {
         let next = if self.is_event_driven {
@@ -293,7 +291,7 @@ impl SwitchNode {
         self.end_turn(next, now)
     }
 
-    /// What every turn of the worker ends with, which wants the next one at `next`.
+    /// The end of every turn; the worker wants the next one at `next`.
     #[inline(always)]
     fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
@@ -304,8 +302,8 @@ impl SwitchNode {
         picoseconds(next)
     }
 
-    /// Takes what the worker has for the control thread, and does what that wants; when the worker
-    /// must be turned again, which was to be at `next`.
+    /// Runs the control thread's part: punted frames, LLDP, replies. Returns when the worker must
+    /// be turned again, which was `next`.
     #[inline(never)]
     fn run_control(&mut self, mut next: Instant, now: Instant) -> Instant {
         while self.take_punted(now) {
@@ -329,7 +327,7 @@ impl SwitchNode {
         }
     }
 
-    /// Takes what the worker punted. Whether the worker was given something to do.
+    /// Takes the punted frames; returns whether commands for the worker followed.
     fn take_punted(&mut self, now: Instant) -> bool {
         while let Ok(punted) = self.control.punted.pop() {
             self.punted[punted.reason as usize] += 1;
@@ -347,7 +345,7 @@ impl SwitchNode {
         false
     }
 
-    /// Does what the LLDP node wants done; whether there was anything.
+    /// Applies the actions of the LLDP node; returns whether there were any.
     fn apply_lldp_actions(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(action) = self.lldp.as_mut().and_then(|lldp| lldp.poll_action()) {
@@ -369,14 +367,14 @@ impl SwitchNode {
         any
     }
 
-    /// What the switch has learned, if it learns.
+    /// What the switch has learned, if it runs LLDP.
     pub(crate) fn learned(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
         let rules = self.tables.rules.as_deref().unwrap_or_default();
         self.lldp.as_ref().map(|lldp| (lldp.agent(), rules))
     }
 }
 
-/// A worker with these tables, whose ports of `down` are down.
+/// A worker with these tables. The ports of `down` are down.
 fn start(
     settings: &SwitchSettings,
     snapshot: Snapshot,

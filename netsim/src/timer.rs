@@ -1,9 +1,9 @@
-//! A node's timer clock: it wants to be woken at one time, and changes its mind with every turn.
+//! A node's timer: one time, which every turn of the node may change.
 //!
-//! A planned event cannot be taken back, so an timer that was moved later leaves its old event in
-//! the queue. The clock remembers what it has planned and plans only what comes before all of that;
-//! when an old event comes up, it plans anew if it must. So however often a node changes its mind,
-//! few of its events are in the queue.
+//! A planned event cannot be canceled, so a timer that was set to a later time leaves its old event
+//! in the queue. The timer records which of its events are in the queue and plans only one that is
+//! earlier than all of them. When an old event is due, it plans the next one if needed. So few
+//! events of a node are in the queue, however often its timer is set.
 
 use crate::event::{EventKind, NEVER, Picoseconds};
 use crate::event_queue::EventQueue;
@@ -13,23 +13,22 @@ use crate::event_queue::EventQueue;
 #[repr(C)]
 pub(crate) struct Timer {
     wanted_ps: Picoseconds,
-    /// The earliest of this timer's events in the queue, and the others, the latest first; no two
+    /// The earliest of this timer's events in the queue, and the others, the latest first. No two
     /// are at the same time.
     first_ps: Picoseconds,
     later_ps: Vec<Picoseconds>,
 }
 
 impl Timer {
-    /// An timer that is not set.
+    /// A timer that is not set.
     pub(crate) const fn new() -> Self {
         Self { wanted_ps: NEVER, first_ps: NEVER, later_ps: Vec::new() }
     }
 
-    /// Sets the timer of `node` to `at_ps`, whatever it was set to before; [`NEVER`] switches it
-    /// off.
+    /// Sets the timer of `node` to `at_ps`, whatever it was set to before; [`NEVER`] stops it.
     #[inline]
     pub(crate) fn set(&mut self, at_ps: Picoseconds, node: u32, queue: &mut EventQueue) {
-        // What is wanted already is planned already; most nodes want nothing most of the time.
+        // Most turns leave the timer of a node as it is.
         if at_ps != self.wanted_ps {
             self.wanted_ps = at_ps;
             self.plan(node, queue);
@@ -47,7 +46,7 @@ impl Timer {
         }
     }
 
-    /// One of the timer's events came up at `now_ps`; whether the node is to be woken.
+    /// One of the timer's events is due at `now_ps`; returns whether the timer fires.
     pub(crate) fn fires(&mut self, now_ps: Picoseconds, node: u32, queue: &mut EventQueue) -> bool {
         debug_assert_eq!(self.first_ps, now_ps, "events come in order");
         self.first_ps = self.later_ps.pop().unwrap_or(NEVER);
@@ -66,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The oracle: a single time, looked at every picosecond.
+        /// The oracle: a single time, compared with every picosecond.
         #[test]
         fn it_rings_exactly_when_it_was_last_set_to(
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),

@@ -1,4 +1,4 @@
-//! Who is linked to whom, and what everybody is called on the wire.
+//! Links between nodes, and the addresses of nodes.
 //!
 //! Addresses follow from numbers: link n has 172.16.0.0/12's n-th network of four, the hosts of
 //! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has its number
@@ -49,14 +49,14 @@ impl From<HostId> for End {
     }
 }
 
-/// A link as it was asked for.
+/// A link as it was added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkDraft {
     pub(crate) ends: [End; 2],
     pub(crate) spec: LinkSpec,
 }
 
-/// What is at the other end of a port.
+/// The peer at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// A switch, and which port of it.
@@ -97,7 +97,7 @@ pub(crate) struct Topology {
     pub(crate) ports: Vec<Vec<Option<Attachment>>>,
     /// By host: its switch, and which port of it.
     pub(crate) access: Vec<(SwitchId, PortId)>,
-    /// By host: its place among the hosts of its switch.
+    /// By host: its number among the hosts of its switch.
     places: Vec<u8>,
 }
 
@@ -173,7 +173,7 @@ impl Topology {
         Ok(Self { links, ports, access, places: places.ok_or(too_many)? })
     }
 
-    /// By switch: hops to the nearest host; 0 if there is none to be reached.
+    /// By switch: hops to the nearest host; 0 if none is reachable.
     pub(crate) fn levels(&self) -> Vec<u32> {
         let mut levels = vec![0; self.ports.len()];
         let mut frontier: VecDeque<SwitchId> = VecDeque::new();

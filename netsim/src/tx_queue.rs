@@ -1,4 +1,4 @@
-//! What a host has to send: acks first, then its flows in turn.
+//! What a host has to send: acknowledgments first, then its flows in turn.
 
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::FlowId;
@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct TxQueue {
-    /// Flows that have not begun, the next one last.
+    /// Flows that have not begun, the next one to begin last.
     waiting: Vec<Source>,
-    /// Flows that have begun and are not over.
+    /// Flows that have begun and have not ended.
     active: Vec<Source>,
-    /// Whose turn it is to send.
+    /// Index of the flow that sends next.
     next_source: usize,
     acks: VecDeque<(SimFrame, Priority)>,
 }
@@ -25,18 +25,19 @@ impl TxQueue {
         Self { waiting: sources, active: Vec::new(), next_source: 0, acks: VecDeque::new() }
     }
 
-    /// Sends nothing more of any flow. Answers that wait still go.
+    /// Removes all flows. Queued acknowledgments are still sent.
     pub(crate) fn stop(&mut self) {
         self.waiting.clear();
         self.active.clear();
     }
 
-    /// Has an ack go out.
+    /// Queues an acknowledgment.
     pub(crate) fn ack(&mut self, frame: SimFrame, priority: Priority) {
         self.acks.push_back((frame, priority));
     }
 
-    /// The receiver of `flow` has everything below `number`, and misses that one if `is_gap`.
+    /// The receiver of `flow` has all frames below `number`; with `is_gap`, it misses frame
+    /// `number`.
     pub(crate) fn acknowledge(
         &mut self,
         flow: u32,
@@ -59,8 +60,8 @@ impl TxQueue {
         }
     }
 
-    /// The next frame that is due and not of a priority in `paused`, its flow if it is of one, and
-    /// its priority.
+    /// The next frame that is due and not of a priority in `paused`, with its flow, if it belongs
+    /// to one, and its priority.
     pub(crate) fn next(
         &mut self,
         paused: u8,
@@ -92,8 +93,8 @@ impl TxQueue {
         Some((frame, Some(flow), priority))
     }
 
-    /// When something is due, on a wire that is free at `free_at_ps`; and whether something is held
-    /// back by a pause.
+    /// The time at which something is due on a wire that is free at `free_at_ps`, and whether a
+    /// pause holds something back.
     pub(crate) fn wants_turn_at_ps(
         &self,
         paused: u8,

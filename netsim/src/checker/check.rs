@@ -5,24 +5,24 @@ use super::{conservation, delivery, losslessness};
 use crate::network::Network;
 
 impl Network {
-    /// Whether everything holds that must hold at any time; see [`checker`](crate::checker).
+    /// Checks all safety properties; see [`checker`](crate::checker).
     ///
     /// # Errors
-    /// The first thing that does not.
+    /// The first violation.
     pub fn check(&self) -> Result<(), Violation> {
         self.check_losses()?;
         self.check_all_but_losses()
     }
 
-    /// Whether no lossless frame was lost for want of room.
+    /// Checks that no lossless frame was lost for want of room.
     pub(crate) fn check_losses(&self) -> Result<(), Violation> {
         losslessness::check(self)
     }
 
-    /// The same where lossless frames may be lost: whether everything else holds.
+    /// Checks all safety properties but the loss of lossless frames.
     ///
     /// # Errors
-    /// The first thing that does not.
+    /// The first violation.
     pub fn check_all_but_losses(&self) -> Result<(), Violation> {
         self.links.watch.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
         self.links.pauses.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;

@@ -1,5 +1,5 @@
-//! Frames sent = frames received + every named end + frames held, across the network and in each
-//! switch, to the frame; data and PFC apart.
+//! Frames sent = frames received + every named end + frames queued, to the frame: across the
+//! network and in each switch, for data and PFC separately.
 
 use super::violation::Violation;
 use crate::link::Wire;
@@ -19,8 +19,7 @@ impl Balance {
     }
 }
 
-/// # Errors
-/// The first balance that does not come out.
+/// The first balance that is not even.
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     let (mut data, mut pfc) = (Balance::default(), Balance::default());
     for (switch, report) in network.switch_reports() {

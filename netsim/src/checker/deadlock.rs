@@ -1,12 +1,12 @@
-//! Deadlock, proven while it happens: a set of queues none of which can ever move again.
+//! Deadlock, detected in the running network: a set of queues none of which can ever move again.
 //!
 //! A VEQ that its peer has paused moves when the peer's VIQ falls below its XON mark, and that
-//! takes frames out of the VEQs in which the VIQ's frames wait. So start from every paused VEQ with
-//! frames whose peer is a switch, and take out, as long as any can be, those that will move: whose
-//! VIQ falls far enough by what leaves the VEQs already taken out. What remains waits for itself: a
-//! deadlock. More arrivals cannot untie it, and a pause is refreshed before it ends. Where nothing
-//! moves any more this finds every deadlock; before that it may see one late, since arrivals tighten
-//! it, and never one that is none.
+//! takes frames out of the VEQs in which the VIQ's frames wait. So the search starts from every
+//! paused VEQ that has frames and whose peer is a switch. It repeatedly removes those that will
+//! move: whose VIQ falls far enough by what leaves the VEQs already removed. The remaining VEQs
+//! wait for each other: a deadlock. More arrivals cannot resolve it, and a pause is refreshed
+//! before it ends. Once nothing moves, the search finds every deadlock. Before that it may find one
+//! late, since arrivals tighten it, and never a false one.
 
 use crate::frame::SimFrame;
 use crate::network::Network;
@@ -28,7 +28,7 @@ pub struct Deadlock {
     pub hops: Vec<DeadlockHop>,
 }
 
-/// A place in the cycle: frames that came in here cannot go out there.
+/// A hop of the cycle: frames that came in at one port cannot leave by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockHop {
     /// The switch's name.
@@ -73,7 +73,7 @@ impl fmt::Display for Deadlock {
 /// A VEQ of the network.
 type VeqKey = (usize, PortId, Priority);
 
-/// What is known of all switches at one instant.
+/// A snapshot of all switches at one instant.
 struct Picture<'a> {
     network: &'a Network,
     reports: Vec<(&'a SwitchSettings, Report)>,
@@ -133,7 +133,7 @@ impl<'a> Picture<'a> {
         Priority::all().find(feeds).unwrap_or(priority)
     }
 
-    /// Paused by a switch, and no XON on its way. A host resumes sooner or later.
+    /// Whether it is paused by a switch with no XON in flight. A host resumes sooner or later.
     fn is_paused_by_a_switch(&self, veq: VeqKey) -> bool {
         let (switch, port, priority) = veq;
         let Some((peer, input)) = self.downstream(veq) else { return false };
@@ -160,8 +160,8 @@ impl<'a> Picture<'a> {
         sum
     }
 
-    /// Takes out the VEQs that will be resumed once all that is not stuck has left; whether there
-    /// were any.
+    /// Removes the VEQs that resume once all frames that are not stuck have left; returns whether
+    /// there were any.
     fn release_one_round(&mut self) -> bool {
         let stuck_bytes = self.stuck_bytes();
         let free_bytes: Vec<u64> =

@@ -1,4 +1,4 @@
-//! No lossless frame is ever dropped: by a switch beyond its headroom, or by a host that sends
+//! No lossless frame is dropped: neither by a switch beyond its headroom nor by a host that sends
 //! XOFF.
 
 use super::violation::Violation;

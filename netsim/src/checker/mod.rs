@@ -1,11 +1,10 @@
-//! What must hold in every run, one file for each property, so that a failure names what was
-//! broken.
+//! The properties that must hold in every run, one file each.
 //!
-//! Safety holds at every instant between two events ([`Network::check`](crate::network::Network::check)): no
-//! lossless frame dropped, every frame accounted for, tags that never fall, frames in order and
-//! where they belong. Liveness holds once the sources have stopped
-//! ([`Network::drain`](crate::network::Network::drain)): everything drains, or the [`Deadlock`] that it cannot
-//! get out of is named.
+//! Safety holds between any two events ([`Network::check`](crate::network::Network::check)): no
+//! lossless frame is dropped, every frame is accounted for, tags never fall, and frames arrive in
+//! order and at their destination. Liveness holds once the sources have stopped
+//! ([`Network::drain`](crate::network::Network::drain)): the network drains, or the [`Deadlock`] is
+//! reported.
 
 mod check;
 mod conservation;

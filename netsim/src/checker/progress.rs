@@ -1,4 +1,4 @@
-//! Once nothing new is sent, everything drains; if not, what is stuck and why is told.
+//! Once the sources have stopped, the network drains; if not, what is stuck and why is reported.
 
 use super::deadlock::{self, Deadlock};
 use crate::event::Picoseconds;
@@ -10,27 +10,25 @@ use crate::network::Network;
 pub struct Stuck {
     /// How many.
     pub frames: u64,
-    /// The cycle that they wait in; `None` if there is none, and a host pauses them for ever.
+    /// The deadlock that they wait in; `None` if there is none and a host pauses them for ever.
     pub deadlock: Option<Deadlock>,
 }
 
 impl Stuck {
     fn cause(&self) -> String {
-        let nobody = || "no deadlock, somebody pauses them".to_owned();
+        let nobody = || "no deadlock, a host pauses them".to_owned();
         self.deadlock.as_ref().map_or_else(nobody, Deadlock::to_string)
     }
 }
 
-/// Steps that a wait is cut into.
+/// Steps into which a wait is divided.
 const STEPS: u64 = 16;
 
 impl Network {
-    /// Stops all sources and runs until no frame is left in the network; returns when that was,
-    /// give or take a sixteenth of `patience_ps`.
+    /// Stops all sources and runs until no frame is left in the network; returns when that was, to
+    /// a sixteenth of `patience_ps`.
     ///
-    /// # Errors
-    /// Frames were left, and none had moved for `patience_ps` and since the last thing that was
-    /// planned was done: who pauses them may yet end it.
+    /// Frames were left, and none had moved for `patience_ps` since the last planned action.
     pub fn drain(&mut self, patience_ps: Picoseconds) -> Result<Picoseconds, Stuck> {
         self.stop_sources();
         let mut still = 0;
@@ -50,8 +48,8 @@ impl Network {
         }
     }
 
-    /// Runs until a deadlock is found or `until_ps` is reached, looking every `every_ps`; when it was
-    /// found, and the deadlock.
+    /// Runs until a deadlock is found or `until_ps` is reached, with a search every `every_ps`;
+    /// returns when it was found, and the deadlock.
     pub fn run_until_deadlock(
         &mut self,
         until_ps: Picoseconds,
@@ -66,7 +64,7 @@ impl Network {
         None
     }
 
-    /// The deadlock that the network is in, if it is in one.
+    /// The deadlock that the network is in, if any.
     pub fn find_deadlock(&self) -> Option<Deadlock> {
         deadlock::find(self)
     }

@@ -1,4 +1,4 @@
-//! What a check finds.
+//! Violations that checks report.
 
 use crate::event::Picoseconds;
 use dataplane::ids::{PortId, Priority, Tag};
@@ -18,7 +18,7 @@ pub enum Violation {
         /// How many.
         frames: u64,
     },
-    /// A host that told its sender to stop lost lossless frames all the same.
+    /// A host that sends XOFF lost lossless frames.
     #[error("host {host} lost {frames} lossless frames of priority {priority}")]
     HostOverrun {
         /// The host.
@@ -28,7 +28,7 @@ pub enum Violation {
         /// How many.
         frames: u64,
     },
-    /// A switch's own books do not balance, or do not agree with the wires.
+    /// A switch's counters do not balance, or do not agree with the wires.
     #[error("{switch}: {what} are {expected} and {found}")]
     Miscount {
         /// The switch.
@@ -45,12 +45,12 @@ pub enum Violation {
     Imbalance {
         /// Data or PFC.
         kind: &'static str,
-        /// Frames that came into being.
+        /// Frames that were made.
         sent: u64,
-        /// Frames that ended by some name, or are held.
+        /// Frames with a named end, or queued.
         accounted: u64,
     },
-    /// A frame went on with a lower tag than it came with, or became lossless again.
+    /// A frame left with a lower tag than it came with, or became lossless again.
     #[error("{sender} sent a frame with tag {to} that had tag {from}")]
     TagFell {
         /// Who sent it: a port or a host.

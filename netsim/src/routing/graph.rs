@@ -1,11 +1,11 @@
-//! The switches and the links between them: who is how far from whom, and who is next.
+//! The graph of switches and the links between them: distances and next hops.
 
 use crate::topology::{Attachment, Peer, SwitchId, Topology};
 use dataplane::ids::PortId;
 use random::{Draw, SplitMix64};
 use std::collections::{BTreeMap, VecDeque};
 
-/// No way leads there.
+/// No path leads there.
 const UNREACHABLE: u16 = u16::MAX;
 
 /// A link of a switch to another.
@@ -51,7 +51,7 @@ impl Graph {
         self.is_down[link]
     }
 
-    /// Finds out how far everybody is from `to`, if that is not known yet.
+    /// Computes the distances to `to`, unless they are known.
     pub(crate) fn learn(&mut self, to: SwitchId) {
         let neighbors = &self.neighbors;
         self.distances.entry(to).or_insert_with(|| {
@@ -70,9 +70,9 @@ impl Graph {
         });
     }
 
-    /// Hops from `at` to `to`, of which everybody's distance was [learned](Self::learn); `None` if
-    /// no way leads there. Links that are down count: a switch
-    /// knows the network as it was built, and which links are down.
+    /// Hops from `at` to `to`, to which distances were [computed](Self::learn); `None` if no path
+    /// leads there. Links that are down count: a switch knows the network as it was built, and
+    /// which links are down.
     pub(crate) fn distance(&self, at: SwitchId, to: SwitchId) -> Option<u16> {
         let distance = *self.distances.get(&to)?.get(at.0)?;
         (distance != UNREACHABLE).then_some(distance)
@@ -84,19 +84,19 @@ impl Graph {
         distances.is_some_and(|(here, there)| there + 1 == here)
     }
 
-    /// The links that begin a shortest way from `at` to `to`, whether up or down.
+    /// The links that begin a shortest path from `at` to `to`, whether up or down.
     pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
         self.neighbors[at.0].iter().filter(move |next| self.leads(at, next, to))
     }
 
-    /// The same, those that are up.
+    /// The links that are up of those that begin a shortest path.
     fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
         self.shortest(at, to).filter(|next| !self.is_down[next.link])
     }
 
-    /// Where a switch that has no shortest way left sends instead (Tagger, section VIII-D:
-    /// candidate next hops): to the nearest of those neighbors that themselves have a shortest way
-    /// which does not come back.
+    /// The next hops of a switch without a shortest path (Tagger, section VIII-D: candidate next
+    /// hops): the nearest of the neighbors that themselves have a shortest path which does not come
+    /// back.
     fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
         let goes_on = |next: &Neighbor| {
             next.switch == to || self.shortest_up(next.switch, to).any(|after| after.switch != at)
@@ -107,15 +107,14 @@ impl Graph {
         able.into_iter().filter(|next| self.distance(next.switch, to) == nearest).collect()
     }
 
-    /// Where `at` sends what is for `to`, with local reroute.
+    /// The next hops of `at` for frames to `to`, with local reroute.
     pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
         let shortest: Vec<Neighbor> = self.shortest_up(at, to).copied().collect();
         if shortest.is_empty() { self.detours(at, to) } else { shortest }
     }
 
-    /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
-    /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
-    /// if there is none.
+    /// A random path from `from` to `to` along next hops, which avoids the switches of `visited`
+    /// and visits none twice: each switch with its egress port. `None` if there is none.
     pub(crate) fn walk(
         &self,
         from: SwitchId,
@@ -132,12 +131,12 @@ impl Graph {
             let mut hops = self.next_hops(at, to);
             hops.retain(new);
             if hops.is_empty() {
-                // All that could help was visited: anywhere else.
+                // All next hops were visited: any other neighbor.
                 let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
             let Some(next) = rng.choose(&hops) else {
-                // A dead end; it was seen, so the same is not tried again.
+                // A dead end. It is in `seen`, so it is not tried again.
                 at = way.pop()?.0;
                 continue;
             };

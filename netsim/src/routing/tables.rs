@@ -44,7 +44,7 @@ pub(crate) fn table(
     routes
 }
 
-/// Which ports lead where.
+/// The prefixes of a switch, and their egress ports.
 fn entries(
     router: &Router,
     topology: &Topology,

@@ -1,8 +1,8 @@
-//! How often flows bounce when links have failed: Tagger, section VIII-D and Fig. 14, flow by flow
-//! and without frames.
+//! How often flows bounce when links have failed (Tagger, section VIII-D and Fig. 14), computed by
+//! flow, without frames.
 //!
-//! Every flow goes a random shortest way; where the link it should take is down, the switch there
-//! sends it to a random one of its other next hops ([`Graph`]), as the emulator's switches do.
+//! Every flow takes a random shortest path. At a link that is down, the switch sends it to a random
+//! one of its other next hops ([`Graph`]), as the emulator's switches do.
 
 use super::build::drafts;
 use crate::build_error::BuildError;
@@ -24,7 +24,7 @@ pub struct Bounces {
     pub twice: u64,
     /// More often.
     pub more: u64,
-    /// Found no way.
+    /// Flows without a path.
     pub stranded: u64,
 }
 
@@ -84,7 +84,7 @@ fn fail(graph: &mut Graph, topology: &Topology, millionths: u32, rng: &mut Split
     }
 }
 
-/// How often a way turns from down to up.
+/// How often a path turns from down to up.
 fn turns_up(levels: &[u32], way: &[(SwitchId, PortId)], to: SwitchId) -> usize {
     let along =
         way.iter().map(|&(switch, _)| switch).chain([to]).map(|switch| levels[switch.index()]);

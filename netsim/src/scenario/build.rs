@@ -1,4 +1,4 @@
-//! From a scenario to a network at time 0, with all that will go wrong planned.
+//! From a scenario to a network at time 0, with all faults planned.
 
 use super::error::ScenarioError;
 use super::links::{defaults, link_of, spec};
@@ -25,7 +25,7 @@ pub struct Built {
     pub network: Emulated,
     /// Its flows, in the order of the scenario.
     pub flows: Vec<BuiltFlow>,
-    /// Whether what goes wrong can cost lossless frames, whatever switches do.
+    /// Whether the faults can cost lossless frames, whatever switches do.
     pub(super) pfc_fails: bool,
     pub(super) lossless: Vec<Priority>,
 }
@@ -113,7 +113,7 @@ pub fn build(
     Ok(Built { network, flows, pfc_fails, lossless })
 }
 
-/// The links of a network; those that do not say are like `default`.
+/// The links of a network; `default` where a link names no speed or length.
 pub(super) fn drafts(network: &Network, default: LinkSpec) -> Vec<LinkDraft> {
     let end = |end: End| match end {
         End::Slot(slot) => topology::End::Switch(
@@ -150,7 +150,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
     }
 }
 
-/// Says how ways are found, and which links are down.
+/// Sets how frames are routed, and which links are down.
 fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
     let kind = match config.routing.kind {
         Wanted::Ecmp => RouteKind::Ecmp,
@@ -164,7 +164,7 @@ fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
     failed.into_iter().for_each(|link| builder.fail(link));
 }
 
-/// Fails links between switches at random, none that would cut the network in two.
+/// Fails random links between switches, none of which would partition the network.
 fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut rng: SplitMix64) {
     let network = &config.network;
     let between =
@@ -225,7 +225,7 @@ fn routed(config: &ScenarioConfig) -> Way {
     }
 }
 
-/// Each switch of a path with the port it is left by.
+/// Each switch of a path with its egress port.
 fn ports(config: &ScenarioConfig, turns: &[(u32, u32)]) -> Vec<(SwitchId, dataplane::ids::PortId)> {
     let network = &config.network;
     let hop = |&(_, out): &(u32, u32)| (SwitchId(network.owner(out) as usize), network.port(out));

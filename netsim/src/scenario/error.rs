@@ -10,10 +10,10 @@ pub enum ScenarioError {
     /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The paths that are to be lossless cannot be had.
+    /// The lossless paths cannot be computed.
     #[error(transparent)]
     Paths(#[from] PathsError),
-    /// There are no rules for them.
+    /// There are no rules for the paths.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// A rule file is wrong.

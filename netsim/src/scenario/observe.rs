@@ -138,7 +138,7 @@ impl Observer {
         }
     }
 
-    /// What it came to.
+    /// The results.
     pub(super) fn finish(mut self, built: &Built, drained_ps: Option<Picoseconds>) -> Outcome {
         let network = &built.network;
         self.timeline.queues =

@@ -19,10 +19,11 @@ const STEPS_AFTER: u64 = 20;
 /// The longest pause that a frame can ask for, in bits.
 const PAUSE_BITS: u64 = 65_535 * 512;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
-/// Drains wait at least so long without anything moving: longer than a sender with a window waits.
+/// The least time without movement after which a drain gives up: longer than a retransmission
+/// timeout.
 const PATIENCE_PS: Picoseconds = 2_000_000_000;
 
-/// What may be said besides the file.
+/// Options that replace or extend the scenario file.
 #[derive(Default)]
 pub struct Options<'a> {
     /// Instead of the scenario's.
@@ -31,7 +32,7 @@ pub struct Options<'a> {
     pub scheme: Option<SchemeKind>,
     /// Links, each by one of its ends, whose arrivals are written as pcap.
     pub captures: Vec<(End, Box<dyn Write>)>,
-    /// Is told how far it is: picoseconds of picoseconds.
+    /// Called with the progress: picoseconds of picoseconds.
     pub progress: Option<&'a mut dyn FnMut(Picoseconds, Picoseconds)>,
 }
 
@@ -79,7 +80,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Sources send, and what happens is observed.
+    /// Runs while sources send.
     fn send(&mut self, observer: &mut Observer) {
         for step in 1..=STEPS {
             let at_ps = step_ps(self.duration_ps, step);
@@ -91,7 +92,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sources stop; when the network was empty, if ever.
+    /// Stops the sources and drains; returns when the network was empty, if ever.
     fn drain(&mut self, observer: &mut Observer, patience_ps: Picoseconds) -> Option<Picoseconds> {
         self.built.network.stop_sources();
         let mut empty_ps = None;
@@ -119,8 +120,8 @@ fn step_ps(duration_ps: Picoseconds, step: u64) -> Picoseconds {
     u64::try_from(at_ps).unwrap_or(u64::MAX)
 }
 
-/// Longer than any pause lasts, so that one whose XON was lost is no deadlock, and than a slow host
-/// takes to let its sender go on.
+/// The time without movement after which a drain gives up: longer than any pause, so that a lost
+/// XON is no deadlock, and longer than a slow host keeps its sender paused.
 fn patience_ps(config: &ScenarioConfig) -> Picoseconds {
     let speeds = config.network.links().iter().map(|link| link.speed.unwrap_or(config.links.speed));
     let slowest = speeds.map(|speed| speed.bps()).min().unwrap_or(1);

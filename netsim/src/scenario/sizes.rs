@@ -1,5 +1,4 @@
-//! How long flows are, and when they come: in whole numbers only, so that a seed is one run on
-//! every machine.
+//! Flow sizes, computed in integers, so that a seed is one run on every machine.
 
 use config::scenario::SizeDistribution;
 use random::{Draw, SplitMix64};

@@ -28,7 +28,7 @@ pub(super) fn expand(
     let Some(sizes) = traffic.sizes else {
         return pairs.into_iter().map(|pair| (name(pair), pair, traffic.pace)).collect();
     };
-    // Whose link the load is of: all pairs that share it make it together.
+    // The host whose link is loaded: all pairs that share it make the load together.
     let is_incast = matches!(traffic.kind, TrafficKind::Incast { .. });
     let loaded = |pair: (u32, u32)| if is_incast { pair.1 } else { pair.0 };
     let mut sharers = BTreeMap::new();
@@ -112,8 +112,8 @@ fn pairs(network: &Network, traffic: &Traffic, rng: &mut SplitMix64) -> Vec<(u32
     }
 }
 
-/// Who sends: those named, or so many at random, each under another switch as long as there are
-/// such, or all; never one of `not`.
+/// The senders: those named, or a random number of hosts, under different switches as far as
+/// possible, or all; never a host of `not`.
 fn senders(
     network: &Network,
     traffic: &Traffic,
