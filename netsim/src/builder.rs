@@ -98,7 +98,7 @@ impl NetworkBuilder {
     }
 
     /// Restricts `switch` to the classes of this parity.
-    pub fn parity(&mut self, switch: SwitchId, parity: Parity) {
+    pub(crate) fn parity(&mut self, switch: SwitchId, parity: Parity) {
         self.switches[switch.0].parity = parity;
     }
 
@@ -130,7 +130,7 @@ impl NetworkBuilder {
     /// Has every switch and host run LLDP from the start, with no knowledge. Every switch derives
     /// its rules from what it learns; frames that turn up again at most `bounces` times stay
     /// lossless.
-    pub const fn run_lldp(&mut self, bounces: u8) {
+    pub(crate) const fn run_lldp(&mut self, bounces: u8) {
         self.lldp_bounces = Some(bounces);
     }
 

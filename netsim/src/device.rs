@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(frames.len(), 2);
         assert_eq!(launched(&mut device), [(1_000, 100 + 1_012 * 800)]);
         let free_at_ps = 100 + 1_024 * 800;
-        assert_eq!(awaited(&mut device), None, "nobody asked");
+        assert_eq!(awaited(&mut device), None, "no event was asked for");
         assert!(device.notify_tx_ready(PORT) && device.notify_tx_ready(PORT));
         assert_eq!(awaited(&mut device), Some(free_at_ps));
         device.begin(free_at_ps - 1);
@@ -390,7 +390,7 @@ mod tests {
             assert_eq!(launched(&mut device), [(60, now_ps + 72 * 800)]);
             assert_eq!(device.ahead_frames(), left);
             assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "data comes after it");
-            assert_eq!(awaited(&mut device).is_some(), left == 1, "told only who waits");
+            assert_eq!(awaited(&mut device).is_some(), left == 1, "only a port that waits");
             now_ps += 84 * 800;
         }
         device.begin(now_ps);
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_wire_across_a_restart_is_told_once() {
+    fn a_port_that_waits_for_its_wire_across_a_reset_gets_one_event() {
         let (mut before, pool) = device();
         before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
         assert!(before.notify_tx_ready(PORT));
@@ -409,7 +409,7 @@ mod tests {
             (0..2).filter_map(|_| device.make_control(&pfc)).collect();
         device.tx_burst(PORT, &mut control, Instant::ZERO);
         assert_eq!(device.ahead_frames(), 2, "the wire is still busy");
-        assert_eq!(awaited(&mut device), None, "and somebody will be told already");
+        assert_eq!(awaited(&mut device), None, "the event is planned already");
         device.free(PORT, free_at_ps);
         assert_eq!((launched(&mut device).len(), device.ahead_frames()), (1, 1));
         assert_eq!(awaited(&mut device), Some(free_at_ps + 84 * 800));

@@ -78,7 +78,7 @@ fn network(seed: u64, polls_all_ports: bool) -> Network {
 }
 
 #[test]
-fn looking_only_where_something_happened_changes_nothing() {
+fn event_driven_turns_change_nothing() {
     let mut pauses = 0;
     for seed in 0..30 {
         let [some, all] = [false, true].map(|polls_all_ports| {
@@ -98,7 +98,7 @@ fn looking_only_where_something_happened_changes_nothing() {
 
 /// The oracle of lookahead: windows of a picosecond are the plain order of events.
 #[test]
-fn however_long_the_windows_are_the_run_is_the_same() {
+fn the_run_is_the_same_whatever_the_lookahead() {
     for seed in 0..20 {
         let [wide, narrow] = [None, Some(1)].map(|span_ps| {
             let mut network = network(seed, false);

@@ -376,7 +376,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_node_meets_what_it_would_if_all_nodes_ran_at_once(
+        fn each_node_has_the_events_that_it_has_if_all_nodes_run_interleaved(
             nodes in NODES as usize..60, two_sides: bool,
             span_ps in prop_oneof![1_u64..5, 5_u64..100_000, 3_000_000_u64..9_000_000],
             stops in proptest::collection::vec(0_u64..1_000, 1..30),

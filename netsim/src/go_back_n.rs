@@ -38,7 +38,7 @@ impl SendWindow {
         self.acknowledged == next
     }
 
-    /// How often the sender went back: tells a frame sent again from the first one.
+    /// How often the sender went back, which distinguishes a resent frame.
     pub(crate) const fn round(&self) -> u32 {
         self.round
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_once_in_each_round() {
+    fn a_gap_is_reported_once_in_each_round() {
         let mut receiver = ReceiveWindow::default();
         let gap = Some(Ack { number: 0, is_gap: true, is_taken: false });
         assert_eq!([1, 2].map(|number| receiver.receive(0, number)), [gap, None]);

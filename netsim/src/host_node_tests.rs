@@ -190,7 +190,7 @@ fn an_answer_obeys_the_pauses_of_the_class_it_starts_in() {
 }
 
 #[test]
-fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
+fn xoff_is_sent_again_when_a_link_comes_back() {
     let drain = Drain { speed: None, xoff_bytes: 500, xon_bytes: 0, capacity_bytes: 2_500 };
     let mut bench = bench(Some(drain));
     bench.host.stop();
@@ -198,8 +198,8 @@ fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
     bench.host.arrive(frame, 0, &mut bench.flows);
     let xoff = MacControl::Pfc(Pfc::default().with(priority(3), 0xFFFF));
     assert_eq!(bench.turn(0).1, Some(Err(xoff)));
-    for (up, told) in [(false, None), (true, Some(Err(xoff)))] {
+    for (up, sent) in [(false, None), (true, Some(Err(xoff)))] {
         bench.host.set_link(up, FRAME_PS);
-        assert_eq!(bench.turn(FRAME_PS).1, told);
+        assert_eq!(bench.turn(FRAME_PS).1, sent);
     }
 }

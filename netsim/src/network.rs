@@ -146,7 +146,7 @@ impl Network {
     ///
     /// # Errors
     /// The first write that failed.
-    pub fn finish_captures(&mut self) -> io::Result<()> {
+    pub(crate) fn finish_captures(&mut self) -> io::Result<()> {
         self.links.captures.finish()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! All events of a node at one instant are applied before the node is turned, and it is turned once
 //! for them. A turn only plans later events. Nodes run one after the other through each lookahead
-//! window, which is too short for any of them to hear of another within it (see `event_queue`).
+//! window, which is too short for a frame of one to reach another within it (see `event_queue`).
 
 use crate::event::{Event, EventKind, NEVER, Picoseconds};
 use crate::event_queue::EventQueue;

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(bits, [0, 0, 8, 8]);
         assert!(!sink.arrive(1, lossless, 4));
         assert!(sink.arrive(4_000, lossy, 5), "a priority of its own");
-        assert_eq!(sink.xoff_bits(), 8, "and nobody is told to stop for a lossy one");
+        assert_eq!(sink.xoff_bits(), 8, "a lossy priority sends no XOFF");
         // A nanosecond a byte, from the first arrival on.
         for (now_ps, bits) in [(999_999, 8), (1_000_000, 8), (2_000_000, 8), (3_000_000, 0)] {
             sink.take_due(now_ps);
@@ -121,6 +121,6 @@ mod tests {
         sink.take_due(9_000_000);
         assert_eq!(sink.taken_at_ps(), NEVER);
         assert!(sink.arrive(500, lossy, 20_000_000));
-        assert_eq!(sink.taken_at_ps(), 20_500_000, "an idle receiver starts anew");
+        assert_eq!(sink.taken_at_ps(), 20_500_000, "an idle receiver starts at the arrival");
     }
 }

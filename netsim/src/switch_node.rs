@@ -46,7 +46,7 @@ pub(crate) struct SwitchNode {
     collected_frames: u64,
     /// Commands were sent whose replies have not been taken.
     awaits_replies: bool,
-    /// Whether the current turn is [event driven](dataplane::event_driven).
+    /// Whether the current turn is event driven, as `dataplane::event_driven` describes.
     is_event_driven: bool,
     /// Whether there is an LLDP node: a copy in the cache line that every turn reads.
     runs_lldp: bool,
@@ -229,8 +229,8 @@ impl SwitchNode {
     }
 
     fn command(&mut self, command: Command<SimFrame>) {
-        let told = self.control.commands.push(command);
-        debug_assert!(told.is_ok(), "a worker is turned before hundreds of commands wait");
+        let pushed = self.control.commands.push(command);
+        debug_assert!(pushed.is_ok(), "a worker is turned before hundreds of commands wait");
         self.awaits_replies = true;
     }
 
@@ -291,14 +291,14 @@ impl SwitchNode {
         self.end_turn(next, now)
     }
 
-    /// The end of every turn; the worker wants the next one at `next`.
+    /// The end of every turn; the worker is due again at `next`.
     #[inline(always)]
     fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
         if self.awaits_replies || has_punted || self.runs_lldp {
             next = self.run_control(next, now);
         }
-        debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
+        debug_assert!(next > now, "a port that waits for its wire gets an event");
         picoseconds(next)
     }
 
@@ -384,8 +384,8 @@ fn start(
     let (mut links, mut control) = connect(1, settings.ports.len());
     let (links, mut control) = (links.remove(0), control.remove(0));
     for port in down {
-        let told = control.commands.push(Command::Link(port, false));
-        debug_assert!(told.is_ok(), "the ring holds a command for every port");
+        let pushed = control.commands.push(Command::Link(port, false));
+        debug_assert!(pushed.is_ok(), "the ring holds a command for every port");
     }
     (Worker::new(settings, Arc::new(snapshot), device, links, NoProbe), control)
 }

@@ -67,7 +67,7 @@ mod tests {
     proptest! {
         /// The oracle: a single time, compared with every picosecond.
         #[test]
-        fn it_rings_exactly_when_it_was_last_set_to(
+        fn it_fires_exactly_when_it_was_last_set_to(
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
             let mut queue = EventQueue::new(1, &[false; 8]);
@@ -76,15 +76,15 @@ mod tests {
             let horizon = (1_000, None);
             for (gap, ahead) in moves.into_iter().chain([horizon]) {
                 for at_ps in now_ps + 1..=now_ps + gap {
-                    let mut rang = false;
+                    let mut fired = false;
                     queue.take_lookahead(at_ps);
                     while let Some(popped) = queue.pop() {
                         prop_assert_eq!((popped.node, popped.kind), (7, EventKind::Wake));
                         prop_assert_eq!(popped.at_ps, at_ps);
-                        rang |= timer.fires(at_ps, 7, &mut queue);
+                        fired |= timer.fires(at_ps, 7, &mut queue);
                     }
-                    prop_assert_eq!(rang, wanted == Some(at_ps), "at {}", at_ps);
-                    wanted = wanted.filter(|_| !rang);
+                    prop_assert_eq!(fired, wanted == Some(at_ps), "at {}", at_ps);
+                    wanted = wanted.filter(|_| !fired);
                 }
                 now_ps += gap;
                 wanted = ahead.map(|ahead| now_ps + 1 + ahead);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_far_alarm_and_many_near_ones_leave_one_event_each_at_a_time() {
+    fn a_far_timer_and_many_near_ones_leave_one_event_each_at_a_time() {
         let mut queue = EventQueue::new(1, &[false; 8]);
         let mut timer = Timer::new();
         for at_ps in 1..1_000 {

@@ -151,8 +151,8 @@ impl PauseWatch {
 
     /// All pauses so far; running ones end at `now_ps`.
     pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
-        let told = (0_u32..).zip(&self.xoff_sent_bits).zip(&self.pauses);
-        let running = told.flat_map(move |((wire, &xoff_sent_bits), pauses)| {
+        let wires = (0_u32..).zip(&self.xoff_sent_bits).zip(&self.pauses);
+        let running = wires.flat_map(move |((wire, &xoff_sent_bits), pauses)| {
             Priority::in_bits(xoff_sent_bits).map(move |p| Span {
                 wire,
                 priority: p.value(),
@@ -186,7 +186,7 @@ mod tests {
     const P3: Priority = Priority::from_low_bits(3);
     const P4: Priority = Priority::from_low_bits(4);
 
-    /// Wire 1 at 10G, whose sender hears `quanta` for priority 3 at each time.
+    /// Wire 1 at 10G, whose sender receives `quanta` for priority 3 at each time.
     fn watch(heard: &[(Picoseconds, u16)]) -> PauseWatch {
         let mut watch = PauseWatch::new(2, P3.bit());
         for &(at_ps, quanta) in heard {
@@ -210,7 +210,7 @@ mod tests {
         let pause = (1_000, 10);
         assert!(!verdict(&[pause], P3, 1_000) && !verdict(&[pause], P3, 510_000));
         assert!(verdict(&[pause], P3, 513_000), "it has run out");
-        assert!(verdict(&[pause], P4, 1_000), "a lossy class hears nothing");
+        assert!(verdict(&[pause], P4, 1_000), "a lossy class is never paused");
         assert!(verdict(&[pause, (2_000, 0)], P3, 2_000), "resumed");
         assert!(!verdict(&[pause, (400_000, 10)], P3, 900_000), "refreshed");
         assert!(verdict(&[pause, (2_000, 1)], P3, 60_000), "the new time replaces the old one");

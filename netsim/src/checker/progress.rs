@@ -16,8 +16,8 @@ pub struct Stuck {
 
 impl Stuck {
     fn cause(&self) -> String {
-        let nobody = || "no deadlock, a host pauses them".to_owned();
-        self.deadlock.as_ref().map_or_else(nobody, Deadlock::to_string)
+        let none = || "no deadlock, a host pauses them".to_owned();
+        self.deadlock.as_ref().map_or_else(none, Deadlock::to_string)
     }
 }
 

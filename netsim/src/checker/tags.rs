@@ -91,6 +91,6 @@ mod tests {
         }
         assert_eq!(walk(&[2, 5, 2]), Some((5, 2)));
         assert_eq!(walk(&[5, 0, 5]), Some((0, 5)), "lossy is for ever");
-        assert_eq!(walk(&[5, 2, 5, 2]), Some((5, 2)), "the first one is told");
+        assert_eq!(walk(&[5, 2, 5, 2]), Some((5, 2)), "the first one is reported");
     }
 }

@@ -72,7 +72,7 @@ fn a_frame_between_a_wire_and_a_worker_is_missed() {
 }
 
 #[test]
-fn frames_out_of_order_or_at_the_wrong_host_are_told() {
+fn frames_out_of_order_or_at_the_wrong_host_are_reported() {
     // Frames of both flows are on the wire to c.
     let swapped = verdict(|network| {
         network.stop_sources();
@@ -93,7 +93,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
 }
 
 #[test]
-fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
+fn a_tag_that_falls_is_reported_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
         while network.links.wires[4].first().is_none() {
@@ -106,7 +106,7 @@ fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
 }
 
 #[test]
-fn headroom_that_is_too_small_is_told_by_port_and_priority() {
+fn headroom_that_is_too_small_is_reported_by_port_and_priority() {
     let mut builder = NetworkBuilder::new(1);
     let tag = Tag::from_low_bits(1);
     builder.lossless(tag, Priority::from_low_bits(3));

@@ -1,4 +1,5 @@
-//! A scenario, run: from `config`'s [`ScenarioConfig`] to an [`Outcome`].
+//! Scenarios: from `config`'s [`ScenarioConfig`](config::ScenarioConfig) to an
+//! [`Outcome`](crate::outcome::Outcome).
 //!
 //! ```
 //! let text = r#"
@@ -34,4 +35,3 @@ pub use compare::{COMPARED, Comparison, compare};
 pub use error::ScenarioError;
 pub use expect::judge;
 pub use run::{Options, run};
-pub use sizes::{DATA_MINING, Points, WEB_SEARCH, sample_bytes};

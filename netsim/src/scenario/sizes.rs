@@ -4,11 +4,11 @@ use config::scenario::SizeDistribution;
 use random::{Draw, SplitMix64};
 
 /// A distribution: bytes, and how many of a million flows are no longer; straight lines between.
-pub type Points = [(u64, u64)];
+pub(super) type Points = [(u64, u64)];
 
 /// A web search cluster (Alizadeh et al., Data Center TCP, SIGCOMM 2010), as flow-level studies
 /// since have tabled it.
-pub const WEB_SEARCH: &Points = &[
+pub(super) const WEB_SEARCH: &Points = &[
     (1, 0),
     (10_000, 150_000),
     (20_000, 200_000),
@@ -25,7 +25,7 @@ pub const WEB_SEARCH: &Points = &[
 
 /// A data mining cluster (Greenberg et al., VL2, SIGCOMM 2009), as tabled in packets of 1,460
 /// bytes.
-pub const DATA_MINING: &Points = &[
+pub(super) const DATA_MINING: &Points = &[
     (100, 0),
     (1_460, 500_000),
     (2 * 1_460, 600_000),
@@ -55,7 +55,7 @@ pub(super) fn mean_bytes(points: &Points) -> u64 {
 }
 
 /// A random length.
-pub fn sample_bytes(points: &Points, rng: &mut SplitMix64) -> u64 {
+pub(super) fn sample_bytes(points: &Points, rng: &mut SplitMix64) -> u64 {
     let drawn = rng.below(ALL);
     let at = points.windows(2).find(|pair| drawn < pair[1].1);
     let Some(&[(low, from), (high, to)]) = at.and_then(|pair| pair.first_chunk()) else {

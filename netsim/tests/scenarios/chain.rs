@@ -67,7 +67,7 @@ fn a_slow_receiver_behind_three_switches_pauses_its_sender() {
 }
 
 #[test]
-fn a_host_that_hardly_takes_anything_is_no_knot() {
+fn a_very_slow_host_is_no_deadlock() {
     let link = LinkSpec::new(10, 10);
     let mut builder = lossless_network(1, 1);
     let [s1, s2] = ["S1", "S2"].map(|name| builder.switch(name, SwitchSpec::default()));

@@ -72,7 +72,7 @@ fn rules_are_there_within_microseconds_and_stay() {
 }
 
 #[test]
-fn a_switch_that_restarts_and_links_that_fail_are_learnt_again() {
+fn a_switch_that_restarts_and_links_that_fail_are_learned_again() {
     for shape in SHAPES {
         let config = scenario(shape, QUIET);
         let mut network = learning(&config).network;
@@ -193,7 +193,7 @@ fn levels(network: &config::Network) -> Vec<u8> {
 /// intervals of the last trouble all levels are those that a search finds, and all rules those that
 /// the compiler writes.
 #[test]
-fn levels_are_learnt_in_any_order_and_through_failures() {
+fn levels_are_learned_in_any_order_and_through_failures() {
     let seeds = std::env::var("KNOTLESS_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     let (mut troubles, mut switches) = (0, 0);
     for seed in 1..=seeds.unwrap_or(SEEDS) {

@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn a_ring_without_rules_drains_or_what_is_called_a_knot_never_moves_again(seed: u64) {
+    fn a_ring_without_rules_drains_or_its_deadlock_never_moves_again(seed: u64) {
         let mut draw = RandomNetwork::ring(seed);
         draw.add_flows_around();
         let switches = draw.switches.clone();
