@@ -18,7 +18,7 @@ use crate::pfc::receiver::Receiver;
 use crate::pfc::watchdog::Watchdog;
 use crate::port::tx_batch::{Run, TxBatch};
 use crate::probe::Probe;
-use crate::queue::ecn::{self, Dice};
+use crate::queue::ecn;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
 use crate::queue::veq::{QueuedFrame, Veq, low_32_bits};
@@ -26,6 +26,7 @@ use crate::settings::{EcnSettings, PortSettings, SwitchSettings};
 use crate::time::Instant;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
+use rand_xoshiro::SplitMix64;
 
 mod flow_control;
 mod gauges;
@@ -427,10 +428,10 @@ impl<F: Frame> Port<F> {
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
             let places = veq.front_frames(&mut accounting.frame_pool, room);
-            let (took, dice) = (places.len(), &mut accounting.dice);
+            let (took, rng) = (places.len(), &mut accounting.rng);
             tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
                 if let Some(settings) = &ecn {
-                    let marked = mark(settings, depth_bytes, meta.l3, frame, dice);
+                    let marked = mark(settings, depth_bytes, meta.l3, frame, rng);
                     self.counters.ecn_marked_frames[priority] += u64::from(marked);
                 }
                 depth_bytes -= u32::from(meta.bytes);
@@ -502,7 +503,7 @@ impl<F: Frame> Port<F> {
         self.receiver.sent(priority, u32::from(meta.bytes), now);
         let p = priority.index();
         if let Some(settings) = &accounting.ecn[p] {
-            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.dice);
+            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.rng);
             self.counters.ecn_marked_frames[p] += u64::from(marked);
         }
     }
@@ -557,9 +558,9 @@ fn mark<F: Frame>(
     depth_bytes: u32,
     l3: u8,
     frame: &mut F,
-    dice: &mut Dice,
+    rng: &mut SplitMix64,
 ) -> bool {
-    l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
+    l3 != 0 && ecn::is_due(settings, depth_bytes, rng) && ecn::mark(frame, l3)
 }
 
 /// Drops a frame at this port after admission: releases it and counts the drop.

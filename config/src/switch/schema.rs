@@ -26,7 +26,7 @@ pub struct SwitchFile {
     /// The switch's name: letters, digits, `-`, `_` and `.`, at most 63. The rule file must name
     /// it.
     pub name: Spanned<String>,
-    /// Salt of the flow hash and seed of the ECN dice. Default: derived from the name.
+    /// Salt of the flow hash and seed of random ECN marking. Default: derived from the name.
     pub seed: Option<u64>,
     /// The rule file (JSON). Without it tags never change.
     pub rules: Field<PathBuf>,
