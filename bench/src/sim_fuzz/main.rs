@@ -1,4 +1,5 @@
-//! `make sim-fuzz`: seeds until time is up, a table of what was found, and how to replay what failed.
+//! `make sim-fuzz`: runs seeds until time is up, prints a table of the results, and names each seed
+//! that failed with the command that replays it.
 //!
 //! A failure is a scheme that must be safe and was not, a checker's violation under any, or that
 //! plain PFC was never found to deadlock. Writes `target/bench/sim-fuzz.json`.
