@@ -1,7 +1,7 @@
 # The targets of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap record-pcap fuzz compare hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -60,13 +60,23 @@ fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 compare: build ## the ways out of a deadlock side by side, under the same failures
 	@target/release/knotless compare netsim/scenarios/compare/*.toml
 
-hunt: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make hunt SECONDS=60 SEED=1
-	cargo run --release --locked -p bench --bin hunt -- --seconds $(or $(SECONDS),60) \
+sim-fuzz: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make sim-fuzz SECONDS=60 SEED=1
+	cargo run --release --locked -p bench --bin sim-fuzz -- --seconds $(or $(SECONDS),60) \
 		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
-hunt-levels: setup ## networks that start and fail at random: levels learnt, the compiler's rules: make hunt-levels COUNT=1000
+lldp-fuzz: setup ## networks that start and fail at random: levels learned, the compiler's rules: make lldp-fuzz COUNT=1000
 	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p fabric --test levels -- --nocapture learning
 	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p netsim --test scenarios -- --nocapture levels_are
+
+# The old names of the two.
+hunt:
+	@echo "make hunt: the name is now make sim-fuzz"
+	@$(MAKE) --no-print-directory sim-fuzz; status=$$?; \
+		cp -f target/bench/sim-fuzz.json target/bench/hunt.json 2>/dev/null; exit $$status
+
+hunt-levels:
+	@echo "make hunt-levels: the name is now make lldp-fuzz"
+	@$(MAKE) --no-print-directory lldp-fuzz
 
 soak: build ## an hour at full rate, everything on: nothing grows, every buffer comes back: make soak MINUTES=60
 	@/usr/bin/python3 bench/line/soak.py --minutes $(or $(MINUTES),60)

@@ -2,35 +2,36 @@
 //! a few octets changed. The same inputs every time; `KNOTLESS_FUZZ_SEED` gives others, and
 //! `KNOTLESS_FUZZ_SECONDS` more.
 
+use random::{Draw, SplitMix64};
 use std::env;
 use std::panic;
 use std::time::{Duration, Instant};
 use tests::fuzz::{TARGETS, Target, seeds};
-use tests::random::{Dice, mutated};
+use tests::mutate::mutated;
 
 /// Inputs of each target at least, however long they take.
 const INPUTS_MIN: u32 = 500;
 
 /// An input: bytes of no form, or a seed with a few changes.
-fn input(dice: &mut Dice, target: &Target, seeds: &[Vec<u8>]) -> Vec<u8> {
-    if seeds.is_empty() || dice.below(3) == 0 {
-        let length = dice.below(target.bytes_max);
-        return (0..length).map(|_| dice.octet()).collect();
+fn input(rng: &mut SplitMix64, target: &Target, seeds: &[Vec<u8>]) -> Vec<u8> {
+    if seeds.is_empty() || rng.index(3) == 0 {
+        let length = rng.index(target.bytes_max);
+        return (0..length).map(|_| rng.octet()).collect();
     }
-    mutated(dice, seeds)
+    mutated(rng, seeds)
 }
 
 fn fuzz(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse().ok());
     let seconds = number("KNOTLESS_FUZZ_SECONDS").unwrap_or(2);
-    let mut dice = Dice(number("KNOTLESS_FUZZ_SEED").unwrap_or(1));
+    let mut rng = random::seeded(number("KNOTLESS_FUZZ_SEED").unwrap_or(1));
     let seeds = seeds(target);
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut count = 0;
     seeds.iter().for_each(|seed| (target.run)(seed));
     while count < INPUTS_MIN || Instant::now() < end {
-        let bytes = input(&mut dice, target, &seeds);
+        let bytes = input(&mut rng, target, &seeds);
         let run = panic::AssertUnwindSafe(|| (target.run)(&bytes));
         if let Err(fault) = panic::catch_unwind(run) {
             println!("{name}, input {count}: {bytes:?}");

@@ -4,13 +4,13 @@
 //! `burst` is the time of one lookup among independent ones, which overlap in the CPU as those of a
 //! burst do; `alone` is the time of a lookup that has to wait for the one before.
 
-use bench::Dice;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use dataplane::fib::{Fib, FlowHash, Hop, Interface, Leaf, Route, Routes};
 use dataplane::ids::PortId;
 use dataplane::wire::MacAddress;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use random::{Draw, SplitMix64};
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -48,25 +48,25 @@ fn routes_of_64_ports() -> Routes {
 }
 
 /// Lengths about as in a provider's table: mostly /24, some shorter, some hosts.
-fn random_v4(dice: &mut Dice) -> IpNet {
-    let len = dice.pick(&[24, 24, 24, 24, 24, 24, 23, 22, 20, 19, 18, 16, 14, 12, 32, 32]);
-    let [_, b, c, d] = dice.bytes();
-    let address = Ipv4Addr::new(11 + dice.byte_below(100), b, c, d);
+fn random_v4(rng: &mut SplitMix64) -> IpNet {
+    let len = rng.pick(&[24, 24, 24, 24, 24, 24, 23, 22, 20, 19, 18, 16, 14, 12, 32, 32]);
+    let [_, b, c, d] = rng.octets();
+    let address = Ipv4Addr::new(11 + rng.byte_below(100), b, c, d);
     IpNet::V4(Ipv4Net::new_assert(address, len).trunc())
 }
 
 /// A few registries, many providers, sites, networks and hosts.
-fn random_v6(dice: &mut Dice) -> IpNet {
-    let len = dice.pick(&[32, 40, 44, 48, 48, 48, 56, 64, 128]);
-    let mut octets = dice.bytes::<16>();
-    octets[..2].copy_from_slice(&[0x2A, dice.byte_below(4)]);
+fn random_v6(rng: &mut SplitMix64) -> IpNet {
+    let len = rng.pick(&[32, 40, 44, 48, 48, 48, 56, 64, 128]);
+    let mut octets = rng.octets::<16>();
+    octets[..2].copy_from_slice(&[0x2A, rng.byte_below(4)]);
     octets[2] &= 0x0F;
     IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::from(octets), len).trunc())
 }
 
 /// Any address of `prefix`.
-fn inside(prefix: IpNet, dice: &mut Dice) -> IpAddr {
-    let noise = u128::from_be_bytes(dice.bytes());
+fn inside(prefix: IpNet, rng: &mut SplitMix64) -> IpAddr {
+    let noise = u128::from_be_bytes(rng.octets());
     match prefix {
         IpNet::V4(net) => {
             let noise = Ipv4Addr::from_bits(u32::try_from(noise >> 96).expect("32 bits"));
@@ -77,20 +77,20 @@ fn inside(prefix: IpNet, dice: &mut Dice) -> IpAddr {
 }
 
 /// A table with `count` routes, and keys: half of them inside a route, half anywhere.
-fn table(count: usize, random: fn(&mut Dice) -> IpNet) -> (Routes, Vec<IpAddr>) {
-    let mut dice = Dice::new(count as u64);
+fn table(count: usize, random: fn(&mut SplitMix64) -> IpNet) -> (Routes, Vec<IpAddr>) {
+    let mut rng = random::seeded(count as u64);
     let mut routes = routes_of_64_ports();
     let mut prefixes = Vec::new();
     while prefixes.len() < count {
-        let prefix = random(&mut dice);
-        let via = Route::Via(vec![gateway(dice.byte_below(PORTS))]);
+        let prefix = random(&mut rng);
+        let via = Route::Via(vec![gateway(rng.byte_below(PORTS))]);
         if routes.set_route(prefix, via).expect("one gateway").is_none() {
             prefixes.push(prefix);
         }
     }
     let keys = (0..KEYS).map(|n| {
-        let prefix = if n % 2 == 0 { dice.pick(&prefixes) } else { random(&mut dice) };
-        inside(prefix, &mut dice)
+        let prefix = if n % 2 == 0 { rng.pick(&prefixes) } else { random(&mut rng) };
+        inside(prefix, &mut rng)
     });
     let keys = keys.collect();
     (routes, keys)
@@ -119,7 +119,7 @@ fn check(routes: &Routes, fib: &Fib, keys: &[IpAddr]) -> usize {
 }
 
 fn lookups(c: &mut Criterion) {
-    for (family, random) in [("v4", random_v4 as fn(&mut Dice) -> IpNet), ("v6", random_v6)] {
+    for (family, random) in [("v4", random_v4 as fn(&mut SplitMix64) -> IpNet), ("v6", random_v6)] {
         let mut group = c.benchmark_group(format!("fib_{family}"));
         group.throughput(Throughput::Elements(KEYS as u64));
         for count in [16, 1_000, 4_000, 100_000] {
@@ -174,7 +174,9 @@ fn compiling(c: &mut Criterion) {
     let mut group = c.benchmark_group("fib_compile");
     group.sample_size(20);
     for count in [1_000, 100_000] {
-        for (family, random) in [("v4", random_v4 as fn(&mut Dice) -> IpNet), ("v6", random_v6)] {
+        for (family, random) in
+            [("v4", random_v4 as fn(&mut SplitMix64) -> IpNet), ("v6", random_v6)]
+        {
             let (routes, _) = table(count, random);
             group.bench_function(format!("{count}_routes_{family}"), |b| {
                 b.iter(|| routes.compile());
@@ -195,10 +197,10 @@ fn compiling(c: &mut Criterion) {
 
 fn hashing(c: &mut Criterion) {
     let mut group = c.benchmark_group("flow_hash");
-    let mut dice = Dice::new(1);
+    let mut rng = random::seeded(1);
     let hash = FlowHash::from_seed(1);
     let flows: Vec<([u8; 16], [u8; 16], u16)> =
-        (0..KEYS).map(|_| (dice.bytes(), dice.bytes(), dice.u16())).collect();
+        (0..KEYS).map(|_| (rng.octets(), rng.octets(), rng.u16())).collect();
     group.throughput(Throughput::Elements(KEYS as u64));
     group.bench_function("v4", |b| {
         b.iter(|| {

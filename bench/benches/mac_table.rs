@@ -1,13 +1,13 @@
 //! The MAC table, half full and full, answers checked against a `BTreeMap`; what one step of aging
 //! and one flush cost.
 
-use bench::Dice;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use dataplane::ids::PortId;
 use dataplane::l2::{Learnt, MacTable, Vid};
 use dataplane::settings::MacTableSettings;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
+use random::{Draw, SplitMix64};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
@@ -16,22 +16,22 @@ const AGE_NS: u64 = 300_000_000_000;
 
 type Station = (Vid, MacAddress);
 
-fn random_station(dice: &mut Dice) -> Station {
-    let mut octets = dice.bytes::<6>();
+fn random_station(rng: &mut SplitMix64) -> Station {
+    let mut octets = rng.octets::<6>();
     octets[0] = octets[0] & 0xFC | 2;
-    let vid = Vid::new(1 + dice.u16() % 4094).unwrap_or(Vid::DEFAULT);
+    let vid = Vid::new(1 + rng.u16() % 4094).unwrap_or(Vid::DEFAULT);
     (vid, MacAddress(octets))
 }
 
 /// A table for `entries_max` stations with `count` in it, and those.
 fn table(entries_max: usize, count: usize) -> (MacTable, Vec<Station>) {
-    let mut dice = Dice::new(count as u64);
+    let mut rng = random::seeded(count as u64);
     let settings = MacTableSettings { entries_max, age_ns: AGE_NS };
     let mut table = MacTable::with_capacity(settings, 1);
     let mut known = BTreeMap::new();
     while known.len() < count {
-        let (vid, mac) = random_station(&mut dice);
-        let port = PortId::from_index(dice.below(PORTS)).expect("64 ports");
+        let (vid, mac) = random_station(&mut rng);
+        let port = PortId::from_index(rng.index(PORTS)).expect("64 ports");
         if known.insert((vid, mac), port).is_none() {
             assert_eq!(table.learn(vid, mac, port, Instant::ZERO), Learnt::New);
         }
@@ -42,7 +42,7 @@ fn table(entries_max: usize, count: usize) -> (MacTable, Vec<Station>) {
     // In an order that has nothing to do with where they are.
     let mut stations: Vec<Station> = known.into_keys().collect();
     for at in (1..stations.len()).rev() {
-        stations.swap(at, dice.below(at + 1));
+        stations.swap(at, rng.index(at + 1));
     }
     (table, stations)
 }
@@ -60,8 +60,8 @@ fn frames(c: &mut Criterion) {
                 }
             });
         });
-        let mut dice = Dice::new(99);
-        let strangers: Vec<Station> = stations.iter().map(|_| random_station(&mut dice)).collect();
+        let mut rng = random::seeded(99);
+        let strangers: Vec<Station> = stations.iter().map(|_| random_station(&mut rng)).collect();
         assert!(strangers.iter().all(|&(vid, mac)| table.lookup(vid, mac).is_none()));
         group.bench_function(format!("{entries_max}/lookup_unknown"), |b| {
             b.iter(|| {

@@ -4,7 +4,12 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dataplane::ids::{Priority, Tag};
 use dataplane::time::Speed;
-use netsim::{FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, Picoseconds, SwitchSpec};
+use netsim::builder::NetworkBuilder;
+use netsim::event::Picoseconds;
+use netsim::flow::{FlowSpec, Pace};
+use netsim::link::LinkSpec;
+use netsim::network::Network;
+use netsim::switch_spec::SwitchSpec;
 use std::time::{Duration, Instant};
 
 const LINK: LinkSpec = LinkSpec::new(10, 10);

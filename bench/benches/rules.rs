@@ -1,7 +1,6 @@
 //! The rule table against the ways not taken, 4 to 4096 entries, every answer checked against the
 //! linear search; and what compiling costs.
 
-use bench::Dice;
 use bench::bit_vector::BitVectorRules;
 use bench::rules::{LOSSY, random_entries, random_queries};
 use bench::shared_rows::SharedRows;
@@ -20,9 +19,9 @@ fn lookups(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("rules_{ports}_ports"));
         group.throughput(Throughput::Elements(QUERIES as u64));
         for count in [4, 16, 64, 256, 1024, 4096] {
-            let mut dice = Dice::new(count as u64);
-            let entries = random_entries(&mut dice, ports, count);
-            let queries = random_queries(&mut dice, ports, QUERIES);
+            let mut rng = random::seeded(count as u64);
+            let entries = random_entries(&mut rng, ports, count);
+            let queries = random_queries(&mut rng, ports, QUERIES);
             let table = RuleTable::compile(&entries, ports, LOSSY);
             let shared = SharedRows::compile(&entries, ports, LOSSY);
             let vectors = BitVectorRules::compile(&entries, ports, LOSSY);
@@ -74,7 +73,7 @@ fn compiling(c: &mut Criterion) {
     let mut group = c.benchmark_group("rules_compile");
     group.sample_size(10);
     for (ports, count) in [(64, 4), (64, 256), (256, 4096)] {
-        let entries = random_entries(&mut Dice::new(1), ports, count);
+        let entries = random_entries(&mut random::seeded(1), ports, count);
         group.bench_function(format!("{ports}_ports_{count}_entries"), |b| {
             b.iter(|| RuleTable::compile(black_box(&entries), ports, LOSSY));
         });

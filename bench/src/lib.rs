@@ -4,15 +4,13 @@
 
 pub mod bit_vector;
 pub mod clock;
-mod dice;
-pub mod hunt;
 pub mod line_switch;
 pub mod loop_device;
 pub mod memory;
 pub mod rules;
 pub mod shared_rows;
+pub mod sim_fuzz;
 pub mod table;
 mod verdict;
 
-pub use dice::Dice;
 pub use verdict::verdict;

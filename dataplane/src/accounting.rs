@@ -8,10 +8,11 @@ use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
-use crate::queue::ecn::Dice;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::settings::{EcnSettings, SwitchSettings};
 use alloc::sync::Arc;
+use rand_core::SeedableRng;
+use rand_xoshiro::SplitMix64;
 
 /// The part of a worker, besides ports and device, that every frame needs.
 #[derive(Debug)]
@@ -27,7 +28,8 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
     /// By port index: bit vector of lossless priorities.
     lossless_bits: [u8; PORTS_MAX],
-    pub(crate) dice: Dice,
+    /// Decides which frames ECN marks.
+    pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,
@@ -56,7 +58,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             frame_pool: FramePool::new(settings.buffer.frames_max, queues),
             buffer: Buffer::new(settings),
             totals: Totals::default(),
-            dice: Dice::new(settings.seed),
+            rng: SplitMix64::seed_from_u64(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
             driver,

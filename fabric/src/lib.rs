@@ -14,7 +14,6 @@ mod length;
 pub mod network;
 pub mod paths;
 pub mod plan;
-mod random;
 mod rules;
 pub mod verify;
 

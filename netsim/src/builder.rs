@@ -1,16 +1,17 @@
-//! From names, links and flows to a network that runs.
+//! From names, links and flows to a network at time 0.
 
+use crate::build_error::BuildError;
 use crate::device::{SimDevice, SimPort};
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::flow::{
-    Addresses, FlowId, FlowSpec, FlowTally, TTL_START, answer_head, frames_of, head,
+    Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, ack_head, frames_of, head,
 };
 use crate::frame::Pool;
+use crate::go_back_n::ReceiveWindow;
 use crate::host_node::{FlowState, HostNode, HostParts};
-use crate::learner::Learner;
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
+use crate::lldp_node::LldpNode;
 use crate::network::{Network, NetworkParts};
-use crate::prng::Prng;
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -18,7 +19,6 @@ use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::tag_map;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
-use crate::window::Intake;
 use agents::lldp::Device;
 use dataplane::fib::Routes;
 use dataplane::hops::{HopClasses, Parity};
@@ -29,118 +29,13 @@ use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
+use random::Rng;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 /// The shortest frame, Ethernet header included, FCS not.
 const FRAME_BYTES_LEAST: u16 = 60;
 const _: () = assert!(FRAME_BYTES_LEAST as usize == FRAME_BYTES_MIN, "what a wire carries");
-
-/// Why a network cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// Two links at one port.
-    #[error("{switch}:{port} has two links; a port has one")]
-    PortTaken {
-        /// The switch.
-        switch: String,
-        /// The port.
-        port: PortId,
-    },
-    /// A port number that no switch has.
-    #[error("{switch} has no port {number}; ports are 1 to 256")]
-    NoSuchPort {
-        /// The switch.
-        switch: String,
-        /// The number.
-        number: usize,
-    },
-    /// Two links at one host.
-    #[error("host {host} has two links; a host has one")]
-    HostTaken {
-        /// The host.
-        host: String,
-    },
-    /// A link from a host to a host.
-    #[error("host {host} is linked to a host; link it to a switch")]
-    HostToHost {
-        /// The first host.
-        host: String,
-    },
-    /// A host without a link.
-    #[error("host {host} has no link; link it to a switch")]
-    HostUnlinked {
-        /// The host.
-        host: String,
-    },
-    /// More than addresses or tables hold.
-    #[error("{count} {what}; {most} are the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// How many there are.
-        count: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// A buffer that cannot hold what is promised.
-    #[error(
-        "{switch} promises {promised_bytes} bytes in reserves, headrooms and for lossy traffic, of a \
-         buffer of {buffer_bytes}; give it {} more", promised_bytes - buffer_bytes
-    )]
-    BufferTooSmall {
-        /// The switch.
-        switch: String,
-        /// What it has.
-        buffer_bytes: u64,
-        /// What it promises.
-        promised_bytes: u64,
-    },
-    /// A flow's frames are too short for a wire or too long for the network.
-    #[error("a frame of {frame_bytes} bytes; this network carries {least} to {most}")]
-    FrameLength {
-        /// The length.
-        frame_bytes: u16,
-        /// The least.
-        least: u16,
-        /// The most.
-        most: u16,
-    },
-    /// No way at all.
-    #[error("there is no way from host {from} to host {to}")]
-    NoWay {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-    },
-    /// A way that does not begin or end where its hosts are.
-    #[error("a way from host {from} to host {to} must begin at {first} and end at {last}")]
-    WayEnds {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-        /// The sender's switch.
-        first: String,
-        /// The receiver's switch.
-        last: String,
-    },
-    /// A way that comes back to a switch, which sends all frames of a flow one way.
-    #[error("a way goes through {switch} twice; a switch sends a flow one way only")]
-    WayRepeats {
-        /// The switch.
-        switch: String,
-    },
-    /// A way over a link that is not there.
-    #[error("a way leads from {from} to {to}, which are not linked")]
-    NotLinked {
-        /// The switch it leaves.
-        from: String,
-        /// The switch it should reach.
-        to: String,
-    },
-}
 
 #[derive(Debug)]
 struct SwitchDraft {
@@ -149,8 +44,8 @@ struct SwitchDraft {
     parity: Parity,
 }
 
-/// Puts a network together; [`NetworkBuilder::build`] checks it. Everything is numbered in the
-/// order in which it is added, and the order is all that a run depends on besides the seed.
+/// Builds a network; [`NetworkBuilder::build`] checks it. Everything is numbered in the order in
+/// which it is added. A run depends on that order and the seed only.
 #[derive(Debug)]
 pub struct NetworkBuilder {
     seed: u64,
@@ -166,12 +61,12 @@ pub struct NetworkBuilder {
     routes: RouteKind,
     reroute_ps: Option<Picoseconds>,
     down: Vec<usize>,
-    learns: Option<u8>,
+    lldp_bounces: Option<u8>,
 }
 
 impl NetworkBuilder {
-    /// An empty network. The seed decides whatever is left to chance: gaps of random flows, ECN
-    /// dice, flow hashes.
+    /// An empty network. All random choices follow from the seed: gaps of random flows, ECN marks,
+    /// flow hashes, PFC frames lost or changed.
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -187,28 +82,27 @@ impl NetworkBuilder {
             routes: RouteKind::Shortest,
             reroute_ps: None,
             down: Vec::new(),
-            learns: None,
+            lldp_bounces: None,
         }
     }
 
-    /// Makes `tag` lossless, on `priority`, in the whole network. It travels as the DSCP of its
-    /// number.
+    /// Makes `tag` lossless, on `priority`, in the whole network. Its DSCP has the same number.
     pub fn lossless(&mut self, tag: Tag, priority: Priority) {
         self.lossless.push((tag, priority));
     }
 
-    /// Has lossless frames go by the hops they have made (the TTL scheme): the priority of each
+    /// Classifies lossless frames by the hops they have made (the TTL scheme): the priority of each
     /// class, that of sending hosts first.
     pub fn classes(&mut self, classes: &[Priority]) {
         self.classes = classes.to_vec();
     }
 
-    /// Has `switch` hold these classes only.
-    pub fn parity(&mut self, switch: SwitchId, parity: Parity) {
+    /// Restricts `switch` to the classes of this parity.
+    pub(crate) fn parity(&mut self, switch: SwitchId, parity: Parity) {
         self.switches[switch.0].parity = parity;
     }
 
-    /// Has everybody tell rates (gentle flow control), where a switch's queues have a slope.
+    /// Signals rates (gentle flow control) where a switch's queues have a slope.
     pub const fn gentle(&mut self, gentle: GentleSettings) {
         self.gentle = Some(gentle);
     }
@@ -233,10 +127,11 @@ impl NetworkBuilder {
         SwitchId(self.switches.len() - 1)
     }
 
-    /// Has every switch and host run LLDP from the start, knowing nothing, and every switch write
-    /// its rules by what it learns, for frames that turn up again `bounces` times.
-    pub const fn learn(&mut self, bounces: u8) {
-        self.learns = Some(bounces);
+    /// Has every switch and host run LLDP from the start, with no knowledge. Every switch derives
+    /// its rules from what it learns; frames that turn up again at most `bounces` times stay
+    /// lossless.
+    pub(crate) const fn run_lldp(&mut self, bounces: u8) {
+        self.lldp_bounces = Some(bounces);
     }
 
     /// Gives `switch` rules: first match wins, no match is lossy. Without rules tags never change.
@@ -244,14 +139,14 @@ impl NetworkBuilder {
         self.switches[switch.0].rules = Some(rules);
     }
 
-    /// Adds a host that takes what comes as fast as it comes.
+    /// Adds a host that takes frames as they arrive.
     pub fn host(&mut self, name: &str) -> HostId {
         self.host_names.push(name.to_owned());
         self.drains.push(None);
         HostId(self.host_names.len() - 1)
     }
 
-    /// Has `host` take frames only so fast.
+    /// Limits the rate at which `host` takes frames.
     pub fn slow_down(&mut self, host: HostId, drain: Drain) {
         self.drains[host.0] = Some(drain);
     }
@@ -261,14 +156,14 @@ impl NetworkBuilder {
         self.links.push(LinkDraft { ends: [one.into(), other.into()], spec });
     }
 
-    /// Says how frames are routed: by `kind`, and around a link that goes down `reroute_ps` after
-    /// it did, or never.
+    /// Sets how frames are routed: by `kind`, and around a link `reroute_ps` after it goes down, or
+    /// never.
     pub const fn routing(&mut self, kind: RouteKind, reroute_ps: Option<Picoseconds>) {
         self.routes = kind;
         self.reroute_ps = reroute_ps;
     }
 
-    /// Has link number `link` be down from the start.
+    /// Sets link number `link` down from the start.
     pub fn fail(&mut self, link: usize) {
         self.down.push(link);
     }
@@ -281,14 +176,13 @@ impl NetworkBuilder {
 
     /// The network, at time 0.
     ///
-    /// # Errors
-    /// Something is linked wrongly, promised without the buffer for it, or led where no link is.
+    /// A link is wrong, a buffer is smaller than what it promises, or a path has no link.
     pub fn build(self) -> Result<Network, BuildError> {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         let tags = TagMap { hops: self.hops(Parity::All), ..tag_map(&self.lossless) };
         let tags = Rc::new(tags);
         let pool = Pool::default();
-        let seed = Prng::for_part(self.seed, u64::MAX - 1).bits();
+        let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
         let sources = self.sources(&topology, &mut router, &tags)?;
         let flows = self.flow_states(&topology, &tags);
@@ -310,13 +204,13 @@ impl NetworkBuilder {
             pool,
             lossless_bits,
             gentle: self.gentle,
-            learns: self.learns.is_some(),
+            runs_lldp: self.lldp_bounces.is_some(),
             switches,
             topology,
         }))
     }
 
-    /// By host, the sources of its flows, each with an address that the router knows the way to.
+    /// By host, the sources of its flows, each with an address that the router has a route for.
     fn sources(
         &self,
         topology: &Topology,
@@ -334,7 +228,7 @@ impl NetworkBuilder {
             let flow = FlowId(number as usize);
             let destination = router.add(flow.0, &spec.way, spec.from, spec.to, &map)?;
             if spec.window_bytes.is_some() {
-                // Answers find their way back by the tables.
+                // Acknowledgments are routed by the tables.
                 router.route_to(topology.access[spec.from.0].0);
             }
             let addresses = self.addresses(topology, spec.from, destination);
@@ -344,7 +238,7 @@ impl NetworkBuilder {
                 spec,
                 tags.priority_leaving(spec.tag, TTL_START),
                 |frame_bytes| head(number, &addresses, dscp, frame_bytes),
-                Prng::for_part(self.seed, u64::from(number)),
+                random::substream(self.seed, u64::from(number)),
             ));
         }
         Ok(sources)
@@ -363,20 +257,20 @@ impl NetworkBuilder {
 
     fn flow_states(&self, topology: &Topology, tags: &TagMap) -> Vec<FlowState> {
         let state = |(number, spec): (u32, &FlowSpec)| {
-            let intake = spec.window_bytes.map(|_| {
+            let receive_window = spec.window_bytes.map(|_| {
                 let back = topology.host_address(spec.from);
                 let addresses = self.addresses(topology, spec.to, back);
                 let dscp = tags.dscp[spec.tag.index()];
                 let head = head(number, &addresses, dscp, FRAME_BYTES_LEAST);
-                Box::new((Intake::default(), answer_head(head, number)))
+                Box::new((ReceiveWindow::default(), ack_head(head, number)))
             });
             FlowState {
                 from: spec.from,
                 to: spec.to,
                 start_ps: spec.start_ps,
-                tally: FlowTally::default(),
+                counters: FlowCounters::default(),
                 frames: frames_of(spec),
-                intake,
+                receive_window,
             }
         };
         (0..).zip(&self.flows).map(state).collect()
@@ -393,7 +287,7 @@ impl NetworkBuilder {
         let draft = &self.switches[id.0];
         let name = &self.switch_names[id.0];
         let attachments = &topology.ports[id.0];
-        let seed = Prng::for_part(!self.seed, id.0 as u64).bits();
+        let seed = random::substream(!self.seed, id.0 as u64).next_u64();
         let hops = self.hops(draft.parity);
         let common = Common {
             lossless_bits: hops
@@ -420,7 +314,7 @@ impl NetworkBuilder {
             rules: draft.rules.clone(),
             seed,
             epoch: 0,
-            fib: self.learns.map(|_| Routes::new().compile()),
+            fib: self.lldp_bounces.map(|_| Routes::new().compile()),
         };
         let routes = table(router, topology, id, FRAME_BYTES_MOST);
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
@@ -433,8 +327,8 @@ impl NetworkBuilder {
         let down = (0..).map_while(PortId::from_index).zip(attachments);
         let down: Vec<PortId> =
             down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port).collect();
-        let learner = self.learner(Device::Router, id.0, name, attachments.len());
-        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, learner))
+        let lldp = self.lldp_node(Device::Router, id.0, name, attachments.len());
+        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp))
     }
 
     fn host_parts(
@@ -445,7 +339,7 @@ impl NetworkBuilder {
         sources: Vec<Source>,
     ) -> HostParts {
         let (switch, port) = topology.access[id.0];
-        // The host's wire is the one against its switch's port.
+        // The host's wire leads to its switch's port.
         let against = topology.ports[switch.0][port.index()].as_ref();
         let speed = against.map_or(Speed::from_gbps(1), |at| topology.links[at.link].spec.speed);
         HostParts {
@@ -457,7 +351,7 @@ impl NetworkBuilder {
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
             gentle: self.gentle,
             sources,
-            learner: self.learner(
+            lldp: self.lldp_node(
                 Device::EndStation,
                 self.switches.len() + id.0,
                 &self.host_names[id.0],
@@ -466,14 +360,14 @@ impl NetworkBuilder {
         }
     }
 
-    fn learner(
+    fn lldp_node(
         &self,
         device: Device,
         node: usize,
         name: &str,
         ports: usize,
-    ) -> Option<Box<Learner>> {
-        self.learns.map(|bounces| Box::new(Learner::new(device, node, name, ports, bounces)))
+    ) -> Option<Box<LldpNode>> {
+        self.lldp_bounces.map(|bounces| Box::new(LldpNode::new(device, node, name, ports, bounces)))
     }
 }
 
@@ -498,9 +392,9 @@ fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec
     };
     let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
         [0, 1].map(|side| {
-            let dice = Prng::for_part(seed, u64::MAX - (2 + 2 * number + side) as u64);
+            let rng = random::substream(seed, u64::MAX - (2 + 2 * number + side) as u64);
             let ends = [side, 1 - side].map(|side| endpoint(link.ends[side]));
-            let mut wire = Wire::new(ends[0], ends[1], link.spec, dice);
+            let mut wire = Wire::new(ends[0], ends[1], link.spec, rng);
             wire.down_count = u16::from(down.contains(&number));
             wire
         })

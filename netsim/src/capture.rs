@@ -1,8 +1,7 @@
-//! What arrives by chosen links, as pcap files with times to the nanosecond.
+//! Captures of chosen links as pcap files, with times in nanoseconds.
 
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::frame::SimFrame;
-use crate::network::Network;
 use dataplane::frame::Frame;
 use std::fmt;
 use std::io::{self, Write};
@@ -17,7 +16,7 @@ const SNAP_BYTES: u32 = 65_535;
 #[derive(Default)]
 pub(crate) struct Captures {
     files: Vec<Box<dyn Write>>,
-    /// What arrived since some nodes are ahead of others, node by node.
+    /// Arrivals that are not written yet, since some nodes are ahead of others; node by node.
     held: Vec<Record>,
     /// The first write that failed; nothing is written after it.
     error: Option<io::Error>,
@@ -45,13 +44,13 @@ impl Captures {
         self.files.is_empty()
     }
 
-    /// Holds a frame that arrives at `at_ps` by `wire` until the others of its time are known.
+    /// Holds a frame that arrives at `at_ps` by `wire` until all nodes have run up to then.
     pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
         let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
         self.held.push(Record { capture, at_ps, wire, frame_bytes, head });
     }
 
-    /// Writes what arrived before `before_ps`, in the order of time.
+    /// Writes the arrivals before `before_ps` in the order of time.
     #[inline]
     pub(crate) fn write_held(&mut self, before_ps: Picoseconds) {
         if !self.held.is_empty() {
@@ -72,8 +71,31 @@ impl Captures {
         }
     }
 
-    /// Of a frame's payload only the length is known; the file says so, as one with a short snap
-    /// length would.
+    /// Adds a file, with the header written; returns its number.
+    ///
+    /// # Errors
+    /// The header cannot be written.
+    pub(crate) fn add(&mut self, mut file: Box<dyn Write>) -> io::Result<u16> {
+        file.write_all(&MAGIC.to_le_bytes())?;
+        file.write_all(&[2, 0, 4, 0])?;
+        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
+            file.write_all(&word.to_le_bytes())?;
+        }
+        let number = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
+        self.files.push(file);
+        Ok(number)
+    }
+
+    /// Finishes all files.
+    ///
+    /// # Errors
+    /// The first write that failed.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)?;
+        self.files.iter_mut().try_for_each(|file| file.flush())
+    }
+
+    /// Only the length of a payload is known; the file records this as a short snap length would.
     fn write(&mut self, record: &Record) -> io::Result<()> {
         let Some(file) = self.files.get_mut(usize::from(record.capture)) else { return Ok(()) };
         let now_ns = record.at_ps / PS_PER_NS;
@@ -83,34 +105,5 @@ impl Captures {
             file.write_all(&low(word).to_le_bytes())?;
         }
         file.write_all(&record.head)
-    }
-}
-
-impl Network {
-    /// Writes all that arrives by link number `link`, both ways, to `file` as pcap.
-    ///
-    /// # Errors
-    /// The file's header cannot be written.
-    pub fn capture(&mut self, link: usize, mut file: Box<dyn Write>) -> io::Result<()> {
-        file.write_all(&MAGIC.to_le_bytes())?;
-        file.write_all(&[2, 0, 4, 0])?;
-        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
-            file.write_all(&word.to_le_bytes())?;
-        }
-        let number = u16::try_from(self.medium.captures.files.len()).unwrap_or(u16::MAX);
-        self.medium.captures.files.push(file);
-        for wire in [2 * link, 2 * link + 1] {
-            self.medium.wires[wire].capture = Some(number);
-        }
-        Ok(())
-    }
-
-    /// Finishes all captures.
-    ///
-    /// # Errors
-    /// The first write that failed.
-    pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.medium.captures.error.take().map_or(Ok(()), Err)?;
-        self.medium.captures.files.iter_mut().try_for_each(|file| file.flush())
     }
 }

@@ -1,4 +1,4 @@
-//! A switch's ports, as its worker sees them: wires with nothing between them and the queues.
+//! The device under a switch's worker: ports that are wires, without rings or queues of their own.
 //!
 //! A port takes one data frame when its wire is free and none while it is busy, so every byte that
 //! a pause can still hold back is in the switch. PFC frames wait for the wire ahead of data.
@@ -17,33 +17,35 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SimDevice {
-    launched: Few<Launch>,
+    launched: SmallVec<Launch>,
     now_ps: Picoseconds,
     ports: Vec<SimPort>,
-    /// Ports whose wires somebody waits for, and when these become free.
-    awaited: Few<(PortId, Picoseconds)>,
-    /// Frames that arrived and that the worker has not taken, in order: at one instant few, and at
-    /// each port one at the most.
+    /// Ports whose worker waits for the wire, and when these wires become free.
+    awaited: SmallVec<(PortId, Picoseconds)>,
+    /// Frames that arrived and that the worker has not taken, in order: few at one instant, and at
+    /// most one at each port.
     arrived: Vec<(PortId, SimFrame)>,
-    /// Control frames that wait at all ports.
+    /// Control frames that wait, at all ports together.
     ahead_frames: usize,
     pool: Pool,
 }
 
-/// A list that mostly has one entry at the most, which is kept in place. It has no order.
+/// A list, without order, that mostly has at most one entry, which is kept in place. It is not the
+/// crate smallvec's: every frame that is sent passes through one, and a single entry here is one
+/// `Option`, with no length and no test of where the entries lie.
 #[derive(Debug)]
-struct Few<T> {
+struct SmallVec<T> {
     one: Option<T>,
     others: Vec<T>,
 }
 
-impl<T> Default for Few<T> {
+impl<T> Default for SmallVec<T> {
     fn default() -> Self {
         Self { one: None, others: Vec::new() }
     }
 }
 
-impl<T> Few<T> {
+impl<T> SmallVec<T> {
     #[inline(always)]
     fn push(&mut self, entry: T) {
         if self.one.is_none() {
@@ -78,7 +80,7 @@ pub(crate) struct SimPort {
     ahead: Option<SimFrame>,
     /// The wire it sends on; `None` where no link is.
     wire: Option<u32>,
-    /// Somebody will be told when the wire is free.
+    /// An event is planned for when the wire is free.
     is_awaited: bool,
     behind: VecDeque<SimFrame>,
 }
@@ -96,9 +98,9 @@ impl SimPort {
         self.wire.is_some() && self.ahead.is_none() && self.transmitter.is_free(now_ps)
     }
 
-    /// Puts `frame` on the wire, which is free, and among what was launched.
+    /// Puts `frame` on the wire, which is free, and into the list of launched frames.
     #[inline(always)]
-    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds, launched: &mut Few<Launch>) {
+    fn launch(&mut self, frame: SimFrame, now_ps: Picoseconds, launched: &mut SmallVec<Launch>) {
         let last_bit_ps = self.transmitter.start(frame.len(), now_ps);
         if let Some(wire) = self.wire {
             launched.push(Launch { wire, frame, last_bit_ps });
@@ -125,8 +127,8 @@ impl SimDevice {
             now_ps: 0,
             arrived: Vec::new(),
             ports,
-            launched: Few::default(),
-            awaited: Few::default(),
+            launched: SmallVec::default(),
+            awaited: SmallVec::default(),
             ahead_frames: 0,
             pool,
         }
@@ -138,7 +140,7 @@ impl SimDevice {
         self.arrived.push((port, frame));
     }
 
-    /// Whether frames wait that no burst had room for.
+    /// Whether frames wait for which no burst had room.
     pub(crate) const fn has_arrivals(&self) -> bool {
         !self.arrived.is_empty()
     }
@@ -154,13 +156,12 @@ impl SimDevice {
         port.ahead.iter().chain(&port.behind)
     }
 
-    /// Time is now `now_ps`.
+    /// Sets the time.
     pub(crate) const fn begin(&mut self, now_ps: Picoseconds) {
         self.now_ps = now_ps;
     }
 
-    /// The wire of `port`, which somebody waited for, is free at `now_ps`: a control frame goes, if
-    /// one waits.
+    /// The awaited wire of `port` is free at `now_ps`. A waiting control frame goes first.
     #[inline(always)]
     pub(crate) fn free(&mut self, port: PortId, now_ps: Picoseconds) {
         let waiting = &mut self.ports[port.index()];
@@ -170,7 +171,7 @@ impl SimDevice {
         }
     }
 
-    /// A control frame goes on the wire of `port`, which is free.
+    /// Sends a waiting control frame on the wire of `port`, which is free.
     #[cold]
     fn free_ahead(&mut self, port: PortId, now_ps: Picoseconds) {
         let waiting = &mut self.ports[port.index()];
@@ -183,7 +184,7 @@ impl SimDevice {
         }
     }
 
-    /// Sees to it that somebody is told when the wire of `port` is free.
+    /// Asks for an event when the wire of `port` is free.
     #[inline(always)]
     fn await_wire(&mut self, port: PortId) {
         let waiting = &mut self.ports[port.index()];
@@ -192,7 +193,7 @@ impl SimDevice {
         }
     }
 
-    /// Takes what has arrived at `port`, as much as fits.
+    /// Takes what has arrived at `port`, as far as the burst has room.
     #[inline(never)]
     fn take_arrived(&mut self, port: PortId, into: &mut Burst<SimFrame>) {
         let mut at = 0;
@@ -205,20 +206,21 @@ impl SimDevice {
         }
     }
 
-    /// Takes the ports whose wires are waited for since last asked, and when these become free.
+    /// Takes the ports whose wires have been awaited since the last call, and when the wires become
+    /// free.
     #[inline(always)]
     pub(crate) fn take_awaited(&mut self, mut take: impl FnMut(PortId, Picoseconds)) {
         self.awaited.take_all(|(port, free_at_ps)| take(port, free_at_ps));
     }
 
-    /// Where its buffers come from.
+    /// The pool of its buffers.
     pub(crate) fn pool(&self) -> Pool {
         self.pool.clone()
     }
 
-    /// A device like this one, with nothing in it. Its wires are as busy as they were, and who is
-    /// to be told when they are free still is.
-    pub(crate) fn anew(&self) -> Self {
+    /// This device after a reset: empty, with its wires as busy as before and the events for them
+    /// still planned.
+    pub(crate) fn reset(&self) -> Self {
         let port = |port: &SimPort| SimPort {
             is_awaited: port.is_awaited,
             ..SimPort::new(port.transmitter.clone(), port.wire)
@@ -226,7 +228,7 @@ impl SimDevice {
         Self::new(self.ports.iter().map(port).collect(), self.pool.clone())
     }
 
-    /// Takes the frames that were put on wires since last asked: no two on one at one instant.
+    /// Takes the frames launched since the last call: no two on one wire at one instant.
     #[inline(always)]
     pub(crate) fn take_launched(&mut self, take: impl FnMut(Launch)) {
         self.launched.take_all(take);
@@ -328,14 +330,14 @@ mod tests {
         (0..count).map(|_| pool.take(&[0; 60], 1_000)).collect()
     }
 
-    /// Lengths of what was launched, and when the last bits leave.
+    /// Lengths of the launched frames, and when their last bits leave.
     fn launched(device: &mut SimDevice) -> Vec<(usize, Picoseconds)> {
         let mut launched = Vec::new();
         device.take_launched(|l| launched.push((l.frame.len(), l.last_bit_ps)));
         launched
     }
 
-    /// When the wire of the port will be free, if somebody began to wait for it.
+    /// When the wire of the port will be free, if the port began to wait for it.
     fn awaited(device: &mut SimDevice) -> Option<Picoseconds> {
         let mut awaited = None;
         device.take_awaited(|port, free_at_ps| {
@@ -358,7 +360,7 @@ mod tests {
         assert_eq!(frames.len(), 2);
         assert_eq!(launched(&mut device), [(1_000, 100 + 1_012 * 800)]);
         let free_at_ps = 100 + 1_024 * 800;
-        assert_eq!(awaited(&mut device), None, "nobody asked");
+        assert_eq!(awaited(&mut device), None, "no event was asked for");
         assert!(device.notify_tx_ready(PORT) && device.notify_tx_ready(PORT));
         assert_eq!(awaited(&mut device), Some(free_at_ps));
         device.begin(free_at_ps - 1);
@@ -388,7 +390,7 @@ mod tests {
             assert_eq!(launched(&mut device), [(60, now_ps + 72 * 800)]);
             assert_eq!(device.ahead_frames(), left);
             assert_eq!(device.tx_room_bytes(PORT, Instant::ZERO), 0, "data comes after it");
-            assert_eq!(awaited(&mut device).is_some(), left == 1, "told only who waits");
+            assert_eq!(awaited(&mut device).is_some(), left == 1, "only a port that waits");
             now_ps += 84 * 800;
         }
         device.begin(now_ps);
@@ -396,18 +398,18 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_wire_across_a_restart_is_told_once() {
+    fn a_port_that_waits_for_its_wire_across_a_reset_gets_one_event() {
         let (mut before, pool) = device();
         before.tx_burst(PORT, &mut burst(&pool, 1), Instant::ZERO);
         assert!(before.notify_tx_ready(PORT));
         let free_at_ps = awaited(&mut before).unwrap();
-        let mut device = before.anew();
+        let mut device = before.reset();
         let pfc = Pfc::default().to_frame(MacAddress::default());
         let mut control: Burst<SimFrame> =
             (0..2).filter_map(|_| device.make_control(&pfc)).collect();
         device.tx_burst(PORT, &mut control, Instant::ZERO);
         assert_eq!(device.ahead_frames(), 2, "the wire is still busy");
-        assert_eq!(awaited(&mut device), None, "and somebody will be told already");
+        assert_eq!(awaited(&mut device), None, "the event is planned already");
         device.free(PORT, free_at_ps);
         assert_eq!((launched(&mut device).len(), device.ahead_frames()), (1, 1));
         assert_eq!(awaited(&mut device), Some(free_at_ps + 84 * 800));

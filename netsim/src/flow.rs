@@ -1,4 +1,4 @@
-//! A flow: frames with one mark, numbered, from a host to a host; and what became of them.
+//! A flow: numbered frames with one mark, from a host to a host, and their counters.
 //!
 //! The mark is the first twelve bytes of the UDP payload: the flow's number, then the frame's,
 //! big-endian.
@@ -13,7 +13,7 @@ use dataplane::time::Speed;
 use dataplane::wire::{MacAddress, ethernet};
 use std::net::Ipv4Addr;
 
-/// A flow, as [`NetworkBuilder::flow`](crate::NetworkBuilder::flow) named it.
+/// A flow, as [`NetworkBuilder::flow`](crate::builder::NetworkBuilder::flow) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub(crate) usize);
 
@@ -22,36 +22,36 @@ pub struct FlowId(pub(crate) usize);
 pub enum Pace {
     /// Always: as fast as the host's wire and its other flows allow.
     BackToBack,
-    /// At even intervals that make this rate on the wire, whether they can be sent or not: what
-    /// waits for the network is sent when it can be.
+    /// At even intervals that make this rate on the wire. A frame that cannot be sent when it is
+    /// due is sent later.
     Steady(Speed),
-    /// The same on average, at intervals of anything up to twice that.
+    /// This rate on average, at random intervals of up to twice the mean.
     Random(Speed),
 }
 
-/// What a flow is.
+/// The parameters of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
     /// The sender.
     pub from: HostId,
     /// The receiver.
     pub to: HostId,
-    /// Which way.
+    /// Its path.
     pub way: Way,
-    /// The tag it starts with; lossless if the network knows it as such.
+    /// The tag of its frames at the sender; lossless if the network defines it so.
     pub tag: Tag,
     /// Length of every frame, Ethernet header included, FCS not.
     pub frame_bytes: u16,
-    /// How fast.
+    /// When frames are due.
     pub pace: Pace,
     /// When the first frame is due.
     pub start_ps: Picoseconds,
-    /// When nothing more is sent.
+    /// When it stops.
     pub stop_ps: Picoseconds,
-    /// Bytes that it carries in frames, headers included; `None` for without end.
+    /// Bytes that it carries in frames, headers included; `None` for a flow without end.
     pub size_bytes: Option<u64>,
-    /// Bytes on their way at the most, acknowledged by the receiver, and sent again from the first
-    /// that is missing when one is (go-back-N, as RoCE NICs do); `None` for an open loop.
+    /// Bytes in flight at most, with acknowledgments and go-back-N as in RoCE NICs; `None` for no
+    /// window.
     pub window_bytes: Option<u64>,
 }
 
@@ -73,24 +73,24 @@ impl FlowSpec {
     }
 }
 
-/// What became of a flow's frames.
+/// A flow's counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlowTally {
+pub struct FlowCounters {
     /// Frames that the sender put on its wire.
     pub sent_frames: u64,
     /// Frames that reached the receiver.
     pub received_frames: u64,
-    /// Bytes that it took, without FCS: of a flow with a window only what came in order.
+    /// Bytes that it took, without FCS; of a flow with a window only those in order.
     pub received_bytes: u64,
-    /// Frames that came after one with a higher number.
+    /// Frames that arrived after one with a higher number.
     pub reordered_frames: u64,
-    /// The number above the highest that came.
+    /// One more than the highest number that arrived.
     pub next_number: u64,
-    /// When the last of its bytes had come.
+    /// When the last byte arrived.
     pub finished_ps: Option<Picoseconds>,
 }
 
-impl FlowTally {
+impl FlowCounters {
     /// Frame number `number` reached the receiver.
     pub(crate) const fn receive(&mut self, number: u64) {
         self.received_frames += 1;
@@ -125,8 +125,9 @@ impl Mark {
         (self.number >> NUMBER_BITS) as u32
     }
 
-    /// If this is an answer: the flow, what its receiver has, and whether it misses the next one.
-    pub(crate) const fn answer(self) -> Option<(u32, u64, bool)> {
+    /// If this is an acknowledgment: the flow, the number below which its receiver has all frames,
+    /// and whether that frame is missing.
+    pub(crate) const fn ack(self) -> Option<(u32, u64, bool)> {
         if self.flow & ANSWER_BIT == 0 {
             return None;
         }
@@ -138,7 +139,7 @@ const IP: usize = ethernet::HEADER_BYTES;
 const UDP: usize = IP + 20;
 const FLOW: usize = UDP + 8;
 const NUMBER: usize = FLOW + 4;
-/// What every frame of a flow starts with: headers and mark.
+/// The headers and the mark that every frame of a flow starts with.
 pub(crate) const HEAD_BYTES: usize = NUMBER + 8;
 /// DSCP and ECN.
 const TOS: usize = IP + 1;
@@ -182,9 +183,9 @@ pub(crate) fn head(
 
 /// Bits of a frame's number that count frames; those above count how often the sender went back.
 const NUMBER_BITS: u32 = 40;
-/// Set in the flow's number of a mark that answers the flow instead of belonging to it.
+/// Set in the flow's number of a mark that acknowledges the flow.
 const ANSWER_BIT: u32 = 1 << 31;
-/// Set in the number of an answer that tells of a gap.
+/// Set in the number of an acknowledgment that reports a gap.
 const GAP_BIT: u64 = 1 << 63;
 
 /// Gives a flow's head frame number `number`, in the sender's round `round`.
@@ -194,14 +195,14 @@ pub(crate) fn set_number(head: &mut [u8; HEAD_BYTES], round: u32, number: u64) {
     head[NUMBER..].copy_from_slice(&number.to_be_bytes());
 }
 
-/// Makes the head of a flow's answers, which go the other way, from one that was made for it.
-pub(crate) fn answer_head(mut head: [u8; HEAD_BYTES], flow: u32) -> [u8; HEAD_BYTES] {
+/// Makes the head of a flow's acknowledgments from one in their direction.
+pub(crate) fn ack_head(mut head: [u8; HEAD_BYTES], flow: u32) -> [u8; HEAD_BYTES] {
     head[FLOW..NUMBER].copy_from_slice(&(flow | ANSWER_BIT).to_be_bytes());
     head
 }
 
-/// Gives an answer's head what it says.
-pub(crate) fn set_answer(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool) {
+/// Writes the number and the gap into an acknowledgment's head.
+pub(crate) fn set_ack(head: &mut [u8; HEAD_BYTES], number: u64, is_gap: bool) {
     let gap = if is_gap { GAP_BIT } else { 0 };
     head[NUMBER..].copy_from_slice(&(number | gap).to_be_bytes());
 }
@@ -286,9 +287,9 @@ mod tests {
 
     #[test]
     fn a_tally_tells_late_from_missing() {
-        let mut tally = FlowTally { sent_frames: 6, ..FlowTally::default() };
-        [0, 3, 2, 4].into_iter().for_each(|number| tally.receive(number));
-        assert_eq!((tally.received_frames, tally.reordered_frames), (4, 1));
-        assert_eq!(tally.missing_frames(), 2);
+        let mut counters = FlowCounters { sent_frames: 6, ..FlowCounters::default() };
+        [0, 3, 2, 4].into_iter().for_each(|number| counters.receive(number));
+        assert_eq!((counters.received_frames, counters.reordered_frames), (4, 1));
+        assert_eq!(counters.missing_frames(), 2);
     }
 }

@@ -1,8 +1,7 @@
 //! The frame of the emulated network, and the pool its buffers come from.
 //!
-//! As an mbuf chain does, a frame shows its first bytes and only counts the rest: headers and mark
-//! are real, what follows them is never read by anybody and not stored. So a frame costs three
-//! cache lines whatever its length.
+//! A frame stores its first bytes and counts the rest: headers and mark are real, and no node reads
+//! what follows them. A frame costs three cache lines whatever its length.
 
 use dataplane::frame::{Frame, HEAD_BYTES};
 use dataplane::wire::ethernet;
@@ -19,12 +18,12 @@ const STORED_BYTES: usize = HEAD_BYTES + 8;
 /// outside.
 const BUFFER_BYTES: usize = 256;
 
-/// Bytes that are written in a frame of this network: headers with what a switch pushes, and mark;
-/// or all of PFC. What lies behind stays zero, whatever the buffer is used for.
+/// Bytes that are written of a frame of this network: headers, with what a switch pushes, and mark;
+/// or all of PFC. The bytes behind stay zero through all uses of the buffer.
 pub(crate) const WRITTEN_BYTES: usize = 64;
 
-/// One frame. What nodes ask of every frame is in its handle, so that only who reads or writes
-/// headers waits for memory; and the handle is two words, which move in registers.
+/// One frame. What nodes read of every frame is in its handle, so that only readers and writers of
+/// headers wait for memory. The handle is two words, which move in registers.
 pub(crate) struct SimFrame {
     buffer: Box<Buffer>,
     traits: Traits,
@@ -39,7 +38,7 @@ impl Traits {
     const START: u32 = 0;
     const END: u32 = 8;
     const TAIL: u32 = 16;
-    /// What the tag checker saw last; travels beside the frame, where no switch sees it.
+    /// The rank that the tag checker saw last. It travels beside the frame, invisible to switches.
     const RANK: u32 = 32;
     /// Whether it is MAC control; whether more was written than [`WRITTEN_BYTES`], and its buffer
     /// is not used again.
@@ -100,7 +99,7 @@ const _: () =
 const _: () = assert!(FRONT_BYTES + STORED_BYTES <= u8::MAX as usize, "places fit eight bits");
 
 impl SimFrame {
-    /// See [`TagWatch`](crate::checker::TagWatch).
+    /// See [`TagWatch`](crate::checker::tags::TagWatch).
     #[inline(always)]
     pub(crate) const fn tag_rank(&self) -> u8 {
         self.traits.octet(Traits::RANK)
@@ -117,12 +116,12 @@ impl SimFrame {
         self.traits.has(Traits::CONTROL)
     }
 
-    /// Whether this is LLDP, which switches and hosts say of themselves.
+    /// Whether this is an LLDP frame.
     pub(crate) fn is_lldp(&self) -> bool {
         self.bytes().get(12..14) == Some(&ethernet::LLDP.to_be_bytes())
     }
 
-    /// The first octet of the frame as it was made: a way to touch its memory.
+    /// The first octet of the frame as it was made: a read that fetches its memory.
     #[inline(always)]
     pub(crate) fn first_octet(&self) -> u8 {
         self.buffer.bytes[FRONT_BYTES]
@@ -171,8 +170,8 @@ impl Frame for SimFrame {
     }
 }
 
-/// Buffers that wait for their next frame, shared by all nodes of a network. A frame that is
-/// dropped and not given back costs an allocation later, nothing else.
+/// Free buffers, shared by all nodes of a network. A frame that is dropped and not given back costs
+/// an allocation later.
 #[derive(Clone, Default)]
 #[expect(clippy::vec_box, reason = "a frame takes the box as it is")]
 pub(crate) struct Pool(Rc<RefCell<Vec<Box<Buffer>>>>);

@@ -1,19 +1,19 @@
-//! A host of the network: a NIC that obeys PFC class by class as a RoCE NIC does, flows that it
-//! sends, and a receiver that checks every frame.
+//! A host of the network: a NIC that obeys PFC by class as a RoCE NIC does, flows that it sends,
+//! and a receiver that checks every frame.
 
-use crate::alarm::Alarm;
-use crate::checker::TagWatch;
+use crate::checker::tags::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::flow::{FlowTally, HEAD_BYTES, Mark, dscp, mark, set_answer, ttl};
+use crate::flow::{FlowCounters, HEAD_BYTES, Mark, dscp, mark, set_ack, ttl};
 use crate::frame::{Pool, SimFrame};
-use crate::learner::{Learner, Wish};
+use crate::go_back_n::ReceiveWindow;
 use crate::link::{Launch, Transmitter};
-use crate::outbox::Outbox;
+use crate::lldp_node::{self, LldpNode};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{instant, picoseconds};
+use crate::timer::Timer;
 use crate::topology::HostId;
-use crate::window::Intake;
+use crate::tx_queue::TxQueue;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
@@ -28,16 +28,16 @@ use dataplane::wire::mac_control::MacControl;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What a host counts.
+/// A host's counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Data frames put on the wire: of its flows, and answers to others.
+    /// Data frames sent: those of its flows, and acknowledgments.
     pub sent_frames: u64,
-    /// Data frames that were for it and that it took.
+    /// Data frames addressed to it and taken.
     pub received_frames: u64,
-    /// Frames lost here because the receiver was slow, by priority.
+    /// Frames lost because the receiver was slow, by priority.
     pub overrun_frames: [u64; PRIORITIES],
-    /// Frames that were not for it.
+    /// Frames for other hosts.
     pub stray_frames: u64,
     /// LLDP frames put on the wire.
     pub lldp_sent_frames: u64,
@@ -47,25 +47,25 @@ pub struct HostCounters {
     pub pfc: Box<PfcCounters>,
 }
 
-/// A flow's ends and what became of it, in the network's list.
+/// A flow's ends and counters, in the network's list.
 #[derive(Debug)]
 pub(crate) struct FlowState {
     pub(crate) from: HostId,
     pub(crate) to: HostId,
     pub(crate) start_ps: Picoseconds,
-    pub(crate) tally: FlowTally,
-    /// How many frames it has; `None` without end.
+    pub(crate) counters: FlowCounters,
+    /// The number of its frames; `None` for a flow without end.
     pub(crate) frames: Option<u64>,
-    /// Of a flow with a window: what its receiver has, and how its answers begin.
-    pub(crate) intake: Option<Box<(Intake, [u8; HEAD_BYTES])>>,
+    /// Of a flow with a window: the receiver's state, and the head of its acknowledgments.
+    pub(crate) receive_window: Option<Box<(ReceiveWindow, [u8; HEAD_BYTES])>>,
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct HostNode {
-    pub(crate) alarm: Alarm,
+    pub(crate) timer: Timer,
     pub(crate) name: String,
-    /// Without what both sides of PFC count.
+    /// Without the counters of the PFC receiver and generator.
     pub(crate) counters: HostCounters,
     id: HostId,
     mac: MacAddress,
@@ -78,22 +78,22 @@ pub(crate) struct HostNode {
     receiver: Receiver,
     generator: Generator,
     sink: Option<Sink>,
-    /// Pauses every lossless priority, whatever it gets.
+    /// Whether it pauses every lossless priority, whatever it receives (a pause storm).
     storms: bool,
-    outbox: Outbox,
-    /// Of a host that says what it is.
-    learner: Option<Box<Learner>>,
-    /// What it has yet to say.
-    says: VecDeque<Vec<u8>>,
-    is_stirred: bool,
+    tx_queue: TxQueue,
+    /// The LLDP node of a host that runs LLDP.
+    lldp: Option<Box<LldpNode>>,
+    /// LLDP frames to be sent.
+    lldp_frames: VecDeque<Vec<u8>>,
+    is_dirty: bool,
 }
 
-/// The nanoseconds that are over at `now_ps`.
+/// The whole nanoseconds that have passed at `now_ps`.
 const fn whole_nanoseconds(now_ps: Picoseconds) -> Instant {
     Instant::from_ns(now_ps / PS_PER_NS)
 }
 
-/// What makes a host.
+/// The parts of a host.
 #[derive(Debug)]
 pub(crate) struct HostParts {
     pub(crate) name: String,
@@ -101,11 +101,11 @@ pub(crate) struct HostParts {
     pub(crate) mac: MacAddress,
     pub(crate) wire: u32,
     pub(crate) speed: Speed,
-    /// How rates are told, if they are.
+    /// How rates are signaled (gentle flow control), if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
-    pub(crate) learner: Option<Box<Learner>>,
+    pub(crate) lldp: Option<Box<LldpNode>>,
 }
 
 impl HostNode {
@@ -117,7 +117,7 @@ impl HostNode {
             None => receiver,
         };
         let mut host = Self {
-            alarm: Alarm::new(),
+            timer: Timer::new(),
             name: parts.name,
             counters: HostCounters::default(),
             id: parts.id,
@@ -132,46 +132,46 @@ impl HostNode {
             generator: Generator::new(parts.speed),
             sink: parts.sink,
             storms: false,
-            outbox: Outbox::new(parts.sources),
-            learner: parts.learner,
-            says: VecDeque::new(),
-            is_stirred: true,
+            tx_queue: TxQueue::new(parts.sources),
+            lldp: parts.lldp,
+            lldp_frames: VecDeque::new(),
+            is_dirty: true,
         };
-        host.tell_link(true, 0);
+        host.notify_link(true, 0);
         host
     }
 
-    /// Tells the learner of the link, and takes what it has to say.
-    fn tell_link(&mut self, up: bool, now_ps: Picoseconds) {
-        if let Some(learner) = &mut self.learner {
-            learner.set_link(instant(now_ps), PortId::FIRST, up);
+    /// Passes the state of the link to the LLDP node, and takes its frames.
+    fn notify_link(&mut self, up: bool, now_ps: Picoseconds) {
+        if let Some(lldp) = &mut self.lldp {
+            lldp.set_link(instant(now_ps), PortId::FIRST, up);
         }
-        self.says.clear();
-        self.converse(now_ps);
+        self.lldp_frames.clear();
+        self.poll_lldp(now_ps);
     }
 
-    /// Takes what the learner, if there is one, has to say.
+    /// Takes the frames of the LLDP node, if there is one.
     #[inline(always)]
-    fn converse(&mut self, now_ps: Picoseconds) {
-        if self.learner.is_some() {
-            self.take_wishes(now_ps);
+    fn poll_lldp(&mut self, now_ps: Picoseconds) {
+        if self.lldp.is_some() {
+            self.take_lldp_actions(now_ps);
         }
     }
 
     #[inline(never)]
-    fn take_wishes(&mut self, now_ps: Picoseconds) {
-        let Some(learner) = &mut self.learner else { return };
-        learner.wake(instant(now_ps));
-        while let Some(wish) = learner.wish() {
-            match wish {
-                Wish::Send(_, frame) => self.says.push_back(frame),
+    fn take_lldp_actions(&mut self, now_ps: Picoseconds) {
+        let Some(lldp) = &mut self.lldp else { return };
+        lldp.handle_timeout(instant(now_ps));
+        while let Some(action) = lldp.poll_action() {
+            match action {
+                lldp_node::Action::Send(_, frame) => self.lldp_frames.push_back(frame),
                 // A host has no rules.
-                Wish::Rules(_) => {}
+                lldp_node::Action::Rules(_) => {}
             }
         }
     }
 
-    /// What was counted so far; a pause that is running counts once it has ended.
+    /// The counters so far; a pause counts once it has ended.
     pub(crate) fn counters(&self) -> HostCounters {
         let mut counters = self.counters.clone();
         self.receiver.count_into(&mut counters.pfc);
@@ -179,62 +179,61 @@ impl HostNode {
         counters
     }
 
-    /// Sends nothing more of its flows, not even what is due.
+    /// Stops its flows; frames that are due are not sent.
     pub(crate) fn stop(&mut self) {
-        self.outbox.stop();
+        self.tx_queue.stop();
     }
 
-    /// Takes frames only so fast from now on, or as fast as they come. What waits is taken.
+    /// Limits the rate at which it takes frames, or no longer. Queued frames count as taken.
     pub(crate) fn set_drain(&mut self, drain: Option<Drain>) {
         self.sink = drain.map(|drain| Sink::new(drain, self.lossless_bits));
     }
 
-    /// Begins, or ends, to pause all that can be paused.
+    /// Begins or ends a pause storm.
     pub(crate) const fn set_storm(&mut self, storms: bool) {
         self.storms = storms;
     }
 
-    /// The link went up or down: whoever paused it is gone, and has forgotten what it was told.
+    /// The link went up or down: pauses in both directions are void.
     pub(crate) fn set_link(&mut self, up: bool, now_ps: Picoseconds) {
         self.is_up = up;
         let now = whole_nanoseconds(now_ps);
         self.receiver.reset(now);
         self.generator.reset(now);
-        self.tell_link(up, now_ps);
+        self.notify_link(up, now_ps);
     }
 
     /// A frame has arrived whole.
     pub(crate) fn arrive(&mut self, frame: SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) {
         if frame.is_control() {
             self.obey(&frame, now_ps);
-            self.is_stirred = true;
-        } else if let Some(learner) = &mut self.learner
+            self.is_dirty = true;
+        } else if let Some(lldp) = &mut self.lldp
             && frame.is_lldp()
         {
             self.counters.lldp_received_frames += 1;
-            learner.hear(instant(now_ps), PortId::FIRST, frame.head());
-            self.is_stirred = true;
+            lldp.handle_frame(instant(now_ps), PortId::FIRST, frame.head());
+            self.is_dirty = true;
         } else {
-            self.is_stirred |= self.receive(&frame, now_ps, flows);
+            self.is_dirty |= self.receive(&frame, now_ps, flows);
         }
         self.pool.give(frame);
     }
 
-    /// Something happened that a turn has to see to.
+    /// Notes that the next turn has something to do.
     #[inline(always)]
-    pub(crate) const fn stir(&mut self) {
-        self.is_stirred = true;
+    pub(crate) const fn mark_dirty(&mut self) {
+        self.is_dirty = true;
     }
 
-    /// Whether a turn has anything to do; most frames that arrive change nothing about what a host
-    /// sends.
+    /// Whether a turn has something to do. Most frames that arrive do not change what a host sends.
     #[inline(always)]
-    pub(crate) const fn is_stirred(&self) -> bool {
-        self.is_stirred
+    pub(crate) const fn is_dirty(&self) -> bool {
+        self.is_dirty
     }
 
-    /// A pause begins at the nanosecond after the frame's arrival and ends at one, so that it is
-    /// never too short.
+    /// Obeys a control frame. A pause begins at the nanosecond after the frame's arrival and ends
+    /// on a nanosecond, so that it is never too short.
     fn obey(&mut self, frame: &SimFrame, now_ps: Picoseconds) {
         let counters = &mut self.counters.pfc;
         match MacControl::parse(frame.head()) {
@@ -248,17 +247,17 @@ impl HostNode {
         }
     }
 
-    /// A data frame; whether it may change what this host sends.
+    /// Receives a data frame; returns whether it may change what this host sends.
     fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) -> bool {
         let Some(mark) = mark(frame) else {
             self.counters.stray_frames += 1;
             return false;
         };
-        if let Some((flow, number, is_gap)) = mark.answer() {
+        if let Some((flow, number, is_gap)) = mark.ack() {
             let is_mine = flows.get(flow as usize).is_some_and(|flow| flow.from == self.id);
             self.counters.received_frames += u64::from(is_mine);
             self.counters.stray_frames += u64::from(!is_mine);
-            self.outbox.acknowledge(flow, number, is_gap, now_ps);
+            self.tx_queue.acknowledge(flow, number, is_gap, now_ps);
             return true;
         }
         let flow = flows.get_mut(mark.flow as usize);
@@ -275,54 +274,55 @@ impl HostNode {
             return true;
         }
         self.counters.received_frames += 1;
-        let is_answered = flow.intake.is_some();
+        let is_acknowledged = flow.receive_window.is_some();
         self.take(mark, flow, u64::from(frame_bytes), now_ps);
-        is_answered || self.sink.is_some()
+        is_acknowledged || self.sink.is_some()
     }
 
-    /// A frame of `flow` came and was taken.
+    /// Counts a frame of `flow` that was taken, and acknowledges it.
     fn take(&mut self, mark: Mark, flow: &mut FlowState, frame_bytes: u64, now_ps: Picoseconds) {
-        flow.tally.receive(mark.number);
-        let taken_frames = match &mut flow.intake {
+        flow.counters.receive(mark.number);
+        let taken_frames = match &mut flow.receive_window {
             None => {
-                flow.tally.received_bytes += frame_bytes;
-                flow.tally.received_frames
+                flow.counters.received_bytes += frame_bytes;
+                flow.counters.received_frames
             }
-            Some(intake) => {
-                let (intake, head) = &mut **intake;
-                if let Some(answer) = intake.receive(mark.round(), mark.count()) {
-                    flow.tally.received_bytes += if answer.is_taken { frame_bytes } else { 0 };
-                    set_answer(head, answer.number, answer.is_gap);
+            Some(receive_window) => {
+                let (receive_window, head) = &mut **receive_window;
+                if let Some(ack) = receive_window.receive(mark.round(), mark.count()) {
+                    flow.counters.received_bytes += if ack.is_taken { frame_bytes } else { 0 };
+                    set_ack(head, ack.number, ack.is_gap);
                     #[expect(clippy::cast_possible_truncation, reason = "60")]
                     let frame = self.pool.take(head, FRAME_BYTES_MIN as u16);
-                    // Of the class it starts in, whatever became of the frame's on its way.
+                    // The acknowledgment's class is that of its first tag, whichever class the
+                    // frame arrived in.
                     let tag = Tag::from_low_bits(dscp(&frame));
                     let priority = self.tags.priority_leaving(tag, ttl(&frame));
-                    self.outbox.answer(frame, priority);
+                    self.tx_queue.ack(frame, priority);
                 }
-                intake.taken_frames()
+                receive_window.taken_frames()
             }
         };
-        if flow.frames == Some(taken_frames) && flow.tally.finished_ps.is_none() {
-            flow.tally.finished_ps = Some(now_ps);
+        if flow.frames == Some(taken_frames) && flow.counters.finished_ps.is_none() {
+            flow.counters.finished_ps = Some(now_ps);
         }
     }
 
-    /// Does all there is to do at `now_ps`; returns when it must be turned again though nothing
-    /// arrives, and the frame it puts on its wire.
+    /// Turns the host at `now_ps`; returns when the next turn is due without an event, and the
+    /// frame that it sends.
     pub(crate) fn turn(
         &mut self,
         now_ps: Picoseconds,
         flows: &mut [FlowState],
         watch: &TagWatch,
     ) -> (Picoseconds, Option<Launch>) {
-        self.is_stirred = false;
+        self.is_dirty = false;
         let now = whole_nanoseconds(now_ps);
         self.receiver.expire(now);
         if let Some(sink) = &mut self.sink {
             sink.take_due(now_ps);
         }
-        self.converse(now_ps);
+        self.poll_lldp(now_ps);
         if !self.is_up {
             return (self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps), None);
         }
@@ -351,9 +351,9 @@ impl HostNode {
         if self.storms { self.lossless_bits } else { full }
     }
 
-    /// What the host has to say of itself goes ahead of data, whatever is paused.
+    /// The next LLDP frame. LLDP precedes data, and no pause holds it.
     fn next_lldp(&mut self) -> Option<SimFrame> {
-        let said = self.says.pop_front()?;
+        let said = self.lldp_frames.pop_front()?;
         self.counters.lldp_sent_frames += 1;
         Some(self.pool.take(&said, 0))
     }
@@ -367,11 +367,11 @@ impl HostNode {
     ) -> Option<SimFrame> {
         let now = whole_nanoseconds(now_ps);
         let held = self.receiver.paused_bits() | self.receiver.limited_bits(now);
-        let (mut frame, flow, priority) = self.outbox.next(held, &self.pool, now_ps)?;
+        let (mut frame, flow, priority) = self.tx_queue.next(held, &self.pool, now_ps)?;
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         self.receiver.sent(priority, frame_bytes, now);
         if let Some(flow) = flow {
-            flows[flow.0].tally.sent_frames += 1;
+            flows[flow.0].counters.sent_frames += 1;
         }
         self.counters.sent_frames += 1;
         watch.starts(&mut frame);
@@ -382,7 +382,7 @@ impl HostNode {
         let limited = self.receiver.limited_bits(whole_nanoseconds(now_ps));
         let held = self.receiver.paused_bits() | limited;
         let free_at_ps = self.transmitter.free_at_ps().max(now_ps);
-        let (mut wanted_ps, is_held_back) = self.outbox.wants_turn_at_ps(held, free_at_ps);
+        let (mut wanted_ps, is_held_back) = self.tx_queue.wants_turn_at_ps(held, free_at_ps);
         if is_held_back {
             let free_at = self.receiver.free_at(limited);
             let resume_at = self.receiver.expires_at().min(free_at);
@@ -391,15 +391,15 @@ impl HostNode {
         let control_ps =
             if pfc_is_due { free_at_ps } else { picoseconds(self.generator.refresh_at()) };
         let taken_ps = self.sink.as_ref().map_or(NEVER, Sink::taken_at_ps);
-        wanted_ps.min(control_ps).min(taken_ps).min(self.says_at_ps(free_at_ps))
+        wanted_ps.min(control_ps).min(taken_ps).min(self.lldp_at_ps(free_at_ps))
     }
 
-    /// When the host has something to say of itself.
-    fn says_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
-        match &self.learner {
+    /// When the next LLDP frame can be sent or the LLDP node has a timeout.
+    fn lldp_at_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
+        match &self.lldp {
             None => NEVER,
-            Some(_) if !self.says.is_empty() => free_at_ps,
-            Some(learner) => picoseconds(learner.wants_turn_at()),
+            Some(_) if !self.lldp_frames.is_empty() => free_at_ps,
+            Some(lldp) => picoseconds(lldp.poll_timeout()),
         }
     }
 }

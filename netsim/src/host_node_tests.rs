@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::flow::{Addresses, FlowId, FlowSpec, HEAD_BYTES, head};
-use crate::prng::Prng;
 use crate::sink::Drain;
 use crate::tags::tag_map;
 use dataplane::ids::Priority;
@@ -44,7 +43,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         spec.frame_bytes = FRAME_BYTES;
         let of_flow = tags[flow as usize].1;
         let head = |_| head_of(flow, dscp);
-        Source::new(FlowId(flow as usize), &spec, of_flow, head, Prng::new(1))
+        Source::new(FlowId(flow as usize), &spec, of_flow, head, random::seeded(1))
     };
     let parts = HostParts {
         gentle: None,
@@ -55,15 +54,15 @@ fn bench(sink: Option<Drain>) -> Bench {
         speed: Speed::from_gbps(10),
         sink: sink.map(|drain| Sink::new(drain, 0b1_1000)),
         sources: vec![source(0), source(1)],
-        learner: None,
+        lldp: None,
     };
     let flow = |from, to| FlowState {
         from: HostId(from),
         to: HostId(to),
         start_ps: 0,
-        tally: FlowTally::default(),
+        counters: FlowCounters::default(),
         frames: None,
-        intake: None,
+        receive_window: None,
     };
     let watch = TagWatch::new(&map);
     let host = HostNode::new(parts, Rc::new(map), 0b1_1000, Pool::default());
@@ -97,7 +96,7 @@ fn flows_take_turns_and_the_wire_is_never_idle() {
         assert_eq!(bench.turn(now_ps + 1).1, None, "the wire is busy");
     }
     assert_eq!(bench.host.counters.sent_frames, 10);
-    assert_eq!(bench.flows[0].tally.sent_frames, 5);
+    assert_eq!(bench.flows[0].counters.sent_frames, 5);
 }
 
 #[test]
@@ -172,7 +171,7 @@ fn frames_of_others_are_counted_and_belong_to_no_flow() {
         bench.host.arrive(frame, 0, &mut bench.flows);
     }
     assert_eq!((bench.host.counters.stray_frames, bench.host.counters.received_frames), (2, 0));
-    assert!(bench.flows.iter().all(|flow| flow.tally == FlowTally::default()));
+    assert!(bench.flows.iter().all(|flow| flow.counters == FlowCounters::default()));
 }
 
 #[test]
@@ -180,8 +179,8 @@ fn an_answer_obeys_the_pauses_of_the_class_it_starts_in() {
     let mut bench = bench(None);
     bench.host.stop();
     // Flow 2 starts with tag 1, in class 3; its frames come with tag 2, of class 4.
-    let answer = crate::flow::answer_head(head_of(2, 1), 2);
-    bench.flows[2].intake = Some(Box::new((Intake::default(), answer)));
+    let ack = crate::flow::ack_head(head_of(2, 1), 2);
+    bench.flows[2].receive_window = Some(Box::new((ReceiveWindow::default(), ack)));
     let frame = bench.host.pool.take(&head_of(2, 2), FRAME_BYTES);
     bench.host.arrive(frame, 0, &mut bench.flows);
     bench.pfc(Pfc::default().with(priority(3), 0xFFFF), 0);
@@ -191,7 +190,7 @@ fn an_answer_obeys_the_pauses_of_the_class_it_starts_in() {
 }
 
 #[test]
-fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
+fn xoff_is_sent_again_when_a_link_comes_back() {
     let drain = Drain { speed: None, xoff_bytes: 500, xon_bytes: 0, capacity_bytes: 2_500 };
     let mut bench = bench(Some(drain));
     bench.host.stop();
@@ -199,8 +198,8 @@ fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
     bench.host.arrive(frame, 0, &mut bench.flows);
     let xoff = MacControl::Pfc(Pfc::default().with(priority(3), 0xFFFF));
     assert_eq!(bench.turn(0).1, Some(Err(xoff)));
-    for (up, told) in [(false, None), (true, Some(Err(xoff)))] {
+    for (up, sent) in [(false, None), (true, Some(Err(xoff)))] {
         bench.host.set_link(up, FRAME_PS);
-        assert_eq!(bench.turn(FRAME_PS).1, told);
+        assert_eq!(bench.turn(FRAME_PS).1, sent);
     }
 }

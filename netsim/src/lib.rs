@@ -1,12 +1,15 @@
 //! Many switches on virtual time in one process, repeatable to the bit.
 //!
 //! Every switch is a real [`Worker`](dataplane::worker::Worker) of `dataplane`, on a device whose
-//! ports are emulated wires. It parses, routes, queues, drops and pauses as it does on DPDK ports,
-//! and cannot tell the difference. Hosts send flows as RoCE NICs do, and check what they receive.
+//! ports are emulated wires. It parses, routes, queues, drops and pauses exactly as on DPDK ports.
+//! Hosts send flows as RoCE NICs do, and check what they receive.
 //!
 //! ```
 //! use dataplane::ids::{Priority, Tag};
-//! use netsim::{FlowSpec, LinkSpec, NetworkBuilder, SwitchSpec};
+//! use netsim::builder::NetworkBuilder;
+//! use netsim::flow::FlowSpec;
+//! use netsim::link::LinkSpec;
+//! use netsim::switch_spec::SwitchSpec;
 //!
 //! // Two hosts overload a third.
 //! let mut builder = NetworkBuilder::new(1);
@@ -28,54 +31,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the inside out: [`event`](crate::Picoseconds) and alarms are time; frames, links and
-//! devices are the wires; switches, sources, sinks and hosts are the nodes; the network turns them;
-//! checkers watch.
+//! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
+//! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
+//! [`network`] and `run` turn them; [`checker`] checks them.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
-mod alarm;
-#[cfg(test)]
-mod attention_tests;
-mod builder;
+mod bipartition;
+pub mod build_error;
+pub mod builder;
 mod capture;
 pub mod checker;
-mod control;
 mod device;
-mod event;
-mod flow;
+pub mod event;
+#[cfg(test)]
+mod event_driven_tests;
+mod event_queue;
+pub mod fault_schedule;
+mod faults;
+pub mod flow;
 mod frame;
-mod host_node;
+mod go_back_n;
+pub mod host_node;
 pub mod huge_pages;
-mod learner;
-mod link;
-mod medium;
-mod network;
-mod outbox;
+pub mod link;
+mod links;
+mod lldp_node;
+pub mod network;
 pub mod outcome;
-mod prng;
 pub mod report;
-mod routing;
+pub mod routing;
+mod run;
 pub mod scenario;
-mod sides;
-mod sink;
+pub mod sink;
 mod source;
 mod switch_node;
-mod switch_spec;
+pub mod switch_spec;
 mod tags;
-mod topology;
+mod timer;
+pub mod topology;
 mod trace;
-mod window;
-
-pub use builder::{BuildError, NetworkBuilder};
-pub use control::Action;
-pub use event::Picoseconds;
-pub use flow::{FlowId, FlowSpec, FlowTally, Pace};
-pub use host_node::HostCounters;
-pub use link::{LinkSpec, PfcTrouble};
-pub use network::Network;
-pub use prng::{Prng, Ratio};
-pub use routing::{RouteKind, Way};
-pub use sink::Drain;
-pub use switch_spec::SwitchSpec;
-pub use topology::{End, HostId, SwitchId};
+mod tx_queue;

@@ -1,16 +1,16 @@
 //! A link: two wires, each with a rate and a delay, exact to the picosecond.
 //!
-//! A frame takes the wire for its preamble, its bytes, its FCS and the gap behind it. It has left
-//! when the gap is over, and has arrived when the last bit of its FCS has: nobody cuts through, and
-//! nobody stops a frame that has started, so a pause never does.
+//! A frame occupies the wire for its preamble, its bytes, its FCS and the gap. It has left when the
+//! gap is over, and has arrived when the last bit of its FCS has. There is no cut-through, and a
+//! frame that has started is never interrupted, by a pause neither.
 
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
-use crate::prng::Prng;
 use config::units::Length;
 use dataplane::ids::PortId;
 use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use dataplane::time::Speed;
+use random::SplitMix64;
 use std::collections::VecDeque;
 
 /// The least gap between two frames (IEEE 802.3 clause 4.4.2), part of [`WIRE_OVERHEAD_BYTES`].
@@ -40,7 +40,7 @@ pub(crate) struct Transmitter {
     /// Picoseconds of a byte where that is a whole number, as it is at all usual speeds; else 0.
     byte_ps: u64,
     free_at_ps: Picoseconds,
-    /// What the wire is busy beyond `free_at_ps`, in 1/`bits_per_second` picoseconds, so that
+    /// The part of the busy time beyond `free_at_ps`, in 1/`bits_per_second` picoseconds, so that
     /// frames back to back take exactly as long as their bits.
     fraction: u64,
 }
@@ -106,8 +106,8 @@ pub(crate) struct Endpoint {
     pub(crate) port: PortId,
 }
 
-/// Where the oldest of the near frames is, how many there are, and whether some are behind. A wire
-/// has none, one or two in any order of these, so nothing branches on which.
+/// Which of the two near frames is older, how many there are, and whether more are behind. A wire
+/// has none, one or two in any order, so no code branches on it.
 #[derive(Clone, Copy, Debug)]
 struct InNear(u8);
 
@@ -145,19 +145,19 @@ pub(crate) struct Wire {
     pub(crate) delay_ps: u64,
     /// Bytes that arrived.
     pub(crate) arrived_bytes: u64,
-    /// Of frames that were in flight when the link went down the arrivals are still planned.
+    /// Arrivals still planned of frames that were in flight when the link went down.
     pub(crate) lost_in_flight: u32,
-    /// For how many reasons the link is down.
+    /// The number of reasons for which the link is down.
     pub(crate) down_count: u16,
     in_near: InNear,
-    /// Whether the sender was told to be silent, in some class.
-    pub(crate) is_told: bool,
+    /// Whether the sender is paused in any class.
+    pub(crate) is_paused: bool,
     pub(crate) from: Endpoint,
     behind: VecDeque<SimFrame>,
     pub(crate) speed: Speed,
-    /// What happens to PFC frames on this wire, by which dice.
-    pub(crate) pfc_fault: Option<PfcTrouble>,
-    pub(crate) dice: Prng,
+    /// What happens to PFC frames on this wire, and the generator that decides for each.
+    pub(crate) pfc_fault: Option<PfcFault>,
+    pub(crate) rng: SplitMix64,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
@@ -177,7 +177,7 @@ impl Endpoint {
 
 impl Wire {
     /// A sound wire `from` one end `to` another, with nothing on it.
-    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, dice: Prng) -> Self {
+    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, rng: SplitMix64) -> Self {
         Self {
             near: [None, None],
             to,
@@ -186,12 +186,12 @@ impl Wire {
             lost_in_flight: 0,
             down_count: 0,
             in_near: InNear(0),
-            is_told: false,
+            is_paused: false,
             from,
             behind: VecDeque::new(),
             speed: spec.speed,
             pfc_fault: None,
-            dice,
+            rng,
             capture: None,
             lost: [0; 2],
         }
@@ -259,12 +259,12 @@ impl Wire {
     }
 }
 
-/// What happens to PFC frames on a wire that is not kind to them.
+/// A fault of a wire that affects PFC frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PfcTrouble {
-    /// A bit is turned over; if not, the frame is lost.
+pub struct PfcFault {
+    /// Whether a bit is flipped; if not, the frame is lost.
     pub is_corruption: bool,
-    /// It happens to so many of a million.
+    /// The share of PFC frames affected, in millionths.
     pub millionths: u32,
 }
 
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn frames_leave_a_wire_as_they_came(steps in proptest::collection::vec(0_u8..5, 1..200)) {
             let end = Endpoint { node: 0, port: PortId::FIRST };
-            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), Prng::new(1));
+            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), random::seeded(1));
             let (mut oracle, pool) = (VecDeque::new(), Pool::default());
             let numbers = |frame: &SimFrame| frame.head()[0];
             for (number, step) in (0_u8..).zip(steps) {

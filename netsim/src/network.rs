@@ -1,24 +1,22 @@
-//! The network while it runs: events, and nodes that are turned when something happened to them.
+//! A running network: its nodes, the links between them, and what can be asked about them.
 //!
-//! All that happens to a node at one instant happens before it is turned, and it is turned once for
-//! it. A turn only plans what comes later. Nodes run one after the other through each window of
-//! time, too short for any of them to be heard by another within it ([`event`](crate::event)).
+//! `run` has the event loop, `faults` what is done to a network, `checker` what must hold.
 
-use crate::alarm::Alarm;
+use crate::bipartition::bipartition;
 use crate::capture::Captures;
-use crate::checker::{
-    BufferState, PauseWatch, TagWatch, Violation, conservation, delivery, losslessness,
-};
-use crate::control::Schedule;
-use crate::event::{Event, EventQueue, Happening, NEVER, Picoseconds};
-use crate::flow::{FlowId, FlowTally};
+use crate::checker::pauses::PauseWatch;
+use crate::checker::tags::TagWatch;
+use crate::event::{NEVER, Picoseconds};
+use crate::event_queue::EventQueue;
+use crate::fault_schedule::FaultSchedule;
+use crate::flow::{FlowCounters, FlowId};
 use crate::frame::{Pool, SimFrame};
 use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Wire};
-use crate::medium::Medium;
+use crate::links::Links;
 use crate::routing::Router;
-use crate::sides::sides;
 use crate::switch_node::{SwitchNode, instant};
+use crate::timer::Timer;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
 use crate::trace::Trace;
 use agents::lldp::LldpAgent;
@@ -27,34 +25,32 @@ use dataplane::pipeline::classify::TagMap;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GentleSettings;
+use std::io::{self, Write};
 use std::rc::Rc;
-
-/// So often things happen to a node at one instant because of what happened at it. Each frame and
-/// each timer takes time, so few are enough; beyond, a node wants to be turned for ever.
-const ROUNDS_MAX: u32 = 10_000;
 
 /// A running network.
 #[derive(Debug)]
 pub struct Network {
     pub(crate) switches: Vec<SwitchNode>,
     pub(crate) hosts: Vec<HostNode>,
-    pub(crate) medium: Medium,
+    pub(crate) links: Links,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) lossless_bits: u8,
     pub(crate) topology: Topology,
     pub(crate) router: Router,
-    pub(crate) schedule: Schedule,
+    pub(crate) schedule: FaultSchedule,
     pub(crate) now_ps: Picoseconds,
     pub(crate) events: EventQueue,
-    /// Nodes to be turned at this instant because of what was planned for it.
-    woken: Vec<usize>,
+    /// Nodes to be turned at this instant because of a planned action.
+    pub(crate) woken: Vec<usize>,
     /// Frames that arrive at a switch at one instant, and at which ports.
-    came: Vec<(PortId, SimFrame)>,
-    /// Whether at every node wires have the order of their ports, so that they are in order anyway.
+    pub(crate) arrived: Vec<(PortId, SimFrame)>,
+    /// Whether at every node the numbers of wires have the order of their ports, so that arrivals
+    /// need no sorting.
     pub(crate) has_order: bool,
 }
 
-/// What a network is made of.
+/// The parts of a network.
 #[derive(Debug)]
 pub(crate) struct NetworkParts {
     pub(crate) switches: Vec<SwitchNode>,
@@ -66,24 +62,24 @@ pub(crate) struct NetworkParts {
     pub(crate) reroute_ps: Option<Picoseconds>,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
-    /// How rates are told, if they are.
+    /// How rates are signaled (gentle flow control), if they are.
     pub(crate) gentle: Option<GentleSettings>,
     pub(crate) lossless_bits: u8,
-    pub(crate) learns: bool,
+    pub(crate) runs_lldp: bool,
 }
 
 impl Network {
-    /// A network at time 0, at which every node will be turned once.
+    /// A network at time 0, with a turn planned for every node.
     pub(crate) fn new(parts: NetworkParts) -> Self {
         let nodes = parts.switches.len() + parts.hosts.len();
         let spans = parts.wires.iter().map(Wire::least_ps);
-        let sides = sides(&parts.wires, nodes);
+        let bipartition = bipartition(&parts.wires, nodes);
         let has_order = has_order(&parts.wires, nodes);
-        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &sides);
+        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &bipartition);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
             .gentle(parts.gentle.map(|gentle| gentle.form))
             .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
-        let medium = Medium {
+        let links = Links {
             wires: parts.wires,
             captures: Captures::default(),
             pauses,
@@ -91,230 +87,67 @@ impl Network {
             trace: Trace::new(nodes),
             tags: parts.tags,
             pool: parts.pool,
-            learns: parts.learns,
+            runs_lldp: parts.runs_lldp,
             switches: parts.switches.len(),
             data_hops: 0,
             switch_hops: 0,
         };
         let mut network = Self {
-            medium,
+            links,
             switches: parts.switches,
             hosts: parts.hosts,
             flows: parts.flows,
             lossless_bits: parts.lossless_bits,
             topology: parts.topology,
             router: parts.router,
-            schedule: Schedule::new(parts.reroute_ps),
+            schedule: FaultSchedule::new(parts.reroute_ps),
             now_ps: 0,
             events,
             woken: Vec::new(),
-            came: Vec::new(),
+            arrived: Vec::new(),
             has_order,
         };
-        network.set_alarms();
+        network.set_timers();
         network
     }
 
-    /// Has every node turned at the start.
-    fn set_alarms(&mut self) {
+    /// Plans a turn of every node at time 0.
+    fn set_timers(&mut self) {
         let Self { switches, hosts, events, .. } = self;
-        let alarms = switches.iter_mut().map(|switch| &mut switch.alarm);
-        let alarms = alarms.chain(hosts.iter_mut().map(|host| &mut host.alarm));
-        for (node, alarm) in (0_u32..).zip(alarms) {
-            *alarm = Alarm::new();
-            alarm.set(0, node, events);
+        let timers = switches.iter_mut().map(|switch| &mut switch.timer);
+        let timers = timers.chain(hosts.iter_mut().map(|host| &mut host.timer));
+        for (node, timer) in (0_u32..).zip(timers) {
+            *timer = Timer::new();
+            timer.set(0, node, events);
         }
     }
 
-    /// Has nodes run through windows of `span_ps`, all the same ones, from the start on.
+    /// Runs with lookahead windows of `span_ps` for all nodes, from the start.
     #[cfg(test)]
-    pub(crate) fn set_window(&mut self, span_ps: Picoseconds) {
+    pub(crate) fn set_lookahead(&mut self, span_ps: Picoseconds) {
         let nodes = self.switches.len() + self.hosts.len();
         self.events = EventQueue::new(span_ps, &vec![false; nodes]);
-        self.set_alarms();
+        self.set_timers();
     }
 
-    /// Runs until `until_ps`, that instant included.
-    pub fn run_until(&mut self, until_ps: Picoseconds) {
-        while let Some(at_ps) = self.schedule.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
-            // What is planned for an instant happens before anything else does.
-            if let Some(before_ps) = at_ps.checked_sub(1) {
-                self.run_events(before_ps);
-            }
-            self.now_ps = at_ps;
-            self.do_planned();
-        }
-        self.run_events(until_ps);
-        self.now_ps = self.now_ps.max(until_ps);
-    }
-
-    fn run_events(&mut self, until_ps: Picoseconds) {
-        while self.events.take_window(until_ps) {
-            self.warm();
-            let mut rounds = Rounds::default();
-            // One loop over all events: how many each node has follows no pattern.
-            while let Some(first) = self.events.pop() {
-                match (first.node as usize).checked_sub(self.switches.len()) {
-                    None => self.run_switch(first, &mut rounds),
-                    Some(host) => self.run_host(first, host, &mut rounds),
-                }
-            }
-            self.medium.captures.write_held(self.events.done_ps());
-        }
-        self.medium.captures.write_held(NEVER);
-    }
-
-    /// Touches the frames that arrive in the window in hand, and those that leave when their wires
-    /// are free. Nobody has for long, so each would have its switch wait for memory, one after the
-    /// other; here all of them are waited for together.
-    #[inline(never)]
-    fn warm(&mut self) {
-        let mut touched = 0;
-        let (arrivals, frees) = self.events.by_kind();
-        for wire in arrivals {
-            let frame = self.medium.wires[wire as usize].first();
-            touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
-        }
-        for (node, port) in frees {
-            let switch = self.switches.get(node as usize);
-            touched ^= switch.map_or(0, |switch| switch.worker.prefetch_head(port));
-        }
-        std::hint::black_box(touched);
-    }
-
-    /// All that happens to a switch at one instant, and a turn, which only plans what comes later.
-    #[inline(always)]
-    fn run_switch(&mut self, first: Happening, rounds: &mut Rounds) {
-        let Self { switches, medium, events, came, has_order, now_ps, .. } = self;
-        let Happening { node, at_ps, mut event, mut has_more } = first;
-        let switch = &mut switches[node as usize];
-        rounds.count(node, at_ps, &switch.name);
-        *now_ps = at_ps;
-        let now = instant(at_ps);
-        switch.begin(at_ps, now);
-        let is_in_order = *has_order || !has_more;
-        let mut is_due = false;
-        loop {
-            match event {
-                Event::Arrival(wire) => match medium.receive(wire, at_ps) {
-                    None => {}
-                    Some((port, frame)) if is_in_order => {
-                        switch.on_rx(port, frame, now);
-                        is_due = true;
-                    }
-                    Some(arrived) => came.push(arrived),
-                },
-                Event::Free(port) => {
-                    switch.on_tx_ready(port, at_ps);
-                    is_due = true;
-                }
-                Event::Wake => is_due |= switch.alarm.rings(at_ps, node, events),
-            }
-            if !has_more {
-                break;
-            }
-            let Some(next) = events.pop() else { break };
-            (event, has_more) = (next.event, next.has_more);
-        }
-        if !came.is_empty() {
-            switch.take_frames(came, now);
-            is_due = true;
-        }
-        if is_due {
-            end_turn(switch, node, medium, events, at_ps);
-        }
-    }
-
-    /// One event of a host, and a turn if it was the last at this instant.
-    #[inline(always)]
-    fn run_host(&mut self, happening: Happening, host: usize, rounds: &mut Rounds) {
-        let Self { hosts, medium, events, flows, now_ps, .. } = self;
-        let Happening { node, at_ps, event, has_more } = happening;
-        let host = &mut hosts[host];
-        rounds.count(node, at_ps, &host.name);
-        *now_ps = at_ps;
-        match event {
-            Event::Arrival(wire) => {
-                if let Some((_, frame)) = medium.receive(wire, at_ps) {
-                    host.arrive(frame, at_ps, flows);
-                }
-            }
-            Event::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
-            Event::Wake => {
-                if host.alarm.rings(at_ps, node, events) {
-                    host.stir();
-                }
-            }
-        }
-        if !has_more && host.is_stirred() {
-            turn_host(host, node, medium, events, flows, at_ps);
-        }
-    }
-
-    /// Has a node turned at this instant, once all that is planned for it is done.
-    pub(crate) fn wake(&mut self, node: usize) {
-        if !self.woken.contains(&node) {
-            self.woken.push(node);
-        }
-    }
-
-    /// Turns the nodes that were woken.
-    pub(crate) fn turn_woken(&mut self) {
-        for node in std::mem::take(&mut self.woken) {
-            self.turn(node);
-        }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
-    fn turn(&mut self, node: usize) {
-        let Self { switches, hosts, medium, events, flows, now_ps, .. } = self;
-        let (now_ps, number) = (*now_ps, node as u32);
-        match node.checked_sub(switches.len()) {
-            None => {
-                switches[node].begin_whole(now_ps);
-                end_turn(&mut switches[node], number, medium, events, now_ps);
-            }
-            Some(host) => turn_host(&mut hosts[host], number, medium, events, flows, now_ps),
-        }
-    }
-
-    /// Runs for `span_ps` more.
-    pub fn run_for(&mut self, span_ps: Picoseconds) {
-        self.run_until(self.now_ps.saturating_add(span_ps));
-    }
-
-    /// Has every host send nothing more.
-    pub fn stop_sources(&mut self) {
-        self.hosts.iter_mut().for_each(HostNode::stop);
-    }
-
-    /// Whether everything holds that must hold at any time; see [`checker`](crate::checker).
+    /// Writes all that arrives by link number `link`, both ways, to `file` as pcap.
     ///
     /// # Errors
-    /// The first thing that does not.
-    pub fn check(&self) -> Result<(), Violation> {
-        self.check_losses()?;
-        self.check_all_but_losses()
+    /// The file's header cannot be written.
+    pub fn capture(&mut self, link: usize, file: Box<dyn Write>) -> io::Result<()> {
+        let number = self.links.captures.add(file)?;
+        for wire in [2 * link, 2 * link + 1] {
+            self.links.wires[wire].capture = Some(number);
+        }
+        Ok(())
     }
 
-    /// Whether no lossless frame was lost for want of room.
-    pub(crate) fn check_losses(&self) -> Result<(), Violation> {
-        losslessness::check(self)
-    }
-
-    /// The same where lossless frames may be lost: whether everything else holds.
+    /// Finishes all captures.
     ///
     /// # Errors
-    /// The first thing that does not.
-    pub fn check_all_but_losses(&self) -> Result<(), Violation> {
-        self.medium
-            .watch
-            .check(|wire| self.endpoint_name(self.medium.wires[wire as usize].from))?;
-        self.medium
-            .pauses
-            .check(|wire| self.endpoint_name(self.medium.wires[wire as usize].from))?;
-        delivery::check(self)?;
-        conservation::check(self)
+    /// The first write that failed.
+    pub(crate) fn finish_captures(&mut self) -> io::Result<()> {
+        self.links.captures.finish()
     }
 
     /// The name of a node by its number: switches first, then hosts.
@@ -325,7 +158,7 @@ impl Network {
         }
     }
 
-    /// An end of a wire, as people call it: `A:3`, or a host.
+    /// The name of an end of a wire: `A:3`, or a host's name.
     pub(crate) fn endpoint_name(&self, end: Endpoint) -> String {
         let name = self.node_name(end.node());
         if end.node() < self.switches.len() { format!("{name}:{}", end.port) } else { name }
@@ -341,12 +174,12 @@ impl Network {
         self.now_ps
     }
 
-    /// What became of a flow so far.
-    pub fn flow(&self, flow: FlowId) -> &FlowTally {
-        &self.flows[flow.0].tally
+    /// The counters of a flow.
+    pub fn flow(&self, flow: FlowId) -> &FlowCounters {
+        &self.flows[flow.0].counters
     }
 
-    /// What a host has counted.
+    /// The counters of a host.
     pub fn host(&self, host: HostId) -> HostCounters {
         self.hosts[host.0].counters()
     }
@@ -367,10 +200,10 @@ impl Network {
         (0..self.switches.len()).map(SwitchId)
     }
 
-    /// What a switch has learned of its place in the fabric, and the rules it has written; `None`
-    /// if switches do not learn.
-    pub fn learnt(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
-        self.switches[switch.0].learnt()
+    /// What a switch has learned by LLDP, and the rules it has derived; `None` if switches do not
+    /// run LLDP.
+    pub fn learned(&self, switch: SwitchId) -> Option<(&LldpAgent, &[TcamEntry])> {
+        self.switches[switch.0].learned()
     }
 
     /// Every switch with its report.
@@ -378,52 +211,47 @@ impl Network {
         self.switches.iter().map(|switch| (switch, self.report(switch)))
     }
 
-    /// What every queue holds now.
-    pub fn buffer_state(&self) -> BufferState {
-        BufferState::of(self)
-    }
-
     /// Data frames in switches and on wires.
     pub fn frames_inside(&self) -> u64 {
         let held: u64 = self.switches.iter().map(|switch| switch.worker.totals().held).sum();
-        let wires = self.medium.wires.iter().flat_map(Wire::in_flight);
+        let wires = self.links.wires.iter().flat_map(Wire::in_flight);
         held + wires.filter(|frame| !frame.is_control()).count() as u64
     }
 
     /// Arrivals so far, of frames of all kinds at nodes of all kinds: packet-hops.
     pub const fn hops(&self) -> u64 {
-        self.medium.trace.arrivals()
+        self.links.trace.arrivals()
     }
 
-    /// The same without PFC.
+    /// Packet-hops without PFC.
     pub const fn data_hops(&self) -> u64 {
-        self.medium.data_hops
+        self.links.data_hops
     }
 
     /// Arrivals of data frames at switches.
     pub const fn switch_hops(&self) -> u64 {
-        self.medium.switch_hops
+        self.links.switch_hops
     }
 
-    /// A hash of every arrival: when, where, which bytes. Two runs with one hash were the same.
+    /// A hash of the time, place and bytes of every arrival. Two runs with one hash were the same.
     pub fn trace_hash(&self) -> u64 {
-        self.medium.trace.hash()
+        self.links.trace.hash()
     }
 
     pub(crate) fn attachment(&self, switch: usize, port: PortId) -> Option<&Attachment> {
         self.topology.ports[switch].get(port.index())?.as_ref()
     }
 
-    /// What is at the other end of a switch's port.
+    /// The peer at a switch's port.
     pub(crate) fn peer(&self, switch: usize, port: PortId) -> Option<Peer> {
         self.attachment(switch, port).map(|attachment| attachment.peer)
     }
 
-    /// Whether a switch has been told to be silent by another.
+    /// Whether any switch is paused by another.
     pub(crate) fn some_switch_is_paused(&self) -> bool {
         let switches = self.switches.len();
         let between = |wire: &Wire| wire.from.node() < switches && wire.to.node() < switches;
-        self.medium.wires.iter().any(|wire| between(wire) && wire.is_told)
+        self.links.wires.iter().any(|wire| between(wire) && wire.is_paused)
     }
 
     /// Frames on the wire that leads to a switch's port.
@@ -433,82 +261,16 @@ impl Network {
         port: PortId,
     ) -> impl Iterator<Item = &SimFrame> {
         let wire = self.attachment(switch, port).map(Attachment::wire_back);
-        let wire = wire.and_then(|number| self.medium.wires.get(number as usize));
+        let wire = wire.and_then(|number| self.links.wires.get(number as usize));
         wire.into_iter().flat_map(Wire::in_flight)
     }
 }
 
-/// Whether wires to one node have the order of the ports where they end.
+/// Whether the numbers of the wires to each node have the order of the ports where they end.
 fn has_order(wires: &[Wire], nodes: usize) -> bool {
     let mut before = vec![None; nodes];
     wires.iter().all(|wire| {
         let at = Some(wire.to.port.index());
         std::mem::replace(&mut before[wire.to.node()], at) < at
     })
-}
-
-/// Turns a switch, to which what happened at this instant has happened, and plans what that set
-/// off: frames that arrive, wires that are waited for, and when it must be turned again.
-#[inline(always)]
-fn end_turn(
-    switch: &mut SwitchNode,
-    node: u32,
-    medium: &mut Medium,
-    events: &mut EventQueue,
-    now_ps: Picoseconds,
-) {
-    let wanted_ps = switch.end(instant(now_ps));
-    let device = switch.worker.device_mut();
-    device.take_awaited(
-        #[inline(always)]
-        |port, free_at_ps| events.plan(free_at_ps, node, Event::Free(port)),
-    );
-    device.take_launched(
-        #[inline(always)]
-        |launched| medium.launch(launched, events, now_ps),
-    );
-    switch.alarm.set(wanted_ps, node, events);
-}
-
-/// The same of a host.
-#[inline(always)]
-fn turn_host(
-    host: &mut HostNode,
-    node: u32,
-    medium: &mut Medium,
-    events: &mut EventQueue,
-    flows: &mut [FlowState],
-    now_ps: Picoseconds,
-) {
-    let (wanted_ps, launched) = host.turn(now_ps, flows, &medium.watch);
-    if let Some(launched) = launched {
-        medium.launch(launched, events, now_ps);
-    }
-    host.alarm.set(wanted_ps, node, events);
-}
-
-/// How often things have happened to a node at one instant.
-#[derive(Default)]
-struct Rounds {
-    node: u32,
-    at_ps: Picoseconds,
-    count: u32,
-}
-
-impl Rounds {
-    #[inline(always)]
-    fn count(&mut self, node: u32, at_ps: Picoseconds, name: &str) {
-        let is_same = (node == self.node) & (at_ps == self.at_ps);
-        self.count = if is_same { self.count + 1 } else { 0 };
-        (self.node, self.at_ps) = (node, at_ps);
-        if self.count > ROUNDS_MAX {
-            never_rests(at_ps, name);
-        }
-    }
-}
-
-/// Time stands still: better an end that names who is to blame than none.
-#[cold]
-fn never_rests(at_ps: Picoseconds, name: &str) -> ! {
-    panic!("at {at_ps} ps things happen for ever to {name}");
 }

@@ -1,5 +1,4 @@
-//! A receiver that cannot keep up: what arrives waits to be taken, and when it is too much the
-//! sender is told to stop.
+//! A slow receiver: frames wait to be taken, and above a mark it sends XOFF.
 
 use crate::event::{NEVER, Picoseconds};
 use dataplane::ids::Priority;
@@ -10,13 +9,13 @@ use std::collections::VecDeque;
 /// How a slow receiver takes frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drain {
-    /// How fast it takes them; `None` for not at all.
+    /// Its rate; `None` if it takes none.
     pub speed: Option<Speed>,
     /// Bytes of one priority above which it sends XOFF, if the priority is lossless.
     pub xoff_bytes: u32,
     /// Bytes at or below which it sends XON.
     pub xon_bytes: u32,
-    /// Bytes of one priority that it holds at most; what comes beyond is lost, and counted.
+    /// Bytes of one priority that it can hold; frames beyond are lost and counted.
     pub capacity_bytes: u32,
 }
 
@@ -28,12 +27,12 @@ pub(crate) struct Sink {
     queue: VecDeque<(u32, Priority)>,
     bytes: [u32; PRIORITIES],
     xoff_bits: u8,
-    /// When the first frame of the queue will have been taken.
+    /// When the first frame of the queue has been taken.
     taken_at_ps: Picoseconds,
 }
 
 impl Sink {
-    /// An empty one, whose priorities of `lossless_bits` send XOFF.
+    /// An empty queue. The priorities of `lossless_bits` send XOFF.
     pub(crate) const fn new(drain: Drain, lossless_bits: u8) -> Self {
         Self {
             drain,
@@ -45,7 +44,7 @@ impl Sink {
         }
     }
 
-    /// A frame arrives at `now_ps`; whether there was room.
+    /// A frame arrives at `now_ps`; returns whether there was room.
     pub(crate) fn arrive(&mut self, frame_bytes: u32, priority: Priority, now_ps: u64) -> bool {
         let held = &mut self.bytes[priority.index()];
         if *held + frame_bytes > self.drain.capacity_bytes {
@@ -62,7 +61,7 @@ impl Sink {
         true
     }
 
-    /// Takes what is due by `now_ps`.
+    /// Takes all frames that are due by `now_ps`.
     pub(crate) fn take_due(&mut self, now_ps: Picoseconds) {
         while self.taken_at_ps <= now_ps {
             let Some((frame_bytes, priority)) = self.queue.pop_front() else { break };
@@ -77,18 +76,18 @@ impl Sink {
         }
     }
 
-    /// When a frame will have been taken that it begins with at `start_ps`.
+    /// When a frame has been taken that the receiver begins with at `start_ps`.
     fn after(&self, start_ps: Picoseconds, frame_bytes: u32) -> Picoseconds {
         let takes_ps = |speed: Speed| speed.bytes_ps(u64::from(frame_bytes));
         self.drain.speed.map_or(NEVER, |speed| start_ps.saturating_add(takes_ps(speed)))
     }
 
-    /// When the next frame will have been taken; [`NEVER`] if none waits.
+    /// When the next frame has been taken; [`NEVER`] if none waits.
     pub(crate) const fn taken_at_ps(&self) -> Picoseconds {
         self.taken_at_ps
     }
 
-    /// Priorities whose sender must be silent.
+    /// Priorities that are in XOFF.
     pub(crate) const fn xoff_bits(&self) -> u8 {
         self.xoff_bits
     }
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(bits, [0, 0, 8, 8]);
         assert!(!sink.arrive(1, lossless, 4));
         assert!(sink.arrive(4_000, lossy, 5), "a priority of its own");
-        assert_eq!(sink.xoff_bits(), 8, "and nobody is told to stop for a lossy one");
+        assert_eq!(sink.xoff_bits(), 8, "a lossy priority sends no XOFF");
         // A nanosecond a byte, from the first arrival on.
         for (now_ps, bits) in [(999_999, 8), (1_000_000, 8), (2_000_000, 8), (3_000_000, 0)] {
             sink.take_due(now_ps);
@@ -122,6 +121,6 @@ mod tests {
         sink.take_due(9_000_000);
         assert_eq!(sink.taken_at_ps(), NEVER);
         assert!(sink.arrive(500, lossy, 20_000_000));
-        assert_eq!(sink.taken_at_ps(), 20_500_000, "an idle receiver starts anew");
+        assert_eq!(sink.taken_at_ps(), 20_500_000, "an idle receiver starts at the arrival");
     }
 }

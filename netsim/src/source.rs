@@ -1,14 +1,14 @@
-//! Where a flow's frames come from: when the next one is due, and what it looks like.
+//! The source of a flow's frames: when the next one is due, and its bytes.
 
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::{FlowId, FlowSpec, HEAD_BYTES, Pace, frames_of, last_frame_bytes, set_number};
 use crate::frame::{Pool, SimFrame, WRITTEN_BYTES};
+use crate::go_back_n::SendWindow;
 use crate::link::Transmitter;
-use crate::prng::Prng;
-use crate::window::Window;
 use dataplane::frame::Frame;
 use dataplane::ids::Priority;
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
+use random::{Draw, SplitMix64};
 
 /// One flow, at its sender.
 #[derive(Debug)]
@@ -19,43 +19,43 @@ pub(crate) struct Source {
     pub(crate) start_ps: Picoseconds,
     start: [u8; WRITTEN_BYTES],
     frame_bytes: u16,
-    /// The start and length of the last frame, if it is shorter.
+    /// The first bytes and length of the last frame, if it is shorter.
     last: Option<Box<([u8; WRITTEN_BYTES], u16)>>,
     clock: Clock,
     due_ps: Picoseconds,
     stop_ps: Picoseconds,
     /// Number of the next frame.
     next: u64,
-    /// How many there are; [`u64::MAX`] without end.
+    /// The number of frames; [`u64::MAX`] for a flow without end.
     frames: u64,
-    window: Option<Window>,
+    send_window: Option<SendWindow>,
 }
 
-/// What makes the intervals.
+/// The intervals between frames.
 #[derive(Debug)]
 enum Clock {
     Always,
     /// A wire of the flow's own rate, on which its frames follow each other without a gap.
     Steady(Transmitter),
-    /// Twice the mean interval, and the dice.
-    Random(u64, Prng),
+    /// Twice the mean interval, and the generator.
+    Random(u64, SplitMix64),
 }
 
 impl Source {
     /// The source of `flow`, whose frames go in `priority` and begin with what `head` makes for
-    /// their length. `prng` is its own.
+    /// their length. `rng` is its own generator.
     pub(crate) fn new(
         flow: FlowId,
         spec: &FlowSpec,
         priority: Priority,
         head: impl Fn(u16) -> [u8; HEAD_BYTES],
-        prng: Prng,
+        rng: SplitMix64,
     ) -> Self {
         let wire_bytes = u64::from(spec.frame_bytes) + WIRE_OVERHEAD_BYTES as u64;
         let clock = match spec.pace {
             Pace::BackToBack => Clock::Always,
             Pace::Steady(speed) => Clock::Steady(Transmitter::new(speed)),
-            Pace::Random(speed) => Clock::Random(2 * speed.bytes_ps(wire_bytes), prng),
+            Pace::Random(speed) => Clock::Random(2 * speed.bytes_ps(wire_bytes), rng),
         };
         let frames_max = |bytes: u64| (bytes / u64::from(spec.frame_bytes)).max(1);
         Self {
@@ -70,54 +70,57 @@ impl Source {
             stop_ps: spec.stop_ps,
             next: 0,
             frames: frames_of(spec).unwrap_or(u64::MAX),
-            window: spec.window_bytes.map(|bytes| Window::new(frames_max(bytes))),
+            send_window: spec.window_bytes.map(|bytes| SendWindow::new(frames_max(bytes))),
         }
     }
 
-    /// When the next frame is due on a wire that is free at `free_at_ps`, or was due before;
+    /// When the next frame is due, for a wire that is free at `free_at_ps`; it may be past.
     /// [`NEVER`] if none may be sent.
     #[inline(always)]
     pub(crate) fn due_ps(&self, free_at_ps: Picoseconds) -> Picoseconds {
-        let is_shut = self.window.as_ref().is_some_and(|window| window.is_shut(self.next));
-        let may_not = is_shut || self.next >= self.frames || self.has_stopped(free_at_ps);
+        let is_full =
+            self.send_window.as_ref().is_some_and(|send_window| send_window.is_full(self.next));
+        let may_not = is_full || self.next >= self.frames || self.has_stopped(free_at_ps);
         if may_not { NEVER } else { self.due_ps }
     }
 
-    /// Whether no frame is due at `now_ps` or later, also none that is sent again. A steady flow
-    /// still sends what was due before its stop.
+    /// Whether no frame, resent ones included, is due at `now_ps` or later. A steady flow still
+    /// sends frames that were due before its stop.
     #[inline(always)]
     pub(crate) const fn has_stopped(&self, now_ps: Picoseconds) -> bool {
         let due_ps = if matches!(self.clock, Clock::Always) { now_ps } else { self.due_ps };
         due_ps >= self.stop_ps
     }
 
-    /// When it wants to be asked although it has nothing to send: a frame must have been lost.
+    /// When the retransmission timeout ends: a frame must have been lost.
     pub(crate) fn resend_at_ps(&self) -> Picoseconds {
-        self.window.as_ref().map_or(NEVER, |window| window.resend_at_ps(self.next))
+        self.send_window.as_ref().map_or(NEVER, |send_window| send_window.resend_at_ps(self.next))
     }
 
-    /// Whether nothing more will ever come of it from `now_ps` on.
+    /// Whether it sends nothing from `now_ps` on.
     pub(crate) fn is_over(&self, now_ps: Picoseconds) -> bool {
-        let is_done = || self.window.as_ref().is_none_or(|window| window.is_done(self.next));
+        let is_done =
+            || self.send_window.as_ref().is_none_or(|send_window| send_window.is_done(self.next));
         self.has_stopped(now_ps) || self.next >= self.frames && is_done()
     }
 
     /// Takes the next frame, which is due, at `now_ps`.
     pub(crate) fn next(&mut self, pool: &Pool, now_ps: Picoseconds) -> SimFrame {
-        let round = self.window.as_ref().map_or(0, Window::round);
+        let round = self.send_window.as_ref().map_or(0, SendWindow::round);
         let is_last = self.next + 1 == self.frames;
         let (start, frame_bytes) = match &self.last {
             Some(last) if is_last => (&last.0, last.1),
             _ => (&self.start, self.frame_bytes),
         };
-        // In the frame and not before: a copy of what was just written waits for it.
+        // The number is written into the frame, not into the copied bytes: a copy right after a
+        // write waits for the write.
         let mut frame = pool.take_data(start, frame_bytes);
         if let Some(head) = frame.head_mut().first_chunk_mut() {
             set_number(head, round, self.next);
         }
         self.next += 1;
-        if let Some(window) = &mut self.window {
-            window.sent(self.next, now_ps);
+        if let Some(send_window) = &mut self.send_window {
+            send_window.sent(self.next, now_ps);
         }
         match &mut self.clock {
             Clock::Always => {}
@@ -125,29 +128,29 @@ impl Source {
                 wire.start(usize::from(frame_bytes), self.due_ps);
                 self.due_ps = wire.free_at_ps();
             }
-            Clock::Random(longest_ps, prng) => self.due_ps += prng.below(*longest_ps + 1),
+            Clock::Random(longest_ps, rng) => self.due_ps += rng.below(*longest_ps + 1),
         }
         frame
     }
 
-    /// The receiver has everything below `number`; `is_gap`: and misses that one.
+    /// The receiver has all frames below `number`; with `is_gap`, it misses frame `number`.
     pub(crate) fn acknowledge(&mut self, number: u64, is_gap: bool, now_ps: Picoseconds) {
-        if let Some(window) = &mut self.window {
-            self.next = window.acknowledge(number, is_gap, self.next, now_ps);
+        if let Some(send_window) = &mut self.send_window {
+            self.next = send_window.acknowledge(number, is_gap, self.next, now_ps);
         }
     }
 
-    /// Goes back to the first frame that was not acknowledged, if it is time.
+    /// Goes back to the first frame that is not acknowledged, if the timeout has ended.
     pub(crate) fn resend(&mut self, now_ps: Picoseconds) {
         if self.resend_at_ps() <= now_ps
-            && let Some(window) = &mut self.window
+            && let Some(send_window) = &mut self.send_window
         {
-            self.next = window.go_back(now_ps);
+            self.next = send_window.go_back(now_ps);
         }
     }
 }
 
-/// What is written of a frame that starts with `head`.
+/// The written bytes of a frame that starts with `head`.
 fn started(head: [u8; HEAD_BYTES]) -> [u8; WRITTEN_BYTES] {
     let mut start = [0; WRITTEN_BYTES];
     start[..HEAD_BYTES].copy_from_slice(&head);
@@ -170,7 +173,7 @@ mod tests {
         change(&mut spec);
         let mut head = [0; HEAD_BYTES];
         head[12..14].copy_from_slice(&[8, 0]);
-        Source::new(FlowId(0), &spec, Priority::default(), |_| head, Prng::new(4))
+        Source::new(FlowId(0), &spec, Priority::default(), |_| head, random::seeded(4))
     }
 
     fn dues(pace: Pace, count: usize) -> Vec<Picoseconds> {

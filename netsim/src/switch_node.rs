@@ -1,11 +1,10 @@
-//! A switch of the network: a real worker on an emulated device, turned when something happens to
-//! it.
+//! A switch of the network: a real worker on an emulated device, turned when an event is for it.
 
-use crate::alarm::Alarm;
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
-use crate::learner::{Learner, Wish};
+use crate::lldp_node::{self, LldpNode};
+use crate::timer::Timer;
 use agents::lldp::LldpAgent;
 use dataplane::control_rings::{Command, ControlRings, connect};
 use dataplane::counters::DropReason;
@@ -24,13 +23,13 @@ use dataplane::time::Instant;
 use dataplane::worker::Worker;
 use std::sync::Arc;
 
-/// The time as a worker sees it: whole nanoseconds, rounded up, so that whatever it waits for comes
-/// when it is due or up to a nanosecond before that, and never while it is asleep.
+/// The time as a worker sees it: whole nanoseconds, rounded up. A worker then sees a deadline as
+/// reached when it is, or up to a nanosecond before, and never sleeps past it.
 pub(crate) const fn instant(now_ps: Picoseconds) -> Instant {
     Instant::from_ns(now_ps.div_ceil(PS_PER_NS))
 }
 
-/// The other way round.
+/// The time of an instant of a worker.
 pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
     if instant.ns == Instant::NEVER.ns { NEVER } else { instant.ns.saturating_mul(PS_PER_NS) }
 }
@@ -39,40 +38,40 @@ pub(crate) const fn picoseconds(instant: Instant) -> Picoseconds {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct SwitchNode {
-    pub(crate) alarm: Alarm,
-    /// Frames that wires brought here since the last restart.
+    pub(crate) timer: Timer,
+    /// Frames delivered by wires since the last restart.
     pub(crate) delivered_frames: u64,
-    /// Frames taken from the control links: the rings themselves are only looked at when there is
-    /// something in them, since each look costs a cache line.
+    /// Frames taken from the control rings. The rings are read only when the worker has counted
+    /// more, since a read costs a cache line.
     collected_frames: u64,
-    /// Commands were sent, and their replies not yet taken.
+    /// Commands were sent whose replies have not been taken.
     awaits_replies: bool,
-    /// Whether the turn in hand is [by parts](dataplane::event_driven).
-    is_by_parts: bool,
-    /// Whether there is a learner, said here where every turn looks.
-    learns: bool,
-    /// Has its worker look at all ports in every turn.
+    /// Whether the current turn is event driven, as `dataplane::event_driven` describes.
+    is_event_driven: bool,
+    /// Whether there is an LLDP node: a copy in the cache line that every turn reads.
+    runs_lldp: bool,
+    /// Has the worker poll all ports in every turn.
     #[cfg(test)]
-    pub(crate) looks_everywhere: bool,
-    /// Of a switch that learns its rules.
-    learner: Option<Box<Learner>>,
+    pub(crate) polls_all_ports: bool,
+    /// The LLDP node of a switch that learns its rules.
+    lldp: Option<Box<LldpNode>>,
     pub(crate) worker: Worker<SimDevice, EventDriven>,
     pub(crate) name: String,
     pub(crate) settings: SwitchSettings,
-    /// What was before the last restart.
+    /// Totals of the time before the last restart.
     pub(crate) past: Past,
-    /// Frames for the control thread since the start, by reason, in the order of the reasons.
+    /// Frames punted since the start, by reason, in the order of the reasons.
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
     pool: Pool,
-    /// When the learner last changed the rules.
-    pub(crate) relearnt_at: Instant,
-    /// The control thread's ends. What is punted and not for the learner is thrown away; the worker
-    /// has counted it.
+    /// When the LLDP node last changed the rules.
+    pub(crate) rules_changed_at: Instant,
+    /// The control thread's ends of the rings. Punted frames that are not LLDP are freed; the
+    /// worker has counted them.
     control: ControlRings<SimFrame>,
 }
 
-/// What a switch's tables are made of besides its routes.
+/// The inputs of a switch's tables besides its routes.
 #[derive(Debug)]
 pub(crate) struct TableParts {
     pub(crate) forwarding: Vec<PortForwarding>,
@@ -80,7 +79,7 @@ pub(crate) struct TableParts {
     pub(crate) rules: Option<Vec<TcamEntry>>,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
-    /// The routes in use, of a switch that may have to install other rules beside them.
+    /// The routes in use, kept by a switch that may install other rules with them.
     pub(crate) fib: Option<Fib>,
 }
 
@@ -111,7 +110,7 @@ impl TableParts {
     }
 }
 
-/// Frames of a switch that has restarted: where they came from, and where they went.
+/// Totals of a switch up to its last restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Past {
     /// Data frames that were dropped, punted, or lost with the switch.
@@ -124,13 +123,13 @@ pub(crate) struct Past {
     pub(crate) first_lossless_drop: Option<(PortId, Priority)>,
     /// Frames dropped, by reason.
     pub(crate) drops: [u64; DropReason::COUNT],
-    /// Frames that the switch held when it went.
+    /// Frames that the switch held when it restarted.
     pub(crate) lost_frames: u64,
 }
 
 impl SwitchNode {
-    /// A switch with `settings` and these tables and routes on `device`; ports that have no link,
-    /// or one that is down, are down. With a `learner` its rules are what that learns.
+    /// A switch with `settings` and these tables and routes on `device`. The ports of `down` are
+    /// down. With an LLDP node, the rules are those that it derives.
     pub(crate) fn new(
         name: String,
         settings: SwitchSettings,
@@ -138,21 +137,21 @@ impl SwitchNode {
         routes: &Routes,
         device: SimDevice,
         down: &[PortId],
-        mut learner: Option<Box<Learner>>,
+        mut lldp: Option<Box<LldpNode>>,
     ) -> Self {
         let pool = device.pool();
-        if let Some(learner) = &mut learner {
+        if let Some(lldp) = &mut lldp {
             let ports = (0..settings.ports.len()).filter_map(PortId::from_index);
             let up = ports.filter(|port| !down.contains(port));
-            up.for_each(|port| learner.set_link(Instant::ZERO, port, true));
-            tables.rules = Some(learner.rules());
+            up.for_each(|port| lldp.set_link(Instant::ZERO, port, true));
+            tables.rules = Some(lldp.rules());
         }
         let down = down.iter().copied();
         let (worker, control) = start(&settings, tables.snapshot(routes), device, down);
         let past = Past::default();
         let punted = [0; PuntReason::ALL.len()];
         Self {
-            alarm: Alarm::new(),
+            timer: Timer::new(),
             name,
             settings,
             worker,
@@ -161,15 +160,15 @@ impl SwitchNode {
             punted,
             tables,
             pool,
-            learns: learner.is_some(),
-            learner,
-            relearnt_at: Instant::ZERO,
+            runs_lldp: lldp.is_some(),
+            lldp,
+            rules_changed_at: Instant::ZERO,
             control,
             collected_frames: 0,
             awaits_replies: true,
-            is_by_parts: false,
+            is_event_driven: false,
             #[cfg(test)]
-            looks_everywhere: false,
+            polls_all_ports: false,
         }
     }
 
@@ -179,7 +178,7 @@ impl SwitchNode {
         watchdogs.into_iter().any(|watchdog| watchdog.action == Action::Forward)
     }
 
-    /// Loses all it holds and starts anew, with all ports down.
+    /// Restarts: all frames are lost, and all ports are down.
     pub(crate) fn restart(&mut self, device: SimDevice, routes: &Routes, now_ps: Picoseconds) {
         let mut report = Report::default();
         self.worker.report(&mut report, instant(now_ps));
@@ -203,9 +202,9 @@ impl SwitchNode {
             }
         }
         let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);
-        if let Some(learner) = &mut self.learner {
-            learner.restart();
-            self.tables.rules = Some(learner.rules());
+        if let Some(lldp) = &mut self.lldp {
+            lldp.restart();
+            self.tables.rules = Some(lldp.rules());
         }
         let snapshot = self.tables.snapshot(routes);
         let (worker, control) = start(&self.settings, snapshot, device, ports);
@@ -221,45 +220,45 @@ impl SwitchNode {
 
     /// The link at `port` went up or down.
     pub(crate) fn set_link(&mut self, port: PortId, up: bool, now_ps: Picoseconds) {
-        if let Some(learner) = &mut self.learner {
-            learner.set_link(instant(now_ps), port, up);
-            // Rules that know of the link are in use before frames come by it.
-            self.obey_learner(instant(now_ps));
+        if let Some(lldp) = &mut self.lldp {
+            lldp.set_link(instant(now_ps), port, up);
+            // The rules that follow are in use before frames arrive by the link.
+            self.apply_lldp_actions(instant(now_ps));
         }
         self.command(Command::Link(port, up));
     }
 
     fn command(&mut self, command: Command<SimFrame>) {
-        let told = self.control.commands.push(command);
-        debug_assert!(told.is_ok(), "a worker is turned before hundreds of commands wait");
+        let pushed = self.control.commands.push(command);
+        debug_assert!(pushed.is_ok(), "a worker is turned before hundreds of commands wait");
         self.awaits_replies = true;
     }
 
-    /// Begins a turn at `now_ps`: of those parts that happened, if the worker may take it so.
+    /// Begins a turn at `now_ps`: event driven if the worker allows it, else with all ports polled.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now_ps: Picoseconds, now: Instant) {
         debug_assert!(!self.worker.device().has_arrivals(), "a turn takes all of them");
-        // A worker that does not look everywhere does not look for commands.
-        self.is_by_parts = !self.awaits_replies && self.worker.may_turn_event_driven(now);
+        // An event-driven turn does not read commands.
+        self.is_event_driven = !self.awaits_replies && self.worker.may_turn_event_driven(now);
         #[cfg(test)]
-        if self.looks_everywhere {
-            self.is_by_parts = false;
+        if self.polls_all_ports {
+            self.is_event_driven = false;
         }
         self.worker.device_mut().begin(now_ps);
     }
 
-    /// Begins a turn at `now_ps` that looks at everything.
+    /// Begins a turn at `now_ps` that polls all ports.
     pub(crate) fn begin_whole(&mut self, now_ps: Picoseconds) {
-        self.is_by_parts = false;
+        self.is_event_driven = false;
         self.worker.device_mut().begin(now_ps);
     }
 
-    /// A frame has arrived whole at `port`, the only one there in this turn, after those at lower
-    /// ports.
+    /// A frame has arrived whole at `port`. It is the only one there in this turn, and follows
+    /// those at lower ports.
     #[inline(always)]
     pub(crate) fn on_rx(&mut self, port: PortId, frame: SimFrame, now: Instant) {
         self.delivered_frames += 1;
-        if self.is_by_parts {
+        if self.is_event_driven {
             self.worker.on_rx(port, frame, now);
         } else {
             self.worker.device_mut().arrive(port, frame);
@@ -267,45 +266,47 @@ impl SwitchNode {
     }
 
     /// Frames have arrived at these ports, in any order.
-    pub(crate) fn take_frames(&mut self, came: &mut Vec<(PortId, SimFrame)>, now: Instant) {
-        came.sort_unstable_by_key(|&(port, _)| port.index());
-        came.drain(..).for_each(|(port, frame)| self.on_rx(port, frame, now));
+    pub(crate) fn take_frames(&mut self, arrived: &mut Vec<(PortId, SimFrame)>, now: Instant) {
+        arrived.sort_unstable_by_key(|&(port, _)| port.index());
+        arrived.drain(..).for_each(|(port, frame)| self.on_rx(port, frame, now));
     }
 
     /// The wire of `port` is free.
     #[inline(always)]
     pub(crate) fn on_tx_ready(&mut self, port: PortId, now_ps: Picoseconds) {
         self.worker.device_mut().free(port, now_ps);
-        if self.is_by_parts {
+        if self.is_event_driven {
             self.worker.on_tx_ready(port);
         }
     }
 
-    /// Ends the turn, which does all there is to do at `now`; returns when there must be another
-    /// one though nothing arrives.
+    /// Ends the turn; returns when the next one is due without an event.
     #[inline(always)]
     pub(crate) fn end(&mut self, now: Instant) -> Picoseconds {
-        let next =
-            if self.is_by_parts { self.worker.end_turn(now).next } else { self.turn_worker(now) };
+        let next = if self.is_event_driven {
+            self.worker.end_turn(now).next
+        } else {
+            self.turn_worker(now)
+        };
         self.end_turn(next, now)
     }
 
-    /// What every turn of the worker ends with, which wants the next one at `next`.
+    /// The end of every turn; the worker is due again at `next`.
     #[inline(always)]
     fn end_turn(&mut self, mut next: Instant, now: Instant) -> Picoseconds {
         let has_punted = self.worker.punted_frames() != self.collected_frames;
-        if self.awaits_replies || has_punted || self.learns {
-            next = self.converse(next, now);
+        if self.awaits_replies || has_punted || self.runs_lldp {
+            next = self.run_control(next, now);
         }
-        debug_assert!(next > now, "whatever waits only for a wire is told when it is free");
+        debug_assert!(next > now, "a port that waits for its wire gets an event");
         picoseconds(next)
     }
 
-    /// Takes what the worker has for the control thread, and does what that wants; when the worker
-    /// must be turned again, which was to be at `next`.
+    /// Runs the control thread's part: punted frames, LLDP, replies. Returns when the worker must
+    /// be turned again, which was `next`.
     #[inline(never)]
-    fn converse(&mut self, mut next: Instant, now: Instant) -> Instant {
-        while self.learn(now) {
+    fn run_control(&mut self, mut next: Instant, now: Instant) -> Instant {
+        while self.take_punted(now) {
             next = self.turn_worker(now);
         }
         self.collected_frames = self.worker.punted_frames();
@@ -313,7 +314,7 @@ impl SwitchNode {
         while let Ok(retired) = self.control.replies.pop() {
             drop(retired);
         }
-        self.learner.as_ref().map_or(next, |learner| next.min(learner.wants_turn_at()))
+        self.lldp.as_ref().map_or(next, |lldp| next.min(lldp.poll_timeout()))
     }
 
     #[inline(never)]
@@ -326,37 +327,37 @@ impl SwitchNode {
         }
     }
 
-    /// Takes what the worker punted. Whether the worker was given something to do.
-    fn learn(&mut self, now: Instant) -> bool {
+    /// Takes the punted frames; returns whether commands for the worker followed.
+    fn take_punted(&mut self, now: Instant) -> bool {
         while let Ok(punted) = self.control.punted.pop() {
             self.punted[punted.reason as usize] += 1;
-            if let Some(learner) = &mut self.learner
+            if let Some(lldp) = &mut self.lldp
                 && punted.reason == PuntReason::Lldp
             {
-                learner.hear(now, punted.port, punted.frame.head());
+                lldp.handle_frame(now, punted.port, punted.frame.head());
             }
             self.pool.give(punted.frame);
         }
-        if let Some(learner) = &mut self.learner {
-            learner.wake(now);
-            return self.obey_learner(now);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.handle_timeout(now);
+            return self.apply_lldp_actions(now);
         }
         false
     }
 
-    /// Does what the learner wants done; whether there was anything.
-    fn obey_learner(&mut self, now: Instant) -> bool {
+    /// Applies the actions of the LLDP node; returns whether there were any.
+    fn apply_lldp_actions(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some(wish) = self.learner.as_mut().and_then(|learner| learner.wish()) {
+        while let Some(action) = self.lldp.as_mut().and_then(|lldp| lldp.poll_action()) {
             any = true;
-            match wish {
-                Wish::Send(port, bytes) => {
+            match action {
+                lldp_node::Action::Send(port, bytes) => {
                     let frame = self.pool.take(&bytes, 0);
                     debug_assert_eq!(frame.head(), bytes, "the whole frame is stored");
                     self.command(Command::Send(port, frame));
                 }
-                Wish::Rules(rules) => {
-                    self.relearnt_at = now;
+                lldp_node::Action::Rules(rules) => {
+                    self.rules_changed_at = now;
                     if let Some(snapshot) = self.tables.with_rules(rules) {
                         self.command(Command::Install(Arc::new(snapshot)));
                     }
@@ -366,14 +367,14 @@ impl SwitchNode {
         any
     }
 
-    /// What the switch has learned, if it learns.
-    pub(crate) fn learnt(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
+    /// What the switch has learned, if it runs LLDP.
+    pub(crate) fn learned(&self) -> Option<(&LldpAgent, &[TcamEntry])> {
         let rules = self.tables.rules.as_deref().unwrap_or_default();
-        self.learner.as_ref().map(|learner| (learner.agent(), rules))
+        self.lldp.as_ref().map(|lldp| (lldp.agent(), rules))
     }
 }
 
-/// A worker with these tables, whose ports of `down` are down.
+/// A worker with these tables. The ports of `down` are down.
 fn start(
     settings: &SwitchSettings,
     snapshot: Snapshot,
@@ -383,8 +384,8 @@ fn start(
     let (mut links, mut control) = connect(1, settings.ports.len());
     let (links, mut control) = (links.remove(0), control.remove(0));
     for port in down {
-        let told = control.commands.push(Command::Link(port, false));
-        debug_assert!(told.is_ok(), "the ring holds a command for every port");
+        let pushed = control.commands.push(Command::Link(port, false));
+        debug_assert!(pushed.is_ok(), "the ring holds a command for every port");
     }
     (Worker::new(settings, Arc::new(snapshot), device, links, EventDriven::default()), control)
 }

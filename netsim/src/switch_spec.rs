@@ -1,7 +1,6 @@
-//! What a switch of the network is given: buffer, thresholds, scheduler. Headroom follows from its
-//! links.
+//! The settings of a switch: buffer, thresholds, scheduler. Headroom follows from its links.
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::link::LinkSpec;
 use crate::topology::{SwitchId, mac};
 use config::headroom::{Link, Software, needed_bytes};
@@ -21,23 +20,23 @@ use dataplane::time::Speed;
 pub struct SwitchSpec {
     /// The whole buffer.
     pub buffer_bytes: u64,
-    /// What a frame costs at the least.
+    /// The size of a cell: the least that a frame occupies.
     pub cell_bytes: u16,
-    /// What all lossy frames together may hold.
+    /// Bytes that all lossy frames together may hold.
     pub lossy_bytes: u64,
-    /// What one lossy queue may hold.
+    /// Bytes that one lossy queue may hold.
     pub lossy_queue_bytes: u32,
-    /// When each lossless VIQ asks for silence.
+    /// The threshold at which a lossless VIQ sends XOFF.
     pub threshold: Threshold,
-    /// How far below that it resumes; `None` for two longest frames.
+    /// How far below the threshold it sends XON; `None` for two longest frames.
     pub xon_offset_bytes: Option<u32>,
     /// Bytes a round that each priority may send.
     pub quantum_bytes: [u32; PRIORITIES],
-    /// Whether a queue serves ingress ports in turn.
+    /// Whether a queue serves ingress ports by deficit round robin.
     pub fair: bool,
-    /// How rates follow queues, if they do.
+    /// How rates follow queues (gentle flow control), if they do.
     pub slope: Option<Gentle>,
-    /// What watches over peers' pauses, if anything.
+    /// The watchdog of pauses from peers, if any.
     pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
     pub ecn: [Option<EcnSettings>; PRIORITIES],
@@ -142,9 +141,9 @@ impl SwitchSpec {
         }
     }
 
-    /// Reserve one longest frame, resume two below the threshold if nothing else was said; headroom
-    /// as 802.3 wants it on this link. Nodes here act at once and hand over one frame at a time, so
-    /// software adds nothing.
+    /// Reserves one longest frame, resumes two below the threshold unless set otherwise, and has
+    /// the headroom of 802.3 on this link. Nodes here react at once and hand over one frame at a
+    /// time, so software adds no headroom.
     fn viq(&self, link: LinkSpec, frame_bytes_max: u16) -> ViqSettings {
         let frame_cost = u32::from(frame_bytes_max.max(self.cell_bytes));
         let on_wire =
@@ -160,7 +159,7 @@ impl SwitchSpec {
         if let (Some(gentle), Threshold::Static { xoff_bytes }) = (&self.slope, self.threshold) {
             let full_bytes = gentle.full_bytes(xoff_bytes);
             viq.threshold = Threshold::Static { xoff_bytes: full_bytes };
-            // `config` has checked the bound, or was told not to.
+            // `config` has checked the bound, unless the check is turned off.
             viq.slope = gentle.slope(&on_wire, full_bytes, headroom).unwrap_or_default();
         }
         viq

@@ -1,10 +1,10 @@
-//! Who is linked to whom, and what everybody is called on the wire.
+//! Links between nodes, and the addresses of nodes.
 //!
 //! Addresses follow from numbers: link n has 172.16.0.0/12's n-th network of four, the hosts of
 //! switch n have 10.0.0.0/8's n-th network of 256, and a flow with a path of its own has its number
 //! above 100.64.0.0, so that two such flows to one host need not agree on a way anywhere.
 
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::event::{NODES_MAX, WIRES_MAX};
 use crate::link::LinkSpec;
 use dataplane::fib::ROUTES_MAX;
@@ -14,7 +14,7 @@ use ipnet::Ipv4Net;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-/// A switch, as [`NetworkBuilder::switch`](crate::NetworkBuilder::switch) named it.
+/// A switch, as [`NetworkBuilder::switch`](crate::builder::NetworkBuilder::switch) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SwitchId(pub(crate) usize);
 
@@ -30,7 +30,7 @@ impl SwitchId {
     }
 }
 
-/// A host, as [`NetworkBuilder::host`](crate::NetworkBuilder::host) named it.
+/// A host, as [`NetworkBuilder::host`](crate::builder::NetworkBuilder::host) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub(crate) usize);
 
@@ -49,14 +49,14 @@ impl From<HostId> for End {
     }
 }
 
-/// A link as it was asked for.
+/// A link as it was added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkDraft {
     pub(crate) ends: [End; 2],
     pub(crate) spec: LinkSpec,
 }
 
-/// What is at the other end of a port.
+/// The peer at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// A switch, and which port of it.
@@ -97,7 +97,7 @@ pub(crate) struct Topology {
     pub(crate) ports: Vec<Vec<Option<Attachment>>>,
     /// By host: its switch, and which port of it.
     pub(crate) access: Vec<(SwitchId, PortId)>,
-    /// By host: its place among the hosts of its switch.
+    /// By host: its number among the hosts of its switch.
     places: Vec<u8>,
 }
 
@@ -173,7 +173,7 @@ impl Topology {
         Ok(Self { links, ports, access, places: places.ok_or(too_many)? })
     }
 
-    /// By switch: hops to the nearest host; 0 if there is none to be reached.
+    /// By switch: hops to the nearest host; 0 if none is reachable.
     pub(crate) fn levels(&self) -> Vec<u32> {
         let mut levels = vec![0; self.ports.len()];
         let mut frontier: VecDeque<SwitchId> = VecDeque::new();

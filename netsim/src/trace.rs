@@ -1,5 +1,5 @@
-//! What happened, in 64 bits: two runs with one hash had the same frames at the same places at the
-//! same picoseconds.
+//! A hash of 64 bits over all arrivals: two runs with one hash had the same frames at the same
+//! places at the same picoseconds.
 
 use crate::event::Picoseconds;
 use crate::frame::WRITTEN_BYTES;
@@ -10,8 +10,8 @@ use dataplane::frame::Frame;
 const KEYS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
-/// A rolling hash of every arrival, for each node by itself: nodes of one window of time are run
-/// one after the other.
+/// A rolling hash of every arrival, for each node by itself, since the nodes of a lookahead window
+/// are run one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     hashes: Vec<u64>,
@@ -19,7 +19,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Of `nodes` nodes to which nothing has happened.
+    /// The empty trace of `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self { hashes: vec![0; nodes], arrivals: 0 }
     }
@@ -29,7 +29,8 @@ impl Trace {
     pub(crate) fn arrival<F: Frame>(&mut self, now_ps: Picoseconds, at: Endpoint, frame: &F) {
         self.arrivals += 1;
         let place = (at.port.index() as u64) << 16 | frame.len() as u64;
-        // The bytes' share does not depend on what was before, so that arrivals overlap.
+        // The hash of the bytes does not depend on earlier arrivals, so that arrivals overlap in
+        // the CPU.
         let head = frame.head();
         let bytes = match head.first_chunk() {
             Some(written) => hash_bytes(written),

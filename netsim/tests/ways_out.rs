@@ -3,9 +3,11 @@
 
 use config::ScenarioConfig;
 use config::scenario::SchemeKind;
+use netsim::event::Picoseconds;
+use netsim::network::Network;
 use netsim::outcome::Outcome;
 use netsim::scenario::{Options, build, run};
-use netsim::{Network, Picoseconds, Prng};
+use random::Draw;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -31,16 +33,16 @@ fn simulate(config: &ScenarioConfig, scheme: SchemeKind) -> Outcome {
 /// A random connected network of up to eight switches, in which every host sends to another one,
 /// some switches send some frames the wrong way for a while, and buffers are small.
 fn random_network(seed: u64) -> String {
-    let mut dice = Prng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let switches = 3 + dice.below(6);
-    let mut links: Vec<(u64, u64)> = (1..switches).map(|new| (dice.below(new), new)).collect();
-    for _ in 0..dice.below(switches + 2) {
-        let (one, other) = (dice.below(switches), dice.below(switches));
+    let mut rng = random::seeded(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let switches = 3 + rng.below(6);
+    let mut links: Vec<(u64, u64)> = (1..switches).map(|new| (rng.below(new), new)).collect();
+    for _ in 0..rng.below(switches + 2) {
+        let (one, other) = (rng.below(switches), rng.below(switches));
         if one != other && !links.contains(&(one, other)) && !links.contains(&(other, one)) {
             links.push((one, other));
         }
     }
-    let hosts = switches + dice.below(switches);
+    let hosts = switches + rng.below(switches);
     let host_at: Vec<u64> = (0..hosts).map(|host| host % switches).collect();
     let mut ports = vec![0; usize::try_from(switches).unwrap()];
     let mut port = |switch: u64| {
@@ -57,14 +59,14 @@ fn random_network(seed: u64) -> String {
         let at = port(switch);
         writeln!(wired, "[[link]]\nends = ['S{switch}:{at}', 'h{host}']").unwrap();
     }
-    let threshold = match dice.below(4) {
+    let threshold = match rng.below(4) {
         0 => "xoff = '5KB'".to_owned(),
         1 => "xoff = '30KB'".to_owned(),
         2 => "dynamic_th = -4".to_owned(),
         _ => "dynamic_th = -1".to_owned(),
     };
-    let fair = dice.below(2) == 0;
-    let kind = ["shortest", "ecmp", "pinned"][usize::try_from(dice.below(3)).unwrap()];
+    let fair = rng.below(2) == 0;
+    let kind = ["shortest", "ecmp", "pinned"][rng.index(3)];
     let mut text = format!(
         "duration = '200us'\nseed = {seed}\n[scheme]\nkind = 'ttl'\nclasses = 8\n[switches]\nsize = '2MB'\n\
          lossy = '100KB'\ncell = 64\nfair = {fair}\n{threshold}\n[routing]\nkind = '{kind}'\n"
@@ -75,13 +77,13 @@ fn random_network(seed: u64) -> String {
     (0..hosts).for_each(|host| writeln!(text, "[[host]]\nname = 'h{host}'").unwrap());
     text += &wired;
     for host in 0..hosts {
-        let to = (host + 1 + dice.below(hosts - 1)) % hosts;
+        let to = (host + 1 + rng.below(hosts - 1)) % hosts;
         writeln!(text, "[[flow]]\nfrom = 'h{host}'\nto = 'h{to}'").unwrap();
     }
-    for _ in 0..1 + dice.below(4) {
-        let &(one, other) = &links[usize::try_from(dice.below(links.len() as u64)).unwrap()];
-        let (at, to) = (20 + dice.below(100), dice.below(hosts));
-        let (one, other) = if dice.below(2) == 0 { (one, other) } else { (other, one) };
+    for _ in 0..1 + rng.below(4) {
+        let &(one, other) = &links[rng.index(links.len())];
+        let (at, to) = (20 + rng.below(100), rng.below(hosts));
+        let (one, other) = if rng.below(2) == 0 { (one, other) } else { (other, one) };
         writeln!(
             text,
             "[[fault]]\nkind = 'route'\nswitch = 'S{one}'\nvia = 'S{other}'\nto = 'h{to}'\nat = '{at}us'\n\

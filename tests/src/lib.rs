@@ -10,7 +10,7 @@
 //! | [`mod@fuzz`], `fuzz_bodies.rs`, `fuzz/` | bytes at every parser, and sequences of operations |
 
 pub mod fuzz;
+pub mod mutate;
 pub mod pcap;
 pub mod program;
-pub mod random;
 pub mod tree;

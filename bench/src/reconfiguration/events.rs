@@ -1,10 +1,10 @@
 //! What happens to a network: links and switches fail, and links are replaced as in the paper's
 //! Fig. 2, with traffic led around those that are out.
 
-use bench::Dice;
 use fabric::Network;
 use fabric::plan::routing::{Down, Routing, Ways, change};
 use fabric::plan::{Change, NamedPath};
+use random::{Draw, SplitMix64};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// An event.
@@ -48,11 +48,11 @@ impl Event {
 /// Pairs of switches by destination: so many for each switch with hosts.
 pub(crate) fn pairs(network: &Network, each: usize) -> Vec<(u32, Vec<u32>)> {
     let edges = Ways::new(network, Routing::UpDown, &Down::default()).edges();
-    let mut dice = Dice::new(7);
+    let mut rng = random::seeded(7);
     let mut others = |target: u32| {
         let mut sources = BTreeSet::new();
         while sources.len() < each.min(edges.len() - 1) {
-            sources.insert(edges[dice.below(edges.len())]);
+            sources.insert(edges[rng.index(edges.len())]);
             sources.remove(&target);
         }
         (target, sources.into_iter().collect())
@@ -62,10 +62,10 @@ pub(crate) fn pairs(network: &Network, each: usize) -> Vec<(u32, Vec<u32>)> {
 
 /// The change that an event brings about.
 pub(crate) fn happen(network: &Network, event: Event, pairs: &[(u32, Vec<u32>)]) -> Change {
-    let mut dice = Dice::new(11);
+    let mut rng = random::seeded(11);
     if event == Event::Replacement {
         let [old, new] =
-            [0, 1].map(|_| detoured(network, &mut dice, network.links().len() / 50, pairs));
+            [0, 1].map(|_| detoured(network, &mut rng, network.links().len() / 50, pairs));
         return Change::between(network, old, new);
     }
     let whole = Ways::new(network, Routing::UpDown, &Down::default());
@@ -73,7 +73,7 @@ pub(crate) fn happen(network: &Network, event: Event, pairs: &[(u32, Vec<u32>)])
         // One that some path goes over.
         loop {
             let mut down = Down::default();
-            some_links(network, &mut dice, 1, &mut down);
+            some_links(network, &mut rng, 1, &mut down);
             let change =
                 change(network, &whole, &Ways::new(network, Routing::UpDown, &down), pairs);
             if !change.operations.is_empty() {
@@ -83,12 +83,12 @@ pub(crate) fn happen(network: &Network, event: Event, pairs: &[(u32, Vec<u32>)])
     }
     let mut down = Down::default();
     match event {
-        Event::Links => some_links(network, &mut dice, network.links().len() / 100, &mut down),
+        Event::Links => some_links(network, &mut rng, network.links().len() / 100, &mut down),
         // Without a level of its own the root is the first of those with the most links.
         Event::Root => down.switch(root(network)),
         Event::Switch | Event::Link | Event::Replacement => {
             let switches = u32::try_from(network.switches()).unwrap_or(u32::MAX);
-            let at = dice.below(network.switches());
+            let at = rng.index(network.switches());
             let switch = u32::try_from(at).unwrap_or(0);
             down.switch(if switch == root(network) { (switch + 1) % switches } else { switch });
         }
@@ -103,16 +103,16 @@ fn root(network: &Network) -> u32 {
     switches.max_by_key(|switch| (links(switch), std::cmp::Reverse(*switch))).unwrap_or(0)
 }
 
-fn some_links(network: &Network, dice: &mut Dice, count: usize, down: &mut Down) {
-    for slot in random_links(network, dice, count) {
+fn some_links(network: &Network, rng: &mut SplitMix64, count: usize, down: &mut Down) {
+    for slot in random_links(network, rng, count) {
         down.link(network, slot);
     }
 }
 
-fn random_links(network: &Network, dice: &mut Dice, count: usize) -> BTreeSet<u32> {
+fn random_links(network: &Network, rng: &mut SplitMix64, count: usize) -> BTreeSet<u32> {
     let mut slots = BTreeSet::new();
     while slots.len() < count {
-        let slot = u32::try_from(dice.below(network.slots())).unwrap_or(0);
+        let slot = u32::try_from(rng.index(network.slots())).unwrap_or(0);
         if network.far_slot(slot).is_some() {
             slots.insert(slot);
         }
@@ -124,11 +124,11 @@ fn random_links(network: &Network, dice: &mut Dice, count: usize) -> BTreeSet<u3
 /// around it by the shortest way, as long as that closes no cycle; else the path is found anew.
 fn detoured(
     network: &Network,
-    dice: &mut Dice,
+    rng: &mut SplitMix64,
     count: usize,
     pairs: &[(u32, Vec<u32>)],
 ) -> Vec<NamedPath> {
-    let out = random_links(network, dice, count);
+    let out = random_links(network, rng, count);
     let is_out = |slot: u32| {
         out.contains(&slot) || network.far_slot(slot).is_some_and(|far| out.contains(&far))
     };

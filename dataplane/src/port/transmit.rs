@@ -10,10 +10,11 @@ use crate::ids::Priority;
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
 use crate::probe::Probe;
-use crate::queue::ecn::{self, Dice};
+use crate::queue::ecn;
 use crate::queue::veq::{QueuedFrame, low_32_bits};
 use crate::settings::EcnSettings;
 use crate::time::Instant;
+use rand_xoshiro::SplitMix64;
 
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports
 /// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
@@ -102,10 +103,10 @@ impl<F: Frame, V: Driver> Port<F, V> {
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
             let places = veq.front_frames(&mut accounting.frame_pool, room);
-            let (took, dice) = (places.len(), &mut accounting.dice);
+            let (took, rng) = (places.len(), &mut accounting.rng);
             tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
                 if let Some(settings) = &ecn {
-                    let marked = mark(settings, depth_bytes, meta.l3, frame, dice);
+                    let marked = mark(settings, depth_bytes, meta.l3, frame, rng);
                     self.counters.ecn_marked_frames[priority] += u64::from(marked);
                 }
                 depth_bytes -= u32::from(meta.bytes);
@@ -177,7 +178,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         self.receiver.sent(priority, u32::from(meta.bytes), now);
         let p = priority.index();
         if let Some(settings) = &accounting.ecn[p] {
-            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.dice);
+            let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.rng);
             self.counters.ecn_marked_frames[p] += u64::from(marked);
         }
     }
@@ -222,9 +223,9 @@ fn mark<F: Frame>(
     depth_bytes: u32,
     l3: u8,
     frame: &mut F,
-    dice: &mut Dice,
+    rng: &mut SplitMix64,
 ) -> bool {
-    l3 != 0 && ecn::is_due(settings, depth_bytes, dice) && ecn::mark(frame, l3)
+    l3 != 0 && ecn::is_due(settings, depth_bytes, rng) && ecn::mark(frame, l3)
 }
 
 /// Counts and releases the frames of a run that was sent.

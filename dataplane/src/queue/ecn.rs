@@ -6,29 +6,12 @@
 use crate::frame::Frame;
 use crate::settings::EcnSettings;
 use crate::wire::{ipv4, ipv6};
-
-/// A worker's random numbers: xorshift64*, seeded, so that emulated runs repeat bit for bit.
-#[derive(Clone, Debug)]
-pub struct Dice(u64);
-
-impl Dice {
-    /// A generator that gives the same sequence for the same `seed`.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed ^ 0x9E37_79B9_7F4A_7C15 | 1)
-    }
-
-    /// A uniformly distributed number from 0 to 65,535.
-    fn roll_q16(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 48) as u32
-    }
-}
+use rand_core::Rng;
+use rand_xoshiro::SplitMix64;
 
 /// Whether ECN marks a frame that leaves a queue of `depth_bytes`.
 #[inline]
-pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool {
+pub fn is_due(settings: &EcnSettings, depth_bytes: u32, rng: &mut SplitMix64) -> bool {
     if depth_bytes <= settings.kmin_bytes {
         return false;
     }
@@ -37,7 +20,8 @@ pub fn is_due(settings: &EcnSettings, depth_bytes: u32, dice: &mut Dice) -> bool
     }
     let span = u64::from(settings.kmax_bytes - settings.kmin_bytes).max(1);
     let above = u64::from(depth_bytes - settings.kmin_bytes);
-    u64::from(dice.roll_q16()) < u64::from(settings.pmax_q16) * above / span
+    // A random number from 0 to 65,535.
+    rng.next_u64() >> 48 < u64::from(settings.pmax_q16) * above / span
 }
 
 /// Marks the IP header at `l3`. Returns whether the frame now has the CE codepoint.
@@ -53,13 +37,14 @@ pub fn mark<F: Frame>(frame: &mut F, l3: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand_core::SeedableRng;
 
     #[test]
     fn never_below_kmin_always_above_kmax_and_linear_between() {
         let settings = EcnSettings { kmin_bytes: 100_000, kmax_bytes: 400_000, pmax_q16: 13_107 };
-        let mut dice = Dice::new(7);
+        let mut rng = SplitMix64::seed_from_u64(7);
         let mut share = |depth| {
-            (0..100_000).filter(|_| is_due(&settings, depth, &mut dice)).count() as f64 / 100_000.0
+            (0..100_000).filter(|_| is_due(&settings, depth, &mut rng)).count() as f64 / 100_000.0
         };
         assert_eq!(share(100_000), 0.0);
         assert_eq!(share(400_001), 1.0);
@@ -71,8 +56,8 @@ mod tests {
     #[test]
     fn kmin_equal_to_kmax_is_a_step() {
         let settings = EcnSettings { kmin_bytes: 5_000, kmax_bytes: 5_000, pmax_q16: 65_536 };
-        let mut dice = Dice::new(1);
-        assert!(!is_due(&settings, 5_000, &mut dice));
-        assert!(is_due(&settings, 5_001, &mut dice));
+        let mut rng = SplitMix64::seed_from_u64(1);
+        assert!(!is_due(&settings, 5_000, &mut rng));
+        assert!(is_due(&settings, 5_001, &mut rng));
     }
 }

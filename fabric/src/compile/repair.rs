@@ -8,7 +8,7 @@
 
 use crate::network::Network;
 use crate::paths::{EdgePorts, PathSet};
-use crate::random::SplitMix64;
+use random::{Draw, SplitMix64};
 use std::ops::ControlFlow;
 
 /// Paths that matter up to which the search is tried: their switches take four bytes each.
@@ -29,13 +29,13 @@ pub(super) fn repair(
 ) -> Option<Vec<u32>> {
     let mut search = Search::new(network, edges, paths, ranks)?;
     let at_first = search.broken.len();
-    let mut random = SplitMix64::new(1);
+    let mut rng = random::seeded(1);
     let mut best = (at_first, search.keys.clone());
     for _ in 0..MOVES * (at_first + 100) {
         if search.broken.is_empty() || search.looks > LOOKS_MAX {
             break;
         }
-        search.step(&mut random);
+        search.step(&mut rng);
         if search.broken.len() < best.0 {
             best = (search.broken.len(), search.keys.clone());
         }
@@ -147,8 +147,8 @@ impl Search {
     }
 
     /// Takes one broken path and moves one of its switches.
-    fn step(&mut self, random: &mut SplitMix64) {
-        let path = self.broken[random.below(self.broken.len())];
+    fn step(&mut self, rng: &mut SplitMix64) {
+        let path = self.broken[rng.index(self.broken.len())];
         let path = self.path(path).to_vec();
         let mut moves: Vec<(u32, f64)> = Vec::new();
         for at in 1..path.len() - 1 {
@@ -156,14 +156,14 @@ impl Search {
             if keys[1] > keys[0] && keys[1] > keys[2] {
                 // Below both neighbors, or below the nearer one: no maximum any more; or one of
                 // them above it.
-                moves.push((path[at], beside(keys[0].min(keys[2]), -1.0, random)));
-                moves.push((path[at], beside(keys[0].max(keys[2]), -1.0, random)));
-                moves.push((path[at - 1], beside(keys[1], 1.0, random)));
-                moves.push((path[at + 1], beside(keys[1], 1.0, random)));
+                moves.push((path[at], beside(keys[0].min(keys[2]), -1.0, rng)));
+                moves.push((path[at], beside(keys[0].max(keys[2]), -1.0, rng)));
+                moves.push((path[at - 1], beside(keys[1], 1.0, rng)));
+                moves.push((path[at + 1], beside(keys[1], 1.0, rng)));
             }
         }
-        let chosen = if random.below(RANDOM_ONE_IN) == 0 {
-            moves.get(random.below(moves.len())).copied()
+        let chosen = if rng.index(RANDOM_ONE_IN) == 0 {
+            moves.get(rng.index(moves.len())).copied()
         } else {
             let costs = moves.iter().map(|&(switch, key)| (self.cost(switch, key), switch, key));
             costs.min_by_key(|&(cost, _, _)| cost).map(|(_, switch, key)| (switch, key))
@@ -197,7 +197,7 @@ impl Search {
 }
 
 /// A key near `key`, on the side of `sign`, that hardly any other switch has.
-fn beside(key: f64, sign: f64, random: &mut SplitMix64) -> f64 {
-    let small = u32::try_from(random.below(1 << 20)).unwrap_or(1) + 1;
+fn beside(key: f64, sign: f64, rng: &mut SplitMix64) -> f64 {
+    let small = u32::try_from(rng.index(1 << 20)).unwrap_or(1) + 1;
     key + sign * f64::from(small) * 1e-7
 }

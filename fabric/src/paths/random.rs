@@ -4,7 +4,7 @@ use super::listed::{Listed, PathCollector, first_host};
 use super::trees::edge_switches;
 use super::{PathsError, Turn};
 use crate::network::Network;
-use crate::random::SplitMix64;
+use random::{Draw, SplitMix64};
 
 /// Walks that may end in a dead end for each path that is found.
 const TRIES_MAX: usize = 10_000;
@@ -18,14 +18,14 @@ pub(super) fn paths(
     seed: u64,
     hosts_alike: bool,
 ) -> Result<Listed, PathsError> {
-    let mut random = SplitMix64::new(seed);
+    let mut rng = random::seeded(seed);
     let sources = edge_switches(network);
     let mut collector = PathCollector::default();
     let mut visited = vec![false; network.switches()];
     for _ in 0..count {
         let found = (0..TRIES_MAX).find_map(|_| {
-            let source = *sources.get(random.below(sources.len()))?;
-            walk(network, source, switches, &mut visited, &mut random)
+            let source = *sources.get(rng.index(sources.len()))?;
+            walk(network, source, switches, &mut visited, &mut rng)
         });
         collector.push(network, &found.ok_or(PathsError::NoRandom { switches })?);
     }
@@ -38,7 +38,7 @@ fn walk(
     source: u32,
     switches: usize,
     visited: &mut [bool],
-    random: &mut SplitMix64,
+    rng: &mut SplitMix64,
 ) -> Option<Vec<Turn>> {
     let mut turns: Vec<Turn> = Vec::with_capacity(switches);
     let mut input = first_host(network, source)?;
@@ -53,7 +53,7 @@ fn walk(
             .neighbors(switch)
             .filter(|&(_, far)| !visited[network.owner(far) as usize])
             .collect();
-        let Some(&(output, far)) = ways.get(random.below(ways.len())) else { break false };
+        let Some(&(output, far)) = ways.get(rng.index(ways.len())) else { break false };
         turns.push((input, output));
         input = far;
         trail.push(network.owner(far));

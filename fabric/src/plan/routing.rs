@@ -14,6 +14,7 @@ use super::change::{Change, ChangeBuilder};
 use super::route::{NamedPath, Route};
 use crate::network::u32_of;
 use crate::network::{End, Network};
+use random::Rng;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -256,7 +257,7 @@ impl<'a> Ways<'a> {
 /// The weight of a link for a destination (Thaler and Ravishankar, 1998).
 fn weight(target: u32, slot: u32) -> u64 {
     let key = u64::from(target) << 32 | u64::from(slot);
-    crate::random::SplitMix64::new(key).next_u64()
+    random::seeded(key).next_u64()
 }
 
 /// Every switch with hosts to every other, by destination.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::support::{self, named_paths};
 use proptest::prelude::*;
+use random::Draw;
 use std::collections::BTreeSet;
 
 /// `names`, each linked to the next, and the last to the first.
@@ -140,7 +141,7 @@ fn acyclic_paths(seeds: &[u64], name: char) -> String {
     let mut text = String::new();
     for (at, &seed) in seeds.iter().enumerate() {
         let mut switches: Vec<usize> = (0..SWITCHES).collect();
-        crate::random::SplitMix64::new(seed).shuffle(&mut switches);
+        random::seeded(seed).shuffle(&mut switches);
         switches.truncate(3 + usize::try_from(seed % 3).unwrap());
         let hops: Vec<String> = switches.windows(2).map(|p| format!("{}>{}", p[0], p[1])).collect();
         let own = hops.windows(2).map(|p| (p[0].clone(), p[1].clone()));
@@ -212,12 +213,12 @@ fn fastest(network: &Network, change: &Change, times: &[u64]) -> Option<u64> {
 }
 
 /// The operations in a random order that keeps `order`.
-fn execution(order: &Order, random: &mut crate::random::SplitMix64) -> Vec<u32> {
+fn execution(order: &Order, rng: &mut random::SplitMix64) -> Vec<u32> {
     let mut waits = order.waits();
     let mut ready: Vec<u32> = (0..).take(waits.len()).filter(|&o| waits[o as usize] == 0).collect();
     let mut done = Vec::new();
     while !ready.is_empty() {
-        let operation = ready.swap_remove(random.below(ready.len()));
+        let operation = ready.swap_remove(rng.index(ready.len()));
         done.push(operation);
         for &after in order.after(operation) {
             waits[after as usize] -= 1;
@@ -239,12 +240,12 @@ proptest! {
     /// Thousands of random executions of each plan, none cyclic at any moment.
     #[test]
     fn no_execution_of_a_plan_passes_through_a_cycle(
-        old in seeds(12), new in seeds(12), random in any::<u64>(),
+        old in seeds(12), new in seeds(12), rng in any::<u64>(),
     ) {
         let network = mesh(SWITCHES);
         let change = change(&network, &acyclic_paths(&old, 'o'), &acyclic_paths(&new, 'n'));
         let planner = Planner::new(&network, &change, Timing::default()).unwrap();
-        let mut random = crate::random::SplitMix64::new(random);
+        let mut rng = random::seeded(rng);
         for model in Model::ALL {
             let plan = planner.plan(model);
             prop_assert!(plan.method != Method::Apart, "the fast way was proven");
@@ -252,7 +253,7 @@ proptest! {
             let mut seen = BTreeSet::new();
             for _ in 0..1_000 {
                 let mut done = BTreeSet::new();
-                for operation in execution(&plan.order, &mut random) {
+                for operation in execution(&plan.order, &mut rng) {
                     done.insert(operation);
                     if seen.insert(done.clone()) && seen.len() < 3_000 {
                         prop_assert!(!has_cycle(&state(&network, &change, &done)), "{:?}", done);
@@ -279,7 +280,7 @@ proptest! {
         let count = change.operations.len();
         // Any order, adds before removes and chains too: along a random row of all operations.
         let mut row: Vec<u32> = (0..).take(count).collect();
-        crate::random::SplitMix64::new(chosen).shuffle(&mut row);
+        random::seeded(chosen).shuffle(&mut row);
         let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
         let pairs = all.map(|(one, other)| (row[one], row[other]));
         let pairs = (0_u32..).zip(pairs).filter(|&(at, _)| chosen.rotate_left(at) & 3 == 0);

@@ -1,11 +1,12 @@
 //! Random starts, failures, restarts and new cabling: always the right levels within three
 //! intervals of the last of them, always the compiler's rules. `KNOTLESS_SEEDS` says how many
-//! networks are tried; `make hunt-levels` tries 1,000.
+//! networks are tried; `make lldp-fuzz` tries 1,000.
 
 use crate::judge::judge;
 use crate::support::generated;
 use crate::world::{Action, SECOND, World};
 use fabric::network::{End, Network};
+use random::{Draw, SplitMix64};
 use rayon::prelude::*;
 
 /// Three LLDP intervals.
@@ -13,28 +14,8 @@ const SETTLED: u64 = 90 * SECOND;
 /// Networks that are tried if nobody says otherwise.
 const SEEDS: u64 = 40;
 
-/// A generator of numbers: splitmix64.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ mixed >> 31) % end.max(1)
-    }
-
-    fn index(&mut self, end: usize) -> usize {
-        usize::try_from(self.below(end as u64)).unwrap()
-    }
-
-    fn seconds(&mut self, end: u64) -> u64 {
-        self.below(end * SECOND)
-    }
-}
-
-fn topology(random: &mut SplitMix64, seed: u64) -> String {
-    let (one, other, third) = (1 + random.below(6), 1 + random.below(5), 1 + random.below(4));
+fn topology(rng: &mut SplitMix64, seed: u64) -> String {
+    let (one, other, third) = (1 + rng.below(6), 1 + rng.below(5), 1 + rng.below(4));
     match seed % 40 {
         39 => "kind='fat-tree'\nk=16".to_owned(),
         19 => "kind='fat-tree'\nk=12".to_owned(),
@@ -44,32 +25,32 @@ fn topology(random: &mut SplitMix64, seed: u64) -> String {
         }
         seed if seed % 4 == 3 => format!("kind='fat-tree'\nk={}", 2 * third.min(3)),
         _ => {
-            let pods = 1 + random.below(3);
+            let pods = 1 + rng.below(3);
             let sizes = format!("pods={pods}\ntors={one}\nleaves={third}\nspines={other}");
-            format!("kind='clos'\n{sizes}\nhosts={}", 1 + random.below(3))
+            format!("kind='clos'\n{sizes}\nhosts={}", 1 + rng.below(3))
         }
     }
 }
 
 /// Plans what goes wrong with `network` in its first minute; returns how many things.
-fn plan(world: &mut World, network: &Network, random: &mut SplitMix64) -> usize {
+fn plan(world: &mut World, network: &Network, rng: &mut SplitMix64) -> usize {
     let nodes = network.switches() + network.hosts();
-    (0..nodes).for_each(|node| world.plan(random.seconds(40), Action::Node(node, true)));
+    (0..nodes).for_each(|node| world.plan(rng.below(40 * SECOND), Action::Node(node, true)));
     let links = network.links().len();
-    let cuts = random.index(1 + links / 8);
+    let cuts = rng.index(1 + links / 8);
     for _ in 0..cuts {
-        let (link, at) = (random.index(links), random.seconds(50));
+        let (link, at) = (rng.index(links), rng.below(50 * SECOND));
         world.plan(at, Action::Link(link, false));
-        for _ in 0..random.below(3) {
-            world.plan(at + random.seconds(8), Action::Link(link, true));
+        for _ in 0..rng.below(3) {
+            world.plan(at + rng.below(8 * SECOND), Action::Link(link, true));
         }
     }
-    let restarts = random.index(4);
+    let restarts = rng.index(4);
     for _ in 0..restarts {
-        let (node, at) = (random.index(nodes), 41 * SECOND + random.seconds(9));
+        let (node, at) = (rng.index(nodes), 41 * SECOND + rng.below(9 * SECOND));
         world.plan(at, Action::Node(node, false));
-        if random.below(3) != 0 {
-            world.plan(at + random.seconds(9), Action::Node(node, true));
+        if rng.below(3) != 0 {
+            world.plan(at + rng.below(9 * SECOND), Action::Node(node, true));
         }
     }
     // Two links between the same two tiers change their far ends: as a human would by mistake.
@@ -79,22 +60,22 @@ fn plan(world: &mut World, network: &Network, random: &mut SplitMix64) -> usize 
             End::Host(_) => None,
         })
     };
-    let recablings = random.index(3);
+    let recablings = rng.index(3);
     for _ in 0..recablings {
-        let (one, other) = (random.index(links), random.index(links));
+        let (one, other) = (rng.index(links), rng.index(links));
         if one != other && tier(one) == tier(other) {
-            world.plan(random.seconds(60), Action::Recable(one, other));
+            world.plan(rng.below(60 * SECOND), Action::Recable(one, other));
         }
     }
     cuts + restarts + recablings
 }
 
 fn try_seed(seed: u64) -> (usize, u64) {
-    let mut random = SplitMix64(seed);
-    let topology = topology(&mut random, seed);
+    let mut rng = random::seeded(seed);
+    let topology = topology(&mut rng, seed);
     let network = generated(&topology);
     let mut world = World::new(&network);
-    let troubles = plan(&mut world, &network, &mut random);
+    let troubles = plan(&mut world, &network, &mut rng);
     let calm = world.last_at_ns;
     world.run_until(calm + SETTLED);
     let what = format!("seed {seed}, {}", topology.replace('\n', " "));

@@ -1,7 +1,7 @@
-//! Frames sent = frames received + every named end + frames held, across the network and in each
-//! switch, to the frame; data and PFC apart.
+//! Frames sent = frames received + every named end + frames queued, to the frame: across the
+//! network and in each switch, for data and PFC separately.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::link::Wire;
 use crate::network::Network;
 
@@ -19,15 +19,14 @@ impl Balance {
     }
 }
 
-/// # Errors
-/// The first balance that does not come out.
+/// The first balance that is not even.
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     let (mut data, mut pfc) = (Balance::default(), Balance::default());
     for (switch, report) in network.switch_reports() {
         let totals = &report.totals;
         let books = |what, expected, found| {
             let switch = switch.name.clone();
-            Err(Violation::Books { switch, what, expected, found })
+            Err(Violation::Miscount { switch, what, expected, found })
         };
         if totals.imbalance() != 0 {
             let imbalance = totals.imbalance().unsigned_abs();
@@ -59,11 +58,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();
     }
-    for wire in &network.medium.wires {
+    for wire in &network.links.wires {
         data.accounted += wire.lost[0];
         pfc.accounted += wire.lost[1];
     }
-    for frame in network.medium.wires.iter().flat_map(Wire::in_flight) {
+    for frame in network.links.wires.iter().flat_map(Wire::in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }

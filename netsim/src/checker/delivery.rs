@@ -1,13 +1,12 @@
-//! Frames arrive where they were sent to, and those of one flow in the order in which they were
-//! sent, as long as routes stay as they are.
+//! Frames arrive at their destination, and those of one flow in order, as long as routes do not
+//! change.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::host_node::FlowState;
 use crate::network::Network;
 use crate::switch_node::picoseconds;
 
-/// # Errors
-/// The first host with a frame of others, or flow whose frames overtook each other.
+/// The first host with a frame of others, or the first flow out of order.
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     for host in &network.hosts {
         let frames = host.counters.stray_frames;
@@ -15,16 +14,16 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
             return Err(Violation::Stray { host: host.name.clone(), frames });
         }
     }
-    // A flow that changes its way may overtake itself.
+    // Frames of a rerouted flow may overtake each other.
     if network.has_rerouted() {
         return Ok(());
     }
-    // And so may one that other rules move to another queue.
-    let relearnt_at = network.switches.iter().map(|switch| switch.relearnt_at).max();
-    let relearnt_ps = relearnt_at.map_or(0, picoseconds);
-    let settled = |state: &&FlowState| relearnt_ps == 0 || state.start_ps > relearnt_ps;
+    // So may frames that new rules move to another queue.
+    let rules_changed_at = network.switches.iter().map(|switch| switch.rules_changed_at).max();
+    let rules_changed_ps = rules_changed_at.map_or(0, picoseconds);
+    let settled = |state: &&FlowState| rules_changed_ps == 0 || state.start_ps > rules_changed_ps;
     for (flow, state) in network.flows.iter().enumerate().filter(|(_, state)| settled(state)) {
-        let frames = state.tally.reordered_frames;
+        let frames = state.counters.reordered_frames;
         if frames != 0 {
             return Err(Violation::Reordered { flow, frames });
         }

@@ -1,7 +1,7 @@
-//! No lossless frame is ever dropped: by a switch beyond its headroom, or by a host that sends
+//! No lossless frame is dropped: neither by a switch beyond its headroom nor by a host that sends
 //! XOFF.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::network::Network;
 use dataplane::ids::Priority;
 

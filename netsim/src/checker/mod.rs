@@ -1,114 +1,26 @@
-//! What must hold in every run, one file for each property, so that a failure names what was
-//! broken.
+//! The properties that must hold in every run, one file each.
 //!
-//! Safety holds at every instant between two events ([`Network::check`](crate::Network::check)): no
-//! lossless frame dropped, every frame accounted for, tags that never fall, frames in order and
-//! where they belong. Liveness holds once the sources have stopped
-//! ([`Network::drain`](crate::Network::drain)): everything drains, or the [`Knot`] that it cannot
-//! get out of is named.
+//! Safety holds between any two events ([`Network::check`](crate::network::Network::check)): no
+//! lossless frame is dropped, every frame is accounted for, tags never fall, and frames arrive in
+//! order and at their destination. Liveness holds once the sources have stopped
+//! ([`Network::drain`](crate::network::Network::drain)): the network drains, or the [`Deadlock`] is
+//! reported.
 
-pub(crate) mod conservation;
-pub(crate) mod delivery;
-mod knot;
-pub(crate) mod losslessness;
-mod pauses;
+mod check;
+mod conservation;
+mod deadlock;
+mod delivery;
+mod losslessness;
+pub(crate) mod pauses;
 mod progress;
 mod state;
-mod tags;
+pub(crate) mod tags;
+mod violation;
 
-pub use knot::{Knot, KnotHop};
-pub(crate) use pauses::PauseWatch;
+pub use deadlock::{Deadlock, DeadlockHop};
 pub use progress::Stuck;
 pub use state::BufferState;
-pub(crate) use tags::TagWatch;
-
-use crate::event::Picoseconds;
-use dataplane::ids::{PortId, Priority, Tag};
-
-/// A property that does not hold, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
-    /// A switch dropped lossless frames for want of headroom.
-    #[error("{switch}:{port} lost {frames} lossless frames of priority {priority}")]
-    LosslessDrop {
-        /// The switch.
-        switch: String,
-        /// Where they came in.
-        port: PortId,
-        /// Their priority.
-        priority: Priority,
-        /// How many.
-        frames: u64,
-    },
-    /// A host that told its sender to stop lost lossless frames all the same.
-    #[error("host {host} lost {frames} lossless frames of priority {priority}")]
-    HostOverrun {
-        /// The host.
-        host: String,
-        /// Their priority.
-        priority: Priority,
-        /// How many.
-        frames: u64,
-    },
-    /// A switch's own books do not balance, or do not agree with the wires.
-    #[error("{switch}: {what} are {expected} and {found}")]
-    Books {
-        /// The switch.
-        switch: String,
-        /// Two counts of what.
-        what: &'static str,
-        /// The one.
-        expected: u64,
-        /// The other.
-        found: u64,
-    },
-    /// Frames vanished or appeared somewhere in the network.
-    #[error("{sent} {kind} frames were sent and {accounted} are accounted for")]
-    Imbalance {
-        /// Data or PFC.
-        kind: &'static str,
-        /// Frames that came into being.
-        sent: u64,
-        /// Frames that ended by some name, or are held.
-        accounted: u64,
-    },
-    /// A frame went on with a lower tag than it came with, or became lossless again.
-    #[error("{sender} sent a frame with tag {to} that had tag {from}")]
-    TagFell {
-        /// Who sent it: a port or a host.
-        sender: String,
-        /// The tag before.
-        from: Tag,
-        /// The tag after.
-        to: Tag,
-    },
-    /// A frame started in a class that was paused.
-    #[error("{sender} sent a frame of priority {priority} at {at_ps} ps, in a pause")]
-    PauseIgnored {
-        /// Who sent it: a port or a host.
-        sender: String,
-        /// Its priority.
-        priority: Priority,
-        /// When.
-        at_ps: Picoseconds,
-    },
-    /// A host got frames that were not for it.
-    #[error("host {host} got {frames} frames of others")]
-    Stray {
-        /// The host.
-        host: String,
-        /// How many.
-        frames: u64,
-    },
-    /// A flow's frames overtook each other.
-    #[error("flow {flow} got {frames} frames after later ones")]
-    Reordered {
-        /// The flow's number, counted from 0.
-        flow: usize,
-        /// How many.
-        frames: u64,
-    },
-}
+pub use violation::Violation;
 
 #[cfg(test)]
 mod tests;

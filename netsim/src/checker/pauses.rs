@@ -1,8 +1,9 @@
-//! Pauses are obeyed: once a PFC frame has arrived whole, no frame of a class that it pauses starts
-//! on the wire it is about, until the class is resumed or its time has run out (IEEE 802.1Q, clause
-//! 36). Read from the wires, by its own clock: an oracle for the receivers of switches and hosts.
+//! Pauses are obeyed: once a PFC frame has arrived whole, no frame of a paused class starts on the
+//! wire in the other direction until the class is resumed or its time has run out (IEEE 802.1Q,
+//! clause 36). The check reads the wires and has its own clock: an oracle for the receivers of
+//! switches and hosts.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
 use dataplane::frame::Frame;
@@ -12,7 +13,7 @@ use dataplane::limits::PRIORITIES;
 use dataplane::time::Speed;
 use dataplane::wire::mac_control::MacControl;
 
-/// Nodes count in nanoseconds, and may be that much early.
+/// Nodes count in nanoseconds, and may be early by so much.
 const SLACK_PS: Picoseconds = 2_000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// Bits of a quantum.
@@ -25,7 +26,7 @@ struct Pause {
     until_ps: Picoseconds,
 }
 
-/// A wire whose sender did not send in a priority for a while.
+/// A span of time in which a wire's sender was paused in a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) wire: u32,
@@ -38,12 +39,11 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
     lossless_bits: u8,
-    /// How rates are told, which are no pauses.
+    /// The form of rate frames, which are not pauses.
     form: Option<Form>,
     /// Whether a watchdog may let frames go in spite of a pause.
     may_be_ignored: bool,
-    /// By wire: the priorities in which its sender has been told to be silent. Few bytes, which
-    /// are always at hand.
+    /// By wire: the priorities in which its sender is paused. Few bytes, which stay in the cache.
     xoff_sent_bits: Vec<u8>,
     /// By wire and priority.
     pauses: Vec<[Pause; PRIORITIES]>,
@@ -59,24 +59,30 @@ impl PauseWatch {
         Self { lossless_bits, form, may_be_ignored, xoff_sent_bits, pauses, spans, violation }
     }
 
-    /// Knows rates in `form` from pauses.
+    /// Treats rates in `form` as no pauses.
     pub(crate) fn gentle(self, form: Option<Form>) -> Self {
         Self { form, ..self }
     }
 
-    /// Excuses who sends in spite of a pause.
+    /// Accepts frames in spite of a pause, as a watchdog may forward them.
     pub(crate) fn excusing(self, may_be_ignored: bool) -> Self {
         Self { may_be_ignored, ..self }
     }
 
     /// A control frame arrived at the sender of `wire`, which sends at `speed`.
-    pub(crate) fn hears(&mut self, wire: u32, speed: Speed, frame: &SimFrame, now_ps: Picoseconds) {
+    pub(crate) fn on_control(
+        &mut self,
+        wire: u32,
+        speed: Speed,
+        frame: &SimFrame,
+        now_ps: Picoseconds,
+    ) {
         let MacControl::Pfc(pfc) = MacControl::parse(frame.head()) else { return };
         for p in Priority::in_bits(pfc.enabled_bits & self.lossless_bits) {
             self.expire(wire, p, now_ps);
             let is_rate = self.form.is_some_and(|form| is_rate(form, pfc.quanta[p.index()]));
             let quanta = if is_rate { 0 } else { pfc.quanta[p.index()] };
-            let is_paused = self.is_silent(wire, p);
+            let is_paused = self.is_paused_in(wire, p);
             if quanta == 0 {
                 if is_paused {
                     self.end(wire, p, now_ps);
@@ -92,37 +98,37 @@ impl PauseWatch {
         }
     }
 
-    /// Whether the sender of `wire` was told to be silent in any priority.
-    pub(crate) fn is_told(&self, wire: u32) -> bool {
+    /// Whether the sender of `wire` is paused in any priority.
+    pub(crate) fn is_paused(&self, wire: u32) -> bool {
         self.xoff_sent_bits[wire as usize] != 0
     }
 
-    /// Whether it was in `priority`.
-    fn is_silent(&self, wire: u32, priority: Priority) -> bool {
+    /// Whether the sender of `wire` is paused in `priority`.
+    fn is_paused_in(&self, wire: u32, priority: Priority) -> bool {
         self.xoff_sent_bits[wire as usize] & priority.bit() != 0
     }
 
     /// A data frame of `priority` starts on `wire`.
     pub(crate) fn starts(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         self.expire(wire, priority, now_ps + SLACK_PS);
-        let is_paused = self.is_silent(wire, priority);
+        let is_paused = self.is_paused_in(wire, priority);
         if is_paused && !self.may_be_ignored && self.violation.is_none() {
             self.violation = Some((wire, priority.value(), now_ps));
         }
     }
 
-    /// The link of `wire` went down: nobody is told anything any more.
-    pub(crate) fn forget(&mut self, wire: u32, now_ps: Picoseconds) {
+    /// The link of `wire` went down: its sender is no longer paused.
+    pub(crate) fn on_link_down(&mut self, wire: u32, now_ps: Picoseconds) {
         for priority in Priority::all() {
             self.expire(wire, priority, now_ps);
-            if self.is_silent(wire, priority) {
+            if self.is_paused_in(wire, priority) {
                 self.end(wire, priority, now_ps);
             }
         }
     }
 
     fn expire(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
-        if self.is_silent(wire, priority) {
+        if self.is_paused_in(wire, priority) {
             let until_ps = self.pauses[wire as usize][priority.index()].until_ps;
             if until_ps <= now_ps {
                 self.end(wire, priority, until_ps);
@@ -136,17 +142,17 @@ impl PauseWatch {
         self.spans.push(Span { wire, priority: priority.value(), from_ps, to_ps });
     }
 
-    /// Since when the sender of `wire` has been silent in `priority`; `None` if it may send.
+    /// Since when the sender of `wire` is paused in `priority`; `None` if it is not.
     pub(crate) fn since_ps(&self, wire: u32, priority: Priority) -> Option<Picoseconds> {
         let xoff_sent_bits = self.xoff_sent_bits.get(wire as usize)?;
-        let is_silent = xoff_sent_bits & priority.bit() != 0;
-        is_silent.then(|| self.pauses[wire as usize][priority.index()].since_ps)
+        let is_paused_in = xoff_sent_bits & priority.bit() != 0;
+        is_paused_in.then(|| self.pauses[wire as usize][priority.index()].since_ps)
     }
 
-    /// All pauses so far; those that go on end at `now_ps`.
+    /// All pauses so far; running ones end at `now_ps`.
     pub(crate) fn spans(&self, now_ps: Picoseconds) -> impl Iterator<Item = Span> {
-        let told = (0_u32..).zip(&self.xoff_sent_bits).zip(&self.pauses);
-        let running = told.flat_map(move |((wire, &xoff_sent_bits), pauses)| {
+        let wires = (0_u32..).zip(&self.xoff_sent_bits).zip(&self.pauses);
+        let running = wires.flat_map(move |((wire, &xoff_sent_bits), pauses)| {
             Priority::in_bits(xoff_sent_bits).map(move |p| Span {
                 wire,
                 priority: p.value(),
@@ -157,8 +163,7 @@ impl PauseWatch {
         self.spans.iter().copied().chain(running)
     }
 
-    /// # Errors
-    /// The first frame that started although it must not. `name` knows who sends on a wire.
+    /// The first frame that started in a pause. `name` names the sender of a wire.
     pub(crate) fn check(&self, name: impl Fn(u32) -> String) -> Result<(), Violation> {
         let Some((wire, priority, at_ps)) = self.violation else { return Ok(()) };
         let priority = Priority::from_low_bits(priority);
@@ -181,13 +186,13 @@ mod tests {
     const P3: Priority = Priority::from_low_bits(3);
     const P4: Priority = Priority::from_low_bits(4);
 
-    /// Wire 1 at 10G, whose sender hears `quanta` for priority 3 at each time.
+    /// Wire 1 at 10G, whose sender receives `quanta` for priority 3 at each time.
     fn watch(heard: &[(Picoseconds, u16)]) -> PauseWatch {
         let mut watch = PauseWatch::new(2, P3.bit());
         for &(at_ps, quanta) in heard {
             let pfc = Pfc::default().with(P3, quanta).with(P4, quanta);
             let frame = Pool::default().take(&pfc.to_frame(MacAddress::default()), 0);
-            watch.hears(1, Speed::from_gbps(10), &frame, at_ps);
+            watch.on_control(1, Speed::from_gbps(10), &frame, at_ps);
         }
         watch
     }
@@ -205,7 +210,7 @@ mod tests {
         let pause = (1_000, 10);
         assert!(!verdict(&[pause], P3, 1_000) && !verdict(&[pause], P3, 510_000));
         assert!(verdict(&[pause], P3, 513_000), "it has run out");
-        assert!(verdict(&[pause], P4, 1_000), "a lossy class hears nothing");
+        assert!(verdict(&[pause], P4, 1_000), "a lossy class is never paused");
         assert!(verdict(&[pause, (2_000, 0)], P3, 2_000), "resumed");
         assert!(!verdict(&[pause, (400_000, 10)], P3, 900_000), "refreshed");
         assert!(verdict(&[pause, (2_000, 1)], P3, 60_000), "the new time replaces the old one");

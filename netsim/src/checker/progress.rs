@@ -1,6 +1,6 @@
-//! Once nothing new is sent, everything drains; if not, what is stuck and why is told.
+//! Once the sources have stopped, the network drains; if not, what is stuck and why is reported.
 
-use super::{Knot, knot};
+use super::deadlock::{self, Deadlock};
 use crate::event::Picoseconds;
 use crate::network::Network;
 
@@ -10,27 +10,25 @@ use crate::network::Network;
 pub struct Stuck {
     /// How many.
     pub frames: u64,
-    /// The cycle that they wait in; `None` if there is none, and a host pauses them for ever.
-    pub knot: Option<Knot>,
+    /// The deadlock that they wait in; `None` if there is none and a host pauses them for ever.
+    pub deadlock: Option<Deadlock>,
 }
 
 impl Stuck {
     fn cause(&self) -> String {
-        let nobody = || "no knot, somebody pauses them".to_owned();
-        self.knot.as_ref().map_or_else(nobody, Knot::to_string)
+        let none = || "no deadlock, a host pauses them".to_owned();
+        self.deadlock.as_ref().map_or_else(none, Deadlock::to_string)
     }
 }
 
-/// Steps that a wait is cut into.
+/// Steps into which a wait is divided.
 const STEPS: u64 = 16;
 
 impl Network {
-    /// Stops all sources and runs until no frame is left in the network; returns when that was,
-    /// give or take a sixteenth of `patience_ps`.
+    /// Stops all sources and runs until no frame is left in the network; returns when that was, to
+    /// a sixteenth of `patience_ps`.
     ///
-    /// # Errors
-    /// Frames were left, and none had moved for `patience_ps` and since the last thing that was
-    /// planned was done: who pauses them may yet end it.
+    /// Frames were left, and none had moved for `patience_ps` since the last planned action.
     pub fn drain(&mut self, patience_ps: Picoseconds) -> Result<Picoseconds, Stuck> {
         self.stop_sources();
         let mut still = 0;
@@ -40,7 +38,7 @@ impl Network {
                 return Ok(self.now_ps());
             }
             if still > STEPS {
-                return Err(Stuck { frames, knot: knot::find(self) });
+                return Err(Stuck { frames, deadlock: deadlock::find(self) });
             }
             let before = self.data_hops();
             self.run_for((patience_ps / STEPS).max(1));
@@ -50,24 +48,24 @@ impl Network {
         }
     }
 
-    /// Runs until a knot is found or `until_ps` is reached, looking every `every_ps`; when it was
-    /// found, and the knot.
-    pub fn run_until_knot(
+    /// Runs until a deadlock is found or `until_ps` is reached, with a search every `every_ps`;
+    /// returns when it was found, and the deadlock.
+    pub fn run_until_deadlock(
         &mut self,
         until_ps: Picoseconds,
         every_ps: Picoseconds,
-    ) -> Option<(Picoseconds, Knot)> {
+    ) -> Option<(Picoseconds, Deadlock)> {
         while self.now_ps() < until_ps {
             self.run_until(self.now_ps().saturating_add(every_ps.max(1)).min(until_ps));
-            if let Some(knot) = self.find_knot() {
-                return Some((self.now_ps(), knot));
+            if let Some(deadlock) = self.find_deadlock() {
+                return Some((self.now_ps(), deadlock));
             }
         }
         None
     }
 
-    /// The knot that the network is in, if it is in one.
-    pub fn find_knot(&self) -> Option<Knot> {
-        knot::find(self)
+    /// The deadlock that the network is in, if any.
+    pub fn find_deadlock(&self) -> Option<Deadlock> {
+        deadlock::find(self)
     }
 }

@@ -1,9 +1,9 @@
 //! The states of the TTL paper's proof (section 1.4.3), as they are in a running network.
 //!
 //! A buffer state is what every queue of every node holds. It is legal if that is finite, which a
-//! switch's buffer makes sure of; empty if it is nothing; and deadlocked if nothing is injected any
-//! more and it stays the same for ever without being empty. For ever is longer than any timer of
-//! the network: by then, what can move has moved.
+//! switch's buffer ensures; empty if it is nothing; and deadlocked if nothing is injected any more
+//! and it stays the same for ever without being empty. For ever is longer than any timer of the
+//! network: by then, all that can move has moved.
 
 use crate::network::Network;
 use dataplane::limits::PRIORITIES;
@@ -51,5 +51,12 @@ impl BufferState {
     /// Equation 13, of two states between which nothing was injected and every timer ran out.
     pub fn is_deadlocked(&self, later: &Self) -> bool {
         self == later && !self.is_empty()
+    }
+}
+
+impl Network {
+    /// What every queue holds now.
+    pub fn buffer_state(&self) -> BufferState {
+        BufferState::of(self)
     }
 }

@@ -1,8 +1,7 @@
-//! Along its path a frame's tag never falls, and what has become lossy stays so: half of the proof
-//! that rules are deadlock-free (Tagger, section IV). Read from the DSCP of every frame at every
-//! hop.
+//! Along its path a frame's tag never falls, and a lossy frame stays lossy: half of the proof that
+//! rules are deadlock-free (Tagger, section IV). Read from the DSCP of every frame at every hop.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
 use dataplane::ids::Tag;
@@ -49,8 +48,7 @@ impl TagWatch {
         }
     }
 
-    /// # Errors
-    /// The first fall. `sender` knows who sends on a wire.
+    /// The first fall. `sender` names the sender of a wire.
     pub(crate) fn check(&self, sender: impl Fn(u32) -> String) -> Result<(), Violation> {
         let Some((wire, from, to)) = self.violation else { return Ok(()) };
         // A lossy rank has many tags; the lossy one stands for them.
@@ -93,6 +91,6 @@ mod tests {
         }
         assert_eq!(walk(&[2, 5, 2]), Some((5, 2)));
         assert_eq!(walk(&[5, 0, 5]), Some((0, 5)), "lossy is for ever");
-        assert_eq!(walk(&[5, 2, 5, 2]), Some((5, 2)), "the first one is told");
+        assert_eq!(walk(&[5, 2, 5, 2]), Some((5, 2)), "the first one is reported");
     }
 }

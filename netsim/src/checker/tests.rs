@@ -1,7 +1,12 @@
 //! Each checker finds what it is there for: a sound network, one thing tampered with.
 
+use crate::builder::NetworkBuilder;
+use crate::flow::FlowSpec;
 use crate::frame::{Pool, SimFrame};
-use crate::{FlowSpec, LinkSpec, Network, NetworkBuilder, SwitchSpec, Way};
+use crate::link::LinkSpec;
+use crate::network::Network;
+use crate::routing::Way;
+use crate::switch_spec::SwitchSpec;
 use dataplane::frame::Frame;
 use dataplane::ids::{Priority, Tag};
 use dataplane::wire::ipv4::set_tos_and_ttl;
@@ -34,7 +39,7 @@ fn verdict(change: impl FnOnce(&mut Network)) -> String {
 
 /// Changes what is in flight on a wire.
 fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFrame>)) {
-    let wire = &mut network.medium.wires[wire];
+    let wire = &mut network.links.wires[wire];
     let mut frames: Vec<SimFrame> = std::iter::from_fn(|| wire.pop()).collect();
     change(&mut frames);
     frames.into_iter().for_each(|frame| wire.push(frame));
@@ -44,7 +49,7 @@ fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFram
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.medium.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
+    assert!(network.links.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
     assert!(network.switches[0].worker.totals().held > 20);
 }
 
@@ -67,7 +72,7 @@ fn a_frame_between_a_wire_and_a_worker_is_missed() {
 }
 
 #[test]
-fn frames_out_of_order_or_at_the_wrong_host_are_told() {
+fn frames_out_of_order_or_at_the_wrong_host_are_reported() {
     // Frames of both flows are on the wire to c.
     let swapped = verdict(|network| {
         network.stop_sources();
@@ -81,17 +86,17 @@ fn frames_out_of_order_or_at_the_wrong_host_are_told() {
     });
     assert!(swapped.starts_with("flow ") && swapped.contains(" after later ones"), "{swapped}");
     let stray = verdict(|network| {
-        network.flows[0].to = crate::HostId(1);
+        network.flows[0].to = crate::topology::HostId(1);
         network.run_for(50_000_000);
     });
     assert!(stray.starts_with("host c got ") && stray.ends_with(" frames of others"), "{stray}");
 }
 
 #[test]
-fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
+fn a_tag_that_falls_is_reported_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
-        while network.medium.wires[4].first().is_none() {
+        while network.links.wires[4].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(network, 4, |frames| frames[0].set_tag_rank(2));
@@ -101,7 +106,7 @@ fn a_tag_that_falls_is_told_with_the_switch_that_sent_it() {
 }
 
 #[test]
-fn headroom_that_is_too_small_is_told_by_port_and_priority() {
+fn headroom_that_is_too_small_is_reported_by_port_and_priority() {
     let mut builder = NetworkBuilder::new(1);
     let tag = Tag::from_low_bits(1);
     builder.lossless(tag, Priority::from_low_bits(3));
@@ -115,7 +120,7 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
     }
     let mut network = builder.build().unwrap();
     // The cable grows by 10 km after the headroom was worked out: 50 us each way, 125 KB.
-    network.medium.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
+    network.links.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
     network.run_until(1_000_000_000);
     let violation = network.check().unwrap_err().to_string();
     assert!(violation.starts_with("S:1 lost "), "{violation}");
@@ -126,7 +131,7 @@ fn headroom_that_is_too_small_is_told_by_port_and_priority() {
 fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_many() {
     let mut network = network();
     for _ in 0..400 {
-        while network.medium.wires[1].first().is_none() {
+        while network.links.wires[1].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(&mut network, 1, |frames| {

@@ -1,7 +1,7 @@
-//! What a simulation showed: verdicts, flows, drops, and how it went over time.
+//! The outcome of a simulation: verdicts, flows, drops, and the timeline.
 //!
-//! Everything is counted in whole picoseconds, bytes and frames; who shows it divides. Names are
-//! those of the scenario: a port is `A:3`, a wire leads from one end to another.
+//! All figures are whole picoseconds, bytes and frames. Names are those of the scenario: a port is
+//! `A:3`, a wire leads from one end to another.
 
 mod timeline;
 mod topology;
@@ -12,7 +12,7 @@ pub use topology::{LinkOutcome, NodeOutcome, TopologyOutcome};
 use crate::event::Picoseconds;
 use serde::Serialize;
 
-/// All that is known when a simulation has ended.
+/// The results of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The scenario's name.
@@ -21,7 +21,7 @@ pub struct Outcome {
     pub about: String,
     /// The scheme: `pfc`, `tagger`, `ttl` and so on.
     pub scheme: String,
-    /// The seed of all chance.
+    /// The seed of all random choices.
     pub seed: u64,
     /// How long the sources sent.
     pub duration_ps: Picoseconds,
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub frames_stuck: u64,
     /// The deadlock, if there was one.
     pub deadlock: Option<DeadlockOutcome>,
-    /// What had to hold and did not, in words; empty in a sound run.
+    /// Violations, in words; empty in a sound run.
     pub violations: Vec<String>,
     /// Lossless frames dropped for want of room, at switches and hosts.
     pub lossless_drops: u64,
@@ -57,11 +57,11 @@ pub struct Outcome {
     pub packet_hops: u64,
     /// The flows, in the scenario's order; generated ones after the listed ones.
     pub flows: Vec<FlowOutcome>,
-    /// How it went.
+    /// The timeline.
     pub timeline: Timeline,
-    /// Where it happened.
+    /// The topology.
     pub topology: TopologyOutcome,
-    /// Of every arrival: two runs with one hash were the same.
+    /// The hash of every arrival: two runs with one hash were the same.
     pub trace_hash: String,
 }
 
@@ -74,7 +74,7 @@ pub struct DeadlockOutcome {
     pub cycle: Vec<CycleHop>,
 }
 
-/// Frames that came in here cannot go out there.
+/// A hop of the cycle: frames that came in at one port cannot leave by another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CycleHop {
     /// The switch.
@@ -121,7 +121,7 @@ pub struct FlowOutcome {
     pub received_frames: u64,
     /// Their bytes.
     pub received_bytes: u64,
-    /// The same within the last quarter of the time that sources sent: what it came to in the end.
+    /// Bytes that arrived in the last quarter of the sending time: the rate in the end.
     pub late_bytes: u64,
     /// Frames that were lost, or are still in the network.
     pub missing_frames: u64,

@@ -1,4 +1,4 @@
-//! How a run went: what moved, what waited and who was paused, step by step.
+//! The timeline of a run: what moved, what waited and who was paused, by steps.
 
 use crate::event::Picoseconds;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct QueueSeries {
     pub priority: u8,
     /// Bytes at the end of each step.
     pub bytes: Vec<u64>,
-    /// Bytes above which it asks for silence, as of the end of each step; empty if lossy.
+    /// Bytes above which it sends XOFF, as of the end of each step; empty if lossy.
     pub xoff_bytes: Vec<u64>,
 }
 
@@ -37,7 +37,7 @@ pub struct QueueSeries {
 pub struct PauseSpans {
     /// Who could not send: a switch's port, `A:3`, or a host.
     pub sender: String,
-    /// Who asked for it: the port or the host at the other end.
+    /// Who sent the pause: the port or the host at the other end.
     pub by: String,
     /// Which priority.
     pub priority: u8,

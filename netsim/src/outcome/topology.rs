@@ -1,4 +1,4 @@
-//! Where a run happened, for a picture of it.
+//! The topology of a run, for its picture.
 
 use serde::Serialize;
 

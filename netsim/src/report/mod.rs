@@ -1,8 +1,7 @@
-//! A simulation's outcome as one HTML page, to be looked at, sent on and kept.
+//! A simulation's outcome as one self-contained HTML page.
 //!
-//! The page is whole: style, script and data stand in it, it asks nobody for anything, and it reads
-//! the same from a disk in ten years. Rust only puts the parts together; the page's own script
-//! divides, rounds and draws.
+//! The page is self-contained: style, script and data are part of it, and it loads nothing. Rust
+//! only joins the parts; the page's script divides, rounds and draws.
 //!
 //! | part | idea |
 //! |---|---|

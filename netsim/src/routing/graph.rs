@@ -1,16 +1,16 @@
-//! The switches and the links between them: who is how far from whom, and who is next.
+//! The graph of switches and the links between them: distances and next hops.
 
-use crate::prng::Prng;
 use crate::topology::{Attachment, Peer, SwitchId, Topology};
 use dataplane::ids::PortId;
+use random::{Draw, SplitMix64};
 use std::collections::{BTreeMap, VecDeque};
 
-/// No way leads there.
+/// No path leads there.
 const UNREACHABLE: u16 = u16::MAX;
 
 /// A link of a switch to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Neighbour {
+pub(crate) struct Neighbor {
     pub(crate) port: PortId,
     pub(crate) switch: SwitchId,
     pub(crate) link: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Neighbour {
 #[derive(Debug)]
 pub(crate) struct Graph {
     /// By switch, lowest port first.
-    neighbours: Vec<Vec<Neighbour>>,
+    neighbors: Vec<Vec<Neighbor>>,
     /// By link.
     is_down: Vec<bool>,
     /// By destination: each switch's distance where all links are up.
@@ -29,13 +29,13 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn new(topology: &Topology) -> Self {
-        let neighbour = |(port, attachment): (PortId, &Attachment)| match attachment.peer {
-            Peer::Switch(switch, _) => Some(Neighbour { port, switch, link: attachment.link }),
+        let neighbor = |(port, attachment): (PortId, &Attachment)| match attachment.peer {
+            Peer::Switch(switch, _) => Some(Neighbor { port, switch, link: attachment.link }),
             Peer::Host(_) => None,
         };
-        let of = |switch| topology.attachments(SwitchId(switch)).filter_map(neighbour).collect();
+        let of = |switch| topology.attachments(SwitchId(switch)).filter_map(neighbor).collect();
         Self {
-            neighbours: (0..topology.ports.len()).map(of).collect(),
+            neighbors: (0..topology.ports.len()).map(of).collect(),
             is_down: vec![false; topology.links.len()],
             distances: BTreeMap::new(),
         }
@@ -51,15 +51,15 @@ impl Graph {
         self.is_down[link]
     }
 
-    /// Finds out how far everybody is from `to`, if that is not known yet.
+    /// Computes the distances to `to`, unless they are known.
     pub(crate) fn learn(&mut self, to: SwitchId) {
-        let neighbours = &self.neighbours;
+        let neighbors = &self.neighbors;
         self.distances.entry(to).or_insert_with(|| {
-            let mut distances = vec![UNREACHABLE; neighbours.len()];
+            let mut distances = vec![UNREACHABLE; neighbors.len()];
             distances[to.0] = 0;
             let mut frontier = VecDeque::from([to]);
             while let Some(at) = frontier.pop_front() {
-                for next in &neighbours[at.0] {
+                for next in &neighbors[at.0] {
                     if distances[next.switch.0] == UNREACHABLE {
                         distances[next.switch.0] = distances[at.0] + 1;
                         frontier.push_back(next.switch);
@@ -70,74 +70,73 @@ impl Graph {
         });
     }
 
-    /// Hops from `at` to `to`, of which everybody's distance was [learnt](Self::learn); `None` if
-    /// no way leads there. Links that are down count: a switch
-    /// knows the network as it was built, and which links are down.
+    /// Hops from `at` to `to`, to which distances were [computed](Self::learn); `None` if no path
+    /// leads there. Links that are down count: a switch knows the network as it was built, and
+    /// which links are down.
     pub(crate) fn distance(&self, at: SwitchId, to: SwitchId) -> Option<u16> {
         let distance = *self.distances.get(&to)?.get(at.0)?;
         (distance != UNREACHABLE).then_some(distance)
     }
 
     /// Whether `next` is nearer to `to` than `at` is.
-    fn leads(&self, at: SwitchId, next: &Neighbour, to: SwitchId) -> bool {
+    fn leads(&self, at: SwitchId, next: &Neighbor, to: SwitchId) -> bool {
         let distances = self.distance(at, to).zip(self.distance(next.switch, to));
         distances.is_some_and(|(here, there)| there + 1 == here)
     }
 
-    /// The links that begin a shortest way from `at` to `to`, whether up or down.
-    pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
-        self.neighbours[at.0].iter().filter(move |next| self.leads(at, next, to))
+    /// The links that begin a shortest path from `at` to `to`, whether up or down.
+    pub(crate) fn shortest(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
+        self.neighbors[at.0].iter().filter(move |next| self.leads(at, next, to))
     }
 
-    /// The same, those that are up.
-    fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbour> {
+    /// The links that are up of those that begin a shortest path.
+    fn shortest_up(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = &Neighbor> {
         self.shortest(at, to).filter(|next| !self.is_down[next.link])
     }
 
-    /// Where a switch that has no shortest way left sends instead (Tagger, section VIII-D:
-    /// candidate next hops): to the nearest of those neighbors that themselves have a shortest way
-    /// which does not come back.
-    fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
-        let goes_on = |next: &Neighbour| {
+    /// The next hops of a switch without a shortest path (Tagger, section VIII-D: candidate next
+    /// hops): the nearest of the neighbors that themselves have a shortest path which does not come
+    /// back.
+    fn detours(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
+        let goes_on = |next: &Neighbor| {
             next.switch == to || self.shortest_up(next.switch, to).any(|after| after.switch != at)
         };
-        let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
-        let able: Vec<Neighbour> = up.filter(|next| goes_on(next)).copied().collect();
+        let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
+        let able: Vec<Neighbor> = up.filter(|next| goes_on(next)).copied().collect();
         let nearest = able.iter().filter_map(|next| self.distance(next.switch, to)).min();
         able.into_iter().filter(|next| self.distance(next.switch, to) == nearest).collect()
     }
 
-    /// Where `at` sends what is for `to`, with local reroute.
-    pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbour> {
-        let shortest: Vec<Neighbour> = self.shortest_up(at, to).copied().collect();
+    /// The next hops of `at` for frames to `to`, with local reroute.
+    pub(crate) fn next_hops(&self, at: SwitchId, to: SwitchId) -> Vec<Neighbor> {
+        let shortest: Vec<Neighbor> = self.shortest_up(at, to).copied().collect();
         if shortest.is_empty() { self.detours(at, to) } else { shortest }
     }
 
-    /// A way from `from` to `to`, at each switch any of those that it could send to, and never to
-    /// one that is in `visited` or was on the way: each switch with the port it is left by. `None`
-    /// if there is none.
+    /// A random path from `from` to `to` along next hops, which avoids the switches of `visited`
+    /// and visits none twice: each switch with its egress port. `None` if there is none.
     pub(crate) fn walk(
         &self,
         from: SwitchId,
         to: SwitchId,
         visited: &[SwitchId],
-        prng: &mut Prng,
+        rng: &mut SplitMix64,
     ) -> Option<Vec<(SwitchId, PortId)>> {
         let mut seen = visited.to_vec();
         let mut way: Vec<(SwitchId, PortId)> = Vec::new();
         let mut at = from;
         while at != to {
             seen.push(at);
-            let new = |next: &Neighbour| !seen.contains(&next.switch);
+            let new = |next: &Neighbor| !seen.contains(&next.switch);
             let mut hops = self.next_hops(at, to);
             hops.retain(new);
             if hops.is_empty() {
-                // All that could help was visited: anywhere else.
-                let up = self.neighbours[at.0].iter().filter(|next| !self.is_down[next.link]);
+                // All next hops were visited: any other neighbor.
+                let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
                 hops = up.filter(|next| new(next)).copied().collect();
             }
-            let Some(next) = prng.choose(&hops) else {
-                // A dead end; it was seen, so the same is not tried again.
+            let Some(next) = rng.choose(&hops) else {
+                // A dead end. It is in `seen`, so it is not tried again.
                 at = way.pop()?.0;
                 continue;
             };
@@ -151,7 +150,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkSpec;
+    use crate::link::LinkSpec;
     use crate::topology::LinkDraft;
 
     #[test]
@@ -174,7 +173,7 @@ mod tests {
         graph.set_link(2, false);
         for seed in 0..20 {
             let walk = |visited: &[SwitchId]| {
-                let way = graph.walk(ids[0], ids[3], visited, &mut Prng::new(seed));
+                let way = graph.walk(ids[0], ids[3], visited, &mut random::seeded(seed));
                 way.map(|way| way.into_iter().map(|(switch, _)| switch).collect::<Vec<_>>())
             };
             assert_eq!(walk(&[]), Some(vec![ids[0], ids[2]]));

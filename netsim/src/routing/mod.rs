@@ -1,8 +1,8 @@
-//! Ways through the network: what every switch's tables say, and how they change when links do.
+//! Routes: the contents of every switch's tables, and how they change when links do.
 //!
-//! Frames to a host go by its switch's prefix, as [`RouteKind`] says. A flow with a way of its own
-//! has an address of its own, and a route for it in every switch on its way. Where local reroute is
-//! on, the switches at a link that went down send around it, each with what it knows by itself.
+//! Frames to a host follow the prefix of its switch, as [`RouteKind`] says. A flow with a path of
+//! its own has an address of its own, and a route for it in every switch on the path. With local
+//! reroute, the switches at a link that went down send around it, each by its own knowledge.
 
 mod graph;
 mod tables;
@@ -10,19 +10,19 @@ mod tables;
 pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
-use crate::builder::BuildError;
-use crate::prng::Prng;
+use crate::build_error::BuildError;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
+use random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-/// Which way a flow goes.
+/// The path of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As the destination's switch is routed to.
+    /// As the tables route the destination's switch.
     Routed,
-    /// A random shortest one of its own, around links that are down.
+    /// A random shortest path of its own, around links that are down.
     Pinned,
     /// Through these switches, from the sender's to the receiver's, each once. Where two switches
     /// share several links, by the lowest port.
@@ -41,17 +41,17 @@ pub enum RouteKind {
     Ecmp,
 }
 
-/// A flow with a way of its own.
+/// A flow with a path of its own.
 #[derive(Clone, Debug)]
 struct Pinned {
     address: Ipv4Addr,
     to: HostId,
     way: Vec<(SwitchId, PortId)>,
-    /// As it was first.
+    /// The path before any reroute.
     original: Vec<(SwitchId, PortId)>,
 }
 
-/// What is routed where.
+/// The routes of all switches.
 #[derive(Debug)]
 pub(crate) struct Router {
     kind: RouteKind,
@@ -60,14 +60,14 @@ pub(crate) struct Router {
     /// Switches whose hosts are routed to.
     destinations: BTreeSet<SwitchId>,
     pinned: Vec<Pinned>,
-    /// By switch: its part of pinned ways.
+    /// By switch: the egress ports of pinned paths.
     pinned_at: Vec<BTreeMap<Ipv4Addr, PortId>>,
-    /// What a switch was made to believe: the port for frames to a host.
+    /// Wrong routes: a switch's port for frames to a host.
     wrong: BTreeMap<(SwitchId, HostId), PortId>,
-    prng: Prng,
+    rng: SplitMix64,
 }
 
-/// What the router must know of the network to add a way.
+/// The names and links that the router needs to add a path.
 pub(crate) struct Map<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) switches: &'a [String],
@@ -86,11 +86,11 @@ impl Router {
             destinations: BTreeSet::new(),
             pinned: Vec::new(),
             wrong: BTreeMap::new(),
-            prng: Prng::new(seed),
+            rng: random::seeded(seed),
         }
     }
 
-    /// Adds the way of flow number `flow`; returns the address to send to.
+    /// Adds the path of flow number `flow`; returns the destination address.
     pub(crate) fn add(
         &mut self,
         flow: usize,
@@ -109,7 +109,7 @@ impl Router {
             Way::Pinned => {
                 self.graph.learn(last);
                 self.check_way(first, last, from, to, map)?;
-                let walked = self.graph.walk(first, last, &[], &mut self.prng);
+                let walked = self.graph.walk(first, last, &[], &mut self.rng);
                 walked.ok_or_else(|| no_way(from, to, map))?
             }
             Way::Through(switches) => explicit(switches, first, last, from, to, map)?,
@@ -128,7 +128,7 @@ impl Router {
         Ok(address)
     }
 
-    /// Has every switch know the way to the hosts of `switch`.
+    /// Adds routes to the hosts of `switch` in every switch.
     pub(crate) fn route_to(&mut self, switch: SwitchId) {
         self.graph.learn(switch);
         self.destinations.insert(switch);
@@ -145,7 +145,7 @@ impl Router {
         self.graph.distance(first, last).map(|_| ()).ok_or_else(|| no_way(from, to, map))
     }
 
-    /// The ports by which `at` sends what is for the hosts of `to`.
+    /// The egress ports of `at` for frames to the hosts of `to`.
     fn ports_to(&self, at: SwitchId, to: SwitchId) -> Vec<PortId> {
         let hops = self.graph.next_hops(at, to);
         let count = match self.kind {
@@ -165,8 +165,8 @@ impl Router {
         self.graph.is_down(link)
     }
 
-    /// Finds ways around links that are down, and back where they are up again: the switches whose
-    /// tables change. `ends` are those of the link that changed.
+    /// Reroutes around links that are down, and back; returns the switches whose tables change.
+    /// `ends` are the switches at the changed link.
     pub(crate) fn reroute(&mut self, ends: &[SwitchId], topology: &Topology) -> BTreeSet<SwitchId> {
         let mut changed: BTreeSet<SwitchId> = ends.iter().copied().collect();
         for number in 0..self.pinned.len() {
@@ -184,7 +184,7 @@ impl Router {
         changed
     }
 
-    /// The way that a pinned flow is to go now, if it is another.
+    /// The new path of a pinned flow, if it changes.
     fn new_way(&mut self, number: usize, topology: &Topology) -> Option<Vec<(SwitchId, PortId)>> {
         let pinned = &self.pinned[number];
         let is_down = |&(switch, port): &(SwitchId, PortId)| {
@@ -199,13 +199,13 @@ impl Router {
         let &(last, last_port) = pinned.way.last()?;
         let visited: Vec<SwitchId> = pinned.way[..at].iter().map(|&(switch, _)| switch).collect();
         let from = pinned.way[at].0;
-        let rest = self.graph.walk(from, last, &visited, &mut self.prng)?;
+        let rest = self.graph.walk(from, last, &visited, &mut self.rng)?;
         let kept = pinned.way[..at].iter().copied();
         Some(kept.chain(rest).chain([(last, last_port)]).collect())
     }
 
-    /// Makes `switch` send what is for `host` by `port`, or lets it know better again.
-    pub(crate) fn mislead(&mut self, switch: SwitchId, host: HostId, port: Option<PortId>) {
+    /// Gives `switch` a wrong port for frames to `host`, or the right one again.
+    pub(crate) fn misroute(&mut self, switch: SwitchId, host: HostId, port: Option<PortId>) {
         match port {
             Some(port) => self.wrong.insert((switch, host), port),
             None => self.wrong.remove(&(switch, host)),

@@ -32,7 +32,7 @@ pub(crate) fn table(
             Peer::Host(host) => mac(topology.ports.len() + host.0, PortId::FIRST),
         };
         let known = routes.set_neighbour(gateway, port, peer_mac);
-        debug_assert_eq!(known, Ok(true), "at most 256 neighbours, each unicast, each once");
+        debug_assert_eq!(known, Ok(true), "at most 256 neighbors, each unicast, each once");
         gateways.insert(port, gateway);
     }
     for (net, ports) in entries(router, topology, switch) {
@@ -44,7 +44,7 @@ pub(crate) fn table(
     routes
 }
 
-/// Which ports lead where.
+/// The prefixes of a switch, and their egress ports.
 fn entries(
     router: &Router,
     topology: &Topology,
@@ -66,8 +66,8 @@ fn entries(
     for (&address, &port) in &router.pinned_at[switch.0] {
         entries.insert(host_net(address), vec![port]);
     }
-    let misled = router.wrong.range((switch, HostId(0))..=(switch, HostId(usize::MAX)));
-    for (&(_, host), &port) in misled {
+    let misrouted = router.wrong.range((switch, HostId(0))..=(switch, HostId(usize::MAX)));
+    for (&(_, host), &port) in misrouted {
         entries.insert(host_net(topology.host_address(host)), vec![port]);
         for pinned in router.pinned.iter().filter(|pinned| pinned.to == host) {
             entries.insert(host_net(pinned.address), vec![port]);

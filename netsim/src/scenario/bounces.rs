@@ -1,17 +1,17 @@
-//! How often flows bounce when links have failed: Tagger, section VIII-D and Fig. 14, flow by flow
-//! and without frames.
+//! How often flows bounce when links have failed (Tagger, section VIII-D and Fig. 14), computed by
+//! flow, without frames.
 //!
-//! Every flow goes a random shortest way; where the link it should take is down, the switch there
-//! sends it to a random one of its other next hops ([`Graph`]), as the emulator's switches do.
+//! Every flow takes a random shortest path. At a link that is down, the switch sends it to a random
+//! one of its other next hops ([`Graph`]), as the emulator's switches do.
 
 use super::build::drafts;
-use crate::builder::BuildError;
+use crate::build_error::BuildError;
 use crate::link::LinkSpec;
-use crate::prng::Prng;
 use crate::routing::Graph;
 use crate::topology::{End, SwitchId, Topology};
 use dataplane::ids::PortId;
 use fabric::Network;
+use random::{Draw, SplitMix64};
 
 /// Flows by how often they turned from down to up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Bounces {
     pub twice: u64,
     /// More often.
     pub more: u64,
-    /// Found no way.
+    /// Flows without a path.
     pub stranded: u64,
 }
 
@@ -46,15 +46,15 @@ pub fn bounces(
     let hosts = names(network.hosts(), &|at| network.host_name(at).to_owned());
     let links = drafts(network, LinkSpec::new(40, 10));
     let topology = Topology::new(&switches, &hosts, links)?;
-    let (mut graph, mut prng) = (Graph::new(&topology), Prng::new(seed));
-    fail(&mut graph, &topology, failed_millionths, &mut prng);
+    let (mut graph, mut rng) = (Graph::new(&topology), random::seeded(seed));
+    fail(&mut graph, &topology, failed_millionths, &mut rng);
     let levels = topology.levels();
     let mut bounces = Bounces::default();
     for _ in 0..flows {
-        let any = |prng: &mut Prng| prng.choose(&topology.access).map(|&(switch, _)| switch);
-        let (Some(from), Some(to)) = (any(&mut prng), any(&mut prng)) else { break };
+        let any = |rng: &mut SplitMix64| rng.choose(&topology.access).map(|&(switch, _)| switch);
+        let (Some(from), Some(to)) = (any(&mut rng), any(&mut rng)) else { break };
         graph.learn(to);
-        match graph.walk(from, to, &[], &mut prng) {
+        match graph.walk(from, to, &[], &mut rng) {
             None => bounces.stranded += 1,
             Some(way) => bounces.add(turns_up(&levels, &way, to)),
         }
@@ -73,18 +73,18 @@ impl Bounces {
     }
 }
 
-fn fail(graph: &mut Graph, topology: &Topology, millionths: u32, prng: &mut Prng) {
+fn fail(graph: &mut Graph, topology: &Topology, millionths: u32, rng: &mut SplitMix64) {
     let is_between =
         |&link: &usize| topology.links[link].ends.iter().all(|end| matches!(end, End::Switch(..)));
     let mut between: Vec<usize> = (0..topology.links.len()).filter(is_between).collect();
-    prng.shuffle(&mut between);
+    rng.shuffle(&mut between);
     let count = between.len() as u128 * u128::from(millionths) / 1_000_000;
     for link in between.into_iter().take(usize::try_from(count).unwrap_or(0)) {
         graph.set_link(link, false);
     }
 }
 
-/// How often a way turns from down to up.
+/// How often a path turns from down to up.
 fn turns_up(levels: &[u32], way: &[(SwitchId, PortId)], to: SwitchId) -> usize {
     let along =
         way.iter().map(|&(switch, _)| switch).chain([to]).map(|switch| levels[switch.index()]);

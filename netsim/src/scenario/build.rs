@@ -1,21 +1,23 @@
-//! From a scenario to a network at time 0, with all that will go wrong planned.
+//! From a scenario to a network at time 0, with all faults planned.
 
+use super::error::ScenarioError;
+use super::links::{defaults, link_of, spec};
 use super::scheme::{INITIAL, scheme};
-use super::{ScenarioError, faults, traffic};
+use super::{faults, traffic};
 use crate::builder::NetworkBuilder;
-use crate::flow::{FlowId, FlowSpec};
+use crate::flow::{self, FlowId, FlowSpec};
 use crate::link::LinkSpec;
 use crate::network::Network as Emulated;
-use crate::prng::Prng;
 use crate::routing::{RouteKind, Way};
 use crate::switch_spec::SwitchSpec;
-use crate::topology::{HostId, LinkDraft, SwitchId};
+use crate::topology::{self, HostId, LinkDraft, SwitchId};
 use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::EcnSettings;
 use fabric::Network;
 use fabric::network::{End, Link, Peer};
+use random::{Draw, SplitMix64};
 
 /// A scenario's network.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub struct Built {
     pub network: Emulated,
     /// Its flows, in the order of the scenario.
     pub flows: Vec<BuiltFlow>,
-    /// Whether what goes wrong can cost lossless frames, whatever switches do.
+    /// Whether the faults can cost lossless frames, whatever switches do.
     pub(super) pfc_fails: bool,
     pub(super) lossless: Vec<Priority>,
 }
@@ -46,28 +48,6 @@ pub struct BuiltFlow {
     pub size_bytes: Option<u64>,
 }
 
-/// The number of the link that has this end, which has one.
-pub(super) fn link_of(config: &ScenarioConfig, end: End) -> usize {
-    config.network.link_with(end).unwrap_or_default()
-}
-
-/// What the link of a host is.
-pub(super) fn host_link(config: &ScenarioConfig, host: u32) -> LinkSpec {
-    spec(&config.network.links()[link_of(config, End::Host(host))], defaults(config))
-}
-
-/// What links are that do not say.
-fn defaults(config: &ScenarioConfig) -> LinkSpec {
-    LinkSpec { speed: config.links.speed, length: config.links.length }
-}
-
-fn spec(link: &Link, default: LinkSpec) -> LinkSpec {
-    LinkSpec {
-        speed: link.speed.unwrap_or(default.speed),
-        length: link.length.unwrap_or(default.length),
-    }
-}
-
 /// The network of a scenario, at time 0; `kind` and `seed` instead of the scenario's own.
 ///
 /// # Errors
@@ -84,7 +64,7 @@ pub fn build(
         builder.lossless(tag, priority);
     }
     if let Some(bounces) = scheme.learns {
-        builder.learn(bounces);
+        builder.run_lldp(bounces);
     }
     builder.classes(&scheme.classes);
     if let Some((settings, _)) = scheme.gentle {
@@ -124,8 +104,8 @@ pub fn build(
     }
     let duration_ns = config.duration_ns;
     for (number, table) in config.traffic.iter().enumerate() {
-        let prng = Prng::for_part(seed, (1 << 40) + number as u64);
-        for (name, ends, pace) in traffic::expand(config, table, duration_ns, prng) {
+        let rng = random::substream(seed, (1 << 40) + number as u64);
+        for (name, ends, pace) in traffic::expand(config, table, duration_ns, rng) {
             add(&mut builder, &mut flows, (name, ends), routed(config), &pace, is_lossless);
         }
     }
@@ -134,13 +114,14 @@ pub fn build(
     Ok(Built { network, flows, pfc_fails, lossless })
 }
 
-/// The links of a network; those that do not say are like `default`.
+/// The links of a network; `default` where a link names no speed or length.
 pub(super) fn drafts(network: &Network, default: LinkSpec) -> Vec<LinkDraft> {
     let end = |end: End| match end {
-        End::Slot(slot) => {
-            crate::End::Switch(SwitchId(network.owner(slot) as usize), network.port(slot).number())
-        }
-        End::Host(host) => crate::End::Host(HostId(host as usize)),
+        End::Slot(slot) => topology::End::Switch(
+            SwitchId(network.owner(slot) as usize),
+            network.port(slot).number(),
+        ),
+        End::Host(host) => topology::End::Host(HostId(host as usize)),
     };
     let draft = |link: &Link| LinkDraft { ends: link.ends.map(end), spec: spec(link, default) };
     network.links().iter().map(draft).collect()
@@ -170,7 +151,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
     }
 }
 
-/// Says how ways are found, and which links are down.
+/// Sets how frames are routed, and which links are down.
 fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
     let kind = match config.routing.kind {
         Wanted::Ecmp => RouteKind::Ecmp,
@@ -180,19 +161,19 @@ fn route(config: &ScenarioConfig, builder: &mut NetworkBuilder, seed: u64) {
     builder.routing(kind, reroute_ps);
     let failed = config.routing.failed.iter().map(|&end| link_of(config, end));
     let mut failed: Vec<usize> = failed.collect();
-    random_failures(config, &mut failed, Prng::for_part(seed, 1 << 41));
+    random_failures(config, &mut failed, random::substream(seed, 1 << 41));
     failed.into_iter().for_each(|link| builder.fail(link));
 }
 
-/// Fails links between switches at random, none that would cut the network in two.
-fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut prng: Prng) {
+/// Fails random links between switches, none of which would partition the network.
+fn random_failures(config: &ScenarioConfig, failed: &mut Vec<usize>, mut rng: SplitMix64) {
     let network = &config.network;
     let between =
         |link: &usize| network.links()[*link].ends.iter().all(|end| matches!(end, End::Slot(_)));
     let mut links: Vec<usize> = (0..network.links().len()).filter(between).collect();
     let share = u128::from(config.routing.failed_millionths);
     let wanted = usize::try_from(links.len() as u128 * share / 1_000_000).unwrap_or(0);
-    prng.shuffle(&mut links);
+    rng.shuffle(&mut links);
     let mut count = 0;
     for link in links {
         if count == wanted {
@@ -245,7 +226,7 @@ fn routed(config: &ScenarioConfig) -> Way {
     }
 }
 
-/// Each switch of a path with the port it is left by.
+/// Each switch of a path with its egress port.
 fn ports(config: &ScenarioConfig, turns: &[(u32, u32)]) -> Vec<(SwitchId, dataplane::ids::PortId)> {
     let network = &config.network;
     let hop = |&(_, out): &(u32, u32)| (SwitchId(network.owner(out) as usize), network.port(out));
@@ -267,7 +248,7 @@ fn add(
     let spec = FlowSpec {
         way,
         frame_bytes: pace.frame_bytes,
-        pace: pace.rate.map_or(crate::Pace::BackToBack, crate::Pace::Steady),
+        pace: pace.rate.map_or(flow::Pace::BackToBack, flow::Pace::Steady),
         start_ps,
         stop_ps: pace.stop_ns.map_or(u64::MAX, ps),
         size_bytes: pace.size_bytes,

@@ -1,7 +1,7 @@
-//! One scenario under several schemes: what each of them came to, in figures that can be put side
-//! by side.
+//! One scenario under several schemes, with figures to compare.
 
-use super::{Options, ScenarioError, run};
+use super::error::ScenarioError;
+use super::run::{Options, run};
 use crate::event::Picoseconds;
 use crate::outcome::{FlowOutcome, Outcome};
 use config::scenario::{ScenarioConfig, SchemeKind};
@@ -12,7 +12,7 @@ use std::thread;
 pub const COMPARED: [SchemeKind; 5] =
     [SchemeKind::Pfc, SchemeKind::Watchdog, SchemeKind::Tagger, SchemeKind::Ttl, SchemeKind::Gfc];
 
-/// What a scheme came to.
+/// The results of a scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// The scheme.
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub p99_completion_ps: Option<Picoseconds>,
     /// Flows of some size, and how many of them were complete.
     pub sized_flows: usize,
-    /// See before.
+    /// The complete flows among them.
     pub complete_flows: usize,
     /// Priorities that lossless frames use.
     pub priorities: usize,
@@ -44,7 +44,7 @@ pub struct Comparison {
     pub reserved_bytes: u64,
     /// PFC frames, those that set rates included.
     pub pfc_frames: u64,
-    /// What had to hold and did not; empty in a sound run.
+    /// Violations; empty in a sound run.
     pub violations: Vec<String>,
 }
 
@@ -85,9 +85,8 @@ fn p99_ps(sized: &[&FlowOutcome]) -> Option<Picoseconds> {
     times.get(rank).copied()
 }
 
-/// Runs `config` under each of `kinds`, several at once, and tells `done` of each that has ended.
+/// Runs `config` under each of `kinds`, several at once, and calls `done` as each ends.
 ///
-/// # Errors
 /// It cannot be built, for another reason than that a scheme cannot hold.
 pub fn compare(
     config: &ScenarioConfig,

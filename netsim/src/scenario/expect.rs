@@ -1,9 +1,9 @@
-//! Whether what came out is what was expected.
+//! Compares an outcome with what was expected.
 
 use crate::outcome::Outcome;
 use config::scenario::Expectation;
 
-/// What came out otherwise than expected, a line each.
+/// The deviations from what was expected, a line each.
 pub fn judge(outcome: &Outcome, expected: &Expectation) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |is: bool, should: Option<bool>, yes: &str, no: &str| match should {

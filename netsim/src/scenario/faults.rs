@@ -1,8 +1,8 @@
-//! `[[fault]]` as what is done to the network, and when.
+//! `[[fault]]` as actions of the fault schedule.
 
-use super::build::{host_link, link_of};
-use crate::control::Action;
-use crate::link::{LinkSpec, PfcTrouble};
+use super::links::{host_link, link_of};
+use crate::fault_schedule::Action;
+use crate::link::{LinkSpec, PfcFault};
 use crate::network::Network;
 use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
@@ -12,11 +12,11 @@ use dataplane::ids::Priority;
 use dataplane::time::Speed;
 use fabric::network::End;
 
-/// What a slow host lets come in before it pauses, and at which it resumes.
+/// Bytes at which a slow host pauses, and at which it resumes.
 const XOFF_BYTES: u32 = 40_000;
 const XON_BYTES: u32 = 37_000;
 
-/// Plans all faults; whether any lets lossless frames be lost whatever switches do.
+/// Plans all faults; returns whether any can cost lossless frames, whatever switches do.
 pub(super) fn plan(config: &ScenarioConfig, network: &mut Network, lossless: &[Priority]) -> bool {
     let mut pfc_fails = false;
     for fault in &config.faults {
@@ -33,7 +33,7 @@ pub(super) fn plan(config: &ScenarioConfig, network: &mut Network, lossless: &[P
     pfc_fails
 }
 
-/// How long the slowest of the slow hosts takes for all that it holds.
+/// How long the slowest host takes to drain its receiver.
 pub(super) fn longest_hold_ps(config: &ScenarioConfig) -> u128 {
     let hold_ps = |kind: FaultKind| match kind {
         FaultKind::SlowReceiver { host, speed: Some(speed) } => {
@@ -45,7 +45,7 @@ pub(super) fn longest_hold_ps(config: &ScenarioConfig) -> u128 {
     config.faults.iter().map(|fault| hold_ps(fault.kind)).max().unwrap_or(0)
 }
 
-/// What begins a fault, and what ends it.
+/// The action that begins a fault, and the one that ends it.
 fn actions(config: &ScenarioConfig, kind: FaultKind, is_lossy: bool) -> (Action, Action) {
     let host_of = |host: u32| HostId(host as usize);
     let switch_of = |switch: u32| SwitchId(switch as usize);
@@ -56,8 +56,8 @@ fn actions(config: &ScenarioConfig, kind: FaultKind, is_lossy: bool) -> (Action,
         }
         FaultKind::Route { switch, to, via } => {
             let port = config.network.port(via);
-            let mislead = |port| Action::Mislead(switch_of(switch), host_of(to), port);
-            (mislead(Some(port)), mislead(None))
+            let misroute = |port| Action::Misroute(switch_of(switch), host_of(to), port);
+            (misroute(Some(port)), misroute(None))
         }
         FaultKind::SlowReceiver { host, speed } => {
             let drain = drain(config, host, speed, is_lossy);
@@ -79,11 +79,11 @@ fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -
     // The wire that leads to this end comes from the other one.
     let side = usize::from(config.network.links()[link].ends[0] == to);
     let wire = 2 * link + side;
-    let trouble = PfcTrouble { is_corruption, millionths };
+    let trouble = PfcFault { is_corruption, millionths };
     (Action::Pfc(wire, Some(trouble)), Action::Pfc(wire, None))
 }
 
-/// A slow host, with room for what is on its way when it pauses.
+/// A slow host, with room for what is in flight when it pauses.
 fn drain(config: &ScenarioConfig, host: u32, speed: Option<Speed>, is_lossy: bool) -> Drain {
     let LinkSpec { speed: rate, length } = host_link(config, host);
     let on_wire = Link { speed: rate, length, mtu_bytes: FRAME_BYTES_MOST.into() };

@@ -1,4 +1,5 @@
-//! A scenario, run: from `config`'s [`ScenarioConfig`] to an [`Outcome`].
+//! Scenarios: from `config`'s [`ScenarioConfig`](config::ScenarioConfig) to an
+//! [`Outcome`](crate::outcome::Outcome).
 //!
 //! ```
 //! let text = r#"
@@ -18,9 +19,12 @@
 mod bounces;
 mod build;
 mod compare;
+mod error;
 mod expect;
 mod faults;
+mod links;
 mod observe;
+mod run;
 mod scheme;
 mod sizes;
 mod traffic;
@@ -28,171 +32,6 @@ mod traffic;
 pub use bounces::{Bounces, bounces};
 pub use build::{Built, BuiltFlow, build};
 pub use compare::{COMPARED, Comparison, compare};
+pub use error::ScenarioError;
 pub use expect::judge;
-pub use sizes::{DATA_MINING, Points, WEB_SEARCH, sample_bytes};
-
-use crate::builder::BuildError;
-use crate::event::Picoseconds;
-use crate::network::Network;
-use crate::outcome::Outcome;
-use config::scenario::{ScenarioConfig, SchemeKind};
-use fabric::compile::CompileError;
-use fabric::network::End;
-use fabric::paths::PathsError;
-use observe::Observer;
-use std::fmt;
-use std::io::Write;
-
-/// Samples of the time that sources send, and of the time after that.
-const STEPS: u64 = 200;
-const STEPS_AFTER: u64 = 20;
-/// The longest pause that a frame can ask for, in bits.
-const PAUSE_BITS: u64 = 65_535 * 512;
-const PS_PER_SECOND: u128 = 1_000_000_000_000;
-/// Drains wait at least so long without anything moving: longer than a sender with a window waits.
-const PATIENCE_PS: Picoseconds = 2_000_000_000;
-
-/// What may be said besides the file.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// Instead of the scenario's.
-    pub seed: Option<u64>,
-    /// Instead of the scenario's.
-    pub scheme: Option<SchemeKind>,
-    /// Links, each by one of its ends, whose arrivals are written as pcap.
-    pub captures: Vec<(End, Box<dyn Write>)>,
-    /// Is told how far it is: picoseconds of picoseconds.
-    pub progress: Option<&'a mut dyn FnMut(Picoseconds, Picoseconds)>,
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "seed {:?}, scheme {:?}, {} captures",
-            self.seed,
-            self.scheme,
-            self.captures.len()
-        )
-    }
-}
-
-/// Why a scenario cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The network cannot be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The paths that are to be lossless cannot be had.
-    #[error(transparent)]
-    Paths(#[from] PathsError),
-    /// There are no rules for them.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// A rule file is wrong.
-    #[error(transparent)]
-    Rules(#[from] config::ConfigError),
-    /// The scheme cannot hold on this network.
-    #[error("`{scheme}` cannot hold here: {why}")]
-    Scheme {
-        /// Which.
-        scheme: &'static str,
-        /// And what would do.
-        why: String,
-    },
-    /// Rule files do not agree with each other or with the network.
-    #[error("the rules of {switch} {what}")]
-    Mismatch {
-        /// Whose.
-        switch: String,
-        /// What is wrong, and what would be right.
-        what: String,
-    },
-    /// A capture cannot be written.
-    #[error("a capture cannot be written: {0}")]
-    Capture(#[from] std::io::Error),
-}
-
-/// Runs a scenario to its end.
-///
-/// # Errors
-/// It cannot be built, or a capture cannot be written.
-pub fn run(config: &ScenarioConfig, options: Options<'_>) -> Result<Outcome, ScenarioError> {
-    let Options { seed, scheme, captures, progress } = options;
-    let mut built = build(config, scheme, seed)?;
-    for (end, file) in captures {
-        built.network.capture(build::link_of(config, end), file)?;
-    }
-    let duration_ps = config.duration_ns.saturating_mul(1_000);
-    let mut run = Run { built, duration_ps, progress };
-    let mut observer = Observer::new(&run.built, duration_ps, STEPS);
-    run.send(&mut observer);
-    let drained_ps = run.drain(&mut observer, patience_ps(config));
-    run.built.network.finish_captures()?;
-    let mut outcome = observer.finish(&run.built, drained_ps);
-    outcome.name = config.name.clone();
-    outcome.about = config.about.clone();
-    outcome.scheme = scheme.unwrap_or(config.scheme.kind).name().to_owned();
-    outcome.seed = seed.unwrap_or(config.seed);
-    outcome.duration_ps = duration_ps;
-    Ok(outcome)
-}
-
-struct Run<'a> {
-    built: Built,
-    duration_ps: Picoseconds,
-    progress: Option<&'a mut dyn FnMut(Picoseconds, Picoseconds)>,
-}
-
-impl Run<'_> {
-    /// Sources send, and what happens is observed.
-    fn send(&mut self, observer: &mut Observer) {
-        for step in 1..=STEPS {
-            let at_ps = step_ps(self.duration_ps, step);
-            self.built.network.run_until(at_ps);
-            observer.look(&self.built);
-            if let Some(progress) = &mut self.progress {
-                progress(at_ps, self.duration_ps);
-            }
-        }
-    }
-
-    /// Sources stop; when the network was empty, if ever.
-    fn drain(&mut self, observer: &mut Observer, patience_ps: Picoseconds) -> Option<Picoseconds> {
-        self.built.network.stop_sources();
-        let mut empty_ps = None;
-        for step in STEPS + 1..=STEPS + STEPS_AFTER {
-            if empty_ps.is_none() && is_empty(&self.built.network) {
-                empty_ps = Some(self.built.network.now_ps());
-            }
-            self.built.network.run_until(step_ps(self.duration_ps, step));
-            observer.look(&self.built);
-        }
-        let drained = self.built.network.drain(patience_ps).ok();
-        observer.look_for_deadlock(&self.built);
-        observer.check(&self.built.network);
-        drained.map(|drained_ps| empty_ps.unwrap_or(drained_ps))
-    }
-}
-
-fn is_empty(network: &Network) -> bool {
-    network.frames_inside() == 0
-}
-
-/// When step number `step` ends.
-fn step_ps(duration_ps: Picoseconds, step: u64) -> Picoseconds {
-    let at_ps = u128::from(duration_ps) * u128::from(step) / u128::from(STEPS);
-    u64::try_from(at_ps).unwrap_or(u64::MAX)
-}
-
-/// Longer than any pause lasts, so that one whose XON was lost is no deadlock, and than a slow host
-/// takes to let its sender go on.
-fn patience_ps(config: &ScenarioConfig) -> Picoseconds {
-    let speeds = config.network.links().iter().map(|link| link.speed.unwrap_or(config.links.speed));
-    let slowest = speeds.map(|speed| speed.bps()).min().unwrap_or(1);
-    let pause_ps = u128::from(PAUSE_BITS) * PS_PER_SECOND / u128::from(slowest.max(1));
-    let held_ps = faults::longest_hold_ps(config);
-    let longest_ps = pause_ps.max(held_ps).saturating_mul(2);
-    // Never so long that time runs out of its 64 bits.
-    PATIENCE_PS.max(u64::try_from(longest_ps).unwrap_or(u64::MAX).min(u64::MAX / 64))
-}
+pub use run::{Options, run};

@@ -2,9 +2,9 @@
 //! deadlock as soon as it is one.
 
 use super::build::{Built, BuiltFlow};
-use crate::checker::Knot;
+use crate::checker::Deadlock;
 use crate::event::Picoseconds;
-use crate::flow::FlowTally;
+use crate::flow::FlowCounters;
 use crate::network::Network;
 use crate::outcome::{
     CycleHop, DeadlockOutcome, DropOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome,
@@ -122,8 +122,8 @@ impl Observer {
         if self.deadlock.is_some() || !built.network.some_switch_is_paused() {
             return;
         }
-        if let Some(knot) = built.network.find_knot() {
-            self.deadlock = Some(deadlock(&built.network, &knot));
+        if let Some(deadlock) = built.network.find_deadlock() {
+            self.deadlock = Some(deadlock_outcome(&built.network, &deadlock));
         }
     }
 
@@ -138,7 +138,7 @@ impl Observer {
         }
     }
 
-    /// What it came to.
+    /// The results.
     pub(super) fn finish(mut self, built: &Built, drained_ps: Option<Picoseconds>) -> Outcome {
         let network = &built.network;
         self.timeline.queues =
@@ -175,7 +175,7 @@ impl Observer {
             drops,
             pfc_frames: pfc_frames(network),
             paused_ps: network
-                .medium
+                .links
                 .pauses
                 .spans(network.now_ps())
                 .map(|s| s.to_ps - s.from_ps)
@@ -197,15 +197,15 @@ fn xoff_bytes(settings: &SwitchSettings, report: &Report, port: usize, p: Priori
     viq.limit_bytes(free)
 }
 
-fn deadlock(network: &Network, knot: &Knot) -> DeadlockOutcome {
-    let closed = knot.hops.iter().filter_map(|hop| {
+fn deadlock_outcome(network: &Network, deadlock: &Deadlock) -> DeadlockOutcome {
+    let closed = deadlock.hops.iter().filter_map(|hop| {
         let switch = network.switches.iter().position(|switch| switch.name == hop.switch)?;
         let wire = network.attachment(switch, hop.output)?.wire();
-        network.medium.pauses.since_ps(wire, hop.output_priority)
+        network.links.pauses.since_ps(wire, hop.output_priority)
     });
     DeadlockOutcome {
         closed_ps: closed.max().unwrap_or_else(|| network.now_ps()),
-        cycle: knot
+        cycle: deadlock
             .hops
             .iter()
             .map(|hop| CycleHop {
@@ -231,7 +231,7 @@ fn deepest(queues: BTreeMap<(usize, usize, u8), QueueSeries>, looks: usize) -> V
 
 fn pauses(network: &Network) -> Vec<PauseSpans> {
     let mut rows: BTreeMap<(u32, u8), Vec<(Picoseconds, Picoseconds)>> = BTreeMap::new();
-    for span in network.medium.pauses.spans(network.now_ps()) {
+    for span in network.links.pauses.spans(network.now_ps()) {
         rows.entry((span.wire, span.priority)).or_default().push((span.from_ps, span.to_ps));
     }
     let length = |spans: &[(Picoseconds, Picoseconds)]| {
@@ -241,7 +241,7 @@ fn pauses(network: &Network) -> Vec<PauseSpans> {
     rows.sort_by_key(|(_, spans)| std::cmp::Reverse(length(spans)));
     rows.truncate(PAUSES_SHOWN);
     let row = |((wire, priority), spans_ps): ((u32, u8), Vec<_>)| {
-        let wire = &network.medium.wires[wire as usize];
+        let wire = &network.links.wires[wire as usize];
         let (sender, by) = (network.endpoint_name(wire.from), network.endpoint_name(wire.to));
         PauseSpans { sender, by, priority, spans_ps }
     };
@@ -259,7 +259,7 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
         // The control thread of these switches has nothing to say to anybody.
         let lost = PuntReason::ALL.iter().zip(switch.punted);
         let lost =
-            lost.filter(|(reason, _)| **reason != PuntReason::Lldp || switch.learnt().is_none());
+            lost.filter(|(reason, _)| **reason != PuntReason::Lldp || switch.learned().is_none());
         for (&reason, frames) in lost {
             *by_reason.entry(punt_name(reason)).or_default() += frames;
         }
@@ -269,7 +269,7 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
         let lost: u64 = host.counters.overrun_frames.iter().sum();
         *by_reason.entry("host_overrun").or_default() += lost;
     }
-    for wire in &network.medium.wires {
+    for wire in &network.links.wires {
         *by_reason.entry("link_down").or_default() += wire.lost[0];
         *by_reason.entry("pfc_lost").or_default() += wire.lost[1];
     }
@@ -335,7 +335,7 @@ fn pfc_frames(network: &Network) -> u64 {
 fn flow_outcome(
     network: &Network,
     flow: &BuiltFlow,
-    tally: &FlowTally,
+    counters: &FlowCounters,
     late_bytes: u64,
 ) -> FlowOutcome {
     FlowOutcome {
@@ -343,13 +343,13 @@ fn flow_outcome(
         from: network.hosts[flow.from.0].name.clone(),
         to: network.hosts[flow.to.0].name.clone(),
         start_ps: flow.start_ps,
-        finished_ps: tally.finished_ps,
+        finished_ps: counters.finished_ps,
         size_bytes: flow.size_bytes,
-        sent_frames: tally.sent_frames,
-        received_frames: tally.received_frames,
-        received_bytes: tally.received_bytes,
+        sent_frames: counters.sent_frames,
+        received_frames: counters.received_frames,
+        received_bytes: counters.received_bytes,
         late_bytes,
-        missing_frames: tally.missing_frames(),
+        missing_frames: counters.missing_frames(),
     }
 }
 
@@ -373,10 +373,9 @@ fn topology(network: &Network) -> TopologyOutcome {
             nodes: [one.from.node(), other.from.node()],
             bits_per_second: one.speed.bps(),
             is_down: !one.is_up(),
-            bytes: [2 * number, 2 * number + 1]
-                .map(|wire| network.medium.wires[wire].arrived_bytes),
+            bytes: [2 * number, 2 * number + 1].map(|wire| network.links.wires[wire].arrived_bytes),
         }
     };
-    let links = network.medium.wires.chunks_exact(2).enumerate().map(link).collect();
+    let links = network.links.wires.chunks_exact(2).enumerate().map(link).collect();
     TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
 }

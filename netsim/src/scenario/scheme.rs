@@ -20,13 +20,13 @@ pub(super) struct Scheme {
     pub(super) lossless: Vec<(Tag, Priority)>,
     /// By switch; `None` for tags that never change.
     pub(super) rules: Vec<Option<Vec<TcamEntry>>>,
-    /// Switches learn their rules, for so many bounces.
+    /// The bounces of the rules that switches learn, if they do.
     pub(super) learns: Option<u8>,
     /// Classes by hops, hosts' first; none if tags have priorities.
     pub(super) classes: Vec<Priority>,
     /// By switch: which classes it holds.
     pub(super) parities: Vec<Parity>,
-    /// How rates are told, and how they follow queues.
+    /// How rates are signaled, and how they follow queues.
     pub(super) gentle: Option<(GentleSettings, Gentle)>,
     pub(super) watchdog: Option<WatchdogSettings>,
 }
@@ -103,7 +103,7 @@ fn bounces(config: &ScenarioConfig) -> u8 {
     wanted.min(config.scheme.priorities_max.saturating_sub(1))
 }
 
-/// Everybody acts at once here, so nobody has anything to make up for.
+/// Nodes react at once here, so there is no delay to catch up.
 fn gentle(config: &ScenarioConfig) -> Option<(GentleSettings, Gentle)> {
     let gentle = config.scheme.gentle;
     let is_periodic = gentle.form == GentleForm::TimeBased;

@@ -1,15 +1,14 @@
-//! How long flows are, and when they come: in whole numbers only, so that a seed is one run on
-//! every machine.
+//! Flow sizes, computed in integers, so that a seed is one run on every machine.
 
-use crate::prng::Prng;
 use config::scenario::SizeDistribution;
+use random::{Draw, SplitMix64};
 
 /// A distribution: bytes, and how many of a million flows are no longer; straight lines between.
-pub type Points = [(u64, u64)];
+pub(super) type Points = [(u64, u64)];
 
 /// A web search cluster (Alizadeh et al., Data Center TCP, SIGCOMM 2010), as flow-level studies
 /// since have tabled it.
-pub const WEB_SEARCH: &Points = &[
+pub(super) const WEB_SEARCH: &Points = &[
     (1, 0),
     (10_000, 150_000),
     (20_000, 200_000),
@@ -26,7 +25,7 @@ pub const WEB_SEARCH: &Points = &[
 
 /// A data mining cluster (Greenberg et al., VL2, SIGCOMM 2009), as tabled in packets of 1,460
 /// bytes.
-pub const DATA_MINING: &Points = &[
+pub(super) const DATA_MINING: &Points = &[
     (100, 0),
     (1_460, 500_000),
     (2 * 1_460, 600_000),
@@ -56,36 +55,14 @@ pub(super) fn mean_bytes(points: &Points) -> u64 {
 }
 
 /// A random length.
-pub fn sample_bytes(points: &Points, prng: &mut Prng) -> u64 {
-    let drawn = prng.below(ALL);
+pub(super) fn sample_bytes(points: &Points, rng: &mut SplitMix64) -> u64 {
+    let drawn = rng.below(ALL);
     let at = points.windows(2).find(|pair| drawn < pair[1].1);
     let Some(&[(low, from), (high, to)]) = at.and_then(|pair| pair.first_chunk()) else {
         return 1;
     };
     let along = u128::from(high - low) * u128::from(drawn - from) / u128::from((to - from).max(1));
     low + u64::try_from(along).unwrap_or_default()
-}
-
-/// A random gap between events that come at random, `mean` on average: -ln(u) means, for an even u.
-pub(super) fn exponential(mean: u64, prng: &mut Prng) -> u64 {
-    // -log2(u) in 32.32 fixed point: whole bits, then one binary digit for each squaring.
-    let u = prng.bits() | 1;
-    let whole = u64::from(u.leading_zeros());
-    let mut mantissa = u << whole;
-    let mut log2 = 0_u64;
-    for _ in 0..32 {
-        let square = u128::from(mantissa) * u128::from(mantissa);
-        let carries = square >> 127 == 1;
-        log2 = log2 << 1 | u64::from(carries);
-        let shift = if carries { 64 } else { 63 };
-        mantissa = u64::try_from(square >> shift).unwrap_or(u64::MAX);
-    }
-    // The mantissa is in [1/2, 1): its log2 is log2 / 2^32 - 1.
-    let minus_log2 = ((whole + 1) << 32) - log2;
-    // ln 2 in 0.32 fixed point.
-    const LN_2: u128 = 2_977_044_472;
-    let gap = (u128::from(mean) * u128::from(minus_log2) * LN_2) >> 64;
-    u64::try_from(gap).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -95,8 +72,8 @@ mod tests {
     #[test]
     fn lengths_are_distributed_as_the_table_says() {
         for points in [WEB_SEARCH, DATA_MINING] {
-            let mut prng = Prng::new(3);
-            let drawn: Vec<u64> = (0..200_000).map(|_| sample_bytes(points, &mut prng)).collect();
+            let mut rng = random::seeded(3);
+            let drawn: Vec<u64> = (0..200_000).map(|_| sample_bytes(points, &mut rng)).collect();
             for &(bytes, millionths) in points {
                 let below = drawn.iter().filter(|&&drawn| drawn <= bytes).count() as u64;
                 assert!((below * 5).abs_diff(millionths) < 6_000, "{bytes}: {below}");
@@ -111,18 +88,5 @@ mod tests {
     fn the_tables_have_the_means_that_they_are_known_for() {
         assert_eq!(mean_bytes(WEB_SEARCH) / 10_000, 171, "1.71 MB");
         assert_eq!(mean_bytes(DATA_MINING) / 100_000, 74, "7.4 MB");
-    }
-
-    #[test]
-    fn gaps_are_exponential() {
-        let mut prng = Prng::new(5);
-        let gaps: Vec<u64> = (0..200_000).map(|_| exponential(1_000_000, &mut prng)).collect();
-        let mean = gaps.iter().sum::<u64>() / 200_000;
-        assert!(mean.abs_diff(1_000_000) < 10_000, "{mean}");
-        // A share of e^-k is longer than k means.
-        for (means, millionths) in [(1, 367_879), (2, 135_335), (4, 18_316)] {
-            let longer = gaps.iter().filter(|&&gap| gap > means * 1_000_000).count() as u64 * 5;
-            assert!(longer.abs_diff(millionths) < 4_000, "{means}: {longer}");
-        }
     }
 }

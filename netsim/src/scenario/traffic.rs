@@ -1,11 +1,11 @@
 //! `[[traffic]]` as flows.
 
-use super::build::host_link;
-use super::sizes::{exponential, mean_bytes, points_of, sample_bytes};
-use crate::prng::Prng;
+use super::links::host_link;
+use super::sizes::{mean_bytes, points_of, sample_bytes};
 use config::scenario::{Pace, ScenarioConfig, Sizes, Traffic, TrafficKind};
 use dataplane::time::Speed;
 use fabric::Network;
+use random::{Draw, Rng, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PS_PER_NS: u64 = 1_000;
@@ -19,16 +19,16 @@ pub(super) fn expand(
     config: &ScenarioConfig,
     traffic: &Traffic,
     duration_ns: u64,
-    mut prng: Prng,
+    mut rng: SplitMix64,
 ) -> Vec<Expanded> {
     let network = &config.network;
-    let pairs = pairs(network, traffic, &mut prng);
+    let pairs = pairs(network, traffic, &mut rng);
     let name =
         |(from, to): (u32, u32)| format!("{}-{}", network.host_name(from), network.host_name(to));
     let Some(sizes) = traffic.sizes else {
         return pairs.into_iter().map(|pair| (name(pair), pair, traffic.pace)).collect();
     };
-    // Whose link the load is of: all pairs that share it make it together.
+    // The host whose link is loaded: all pairs that share it make the load together.
     let is_incast = matches!(traffic.kind, TrafficKind::Incast { .. });
     let loaded = |pair: (u32, u32)| if is_incast { pair.1 } else { pair.0 };
     let mut sharers = BTreeMap::new();
@@ -37,7 +37,7 @@ pub(super) fn expand(
     for pair in pairs {
         let speed = host_link(config, loaded(pair)).speed;
         let share = sharers[&loaded(pair)];
-        let own = Prng::new(prng.bits());
+        let own = random::seeded(rng.next_u64());
         let each = arrivals(traffic, sizes, speed, share, duration_ns, own);
         flows.extend(
             (1..).zip(each).map(|(number, pace)| (format!("{} #{number}", name(pair)), pair, pace)),
@@ -55,7 +55,7 @@ fn arrivals(
     speed: Speed,
     share: usize,
     duration_ns: u64,
-    mut prng: Prng,
+    mut rng: SplitMix64,
 ) -> Vec<Pace> {
     let points = points_of(sizes.distribution);
     // Picoseconds between two flows so that sizes of the mean make the load.
@@ -66,35 +66,35 @@ fn arrivals(
     let mut at_ps = traffic.pace.start_ns.saturating_mul(PS_PER_NS);
     let mut paces = Vec::new();
     loop {
-        at_ps = at_ps.saturating_add(exponential(gap_ps, &mut prng));
+        at_ps = at_ps.saturating_add(rng.exponential(gap_ps));
         let start_ns = at_ps / PS_PER_NS;
         if start_ns >= stop_ns {
             return paces;
         }
-        let size_bytes = Some(sample_bytes(points, &mut prng));
+        let size_bytes = Some(sample_bytes(points, &mut rng));
         paces.push(Pace { start_ns, stop_ns: None, size_bytes, ..traffic.pace });
     }
 }
 
-fn pairs(network: &Network, traffic: &Traffic, prng: &mut Prng) -> Vec<(u32, u32)> {
+fn pairs(network: &Network, traffic: &Traffic, rng: &mut SplitMix64) -> Vec<(u32, u32)> {
     let hosts = || (0..).take(network.hosts());
     match traffic.kind {
         TrafficKind::Permutation => {
-            let mut order = senders(network, traffic, &BTreeSet::new(), prng);
-            prng.shuffle(&mut order);
+            let mut order = senders(network, traffic, &BTreeSet::new(), rng);
+            rng.shuffle(&mut order);
             let next = order.iter().copied().cycle().skip(1);
             order.iter().copied().zip(next).filter(|(from, to)| from != to).collect()
         }
         TrafficKind::Incast { to } => {
-            let senders = senders(network, traffic, &BTreeSet::from([to]), prng);
+            let senders = senders(network, traffic, &BTreeSet::from([to]), rng);
             senders.into_iter().map(|from| (from, to)).collect()
         }
         TrafficKind::Random { flows } => {
-            let from = senders(network, traffic, &BTreeSet::new(), prng);
+            let from = senders(network, traffic, &BTreeSet::new(), rng);
             let all: Vec<u32> = hosts().collect();
             let mut pairs = Vec::with_capacity(flows);
             while pairs.len() < flows {
-                if let (Some(&from), Some(&to)) = (prng.choose(&from), prng.choose(&all))
+                if let (Some(&from), Some(&to)) = (rng.choose(&from), rng.choose(&all))
                     && from != to
                 {
                     pairs.push((from, to));
@@ -103,7 +103,7 @@ fn pairs(network: &Network, traffic: &Traffic, prng: &mut Prng) -> Vec<(u32, u32
             pairs
         }
         TrafficKind::AllToAll => {
-            let from = senders(network, traffic, &BTreeSet::new(), prng);
+            let from = senders(network, traffic, &BTreeSet::new(), rng);
             let pair = |&one: &u32| {
                 from.iter().copied().filter(move |&other| one != other).map(move |to| (one, to))
             };
@@ -112,9 +112,14 @@ fn pairs(network: &Network, traffic: &Traffic, prng: &mut Prng) -> Vec<(u32, u32
     }
 }
 
-/// Who sends: those named, or so many at random, each under another switch as long as there are
-/// such, or all; never one of `not`.
-fn senders(network: &Network, traffic: &Traffic, not: &BTreeSet<u32>, prng: &mut Prng) -> Vec<u32> {
+/// The senders: those named, or a random number of hosts, under different switches as far as
+/// possible, or all; never a host of `not`.
+fn senders(
+    network: &Network,
+    traffic: &Traffic,
+    not: &BTreeSet<u32>,
+    rng: &mut SplitMix64,
+) -> Vec<u32> {
     if !traffic.from.is_empty() {
         return traffic.from.iter().copied().filter(|host| !not.contains(host)).collect();
     }
@@ -122,7 +127,7 @@ fn senders(network: &Network, traffic: &Traffic, not: &BTreeSet<u32>, prng: &mut
         (0..).take(network.hosts()).filter(|host| !not.contains(host)).collect();
     let Some(wanted) = traffic.senders else { return hosts };
     let switch_of = |host: u32| network.host_slot(host).map(|slot| network.owner(slot));
-    prng.shuffle(&mut hosts);
+    rng.shuffle(&mut hosts);
     let mut used: BTreeSet<Option<u32>> = not.iter().map(|&host| switch_of(host)).collect();
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for host in hosts {

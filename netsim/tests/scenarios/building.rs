@@ -1,7 +1,12 @@
 //! What cannot be built is refused, with what is wrong and what would be right.
 
 use crate::support::{US, lossless_network, tag};
-use netsim::{FlowSpec, HostId, LinkSpec, NetworkBuilder, SwitchId, SwitchSpec, Way};
+use netsim::builder::NetworkBuilder;
+use netsim::flow::FlowSpec;
+use netsim::link::LinkSpec;
+use netsim::routing::Way;
+use netsim::switch_spec::SwitchSpec;
+use netsim::topology::{HostId, SwitchId};
 
 const LINK: LinkSpec = LinkSpec::new(10, 10);
 

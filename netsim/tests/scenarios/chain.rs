@@ -5,7 +5,10 @@ use crate::support::{
 };
 use dataplane::time::Speed;
 use netsim::checker::Violation;
-use netsim::{Drain, FlowSpec, LinkSpec, SwitchSpec};
+use netsim::flow::FlowSpec;
+use netsim::link::LinkSpec;
+use netsim::sink::Drain;
+use netsim::switch_spec::SwitchSpec;
 
 /// a - S1 - S2 - S3 - c, and b at S1 whose flow to d at S2 shares only the first link.
 #[test]
@@ -64,7 +67,7 @@ fn a_slow_receiver_behind_three_switches_pauses_its_sender() {
 }
 
 #[test]
-fn a_host_that_hardly_takes_anything_is_no_knot() {
+fn a_very_slow_host_is_no_deadlock() {
     let link = LinkSpec::new(10, 10);
     let mut builder = lossless_network(1, 1);
     let [s1, s2] = ["S1", "S2"].map(|name| builder.switch(name, SwitchSpec::default()));
@@ -81,13 +84,13 @@ fn a_host_that_hardly_takes_anything_is_no_knot() {
     builder.slow_down(c, drain);
     builder.flow(FlowSpec::new(a, c, tag(1)));
     let mut network = builder.build().unwrap();
-    assert_eq!(network.run_until_knot(2 * MS, 100 * US), None);
+    assert_eq!(network.run_until_deadlock(2 * MS, 100 * US), None);
     assert!(
         port_of(&network, s1, 2).queues[3].rx_paused
             && port_of(&network, s2, 2).queues[3].rx_paused
     );
     let stuck = network.drain(4 * MS).unwrap_err();
-    assert_eq!(stuck.knot, None);
+    assert_eq!(stuck.deadlock, None);
     assert!(stuck.frames > 50 && stuck.frames == network.frames_inside(), "{stuck}");
     network.check().unwrap();
 }

@@ -4,7 +4,7 @@ mod building;
 mod chain;
 mod faults;
 mod finite;
-mod learning;
+mod lldp;
 mod overload;
 mod random_networks;
 mod ring;

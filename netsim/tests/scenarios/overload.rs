@@ -4,10 +4,15 @@
 use crate::support::{MS, US, drops, lossless_network, megabits, port_of, run_checked, tag};
 use config::headroom::{Link, standard};
 use dataplane::time::Speed;
-use netsim::{Drain, FlowSpec, LinkSpec, NetworkBuilder, Pace, SwitchId, SwitchSpec};
+use netsim::builder::NetworkBuilder;
+use netsim::flow::{FlowSpec, Pace};
+use netsim::link::LinkSpec;
+use netsim::sink::Drain;
+use netsim::switch_spec::SwitchSpec;
+use netsim::topology::SwitchId;
 
 /// A switch with hosts a, b and c at ports 1, 2 and 3.
-fn star(builder: &mut NetworkBuilder, link: LinkSpec) -> (SwitchId, [netsim::HostId; 3]) {
+fn star(builder: &mut NetworkBuilder, link: LinkSpec) -> (SwitchId, [netsim::topology::HostId; 3]) {
     let switch = builder.switch("S", SwitchSpec::default());
     let hosts = ["a", "b", "c"].map(|name| builder.host(name));
     for (number, host) in (1..).zip(hosts) {

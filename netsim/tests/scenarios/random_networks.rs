@@ -1,23 +1,29 @@
 //! Random networks, ways and flows. With rules from a numbering nothing is lost and everything
-//! drains; without them it may lock up, and then what is called a knot never moves again.
+//! drains; without them it may lock up, and then what is called a deadlock never moves again.
 
 use crate::support::{MS, US, lossless_network, port, port_of, run_checked, tag, up_down_rules};
 use dataplane::ids::PortId;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
-use netsim::checker::{Knot, KnotHop};
-use netsim::{
-    Drain, FlowId, FlowSpec, HostId, LinkSpec, Network, NetworkBuilder, Pace, Picoseconds, Prng,
-    Ratio, SwitchId, SwitchSpec, Way,
-};
+use netsim::builder::NetworkBuilder;
+use netsim::checker::{Deadlock, DeadlockHop};
+use netsim::event::Picoseconds;
+use netsim::flow::{FlowId, FlowSpec, Pace};
+use netsim::link::LinkSpec;
+use netsim::network::Network;
+use netsim::routing::Way;
+use netsim::sink::Drain;
+use netsim::switch_spec::SwitchSpec;
+use netsim::topology::{HostId, SwitchId};
 use proptest::prelude::*;
+use random::{Draw, SplitMix64};
 
 /// Lossless tags: two turns from down to up stay lossless.
 const TAGS: u8 = 3;
 
 /// A network being drawn.
-struct Draw {
-    prng: Prng,
+struct RandomNetwork {
+    rng: SplitMix64,
     builder: NetworkBuilder,
     switches: Vec<SwitchId>,
     hosts: Vec<(HostId, usize)>,
@@ -34,7 +40,7 @@ struct Drawn {
     turns: usize,
 }
 
-impl Draw {
+impl RandomNetwork {
     /// Any connected network.
     fn any(seed: u64) -> Self {
         let mut draw = Self::switches(seed);
@@ -53,12 +59,12 @@ impl Draw {
     }
 
     fn switches(seed: u64) -> Self {
-        let mut prng = Prng::new(seed);
+        let mut rng = random::seeded(seed);
         let mut builder = lossless_network(seed, TAGS);
-        let count = 3 + pick(&mut prng, 4);
+        let count = 3 + pick(&mut rng, 4);
         let switches = (0..count).map(|number| {
-            let threshold = if prng.chance(Ratio { numerator: 1, denominator: 2 }) {
-                Threshold::Static { xoff_bytes: 10_000 + 10_000 * small(&mut prng, 6) }
+            let threshold = if rng.one_in(2) {
+                Threshold::Static { xoff_bytes: 10_000 + 10_000 * small(&mut rng, 6) }
             } else {
                 Threshold::Dynamic { alpha_log2: -8 }
             };
@@ -66,7 +72,7 @@ impl Draw {
         });
         let switches = switches.collect();
         Self {
-            prng,
+            rng,
             builder,
             switches,
             hosts: Vec::new(),
@@ -77,8 +83,8 @@ impl Draw {
     }
 
     fn link_spec(&mut self) -> LinkSpec {
-        let gigabits = [10, 25, 40][pick(&mut self.prng, 3)];
-        LinkSpec::new(gigabits, 1 + small(&mut self.prng, 300))
+        let gigabits = [10, 25, 40][pick(&mut self.rng, 3)];
+        LinkSpec::new(gigabits, 1 + small(&mut self.rng, 300))
     }
 
     fn next_port(&mut self, switch: usize) -> usize {
@@ -99,11 +105,11 @@ impl Draw {
     fn link_switches(&mut self) {
         let count = self.switches.len();
         for number in 1..count {
-            let parent = pick(&mut self.prng, number);
+            let parent = pick(&mut self.rng, number);
             self.join(number, parent);
         }
         for _ in 0..count {
-            let (one, other) = (pick(&mut self.prng, count), pick(&mut self.prng, count));
+            let (one, other) = (pick(&mut self.rng, count), pick(&mut self.rng, count));
             if one != other {
                 self.join(one, other);
             }
@@ -112,12 +118,12 @@ impl Draw {
 
     fn add_hosts(&mut self) {
         for switch in 0..self.switches.len() {
-            for name in 0..1 + pick(&mut self.prng, 2) {
+            for name in 0..1 + pick(&mut self.rng, 2) {
                 let host = self.builder.host(&format!("h{switch}.{name}"));
                 let (port, spec) = (self.next_port(switch), self.link_spec());
                 self.builder.link(self.switches[switch].port(port), host, spec);
-                if self.prng.chance(Ratio { numerator: 1, denominator: 5 }) {
-                    self.builder.slow_down(host, slow(&mut self.prng));
+                if self.rng.one_in(5) {
+                    self.builder.slow_down(host, slow(&mut self.rng));
                 }
                 self.hosts.push((host, switch));
             }
@@ -127,13 +133,13 @@ impl Draw {
     /// A walk from `first` that never comes back to where it was, as far as it goes or less.
     fn walk(&mut self, first: usize) -> Vec<usize> {
         let mut way = vec![first];
-        for _ in 0..pick(&mut self.prng, self.switches.len()) {
+        for _ in 0..pick(&mut self.rng, self.switches.len()) {
             let here = way[way.len() - 1];
             let fresh = self.neighbours[here].iter().map(|&(_, next)| next);
             let fresh: Vec<usize> = fresh.filter(|next| !way.contains(next)).collect();
             match fresh.len() {
                 0 => break,
-                choices => way.push(fresh[pick(&mut self.prng, choices)]),
+                choices => way.push(fresh[pick(&mut self.rng, choices)]),
             }
         }
         way
@@ -151,8 +157,8 @@ impl Draw {
 
     /// Flows by random walks, of which a few are lossy.
     fn add_flows(&mut self) {
-        for _ in 0..4 + pick(&mut self.prng, 8) {
-            let (from, first) = self.hosts[pick(&mut self.prng, self.hosts.len())];
+        for _ in 0..4 + pick(&mut self.rng, 8) {
+            let (from, first) = self.hosts[pick(&mut self.rng, self.hosts.len())];
             let way = self.walk(first);
             let last = way[way.len() - 1];
             let there = self.hosts.iter().filter(|&&(host, at)| at == last && host != from);
@@ -160,14 +166,14 @@ impl Draw {
             if there.is_empty() {
                 continue;
             }
-            let to = there[pick(&mut self.prng, there.len())];
-            let is_lossy = self.prng.chance(Ratio { numerator: 1, denominator: 6 });
-            let pace = match pick(&mut self.prng, 3) {
-                0 => Pace::Random(Speed::from_gbps(1 + self.prng.below(20))),
+            let to = there[pick(&mut self.rng, there.len())];
+            let is_lossy = self.rng.one_in(6);
+            let pace = match pick(&mut self.rng, 3) {
+                0 => Pace::Random(Speed::from_gbps(1 + self.rng.below(20))),
                 _ => Pace::BackToBack,
             };
-            let frame_bytes = [60, 300, 1_514, 1_514][pick(&mut self.prng, 4)];
-            let start_ps = self.prng.below(20 * US);
+            let frame_bytes = [60, 300, 1_514, 1_514][pick(&mut self.rng, 4)];
+            let start_ps = self.rng.below(20 * US);
             let flow = FlowSpec::new(from, to, tag(u8::from(!is_lossy)));
             self.add_flow(&way, FlowSpec { pace, frame_bytes, start_ps, ..flow });
         }
@@ -177,12 +183,12 @@ impl Draw {
     fn add_flows_around(&mut self) {
         let count = self.switches.len();
         for (from, first) in self.hosts.clone() {
-            for _ in 0..1 + pick(&mut self.prng, 2) {
-                let hops = 1 + pick(&mut self.prng, count - 1);
+            for _ in 0..1 + pick(&mut self.rng, 2) {
+                let hops = 1 + pick(&mut self.rng, count - 1);
                 let way: Vec<usize> = (first..=first + hops).map(|at| at % count).collect();
                 let there = self.hosts.iter().find(|&&(_, at)| at == (first + hops) % count);
                 let &(to, _) = there.expect("every switch has a host");
-                let start_ps = self.prng.below(5 * US);
+                let start_ps = self.rng.below(5 * US);
                 self.add_flow(&way, FlowSpec { start_ps, ..FlowSpec::new(from, to, tag(1)) });
             }
         }
@@ -196,31 +202,31 @@ impl Draw {
     }
 }
 
-fn pick(prng: &mut Prng, bound: usize) -> usize {
-    usize::try_from(prng.below(bound as u64)).expect("below a usize")
+fn pick(rng: &mut SplitMix64, bound: usize) -> usize {
+    usize::try_from(rng.below(bound as u64)).expect("below a usize")
 }
 
-fn small(prng: &mut Prng, bound: u64) -> u32 {
-    u32::try_from(prng.below(bound)).expect("a small number")
+fn small(rng: &mut SplitMix64, bound: u64) -> u32 {
+    u32::try_from(rng.below(bound)).expect("a small number")
 }
 
 /// A receiver of 1 to 5 Gb/s with room for what is on its way on 300 m of 40G, in short frames or
 /// long.
-fn slow(prng: &mut Prng) -> Drain {
-    let speed = Speed::from_gbps(1 + prng.below(5));
+fn slow(rng: &mut SplitMix64) -> Drain {
+    let speed = Speed::from_gbps(1 + rng.below(5));
     Drain { speed: Some(speed), xoff_bytes: 20_000, xon_bytes: 15_000, capacity_bytes: 60_000 }
 }
 
 const PATIENCE: Picoseconds = 2 * MS;
 
-/// Frames that have left by the knot's queues so far.
-fn sent_by(network: &Network, switches: &[SwitchId], knot: &Knot) -> Vec<u64> {
-    let sent = |hop: &KnotHop| {
+/// Frames that have left by the deadlock's queues so far.
+fn sent_by(network: &Network, switches: &[SwitchId], deadlock: &Deadlock) -> Vec<u64> {
+    let sent = |hop: &DeadlockHop| {
         let number: usize = hop.switch[1..].parse().expect("S and the number");
         let port = port_of(network, switches[number], hop.output.number());
         port.counters.tx_frames[hop.output_priority.index()]
     };
-    knot.hops.iter().map(sent).collect()
+    deadlock.hops.iter().map(sent).collect()
 }
 
 proptest! {
@@ -228,7 +234,7 @@ proptest! {
 
     #[test]
     fn with_rules_from_a_numbering_nothing_is_lost_and_everything_drains(seed: u64, ring: bool) {
-        let mut draw = if ring { Draw::ring(seed) } else { Draw::any(seed) };
+        let mut draw = if ring { RandomNetwork::ring(seed) } else { RandomNetwork::any(seed) };
         if ring {
             draw.add_flows_around();
         } else {
@@ -237,7 +243,7 @@ proptest! {
         draw.add_rules();
         let mut network = draw.builder.build().unwrap();
         run_checked(&mut network, 200 * US, 20 * US);
-        prop_assert_eq!(network.find_knot(), None);
+        prop_assert_eq!(network.find_deadlock(), None);
         if let Err(stuck) = network.drain(PATIENCE) {
             prop_assert!(false, "{}", stuck);
         }
@@ -254,7 +260,7 @@ proptest! {
         seed: u64, cuts in proptest::collection::vec(1..10 * US, 1..20),
     ) {
         let run = |seed, cuts: &[Picoseconds]| {
-            let mut draw = Draw::ring(seed);
+            let mut draw = RandomNetwork::ring(seed);
             draw.add_flows_around();
             draw.add_flows();
             draw.add_rules();
@@ -271,24 +277,24 @@ proptest! {
     }
 
     #[test]
-    fn a_ring_without_rules_drains_or_what_is_called_a_knot_never_moves_again(seed: u64) {
-        let mut draw = Draw::ring(seed);
+    fn a_ring_without_rules_drains_or_its_deadlock_never_moves_again(seed: u64) {
+        let mut draw = RandomNetwork::ring(seed);
         draw.add_flows_around();
         let switches = draw.switches.clone();
         let mut network = draw.builder.build().unwrap();
-        let found = network.run_until_knot(150 * US, US);
+        let found = network.run_until_deadlock(150 * US, US);
         prop_assert_eq!(network.check(), Ok(()));
-        let Some((_, knot)) = found else {
+        let Some((_, deadlock)) = found else {
             let stuck = network.drain(PATIENCE).err();
-            prop_assert!(stuck.is_none_or(|stuck| stuck.knot.is_some()));
+            prop_assert!(stuck.is_none_or(|stuck| stuck.deadlock.is_some()));
             return Ok(());
         };
-        prop_assert_eq!(knot.hops.len(), switches.len(), "{}", knot);
-        let before = sent_by(&network, &switches, &knot);
+        prop_assert_eq!(deadlock.hops.len(), switches.len(), "{}", deadlock);
+        let before = sent_by(&network, &switches, &deadlock);
         network.run_for(100 * US);
         let stuck = network.drain(PATIENCE).unwrap_err();
-        prop_assert!(stuck.knot.is_some());
-        prop_assert_eq!(sent_by(&network, &switches, &knot), before, "{}", knot);
+        prop_assert!(stuck.deadlock.is_some());
+        prop_assert_eq!(sent_by(&network, &switches, &deadlock), before, "{}", deadlock);
         prop_assert_eq!(network.check(), Ok(()));
     }
 }

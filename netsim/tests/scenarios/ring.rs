@@ -7,7 +7,8 @@ use crate::support::{
     MS, Ring, US, all_ports, entry, lossless_network, megabits, port, run_checked,
 };
 use dataplane::settings::Threshold;
-use netsim::{LinkSpec, SwitchSpec};
+use netsim::link::LinkSpec;
+use netsim::switch_spec::SwitchSpec;
 
 #[test]
 fn plain_pfc_deadlocks_the_cycle_is_named_and_nothing_unties_it() {
@@ -15,22 +16,22 @@ fn plain_pfc_deadlocks_the_cycle_is_named_and_nothing_unties_it() {
     let ring = Ring::new(&mut builder, &SwitchSpec::default(), LinkSpec::new(40, 10));
     let mut network = builder.build().unwrap();
 
-    let (at_ps, knot) = network.run_until_knot(MS, US).expect("a deadlock");
+    let (at_ps, deadlock) = network.run_until_deadlock(MS, US).expect("a deadlock");
     assert!((20 * US..80 * US).contains(&at_ps), "{} us; the paper measured 65", at_ps / US);
-    let places: Vec<(&str, usize, usize)> = knot
+    let places: Vec<(&str, usize, usize)> = deadlock
         .hops
         .iter()
         .map(|hop| (hop.switch.as_str(), hop.input.number(), hop.output.number()))
         .collect();
     assert_eq!(places, [("A", 2, 1), ("B", 2, 1), ("C", 2, 1)]);
-    assert!(knot.hops.iter().all(|hop| hop.bytes > 35_000), "{knot}");
+    assert!(deadlock.hops.iter().all(|hop| hop.bytes > 35_000), "{deadlock}");
     network.check().unwrap();
 
     // Nothing that the cycle holds ever moves again, sources or not.
     network.run_for(MS);
     let (hops, received) = (network.data_hops(), ring.flows.map(|flow| network.flow(flow).clone()));
     let stuck = network.drain(10 * MS).unwrap_err();
-    assert_eq!(stuck.knot.as_ref().map(|knot| knot.hops.len()), Some(3));
+    assert_eq!(stuck.deadlock.as_ref().map(|deadlock| deadlock.hops.len()), Some(3));
     network.run_for(50 * MS);
     assert_eq!(network.data_hops(), hops, "pauses are refreshed for ever");
     assert_eq!(ring.flows.map(|flow| network.flow(flow).clone()), received);
@@ -46,7 +47,7 @@ fn a_dynamic_threshold_only_puts_it_off() {
         let spec = SwitchSpec { threshold, ..SwitchSpec::default() };
         Ring::new(&mut builder, &spec, LinkSpec::new(40, 10));
         let mut network = builder.build().unwrap();
-        let (at_ps, _) = network.run_until_knot(10 * MS, US).expect("a deadlock");
+        let (at_ps, _) = network.run_until_deadlock(10 * MS, US).expect("a deadlock");
         at_ps / US
     });
     assert!(after_us[1] > 2 * after_us[0], "{after_us:?}");
@@ -66,7 +67,7 @@ fn a_rule_that_raises_the_tag_at_one_hop_lets_it_flow_and_drain() {
     }
     let mut network = builder.build().unwrap();
     run_checked(&mut network, 3 * MS, 50 * US);
-    assert_eq!(network.find_knot(), None);
+    assert_eq!(network.find_deadlock(), None);
     let rates = ring.flows.map(|flow| megabits(network.flow(flow).received_bytes, 3 * MS));
     assert!(rates.iter().all(|&rate| rate > 8_000), "{rates:?} Mb/s");
     network.drain(MS).unwrap();

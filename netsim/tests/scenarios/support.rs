@@ -4,9 +4,14 @@ use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::report::PortReport;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
-use netsim::{
-    FlowId, FlowSpec, LinkSpec, Network, NetworkBuilder, Picoseconds, SwitchId, SwitchSpec, Way,
-};
+use netsim::builder::NetworkBuilder;
+use netsim::event::Picoseconds;
+use netsim::flow::{FlowId, FlowSpec};
+use netsim::link::LinkSpec;
+use netsim::network::Network;
+use netsim::routing::Way;
+use netsim::switch_spec::SwitchSpec;
+use netsim::topology::SwitchId;
 
 pub(crate) const NS: Picoseconds = 1_000;
 pub(crate) const US: Picoseconds = 1_000 * NS;

@@ -1,8 +1,8 @@
 //! A fat-tree of 80 switches and 128 hosts, all well.
 
 use super::{GIGABIT, MICROSECOND, Wiring, bytes_of, flow};
-use netsim::Prng;
 use netsim::outcome::{DropOutcome, FlowOutcome, Outcome, PauseSpans, QueueSeries, Timeline};
+use random::{Draw, SplitMix64};
 
 const PODS: u64 = 8;
 const HALF: u64 = PODS / 2;
@@ -12,10 +12,10 @@ const STOPS_PS: u64 = 1000 * MICROSECOND;
 
 /// A permutation between all hosts, and a few flows more, under the rules of `tagger`.
 pub(super) fn clean() -> Outcome {
-    let mut chance = Prng::new(11);
-    let mut chances = chance.clone();
-    let flows: Vec<FlowOutcome> = (0..256).map(|n| one_flow(n, &mut chance)).collect();
-    let flow_bytes: Vec<Vec<u64>> = (0..64).map(|_| rates(&mut chances)).collect();
+    let mut rng = random::seeded(11);
+    let mut rngs = rng.clone();
+    let flows: Vec<FlowOutcome> = (0..256).map(|n| one_flow(n, &mut rng)).collect();
+    let flow_bytes: Vec<Vec<u64>> = (0..64).map(|_| rates(&mut rngs)).collect();
     let all_bytes = (0..usize::try_from(SAMPLES).unwrap())
         .map(|n| 4 * flow_bytes.iter().map(|flow| flow[n]).sum::<u64>());
     Outcome {
@@ -39,19 +39,19 @@ pub(super) fn clean() -> Outcome {
             step_ps: STEP_PS,
             all_bytes: all_bytes.collect(),
             flow_bytes,
-            queues: (0..32).map(|n| queue(n, &mut chances)).collect(),
-            pauses: (0..40).map(|n| pause(n, &mut chances)).collect(),
+            queues: (0..32).map(|n| queue(n, &mut rngs)).collect(),
+            pauses: (0..40).map(|n| pause(n, &mut rngs)).collect(),
         },
-        topology: wiring(&mut chances).done(),
+        topology: wiring(&mut rngs).done(),
         trace_hash: "04c2aa91d2be77f0".to_owned(),
         ..Outcome::default()
     }
 }
 
-fn wiring(chance: &mut Prng) -> Wiring {
+fn wiring(rng: &mut SplitMix64) -> Wiring {
     let mut wiring = Wiring::default();
     let rate = 100 * GIGABIT;
-    let mut busy = || [0, 1].map(|_| chance.below(bytes_of(rate, STOPS_PS)));
+    let mut busy = || [0, 1].map(|_| rng.below(bytes_of(rate, STOPS_PS)));
     for pod in 0..PODS {
         for n in 0..HALF {
             wiring.node(&format!("e{pod}-{n}"), 1);
@@ -83,10 +83,10 @@ fn wiring(chance: &mut Prng) -> Wiring {
     wiring
 }
 
-fn one_flow(n: u64, chance: &mut Prng) -> FlowOutcome {
+fn one_flow(n: u64, rng: &mut SplitMix64) -> FlowOutcome {
     let hosts = PODS * HALF * HALF;
     let (from, to) = (n % hosts, (n * 53 + 17) % hosts);
-    let bytes = bytes_of(30 * GIGABIT + chance.below(60 * GIGABIT), STOPS_PS);
+    let bytes = bytes_of(30 * GIGABIT + rng.below(60 * GIGABIT), STOPS_PS);
     let mut flow = flow(
         &format!("h{from} to h{to}"),
         &format!("h{from}"),
@@ -97,26 +97,26 @@ fn one_flow(n: u64, chance: &mut Prng) -> FlowOutcome {
     );
     if n.is_multiple_of(5) {
         flow.size_bytes = Some(bytes);
-        flow.finished_ps = Some(400 * MICROSECOND + chance.below(500 * MICROSECOND));
+        flow.finished_ps = Some(400 * MICROSECOND + rng.below(500 * MICROSECOND));
         flow.late_bytes = 0;
     }
     flow
 }
 
-fn rates(chance: &mut Prng) -> Vec<u64> {
-    let mean = 25 * GIGABIT + chance.below(60 * GIGABIT);
+fn rates(rng: &mut SplitMix64) -> Vec<u64> {
+    let mean = 25 * GIGABIT + rng.below(60 * GIGABIT);
     let mut rate = mean;
     let mut step = |n| {
-        rate = (rate * 3 + mean + chance.below(20 * GIGABIT)).saturating_sub(10 * GIGABIT) / 4;
+        rate = (rate * 3 + mean + rng.below(20 * GIGABIT)).saturating_sub(10 * GIGABIT) / 4;
         if n < SAMPLES - 2 { bytes_of(rate, STEP_PS) } else { bytes_of(rate, STEP_PS) / 6 }
     };
     (0..SAMPLES).map(&mut step).collect()
 }
 
-fn queue(n: u64, chance: &mut Prng) -> QueueSeries {
+fn queue(n: u64, rng: &mut SplitMix64) -> QueueSeries {
     let mut bytes = 0;
     let mut step = || {
-        bytes = (bytes * 7 + chance.below(220_000 - n * 4_000)) / 8;
+        bytes = (bytes * 7 + rng.below(220_000 - n * 4_000)) / 8;
         bytes
     };
     let series: Vec<u64> = (0..SAMPLES - 2).map(|_| step()).chain([1_200, 0]).collect();
@@ -125,13 +125,13 @@ fn queue(n: u64, chance: &mut Prng) -> QueueSeries {
     QueueSeries { port, priority: 3, bytes: series, xoff_bytes }
 }
 
-fn pause(n: u64, chance: &mut Prng) -> PauseSpans {
+fn pause(n: u64, rng: &mut SplitMix64) -> PauseSpans {
     let mut spans_ps = Vec::new();
-    let mut at = chance.below(100 * MICROSECOND);
+    let mut at = rng.below(100 * MICROSECOND);
     while at < STOPS_PS {
-        let until = at + 300_000 + chance.below(6_000_000 / (n + 1));
+        let until = at + 300_000 + rng.below(6_000_000 / (n + 1));
         spans_ps.push((at, until));
-        at = until + 200_000 + chance.below((n + 1) * 1_500_000);
+        at = until + 200_000 + rng.below((n + 1) * 1_500_000);
     }
     let (pod, edge) = (n % PODS, n % HALF);
     let sender =

@@ -1,8 +1,8 @@
 //! Three switches in a ring, three flows of two hops each: the smallest deadlock.
 
 use super::{GIGABIT, MICROSECOND, Wiring, bytes_of, cycle, flow};
-use netsim::Prng;
 use netsim::outcome::{DropOutcome, Outcome, PauseSpans, QueueSeries, Timeline};
+use random::{Draw, SplitMix64};
 
 const CLOSED_PS: u64 = 63_100_000;
 const STEP_PS: u64 = 2 * MICROSECOND;
@@ -11,7 +11,7 @@ const STOPS_PS: u64 = 200 * MICROSECOND;
 
 /// `pfc` on a ring: it locks at 63.1 us.
 pub(super) fn deadlock() -> Outcome {
-    let mut chance = Prng::new(7);
+    let mut rng = random::seeded(7);
     let mut wiring = Wiring::default();
     for (switch, host) in [("A", "a"), ("B", "b"), ("C", "c")] {
         wiring.node(switch, 1);
@@ -24,7 +24,7 @@ pub(super) fn deadlock() -> Outcome {
     for (from, to) in [("a", "A:3"), ("b", "B:3"), ("c", "C:3")] {
         wiring.link(from, to, 10 * GIGABIT, [carried / 2, carried / 2]);
     }
-    let flow_bytes: Vec<Vec<u64>> = (0..3).map(|_| rates(&mut chance)).collect();
+    let flow_bytes: Vec<Vec<u64>> = (0..3).map(|_| rates(&mut rng)).collect();
     let all_bytes: Vec<u64> =
         (0..flow_bytes[0].len()).map(|n| flow_bytes.iter().map(|flow| flow[n]).sum()).collect();
     let ends = [("a to c", "a", "c"), ("b to a", "b", "a"), ("c to b", "c", "b")];
@@ -55,8 +55,8 @@ pub(super) fn deadlock() -> Outcome {
             step_ps: STEP_PS,
             flow_bytes,
             all_bytes,
-            queues: queues(&mut chance),
-            pauses: pauses(&mut chance),
+            queues: queues(&mut rng),
+            pauses: pauses(&mut rng),
         },
         topology: wiring.done(),
         trace_hash: "9f3c51e07ab2d846".to_owned(),
@@ -65,10 +65,10 @@ pub(super) fn deadlock() -> Outcome {
 }
 
 /// Half of a link each, and nothing once it is locked.
-fn rates(chance: &mut Prng) -> Vec<u64> {
+fn rates(rng: &mut SplitMix64) -> Vec<u64> {
     let full = bytes_of(5 * GIGABIT, STEP_PS);
-    let at = |n: u64, chance: &mut Prng| {
-        let wobble = chance.below(full / 4);
+    let at = |n: u64, rng: &mut SplitMix64| {
+        let wobble = rng.below(full / 4);
         match n * STEP_PS {
             0..4_000_000 => 0,
             4_000_000..44_000_000 => full + full / 8 - wobble,
@@ -76,15 +76,15 @@ fn rates(chance: &mut Prng) -> Vec<u64> {
             _ => 0,
         }
     };
-    (0..SAMPLES).map(|n| at(n, chance)).collect()
+    (0..SAMPLES).map(|n| at(n, rng)).collect()
 }
 
 /// Thresholds fall as the buffer fills; queues rise until they stay.
-fn queues(chance: &mut Prng) -> Vec<QueueSeries> {
+fn queues(rng: &mut SplitMix64) -> Vec<QueueSeries> {
     let xoff: Vec<u64> = (0..SAMPLES).map(|n| 96_000 - 40_000 * n.min(32) / 32).collect();
     let mut series = |port: &str, most: u64| {
         let bytes = (0..SAMPLES)
-            .map(|n| most * n.min(32) / 32 - chance.below(9_000) * n.min(32 - n.min(32)) / 16);
+            .map(|n| most * n.min(32) / 32 - rng.below(9_000) * n.min(32 - n.min(32)) / 16);
         QueueSeries {
             port: port.to_owned(),
             priority: 3,
@@ -105,7 +105,7 @@ fn queues(chance: &mut Prng) -> Vec<QueueSeries> {
 }
 
 /// Short pauses at first, then one that does not end.
-fn pauses(chance: &mut Prng) -> Vec<PauseSpans> {
+fn pauses(rng: &mut SplitMix64) -> Vec<PauseSpans> {
     let wires =
         [("A:1", "B:2"), ("B:1", "C:2"), ("C:1", "A:2"), ("a", "A:3"), ("b", "B:3"), ("c", "C:3")];
     let mut rows = Vec::new();
@@ -113,9 +113,9 @@ fn pauses(chance: &mut Prng) -> Vec<PauseSpans> {
         let mut spans_ps = Vec::new();
         let mut at = (22 + number) * MICROSECOND;
         while at < 56 * MICROSECOND {
-            let until = at + 600_000 + chance.below(1_500_000);
+            let until = at + 600_000 + rng.below(1_500_000);
             spans_ps.push((at, until));
-            at = until + 900_000 + chance.below(2_500_000);
+            at = until + 900_000 + rng.below(2_500_000);
         }
         let locked = CLOSED_PS - (5 - number.min(5)) * 700_000;
         spans_ps.push((locked.min(CLOSED_PS), SAMPLES * STEP_PS));

@@ -4,7 +4,8 @@
 use super::case::Case;
 use super::file::{self, Bytes};
 use super::run::{self, RunError};
-use crate::random::{Dice, mutated};
+use crate::mutate::mutated;
+use random::{Draw, SplitMix64};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -40,11 +41,11 @@ pub fn replay(case: &Case, program: &Path, seed: u64) -> Result<(), RunError> {
     }
     let about = folder.path().join("about");
     fs::write(&about, &case.about).map_err(run::io(about.display().to_string()))?;
-    let mut dice = Dice(seed);
+    let mut rng = random::seeded(seed);
     let seeds = case.frames();
     let inputs = case.arriving.len();
     for port in case.arriving.keys() {
-        let frames: Vec<Bytes> = (0..FRAMES / inputs).map(|_| frame(&mut dice, &seeds)).collect();
+        let frames: Vec<Bytes> = (0..FRAMES / inputs).map(|_| frame(&mut rng, &seeds)).collect();
         file::write(&folder.path().join(format!("in-{port}.pcap")), &frames)?;
     }
     let seen = run::run(&Case::load(folder.path())?, program)?;
@@ -59,11 +60,11 @@ pub fn replay(case: &Case, program: &Path, seed: u64) -> Result<(), RunError> {
 }
 
 /// A changed frame, of at least an Ethernet header; no MAC control, which would stop the others.
-fn frame(dice: &mut Dice, seeds: &[Bytes]) -> Bytes {
+fn frame(rng: &mut SplitMix64, seeds: &[Bytes]) -> Bytes {
     loop {
-        let mut frame = mutated(dice, seeds);
-        if dice.below(8) == 0 {
-            frame.resize(LONG.start + dice.below(LONG.len()), 0);
+        let mut frame = mutated(rng, seeds);
+        if rng.index(8) == 0 {
+            frame.resize(LONG.start + rng.index(LONG.len()), 0);
         }
         if frame.len() >= 14 && !frame.windows(2).take(18).any(|at| at == MAC_CONTROL) {
             return frame;

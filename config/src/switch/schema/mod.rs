@@ -37,7 +37,7 @@ pub(in crate::switch) struct SwitchFile {
     /// The switch's name: letters, digits, `-`, `_` and `.`, at most 63. The rule file must name
     /// it.
     pub(in crate::switch) name: Spanned<String>,
-    /// Salt of the flow hash and seed of the ECN dice. Default: derived from the name.
+    /// Salt of the flow hash and seed of random ECN marking. Default: derived from the name.
     pub(in crate::switch) seed: Option<u64>,
     /// The rule file (JSON). Without it tags never change.
     pub(in crate::switch) rules: Field<PathBuf>,

@@ -1,8 +1,8 @@
 //! Jellyfish: a random regular graph of switches (Singla et al., 2012).
 
 use super::{Draft, GenerateError, Parameters};
-use crate::random::SplitMix64;
 use dataplane::limits::PORTS_MAX;
+use random::{Draw, SplitMix64};
 use std::collections::HashSet;
 
 /// Rounds of repair after which a graph is given up and another one tried.
@@ -51,12 +51,12 @@ fn random_regular(count: usize, degree: usize, seed: u64) -> Vec<(usize, usize)>
         return all.filter(|pair| !left_out.contains(pair)).collect();
     }
     for attempt in 0.. {
-        let mut random = SplitMix64::new(seed.wrapping_add(attempt << 32));
+        let mut rng = random::seeded(seed.wrapping_add(attempt << 32));
         let mut ends: Vec<usize> = (0..count * degree).map(|end| end / degree).collect();
-        random.shuffle(&mut ends);
+        rng.shuffle(&mut ends);
         let mut pairs: Vec<(usize, usize)> =
             ends.chunks_exact(2).map(|pair| (pair[0].min(pair[1]), pair[0].max(pair[1]))).collect();
-        if repair(&mut pairs, &mut random) {
+        if repair(&mut pairs, &mut rng) {
             pairs.sort_unstable();
             return pairs;
         }
@@ -66,19 +66,19 @@ fn random_regular(count: usize, degree: usize, seed: u64) -> Vec<(usize, usize)>
 
 /// Makes the graph simple; `false` if that does not come to an end, as in a graph that is nearly
 /// complete.
-fn repair(pairs: &mut [(usize, usize)], random: &mut SplitMix64) -> bool {
+fn repair(pairs: &mut [(usize, usize)], rng: &mut SplitMix64) -> bool {
     let mut seen = HashSet::new();
     let mut wrong: Vec<usize> =
         (0..pairs.len()).filter(|&at| is_loop(pairs[at]) || !seen.insert(pairs[at])).collect();
     let tries = REPAIRS_MAX.saturating_mul(wrong.len().max(1));
     for _ in 0..tries {
         let Some(&at) = wrong.last() else { return true };
-        let other = random.below(pairs.len());
+        let other = rng.index(pairs.len());
         if wrong.contains(&other) {
             continue;
         }
         let (mut one, mut two) = (pairs[at], pairs[other]);
-        let end = if random.below(2) == 0 { &mut two.0 } else { &mut two.1 };
+        let end = if rng.index(2) == 0 { &mut two.0 } else { &mut two.1 };
         std::mem::swap(&mut one.1, end);
         let (one, two) = (ordered(one), ordered(two));
         if is_loop(one) || is_loop(two) || one == two || seen.contains(&one) || seen.contains(&two)

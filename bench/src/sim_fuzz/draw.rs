@@ -2,7 +2,6 @@
 
 use super::topology::Shape;
 use super::{faults, traffic};
-use crate::Dice;
 use config::headroom::{Link, Software, needed_bytes};
 use config::scenario::{
     Buffers, Ecn, FRAME_BYTES_MOST, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig,
@@ -15,6 +14,7 @@ use fabric::Network;
 use fabric::network::End;
 use fabric::paths::{Listed, Turn};
 use fabric::paths::{PathKind, PathSpec};
+use random::{Draw, Rng, SplitMix64};
 use std::collections::BTreeMap;
 
 /// Larger networks have too many loop-free paths to list.
@@ -25,30 +25,30 @@ const CLASSES: u8 = 7;
 
 /// The scenario of `seed`: a network, buffers, routes, traffic, faults.
 pub fn draw(seed: u64) -> ScenarioConfig {
-    let dice = &mut Dice::new(seed);
+    let rng = &mut random::seeded(seed);
     // Neighboring seeds must not begin alike.
-    let dice = &mut Dice::new(dice.roll());
-    let shape = Shape::draw(dice);
-    let network = shape.network(dice);
+    let rng = &mut random::seeded(rng.next_u64());
+    let shape = Shape::draw(rng);
+    let network = shape.network(rng);
     let is_large = network.hosts() > 12;
-    let duration_ns = dice.between(50_000, if is_large { 100_000 } else { 250_000 });
-    let has_flows = dice.one_in(2);
-    let flows = if has_flows { traffic::flows(&network, duration_ns, dice) } else { Vec::new() };
-    let tables = if flows.is_empty() { 1 + dice.below(2) } else { dice.below(2) };
+    let duration_ns = rng.between(50_000, if is_large { 100_000 } else { 250_000 });
+    let has_flows = rng.one_in(2);
+    let flows = if has_flows { traffic::flows(&network, duration_ns, rng) } else { Vec::new() };
+    let tables = if flows.is_empty() { 1 + rng.index(2) } else { rng.index(2) };
     let traffic: Vec<_> =
-        (0..tables).map(|_| traffic::traffic(&network, duration_ns, dice)).collect();
-    let priorities_max = 1 + dice.byte_below(4);
+        (0..tables).map(|_| traffic::traffic(&network, duration_ns, rng)).collect();
+    let priorities_max = 1 + rng.byte_below(4);
     ScenarioConfig {
         name: format!("seed {seed}"),
         about: shape.name,
         duration_ns,
         seed,
-        paths: PathSpec::new(paths(&network, &flows, dice)),
+        paths: PathSpec::new(paths(&network, &flows, rng)),
         scheme: Scheme { kind: SchemeKind::Tagger, priorities_max, ..Scheme::default() },
         links: LinkDefaults { speed: Speed::from_gbps(40), length: Length::from_metres(10) },
-        buffers: buffers(&network, CLASSES, dice),
-        routing: routing(&network, dice),
-        faults: faults::faults(&network, duration_ns, dice),
+        buffers: buffers(&network, CLASSES, rng),
+        routing: routing(&network, rng),
+        faults: faults::faults(&network, duration_ns, rng),
         expectations: BTreeMap::new(),
         network,
         flows,
@@ -57,45 +57,45 @@ pub fn draw(seed: u64) -> ScenarioConfig {
 }
 
 /// What `tagger` is to keep lossless. All else may become lossy.
-fn paths(network: &Network, flows: &[Flow], dice: &mut Dice) -> PathKind {
+fn paths(network: &Network, flows: &[Flow], rng: &mut SplitMix64) -> PathKind {
     let ways = flows.iter().filter_map(|flow| match &flow.route {
         Route::Path(turns) => Some(turns.as_slice()),
         Route::Routed => None,
     });
     let ways: Vec<&[Turn]> = ways.collect();
-    if !ways.is_empty() && !dice.one_in(3) {
+    if !ways.is_empty() && !rng.one_in(3) {
         return PathKind::File(Listed::of(network, &ways));
     }
-    match dice.below(4) {
+    match rng.index(4) {
         0 if network.switches() <= ALL_SIMPLE_MOST => PathKind::AllSimple,
-        1 => PathKind::KShortest { k: 1 + dice.below(3) },
+        1 => PathKind::KShortest { k: 1 + rng.index(3) },
         2 => PathKind::ShortestTrees,
         _ => PathKind::Shortest,
     }
 }
 
-fn buffers(network: &Network, priorities: u8, dice: &mut Dice) -> Buffers {
-    let cell_bytes = dice.pick(&[64, 80, 208, 256]);
-    let lossy_bytes = dice.between(20_000, 1_000_000);
+fn buffers(network: &Network, priorities: u8, rng: &mut SplitMix64) -> Buffers {
+    let cell_bytes = rng.pick(&[64, 80, 208, 256]);
+    let lossy_bytes = rng.between(20_000, 1_000_000);
     let promised = (0..).take(network.switches());
     let promised = promised.map(|switch| promised_bytes(network, switch, cell_bytes, priorities));
-    let threshold = if dice.one_in(2) {
-        Threshold::Static { xoff_bytes: dice.pick(&[5_000, 20_000, 40_000, 100_000]) }
+    let threshold = if rng.one_in(2) {
+        Threshold::Static { xoff_bytes: rng.pick(&[5_000, 20_000, 40_000, 100_000]) }
     } else {
-        Threshold::Dynamic { alpha_log2: dice.pick(&[-5, -3, -1, 0, 1]) }
+        Threshold::Dynamic { alpha_log2: rng.pick(&[-5, -3, -1, 0, 1]) }
     };
-    let shared_bytes = dice.pick(&[10_000, 100_000, 1_000_000, 10_000_000]);
-    let kmin_bytes = dice.pick(&[5_000, 50_000]);
+    let shared_bytes = rng.pick(&[10_000, 100_000, 1_000_000, 10_000_000]);
+    let kmin_bytes = rng.pick(&[5_000, 50_000]);
     let ecn = Ecn { kmin_bytes, kmax_bytes: 4 * kmin_bytes, pmax_millionths: 200_000 };
     Buffers {
-        fair: Some(dice.one_in(4)),
+        fair: Some(rng.one_in(4)),
         size_bytes: promised.max().unwrap_or(0) + lossy_bytes + shared_bytes,
         cell_bytes,
         lossy_bytes,
-        lossy_queue_bytes: dice.pick(&[10_000, 100_000, 500_000]),
+        lossy_queue_bytes: rng.pick(&[10_000, 100_000, 500_000]),
         threshold,
-        xon_offset_bytes: dice.one_in(3).then_some(18_000),
-        ecn: dice.one_in(3).then_some(ecn),
+        xon_offset_bytes: rng.one_in(3).then_some(18_000),
+        ecn: rng.one_in(3).then_some(ecn),
     }
 }
 
@@ -112,15 +112,14 @@ fn promised_bytes(network: &Network, switch: u32, cell_bytes: u16, priorities: u
     needed.sum::<u64>() * u64::from(priorities)
 }
 
-fn routing(network: &Network, dice: &mut Dice) -> Routing {
-    let kind = dice.pick(&[RouteKind::Shortest, RouteKind::Ecmp, RouteKind::Pinned]);
+fn routing(network: &Network, rng: &mut SplitMix64) -> Routing {
+    let kind = rng.pick(&[RouteKind::Shortest, RouteKind::Ecmp, RouteKind::Pinned]);
     let between = |end: &End| matches!(end, End::Slot(slot) if network.far_slot(*slot).is_some());
     let ends = network.links().iter().map(|link| link.ends[0]);
     let ends: Vec<End> = ends.filter(between).filter(|&end| is_spare(network, end)).collect();
-    let failed =
-        if ends.is_empty() || !dice.one_in(5) { Vec::new() } else { vec![dice.pick(&ends)] };
-    let failed_millionths = if dice.one_in(4) { 200_000 } else { 0 };
-    let reroute_ns = dice.one_in(2).then(|| dice.between(0, 30_000));
+    let failed = if ends.is_empty() || !rng.one_in(5) { Vec::new() } else { vec![rng.pick(&ends)] };
+    let failed_millionths = if rng.one_in(4) { 200_000 } else { 0 };
+    let reroute_ns = rng.one_in(2).then(|| rng.between(0, 30_000));
     Routing { kind, reroute_ns, failed, failed_millionths }
 }
 

@@ -1,5 +1,5 @@
-//! A node's LLDP agent, as the control thread of a real switch runs it: a switch learns its level
-//! and writes its rules; a host says what it is.
+//! A node's LLDP agent, run as the control thread of a real switch runs it. A switch learns its
+//! level and derives its rules; a host announces that it is a host.
 
 use crate::topology::mac;
 use agents::lldp::{
@@ -12,25 +12,25 @@ use fabric::compile::port_roles;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Learner {
+pub(crate) struct LldpNode {
     agent: LldpAgent,
-    /// What a restarted node begins with.
+    /// The agent's state after a restart.
     blank: LldpAgent,
     bounces: u8,
 }
 
-/// What a learner wants done.
+/// What an LLDP node asks its owner to do.
 #[derive(Debug)]
-pub(crate) enum Wish {
-    /// Send this frame at that port.
+pub(crate) enum Action {
+    /// Send this frame from this port.
     Send(PortId, Vec<u8>),
     /// Use these rules.
     Rules(Vec<TcamEntry>),
 }
 
-impl Learner {
-    /// Node number `node`, called `name`, of so many ports, all down, that knows nothing. Its rules
-    /// are for frames that turn up again `bounces` times.
+impl LldpNode {
+    /// The agent of node number `node`, called `name`, with `ports` ports, all down, and no
+    /// knowledge. Its rules keep frames lossless that turn up again at most `bounces` times.
     pub(crate) fn new(device: Device, node: usize, name: &str, ports: usize, bounces: u8) -> Self {
         let port = |port: PortId| PortSettings {
             mac: mac(node, port),
@@ -48,7 +48,7 @@ impl Learner {
         Self { blank: agent.clone(), agent, bounces }
     }
 
-    /// Forgets everything.
+    /// Loses all that was learned.
     pub(crate) fn restart(&mut self) {
         self.agent = self.blank.clone();
     }
@@ -57,30 +57,30 @@ impl Learner {
         self.agent.handle_link(now, port, is_up);
     }
 
-    /// A frame has come for the agent.
-    pub(crate) fn hear(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
+    /// An LLDP frame has arrived.
+    pub(crate) fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
         self.agent.handle_frame(now, port, bytes);
     }
 
     /// Does what is due at `now`.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.agent.poll_timeout().is_some_and(|due| due <= now) {
             self.agent.handle_timeout(now);
         }
     }
 
-    /// When [`Self::wake`] is next due.
-    pub(crate) fn wants_turn_at(&self) -> Instant {
+    /// When [`Self::handle_timeout`] is next due.
+    pub(crate) fn poll_timeout(&self) -> Instant {
         self.agent.poll_timeout().unwrap_or(Instant::NEVER)
     }
 
-    /// The next thing to be done.
-    pub(crate) fn wish(&mut self) -> Option<Wish> {
+    /// The next action.
+    pub(crate) fn poll_action(&mut self) -> Option<Action> {
         loop {
             match self.agent.poll_output()? {
-                Output::Send { port, frame } => return Some(Wish::Send(port, frame)),
-                Output::Changed => return Some(Wish::Rules(self.rules())),
-                // There is nobody to be told.
+                Output::Send { port, frame } => return Some(Action::Send(port, frame)),
+                Output::Changed => return Some(Action::Rules(self.rules())),
+                // The emulator has no operator to notify.
                 Output::ConditionChanged { .. } => {}
             }
         }

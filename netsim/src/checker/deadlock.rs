@@ -1,12 +1,12 @@
-//! Deadlock, proven while it happens: a set of queues none of which can ever move again.
+//! Deadlock, detected in the running network: a set of queues none of which can ever move again.
 //!
 //! A VEQ that its peer has paused moves when the peer's VIQ falls below its XON mark, and that
-//! takes frames out of the VEQs in which the VIQ's frames wait. So start from every paused VEQ with
-//! frames whose peer is a switch, and take out, as long as any can be, those that will move: whose
-//! VIQ falls far enough by what leaves the VEQs already taken out. What remains waits for itself: a
-//! knot. More arrivals cannot untie it, and a pause is refreshed before it ends. Where nothing
-//! moves any more this finds every knot; before that it may see one late, since arrivals tighten
-//! it, and never one that is none.
+//! takes frames out of the VEQs in which the VIQ's frames wait. So the search starts from every
+//! paused VEQ that has frames and whose peer is a switch. It repeatedly removes those that will
+//! move: whose VIQ falls far enough by what leaves the VEQs already removed. The remaining VEQs
+//! wait for each other: a deadlock. More arrivals cannot resolve it, and a pause is refreshed
+//! before it ends. Once nothing moves, the search finds every deadlock. Before that it may find one
+//! late, since arrivals tighten it, and never a false one.
 
 use crate::frame::SimFrame;
 use crate::network::Network;
@@ -23,14 +23,14 @@ use std::fmt;
 
 /// A cycle of queues that wait for each other, each for the next, the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knot {
+pub struct Deadlock {
     /// The cycle, beginning with the switch that was added first.
-    pub hops: Vec<KnotHop>,
+    pub hops: Vec<DeadlockHop>,
 }
 
-/// A place in the cycle: frames that came in here cannot go out there.
+/// A hop of the cycle: frames that came in at one port cannot leave by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnotHop {
+pub struct DeadlockHop {
     /// The switch's name.
     pub switch: String,
     /// Where the frames came in.
@@ -45,7 +45,7 @@ pub struct KnotHop {
     pub bytes: u64,
 }
 
-impl fmt::Display for KnotHop {
+impl fmt::Display for DeadlockHop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -60,7 +60,7 @@ impl fmt::Display for KnotHop {
     }
 }
 
-impl fmt::Display for Knot {
+impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for hop in &self.hops {
             write!(f, "{hop}; ")?;
@@ -73,7 +73,7 @@ impl fmt::Display for Knot {
 /// A VEQ of the network.
 type VeqKey = (usize, PortId, Priority);
 
-/// What is known of all switches at one instant.
+/// A snapshot of all switches at one instant.
 struct Picture<'a> {
     network: &'a Network,
     reports: Vec<(&'a SwitchSettings, Report)>,
@@ -83,8 +83,8 @@ struct Picture<'a> {
     stuck: BTreeSet<VeqKey>,
 }
 
-/// The knot that the network is in, if it is in one.
-pub(crate) fn find(network: &Network) -> Option<Knot> {
+/// The deadlock that the network is in, if it is in one.
+pub(crate) fn find(network: &Network) -> Option<Deadlock> {
     let mut picture = Picture::take(network);
     while picture.release_one_round() {}
     picture.cycle()
@@ -133,7 +133,7 @@ impl<'a> Picture<'a> {
         Priority::all().find(feeds).unwrap_or(priority)
     }
 
-    /// Paused by a switch, and no XON on its way. A host resumes sooner or later.
+    /// Whether it is paused by a switch with no XON in flight. A host resumes sooner or later.
     fn is_paused_by_a_switch(&self, veq: VeqKey) -> bool {
         let (switch, port, priority) = veq;
         let Some((peer, input)) = self.downstream(veq) else { return false };
@@ -160,8 +160,8 @@ impl<'a> Picture<'a> {
         sum
     }
 
-    /// Takes out the VEQs that will be resumed once all that is not stuck has left; whether there
-    /// were any.
+    /// Removes the VEQs that resume once all frames that are not stuck have left; returns whether
+    /// there were any.
     fn release_one_round(&mut self) -> bool {
         let stuck_bytes = self.stuck_bytes();
         let free_bytes: Vec<u64> =
@@ -194,7 +194,7 @@ impl<'a> Picture<'a> {
     }
 
     /// A cycle among what is stuck: from each VEQ to the one that holds most of what pauses it.
-    fn cycle(&self) -> Option<Knot> {
+    fn cycle(&self) -> Option<Deadlock> {
         let mut way = vec![*self.stuck.first()?];
         loop {
             let veq = *way.last()?;
@@ -215,14 +215,14 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn name(&self, cycle: &[VeqKey]) -> Knot {
+    fn name(&self, cycle: &[VeqKey]) -> Deadlock {
         let first = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or_default();
         let hop = |at: usize| {
             let (before, veq) = (cycle[(at + cycle.len() - 1) % cycle.len()], cycle[at]);
             let input = self.downstream(before).map_or(PortId::FIRST, |(_, input)| input);
             let input_priority = self.fed((veq.0, input), before.2);
             let viq = viq_number(ViqId::new(input, input_priority));
-            KnotHop {
+            DeadlockHop {
                 switch: self.network.switches[veq.0].name.clone(),
                 input,
                 input_priority,
@@ -231,7 +231,7 @@ impl<'a> Picture<'a> {
                 bytes: self.held_bytes[&veq].get(&viq).copied().unwrap_or_default(),
             }
         };
-        Knot { hops: (first..first + cycle.len()).map(|at| hop(at % cycle.len())).collect() }
+        Deadlock { hops: (first..first + cycle.len()).map(|at| hop(at % cycle.len())).collect() }
     }
 }
 

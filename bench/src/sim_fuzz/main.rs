@@ -1,9 +1,10 @@
-//! `make hunt`: seeds until time is up, a table of what was found, and how to replay what failed.
+//! `make sim-fuzz`: runs seeds until time is up, prints a table of the results, and names each seed
+//! that failed with the command that replays it.
 //!
 //! A failure is a scheme that must be safe and was not, a checker's violation under any, or that
-//! plain PFC was never found to deadlock. Writes `target/bench/hunt.json`.
+//! plain PFC was never found to deadlock. Writes `target/bench/sim-fuzz.json`.
 
-use bench::hunt::{HUNTED, Judged, Run, draw, judge};
+use bench::sim_fuzz::{Judged, Run, SCHEMES, draw, judge};
 use bench::table::save;
 use clap::Parser;
 use comfy_table::{Table, presets};
@@ -54,13 +55,13 @@ impl Tally {
 }
 
 /// Judges seeds one batch after the other; the tallies by scheme and what failed.
-fn hunt(arguments: &Arguments) -> ([Tally; HUNTED.len()], Vec<Judged>) {
+fn run_seeds(arguments: &Arguments) -> ([Tally; SCHEMES.len()], Vec<Judged>) {
     let (start, most) = (Instant::now(), Duration::from_secs(arguments.seconds));
     let bar = ProgressBar::new(arguments.count.unwrap_or(arguments.seconds));
     if let Ok(style) = ProgressStyle::with_template("{elapsed} {wide_bar} {msg}") {
         bar.set_style(style);
     }
-    let mut tallies = [Tally::default(); HUNTED.len()];
+    let mut tallies = [Tally::default(); SCHEMES.len()];
     let mut failed = Vec::new();
     let mut done = 0;
     loop {
@@ -92,7 +93,7 @@ fn show(tallies: &[Tally]) {
     let mut table = Table::new();
     let header = ["scheme", "runs", "deadlocks", "drained", "failed", "packet-hops"];
     table.load_style(presets::NOTHING).set_header(header);
-    for (kind, tally) in HUNTED.iter().zip(tallies) {
+    for (kind, tally) in SCHEMES.iter().zip(tallies) {
         let Tally { runs, deadlocks, drained, failed, packet_hops } = tally;
         let numbers = [runs, deadlocks, drained, failed, packet_hops].map(u64::to_string);
         table.add_row(std::iter::once(kind.name().to_owned()).chain(numbers));
@@ -102,7 +103,7 @@ fn show(tallies: &[Tally]) {
 
 fn write(seed: u64, tallies: &[Tally], seconds: f64) {
     let mut pairs = vec![("seed".to_owned(), seed as f64), ("seconds".to_owned(), seconds)];
-    for (kind, tally) in HUNTED.iter().zip(tallies) {
+    for (kind, tally) in SCHEMES.iter().zip(tallies) {
         let Tally { runs, deadlocks, drained, failed, packet_hops } = *tally;
         let named = [
             ("runs", runs),
@@ -114,11 +115,11 @@ fn write(seed: u64, tallies: &[Tally], seconds: f64) {
         let pair = |(name, value): (&str, u64)| (format!("{}_{name}", kind.name()), value as f64);
         pairs.extend(named.map(pair));
     }
-    save("hunt", &pairs);
+    save("sim-fuzz", &pairs);
 }
 
-/// All that there is to know of one seed.
-fn tell(seed: u64) {
+/// Prints everything about one seed.
+fn describe(seed: u64) {
     let config = draw(seed);
     let scenario = (&config.buffers, &config.routing, &config.paths.kind, &config.faults);
     println!("{}: {}, {} us", config.name, config.about, config.duration_ns / 1_000);
@@ -149,16 +150,20 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let start = Instant::now();
     if arguments.count == Some(1) {
-        tell(arguments.seed);
+        describe(arguments.seed);
     }
-    let (tallies, failed) = hunt(&arguments);
+    let (tallies, failed) = run_seeds(&arguments);
     println!("seeds from {}; every {TWICE_EVERY}th twice", arguments.seed);
     show(&tallies);
     write(arguments.seed, &tallies, start.elapsed().as_secs_f64());
     for judged in &failed {
         for run in &judged.runs {
             for wrong in &run.wrong {
-                println!("{}: {wrong}; make hunt SEED={} COUNT=1", run.kind.name(), judged.seed);
+                println!(
+                    "{}: {wrong}; make sim-fuzz SEED={} COUNT=1",
+                    run.kind.name(),
+                    judged.seed
+                );
             }
         }
     }

@@ -1,23 +1,29 @@
-//! What only makes a run faster changes nothing: a worker that looks only where something happened,
-//! and nodes that run one after the other. The same network, run both ways, to the bit.
+//! Optimizations that must not change a run: event-driven turns, and lookahead windows. The same
+//! network runs with and without each, and the results are equal to the bit.
 
-use crate::{Drain, FlowSpec, LinkSpec, Network, NetworkBuilder, Pace, Prng, SwitchSpec};
+use crate::builder::NetworkBuilder;
+use crate::flow::{FlowSpec, Pace};
+use crate::link::LinkSpec;
+use crate::network::Network;
+use crate::sink::Drain;
+use crate::switch_spec::SwitchSpec;
 use dataplane::ids::{Priority, Tag};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
+use random::Draw;
 
 const US: u64 = 1_000_000;
 
-/// A ring of four or five switches, which has two sides or one, its wires in the order of their
-/// ports or not, with two hosts each, flows of all paces between any of them, one slow host, two
-/// lossless classes and a lossy one: pauses run, end and run out everywhere.
-fn network(seed: u64, looks_everywhere: bool) -> Network {
-    let mut prng = Prng::new(seed);
+/// A ring of four or five switches, bipartite or not, with wires in the order of their ports or
+/// not. It has two hosts at each switch, flows of all paces, one slow host, two lossless classes
+/// and a lossy one, so that pauses begin, end and expire everywhere.
+fn network(seed: u64, polls_all_ports: bool) -> Network {
+    let mut rng = random::seeded(seed);
     let mut builder = NetworkBuilder::new(seed);
     let tags = [1, 2, 3].map(Tag::from_low_bits);
     builder.lossless(tags[0], Priority::from_low_bits(3));
     builder.lossless(tags[1], Priority::from_low_bits(4));
-    let threshold = match prng.below(3) {
+    let threshold = match rng.below(3) {
         0 => Threshold::Dynamic { alpha_log2: -4 },
         _ => Threshold::Static { xoff_bytes: 8_000 },
     };
@@ -27,7 +33,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
         (0..ring).map(|n| builder.switch(&format!("S{n}"), spec.clone())).collect();
     let mut hosts = Vec::new();
     for (at, switch) in switches.iter().enumerate() {
-        let gbps = 10 + prng.below(30);
+        let gbps = 10 + rng.below(30);
         let next = (at + 1) % ring;
         let (out, into) = match seed.is_multiple_of(3) {
             true => (if at == 0 { 1 } else { 2 }, if next == 0 { 5 } else { 1 }),
@@ -48,7 +54,7 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
     };
     builder.slow_down(hosts[3], slow);
     for _ in 0..12 {
-        let mut any = || usize::try_from(prng.below(10)).unwrap_or_default();
+        let mut any = || usize::try_from(rng.below(10)).unwrap_or_default();
         let (from, to) = (any() % hosts.len(), any() % hosts.len());
         if from == to {
             continue;
@@ -59,24 +65,24 @@ fn network(seed: u64, looks_everywhere: bool) -> Network {
             1 => Pace::Steady(Speed::from_gbps(3)),
             _ => Pace::Random(Speed::from_gbps(6)),
         };
-        let frame_bytes = 64 + u16::try_from(prng.below(1_400)).unwrap_or_default();
+        let frame_bytes = 64 + u16::try_from(rng.below(1_400)).unwrap_or_default();
         let flow = FlowSpec::new(hosts[from], hosts[to], tag);
         builder.flow(FlowSpec { pace, frame_bytes, ..flow });
     }
     let mut network = builder.build().unwrap();
     assert_eq!(network.has_order, seed.is_multiple_of(3));
     for switch in &mut network.switches {
-        switch.looks_everywhere = looks_everywhere;
+        switch.polls_all_ports = polls_all_ports;
     }
     network
 }
 
 #[test]
-fn looking_only_where_something_happened_changes_nothing() {
+fn event_driven_turns_change_nothing() {
     let mut pauses = 0;
     for seed in 0..30 {
-        let [some, all] = [false, true].map(|looks_everywhere| {
-            let mut network = network(seed, looks_everywhere);
+        let [some, all] = [false, true].map(|polls_all_ports| {
+            let mut network = network(seed, polls_all_ports);
             // Long enough for pauses to be refreshed.
             network.run_until(900 * US);
             network.check().unwrap();
@@ -90,20 +96,20 @@ fn looking_only_where_something_happened_changes_nothing() {
     assert!(pauses > 10_000, "{pauses} PFC frames: nothing was congested");
 }
 
-/// The oracle of time's windows: windows of a picosecond are what happens, in its order.
+/// The oracle of lookahead: windows of a picosecond are the plain order of events.
 #[test]
-fn however_long_the_windows_are_the_run_is_the_same() {
+fn the_run_is_the_same_whatever_the_lookahead() {
     for seed in 0..20 {
         let [wide, narrow] = [None, Some(1)].map(|span_ps| {
             let mut network = network(seed, false);
             if let Some(span_ps) = span_ps {
-                network.set_window(span_ps);
+                network.set_lookahead(span_ps);
             }
-            // Stops anywhere are no matter either.
-            let mut prng = Prng::new(seed);
+            // Stops between runs must not matter either.
+            let mut rng = random::seeded(seed);
             while network.now_ps() < 300 * US {
                 let rest_ps = 300 * US - network.now_ps();
-                let step_ps = if span_ps.is_some() { rest_ps } else { prng.below(2 * US) };
+                let step_ps = if span_ps.is_some() { rest_ps } else { rng.below(2 * US) };
                 network.run_for(step_ps.min(rest_ps));
             }
             network.check().unwrap();

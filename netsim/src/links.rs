@@ -1,8 +1,11 @@
-//! All that is between the nodes: wires and the frames on them, and who watches these.
+//! The links between the nodes: wires with the frames in flight, and the checks and captures of
+//! every frame.
 
 use crate::capture::Captures;
-use crate::checker::{PauseWatch, TagWatch};
-use crate::event::{Event, EventQueue, Picoseconds};
+use crate::checker::pauses::PauseWatch;
+use crate::checker::tags::TagWatch;
+use crate::event::{EventKind, Picoseconds};
+use crate::event_queue::EventQueue;
 use crate::flow::{dscp, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Wire};
@@ -10,16 +13,17 @@ use crate::trace::Trace;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
 use dataplane::pipeline::classify::TagMap;
+use random::Draw;
 use std::rc::Rc;
 
-/// What shares of PFC frames are parts of.
+/// The denominator of the share of PFC frames that a fault affects.
 const MILLION: u64 = 1_000_000;
-/// Bits of a PFC frame behind the ethertype: opcode, vector and times.
+/// Bits of a PFC frame after the ethertype: opcode, vector and times.
 const PFC_BITS: u64 = 160;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Medium {
+pub(crate) struct Links {
     pub(crate) wires: Vec<Wire>,
     pub(crate) captures: Captures,
     pub(crate) pauses: PauseWatch,
@@ -27,18 +31,18 @@ pub(crate) struct Medium {
     pub(crate) trace: Trace,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
-    /// Whether switches learn, and LLDP is among the frames.
-    pub(crate) learns: bool,
-    /// How many of the nodes, the first ones, are switches.
+    /// Whether nodes run LLDP, so that frames may be LLDP.
+    pub(crate) runs_lldp: bool,
+    /// The number of switches, which are the first nodes.
     pub(crate) switches: usize,
     /// Arrivals of data frames at nodes of any kind, and at switches.
     pub(crate) data_hops: u64,
     pub(crate) switch_hops: u64,
 }
 
-impl Medium {
-    /// Takes the oldest frame off `wire`, as it arrives: at which port, and the frame. `None` if it
-    /// does not.
+impl Links {
+    /// Takes the oldest frame off `wire`; returns it with the port where it arrives, or `None` if
+    /// it was lost.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
@@ -53,7 +57,7 @@ impl Medium {
         let mut frame = wire.pop()?;
         let to = wire.to;
         wire.arrived_bytes += frame.len() as u64;
-        let is_lldp = self.learns && frame.is_lldp();
+        let is_lldp = self.runs_lldp && frame.is_lldp();
         if frame.is_control() {
             frame = self.receive_control(number, frame, now_ps)?;
         } else if !is_lldp {
@@ -70,8 +74,8 @@ impl Medium {
         Some((to.port, frame))
     }
 
-    /// A PFC frame arrives, perhaps not as it was sent; `None` if not at all. It is about the wire
-    /// that goes the other way.
+    /// A PFC frame arrives, perhaps changed; `None` if it is lost. It pauses the wire in the other
+    /// direction.
     fn receive_control(
         &mut self,
         number: u32,
@@ -80,31 +84,30 @@ impl Medium {
     ) -> Option<SimFrame> {
         let wire = &mut self.wires[number as usize];
         if let Some(fault) = wire.pfc_fault
-            && wire.dice.below(MILLION) < u64::from(fault.millionths)
+            && wire.rng.below(MILLION) < u64::from(fault.millionths)
         {
             if !fault.is_corruption {
                 wire.lost[1] += 1;
                 self.pool.give(frame);
                 return None;
             }
-            // Behind the ethertype: it stays a MAC control frame.
+            // After the ethertype: the frame remains a MAC control frame.
             #[expect(clippy::cast_possible_truncation, reason = "below 160")]
-            let bit = wire.dice.below(PFC_BITS) as usize;
+            let bit = wire.rng.below(PFC_BITS) as usize;
             if let Some(octet) = frame.head_mut().get_mut(14 + bit / 8) {
                 *octet ^= 1 << (bit % 8);
             }
         }
-        // Both wires of a link have one speed.
+        // Both wires of a link have the same speed.
         let (back, speed) = (number ^ 1, wire.speed);
-        self.pauses.hears(back, speed, &frame, now_ps);
-        self.note_told(back);
+        self.pauses.on_control(back, speed, &frame, now_ps);
+        self.update_paused(back);
         Some(frame)
     }
 
-    /// Notes at the wire, where every frame that starts looks, whether its sender is told to be
-    /// silent.
-    fn note_told(&mut self, number: u32) {
-        self.wires[number as usize].is_told = self.pauses.is_told(number);
+    /// Copies to the wire, which every transmission reads, whether its sender is paused.
+    fn update_paused(&mut self, number: u32) {
+        self.wires[number as usize].is_paused = self.pauses.is_paused(number);
     }
 
     /// Puts a frame on its wire, and plans its arrival.
@@ -116,8 +119,8 @@ impl Medium {
         now_ps: Picoseconds,
     ) {
         let Launch { wire: number, frame, last_bit_ps } = launched;
-        if self.wires[number as usize].is_told {
-            self.starts_though_told(number, &frame, now_ps);
+        if self.wires[number as usize].is_paused {
+            self.check_pause(number, &frame, now_ps);
         }
         let wire = &mut self.wires[number as usize];
         if !wire.is_up() {
@@ -125,22 +128,22 @@ impl Medium {
             return self.pool.give(frame);
         }
         wire.push(frame);
-        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, Event::Arrival(number));
+        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
     }
 
-    /// A frame starts on a wire whose sender was told to be silent, in some class.
+    /// Checks a frame that starts on a wire whose sender is paused in some class.
     #[inline(never)]
-    fn starts_though_told(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
-        if frame.is_control() || self.learns && frame.is_lldp() {
+    fn check_pause(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
+        if frame.is_control() || self.runs_lldp && frame.is_lldp() {
             return;
         }
         let tag = Tag::from_low_bits(dscp(frame));
         let priority = self.tags.priority_leaving(tag, ttl(frame));
         self.pauses.starts(number, priority, now_ps);
-        self.note_told(number);
+        self.update_paused(number);
     }
 
-    /// What is on a wire is lost, and what its sender was told with it.
+    /// A wire goes down: the frames on it are lost, and its sender is no longer paused.
     #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
     pub(crate) fn cut(&mut self, number: usize, now_ps: Picoseconds) {
         let wire = &mut self.wires[number];
@@ -148,7 +151,7 @@ impl Medium {
             wire.lost[usize::from(frame.is_control())] += 1;
             wire.lost_in_flight += 1;
         }
-        self.pauses.forget(number as u32, now_ps);
-        self.note_told(number as u32);
+        self.pauses.on_link_down(number as u32, now_ps);
+        self.update_paused(number as u32);
     }
 }

@@ -8,9 +8,9 @@ use netsim::scenario::{Options, ScenarioError, run};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The schemes that are hunted: the one that must be found deadlocking, and those that never may.
+/// The schemes under test: plain PFC, which must deadlock for some seed, and those that never may.
 /// What reacts, or slows down, promises less: a peer that stalls brings it to a stand.
-pub const HUNTED: [SchemeKind; 5] =
+pub const SCHEMES: [SchemeKind; 5] =
     [SchemeKind::Pfc, SchemeKind::Tagger, SchemeKind::UpDown, SchemeKind::Ttl, SchemeKind::Lossy];
 
 /// A seed's runs.
@@ -18,7 +18,7 @@ pub const HUNTED: [SchemeKind; 5] =
 pub struct Judged {
     /// The seed.
     pub seed: u64,
-    /// One for each scheme, in the order of [`HUNTED`].
+    /// One for each scheme, in the order of [`SCHEMES`].
     pub runs: Vec<Run>,
 }
 
@@ -43,7 +43,7 @@ impl Judged {
 /// Runs the scenario of `seed` under every scheme; `twice`: and again, which must be the same.
 pub fn judge(seed: u64, twice: bool) -> Judged {
     let config = draw(seed);
-    let judged = HUNTED.map(|kind| {
+    let judged = SCHEMES.map(|kind| {
         let mut judged = one(&config, kind);
         if twice && judged.outcome.is_some() && one(&config, kind).outcome != judged.outcome {
             judged.wrong.push("the same seed ran otherwise the second time".to_owned());

@@ -1,10 +1,10 @@
-//! The two sides of a network, if it has two: every link leads from one to the other. A Clos has
-//! them, and so have a ring of an even number of switches and whatever has no ring at all.
+//! Whether a network is bipartite, so that every link leads from one side to the other. A Clos is,
+//! and so are a ring of an even number of switches and every network without a ring.
 
 use crate::link::Wire;
 
-/// On which side each of `nodes` nodes is; all on one if there are no two.
-pub(crate) fn sides(wires: &[Wire], nodes: usize) -> Vec<bool> {
+/// The side of each of `nodes` nodes; all `false` if the network is not bipartite.
+pub(crate) fn bipartition(wires: &[Wire], nodes: usize) -> Vec<bool> {
     let mut next = vec![Vec::new(); nodes];
     for wire in wires {
         next[wire.from.node()].push(wire.to.node());
@@ -34,30 +34,34 @@ pub(crate) fn sides(wires: &[Wire], nodes: usize) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::link::{Endpoint, LinkSpec};
-    use crate::prng::Prng;
     use dataplane::ids::PortId;
 
     /// Both wires of each of these links.
     fn wires(links: &[(u32, u32)]) -> Vec<Wire> {
         let end = |node| Endpoint { node, port: PortId::FIRST };
         let both = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
-        let wire = |(from, to)| Wire::new(end(from), end(to), LinkSpec::new(40, 10), Prng::new(1));
+        let wire =
+            |(from, to)| Wire::new(end(from), end(to), LinkSpec::new(40, 10), random::seeded(1));
         both.map(wire).collect()
     }
 
     #[test]
     fn a_ring_has_two_sides_if_its_number_is_even() {
         let ring = |count| (0..count).map(|n| (n, (n + 1) % count)).collect::<Vec<_>>();
-        assert_eq!(sides(&wires(&ring(4)), 4), [false, true, false, true]);
-        assert_eq!(sides(&wires(&ring(5)), 5), [false; 5]);
-        assert_eq!(sides(&wires(&[(0, 0)]), 1), [false], "a loop at one switch is a ring of one");
+        assert_eq!(bipartition(&wires(&ring(4)), 4), [false, true, false, true]);
+        assert_eq!(bipartition(&wires(&ring(5)), 5), [false; 5]);
+        assert_eq!(
+            bipartition(&wires(&[(0, 0)]), 1),
+            [false],
+            "a loop at one switch is a ring of one"
+        );
     }
 
     #[test]
     fn parts_without_a_link_between_them_have_sides_each_and_one_ring_takes_them_from_all() {
         let tree = [(3, 1), (1, 0), (4, 2)];
-        assert_eq!(sides(&wires(&tree), 6), [false, true, false, false, true, false]);
+        assert_eq!(bipartition(&wires(&tree), 6), [false, true, false, false, true, false]);
         let with_ring = [&tree[..], &[(5, 6), (6, 7), (7, 5)]].concat();
-        assert_eq!(sides(&wires(&with_ring), 8), [false; 8]);
+        assert_eq!(bipartition(&wires(&with_ring), 8), [false; 8]);
     }
 }

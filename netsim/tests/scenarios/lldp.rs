@@ -7,8 +7,10 @@ use config::ScenarioConfig;
 use config::scenario::SchemeKind;
 use fabric::compile::{Algorithm, Options as CompileOptions, compile};
 use fabric::paths::PathSet;
+use netsim::fault_schedule::Action;
+use netsim::network::Network;
 use netsim::scenario::{Built, Options, build, run};
-use netsim::{Action, Network, Prng};
+use random::{Draw, SplitMix64};
 use std::collections::VecDeque;
 
 const SECOND: u64 = 1_000 * MS;
@@ -41,7 +43,7 @@ fn has_the_compilers_rules(config: &ScenarioConfig, network: &Network) -> bool {
     let compiled = compile(&config.network, &paths, &options, &|_| {}).unwrap();
     let pairs = compiled.rules.iter().zip(network.switch_ids());
     pairs.into_iter().all(|(rules, switch)| {
-        let (agent, entries) = network.learnt(switch).expect("they learn");
+        let (agent, entries) = network.learned(switch).expect("they learn");
         agent.level().is_some() && entries == rules.entries
     })
 }
@@ -59,7 +61,7 @@ fn rules_are_there_within_microseconds_and_stay() {
         assert!(knows(&network), "{shape}: after six intervals");
         network.check().unwrap();
         for switch in network.switch_ids() {
-            let (agent, _) = network.learnt(switch).unwrap();
+            let (agent, _) = network.learned(switch).unwrap();
             assert!(agent.counters().level_changes <= 2, "{shape}: {:?}", agent.counters());
             // Four fast ones, six or seven later, and what changed in between, at each port.
             let ports =
@@ -71,7 +73,7 @@ fn rules_are_there_within_microseconds_and_stay() {
 }
 
 #[test]
-fn a_switch_that_restarts_and_links_that_fail_are_learnt_again() {
+fn a_switch_that_restarts_and_links_that_fail_are_learned_again() {
     for shape in SHAPES {
         let config = scenario(shape, QUIET);
         let mut network = learning(&config).network;
@@ -144,8 +146,8 @@ const SEEDS: u64 = 24;
 
 /// A Clos network or a fat-tree, up to k = 16, large enough that a path may bounce: where none can,
 /// the compiler needs no second tag.
-fn drawn_shape(dice: &mut Prng, seed: u64) -> String {
-    let mut between = |least: u64, most: u64| least + dice.below(most + 1 - least);
+fn drawn_shape(rng: &mut SplitMix64, seed: u64) -> String {
+    let mut between = |least: u64, most: u64| least + rng.below(most + 1 - least);
     match seed % 40 {
         39 => "kind = 'fat-tree', k = 16".to_owned(),
         19 => "kind = 'fat-tree', k = 12".to_owned(),
@@ -192,37 +194,37 @@ fn levels(network: &fabric::Network) -> Vec<u8> {
 /// intervals of the last trouble all levels are those that a search finds, and all rules those that
 /// the compiler writes.
 #[test]
-fn levels_are_learnt_in_any_order_and_through_failures() {
+fn levels_are_learned_in_any_order_and_through_failures() {
     let seeds = std::env::var("KNOTLESS_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     let (mut troubles, mut switches) = (0, 0);
     for seed in 1..=seeds.unwrap_or(SEEDS) {
-        let mut dice = Prng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let shape = drawn_shape(&mut dice, seed);
+        let mut rng = random::seeded(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let shape = drawn_shape(&mut rng, seed);
         let quiet = "[[traffic]]\nkind = 'permutation'\nstop = '1us'\n";
         let config = scenario(&shape, quiet);
         let mut network = learning(&config).network;
         let mut last_ps = 0;
         let ids: Vec<_> = network.switch_ids().collect();
         for &switch in &ids {
-            let starts_ps = 1 + dice.below(40 * SECOND);
+            let starts_ps = 1 + rng.below(40 * SECOND);
             network.plan(0, Action::SwitchDown(switch));
             network.plan(starts_ps, Action::SwitchUp(switch));
             last_ps = last_ps.max(starts_ps);
         }
         let links = config.network.links().len() as u64;
-        for _ in 0..=dice.below(1 + links / 8) {
-            let link = usize::try_from(dice.below(links)).unwrap();
-            let at_ps = dice.below(50 * SECOND);
-            let back_ps = at_ps + 1 + dice.below(8 * SECOND);
+        for _ in 0..=rng.below(1 + links / 8) {
+            let link = usize::try_from(rng.below(links)).unwrap();
+            let at_ps = rng.below(50 * SECOND);
+            let back_ps = at_ps + 1 + rng.below(8 * SECOND);
             network.plan(at_ps, Action::LinkDown(link));
             network.plan(back_ps, Action::LinkUp(link));
             last_ps = last_ps.max(back_ps);
             troubles += 1;
         }
-        for _ in 0..dice.below(3) {
-            let switch = ids[usize::try_from(dice.below(ids.len() as u64)).unwrap()];
-            let at_ps = 41 * SECOND + dice.below(9 * SECOND);
-            let back_ps = at_ps + 1 + dice.below(9 * SECOND);
+        for _ in 0..rng.below(3) {
+            let switch = ids[rng.index(ids.len())];
+            let at_ps = 41 * SECOND + rng.below(9 * SECOND);
+            let back_ps = at_ps + 1 + rng.below(9 * SECOND);
             network.plan(at_ps, Action::SwitchDown(switch));
             network.plan(back_ps, Action::SwitchUp(switch));
             last_ps = last_ps.max(back_ps);
@@ -231,7 +233,7 @@ fn levels_are_learnt_in_any_order_and_through_failures() {
         network.run_until(last_ps + 90 * SECOND);
         network.check().unwrap_or_else(|violation| panic!("seed {seed}, {shape}: {violation}"));
         for (switch, level) in ids.iter().zip(levels(&config.network)) {
-            let (agent, _) = network.learnt(*switch).expect("they learn");
+            let (agent, _) = network.learned(*switch).expect("they learn");
             assert_eq!(agent.level(), Some(level), "seed {seed}, {shape}, {switch:?}");
         }
         assert!(has_the_compilers_rules(&config, &network), "seed {seed}, {shape}");

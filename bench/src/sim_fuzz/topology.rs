@@ -1,10 +1,10 @@
 //! The shape of a drawn network: who is linked to whom, at which speed and how far.
 
-use crate::Dice;
 use config::units::Length;
 use dataplane::time::Speed;
 use fabric::Network;
 use fabric::network::{End, Link};
+use random::{Draw, SplitMix64};
 
 /// Switches by number: their links, and how many hosts each has.
 pub(super) struct Shape {
@@ -16,40 +16,40 @@ pub(super) struct Shape {
 
 impl Shape {
     /// One of the kinds, of a random size.
-    pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.below(8) {
-            0 | 1 => Self::ring(dice),
-            2 | 3 => Self::any(dice),
-            4 => Self::leaves_and_spines(dice),
+    pub(super) fn draw(rng: &mut SplitMix64) -> Self {
+        match rng.index(8) {
+            0 | 1 => Self::ring(rng),
+            2 | 3 => Self::any(rng),
+            4 => Self::leaves_and_spines(rng),
             5 => Self::fat_tree(),
-            _ => Self::jellyfish(dice),
+            _ => Self::jellyfish(rng),
         }
     }
 
-    fn ring(dice: &mut Dice) -> Self {
-        let count = 3 + dice.below(4);
+    fn ring(rng: &mut SplitMix64) -> Self {
+        let count = 3 + rng.index(4);
         let links = (0..count).map(|at| (at, (at + 1) % count)).collect();
-        Self { name: format!("ring of {count}"), links, hosts: some_hosts(count, dice) }
+        Self { name: format!("ring of {count}"), links, hosts: some_hosts(count, rng) }
     }
 
     /// A random tree, and some links more between any two.
-    fn any(dice: &mut Dice) -> Self {
-        let count = 2 + dice.below(7);
-        let mut links: Vec<_> = (1..count).map(|at| (at, dice.below(at))).collect();
-        for _ in 0..1 + dice.below(count) {
-            let (one, other) = (dice.below(count), dice.below(count));
+    fn any(rng: &mut SplitMix64) -> Self {
+        let count = 2 + rng.index(7);
+        let mut links: Vec<_> = (1..count).map(|at| (at, rng.index(at))).collect();
+        for _ in 0..1 + rng.index(count) {
+            let (one, other) = (rng.index(count), rng.index(count));
             if one != other {
                 links.push((one, other));
             }
         }
-        Self { name: format!("random graph of {count}"), links, hosts: some_hosts(count, dice) }
+        Self { name: format!("random graph of {count}"), links, hosts: some_hosts(count, rng) }
     }
 
-    fn leaves_and_spines(dice: &mut Dice) -> Self {
-        let (leaves, spines) = (2 + dice.below(4), 1 + dice.below(3));
+    fn leaves_and_spines(rng: &mut SplitMix64) -> Self {
+        let (leaves, spines) = (2 + rng.index(4), 1 + rng.index(3));
         let pairs = (0..leaves).flat_map(|leaf| (0..spines).map(move |spine| (leaf, spine)));
         let links = pairs.map(|(leaf, spine)| (leaf, leaves + spine)).collect();
-        let mut hosts = some_hosts(leaves, dice);
+        let mut hosts = some_hosts(leaves, rng);
         hosts.resize(leaves + spines, 0);
         Self { name: format!("{leaves} leaves, {spines} spines"), links, hosts }
     }
@@ -64,18 +64,18 @@ impl Shape {
     }
 
     /// A random graph in which every switch has three links: a ring in a random order, and pairs.
-    fn jellyfish(dice: &mut Dice) -> Self {
-        let count = 4 + 2 * dice.below(4);
-        let (ring, pairs) = (shuffled(count, dice), shuffled(count, dice));
+    fn jellyfish(rng: &mut SplitMix64) -> Self {
+        let count = 4 + 2 * rng.index(4);
+        let (ring, pairs) = (shuffled(count, rng), shuffled(count, rng));
         let around = (0..count).map(|at| (ring[at], ring[(at + 1) % count]));
         let links = around.chain(pairs.chunks_exact(2).map(|pair| (pair[0], pair[1]))).collect();
-        Self { name: format!("jellyfish of {count}"), links, hosts: some_hosts(count, dice) }
+        Self { name: format!("jellyfish of {count}"), links, hosts: some_hosts(count, rng) }
     }
 
     /// The network, each link with a speed and a length of its own or all with the same.
-    pub(super) fn network(&self, dice: &mut Dice) -> Network {
+    pub(super) fn network(&self, rng: &mut SplitMix64) -> Network {
         let mut network = Network::new();
-        let same = dice.one_in(2).then(|| wire(dice));
+        let same = rng.one_in(2).then(|| wire(rng));
         for (switch, &hosts) in self.hosts.iter().enumerate() {
             let at = |&&(one, other): &&(usize, usize)| one == switch || other == switch;
             let ports = self.links.iter().filter(at).count() + hosts;
@@ -96,7 +96,7 @@ impl Shape {
             }
         }
         for ends in links {
-            let (speed, length) = same.unwrap_or_else(|| wire(dice));
+            let (speed, length) = same.unwrap_or_else(|| wire(rng));
             let added = network.add_link(Link { ends, speed: Some(speed), length: Some(length) });
             debug_assert_eq!(added, Ok(()), "every port is used once");
         }
@@ -104,25 +104,23 @@ impl Shape {
     }
 }
 
-fn wire(dice: &mut Dice) -> (Speed, Length) {
-    let speed = Speed::from_gbps(dice.pick(&[10, 25, 40, 100]));
+fn wire(rng: &mut SplitMix64) -> (Speed, Length) {
+    let speed = Speed::from_gbps(rng.pick(&[10, 25, 40, 100]));
     (
         speed,
-        Length::from_metres(
-            1 + dice.pick(&[1, 10, 100, 500]) / (1 + u32::from(dice.byte_below(4))),
-        ),
+        Length::from_metres(1 + rng.pick(&[1, 10, 100, 500]) / (1 + u32::from(rng.byte_below(4)))),
     )
 }
 
 /// One or two hosts each.
-fn some_hosts(switches: usize, dice: &mut Dice) -> Vec<usize> {
-    (0..switches).map(|_| 1 + dice.below(2)).collect()
+fn some_hosts(switches: usize, rng: &mut SplitMix64) -> Vec<usize> {
+    (0..switches).map(|_| 1 + rng.index(2)).collect()
 }
 
-fn shuffled(count: usize, dice: &mut Dice) -> Vec<usize> {
+fn shuffled(count: usize, rng: &mut SplitMix64) -> Vec<usize> {
     let mut items: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
-        items.swap(last, dice.below(last + 1));
+        items.swap(last, rng.index(last + 1));
     }
     items
 }

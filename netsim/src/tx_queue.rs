@@ -1,4 +1,4 @@
-//! What a host has to send: answers first, then its flows in turn.
+//! What a host has to send: acknowledgments first, then its flows in turn.
 
 use crate::event::{NEVER, Picoseconds};
 use crate::flow::FlowId;
@@ -9,34 +9,35 @@ use std::collections::VecDeque;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    /// Flows that have not begun, the next one last.
+pub(crate) struct TxQueue {
+    /// Flows that have not begun, the next one to begin last.
     waiting: Vec<Source>,
-    /// Flows that have begun and are not over.
+    /// Flows that have begun and have not ended.
     active: Vec<Source>,
-    /// Whose turn it is to send.
+    /// Index of the flow that sends next.
     next_source: usize,
-    answers: VecDeque<(SimFrame, Priority)>,
+    acks: VecDeque<(SimFrame, Priority)>,
 }
 
-impl Outbox {
+impl TxQueue {
     pub(crate) fn new(mut sources: Vec<Source>) -> Self {
         sources.sort_by_key(|source| std::cmp::Reverse((source.start_ps, source.flow)));
-        Self { waiting: sources, active: Vec::new(), next_source: 0, answers: VecDeque::new() }
+        Self { waiting: sources, active: Vec::new(), next_source: 0, acks: VecDeque::new() }
     }
 
-    /// Sends nothing more of any flow. Answers that wait still go.
+    /// Removes all flows. Queued acknowledgments are still sent.
     pub(crate) fn stop(&mut self) {
         self.waiting.clear();
         self.active.clear();
     }
 
-    /// Has an answer go out.
-    pub(crate) fn answer(&mut self, frame: SimFrame, priority: Priority) {
-        self.answers.push_back((frame, priority));
+    /// Queues an acknowledgment.
+    pub(crate) fn ack(&mut self, frame: SimFrame, priority: Priority) {
+        self.acks.push_back((frame, priority));
     }
 
-    /// The receiver of `flow` has everything below `number`, and misses that one if `is_gap`.
+    /// The receiver of `flow` has all frames below `number`; with `is_gap`, it misses frame
+    /// `number`.
     pub(crate) fn acknowledge(
         &mut self,
         flow: u32,
@@ -59,8 +60,8 @@ impl Outbox {
         }
     }
 
-    /// The next frame that is due and not of a priority in `paused`, its flow if it is of one, and
-    /// its priority.
+    /// The next frame that is due and not of a priority in `paused`, with its flow, if it belongs
+    /// to one, and its priority.
     pub(crate) fn next(
         &mut self,
         paused: u8,
@@ -68,8 +69,8 @@ impl Outbox {
         now_ps: Picoseconds,
     ) -> Option<(SimFrame, Option<FlowId>, Priority)> {
         let may_go = |priority: Priority| priority.bit() & paused == 0;
-        if let Some(at) = self.answers.iter().position(|&(_, priority)| may_go(priority)) {
-            return self.answers.remove(at).map(|(frame, priority)| (frame, None, priority));
+        if let Some(at) = self.acks.iter().position(|&(_, priority)| may_go(priority)) {
+            return self.acks.remove(at).map(|(frame, priority)| (frame, None, priority));
         }
         while let Some(source) = self.waiting.pop_if(|source| source.start_ps <= now_ps) {
             self.active.push(source);
@@ -92,8 +93,8 @@ impl Outbox {
         Some((frame, Some(flow), priority))
     }
 
-    /// When something is due, on a wire that is free at `free_at_ps`; and whether something is held
-    /// back by a pause.
+    /// The time at which something is due on a wire that is free at `free_at_ps`, and whether a
+    /// pause holds something back.
     pub(crate) fn wants_turn_at_ps(
         &self,
         paused: u8,
@@ -108,7 +109,7 @@ impl Outbox {
                 is_held_back = true;
             }
         };
-        self.answers.iter().for_each(|&(_, priority)| add(0, priority));
+        self.acks.iter().for_each(|&(_, priority)| add(0, priority));
         for source in &self.active {
             add(source.due_ps(free_at_ps).min(source.resend_at_ps()), source.priority);
         }

@@ -1,6 +1,6 @@
-//! `make hunt`, bounded: the same seeds in every run.
+//! `make sim-fuzz`, bounded: the same seeds in every run.
 
-use bench::hunt::{Judged, judge};
+use bench::sim_fuzz::{Judged, judge};
 use config::scenario::SchemeKind;
 use rayon::prelude::*;
 

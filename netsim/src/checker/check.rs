@@ -1,0 +1,32 @@
+//! All safety checks of a running network.
+
+use super::violation::Violation;
+use super::{conservation, delivery, losslessness};
+use crate::network::Network;
+
+impl Network {
+    /// Checks all safety properties; see [`checker`](crate::checker).
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.check_losses()?;
+        self.check_all_but_losses()
+    }
+
+    /// Checks that no lossless frame was lost for want of room.
+    pub(crate) fn check_losses(&self) -> Result<(), Violation> {
+        losslessness::check(self)
+    }
+
+    /// Checks all safety properties but the loss of lossless frames.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check_all_but_losses(&self) -> Result<(), Violation> {
+        self.links.watch.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
+        self.links.pauses.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
+        delivery::check(self)?;
+        conservation::check(self)
+    }
+}
