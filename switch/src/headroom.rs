@@ -231,11 +231,11 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
     if let Some(column) = rows.column_mut(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
-    let tells_of_paper = lines.iter().any(|line| line.model == Model::Paper);
+    let has_paper = lines.iter().any(|line| line.model == Model::Paper);
     for line in lines {
         rows.add_row([line.name.to_owned(), show_size(line.bytes), line.remark]);
     }
-    if tells_of_paper {
+    if has_paper {
         let whole = Whole::of(paper(&link), arguments);
         rows.add_row([
             "paper, a whole switch".to_owned(),

@@ -25,7 +25,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// What was counted over some time.
 #[derive(Clone, Debug)]
-pub struct Tallies {
+pub struct WorkerHistograms {
     /// From the start of the turn in which a frame was received to its hand-over to the device.
     latency_ns: Histogram<u64>,
     /// Turns in which something moved.
@@ -36,7 +36,7 @@ pub struct Tallies {
     poll_gap_ns_max: u64,
 }
 
-impl Default for Tallies {
+impl Default for WorkerHistograms {
     fn default() -> Self {
         let of_time = || {
             Histogram::new_with_max(NS_MAX, SIGNIFICANT_DIGITS)
@@ -51,7 +51,7 @@ impl Default for Tallies {
     }
 }
 
-impl Tallies {
+impl WorkerHistograms {
     /// Adds what `other` holds.
     pub fn add(&mut self, other: &Self) {
         // Cannot fail: all have the same bounds.
@@ -137,7 +137,7 @@ impl Distribution {
 #[derive(Debug, Default)]
 pub struct Sample {
     /// Histograms.
-    pub tallies: Tallies,
+    pub histograms: WorkerHistograms,
     /// By port.
     pub losses: Vec<(PortId, DeviceLosses)>,
 }
@@ -145,7 +145,7 @@ pub struct Sample {
 /// The worker's side: listens in on the core.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    tallies: Tallies,
+    histograms: WorkerHistograms,
     passed_this_turn: u64,
     waited_untimed: u64,
     waited_ns: u32,
@@ -156,10 +156,10 @@ impl Recorder {
     #[inline(always)]
     pub fn end_turn(&mut self, turn_ns: u64, is_busy: bool) {
         if is_busy {
-            self.tallies.turn_ns.saturating_record(turn_ns);
+            self.histograms.turn_ns.saturating_record(turn_ns);
         }
         if self.passed_this_turn > 0 {
-            self.tallies.latency_ns.saturating_record_n(turn_ns, self.passed_this_turn);
+            self.histograms.latency_ns.saturating_record_n(turn_ns, self.passed_this_turn);
             self.passed_this_turn = 0;
         }
     }
@@ -167,14 +167,14 @@ impl Recorder {
     /// A turn began `gap_ns` after the one before it.
     #[inline(always)]
     pub fn poll_gap(&mut self, gap_ns: u64) {
-        self.tallies.poll_gap_ns_max = self.tallies.poll_gap_ns_max.max(gap_ns);
+        self.histograms.poll_gap_ns_max = self.histograms.poll_gap_ns_max.max(gap_ns);
     }
 
     /// The frames that waited since the last time count as the last of them.
     #[inline(always)]
     fn record_waited(&mut self) {
         let frames = std::mem::take(&mut self.waited_untimed);
-        self.tallies.latency_ns.saturating_record_n(u64::from(self.waited_ns), frames);
+        self.histograms.latency_ns.saturating_record_n(u64::from(self.waited_ns), frames);
     }
 
     /// Exchanges what was counted for the empty tallies in `sample`.
@@ -182,14 +182,14 @@ impl Recorder {
         if self.waited_untimed > 0 {
             self.record_waited();
         }
-        std::mem::swap(&mut self.tallies, &mut sample.tallies);
+        std::mem::swap(&mut self.histograms, &mut sample.histograms);
     }
 }
 
 impl Probe for Recorder {
     #[inline(always)]
     fn received(&mut self, frames: usize) {
-        self.tallies.bursts[frames.min(BURST_MAX)] += 1;
+        self.histograms.bursts[frames.min(BURST_MAX)] += 1;
     }
 
     #[inline(always)]
@@ -221,11 +221,11 @@ mod tests {
         recorder.end_turn(100, false);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        let latency = sample.tallies.latency_ns();
+        let latency = sample.histograms.latency_ns();
         assert_eq!(latency.count, 3);
         assert!((4_950..=5_050).contains(&latency.p50), "{latency:?}");
-        assert_eq!(sample.tallies.turn_ns().count, 1, "an idle turn is no news");
-        let bursts = sample.tallies.burst_frames();
+        assert_eq!(sample.histograms.turn_ns().count, 1, "an idle turn is no news");
+        let bursts = sample.histograms.burst_frames();
         assert_eq!((bursts.count, bursts.max), (1, 3));
     }
 
@@ -238,7 +238,7 @@ mod tests {
         recorder.waited(9_000, 1);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        let latency = sample.tallies.latency_ns();
+        let latency = sample.histograms.latency_ns();
         assert_eq!(latency.count, 75, "those that are left over, too");
         assert!((990..=1_010).contains(&latency.p50), "{latency:?}");
         assert!((8_900..=9_100).contains(&latency.max), "{latency:?}");
@@ -247,21 +247,21 @@ mod tests {
     #[test]
     fn tallies_add_up_and_start_over() {
         let mut recorder = Recorder::default();
-        let mut sum = Tallies::default();
+        let mut sum = WorkerHistograms::default();
         let mut sample = Sample::default();
         for turn_ns in [100, 10_000] {
             recorder.passed(1);
             recorder.end_turn(turn_ns, true);
             recorder.poll_gap(turn_ns * 2);
             recorder.swap(&mut sample);
-            sum.add(&sample.tallies);
-            sample.tallies.clear();
+            sum.add(&sample.histograms);
+            sample.histograms.clear();
         }
         let latency = sum.latency_ns();
         assert_eq!(latency.count, 2);
         assert!(latency.p50 <= 101 && latency.max >= 9_900, "{latency:?}");
         assert_eq!(sum.poll_gap_ns_max(), 20_000);
-        assert_eq!(Tallies::default().latency_ns(), Distribution::default());
+        assert_eq!(WorkerHistograms::default().latency_ns(), Distribution::default());
     }
 
     #[test]
@@ -271,6 +271,6 @@ mod tests {
         recorder.end_turn(u64::MAX, true);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        assert_eq!(sample.tallies.latency_ns().count, 1);
+        assert_eq!(sample.histograms.latency_ns().count, 1);
     }
 }

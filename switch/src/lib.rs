@@ -11,19 +11,19 @@ pub mod ctl;
 #[cfg(feature = "dpdk")]
 #[allow(unsafe_code)]
 pub mod dpdk;
-pub mod gate;
+pub mod drain_filter;
 pub mod headroom;
 pub mod histograms;
-pub mod instance;
+pub mod instance_lock;
+pub mod lossless_report;
 pub mod network;
 pub mod output;
 pub mod plan;
 pub mod platform;
-pub mod promises;
 #[cfg(feature = "dpdk")]
 pub mod run;
 pub mod simulate;
 pub mod top;
 pub mod traffic;
 pub mod usage;
-pub mod worker_thread;
+pub mod worker_loop;

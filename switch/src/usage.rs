@@ -52,8 +52,8 @@ pub fn line(error: &clap::Error) -> String {
         ErrorKind::InvalidUtf8 => format!("an argument is not UTF-8; {help}"),
         // What is left is rare: clap's own first line.
         _ => {
-            let said = error.render().to_string();
-            let first = said.lines().next().unwrap_or_default();
+            let rendered = error.render().to_string();
+            let first = rendered.lines().next().unwrap_or_default();
             format!("{}; {help}", first.trim_start_matches("error: "))
         }
     }

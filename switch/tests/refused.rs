@@ -105,8 +105,8 @@ fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
     let output = place.knotless(&["check", "SWITCH.toml"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
-    for said in ["switch s1: 1 ports", "buffer: 4 MB = ", "20 KB", "from plain pages"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for message in ["switch s1: 1 ports", "buffer: 4 MB = ", "20 KB", "from plain pages"] {
+        assert!(text.contains(message), "{message}: {text}");
     }
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(warning.contains("SWITCH.toml:12:12: ") && warning.contains("(warning)"), "{warning}");
@@ -142,8 +142,8 @@ fn what_is_no_regular_file_is_refused_at_once() {
     ] {
         let refusal = place.refused(&words);
         let file = words[1];
-        let said = format!("{file}:1:1: cannot be read: it is a {what}; name a regular file\n");
-        assert_eq!(refusal, said);
+        let message = format!("{file}:1:1: cannot be read: it is a {what}; name a regular file\n");
+        assert_eq!(refusal, message);
     }
 }
 

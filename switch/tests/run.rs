@@ -74,9 +74,10 @@ fn frames_are_routed_and_the_books_balance_at_the_end() {
     let place = through_files(1, "");
     write_pcap(&place.path("in.pcap"), &numbered(3_000));
     let switch = place.start(&[]);
-    for said in ["software PFC works here", "MB of plain memory", "cannot tell its receive backlog"]
+    for startup_output in
+        ["software PFC works here", "MB of plain memory", "cannot tell its receive backlog"]
     {
-        assert!(switch.said.contains(said), "{}", switch.said);
+        assert!(switch.startup_output.contains(startup_output), "{}", switch.startup_output);
     }
     switch.wait_for("every frame", all_sent(3_000));
     let (output, _) = switch.interrupt();
@@ -191,7 +192,8 @@ fn four_ports_with_the_default_buffer_fit_256_mb() {
          [workers]\nidle = \"sleep\"\n[[lossless]]\npriority = 3\n{ports}"
     ));
     let switch = place.start(&[]);
-    let memory = switch.said.lines().find_map(|line| line.strip_prefix("memory: ")).unwrap();
+    let memory =
+        switch.startup_output.lines().find_map(|line| line.strip_prefix("memory: ")).unwrap();
     let mb: u32 = memory.split(' ').next().unwrap().parse().unwrap();
     assert!(mb <= 256, "{memory}");
     let before = switch.json(&["stats"]);

@@ -35,25 +35,31 @@ fn object(printed: &str) -> Value {
 
 #[test]
 fn the_table_says_that_the_ring_deadlocks_and_that_tags_untie_it() {
-    let (said, code) = simulate(&[]);
-    assert_eq!(code, Some(0), "as the scenario expects: {said}");
-    assert!(said.starts_with("ring, scheme pfc, seed 1, 1.000 ms\n\nDEADLOCK at "), "{said}");
+    let (stdout, code) = simulate(&[]);
+    assert_eq!(code, Some(0), "as the scenario expects: {stdout}");
+    assert!(stdout.starts_with("ring, scheme pfc, seed 1, 1.000 ms\n\nDEADLOCK at "), "{stdout}");
     for switch in ["A", "B", "C"] {
-        assert!(said.contains(&format!("\n  {switch}: ")), "{said}");
+        assert!(stdout.contains(&format!("\n  {switch}: ")), "{stdout}");
     }
-    assert!(said.contains("which waits for A") && said.contains("frames never leave"), "{said}");
+    assert!(
+        stdout.contains("which waits for A") && stdout.contains("frames never leave"),
+        "{stdout}"
+    );
 
-    let (said, code) = simulate(&["--scheme", "tagger"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.starts_with("ring, scheme tagger, seed 1, 1.000 ms\n\nno deadlock; "), "{said}");
-    assert!(!said.contains("DEADLOCK") && said.contains("a-c"), "{said}");
+    let (stdout, code) = simulate(&["--scheme", "tagger"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    assert!(
+        stdout.starts_with("ring, scheme tagger, seed 1, 1.000 ms\n\nno deadlock; "),
+        "{stdout}"
+    );
+    assert!(!stdout.contains("DEADLOCK") && stdout.contains("a-c"), "{stdout}");
 }
 
 #[test]
 fn json_is_one_object_that_others_can_rely_on() {
-    let (said, code) = simulate(&["--json"]);
-    assert_eq!(code, Some(0), "{said}");
-    let json = object(&said);
+    let (stdout, code) = simulate(&["--json"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    let json = object(&stdout);
     assert_eq!((&json["seed"], &json["lossless_drops"]), (&json!(1), &json!(0)));
     let deadlock = &json["deadlock"];
     assert_eq!(deadlock["detected"], true);
@@ -92,8 +98,8 @@ fn a_seed_is_one_run_and_another_is_said() {
 #[test]
 fn a_report_is_one_page() {
     let place = tempfile::tempdir().unwrap();
-    let (said, code) = simulate_in(place.path(), &["--report", "ring.html"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (stdout, code) = simulate_in(place.path(), &["--report", "ring.html"]);
+    assert_eq!(code, Some(0), "{stdout}");
     let page = fs::read_to_string(place.path().join("ring.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
     assert!(page.trim_end().ends_with("</html>") && page.contains("ring"));
@@ -119,8 +125,8 @@ fn read_pcap(file: &Path) -> Vec<(u64, u32, Vec<u8>)> {
 fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let place = tempfile::tempdir().unwrap();
     let words = ["--pcap", "A:1=x.pcap", "--pcap", "c=c.pcap"];
-    let (said, code) = simulate_in(place.path(), &words);
-    assert_eq!(code, Some(0), "{said}");
+    let (stdout, code) = simulate_in(place.path(), &words);
+    assert_eq!(code, Some(0), "{stdout}");
     let file = place.path().join("x.pcap");
     let frames = read_pcap(&file);
     assert!(frames.is_sorted_by_key(|frame| frame.0), "in the order of time");
@@ -180,15 +186,15 @@ fn what_is_wrong_is_one_line_and_exit_2() {
         ),
     ] {
         let output = knotless(&words, place.path());
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let stdout = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(said.starts_with(error) && said.lines().count() == 1, "{words:?}: {said}");
+        assert!(stdout.starts_with(error) && stdout.lines().count() == 1, "{words:?}: {stdout}");
         assert!(output.stdout.is_empty());
     }
     let output = knotless(&["simulate", "good.toml", "--scheme", "taggr"], place.path());
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("there is no scheme `taggr`; did you mean `tagger`?"), "{said}");
+    let stdout = String::from_utf8(output.stderr).unwrap();
+    assert!(stdout.contains("there is no scheme `taggr`; did you mean `tagger`?"), "{stdout}");
 }
 
 #[test]
@@ -198,10 +204,10 @@ fn what_was_expected_otherwise_is_said_and_exit_1() {
                   [expect.lossy]\ndrains = true\n";
     fs::write(place.path().join("s.toml"), format!("{SMALL}{expect}")).unwrap();
     let output = knotless(&["simulate", "s.toml"], place.path());
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("not as ")).collect();
-    assert_eq!(lines.len(), 2, "{said}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    let lines: Vec<&str> = stdout.lines().filter(|line| line.starts_with("not as ")).collect();
+    assert_eq!(lines.len(), 2, "{stdout}");
     assert_eq!(lines[0], "not as expected: expected a deadlock, found no deadlock");
     assert!(lines[1].starts_with("not as expected: flow H1-H2 makes 9"), "{}", lines[1]);
     let output = knotless(&["simulate", "s.toml", "--json"], place.path());

@@ -57,8 +57,8 @@ impl Drop for Pair {
 
 fn ip(arguments: &[&str]) {
     let output = Command::new("ip").args(arguments).output().expect("iproute2 is installed");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {}: {told}", arguments.join(" "));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {}: {message}", arguments.join(" "));
 }
 
 fn traffic(namespace: &str, arguments: &str) -> Command {
@@ -68,8 +68,8 @@ fn traffic(namespace: &str, arguments: &str) -> Command {
 }
 
 fn report(output: &Output) -> Value {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
     serde_json::from_slice(&output.stdout).expect("one JSON object and nothing else")
 }
 
@@ -222,11 +222,11 @@ fn pfc_frames_reach_the_other_side() {
     let sent = report(&traffic(&pair.left, arguments).output().expect("it runs"));
     assert_eq!(sent["pfc_frames"], 20);
     let received = sink.terminate();
-    let heard = |class: usize| {
+    let received = |class: usize| {
         let priority = &received["priorities"][class];
         (number(&priority["xoff"]), number(&priority["xon"]))
     };
-    assert_eq!((heard(3), heard(4), heard(0)), ((20, 0), (0, 20), (0, 0)));
+    assert_eq!((received(3), received(4), received(0)), ((20, 0), (0, 20), (0, 0)));
 }
 
 #[test]
@@ -302,9 +302,9 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
     holder.args(["netns", "exec", left, "/usr/bin/python3", "-c", TAP_HOLDER]);
     holder.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = Killed(holder.spawn().expect("it runs"));
-    let mut said = BufReader::new(holder.0.stdout.take().expect("piped"));
+    let mut message = BufReader::new(holder.0.stdout.take().expect("piped"));
     let mut line = String::new();
-    said.read_line(&mut line).expect("it holds the tap");
+    message.read_line(&mut line).expect("it holds the tap");
     assert_eq!(line, "held\n");
     // Room for fewer frames than the sender has.
     for setting in ["addrgenmode none", "txqueuelen 64", "up"] {
@@ -322,10 +322,11 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
         .spawn();
     let sender = Sink(Some(sender.expect("it runs")));
     let dropped = || {
-        let said =
+        let message =
             Command::new("ip").args(["-n", left, "-j", "-s", "link", "show", "tap"]).output();
-        let said: Value = serde_json::from_slice(&said.expect("it runs").stdout).expect("JSON");
-        number(&said[0]["stats64"]["tx"]["dropped"])
+        let message: Value =
+            serde_json::from_slice(&message.expect("it runs").stdout).expect("JSON");
+        number(&message[0]["stats64"]["tx"]["dropped"])
     };
     let until = Instant::now() + Duration::from_secs(20);
     while dropped() == 0 {
@@ -337,7 +338,7 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
     let sent = sender.terminate();
     holder.0.stdin.take().expect("piped").write_all(b"\n").expect("it waits");
     line.clear();
-    said.read_line(&mut line).expect("it says what it read");
+    message.read_line(&mut line).expect("it says what it read");
     let read: Value = serde_json::from_str(&line).expect(&line);
 
     assert!((1..1_000).contains(&number(&sent["frames"])), "{sent}");
@@ -381,7 +382,7 @@ fn mistakes_are_told_in_a_line_and_exit_with_2() {
     for (arguments, what) in wrong {
         let output = traffic(&pair.left, arguments).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2), "{arguments}");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(told.lines().last(), Some(format!("knotless traffic: {what}").as_str()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(message.lines().last(), Some(format!("knotless traffic: {what}").as_str()));
     }
 }

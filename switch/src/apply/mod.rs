@@ -1,8 +1,8 @@
 //! `knotless apply`: carries out a plan on running switches, through their control sockets.
 
-mod drive;
+mod executor;
 mod journal;
-mod wiring;
+mod path_routes;
 
 use crate::network::verify::read_rules;
 use crate::output;
@@ -12,14 +12,14 @@ use clap::Args;
 use config::network::Network;
 use config::plan::{Change, Kind, Order, PlanError, PlanFile, Planner, Timing};
 use config::units::parse_duration_ns;
-use drive::{Direction, Drive, Ended};
+use executor::{Direction, Executor, Outcome};
 use journal::{Journal, Stage};
+use path_routes::PathRoutes;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
-use wiring::Wiring;
 
 /// `knotless apply`
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ enum Failure {
     #[error(transparent)]
     Config(#[from] config::ConfigError),
     #[error(transparent)]
-    Wiring(#[from] wiring::WiringError),
+    PathRoutes(#[from] path_routes::PathRoutesError),
     #[error("{0}")]
     Plain(String),
     /// The plan may pass through a deadlock.
@@ -109,7 +109,7 @@ pub fn run(arguments: &ApplyArgs) -> ExitCode {
     }
 }
 
-fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
+fn apply(arguments: &ApplyArgs) -> Result<Outcome, Failure> {
     let plan = PlanFile::load(&arguments.plan)?;
     let network_file = arguments.network.clone().or_else(|| plan.from.network.clone());
     let network_file = network_file.ok_or_else(|| {
@@ -131,12 +131,12 @@ fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
         )));
     }
     match &arguments.rules {
-        Some(rules) => trust(&network, rules)?,
-        None => prove(&network, &change, &order)?,
+        Some(rules) => check_rules(&network, rules)?,
+        None => verify_plan(&network, &change, &order)?,
     }
     let prefixes: HashMap<String, String> = arguments.prefix.iter().cloned().collect();
-    let wiring = Wiring::load(&network, &change, &arguments.switches, &prefixes)?;
-    let (order, more) = wiring.strengthen(&network, &change, &order)?;
+    let path_routes = PathRoutes::load(&network, &change, &arguments.switches, &prefixes)?;
+    let (order, more) = path_routes.add_route_constraints(&network, &change, &order)?;
     let mut journal = open(arguments, &plan)?;
     if more > 0 {
         output::print(format_args!(
@@ -145,24 +145,24 @@ fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
     }
     let ids = ids(&plan, &change);
     let direction = if arguments.rollback { Direction::Back } else { Direction::Forward };
-    let wanted = ids.iter().zip(&change.operations).map(|(&id, operation)| {
+    let in_force = ids.iter().zip(&change.operations).map(|(&id, operation)| {
         (operation.kind == Kind::Add) != (journal.stage(id) == Stage::Pending)
     });
-    let drive = Drive {
+    let executor = Executor {
         network: &network,
         change: &change,
-        wiring: &wiring,
+        path_routes: &path_routes,
         ids: &ids,
         direction,
-        patience: arguments.timeout,
+        answer_timeout: arguments.timeout,
         settle: arguments.settle,
-        wanted: Mutex::new(wanted.collect()),
-        turns: (0..network.switches()).map(|_| Mutex::new(())).collect(),
+        in_force: Mutex::new(in_force.collect()),
+        switch_locks: (0..network.switches()).map(|_| Mutex::new(())).collect(),
     };
-    let tell = |done: usize, of: usize, what: &str| {
+    let report = |done: usize, of: usize, what: &str| {
         output::print(format_args!("{done} of {of}: {what}"));
     };
-    drive.run(&order, &mut journal, &tell).map_err(|error| {
+    executor.run(&order, &mut journal, &report).map_err(|error| {
         Failure::Plain(format!("the state cannot be written: {error}; see --state"))
     })
 }
@@ -193,7 +193,7 @@ fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
 }
 
 /// That rules exclude a deadlock in any order.
-fn trust(network: &Network, rules: &Path) -> Result<(), Failure> {
+fn check_rules(network: &Network, rules: &Path) -> Result<(), Failure> {
     let book = read_rules(network, rules)?;
     if config::verify::verify_rules(network, &book).is_empty() {
         return Ok(());
@@ -205,7 +205,7 @@ fn trust(network: &Network, rules: &Path) -> Result<(), Failure> {
 }
 
 /// A plan may come from anywhere: it is proven again before anything is touched.
-fn prove(network: &Network, change: &Change, order: &Order) -> Result<(), Failure> {
+fn verify_plan(network: &Network, change: &Change, order: &Order) -> Result<(), Failure> {
     let planner = Planner::new(network, change, Timing::default());
     planner.and_then(|planner| planner.check(order)).map_err(|error| match &error {
         PlanError::Cyclic(_, knot) | PlanError::Unsafe(knot) | PlanError::Unproven(knot) => {

@@ -6,7 +6,7 @@ use dataplane::time::Instant;
 
 /// How long a worker may take to answer. It answers in its next turn; one that does not has
 /// stopped, or its core belongs to somebody else.
-const PATIENCE_NS: u64 = 3_000_000_000;
+const ANSWER_NS_MAX: u64 = 3_000_000_000;
 
 /// Where a round of questions stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Collector {
     pub(super) fn round<F: Frame>(self, workers: &Workers<F>, now: Instant) -> Round {
         match workers.iter().position(|worker| worker.answer().is_none()) {
             None => Round::Complete,
-            Some(silent) if now.ns_since(self.began) > PATIENCE_NS => Round::Silent(silent),
+            Some(silent) if now.ns_since(self.began) > ANSWER_NS_MAX => Round::Silent(silent),
             Some(_) => Round::Waiting,
         }
     }

@@ -4,12 +4,12 @@ use super::Control;
 use super::collector::{Collector, Round};
 use super::stats::Stats;
 use crate::platform::Platform;
-use crate::worker_thread::WorkerEnd;
+use crate::worker_loop::WorkerExit;
 use dataplane::time::Instant;
 use std::time::Duration;
 
 /// How often the workers are asked whether they still hold frames.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL: Duration = Duration::from_millis(1);
 
 impl<P: Platform> Control<P> {
     /// Waits until the workers hold no frames any more, up to `until`. Returns how many they hold.
@@ -19,7 +19,7 @@ impl<P: Platform> Control<P> {
         while held > 0 && self.platform.now() < until {
             held = self.frames_held(until).unwrap_or(held);
             if held > 0 {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL);
             }
         }
         held
@@ -28,14 +28,14 @@ impl<P: Platform> Control<P> {
     /// Frames in the workers' queues and between them; `None` if that cannot be told by `until`.
     fn frames_held(&mut self, until: Instant) -> Option<u64> {
         let began = self.platform.now();
-        self.hear();
+        self.poll_workers();
         let collector = Collector::begin(&mut self.workers, began)?;
         while collector.round(&self.workers, began) != Round::Complete {
             if self.platform.now() >= until {
                 return None;
             }
-            std::thread::sleep(LOOK / 10);
-            self.hear();
+            std::thread::sleep(POLL / 10);
+            self.poll_workers();
         }
         // Reports are written at different times: what one worker has handed over another may have
         // taken over, and even sent, by the time it reports.
@@ -46,7 +46,7 @@ impl<P: Platform> Control<P> {
         Some(held + handed_over.abs_diff(taken_over))
     }
 
-    fn hear(&mut self) {
+    fn poll_workers(&mut self) {
         for worker in self.workers.iter_mut() {
             worker.take_replies();
             worker.push_backlog();
@@ -54,9 +54,9 @@ impl<P: Platform> Control<P> {
     }
 
     /// The state of the switch after its workers' end; `ends` stands in their order.
-    pub fn last_stats(&mut self, ends: Vec<WorkerEnd>) -> Stats {
+    pub fn last_stats(&mut self, ends: Vec<WorkerExit>) -> Stats {
         for (worker, end) in self.workers.iter_mut().zip(ends) {
-            worker.take_end(end);
+            worker.set_exit(end);
         }
         self.stats(self.platform.now())
     }

@@ -8,20 +8,20 @@ use dataplane::time::Instant;
 use std::collections::BTreeMap;
 
 /// How often the figures are looked at.
-const LOOK_NS: u64 = 500_000_000;
+const POLL_NS: u64 = 500_000_000;
 /// How long nothing more is said of a thing that was just said.
 const QUIET_NS: u64 = 10_000_000_000;
 
 /// What was said so far.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    look_at: Instant,
-    said: BTreeMap<String, Said>,
+    poll_at: Instant,
+    reported: BTreeMap<String, Reported>,
 }
 
 /// A figure when it was last said, and when that was.
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct Reported {
     figure: u64,
     at: Instant,
 }
@@ -29,16 +29,16 @@ struct Said {
 impl Events {
     /// Whether it is time to look.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        now >= self.look_at
+        now >= self.poll_at
     }
 
     /// Nobody looks again for a while.
     pub(super) fn postpone(&mut self, now: Instant) {
-        self.look_at = now + LOOK_NS;
+        self.poll_at = now + POLL_NS;
     }
 
     /// What has happened, a line each.
-    pub(super) fn look(
+    pub(super) fn poll(
         &mut self,
         stats: &Stats,
         config: &SwitchConfig,
@@ -46,13 +46,13 @@ impl Events {
     ) -> Vec<String> {
         let mut lines = Vec::new();
         for port in &stats.ports {
-            self.look_at_port(port, now, &mut lines);
+            self.check_port(port, now, &mut lines);
         }
-        self.look_at_tables(stats, config, now, &mut lines);
+        self.check_tables(stats, config, now, &mut lines);
         if let Some(allowed_ns) = config.poll_gap_allowed_ns() {
             for worker in stats.workers.iter().filter(|it| it.poll_gap_ns_max > allowed_ns) {
                 let key = format!("gap {}", worker.number);
-                if self.rises(key, worker.poll_gap_ns_max, now).is_some() {
+                if self.increase(key, worker.poll_gap_ns_max, now).is_some() {
                     lines.push(format!(
                         "worker {} was away from its ports for {} us; headroom allows for {} us, and \
                          longer gaps are left to the devices' queues",
@@ -66,10 +66,10 @@ impl Events {
         lines
     }
 
-    fn look_at_port(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
+    fn check_port(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
         let name = &port.name;
         for (cause, &frames) in &port.lossless_drops_by_cause {
-            if let Some(new) = self.rises(format!("lost {name} {cause}"), frames, now) {
+            if let Some(new) = self.increase(format!("lost {name} {cause}"), frames, now) {
                 lines.push(format!(
                     "port {name}: {new} lossless frames lost: {cause} ({frames} since start)"
                 ));
@@ -77,13 +77,13 @@ impl Events {
         }
         for priority in 0..port.pfc.storms.len() {
             let (storms, ended) = (port.pfc.storms[priority], port.pfc.restored[priority]);
-            if self.rises(format!("storm {name} {priority}"), storms, now).is_some() {
+            if self.increase(format!("storm {name} {priority}"), storms, now).is_some() {
                 lines.push(format!(
                     "port {name}: the watchdog found a storm of pauses in priority {priority} \
                      ({storms} since start)"
                 ));
             }
-            if self.rises(format!("calm {name} {priority}"), ended, now).is_some() {
+            if self.increase(format!("calm {name} {priority}"), ended, now).is_some() {
                 lines.push(format!(
                     "port {name}: the storm of pauses in priority {priority} is over"
                 ));
@@ -91,7 +91,7 @@ impl Events {
         }
     }
 
-    fn look_at_tables(
+    fn check_tables(
         &mut self,
         stats: &Stats,
         config: &SwitchConfig,
@@ -99,7 +99,7 @@ impl Events {
         lines: &mut Vec<String>,
     ) {
         let refused = stats.agent.neighbors_refused;
-        if let Some(new) = self.rises("neighbors".to_owned(), refused, now) {
+        if let Some(new) = self.increase("neighbors".to_owned(), refused, now) {
             lines.push(format!(
                 "the table of neighbors is full: {new} were refused ({} are known)",
                 stats.neighbors
@@ -109,8 +109,8 @@ impl Events {
         let full = u64::from(stats.mac_addresses >= entries_max && entries_max > 0);
         if full == 0 {
             // It may fill again, and that is said again.
-            self.said.remove("mac");
-        } else if self.rises("mac".to_owned(), full, now).is_some() {
+            self.reported.remove("mac");
+        } else if self.increase("mac".to_owned(), full, now).is_some() {
             lines.push(format!(
                 "the MAC table is full: {entries_max} addresses; frames to others are flooded"
             ));
@@ -119,13 +119,13 @@ impl Events {
 
     /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if
     /// that was not long ago.
-    fn rises(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
-        let before = self.said.get(&key).copied();
-        let new = figure.saturating_sub(before.map_or(0, |said| said.figure));
-        if new == 0 || before.is_some_and(|said| now.ns_since(said.at) < QUIET_NS) {
+    fn increase(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
+        let before = self.reported.get(&key).copied();
+        let new = figure.saturating_sub(before.map_or(0, |reported| reported.figure));
+        if new == 0 || before.is_some_and(|reported| now.ns_since(reported.at) < QUIET_NS) {
             return None;
         }
-        self.said.insert(key, Said { figure, at: now });
+        self.reported.insert(key, Reported { figure, at: now });
         Some(new)
     }
 }
@@ -154,12 +154,12 @@ mod tests {
     #[test]
     fn a_loss_is_said_at_once_and_then_every_ten_seconds() {
         let (config, mut events) = (config(), Events::default());
-        let mut look = |frames, seconds| events.look(&with_losses(frames), &config, at(seconds));
-        assert_eq!(look(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
-        assert_eq!(look(3, 2), [""; 0]);
-        assert_eq!(look(90, 5), [""; 0], "not so soon");
-        assert_eq!(look(100, 11), ["port h1: 97 lossless frames lost: watchdog (100 since start)"]);
-        assert_eq!(look(100, 60), [""; 0], "nothing new");
+        let mut poll = |frames, seconds| events.poll(&with_losses(frames), &config, at(seconds));
+        assert_eq!(poll(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
+        assert_eq!(poll(3, 2), [""; 0]);
+        assert_eq!(poll(90, 5), [""; 0], "not so soon");
+        assert_eq!(poll(100, 11), ["port h1: 97 lossless frames lost: watchdog (100 since start)"]);
+        assert_eq!(poll(100, 60), [""; 0], "nothing new");
     }
 
     #[test]
@@ -167,11 +167,11 @@ mod tests {
         let (config, mut events) = (config(), Events::default());
         let mut stats = with_losses(0);
         stats.ports[0].pfc.storms[3] = 1;
-        let lines = events.look(&stats, &config, at(1));
+        let lines = events.poll(&stats, &config, at(1));
         assert_eq!(lines.len(), 1);
         assert!(lines[0].contains("a storm of pauses in priority 3"), "{lines:?}");
         stats.ports[0].pfc.restored[3] = 1;
-        let lines = events.look(&stats, &config, at(2));
+        let lines = events.poll(&stats, &config, at(2));
         assert_eq!(lines, ["port h1: the storm of pauses in priority 3 is over"]);
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let mut stats = with_losses(0);
         let room = config.settings.mac_table.entries_max as u64;
         stats.mac_addresses = room - 1;
-        assert_eq!(events.look(&stats, &config, at(1)), [""; 0]);
+        assert_eq!(events.poll(&stats, &config, at(1)), [""; 0]);
         stats.mac_addresses = room;
         stats.agent.neighbors_refused = 4;
         let worker = |poll_gap_ns_max| crate::control::stats::WorkerStats {
@@ -189,11 +189,11 @@ mod tests {
             ..Default::default()
         };
         stats.workers = vec![worker(9_000_000), worker(23_000_000)];
-        let lines = events.look(&stats, &config, at(2));
+        let lines = events.poll(&stats, &config, at(2));
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].contains("neighbors is full: 4 were refused"), "{lines:?}");
         assert!(lines[1].starts_with("the MAC table is full"), "{lines:?}");
         assert!(lines[2].contains("away from its ports for 23000 us"), "{lines:?}");
-        assert_eq!(events.look(&stats, &config, at(30)), [""; 0]);
+        assert_eq!(events.poll(&stats, &config, at(30)), [""; 0]);
     }
 }

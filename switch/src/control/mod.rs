@@ -10,7 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
-//! | `neighborhood` | LLDP, and rules from what is learned by it |
+//! | `lldp` | LLDP, and rules from what is learned by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
@@ -24,10 +24,10 @@ mod collector;
 mod drain;
 mod events;
 mod links;
+mod lldp;
 mod lossless;
 mod mac_walk;
 mod merge;
-mod neighborhood;
 pub mod protocol;
 mod reload;
 pub mod server;
@@ -44,8 +44,8 @@ pub use tables::Tables;
 
 use crate::output;
 use crate::platform::{Platform, PortFacts};
-use crate::worker_thread::ControlSampleLinks;
-use answers::Waiting;
+use crate::worker_loop::ControlSampleRings;
+use answers::PendingReplies;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::agent::NeighborKey;
 use dataplane::control_rings::{Command, ControlRings};
@@ -54,9 +54,9 @@ use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use events::Events;
 use links::LinkWatch;
-use neighborhood::Neighborhood;
+use lldp::LldpControl;
 use protocol::{Reply, Request};
-use reload::What;
+use reload::ReloadRequest;
 use slow_path::SlowPath;
 use stats::Stats;
 use std::sync::Arc;
@@ -86,11 +86,11 @@ pub struct Signals {
 pub const FIRST_EPOCH: u64 = 1;
 
 /// How long after something happened the control thread looks often.
-const ALERT_NS: u64 = 100_000_000;
+const BUSY_NS: u64 = 100_000_000;
 /// How often it then looks: a part of how long a ping takes.
-const LOOK_ALERT: Duration = Duration::from_micros(100);
+const POLL_BUSY: Duration = Duration::from_micros(100);
 /// How often it looks otherwise.
-const LOOK_CALM: Duration = Duration::from_millis(1);
+const POLL_IDLE: Duration = Duration::from_millis(1);
 
 /// The control thread's state.
 #[derive(Debug)]
@@ -101,9 +101,9 @@ pub struct Control<P: Platform> {
     workers: Workers<P::Frame>,
     slow_path: SlowPath,
     /// LLDP, if it is spoken.
-    neighborhood: Option<Neighborhood>,
+    lldp: Option<LldpControl>,
     links: LinkWatch,
-    waiting: Waiting,
+    pending: PendingReplies,
     events: Events,
     /// Number of the newest tables.
     epoch: u64,
@@ -120,7 +120,7 @@ impl<P: Platform> Control<P> {
         platform: P,
         tables: Tables,
         facts: Vec<PortFacts>,
-        links: Vec<(ControlRings<P::Frame>, ControlSampleLinks)>,
+        links: Vec<(ControlRings<P::Frame>, ControlSampleRings)>,
     ) -> Self {
         let settings = &tables.config().settings;
         let links = links.into_iter();
@@ -129,9 +129,9 @@ impl<P: Platform> Control<P> {
             facts,
             workers: Workers::new(links.collect(), settings),
             slow_path: SlowPath::new(&tables),
-            neighborhood: Neighborhood::new(&tables),
+            lldp: LldpControl::new(&tables),
             links: LinkWatch::new(settings.ports.len()),
-            waiting: Waiting::default(),
+            pending: PendingReplies::default(),
             events: Events::default(),
             epoch: FIRST_EPOCH,
             needs_tables: false,
@@ -145,24 +145,24 @@ impl<P: Platform> Control<P> {
 
     /// Works until a signal or a client asks for the end.
     pub fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
-        let mut alert_until = Instant::ZERO;
-        while !signals.stop.load(Ordering::Relaxed) && !self.waiting.stop {
+        let mut busy_until = Instant::ZERO;
+        while !signals.stop.load(Ordering::Relaxed) && !self.pending.stop {
             if signals.reload.swap(false, Ordering::Relaxed) {
-                self.read_again(What::Everything, None);
+                self.read_again(ReloadRequest::Everything, None);
             }
             let now = self.platform.now();
             if self.step(now) {
-                alert_until = now + ALERT_NS;
+                busy_until = now + BUSY_NS;
             }
-            let look = if now < alert_until { LOOK_ALERT } else { LOOK_CALM };
-            match calls.recv_timeout(look) {
+            let poll = if now < busy_until { POLL_BUSY } else { POLL_IDLE };
+            match calls.recv_timeout(poll) {
                 Ok(call) => {
-                    alert_until = now + ALERT_NS;
-                    self.take_call(call);
+                    busy_until = now + BUSY_NS;
+                    self.handle_call(call);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Without a server there is nothing to wait for by the channel.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(look),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(poll),
             }
         }
     }
@@ -174,28 +174,28 @@ impl<P: Platform> Control<P> {
             any |= worker.take_replies();
             worker.push_backlog();
         }
-        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
-        any |= slow_path.take_punted(platform, workers, tables, neighborhood.as_mut(), now);
+        let Self { platform, slow_path, workers, tables, lldp, .. } = self;
+        any |= slow_path.take_punted(platform, workers, tables, lldp.as_mut(), now);
         if slow_path.agent.poll_timeout().is_some_and(|due| due <= now) {
             slow_path.agent.handle_timeout(now);
         }
-        slow_path.seek_gateways(platform, tables, now);
+        slow_path.resolve_gateways(platform, tables, now);
         self.watch_links(now);
         self.take_loaded();
         let Self { platform, slow_path, workers, tables, .. } = self;
-        self.needs_tables |= slow_path.obey_agent(platform, workers, tables);
-        if let Some(neighborhood) = &mut self.neighborhood {
-            neighborhood.wake(now);
+        self.needs_tables |= slow_path.process_outputs(platform, workers, tables);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.handle_timeout(now);
             let lost = &mut slow_path.unmade_frames;
-            self.needs_tables |= neighborhood.obey(platform, workers, tables, lost);
+            self.needs_tables |= lldp.process_outputs(platform, workers, tables, lost);
         }
         if self.needs_tables {
             self.install(now);
         }
         if !self.needs_tables
-            && let Some(neighborhood) = &mut self.neighborhood
+            && let Some(lldp) = &mut self.lldp
         {
-            neighborhood.raise::<P>(&mut self.workers);
+            lldp.apply_pending_up::<P>(&mut self.workers);
         }
         if !self.needs_tables && self.slow_path.has_releases() {
             self.slow_path.release(&self.platform, &mut self.workers);
@@ -220,16 +220,16 @@ impl<P: Platform> Control<P> {
     }
 
     fn watch_links(&mut self, now: Instant) {
-        let Self { platform, links, workers, slow_path, tables, neighborhood, .. } = self;
-        let tell = |port: PortId, up| {
+        let Self { platform, links, workers, slow_path, tables, lldp, .. } = self;
+        let on_change = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
             output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
             let command = if up { Command::Link(port, up) } else { Command::LinkLost(port) };
-            tell_link(command, port, up, now, workers, slow_path, neighborhood.as_mut());
+            apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         };
-        links.poll(now, |port| platform.link(port), tell);
-        if let Some(neighborhood) = neighborhood {
-            neighborhood.begin(now, |port| links.port(port).is_up());
+        links.poll(now, |port| platform.link(port), on_change);
+        if let Some(lldp) = lldp {
+            lldp.begin(now, |port| links.port(port).is_up());
         }
     }
 
@@ -258,8 +258,8 @@ impl<P: Platform> Control<P> {
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);
         let now = self.platform.now();
-        if let Some(neighborhood) = &mut self.neighborhood {
-            neighborhood.reload(now, &mut self.tables);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.reload(now, &mut self.tables);
         }
         for port in self.tables.remade_ports(&old) {
             self.workers.command(port, Command::FlushMacTable(port));
@@ -269,12 +269,12 @@ impl<P: Platform> Control<P> {
     }
 
     /// Says goodbye to neighbors: the switch comes to its end.
-    pub fn say_goodbye(&mut self) {
+    pub fn send_lldp_shutdown(&mut self) {
         let now = self.platform.now();
-        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
-        if let Some(neighborhood) = neighborhood {
-            neighborhood.shut_down(now);
-            neighborhood.obey(platform, workers, tables, &mut slow_path.unmade_frames);
+        let Self { platform, slow_path, workers, tables, lldp, .. } = self;
+        if let Some(lldp) = lldp {
+            lldp.shut_down(now);
+            lldp.process_outputs(platform, workers, tables, &mut slow_path.unmade_frames);
         }
     }
 
@@ -290,17 +290,17 @@ impl<P: Platform> Control<P> {
 }
 
 /// Tells everybody that the link at `port` has come up or gone down, the worker by `command`.
-fn tell_link<F: Frame>(
+fn apply_link<F: Frame>(
     command: Command<F>,
     port: PortId,
     up: bool,
     now: Instant,
     workers: &mut Workers<F>,
     slow_path: &mut SlowPath,
-    neighborhood: Option<&mut Neighborhood>,
+    lldp: Option<&mut LldpControl>,
 ) {
     slow_path.agent.handle_link(port, up);
-    let at_once = neighborhood.is_none_or(|neighborhood| neighborhood.handle_link(now, port, up));
+    let at_once = lldp.is_none_or(|lldp| lldp.handle_link(now, port, up));
     if at_once {
         workers.command(port, command);
     }

@@ -11,7 +11,7 @@ use std::thread;
 
 /// What is to be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ReloadRequest {
     /// SWITCH.toml and the files it names.
     Everything,
     /// Rules from this file.
@@ -40,7 +40,10 @@ pub(super) struct Loaded {
 pub(super) type Refusal = String;
 
 /// Begins to read `what` for a switch that runs with `current`. The outcome comes by the channel.
-pub(super) fn begin(what: What, current: SwitchConfig) -> Receiver<Result<Loaded, Refusal>> {
+pub(super) fn begin(
+    what: ReloadRequest,
+    current: SwitchConfig,
+) -> Receiver<Result<Loaded, Refusal>> {
     let (done, outcome) = bounded(1);
     let read = move || {
         // Nobody listens any more if the switch is coming to its end.
@@ -56,26 +59,26 @@ pub(super) fn begin(what: What, current: SwitchConfig) -> Receiver<Result<Loaded
 }
 
 /// Reads `what` for a switch that runs with `current`.
-pub(super) fn load(what: &What, current: &SwitchConfig) -> Result<Loaded, Refusal> {
+pub(super) fn load(what: &ReloadRequest, current: &SwitchConfig) -> Result<Loaded, Refusal> {
     let (config, read) = match what {
-        What::Everything => {
+        ReloadRequest::Everything => {
             let config = SwitchConfig::load(current.file()).map_err(|error| error.to_string())?;
             let named = [config.rules_file.clone(), config.routes_file.clone()];
             let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
             let read = read.collect();
             (config, read)
         }
-        What::Rules(file) => {
+        ReloadRequest::Rules(file) => {
             let config = current.with_rules(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }
-        What::Route { to, via } => {
+        ReloadRequest::Route { to, via } => {
             (current.with_route(to, via).map_err(|error| error.message)?, Vec::new())
         }
-        What::NoRoute(to) => {
+        ReloadRequest::NoRoute(to) => {
             (current.without_route(to).map_err(|error| error.message)?, Vec::new())
         }
-        What::Routes(file) => {
+        ReloadRequest::Routes(file) => {
             let config = current.with_routes(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }

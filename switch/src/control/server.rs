@@ -23,13 +23,13 @@ const CALLS_MAX: usize = 64;
 /// A client that has said nothing for so long gives its place to a new one, if all are taken.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// A client that says nothing for so long is gone.
-const SILENCE_MAX: Duration = Duration::from_secs(300);
+const READ_MAX: Duration = Duration::from_secs(300);
 /// A client that takes its reply no faster is gone.
 const WRITE_MAX: Duration = Duration::from_secs(5);
 /// How long a reply may take. Reading a file of routes is the longest work there is.
 const REPLY_MAX: Duration = Duration::from_secs(120);
 /// How often the accepting thread looks whether it is to end.
-const LOOK_MS: u16 = 50;
+const POLL_MS: u16 = 50;
 
 /// The socket, for as long as it is served.
 #[derive(Debug)]
@@ -97,14 +97,14 @@ fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
     while !ended.load(Ordering::Relaxed) {
         let mut readable = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         // An interrupted or failed wait is a wait cut short.
-        let _cut_short = poll(&mut readable, PollTimeout::from(LOOK_MS));
+        let _cut_short = poll(&mut readable, PollTimeout::from(POLL_MS));
         if let Ok((stream, _)) = listener.accept() {
-            take_in(stream, calls.clone(), Arc::clone(&clients));
+            serve_client(stream, calls.clone(), Arc::clone(&clients));
         }
     }
 }
 
-fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
+fn serve_client(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
     let place = Clients::take(&clients, &stream);
     let serve = move || {
         // A client that breaks off has said all it wanted to.
@@ -187,7 +187,7 @@ fn refuse(mut stream: UnixStream) -> io::Result<()> {
 /// Answers one client, line by line, until it goes.
 fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE_MAX))?;
+    stream.set_read_timeout(Some(READ_MAX))?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
@@ -207,7 +207,7 @@ fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<
         place.set_idle(false);
         let reply = match Request::read(&line) {
             // Whoever drives a plan counts on what it gave up not being done later.
-            Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if has_gone(&writer) => {
+            Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if is_closed(&writer) => {
                 return Ok(());
             }
             Ok(request) => ask(request, calls),
@@ -219,7 +219,7 @@ fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<
 }
 
 /// Whether the client has closed its end and will see no reply.
-fn has_gone(stream: &UnixStream) -> bool {
+fn is_closed(stream: &UnixStream) -> bool {
     let mut ends = [PollFd::new(stream.as_fd(), PollFlags::empty())];
     poll(&mut ends, PollTimeout::ZERO).is_ok()
         && ends[0].revents().is_some_and(|what| what.contains(PollFlags::POLLHUP))

@@ -4,7 +4,7 @@
 //! A frame that waited for its next hop enters the pipeline again only when the tables that know
 //! the next hop are on their way to the workers: in order behind them, so it finds them in use.
 
-use super::neighborhood::Neighborhood;
+use super::lldp::LldpControl;
 use super::tables::Tables;
 use super::workers::Workers;
 use crate::platform::Platform;
@@ -18,9 +18,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const PUNTS_A_STEP: usize = 256;
 
 /// How often unknown gateways are asked for.
-const SEEK_NS: u64 = 1_000_000_000;
+const RESOLVE_NS: u64 = 1_000_000_000;
 /// Looking for them takes no more than one part in so many of the time.
-const SEEK_SHARE: u64 = 100;
+const RESOLVE_SHARE: u64 = 100;
 
 /// The agent, and what lies between it and the workers.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct SlowPath {
     /// Frames of ours for which no buffer was left.
     pub(super) unmade_frames: u64,
     /// When unknown gateways are asked for next.
-    seek_at: Instant,
+    resolve_at: Instant,
 }
 
 impl SlowPath {
@@ -43,7 +43,7 @@ impl SlowPath {
             bytes: Vec::new(),
             releases: Vec::new(),
             unmade_frames: 0,
-            seek_at: Instant::ZERO,
+            resolve_at: Instant::ZERO,
         }
     }
 
@@ -53,7 +53,7 @@ impl SlowPath {
         platform: &P,
         workers: &mut Workers<P::Frame>,
         tables: &Tables,
-        mut neighborhood: Option<&mut Neighborhood>,
+        mut lldp: Option<&mut LldpControl>,
         now: Instant,
     ) -> bool {
         let mut any = false;
@@ -61,7 +61,7 @@ impl SlowPath {
             for _ in 0..PUNTS_A_STEP {
                 let Some(punted) = worker.punted() else { break };
                 any = true;
-                self.handle(platform, tables, neighborhood.as_deref_mut(), now, &punted);
+                self.handle(platform, tables, lldp.as_deref_mut(), now, &punted);
             }
         }
         any
@@ -71,16 +71,16 @@ impl SlowPath {
         &mut self,
         platform: &P,
         tables: &Tables,
-        neighborhood: Option<&mut Neighborhood>,
+        lldp: Option<&mut LldpControl>,
         now: Instant,
         punted: &Punted<P::Frame>,
     ) {
         self.bytes.clear();
         platform.read(&punted.frame, &mut self.bytes);
         if punted.reason == PuntReason::Lldp
-            && let Some(neighborhood) = neighborhood
+            && let Some(lldp) = lldp
         {
-            return neighborhood.hear(now, punted.port, &self.bytes);
+            return lldp.handle_frame(now, punted.port, &self.bytes);
         }
         let next_hop = next_hop(tables, punted.reason, &self.bytes);
         self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
@@ -88,13 +88,13 @@ impl SlowPath {
 
     /// Asks for gateways that are not known, if it is time to: while another gateway of its route
     /// is known, no frame makes the agent ask.
-    pub(super) fn seek_gateways<P: Platform>(
+    pub(super) fn resolve_gateways<P: Platform>(
         &mut self,
         platform: &P,
         tables: &Tables,
         now: Instant,
     ) {
-        if now < self.seek_at {
+        if now < self.resolve_at {
             return;
         }
         for hop in tables.routes().unresolved_gateways() {
@@ -103,11 +103,11 @@ impl SlowPath {
         }
         // A table of many thousand routes takes a while to look through.
         let took_ns = platform.now().ns_since(now);
-        self.seek_at = now + SEEK_NS.max(took_ns * SEEK_SHARE);
+        self.resolve_at = now + RESOLVE_NS.max(took_ns * RESOLVE_SHARE);
     }
 
     /// Does what the agent wants done. Returns whether the packet path needs new tables for it.
-    pub(super) fn obey_agent<P: Platform>(
+    pub(super) fn process_outputs<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,

@@ -1,9 +1,9 @@
 //! The control thread's side of the workers' rings: commands go out in order, tables are counted in
 //! and out, and nobody ever waits.
 
-use crate::histograms::{Sample, Tallies};
+use crate::histograms::{Sample, WorkerHistograms};
 use crate::platform::DeviceLosses;
-use crate::worker_thread::{ControlSampleLinks, WorkerEnd};
+use crate::worker_loop::{ControlSampleRings, WorkerExit};
 use dataplane::control_rings::{Command, ControlRings, Punted, Reply};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, WorkerId};
@@ -23,7 +23,7 @@ const BACKLOG_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(super) struct WorkerLink<F> {
     links: ControlRings<F>,
-    samples: ControlSampleLinks,
+    samples: ControlSampleRings,
     backlog: VecDeque<Command<F>>,
     /// Numbers of the tables that are on their way to the worker.
     installing: VecDeque<u64>,
@@ -38,11 +38,11 @@ pub(super) struct WorkerLink<F> {
     /// At home, or with the worker.
     mac_slice: Option<Box<MacSlice>>,
     /// All samples so far.
-    pub(super) tallies: Tallies,
+    pub(super) histograms: WorkerHistograms,
 }
 
 impl<F: Frame> WorkerLink<F> {
-    pub(super) fn new(links: ControlRings<F>, samples: ControlSampleLinks, epoch: u64) -> Self {
+    pub(super) fn new(links: ControlRings<F>, samples: ControlSampleRings, epoch: u64) -> Self {
         Self {
             links,
             samples,
@@ -53,7 +53,7 @@ impl<F: Frame> WorkerLink<F> {
             report: Some(Box::default()),
             sample: Some(Box::default()),
             mac_slice: Some(Box::default()),
-            tallies: Tallies::default(),
+            histograms: WorkerHistograms::default(),
         }
     }
 
@@ -78,10 +78,10 @@ impl<F: Frame> WorkerLink<F> {
                 Reply::MacTable(slice) => self.mac_slice = Some(slice),
             }
         }
-        if let Ok(mut sample) = self.samples.given.pop() {
+        if let Ok(mut sample) = self.samples.replies.pop() {
             any = true;
-            self.tallies.add(&sample.tallies);
-            sample.tallies.clear();
+            self.histograms.add(&sample.histograms);
+            sample.histograms.clear();
             self.sample = Some(sample);
         }
         any
@@ -131,7 +131,7 @@ impl<F: Frame> WorkerLink<F> {
             self.command(Command::Report(report));
         }
         if let Some(Err(PushError::Full(sample))) =
-            self.sample.take().map(|sample| self.samples.ask.push(sample))
+            self.sample.take().map(|sample| self.samples.requests.push(sample))
         {
             self.sample = Some(sample);
         }
@@ -145,8 +145,8 @@ impl<F: Frame> WorkerLink<F> {
     }
 
     /// The worker has ended and left this.
-    pub(super) fn take_end(&mut self, end: WorkerEnd) {
-        self.tallies.add(&end.sample.tallies);
+    pub(super) fn set_exit(&mut self, end: WorkerExit) {
+        self.histograms.add(&end.sample.histograms);
         self.sample = Some(Box::new(end.sample));
         self.report = Some(Box::new(end.report));
     }

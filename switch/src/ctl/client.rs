@@ -110,11 +110,11 @@ impl Client {
         Self::connect_for(socket, REPLY_MAX)
     }
 
-    /// Connects to a switch that must answer each request within `patience`.
+    /// Connects to a switch that must answer each request within `timeout`.
     ///
     /// # Errors
     /// There is none.
-    pub fn connect_for(socket: &Path, patience: Duration) -> Result<Self, CtlError> {
+    pub fn connect_for(socket: &Path, timeout: Duration) -> Result<Self, CtlError> {
         let writer = UnixStream::connect(socket).map_err(|error| {
             let socket = socket.to_owned();
             match error.kind() {
@@ -122,7 +122,7 @@ impl Client {
                 _ => CtlError::NoSwitch { socket, error },
             }
         })?;
-        writer.set_read_timeout(Some(patience)).map_err(CtlError::Broken)?;
+        writer.set_read_timeout(Some(timeout)).map_err(CtlError::Broken)?;
         let reader = BufReader::new(writer.try_clone().map_err(CtlError::Broken)?);
         Ok(Self { reader, writer })
     }
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn the_only_switch_need_not_be_named() {
         let directory = tempfile::tempdir().unwrap();
-        let said = |result: Result<PathBuf, CtlError>| result.unwrap_err().to_string();
-        let none = said(only_socket(directory.path()));
+        let error = |result: Result<PathBuf, CtlError>| result.unwrap_err().to_string();
+        let none = error(only_socket(directory.path()));
         assert!(
             none.starts_with("no switch has its socket in ") && none.contains("--name"),
             "{none}"
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(only_socket(directory.path()).unwrap(), directory.path().join("a.sock"));
 
         fs::write(directory.path().join("b.sock"), "").unwrap();
-        let several = said(only_socket(directory.path()));
+        let several = error(only_socket(directory.path()));
         assert!(several.starts_with("there are several switches: a, b; "), "{several}");
     }
 

@@ -216,19 +216,19 @@ fn link(client: &mut Client, port: &str, up: bool) -> Result<Answer, CtlError> {
 }
 
 /// How often it is looked whether the switch has ended, and how many times.
-const LOOK: Duration = Duration::from_millis(50);
-const LOOKS_MAX: u32 = 200;
+const POLL: Duration = Duration::from_millis(50);
+const POLLS_MAX: u32 = 200;
 
 fn stop(client: &mut Client, socket: &Path) -> Result<Answer, CtlError> {
     let stopping: Stopping = client.ask(&Request::Stop)?;
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..POLLS_MAX {
         if !socket.exists() {
             let text = format!("process {} has ended", stopping.stopping);
             return Ok(Answer { text, json: json!(stopping) });
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
-    let waited = (LOOK * LOOKS_MAX).as_secs();
+    let waited = (POLL * POLLS_MAX).as_secs();
     Err(CtlError::Refused(format!("process {} has not ended in {waited} s", stopping.stopping)))
 }
 

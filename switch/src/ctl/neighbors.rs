@@ -19,8 +19,8 @@ pub(super) fn text(lldp: &LldpTable, rows: &[NeighborRow]) -> String {
 }
 
 /// What somebody says, or a dash.
-fn or_dash(said: Option<&str>) -> String {
-    said.unwrap_or("-").to_owned()
+fn or_dash(text: Option<&str>) -> String {
+    text.unwrap_or("-").to_owned()
 }
 
 fn links(lldp: &LldpTable) -> String {

@@ -66,14 +66,15 @@ mod tests {
             origins: vec![came_in("from-C", Some(3_100_000_000)), came_in("HA", None)],
             ..Wait::default()
         };
-        let told = "\
+        let expected = "\
 port to-B priority 2: 131 frames (131000 bytes) wait, paused by the peer for 3.2 s; they came in by
   port from-C priority 1, which has paused its peer for 3.1 s
   port HA priority 1, which does not pause its peer";
-        assert_eq!(text(std::slice::from_ref(&wait)), told);
+        assert_eq!(text(std::slice::from_ref(&wait)), expected);
 
         wait.has_more_origins = true;
-        let more = format!("{told}\n  perhaps other ports: only the first frames were looked at");
+        let more =
+            format!("{expected}\n  perhaps other ports: only the first frames were looked at");
         assert_eq!(text(&[wait.clone(), wait]), format!("{more}\n{more}"));
         assert_eq!(text(&[]), "no frame waits for a peer");
         assert!(text(&[Wait::default()]).ends_with("by\n  no port: they are the switch's own"));

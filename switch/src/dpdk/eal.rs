@@ -1,8 +1,8 @@
 //! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
 
-use super::claim;
 use super::clock::{self, Mark};
 use super::device_args::{DeviceArgs, PciAddress};
+use super::device_lock;
 use super::error::{DpdkError, c_string, last_errno_text};
 use super::log;
 use super::memory::{Memory, MemoryInUse, free_hugepages_mb};
@@ -97,13 +97,14 @@ impl Eal {
     pub(super) fn pci_failure(&self, args: &DeviceArgs, address: PciAddress) -> DpdkError {
         if !self.pci.contains(&address) {
             let cause = "DPDK was not started with this PCI device";
-            return refusal(args, cause, args.what_would_be_right());
+            return refusal(args, cause, args.advice());
         }
         let memory_is_plain = !matches!(self.memory, MemoryInUse::Hugepages { .. });
         let found = pci::Entry::new(Path::new("/sys"), address).diagnose(memory_is_plain);
-        let said = pci::lines_about(&self.pci_log, address);
-        let cause = if said.is_empty() { found.cause } else { format!("{} ({said})", found.cause) };
-        refusal(args, &cause, &found.right)
+        let logged = pci::lines_about(&self.pci_log, address);
+        let cause =
+            if logged.is_empty() { found.cause } else { format!("{} ({logged})", found.cause) };
+        refusal(args, &cause, &found.advice)
     }
 
     /// Ticks of the TSC in a second.
@@ -133,12 +134,13 @@ impl Drop for Eal {
 fn lock_nics(addresses: &[PciAddress]) -> Result<Vec<File>, DpdkError> {
     let mut locks = Vec::new();
     for &address in addresses {
-        let lock =
-            claim::lock_nic(Path::new("/sys"), address).map_err(|error| DpdkError::Device {
+        let lock = device_lock::lock_nic(Path::new("/sys"), address).map_err(|error| {
+            DpdkError::Device {
                 device: address.to_string(),
                 cause: error.to_string(),
-                right: error.what_would_be_right().unwrap_or_default(),
-            })?;
+                advice: error.advice().unwrap_or_default(),
+            }
+        })?;
         locks.extend(lock);
     }
     Ok(locks)

@@ -39,14 +39,14 @@ pub enum DpdkError {
         cause: String,
     },
     /// A device could not be opened, configured or started.
-    #[error("device `{device}`: {cause}; {right}")]
+    #[error("device `{device}`: {cause}; {advice}")]
     Device {
         /// The device string as given.
         device: String,
         /// What is wrong.
         cause: String,
         /// What would be right.
-        right: String,
+        advice: String,
     },
     /// A thread could not be registered with the EAL.
     #[error("this thread cannot become an lcore: {cause}")]

@@ -105,7 +105,7 @@ pub(super) fn verify(id: u16) -> FlowControl {
 
 /// Looks at the link between one reading of the settings and the next: at once, and after one and
 /// four seconds at ten looks a second. Negotiation on copper takes up to three.
-const READ_AT_LOOKS: [u32; 3] = [1, 10, 40];
+const READ_AT_POLLS: [u32; 3] = [1, 10, 40];
 
 /// What is known of a NIC's flow control, read again whenever its link has come up.
 #[derive(Debug)]
@@ -114,13 +114,13 @@ pub(super) struct FlowControlWatch {
     /// Whether the NIC took the settings, so that reading them says something new.
     is_settled: bool,
     /// Looks since the link came up.
-    looks: u32,
+    polls: u32,
 }
 
 impl FlowControlWatch {
     /// What came of [`take_over`]. What the NIC refused stays refused.
     pub(super) fn new(now: FlowControl) -> Self {
-        Self { is_settled: now != FlowControl::Unverified, now, looks: 0 }
+        Self { is_settled: now != FlowControl::Unverified, now, polls: 0 }
     }
 
     pub(super) const fn now(&self) -> &FlowControl {
@@ -129,7 +129,7 @@ impl FlowControlWatch {
 
     /// A look at the link; what is known now, if that is something new. A NIC whose link is up but
     /// was negotiated with the old settings may change its mind, so it is read several times.
-    pub(super) fn look(
+    pub(super) fn poll(
         &mut self,
         link_is_up: bool,
         read: impl FnOnce() -> FlowControl,
@@ -137,8 +137,8 @@ impl FlowControlWatch {
         if self.is_settled {
             return None;
         }
-        self.looks = if link_is_up { self.looks.saturating_add(1) } else { 0 };
-        if !READ_AT_LOOKS.contains(&self.looks) {
+        self.polls = if link_is_up { self.polls.saturating_add(1) } else { 0 };
+        if !READ_AT_POLLS.contains(&self.polls) {
             return None;
         }
         let found = read();
@@ -221,22 +221,22 @@ mod tests {
         let mut watch = FlowControlWatch::new(FlowControl::Unverified);
         let never = || -> FlowControl { panic!("not to be read now") };
         for _ in 0..100 {
-            assert_eq!(watch.look(false, never), None, "the link is down");
+            assert_eq!(watch.poll(false, never), None, "the link is down");
         }
-        assert_eq!(watch.look(true, conflict), Some(conflict()));
+        assert_eq!(watch.poll(true, conflict), Some(conflict()));
         for _ in 2..10 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(true, || FlowControl::Forwarded), Some(FlowControl::Forwarded));
+        assert_eq!(watch.poll(true, || FlowControl::Forwarded), Some(FlowControl::Forwarded));
         for _ in 11..40 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(true, || FlowControl::Forwarded), None, "no news");
+        assert_eq!(watch.poll(true, || FlowControl::Forwarded), None, "it has not changed");
         for _ in 0..100 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(false, never), None);
-        assert_eq!(watch.look(true, conflict), Some(conflict()), "another link, another answer");
+        assert_eq!(watch.poll(false, never), None);
+        assert_eq!(watch.poll(true, conflict), Some(conflict()), "another link, another answer");
         assert_eq!(*watch.now(), conflict());
     }
 
@@ -244,7 +244,7 @@ mod tests {
     fn what_a_nic_refused_is_not_read_again() {
         for refused in [FlowControl::Virtual, FlowControl::Unknown] {
             let mut watch = FlowControlWatch::new(refused.clone());
-            assert_eq!(watch.look(true, || FlowControl::Forwarded), None);
+            assert_eq!(watch.poll(true, || FlowControl::Forwarded), None);
             assert_eq!(*watch.now(), refused);
         }
     }

@@ -209,7 +209,7 @@ impl Port {
     /// that came up may have changed it. Returns what is to be said instead of what was.
     pub fn watch_flow_control(&self, link: Link) -> Option<FlowControl> {
         let mut watch = self.flow_control.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.look(link.up, || flow_control::verify(self.device.id()))
+        watch.poll(link.up, || flow_control::verify(self.device.id()))
     }
 }
 

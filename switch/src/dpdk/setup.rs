@@ -118,7 +118,7 @@ impl Setup<'_> {
                 self.pool.data_room_bytes(),
                 if receives { "send" } else { "receive" },
             ),
-            right: format!("give the pool buffers of {} bytes", self.frame_bytes_max()),
+            advice: format!("give the pool buffers of {} bytes", self.frame_bytes_max()),
         })
     }
 
@@ -134,7 +134,7 @@ impl Setup<'_> {
         Err(DpdkError::Device {
             device: self.args.text().to_owned(),
             cause: format!("it does not take an MTU of {} bytes", self.options.mtu_bytes),
-            right: format!("{driver} takes up to {max_bytes} bytes"),
+            advice: format!("{driver} takes up to {max_bytes} bytes"),
         })
     }
 

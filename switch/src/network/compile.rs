@@ -96,16 +96,17 @@ pub fn run(arguments: &CompileArgs) -> ExitCode {
 
 fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
     let options = Options {
         algorithm: arguments.algorithm.algorithm(),
         lossless_max: arguments.max_lossless,
     };
-    let compiled =
-        config::compile::compile(&config.network, &paths, &options, &|what| progress.tell(what))
-            .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
-    progress.tell("writing rule files");
+    let compiled = config::compile::compile(&config.network, &paths, &options, &|what| {
+        progress.set_message(what)
+    })
+    .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
+    progress.set_message("writing rule files");
     write(&arguments.out, &compiled)?;
     Ok((config.network, compiled))
 }

@@ -18,7 +18,7 @@ impl Progress {
         Self { bar }
     }
 
-    pub(crate) fn tell(&self, what: &str) {
+    pub(crate) fn set_message(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 }

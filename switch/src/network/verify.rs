@@ -51,11 +51,11 @@ pub fn run(arguments: &VerifyArgs) -> ExitCode {
 
 fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
-    progress.tell("reading the rules");
+    progress.set_message("reading the rules");
     let book = read_rules(&config.network, &arguments.rules)?;
-    progress.tell("looking for a cycle, and following every path");
+    progress.set_message("looking for a cycle, and following every path");
     let verdict = config::verify::verify(&config.network, &book, &paths);
     Ok((config.network, verdict))
 }

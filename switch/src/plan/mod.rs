@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// How long the paper's rule may look for one cycle after the other.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PAPER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// `knotless plan`
 #[derive(Debug, Args)]
@@ -150,7 +150,7 @@ pub fn run(arguments: &PlanArgs) -> ExitCode {
 
 fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (network, change) = arguments.source.read(&arguments.file)?;
     let (rule_us, delay_us) = (arguments.rule_time, arguments.delay);
     let timing = Timing {
@@ -161,7 +161,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
         ..Timing::default()
     };
     let model = arguments.model.model();
-    progress.tell("planning");
+    progress.set_message("planning");
     let begun = Instant::now();
     let (plan, knotted, columns, lossy) = match &arguments.rules {
         None => {
@@ -169,7 +169,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
                 .map_err(|error| knotted_failure(&network, &error))?;
             let plan = planner.plan(model);
             let seconds = begun.elapsed().as_secs_f64();
-            progress.tell("the alternatives");
+            progress.set_message("the alternatives");
             let columns = columns(&planner, &change, &plan.order, model, seconds);
             (plan, planner.knotted(), columns, None)
         }
@@ -218,7 +218,7 @@ fn columns(
     let barriers = Model::ALL.map(|model| planner.barriers_us(model));
     let all = (removes.saturating_add(kept)).saturating_mul(adds.saturating_add(kept));
     let begun = Instant::now();
-    let paper = planner.paper(model, PATIENCE);
+    let paper = planner.paper(model, PAPER_TIME_MAX);
     let paper_seconds = begun.elapsed().as_secs_f64();
     let by_model = |order: &Order| {
         let times = Model::ALL.map(|model| planner.completion_us(model, order));

@@ -1,18 +1,18 @@
 //! The workers' threads: pinned, registered with DPDK, and heard of when they fail.
 
 use super::RunError;
-use super::machine::Machine;
+use super::dpdk_platform::DpdkPlatform;
 use crate::dpdk::clock::Clock;
 use crate::dpdk::device::{DpdkDevice, ForeignPort};
 use crate::dpdk::eal::Eal;
 use crate::dpdk::lcore::{self, LcoreGuard};
 use crate::dpdk::mbuf::Mbuf;
 use crate::dpdk::port::PortQueues;
-use crate::gate::Gate;
+use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
-use crate::worker_thread::{
-    ControlSampleLinks, Phase, SampleLinks, Seat, SharedPhase, WorkerEnd, sample_links,
-    wake_on_time,
+use crate::worker_loop::{
+    ControlSampleRings, Phase, SampleRings, SharedPhase, WorkerExit, WorkerLoop, sample_rings,
+    set_timer_slack,
 };
 use config::SwitchConfig;
 use config::switch::Idle;
@@ -31,11 +31,11 @@ use std::thread::{self, JoinHandle};
 /// The workers' threads.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    threads: Vec<JoinHandle<Option<WorkerEnd>>>,
+    threads: Vec<JoinHandle<Option<WorkerExit>>>,
 }
 
 /// The control thread's ends of a worker's rings.
-pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleLinks);
+pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleRings);
 
 /// What a worker's thread begins with.
 struct Start {
@@ -43,7 +43,7 @@ struct Start {
     snapshot: Arc<Snapshot>,
     device: DpdkDevice,
     links: WorkerRings<Mbuf>,
-    samples: SampleLinks,
+    samples: SampleRings,
     phase: SharedPhase,
     idle: Idle,
     core: Option<usize>,
@@ -61,7 +61,7 @@ impl Threads {
     pub(super) fn start(
         config: &SwitchConfig,
         snapshot: &Arc<Snapshot>,
-        machine: &Machine,
+        dpdk_platform: &DpdkPlatform,
         queues: Vec<PortQueues>,
         phase: &SharedPhase,
         stop: &Arc<AtomicBool>,
@@ -71,11 +71,11 @@ impl Threads {
         let (mut threads, mut rings) = (Self::default(), Vec::new());
         let mut foreign = deal_spare_queues(config, &mut queues);
         for (number, (links, control_links)) in links.into_iter().zip(control_links).enumerate() {
-            let (samples, control_samples) = sample_links();
+            let (samples, control_samples) = sample_rings();
             let own = take_queues(config, number, &mut queues);
             rings.push((control_links, control_samples));
             let start = Start {
-                device: machine.device(config, own, mem::take(&mut foreign[number])),
+                device: dpdk_platform.device(config, own, mem::take(&mut foreign[number])),
                 settings: config.settings.clone(),
                 snapshot: Arc::clone(snapshot),
                 links,
@@ -83,17 +83,17 @@ impl Threads {
                 phase: phase.clone(),
                 idle: config.workers.idle,
                 core: config.workers.cores.get(number).copied(),
-                eal: Arc::clone(machine.eal()),
-                clock: machine.clock(),
+                eal: Arc::clone(dpdk_platform.eal()),
+                clock: dpdk_platform.clock(),
                 stop: Arc::clone(stop),
             };
             if let Err(why) = threads.add(number, start) {
-                phase.go_on_to(Phase::Stop);
+                phase.advance_to(Phase::Stop);
                 threads.join();
                 return Err(RunError::Worker { number, why });
             }
         }
-        phase.go_on_to(Phase::Run);
+        phase.advance_to(Phase::Run);
         Ok((threads, rings))
     }
 
@@ -108,7 +108,7 @@ impl Threads {
 
     /// Waits for the end of all workers, which they have been told to come to. `None` is one that
     /// failed.
-    pub(super) fn join(self) -> Vec<Option<WorkerEnd>> {
+    pub(super) fn join(self) -> Vec<Option<WorkerExit>> {
         let threads = self.threads.into_iter();
         threads.map(|thread| thread.join().ok().flatten()).collect()
     }
@@ -143,7 +143,7 @@ fn deal_spare_queues(
 }
 
 impl Start {
-    fn run(self, ready: &Sender<Result<(), String>>) -> Option<WorkerEnd> {
+    fn run(self, ready: &Sender<Result<(), String>>) -> Option<WorkerExit> {
         let _stops_the_switch = StopIfPanicking(Arc::clone(&self.stop));
         // Outlives the worker, whose buffers go home by this thread's caches.
         let _lcore = match self.prepare_thread() {
@@ -155,10 +155,10 @@ impl Start {
         };
         let Self { settings, snapshot, device, links, samples, phase, idle, clock, .. } = self;
         let worker =
-            Worker::new(&settings, snapshot, Gate::new(device), links, Recorder::default());
+            Worker::new(&settings, snapshot, DrainFilter::new(device), links, Recorder::default());
         let _room_for_one = ready.send(Ok(()));
-        let seat = Seat { worker, samples, phase, idle };
-        Some(seat.drive(|| clock.now()))
+        let worker_loop = WorkerLoop { worker, samples, phase, idle };
+        Some(worker_loop.run(|| clock.now()))
     }
 
     /// Pins and registers the thread.
@@ -169,7 +169,7 @@ impl Start {
             return Err(format!("it cannot be pinned to CPU {core}"));
         }
         if self.idle == Idle::Sleep {
-            wake_on_time();
+            set_timer_slack();
         }
         lcore::register_thread(&self.eal).map_err(|error| error.to_string())
     }

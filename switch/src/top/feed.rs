@@ -15,7 +15,7 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// What the thread has to tell.
 #[derive(Debug)]
-pub(super) enum MacEvent {
+pub(super) enum FeedEvent {
     /// How things are.
     Stats(Box<Stats>),
     /// Why that cannot be said. It goes on trying.
@@ -34,7 +34,7 @@ pub(super) fn ask(client: &mut Client) -> Result<Stats, CtlError> {
 ///
 /// # Errors
 /// The system has no thread left.
-pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<MacEvent>> {
+pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<FeedEvent>> {
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
         .name("top-feed".into())
@@ -42,15 +42,15 @@ pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<
     Ok(receiver)
 }
 
-fn feed(socket: &Path, interval: Duration, to: &SyncSender<MacEvent>) {
+fn feed(socket: &Path, interval: Duration, to: &SyncSender<FeedEvent>) {
     let mut connection = None;
     let mut due = Instant::now();
     loop {
-        let (news, pause) = match next(socket, &mut connection) {
-            Ok(stats) => (MacEvent::Stats(Box::new(stats)), interval),
-            Err(error) => (MacEvent::Waiting(error.to_string()), RETRY),
+        let (event, pause) = match next(socket, &mut connection) {
+            Ok(stats) => (FeedEvent::Stats(Box::new(stats)), interval),
+            Err(error) => (FeedEvent::Waiting(error.to_string()), RETRY),
         };
-        if to.send(news).is_err() {
+        if to.send(event).is_err() {
             return;
         }
         // Late once is no reason to ask twice in a row.
@@ -89,17 +89,17 @@ mod tests {
     }
 
     /// The next that is no repetition of having to wait.
-    fn next_stats(news: &Receiver<MacEvent>) -> u64 {
+    fn next_stats(events: &Receiver<FeedEvent>) -> u64 {
         loop {
-            if let MacEvent::Stats(stats) = news.recv_timeout(PATIENCE).unwrap() {
+            if let FeedEvent::Stats(stats) = events.recv_timeout(PATIENCE).unwrap() {
                 return stats.uptime_ns;
             }
         }
     }
 
-    fn next_waiting(news: &Receiver<MacEvent>) -> String {
+    fn next_waiting(events: &Receiver<FeedEvent>) -> String {
         loop {
-            if let MacEvent::Waiting(why) = news.recv_timeout(PATIENCE).unwrap() {
+            if let FeedEvent::Waiting(why) = events.recv_timeout(PATIENCE).unwrap() {
                 return why;
             }
         }
@@ -118,16 +118,16 @@ mod tests {
     fn a_switch_is_found_and_found_again() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
-        let news = start(socket.clone(), Duration::from_millis(1)).unwrap();
-        assert!(next_waiting(&news).contains("a.sock"), "not there yet");
+        let events = start(socket.clone(), Duration::from_millis(1)).unwrap();
+        assert!(next_waiting(&events).contains("a.sock"), "not there yet");
 
         let first = switch(&socket, vec![1, 2]);
-        assert_eq!([next_stats(&news), next_stats(&news)], [1, 2]);
+        assert_eq!([next_stats(&events), next_stats(&events)], [1, 2]);
         first.join().unwrap();
-        next_waiting(&news);
+        next_waiting(&events);
 
         let second = switch(&socket, vec![7]);
-        assert_eq!(next_stats(&news), 7);
+        assert_eq!(next_stats(&events), 7);
         second.join().unwrap();
     }
 
@@ -136,11 +136,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         let (_server, calls) = Server::start(&socket).unwrap();
-        let news = start(socket, Duration::from_millis(1)).unwrap();
+        let events = start(socket, Duration::from_millis(1)).unwrap();
         let call = calls.recv_timeout(PATIENCE).unwrap();
         call.reply.send(Reply::failed("worker 0 does not answer")).unwrap();
-        assert_eq!(next_waiting(&news), "worker 0 does not answer");
+        assert_eq!(next_waiting(&events), "worker 0 does not answer");
         answer(&calls, 3);
-        assert_eq!(next_stats(&news), 3);
+        assert_eq!(next_stats(&events), 3);
     }
 }

@@ -126,7 +126,7 @@ impl ClassMemory {
         class.veq_peak_bytes = self.veq.shown(class.veq_peak_bytes);
         class.headroom_peak_bytes = self.headroom.shown(class.headroom_peak_bytes);
         // Frames that were lost are never out of sight.
-        class.quiet = class.lost.total == 0
+        class.quiet = class.lossless_drops.total == 0
             && self.moved_ns.is_none_or(|moved_ns| now_ns.saturating_sub(moved_ns) > QUIET_NS);
     }
 }

@@ -9,13 +9,13 @@
 //! | `view` | from that to lines and to the screen |
 //! | `plain` | the same as text |
 //! | `input` | keys |
-//! | `humane` | numbers in few characters |
+//! | `format` | numbers in few characters |
 
 mod feed;
 #[cfg(test)]
 mod fixture;
+mod format;
 mod history;
-mod humane;
 mod input;
 mod live;
 mod plain;

@@ -32,7 +32,7 @@ pub(super) struct Cause {
     pub(super) name: String,
     pub(super) count: Count,
     /// Whether lossless frames are among them.
-    pub(super) breaks_a_promise: bool,
+    pub(super) is_lossless: bool,
 }
 
 /// Pauses of one class in one direction.
@@ -66,7 +66,7 @@ pub(super) struct ClassView {
     /// Pauses that the peer sent us.
     pub(super) received: Pauses,
     /// Lossless frames lost.
-    pub(super) lost: Count,
+    pub(super) lossless_drops: Count,
     /// Whether there is nothing to see.
     pub(super) quiet: bool,
 }
@@ -85,13 +85,13 @@ pub(super) struct PortView {
     /// Frames dropped, all causes.
     pub(super) dropped: Count,
     /// Lossless frames that were not delivered, what the device lost included.
-    pub(super) lost: Count,
+    pub(super) lossless_drops: Count,
     /// By cause; those that never occurred are left out. Causes of lossless losses come first.
     pub(super) drops: Vec<Cause>,
     /// Frames lost outside the switch's books: in the device, or never made.
     pub(super) losses: Vec<Cause>,
     /// Flow control that was received and not obeyed.
-    pub(super) disobeyed: Vec<Cause>,
+    pub(super) pfc_ignored: Vec<Cause>,
     /// By priority.
     pub(super) classes: [ClassView; PRIORITIES],
     /// Its queues that hold frames which the peer has paused.
@@ -134,7 +134,7 @@ pub(super) struct View {
     /// Dropped a second.
     pub(super) dropped_rate: f64,
     /// Lossless frames lost, all ports.
-    pub(super) lost: Count,
+    pub(super) lossless_drops: Count,
     pub(super) totals: FrameTotals,
     pub(super) buffer: BufferStats,
     pub(super) mbufs: FrameBuffers,
@@ -206,7 +206,7 @@ pub(super) fn compare(before: Option<&Stats>, now: &Stats) -> View {
         tx: sum(|port| port.tx),
         dropped,
         dropped_rate: interval.per_second(dropped.new),
-        lost: count(lost(before), lost(now)),
+        lossless_drops: count(lossless_drops(before), lossless_drops(now)),
         totals: now.totals,
         buffer: now.buffer,
         mbufs: now.mbufs,
@@ -249,10 +249,10 @@ fn port(before: &Stats, now: &PortStats, interval: Interval) -> PortView {
         rx: interval.rate(rx_frames, new(|port| total(&port.rx_bytes))),
         tx: interval.rate(new(|port| total(&port.tx_frames)), new(|port| total(&port.tx_bytes))),
         dropped: count(total(before.drops.values()), total(now.drops.values())),
-        lost: count(before.lossless_dropped(), now.lossless_dropped()),
+        lossless_drops: count(before.lossless_dropped(), now.lossless_dropped()),
         drops: drops(before, now),
         losses: losses(before, now),
-        disobeyed: disobeyed(before, now),
+        pfc_ignored: pfc_ignored(before, now),
         classes: std::array::from_fn(|priority| class(before, now, priority, interval)),
         waits: Vec::new(),
         lldp: now.lldp.clone(),
@@ -287,19 +287,19 @@ fn class(before: &PortStats, now: &PortStats, priority: usize, interval: Interva
             |port| &port.pfc.rx_pauses,
             |port| &port.pfc.rx_paused_ns,
         ),
-        lost: count(before.lossless_drops[priority], now.lossless_drops[priority]),
+        lossless_drops: count(before.lossless_drops[priority], now.lossless_drops[priority]),
         quiet: false,
     };
-    class.quiet = !moves(&class);
+    class.quiet = !is_active(&class);
     class
 }
 
 /// Whether anything happened in a class, or waits in it.
-fn moves(class: &ClassView) -> bool {
+fn is_active(class: &ClassView) -> bool {
     let paused = |pauses: &Pauses| pauses.xoff || pauses.times.new > 0 || pauses.share > 0.0;
     class.rx.frames + class.tx.frames > 0.0
         || class.viq_bytes + class.veq_bytes > 0
-        || class.lost.new > 0
+        || class.lossless_drops.new > 0
         || paused(&class.sent)
         || paused(&class.received)
 }
@@ -311,11 +311,11 @@ fn drops(before: &PortStats, now: &PortStats) -> Vec<Cause> {
         .filter(|&(_, &frames)| frames > 0)
         .map(|(name, &frames)| {
             let before = before.drops.get(name).copied().unwrap_or_default();
-            let breaks_a_promise = now.lossless_drops_by_cause.contains_key(name);
-            Cause { name: name.clone(), count: count(before, frames), breaks_a_promise }
+            let is_lossless = now.lossless_drops_by_cause.contains_key(name);
+            Cause { name: name.clone(), count: count(before, frames), is_lossless }
         })
         .collect();
-    causes.sort_by_key(|cause| !cause.breaks_a_promise);
+    causes.sort_by_key(|cause| !cause.is_lossless);
     causes
 }
 
@@ -336,7 +336,7 @@ fn losses(before: &PortStats, now: &PortStats) -> Vec<Cause> {
     )
 }
 
-fn disobeyed(before: &PortStats, now: &PortStats) -> Vec<Cause> {
+fn pfc_ignored(before: &PortStats, now: &PortStats) -> Vec<Cause> {
     named(
         before,
         now,
@@ -357,7 +357,7 @@ fn named(before: &PortStats, now: &PortStats, counters: &[(&str, Counter)]) -> V
     let causes = counters.iter().map(|(name, of)| Cause {
         name: (*name).to_owned(),
         count: count(of(before), of(now)),
-        breaks_a_promise: now.lossless_drops_by_cause.contains_key(*name),
+        is_lossless: now.lossless_drops_by_cause.contains_key(*name),
     });
     causes.filter(|cause| cause.count.total > 0).collect()
 }
@@ -368,7 +368,7 @@ fn total<'a, I: IntoIterator<Item = &'a u64>>(values: I) -> u64 {
 }
 
 /// Lossless frames lost, all ports.
-fn lost(stats: &Stats) -> u64 {
+fn lossless_drops(stats: &Stats) -> u64 {
     stats.lossless_dropped()
 }
 
@@ -417,13 +417,16 @@ mod tests {
             causes(&h1.drops),
             [("lossless_overrun", 17, 17), ("lossy_tail", 12_000, 12_000)]
         );
-        assert_eq!((h1.lost, view.lost), (Count { total: 17, new: 17 }, h1.lost));
+        assert_eq!(
+            (h1.lossless_drops, view.lossless_drops),
+            (Count { total: 17, new: 17 }, h1.lossless_drops)
+        );
         assert_eq!(h1.dropped, Count { total: 12_017, new: 12_017 });
         assert!(h1.classes[3].sent.xoff && !h1.classes[3].received.xoff);
         assert_eq!(h1.classes[3].sent.times, Count { total: 12, new: 12 });
         assert_eq!(h1.classes[3].sent.paused_ns, 234_000_000);
         assert_eq!(causes(&up1.losses), [("rx_missed", 8, 8)]);
-        assert_eq!(causes(&up1.disobeyed), [("link_pause", 5, 5)]);
+        assert_eq!(causes(&up1.pfc_ignored), [("link_pause", 5, 5)]);
         assert_eq!((h1.state, up2.state), ("up", "down"));
         let busy: Vec<f64> = view.workers.iter().map(|worker| worker.busy).collect();
         assert!(near(busy[0], 0.3) && near(busy[1], 0.05), "{busy:?}");
@@ -432,24 +435,24 @@ mod tests {
     #[test]
     fn a_class_is_quiet_only_if_nothing_moves_or_waits_or_is_paused() {
         let (before, now) = in_trouble();
-        let loud = |view: &View| -> Vec<(usize, usize)> {
+        let active = |view: &View| -> Vec<(usize, usize)> {
             let ports = view.ports.iter().enumerate();
             let classes = ports.flat_map(|(port, view)| {
                 view.classes.iter().enumerate().map(move |(class, view)| (port, class, view.quiet))
             });
             classes.filter(|&(_, _, quiet)| !quiet).map(|(port, class, _)| (port, class)).collect()
         };
-        assert_eq!(loud(&compare(Some(&before), &now)), [(0, 0), (0, 3), (1, 3)]);
+        assert_eq!(active(&compare(Some(&before), &now)), [(0, 0), (0, 3), (1, 3)]);
 
         let mut later = now.clone();
         later.uptime_ns += 1;
         later.ports[1].queues[3].veq_bytes = 0;
         // It is paused still, and so is what waits.
-        assert_eq!(loud(&compare(Some(&now), &later)), [(0, 3)]);
+        assert_eq!(active(&compare(Some(&now), &later)), [(0, 3)]);
         later.ports[0].queues[3] = before.ports[0].queues[3];
-        assert_eq!(loud(&compare(Some(&now), &later)), []);
+        assert_eq!(active(&compare(Some(&now), &later)), []);
         later.ports[2].pfc.rx_pauses = only(4, 1);
-        assert_eq!(loud(&compare(Some(&now), &later)), [(2, 4)]);
+        assert_eq!(active(&compare(Some(&now), &later)), [(2, 4)]);
     }
 
     #[test]
@@ -464,7 +467,7 @@ mod tests {
             let view = compare(before, now);
             assert!(view.since_start);
             assert_eq!(view.interval_ns, now.uptime_ns);
-            assert_eq!(view.lost, Count { total: 17, new: 17 });
+            assert_eq!(view.lossless_drops, Count { total: 17, new: 17 });
         }
         assert!(continues(&before, &now) && !continues(&restarted, &now));
         assert!(!continues(&before, &younger));

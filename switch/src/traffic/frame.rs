@@ -1,7 +1,7 @@
 //! Our frames, whole: Ethernet, perhaps a VLAN tag, IPv4 or IPv6, UDP, and the marked payload.
 
 use super::flow::FlowSpec;
-use super::payload::{self, Mark};
+use super::payload::{self, TestHeader};
 use dataplane::wire::MacAddress;
 use smoltcp::wire::{EthernetProtocol, IpAddress, IpProtocol, Ipv4Packet, Ipv6Packet, UdpPacket};
 use std::net::IpAddr;
@@ -72,15 +72,15 @@ impl FrameTemplate {
         self.bytes.len() - self.udp_at - UDP_BYTES
     }
 
-    /// Writes the frame that carries `mark` into `into`, and says which part of it that is.
+    /// Writes the frame that carries `test_header` into `into`, and says which part of it that is.
     ///
     /// # Panics
     /// `into` is shorter than the frame.
-    pub fn write<'a>(&self, mark: &Mark, into: &'a mut [u8]) -> &'a [u8] {
+    pub fn write<'a>(&self, test_header: &TestHeader, into: &'a mut [u8]) -> &'a [u8] {
         let (headers, _) = self.bytes.split_at(self.udp_at + UDP_BYTES);
         let frame = &mut into[..self.bytes.len()];
         frame[..headers.len()].copy_from_slice(headers);
-        payload::write(mark, &self.name, &mut frame[headers.len()..]);
+        payload::write(test_header, &self.name, &mut frame[headers.len()..]);
         UdpPacket::new_unchecked(&mut frame[self.udp_at..])
             .fill_checksum(&self.source, &self.destination);
         frame
@@ -205,7 +205,7 @@ mod tests {
     const MACS: (MacAddress, MacAddress) =
         (MacAddress([2, 0, 0, 0, 0, 1]), MacAddress([2, 0, 0, 0, 0, 2]));
 
-    fn built(spec: &str, sequence: u64) -> (FlowSpec, Mark, Vec<u8>) {
+    fn built(spec: &str, sequence: u64) -> (FlowSpec, TestHeader, Vec<u8>) {
         let flow: FlowSpec = spec.parse().expect(spec);
         let source = match flow.destination {
             IpAddr::V4(_) => IpAddr::from([10, 0, 0, 1]),
@@ -214,11 +214,12 @@ mod tests {
         let (source_mac, destination_mac) = MACS;
         let addresses = Addresses { source_mac, destination_mac, source, source_port: 50_000 };
         let template = FrameTemplate::new(&flow, &addresses, "f1");
-        let mark = Mark { flow: 7, priority: flow.priority, run: 1, sequence, sent_ns: 99 };
+        let test_header =
+            TestHeader { flow: 7, priority: flow.priority, run: 1, sequence, sent_ns: 99 };
         let mut buffer = vec![0xEE; 10_000];
-        let frame = template.write(&mark, &mut buffer).to_vec();
+        let frame = template.write(&test_header, &mut buffer).to_vec();
         assert_eq!(frame.len(), template.frame_bytes());
-        (flow, mark, frame)
+        (flow, test_header, frame)
     }
 
     #[test]
@@ -261,13 +262,13 @@ mod tests {
             let size = 90 + more;
             let vlan = if tagged { ",vlan=4" } else { "" };
             let spec = format!("dst-ip={destination},dscp={dscp},ecn={ecn},ttl={ttl},size={size}{vlan}");
-            let (flow, mark, frame) = built(&spec, sequence);
+            let (flow, test_header, frame) = built(&spec, sequence);
             let observed = observe(&frame).expect("whole");
             prop_assert_eq!(frame.len(), size);
             prop_assert_eq!(observed.destination, flow.destination);
             prop_assert_eq!((observed.dscp, observed.congested), (dscp, ecn == 3));
             prop_assert_eq!((observed.ttl, observed.checksums_fit), (ttl, true));
-            let wanted = Payload::Ours { mark, name: b"f1", intact: true };
+            let wanted = Payload::Ours { test_header, name: b"f1", intact: true };
             prop_assert_eq!(payload::read(observed.payload), wanted);
         }
 

@@ -82,7 +82,7 @@ impl Interface {
     ///
     /// # Errors
     /// It does not answer.
-    pub fn neighbour(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
+    pub fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
         self.mac_of(next_hop).map_err(|why| self.unresolved(next_hop, why))
     }
 
@@ -94,7 +94,7 @@ impl Interface {
         let text = next_hop.to_string();
         let end = Instant::now() + RESOLVE_TIME_MAX;
         loop {
-            let entries: Vec<NeighbourEntry> =
+            let entries: Vec<NeighborEntry> =
                 ip(&["-j", "neigh", "show", "to", &text, "dev", &self.name])?;
             if let Some(mac) = entries.into_iter().find_map(|entry| entry.lladdr?.parse().ok()) {
                 return Ok(mac);
@@ -126,7 +126,7 @@ struct RouteEntry {
 }
 
 #[derive(Debug, Deserialize)]
-struct NeighbourEntry {
+struct NeighborEntry {
     lladdr: Option<String>,
 }
 
@@ -145,8 +145,8 @@ fn run_ip(arguments: &[&str]) -> Result<Vec<u8>, String> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Err(told.lines().next().unwrap_or("`ip` failed").to_owned())
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(message.lines().next().unwrap_or("`ip` failed").to_owned())
 }
 
 /// The transmit drops of `name` in the text of /proc/net/dev: after `name:`, eight receive columns,

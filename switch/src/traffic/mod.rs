@@ -6,7 +6,7 @@
 //! one frame). It runs on any Linux interface, the kernel's side of a `net_tap` port or one end of
 //! a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
 //!
-//! The parts that think take the time as an argument and do no IO: [`schedule`], [`pauser`],
+//! The parts that think take the time as an argument and do no IO: [`schedule`], [`pause_generator`],
 //! [`sequence`], [`payload`], [`frame`]. The parts that touch the system are [`socket`],
 //! [`interface`] and [`clock`], and the commands put them together.
 
@@ -14,18 +14,18 @@ pub mod clock;
 pub mod flow;
 pub mod frame;
 pub mod interface;
-pub mod pauser;
+pub mod pause_generator;
 pub mod payload;
 mod pfc;
 pub mod pfc_socket;
 pub mod quantity;
 pub mod report;
+pub mod rx_stats;
 pub mod schedule;
 mod send;
 pub mod sequence;
 mod sink;
 pub mod socket;
-pub mod tally;
 
 pub use pfc::PfcArgs;
 pub use send::SendArgs;
@@ -117,22 +117,22 @@ pub fn run(command: &TrafficCommand) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&error.to_string());
+            print_line(&error.to_string());
             ExitCode::from(error.exit_code())
         }
     }
 }
 
 /// A line for people. If nobody listens on stderr, that is their choice.
-fn tell(what: &str) {
+fn print_line(what: &str) {
     output::error(format_args!("knotless traffic: {what}"));
 }
 
 /// Becomes true when the user (SIGINT) or the system (SIGTERM) asks for the end.
 #[derive(Debug)]
-struct Stop(Arc<AtomicBool>);
+struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     fn on_signals() -> Result<Self, TrafficError> {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -151,7 +151,7 @@ impl Stop {
 const SLEEP_NS_MAX: u64 = 50_000_000;
 
 /// Asks the kernel to wake this thread when it wanted, not up to 50 us later to save power.
-fn wake_on_time() -> Result<(), TrafficError> {
+fn set_timer_slack() -> Result<(), TrafficError> {
     nix::sys::prctl::set_timerslack(1).map_err(|source| TrafficError::System {
         what: "set the timer slack",
         source: source.into(),

@@ -2,7 +2,7 @@
 
 use super::interface::Interface;
 use super::socket::{Listen, PacketSocket};
-use super::{SLEEP_NS_MAX, Stop, TrafficError, priority, quantity, report, wake_on_time};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, quantity, report, set_timer_slack};
 use clap::Args;
 use dataplane::ids::Priority;
 use dataplane::wire::mac_control::Pfc;
@@ -57,8 +57,8 @@ struct PfcReport {
 
 /// Runs the command.
 pub(super) fn run(arguments: &PfcArgs) -> Result<(), TrafficError> {
-    let stop = Stop::on_signals()?;
-    wake_on_time()?;
+    let stop = StopFlag::on_signals()?;
+    set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let mut socket = PacketSocket::open(&interface, Listen::Nothing)?;
     socket.set_qdisc_bypass()?;

@@ -101,8 +101,8 @@ mod tests {
             assert!(nanoseconds(text).is_err(), "{text}");
         }
         assert!(bits_per_second("0").is_err());
-        let told = bits_per_second("fast").expect_err("not a rate").to_string();
-        assert_eq!(told, "`fast` is not a rate: bits per second, as in 200M or 1.5G");
+        let message = bits_per_second("fast").expect_err("not a rate").to_string();
+        assert_eq!(message, "`fast` is not a rate: bits per second, as in 200M or 1.5G");
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! What the commands print: a table for people, one JSON object for programs.
 
 use super::TrafficError;
-use super::pauser::PauserCounters;
+use super::pause_generator::PauseCounters;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,16 +101,16 @@ pub struct SinkReport {
     /// Link-level PAUSE frames heard.
     pub link_pause_frames: u64,
     /// PFC heard, for each priority.
-    pub priorities: Vec<PriorityHeard>,
+    pub priorities: Vec<PriorityReceived>,
     /// What came of the pauses that were asked for.
-    pub pauser: Option<PauserReport>,
+    pub pauser: Option<PauseReport>,
     /// The flows.
     pub flows: Vec<FlowReceived>,
 }
 
 /// PFC heard for one priority.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PriorityHeard {
+pub struct PriorityReceived {
     /// 0 to 7.
     pub priority: u8,
     /// Times above 0.
@@ -121,12 +121,12 @@ pub struct PriorityHeard {
 
 /// The pauses a receiver asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PauserReport {
+pub struct PauseReport {
     /// For which priorities.
     pub priorities: Vec<u8>,
     /// What came of them.
     #[serde(flatten)]
-    pub counters: PauserCounters,
+    pub counters: PauseCounters,
 }
 
 /// One flow of a receiver.
@@ -269,8 +269,8 @@ impl SendReport {
             ]
         });
         print(&columns(&heads, 2, rows).to_string())?;
-        let heard = |class: &&PrioritySent| class.xoff + class.xon > 0;
-        let rows = self.priorities.iter().filter(heard).map(|class| {
+        let received = |class: &&PrioritySent| class.xoff + class.xon > 0;
+        let rows = self.priorities.iter().filter(received).map(|class| {
             vec![
                 class.priority.to_string(),
                 class.xoff.to_string(),
@@ -333,7 +333,7 @@ impl SinkReport {
             ]
         });
         print(&columns(&heads, 2, rows).to_string())?;
-        if let Some(PauserReport { counters, .. }) = &self.pauser {
+        if let Some(PauseReport { counters, .. }) = &self.pauser {
             print(&format!(
                 "\n{} pauses asked for, {} lapses; at most {} bytes came after an XOFF, the last {} us \
                  later",

@@ -4,12 +4,12 @@ use super::clock::{self, Clock};
 use super::flow::FlowSpec;
 use super::frame::{Addresses, FrameTemplate};
 use super::interface::Interface;
-use super::payload::{Mark, SEQUENCES};
+use super::payload::{SEQUENCES, TestHeader};
 use super::pfc_socket::PfcSocket;
 use super::report::{self, FlowSent, PrioritySent, SendReport};
 use super::schedule::{Pace, Schedule, Step};
 use super::socket::{Listen, PacketSocket, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, Stop, TrafficError, quantity, speed, wake_on_time};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, quantity, set_timer_slack, speed};
 use arrayvec::ArrayVec;
 use clap::Args;
 use dataplane::counters::PfcCounters;
@@ -73,8 +73,8 @@ const FLOWS_MAX: usize = 256;
 
 /// Runs the command.
 pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
-    let stop = Stop::on_signals()?;
-    wake_on_time()?;
+    let stop = StopFlag::on_signals()?;
+    set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let streams = streams(&interface, &arguments.flows)?;
     let dropped_before = interface.tx_dropped()?;
@@ -114,14 +114,14 @@ fn streams(interface: &Interface, flows: &[FlowSpec]) -> Result<Vec<Stream>, Tra
     if flows.len() > FLOWS_MAX {
         return Err(TrafficError::Arguments(format!("--flow: more than {FLOWS_MAX} flows")));
     }
-    let mut neighbours = HashMap::new();
+    let mut neighbors = HashMap::new();
     let mut streams: Vec<Stream> = Vec::new();
     for (id, spec) in (0_u8..=u8::MAX).zip(flows) {
         let name = spec.name.clone().unwrap_or_else(|| format!("flow{id}"));
         if streams.iter().any(|stream| stream.name == name) {
             return Err(TrafficError::Arguments(format!("--flow: two flows are named `{name}`")));
         }
-        let addresses = addresses(interface, spec, id, &mut neighbours)?;
+        let addresses = addresses(interface, spec, id, &mut neighbors)?;
         let template = FrameTemplate::new(spec, &addresses, &name);
         streams.push(Stream { spec: spec.clone(), name, id, addresses, template });
     }
@@ -133,7 +133,7 @@ fn addresses(
     interface: &Interface,
     spec: &FlowSpec,
     id: u8,
-    neighbours: &mut HashMap<IpAddr, MacAddress>,
+    neighbors: &mut HashMap<IpAddr, MacAddress>,
 ) -> Result<Addresses, TrafficError> {
     let destination = spec.destination;
     let (source, destination_mac) = match (spec.source, spec.destination_mac) {
@@ -145,11 +145,11 @@ fn addresses(
                 interface: interface.name.clone(),
                 why: "the interface has no address; give src-ip".to_owned(),
             })?;
-            let mac = match mac.or_else(|| neighbours.get(&route.next_hop).copied()) {
+            let mac = match mac.or_else(|| neighbors.get(&route.next_hop).copied()) {
                 Some(mac) => mac,
                 None => {
-                    let mac = interface.neighbour(route.next_hop)?;
-                    neighbours.insert(route.next_hop, mac);
+                    let mac = interface.neighbor(route.next_hop)?;
+                    neighbors.insert(route.next_hop, mac);
                     mac
                 }
             };
@@ -185,8 +185,8 @@ struct Sender {
     pfc: PfcSocket,
     pauses: Receiver,
     /// Without what `pauses` counts.
-    heard: PfcCounters,
-    obey: bool,
+    counters: PfcCounters,
+    obeys_pfc: bool,
     run: u8,
     coalesce_ns: u64,
     refused: u64,
@@ -216,8 +216,8 @@ impl Sender {
             socket,
             pfc,
             pauses: receiver(arguments, obeyed_bits)?,
-            heard: PfcCounters::default(),
-            obey: !arguments.ignore_pfc,
+            counters: PfcCounters::default(),
+            obeys_pfc: !arguments.ignore_pfc,
             run: run_number(),
             coalesce_ns: COALESCE_NS.min(arguments.burst_time / 2),
             refused: 0,
@@ -226,7 +226,7 @@ impl Sender {
     }
 
     /// Sends until the flows are done, `duration_ns` is over or `stop` is asked.
-    fn run(&mut self, duration_ns: Option<u64>, stop: &Stop) -> Result<(), TrafficError> {
+    fn run(&mut self, duration_ns: Option<u64>, stop: &StopFlag) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = duration_ns.map_or(Instant::NEVER, |ns| start + ns);
         loop {
@@ -234,7 +234,7 @@ impl Sender {
             if now >= end || stop.asked() {
                 return Ok(());
             }
-            self.hear()?;
+            self.process_pfc()?;
             let limited = self.pauses.limited_bits(now);
             match self.schedule.next(now, self.pauses.paused_bits() | limited) {
                 // What is held to a rate goes frame by frame.
@@ -242,7 +242,7 @@ impl Sender {
                 Step::Send { flow, frames } => self.send(flow, frames, now)?,
                 Step::Wait(until) => {
                     let may_send_at = self.pauses.expires_at().min(self.pauses.free_at(limited));
-                    self.rest(now, until.min(may_send_at).min(end))?;
+                    self.sleep(now, until.min(may_send_at).min(end))?;
                 }
                 Step::Finished => return Ok(()),
             }
@@ -256,16 +256,16 @@ impl Sender {
 
     /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends
     /// early.
-    fn hear(&mut self) -> Result<(), TrafficError> {
-        let Self { clock, pfc, pauses, heard, .. } = self;
+    fn process_pfc(&mut self) -> Result<(), TrafficError> {
+        let Self { clock, pfc, pauses, counters, .. } = self;
         pfc.poll(|control| {
             let now = clock.now();
             pauses.expire(now);
             match control {
                 MacControl::Pfc(pfc) => pauses.receive(&pfc, now),
-                MacControl::Pause => heard.rx_link_pause_frames += 1,
-                MacControl::Unknown => heard.rx_unknown_frames += 1,
-                MacControl::Truncated => heard.rx_truncated_frames += 1,
+                MacControl::Pause => counters.rx_link_pause_frames += 1,
+                MacControl::Unknown => counters.rx_unknown_frames += 1,
+                MacControl::Truncated => counters.rx_truncated_frames += 1,
             }
         })?;
         pauses.expire(clock.now());
@@ -276,7 +276,7 @@ impl Sender {
     fn send(&mut self, flow: usize, frames: u32, now: Instant) -> Result<(), TrafficError> {
         let stream = &self.streams[flow];
         let first = self.schedule.frames_sent(flow);
-        let mut mark = Mark {
+        let mut test_header = TestHeader {
             flow: stream.id,
             priority: stream.spec.priority,
             run: self.run,
@@ -286,8 +286,8 @@ impl Sender {
         let mut burst: ArrayVec<&[u8], SOCKET_BURST_MAX> = ArrayVec::new();
         let slots = self.buffer.chunks_exact_mut(FRAME_BYTES_MAX);
         for (sequence, slot) in (first..first + u64::from(frames)).zip(slots) {
-            mark.sequence = sequence;
-            burst.push(stream.template.write(&mark, slot));
+            test_header.sequence = sequence;
+            burst.push(stream.template.write(&test_header, slot));
         }
         let accepted = self.socket.send(&burst)?;
         if accepted < burst.len() {
@@ -302,7 +302,7 @@ impl Sender {
 
     /// Sleeps until `until`, or a little longer so that several frames go at once; a PFC frame
     /// ends it.
-    fn rest(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+    fn sleep(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
         let until = until.max(now + self.coalesce_ns).min(now + SLEEP_NS_MAX);
         if until.ns_since(now) < SLEEP_NS_MIN { Ok(()) } else { self.pfc.wait(now, until) }
     }
@@ -337,8 +337,8 @@ impl Sender {
                 }
             })
             .collect();
-        let mut heard = self.heard.clone();
-        self.pauses.count_into(&mut heard);
+        let mut counters = self.counters.clone();
+        self.pauses.count_into(&mut counters);
         SendReport {
             interface: interface.name.clone(),
             elapsed_ns,
@@ -346,15 +346,15 @@ impl Sender {
             bytes: flows.iter().map(|flow| flow.bytes).sum(),
             refused: self.refused,
             interface_tx_dropped: dropped,
-            pfc_obeyed: self.obey,
-            link_pause_frames: heard.rx_link_pause_frames,
+            pfc_obeyed: self.obeys_pfc,
+            link_pause_frames: counters.rx_link_pause_frames,
             priorities: Priority::all()
                 .map(|priority| PrioritySent {
                     priority: priority.value(),
-                    xoff: heard.rx_xoff[priority.index()],
-                    xon: heard.rx_xon[priority.index()],
-                    pauses: heard.rx_pauses[priority.index()],
-                    paused_ns: heard.rx_paused_ns[priority.index()]
+                    xoff: counters.rx_xoff[priority.index()],
+                    xon: counters.rx_xon[priority.index()],
+                    pauses: counters.rx_pauses[priority.index()],
+                    paused_ns: counters.rx_paused_ns[priority.index()]
                         + self.pauses.running_ns(priority, end),
                 })
                 .collect(),

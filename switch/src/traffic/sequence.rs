@@ -36,7 +36,7 @@ pub enum Arrival {
 
 impl SequenceTracker {
     /// Takes note of `sequence`; the flow starts at 0.
-    pub fn arrived(&mut self, sequence: u64) -> Arrival {
+    pub fn record(&mut self, sequence: u64) -> Arrival {
         if sequence >= self.next {
             if sequence > self.next {
                 self.open_gap(self.next, sequence);
@@ -121,7 +121,7 @@ mod tests {
     fn tracked(arrivals: &[u64]) -> Totals {
         let mut tracker = SequenceTracker::default();
         for &sequence in arrivals {
-            tracker.arrived(sequence);
+            tracker.record(sequence);
         }
         Totals {
             lost: tracker.lost(),
@@ -171,12 +171,12 @@ mod tests {
         let mut tracker = SequenceTracker::default();
         let odd = (0..GAPS_MAX as u64 + 10).map(|index| 2 * index + 1);
         for sequence in odd {
-            tracker.arrived(sequence);
+            tracker.record(sequence);
         }
         assert_eq!(tracker.gaps.len(), GAPS_MAX);
         assert_eq!(tracker.lost(), GAPS_MAX as u64 + 10);
-        assert_eq!(tracker.arrived(0), Arrival::Duplicate);
-        assert_eq!(tracker.arrived(40), Arrival::Late);
+        assert_eq!(tracker.record(0), Arrival::Duplicate);
+        assert_eq!(tracker.record(40), Arrival::Late);
     }
 
     proptest! {

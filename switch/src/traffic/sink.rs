@@ -2,11 +2,11 @@
 
 use super::clock::{Clock, StampConverter};
 use super::interface::Interface;
-use super::pauser::{Pauser, Timetable};
-use super::report::{self, PauserReport, PriorityHeard, SinkReport};
+use super::pause_generator::{PauseGenerator, PauseSchedule};
+use super::report::{self, PauseReport, PriorityReceived, SinkReport};
+use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
-use super::tally::{Arrived, Tally};
-use super::{SLEEP_NS_MAX, Stop, TrafficError, priority, quantity, speed, wake_on_time};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, quantity, set_timer_slack, speed};
 use clap::Args;
 use dataplane::ids::Priority;
 use dataplane::time::{Instant, Speed};
@@ -59,7 +59,7 @@ pub struct SinkArgs {
 
 /// After a burst that was not full, frames may gather for this long: one wake-up for many frames.
 /// The kernel stamps them when they come, so it shows in no figure.
-const GATHER: Duration = Duration::from_micros(100);
+const RX_COALESCE: Duration = Duration::from_micros(100);
 
 /// Runs the command.
 pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
@@ -67,13 +67,13 @@ pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
         let what = "--pause-every: must be longer than --pause-for, or use --pause-for alone";
         return Err(TrafficError::Arguments(what.to_owned()));
     }
-    let stop = Stop::on_signals()?;
-    wake_on_time()?;
+    let stop = StopFlag::on_signals()?;
+    set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let _held: Vec<UdpSocket> =
         arguments.udp_port.iter().filter_map(|&port| hold_open(port)).collect();
     let mut sink = Sink::open(arguments, &interface)?;
-    super::tell(&format!("listening on {}", interface.name));
+    super::print_line(&format!("listening on {}", interface.name));
     let start = sink.clock.now();
     let ended = sink.run(arguments, &stop);
     match ended {
@@ -109,8 +109,8 @@ struct Sink {
     mac: MacAddress,
     socket: PacketSocket,
     ring: ReceiveRing,
-    tally: Tally,
-    pauser: Option<Pauser>,
+    rx_stats: RxStats,
+    pause_generator: Option<PauseGenerator>,
 }
 
 impl Sink {
@@ -121,28 +121,36 @@ impl Sink {
         socket.set_qdisc_bypass()?;
         let ring = ReceiveRing::new(&socket)?;
         let clock = Clock::start();
-        let pauser = (!arguments.pause_class.is_empty()).then(|| {
-            let timetable = Timetable {
+        let pause_generator = (!arguments.pause_class.is_empty()).then(|| {
+            let schedule = PauseSchedule {
                 priorities: arguments.pause_class.clone(),
                 start: clock.now() + arguments.pause_after,
                 on_ns: arguments.pause_for,
                 period_ns: arguments.pause_every,
             };
-            Pauser::new(timetable, arguments.speed)
+            PauseGenerator::new(schedule, arguments.speed)
         });
-        let tally = Tally::new(interface.mac, arguments.any_mac);
+        let rx_stats = RxStats::new(interface.mac, arguments.any_mac);
         let mac = interface.mac;
-        Ok(Self { clock, stamps: StampConverter::measure(), mac, socket, ring, tally, pauser })
+        Ok(Self {
+            clock,
+            stamps: StampConverter::measure(),
+            mac,
+            socket,
+            ring,
+            rx_stats,
+            pause_generator,
+        })
     }
 
     /// Receives until the time is over, silence has fallen or `stop` is asked.
-    fn run(&mut self, arguments: &SinkArgs, stop: &Stop) -> Result<(), TrafficError> {
+    fn run(&mut self, arguments: &SinkArgs, stop: &StopFlag) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
         loop {
             let full = self.drain()?;
             let now = self.clock.now();
-            let silent = match (self.tally.last, arguments.idle) {
+            let silent = match (self.rx_stats.last, arguments.idle) {
                 (Some(last), Some(idle_ns)) => last + idle_ns,
                 _ => Instant::NEVER,
             };
@@ -153,11 +161,11 @@ impl Sink {
             if full {
                 continue;
             }
-            let pause = self.pauser.as_ref().map_or(Instant::NEVER, Pauser::next);
+            let pause = self.pause_generator.as_ref().map_or(Instant::NEVER, PauseGenerator::next);
             let until = end.min(silent).min(pause).min(now + SLEEP_NS_MAX);
-            if until.ns_since(now) > GATHER_NS {
+            if until.ns_since(now) > RX_COALESCE_NS {
                 self.socket.wait(until.ns_since(now))?;
-                std::thread::sleep(GATHER);
+                std::thread::sleep(RX_COALESCE);
             }
         }
     }
@@ -166,27 +174,31 @@ impl Sink {
     fn drain(&mut self) -> Result<bool, TrafficError> {
         let now = self.clock.now();
         self.stamps.refresh(self.clock.monotonic_ns(now));
-        let Self { clock, stamps, socket, ring, tally, pauser, .. } = self;
+        let Self { clock, stamps, socket, ring, rx_stats, pause_generator, .. } = self;
         let frames = ring.receive(socket, |frame| {
             let monotonic_ns = frame
                 .realtime_ns
                 .map_or_else(|| clock.monotonic_ns(now), |stamp| stamps.monotonic_ns(stamp));
             let when = clock.instant(monotonic_ns);
             let (bytes, tci, cut) = (frame.bytes, frame.tci, frame.cut);
-            let known = tally.arrived(&Arrived { bytes, tci, cut, when, monotonic_ns });
-            if let (Some((priority, bytes)), Some(pauser)) = (known, pauser.as_mut()) {
-                pauser.arrived(priority, bytes, when);
+            let known = rx_stats.record(&RxFrame { bytes, tci, cut, when, monotonic_ns });
+            if let (Some((priority, bytes)), Some(pause_generator)) =
+                (known, pause_generator.as_mut())
+            {
+                pause_generator.record(priority, bytes, when);
             }
         })?;
         Ok(frames == SOCKET_BURST_MAX)
     }
 
     fn pause(&mut self, now: Instant) -> Result<(), TrafficError> {
-        while let Some(frame) = self.pauser.as_mut().and_then(|pauser| pauser.poll(now)) {
+        while let Some(frame) =
+            self.pause_generator.as_mut().and_then(|pause_generator| pause_generator.poll(now))
+        {
             self.send(&frame)?;
             let now = self.clock.now();
-            if let Some(pauser) = &mut self.pauser {
-                pauser.sent(now);
+            if let Some(pause_generator) = &mut self.pause_generator {
+                pause_generator.sent(now);
             }
         }
         Ok(())
@@ -194,7 +206,9 @@ impl Sink {
 
     /// Takes what has already arrived, and leaves nobody paused.
     fn finish(&mut self, now: Instant) -> Result<(), TrafficError> {
-        if let Some(frame) = self.pauser.as_mut().and_then(|pauser| pauser.stop(now)) {
+        if let Some(frame) =
+            self.pause_generator.as_mut().and_then(|pause_generator| pause_generator.stop(now))
+        {
             self.send(&frame)?;
         }
         while self.drain()? && self.clock.now() < now + DRAIN_NS_MAX {}
@@ -215,33 +229,33 @@ impl Sink {
     }
 
     fn report(&self, interface: &Interface, elapsed_ns: u64) -> Result<SinkReport, TrafficError> {
-        let flows = self.tally.flows();
-        let heard = |priority: Priority| {
-            let heard = self.tally.pfc[priority.index()];
-            PriorityHeard { priority: priority.value(), xoff: heard.xoff, xon: heard.xon }
+        let flows = self.rx_stats.flows();
+        let received = |priority: Priority| {
+            let received = self.rx_stats.pfc[priority.index()];
+            PriorityReceived { priority: priority.value(), xoff: received.xoff, xon: received.xon }
         };
         Ok(SinkReport {
             interface: interface.name.clone(),
             elapsed_ns,
             frames: flows.iter().map(|flow| flow.frames).sum(),
             bytes: flows.iter().map(|flow| flow.bytes).sum(),
-            misdelivered: self.tally.misdelivered,
-            damaged_headers: self.tally.damaged_headers,
-            other_frames: self.tally.other,
+            misdelivered: self.rx_stats.misdelivered,
+            damaged_headers: self.rx_stats.damaged_headers,
+            other_frames: self.rx_stats.other,
             dropped_by_own_socket: self.socket.take_statistics()?.dropped,
-            link_pause_frames: self.tally.link_pauses,
-            priorities: Priority::all().map(heard).collect(),
-            pauser: self.pauser.as_ref().map(|pauser| PauserReport {
-                priorities: pauser.priorities().map(Priority::value).collect(),
-                counters: pauser.counters(),
+            link_pause_frames: self.rx_stats.link_pauses,
+            priorities: Priority::all().map(received).collect(),
+            pauser: self.pause_generator.as_ref().map(|pause_generator| PauseReport {
+                priorities: pause_generator.priorities().map(Priority::value).collect(),
+                counters: pause_generator.counters(),
             }),
             flows,
         })
     }
 }
 
-/// [`GATHER`] in nanoseconds: no sleep is planned that would end sooner.
-const GATHER_NS: u64 = 100_000;
+/// [`RX_COALESCE`] in nanoseconds: no sleep is planned that would end sooner.
+const RX_COALESCE_NS: u64 = 100_000;
 /// How long the last drain may take if frames keep coming.
 const DRAIN_NS_MAX: u64 = 200_000_000;
 /// How often a PFC frame is tried, 20 us apart.

@@ -69,17 +69,17 @@ impl Place {
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
+        let mut startup_output = String::new();
         if !words.contains(&"--json") {
-            while !said.contains(" runs: ") {
-                if stdout.read_line(&mut said).unwrap() == 0 {
+            while !startup_output.contains(" runs: ") {
+                if stdout.read_line(&mut startup_output).unwrap() == 0 {
                     let mut error = String::new();
                     child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
-                    panic!("it did not start: {said}{error}");
+                    panic!("it did not start: {startup_output}{error}");
                 }
             }
         }
-        let switch = Switch { place: self, child, stdout, said };
+        let switch = Switch { place: self, child, stdout, startup_output };
         switch.wait_for("the socket", |switch| switch.place.path("s.sock").exists());
         switch
     }
@@ -99,7 +99,7 @@ pub(crate) struct Switch<'a> {
     child: Child,
     stdout: BufReader<ChildStdout>,
     /// What it said when it started.
-    pub(crate) said: String,
+    pub(crate) startup_output: String,
 }
 
 impl Switch<'_> {

@@ -130,9 +130,9 @@ fn clients_that_say_nothing_make_room_for_one_that_does() {
     let is_answered = || {
         let mut stream = UnixStream::connect(&served.socket).unwrap();
         let _refused = stream.write_all(b"{\"request\":\"stop\"}\n");
-        let mut said = String::new();
-        let _refused = BufReader::new(stream).read_line(&mut said);
-        said.contains('7')
+        let mut reported = String::new();
+        let _refused = BufReader::new(stream).read_line(&mut reported);
+        reported.contains('7')
     };
     let began = Instant::now();
     while !is_answered() {

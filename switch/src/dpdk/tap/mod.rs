@@ -10,16 +10,16 @@
 //! it ends; and a tap that was moved to another namespace leaves its name free here, for the kernel
 //! and so for the switch.
 
+mod monitor;
 mod netlink;
 mod queue;
-mod watch;
 
-use super::holder::Holders;
+use super::owners::Owners;
+pub(super) use monitor::TapLink;
+use monitor::{TapMonitor, TapPoller};
 use netlink::{Interface, Rtnetlink, Tun};
 use queue::Queue;
 use std::io;
-pub(super) use watch::TapLink;
-use watch::{Looker, Watch};
 
 /// The name of a tap that has none in its device string: the kernel counts.
 pub(super) const NAME_DEFAULT: &str = "dtap%d";
@@ -30,14 +30,14 @@ pub(super) const NAME_DEFAULT: &str = "dtap%d";
 pub(super) struct Tap {
     name: String,
     rx_queue_frames: u32,
-    watch: Watch,
+    monitor: TapMonitor,
 }
 
 /// Why a tap cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TapError {
-    #[error("the tap {name} is in use by {holders}")]
-    InUse { name: String, holders: Holders },
+    #[error("the tap {name} is in use by {owners}")]
+    InUse { name: String, owners: Owners },
     #[error("the interface {name} exists and is no tap{}", kind_text(kind.as_deref()))]
     NoTap { name: String, kind: Option<String> },
     #[error("the tap {0} was made for one queue only")]
@@ -52,7 +52,7 @@ fn kind_text(kind: Option<&str>) -> String {
 
 impl TapError {
     /// What would be right, where this knows better than the driver's general advice.
-    pub(super) fn what_would_be_right(&self) -> Option<String> {
+    pub(super) fn advice(&self) -> Option<String> {
         match self {
             Self::InUse { .. } => {
                 Some("name another interface in iface=, or stop that process".to_owned())
@@ -71,7 +71,7 @@ impl Tap {
     /// Makes the tap `name`, or takes it if it is persistent and nobody has it open, and has it
     /// keep `rx_queue_frames` frames if that is given. Nothing that is another process's is
     /// touched.
-    pub(super) fn claim(name: &str, rx_queue_frames: Option<u32>) -> Result<Self, TapError> {
+    pub(super) fn acquire(name: &str, rx_queue_frames: Option<u32>) -> Result<Self, TapError> {
         let failed = |doing| {
             let name = name.to_owned();
             move |error| TapError::System { name, doing, error }
@@ -90,16 +90,16 @@ impl Tap {
                 .map_err(failed("given a queue of that many frames (txqueuelen)"))?;
         }
         let interface = rtnetlink.interface(&name, None).map_err(failed("watched"))?;
-        let looker = Looker::new(queue, rtnetlink);
-        let watch = Watch::new(looker.map_err(failed("watched"))?);
-        Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, watch })
+        let poller = TapPoller::new(queue, rtnetlink);
+        let monitor = TapMonitor::new(poller.map_err(failed("watched"))?);
+        Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, monitor })
     }
 
     /// Begins to look at its link and losses. To be called when the device is started, which sets
     /// the interface up.
-    pub(super) fn watch(&mut self) -> Result<(), TapError> {
+    pub(super) fn monitor(&mut self) -> Result<(), TapError> {
         let failed = |error| TapError::System { name: self.name.clone(), doing: "watched", error };
-        self.watch.start().map_err(failed)
+        self.monitor.start().map_err(failed)
     }
 
     /// Its name when it was made.
@@ -114,20 +114,20 @@ impl Tap {
 
     /// Its link, at most 50 ms ago.
     pub(super) fn link(&self) -> TapLink {
-        self.watch.link()
+        self.monitor.link()
     }
 
     /// Frames that its full queue lost since it was opened, at most 50 ms ago. Not what the kernel
     /// dropped while the interface was down.
     pub(super) fn rx_missed_frames(&self) -> u64 {
-        self.watch.dropped_frames()
+        self.monitor.dropped_frames()
     }
 }
 
 /// A tap that exists may be taken if it stays without a process and there is none.
 fn take_persistent(rtnetlink: &Rtnetlink, name: &str) -> Result<Queue, TapError> {
     let failed = |error| TapError::System { name: name.to_owned(), doing: "opened", error };
-    let in_use = || TapError::InUse { name: name.to_owned(), holders: Holders::of_tun(name) };
+    let in_use = || TapError::InUse { name: name.to_owned(), owners: Owners::of_tun(name) };
     let Interface { kind, tun, .. } = rtnetlink.interface(name, None).map_err(failed)?;
     if kind.as_deref() != Some("tun") || !tun.is_tap {
         return Err(TapError::NoTap { name: name.to_owned(), kind });

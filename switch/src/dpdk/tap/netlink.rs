@@ -300,8 +300,8 @@ mod tests {
         for length in 0..whole.len() {
             let mut cut = whole[..length].to_vec();
             let _no_panic = decode_interface(&cut);
-            if let Some(says) = cut.first_chunk_mut() {
-                *says = u32::try_from(length).unwrap().to_ne_bytes();
+            if let Some(field) = cut.first_chunk_mut() {
+                *field = u32::try_from(length).unwrap().to_ne_bytes();
             }
             let _no_panic = decode_interface(&cut);
             let _no_panic = decode_nsid(&cut);

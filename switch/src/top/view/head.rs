@@ -1,8 +1,8 @@
 //! The switch as a whole: what it loses, how fast it is, how full its buffer, how busy its workers.
 
-use super::text::{BROKEN, FAINT, GOOD, LOSS, NAME, NOTABLE, Piece, bar, ends, full, plain, wrap};
+use super::text::{ALARM, FAINT, LOSS, NAME, NOTABLE, OK, Piece, bar, ends, full, plain, wrap};
 use crate::control::stats::FrameTotals;
-use crate::top::humane::{number, percent, rate, time};
+use crate::top::format::{number, percent, rate, time};
 use crate::top::sample::{Count, Rate, View, WorkerView};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -13,7 +13,7 @@ const BUFFER_TEXT: usize = 65;
 /// The lines about the whole switch. `paused` says that the picture does not move.
 pub(super) fn head(view: &View, paused: bool, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![identity(view, paused, width)];
-    lines.extend(promise(view, width));
+    lines.extend(lossless_drops(view, width));
     lines.extend(rates(view, width));
     lines.extend(balance(&view.totals, width));
     lines.push(buffer(view, width));
@@ -43,28 +43,32 @@ fn identity(view: &View, paused: bool, width: usize) -> Line<'static> {
 }
 
 /// Whether what was promised is kept.
-fn promise(view: &View, width: usize) -> Vec<Line<'static>> {
-    if view.lost.total == 0 {
-        return vec![Line::styled("lossless drops 0", GOOD)];
+fn lossless_drops(view: &View, width: usize) -> Vec<Line<'static>> {
+    if view.lossless_drops.total == 0 {
+        return vec![Line::styled("lossless drops 0", OK)];
     }
     let mut pieces = Vec::new();
     for port in &view.ports {
         for (priority, class) in port.classes.iter().enumerate() {
-            if class.lost.total > 0 {
-                let text = format!("port {} class {priority}: {}", port.name, exactly(class.lost));
+            if class.lossless_drops.total > 0 {
+                let text = format!(
+                    "port {} class {priority}: {}",
+                    port.name,
+                    exactly(class.lossless_drops)
+                );
                 pieces.push(plain(text));
             }
         }
-        let classes = port.classes.iter().map(|class| class.lost.total);
+        let classes = port.classes.iter().map(|class| class.lossless_drops.total);
         let classified = classes.fold(0, u64::saturating_add);
-        if let Some(unknown @ 1..) = port.lost.total.checked_sub(classified) {
+        if let Some(unknown @ 1..) = port.lossless_drops.total.checked_sub(classified) {
             pieces.push(plain(format!("port {} class unknown: {unknown}", port.name)));
         }
     }
-    let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lost)));
+    let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lossless_drops)));
     // No more than two lines: with many ports the rest is found below, at each port.
     let lines = wrap(lead, pieces, 2, width).into_iter().take(2);
-    lines.map(|line| full(&line.to_string(), BROKEN, width)).collect()
+    lines.map(|line| full(&line.to_string(), ALARM, width)).collect()
 }
 
 /// To the frame, for each one counts.
@@ -82,15 +86,15 @@ fn rates(view: &View, width: usize) -> Vec<Line<'static>> {
     let dropped_style = if view.dropped.new > 0 { NOTABLE } else { Style::new() };
     let dropped = format!("dropped {}/s", rate(view.dropped_rate));
     let imbalance = view.totals.imbalance;
-    let (books, style) = match imbalance {
-        0 => ("imbalance 0".to_owned(), GOOD),
-        frames => (format!(" IMBALANCE {frames} "), BROKEN),
+    let (text, style) = match imbalance {
+        0 => ("imbalance 0".to_owned(), OK),
+        frames => (format!(" IMBALANCE {frames} "), ALARM),
     };
     let pieces = vec![
         flow("rx", view.rx),
         flow("tx", view.tx),
         vec![Span::styled(dropped, dropped_style)],
-        vec![Span::styled(books, style)],
+        vec![Span::styled(text, style)],
     ];
     wrap(Vec::new(), pieces, 3, width)
 }

@@ -4,14 +4,14 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 /// A promise broken: nobody may miss it.
-pub(super) const BROKEN: Style =
+pub(super) const ALARM: Style =
     Style::new().fg(Color::White).bg(Color::Red).add_modifier(Modifier::BOLD);
 /// A loss that was not promised away.
 pub(super) const LOSS: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
 /// Look here: a pause, something new.
 pub(super) const NOTABLE: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
 /// As it should be.
-pub(super) const GOOD: Style = Style::new().fg(Color::Green);
+pub(super) const OK: Style = Style::new().fg(Color::Green);
 /// What only labels the rest.
 pub(super) const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 /// A name to begin reading at.

@@ -2,7 +2,7 @@
 
 use super::text::{NOTABLE, Piece, lead, plain, wrap};
 use crate::control::stats::{Origin, Wait};
-use crate::top::humane::{number, time};
+use crate::top::format::{number, time};
 use ratatui::text::{Line, Span};
 
 /// What waits in a queue for how long, and by which ports it came in; those that pause their peers

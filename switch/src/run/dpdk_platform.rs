@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The machine under a switch.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct DpdkPlatform {
     /// In the order of their numbers. They go before the pools, which go before the EAL.
     ports: Vec<Arc<Port>>,
     /// Their names.
@@ -39,7 +39,7 @@ pub(super) struct Machine {
     eal: Arc<Eal>,
 }
 
-impl Machine {
+impl DpdkPlatform {
     /// Starts DPDK, makes the pools and opens the ports of `config`. The queues of the ports stand
     /// in port order.
     ///
@@ -137,16 +137,16 @@ impl Machine {
     /// than their rings: `net_pcap` holds all frames that it replays.
     pub(super) fn missing_frames(&self, config: &SwitchConfig) -> u32 {
         let sent: u32 = self.infos().map(|info| u32::from(info.tx_descriptors)).sum();
-        let promised = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
-        promised.saturating_add(sent).saturating_sub(self.data.available())
+        let counted = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
+        counted.saturating_add(sent).saturating_sub(self.data.available())
     }
 
     /// Ports whose devices took more buffers than they have receive descriptors: name, buffers,
     /// descriptors.
-    pub(super) fn greedy_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
+    pub(super) fn oversized_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
         let ports = self.names.iter().zip(self.infos());
-        let greedy = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
-        greedy.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
+        let oversized = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
+        oversized.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
     }
 
     /// Closes the ports and counts the buffers that are not back in their pools, and all there are.
@@ -185,7 +185,7 @@ fn tx_queues(config: &SwitchConfig, port: PortId) -> u16 {
     if is_counted { 1 } else { u16::try_from(config.workers.count).unwrap_or(1) }
 }
 
-impl Platform for Machine {
+impl Platform for DpdkPlatform {
     type Frame = Mbuf;
 
     fn now(&self) -> Instant {

@@ -1,7 +1,7 @@
 //! A worker's thread: turns, one after the other, until it is told to stop; and what it does when
 //! there is nothing to do.
 
-use crate::gate::Gate;
+use crate::drain_filter::DrainFilter;
 use crate::histograms::{Recorder, Sample};
 use crate::platform::{DeviceLosses, PortDevice};
 use config::switch::Idle;
@@ -19,7 +19,7 @@ use std::time::Duration;
 #[repr(u8)]
 pub enum Phase {
     /// Wait until all workers are there: a frame for a worker that is not would have to wait, too.
-    Gather,
+    Start,
     /// Take turns.
     Run,
     /// Take turns, but let no more data in.
@@ -34,7 +34,7 @@ pub struct SharedPhase(Arc<AtomicU8>);
 
 impl Default for SharedPhase {
     fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(Phase::Gather as u8)))
+        Self(Arc::new(AtomicU8::new(Phase::Start as u8)))
     }
 }
 
@@ -43,7 +43,7 @@ impl SharedPhase {
     #[inline(always)]
     pub fn now(&self) -> Phase {
         match self.0.load(Ordering::Relaxed) {
-            0 => Phase::Gather,
+            0 => Phase::Start,
             1 => Phase::Run,
             2 => Phase::Drain,
             _ => Phase::Stop,
@@ -51,37 +51,38 @@ impl SharedPhase {
     }
 
     /// Goes on to `phase`; never back.
-    pub fn go_on_to(&self, phase: Phase) {
+    pub fn advance_to(&self, phase: Phase) {
         self.0.fetch_max(phase as u8, Ordering::Relaxed);
     }
 }
 
 /// The worker's ends of the rings by which the control thread asks for samples.
 #[derive(Debug)]
-pub struct SampleLinks {
-    asked: Consumer<Box<Sample>>,
-    given: Producer<Box<Sample>>,
+pub struct SampleRings {
+    requests: Consumer<Box<Sample>>,
+    replies: Producer<Box<Sample>>,
 }
 
 /// The control thread's ends.
 #[derive(Debug)]
-pub struct ControlSampleLinks {
+pub struct ControlSampleRings {
     /// An empty sample to be filled.
-    pub ask: Producer<Box<Sample>>,
+    pub requests: Producer<Box<Sample>>,
     /// It comes back here.
-    pub given: Consumer<Box<Sample>>,
+    pub replies: Consumer<Box<Sample>>,
 }
 
 /// Rings for one worker; one sample is on its way at a time.
-pub fn sample_links() -> (SampleLinks, ControlSampleLinks) {
-    let (ask, asked) = RingBuffer::new(1);
-    let (give, given) = RingBuffer::new(1);
-    (SampleLinks { asked, given: give }, ControlSampleLinks { ask, given })
+pub fn sample_rings() -> (SampleRings, ControlSampleRings) {
+    let (requests_in, requests) = RingBuffer::new(1);
+    let (replies, replies_out) = RingBuffer::new(1);
+    let control = ControlSampleRings { requests: requests_in, replies: replies_out };
+    (SampleRings { requests, replies }, control)
 }
 
 /// What a worker leaves behind.
 #[derive(Debug, Default)]
-pub struct WorkerEnd {
+pub struct WorkerExit {
     /// Its last report.
     pub report: Report,
     /// What it counted since the last sample.
@@ -89,41 +90,41 @@ pub struct WorkerEnd {
 }
 
 /// A worker and what its thread needs beside it.
-pub struct Seat<D: PortDevice> {
+pub struct WorkerLoop<D: PortDevice> {
     /// The worker.
-    pub worker: Worker<Gate<D>, Recorder>,
+    pub worker: Worker<DrainFilter<D>, Recorder>,
     /// Where it is asked for samples.
-    pub samples: SampleLinks,
+    pub samples: SampleRings,
     /// What it is to do.
     pub phase: SharedPhase,
     /// What it does without work.
     pub idle: Idle,
 }
 
-impl<D: PortDevice> fmt::Debug for Seat<D> {
+impl<D: PortDevice> fmt::Debug for WorkerLoop<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat").field("worker", &self.worker.id()).finish_non_exhaustive()
+        f.debug_struct("WorkerLoop").field("worker", &self.worker.id()).finish_non_exhaustive()
     }
 }
 
-impl<D: PortDevice> Seat<D> {
+impl<D: PortDevice> WorkerLoop<D> {
     /// Takes turns until the phase is [`Phase::Stop`]. `clock` is read once a turn.
-    pub fn drive(mut self, clock: impl Fn() -> Instant) -> WorkerEnd {
-        while self.phase.now() == Phase::Gather {
+    pub fn run(mut self, clock: impl Fn() -> Instant) -> WorkerExit {
+        while self.phase.now() == Phase::Start {
             std::thread::yield_now();
         }
-        let mut rest = Rest::default();
+        let mut backoff = IdleBackoff::default();
         let mut start = clock();
         loop {
             let (turn, end) = self.turn(start, &clock);
             match self.phase.now() {
-                Phase::Gather | Phase::Run => {}
-                Phase::Drain => self.worker.device_mut().close(),
+                Phase::Start | Phase::Run => {}
+                Phase::Drain => self.worker.device_mut().drain(),
                 Phase::Stop => break,
             }
             let next = match self.idle {
                 Idle::Busy => end,
-                Idle::Sleep => rest.after(turn, end, &clock),
+                Idle::Sleep => backoff.wait(turn, end, &clock),
             };
             self.worker.probe_mut().poll_gap(next.ns_since(start));
             start = next;
@@ -137,17 +138,17 @@ impl<D: PortDevice> Seat<D> {
         let turn = self.worker.turn(start);
         let end = clock();
         self.worker.probe_mut().end_turn(end.ns_since(start), turn.busy);
-        if let Ok(sample) = self.samples.asked.pop() {
-            self.give(sample);
+        if let Ok(sample) = self.samples.requests.pop() {
+            self.return_sample(sample);
         }
         (turn, end)
     }
 
     /// Fills and returns `sample`. There is room: only one is ever on its way.
     #[cold]
-    fn give(&mut self, mut sample: Box<Sample>) {
+    fn return_sample(&mut self, mut sample: Box<Sample>) {
         self.fill(&mut sample);
-        drop(self.samples.given.push(sample));
+        drop(self.samples.replies.push(sample));
     }
 
     fn fill(&mut self, sample: &mut Sample) {
@@ -158,7 +159,7 @@ impl<D: PortDevice> Seat<D> {
     }
 
     /// The worker's frames go back to their pool here, on its own thread.
-    fn end(mut self, now: Instant) -> WorkerEnd {
+    fn end(mut self, now: Instant) -> WorkerExit {
         let mut report = Report::default();
         self.worker.report(&mut report, now);
         let mut sample = Sample::default();
@@ -167,34 +168,34 @@ impl<D: PortDevice> Seat<D> {
             let lost = DeviceLosses { lossless_held_at_stop_frames, ..DeviceLosses::default() };
             sample.losses.push((port, lost));
         }
-        WorkerEnd { report, sample }
+        WorkerExit { report, sample }
     }
 }
 
 /// Empty turns in a row that are taken for a pause between two bursts.
-const EMPTY_TURNS_BEFORE_REST: u32 = 64;
+const EMPTY_TURNS_MIN: u32 = 64;
 /// The first sleep of an idle stretch; each further one is twice as long.
 const SLEEP_NS_FIRST: u64 = 50_000;
 /// The longest sleep: the longest that a frame waits that comes to an idle switch.
 const SLEEP_NS_MAX: u64 = 1_000_000;
 /// How long before a turn is due the thread is woken; the scheduler needs some of it.
-const WAKE_EARLY_NS: u64 = 10_000;
+const WAKE_LEAD_NS: u64 = 10_000;
 
 /// What a worker does that leaves its core to others when it has nothing to do.
 #[derive(Debug, Default)]
-struct Rest {
+struct IdleBackoff {
     empty_turns: u32,
     slept_ns: u64,
 }
 
-impl Rest {
+impl IdleBackoff {
     /// Rests as long as `turn`, which ended at `now`, allows; returns the time after that.
-    fn after(&mut self, turn: Turn, now: Instant, clock: &impl Fn() -> Instant) -> Instant {
+    fn wait(&mut self, turn: Turn, now: Instant, clock: &impl Fn() -> Instant) -> Instant {
         let sleep_ns = self.sleep_ns(turn, now);
         if sleep_ns == 0 {
             return now;
         }
-        if sleep_ns < WAKE_EARLY_NS {
+        if sleep_ns < WAKE_LEAD_NS {
             std::thread::yield_now();
         } else {
             std::thread::sleep(Duration::from_nanos(sleep_ns));
@@ -209,16 +210,16 @@ impl Rest {
             return 0;
         }
         self.empty_turns = self.empty_turns.saturating_add(1);
-        if self.empty_turns < EMPTY_TURNS_BEFORE_REST {
+        if self.empty_turns < EMPTY_TURNS_MIN {
             return 0;
         }
         self.slept_ns = (self.slept_ns * 2).clamp(SLEEP_NS_FIRST, SLEEP_NS_MAX);
-        self.slept_ns.min(turn.next.ns_since(now).saturating_sub(WAKE_EARLY_NS).max(1))
+        self.slept_ns.min(turn.next.ns_since(now).saturating_sub(WAKE_LEAD_NS).max(1))
     }
 }
 
 /// Has the kernel wake this thread when it asked, not up to 50 us later to save power.
-pub fn wake_on_time() {
+pub fn set_timer_slack() {
     // A kernel that refuses only makes sleeps longer.
     let _later = nix::sys::prctl::set_timerslack(1);
 }
@@ -233,35 +234,35 @@ mod tests {
 
     #[test]
     fn sleep_comes_after_a_stretch_of_empty_turns_and_grows_to_a_bound() {
-        let mut rest = Rest::default();
+        let mut backoff = IdleBackoff::default();
         let now = Instant::ZERO;
         let never = turn(false, u64::MAX);
-        for _ in 1..EMPTY_TURNS_BEFORE_REST {
-            assert_eq!(rest.sleep_ns(never, now), 0);
+        for _ in 1..EMPTY_TURNS_MIN {
+            assert_eq!(backoff.sleep_ns(never, now), 0);
         }
-        let sleeps: Vec<u64> = (0..7).map(|_| rest.sleep_ns(never, now)).collect();
+        let sleeps: Vec<u64> = (0..7).map(|_| backoff.sleep_ns(never, now)).collect();
         assert_eq!(sleeps, [50_000, 100_000, 200_000, 400_000, 800_000, 1_000_000, 1_000_000]);
-        assert_eq!(rest.sleep_ns(turn(true, u64::MAX), now), 0, "work ends the rest");
-        assert_eq!(rest.sleep_ns(never, now), 0, "and the stretch begins anew");
+        assert_eq!(backoff.sleep_ns(turn(true, u64::MAX), now), 0, "work ends the rest");
+        assert_eq!(backoff.sleep_ns(never, now), 0, "and the stretch begins anew");
     }
 
     #[test]
     fn no_sleep_lasts_beyond_the_next_turn_that_is_due() {
-        let mut rest = Rest { empty_turns: EMPTY_TURNS_BEFORE_REST, slept_ns: SLEEP_NS_MAX };
+        let mut backoff = IdleBackoff { empty_turns: EMPTY_TURNS_MIN, slept_ns: SLEEP_NS_MAX };
         let now = Instant::from_ns(1_000_000);
-        assert_eq!(rest.sleep_ns(turn(false, 1_060_000), now), 50_000);
-        assert_eq!(rest.sleep_ns(turn(false, 1_000_500), now), 1, "due at once: only a yield");
-        assert_eq!(rest.sleep_ns(turn(false, 0), now), 1, "overdue");
+        assert_eq!(backoff.sleep_ns(turn(false, 1_060_000), now), 50_000);
+        assert_eq!(backoff.sleep_ns(turn(false, 1_000_500), now), 1, "due at once: only a yield");
+        assert_eq!(backoff.sleep_ns(turn(false, 0), now), 1, "overdue");
     }
 
     #[test]
     fn the_phase_never_goes_back() {
         let phase = SharedPhase::default();
-        assert_eq!(phase.now(), Phase::Gather);
-        phase.go_on_to(Phase::Run);
+        assert_eq!(phase.now(), Phase::Start);
+        phase.advance_to(Phase::Run);
         assert_eq!(phase.now(), Phase::Run);
-        phase.go_on_to(Phase::Stop);
-        phase.go_on_to(Phase::Drain);
+        phase.advance_to(Phase::Stop);
+        phase.advance_to(Phase::Drain);
         assert_eq!(phase.now(), Phase::Stop);
     }
 }

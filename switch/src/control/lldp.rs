@@ -27,17 +27,17 @@ const FCS_BYTES: u16 = 4;
 
 /// The agent, and what waits for tables.
 #[derive(Debug)]
-pub(super) struct Neighborhood {
+pub(super) struct LldpControl {
     agent: LldpAgent,
     /// How often a frame may turn up again, if the switch writes its own rules.
     bounces: Option<u8>,
     /// Whether the agent has been told which links are up.
     has_begun: bool,
     /// Links that came up and that the workers are not told of yet.
-    rising: Vec<PortId>,
+    pending_up: Vec<PortId>,
 }
 
-impl Neighborhood {
+impl LldpControl {
     /// The agent that `tables` ask for, if they do.
     pub(super) fn new(tables: &Tables) -> Option<Self> {
         let config = tables.config();
@@ -51,7 +51,7 @@ impl Neighborhood {
             faces,
         });
         let agent = LldpAgent::new(system(config), ports.collect(), settings.clone());
-        Some(Self { agent, bounces: *bounces, has_begun: false, rising: Vec::new() })
+        Some(Self { agent, bounces: *bounces, has_begun: false, pending_up: Vec::new() })
     }
 
     /// Tells the agent once which links are up to begin with.
@@ -66,21 +66,21 @@ impl Neighborhood {
     /// The link at `port` came up or went down. Returns whether the worker may be told at once.
     pub(super) fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) -> bool {
         self.agent.handle_link(now, port, is_up);
-        self.rising.retain(|&rising| rising != port);
+        self.pending_up.retain(|&pending_up| pending_up != port);
         let waits = is_up && self.bounces.is_some();
         if waits {
-            self.rising.push(port);
+            self.pending_up.push(port);
         }
         !waits
     }
 
     /// A frame for the agent.
-    pub(super) fn hear(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
+    pub(super) fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
         self.agent.handle_frame(now, port, bytes);
     }
 
     /// Does what is due.
-    pub(super) fn wake(&mut self, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.agent.poll_timeout().is_some_and(|due| due <= now) {
             self.agent.handle_timeout(now);
         }
@@ -100,7 +100,7 @@ impl Neighborhood {
 
     /// Does what the agent wants done; `lost` counts frames for which no buffer was left. Returns
     /// whether the packet path needs new tables.
-    pub(super) fn obey<P: Platform>(
+    pub(super) fn process_outputs<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,
@@ -131,8 +131,8 @@ impl Neighborhood {
     }
 
     /// Tells the workers of links that came up, now that their tables are on the way.
-    pub(super) fn raise<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
-        for port in self.rising.drain(..) {
+    pub(super) fn apply_pending_up<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
+        for port in self.pending_up.drain(..) {
             workers.command(port, Command::Link(port, true));
         }
     }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// The right to be the switch behind a socket, until it is dropped.
 #[derive(Debug)]
-pub struct Instance {
+pub struct InstanceLock {
     path: PathBuf,
     _locked: File,
 }
 
 /// Why this process cannot be that switch.
 #[derive(Debug, thiserror::Error)]
-pub enum InstanceError {
+pub enum InstanceLockError {
     /// Another process is.
     #[error(
         "a switch runs already behind {}{}; stop it (`knotless ctl stop`), or give this one \
@@ -54,19 +54,19 @@ pub enum InstanceError {
     },
 }
 
-impl Instance {
+impl InstanceLock {
     /// Becomes the switch behind `socket`.
     ///
     /// # Errors
     /// Another process is, or the lock cannot be made.
-    pub fn claim(socket: &Path) -> Result<Self, InstanceError> {
+    pub fn acquire(socket: &Path) -> Result<Self, InstanceLockError> {
         if let Some(directory) = socket.parent().filter(|path| !path.as_os_str().is_empty()) {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(
-                |error| InstanceError::Directory { directory: directory.to_owned(), error },
+                |error| InstanceLockError::Directory { directory: directory.to_owned(), error },
             )?;
         }
         let path = lock_path(socket);
-        let failed = |error| InstanceError::Lock { path: path.clone(), error };
+        let failed = |error| InstanceLockError::Lock { path: path.clone(), error };
         loop {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -79,7 +79,7 @@ impl Instance {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(InstanceError::Running {
+                    return Err(InstanceLockError::Running {
                         socket: socket.to_owned(),
                         pid: read_pid(&mut file),
                     });
@@ -96,7 +96,7 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for InstanceLock {
     /// The file goes before the lock, so nobody finds it unlocked and takes it for theirs.
     fn drop(&mut self) {
         let _gone_already = fs::remove_file(&self.path);
@@ -137,17 +137,17 @@ mod tests {
     fn only_one_can_be_the_switch_behind_a_socket() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("new/dir/a.sock");
-        let first = Instance::claim(&socket).unwrap();
-        let error = Instance::claim(&socket).unwrap_err().to_string();
+        let first = InstanceLock::acquire(&socket).unwrap();
+        let error = InstanceLock::acquire(&socket).unwrap_err().to_string();
         let own = format!("process {}", std::process::id());
         assert!(error.contains("runs already") && error.contains(&own), "{error}");
         assert!(error.contains("new/dir/a.sock"), "{error}");
 
-        let other = Instance::claim(&directory.path().join("b.sock"));
+        let other = InstanceLock::acquire(&directory.path().join("b.sock"));
         assert!(other.is_ok(), "another socket is another switch");
         drop(first);
         assert!(!lock_path(&socket).exists());
-        assert!(Instance::claim(&socket).is_ok(), "the first has gone");
+        assert!(InstanceLock::acquire(&socket).is_ok(), "the first has gone");
     }
 
     #[test]
@@ -155,15 +155,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         fs::write(lock_path(&socket), "4194305\n").unwrap();
-        let instance = Instance::claim(&socket).unwrap();
+        let instance_lock = InstanceLock::acquire(&socket).unwrap();
         let pid = fs::read_to_string(lock_path(&socket)).unwrap();
         assert_eq!(pid.trim(), std::process::id().to_string());
-        drop(instance);
+        drop(instance_lock);
     }
 
     #[test]
     fn a_place_that_cannot_be_written_is_said() {
-        let error = Instance::claim(Path::new("/proc/no/such/a.sock")).unwrap_err().to_string();
+        let error =
+            InstanceLock::acquire(Path::new("/proc/no/such/a.sock")).unwrap_err().to_string();
         assert!(error.starts_with("cannot create /proc/no/such"), "{error}");
         assert!(error.contains("[control] socket"), "{error}");
     }

@@ -200,7 +200,7 @@ fn a_link_that_comes_up_passes_frames_only_by_rules_that_know_of_it() {
 fn the_end_is_said_to_all_neighbours() {
     let mut rig = fabric_rig();
     rig.sent(1);
-    rig.control.say_goodbye();
+    rig.control.send_lldp_shutdown();
     rig.turn_worker(0);
     for number in [1, 2] {
         let sent = rig.sent(number);

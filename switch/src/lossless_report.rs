@@ -6,24 +6,24 @@ use config::switch::{DeviceKind, PortConfig, Promise};
 use std::time::{Duration, Instant};
 
 /// How long the machine is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+const MEASURE: Duration = Duration::from_millis(100);
 
 /// One line for all ports that promise the same.
 pub fn lines(config: &SwitchConfig) -> Vec<String> {
-    let mut promises: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut lossless_report: Vec<(String, Vec<&str>)> = Vec::new();
     for port in &config.ports {
         let Some(promise) = &port.promise else { continue };
         let text = describe(port, promise);
-        match promises.iter_mut().find(|(known, _)| *known == text) {
+        match lossless_report.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(&port.name),
-            None => promises.push((text, vec![&port.name])),
+            None => lossless_report.push((text, vec![&port.name])),
         }
     }
     let line = |(text, names): (String, Vec<&str>)| {
         let ports = if names.len() == 1 { "port" } else { "ports" };
         format!("{ports} {}: {text}", names.join(", "))
     };
-    promises.into_iter().map(line).collect()
+    lossless_report.into_iter().map(line).collect()
 }
 
 fn describe(port: &PortConfig, promise: &Promise) -> String {
@@ -50,7 +50,7 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
 pub fn measure_gap() -> Duration {
     let start = Instant::now();
     let (mut last, mut longest) = (start, Duration::ZERO);
-    while last - start < LOOK {
+    while last - start < MEASURE {
         let now = Instant::now();
         longest = longest.max(now - last);
         last = now;
@@ -62,13 +62,13 @@ pub fn measure_gap() -> Duration {
 pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
     let allowed_ns = config.poll_gap_allowed_ns()?;
     let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
-    let said =
-        format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));
+    let line =
+        format!("longest polling gap here within {} ms: {}", MEASURE.as_millis(), show_ns(gap_ns));
     Some(if gap_ns <= allowed_ns {
-        said
+        line
     } else {
         format!(
-            "{said}; headroom allows for {}, so frames will wait in the devices, and those that do not \
+            "{line}; headroom allows for {}, so frames will wait in the devices, and those that do not \
              fit there are lost; free the workers' cores, or set `[headroom] poll`",
             show_ns(allowed_ns)
         )
