@@ -176,12 +176,12 @@ class Ring:
         for ping in pings:
             self.lab.finish(ping)
 
-    def start_sinks(self) -> dict:
+    def start_receivers(self) -> dict:
         """A receiver on each host."""
-        sinks = {name: self.traffic(name, "sink", "--speed", SPEED) for name in NAMES}
-        for sink in sinks.values():
-            self.lab.wait_for(sink, "listening")
-        return sinks
+        receivers = {name: self.traffic(name, "recv", "--speed", SPEED) for name in NAMES}
+        for receiver in receivers.values():
+            self.lab.wait_for(receiver, "listening")
+        return receivers
 
     def start_senders(self, *arguments: str) -> dict:
         """A sender on each host, as fast as its link and PFC let it."""

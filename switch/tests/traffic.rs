@@ -78,12 +78,12 @@ fn send(namespace: &str, arguments: &str) -> Value {
     report(&output.expect("it runs"))
 }
 
-/// A sink that listens already; killed when dropped before its end.
-struct Sink(Option<Child>);
+/// `traffic recv`, listening; killed when dropped before its end.
+struct Running(Option<Child>);
 
-impl Sink {
+impl Running {
     fn start(namespace: &str, arguments: &str) -> Self {
-        let mut child = traffic(namespace, &format!("sink --json --dev eth {arguments}"))
+        let mut child = traffic(namespace, &format!("recv --json --dev eth {arguments}"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -91,9 +91,9 @@ impl Sink {
         let mut ready = String::new();
         let stderr = child.stderr.take().expect("piped");
         BufReader::new(stderr).read_line(&mut ready).expect("it says that it listens");
-        let sink = Self(Some(child));
+        let receiver = Self(Some(child));
         assert_eq!(ready, "knotless traffic: listening on eth\n");
-        sink
+        receiver
     }
 
     /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has
@@ -121,7 +121,7 @@ impl Drop for Killed {
     }
 }
 
-impl Drop for Sink {
+impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -148,13 +148,13 @@ fn whole(sent: &Value, received: &Value) -> u64 {
 #[test]
 fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--duration 120s");
+    let receiver = Running::start(&pair.right, "--duration 120s");
     let sent = send(
         &pair.left,
         "--duration 1s --flow name=four,dst-ip=10.9.0.2,dscp=26,ttl=9,rate=50M \
          --flow name=six,dst-ip=fd00::2,vlan=7,pcp=5,size=200,fps=1K,count=300",
     );
-    let received = sink.terminate();
+    let received = receiver.terminate();
     assert_eq!((&sent["refused"], &sent["interface_tx_dropped"]), (&0.into(), &0.into()));
     assert_eq!(received["dropped_by_own_socket"], 0);
     assert_eq!((&received["misdelivered"], &received["damaged_headers"]), (&0.into(), &0.into()));
@@ -183,9 +183,9 @@ const TWO_CLASSES: &str = "--speed 100M --duration 1s --flow name=f3,dst-ip=10.9
 #[test]
 fn xoff_stops_its_class_and_no_other() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, PAUSED);
+    let receiver = Running::start(&pair.right, PAUSED);
     let sent = send(&pair.left, TWO_CLASSES);
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let (three, other) = (&sent["flows"][0], &sent["flows"][1]);
     let paused_ns = number(&sent["priorities"][3]["paused_ns"]);
     let elapsed_ns = number(&sent["elapsed_ns"]);
@@ -204,9 +204,9 @@ fn xoff_stops_its_class_and_no_other() {
 #[test]
 fn told_to_ignore_pfc_it_sends_on_and_counts() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, PAUSED);
+    let receiver = Running::start(&pair.right, PAUSED);
     let sent = send(&pair.left, &format!("--ignore-pfc {TWO_CLASSES}"));
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let frames = |flow: usize| number(&sent["flows"][flow]["frames"]);
     assert!(frames(0).abs_diff(frames(1)) <= frames(1) / 5, "{} and {}", frames(0), frames(1));
     assert!(number(&sent["priorities"][3]["xoff"]) > 2);
@@ -217,11 +217,11 @@ fn told_to_ignore_pfc_it_sends_on_and_counts() {
 #[test]
 fn pfc_frames_reach_the_other_side() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--udp-port 4791");
+    let receiver = Running::start(&pair.right, "--udp-port 4791");
     let arguments = "pfc --json --dev eth --classes 3:65535,4:0 --repeat 1ms --count 20";
     let sent = report(&traffic(&pair.left, arguments).output().expect("it runs"));
     assert_eq!(sent["pfc_frames"], 20);
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let received = |class: usize| {
         let priority = &received["priorities"][class];
         (number(&priority["xoff"]), number(&priority["xon"]))
@@ -320,7 +320,7 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let sender = Sink(Some(sender.expect("it runs")));
+    let sender = Running(Some(sender.expect("it runs")));
     let dropped = || {
         let message =
             Command::new("ip").args(["-n", left, "-j", "-s", "link", "show", "tap"]).output();
@@ -350,9 +350,9 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
 #[test]
 fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--buffer 1 --duration 120s");
+    let receiver = Running::start(&pair.right, "--buffer 1 --duration 120s");
     let sent = send(&pair.left, "--burst 64 --flow dst-ip=10.9.0.2,size=1500,count=5000");
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let missing = number(&sent["frames"]) - number(&received["frames"]);
     let dropped = number(&received["dropped_by_own_socket"]);
     assert_eq!(sent["frames"], 5_000);
@@ -375,7 +375,7 @@ fn mistakes_are_told_in_a_line_and_exit_with_2() {
             "a frame of 9000 bytes is longer than the MTU of eth allows",
         ),
         (
-            "sink --dev eth --pause-class 3 --pause-for 2ms --pause-every 1ms",
+            "recv --dev eth --pause-class 3 --pause-for 2ms --pause-every 1ms",
             "--pause-every: must be longer than --pause-for, or use --pause-for alone",
         ),
     ];

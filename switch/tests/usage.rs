@@ -71,6 +71,23 @@ fn a_mistake_is_one_line_that_says_what_would_be_right() {
 }
 
 #[test]
+fn old_words_work_and_name_the_new_ones() {
+    let nowhere = "knotless traffic: no interface `nowhere` in this network namespace";
+    let flow = "dst-ip=10.9.0.2";
+    for (words, line) in [
+        (vec!["sink"], "knotless traffic: `traffic sink` is now `traffic recv`"),
+        (vec!["send", "--gentle", "--flow", flow], "knotless traffic: `--gentle` is now `--gfc`"),
+    ] {
+        let output = knotless(&[&["traffic"], &words[..], &["--dev", "nowhere"]].concat());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert_eq!(stderr.lines().collect::<Vec<_>>(), [line, nowhere]);
+    }
+    let help = String::from_utf8(knotless(&["traffic", "--help"]).stdout).unwrap();
+    assert!(help.contains("recv") && !help.contains("sink"), "{help}");
+}
+
+#[test]
 fn what_is_echoed_is_printable_and_short() {
     let long = "x".repeat(100_000);
     for words in [

@@ -19,17 +19,17 @@ pub mod payload;
 mod pfc;
 pub mod pfc_socket;
 pub mod quantity;
+mod recv;
 pub mod report;
 pub mod rx_stats;
 pub mod schedule;
 mod send;
 pub mod sequence;
-mod sink;
 pub mod socket;
 
 pub use pfc::PfcArgs;
+pub use recv::RecvArgs;
 pub use send::SendArgs;
-pub use sink::SinkArgs;
 
 use crate::output;
 use clap::Subcommand;
@@ -43,10 +43,13 @@ use thiserror::Error;
 /// `knotless traffic ...`
 #[derive(Debug, Subcommand)]
 pub enum TrafficCommand {
-    /// Send marked frames at a pace, and stop for PFC as a RoCE NIC does
+    /// Send test frames at a given rate; pause for PFC as a RoCE NIC does
     Send(SendArgs),
-    /// Receive marked frames and report loss, reordering, duplication, damage and delay
-    Sink(SinkArgs),
+    /// Receive test frames; report loss, reordering, duplicates, corruption and latency
+    Recv(RecvArgs),
+    /// The old name of `recv`
+    #[command(hide = true)]
+    Sink(RecvArgs),
     /// Send PFC frames
     Pfc(PfcArgs),
 }
@@ -111,7 +114,11 @@ impl TrafficError {
 pub fn run(command: &TrafficCommand) -> ExitCode {
     let ended = match command {
         TrafficCommand::Send(arguments) => send::run(arguments),
-        TrafficCommand::Sink(arguments) => sink::run(arguments),
+        TrafficCommand::Recv(arguments) => recv::run(arguments),
+        TrafficCommand::Sink(arguments) => {
+            print_line("`traffic sink` is now `traffic recv`");
+            recv::run(arguments)
+        }
         TrafficCommand::Pfc(arguments) => pfc::run(arguments),
     };
     match ended {

@@ -79,9 +79,9 @@ pub struct FlowSent {
     pub forfeited_ns: u64,
 }
 
-/// What `sink` received.
+/// What `recv` received.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SinkReport {
+pub struct RecvReport {
     /// The interface.
     pub interface: String,
     /// How long it listened.
@@ -295,7 +295,7 @@ impl SendReport {
     }
 }
 
-impl SinkReport {
+impl RecvReport {
     /// Prints it for people.
     pub fn print(&self) -> Result<(), TrafficError> {
         let heads = [

@@ -44,8 +44,11 @@ pub struct SendArgs {
     /// Send on whatever PFC says, as a plain host does (PFC is still counted)
     #[arg(long)]
     ignore_pfc: bool,
-    /// Obey rates as well as pauses: the switch has gentle flow control, in stages
+    /// Obey rates as well as pauses: the switch sends gentle flow control (GFC), staged form
     #[arg(long, conflicts_with = "ignore_pfc")]
+    gfc: bool,
+    /// The old name of `--gfc`
+    #[arg(long, hide = true, conflicts_with = "ignore_pfc")]
     gentle: bool,
     /// Frames handed to the kernel between two looks for PFC: more is faster, and stops later
     #[arg(long, default_value_t = 1, value_name = "FRAMES",
@@ -73,6 +76,9 @@ const FLOWS_MAX: usize = 256;
 
 /// Runs the command.
 pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
+    if arguments.gentle {
+        super::print_line("`--gentle` is now `--gfc`");
+    }
     let stop = StopFlag::on_signals()?;
     set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
@@ -165,12 +171,11 @@ fn addresses(
 /// one burst would.
 fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficError> {
     let receiver = Receiver::new(obeyed_bits, arguments.speed);
-    match (arguments.gentle, Form::STAGED) {
+    match (arguments.gfc || arguments.gentle, Form::STAGED) {
         (false, _) => Ok(receiver),
         (true, Some(form)) => Ok(receiver.gentle(form, arguments.burst_time)),
         (true, None) => {
-            let why =
-                "--gentle: this build has no gentle flow control; build with the feature `gfc`";
+            let why = "--gfc: this build has no gentle flow control; build with the feature `gfc`";
             Err(TrafficError::Arguments(why.to_owned()))
         }
     }

@@ -1,9 +1,9 @@
-//! `knotless traffic sink`: receives, measures, and perhaps asks for pauses.
+//! `knotless traffic recv`: receives, measures, and perhaps asks for pauses.
 
 use super::clock::{Clock, StampConverter};
 use super::interface::Interface;
 use super::pause_generator::{PauseGenerator, PauseSchedule};
-use super::report::{self, PauseReport, PriorityReceived, SinkReport};
+use super::report::{self, PauseReport, PriorityReceived, RecvReport};
 use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
 use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, quantity, set_timer_slack, speed};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Where to receive, for how long, and which pauses to ask for.
 #[derive(Debug, Args)]
-pub struct SinkArgs {
+pub struct RecvArgs {
     /// Interface to receive on
     #[arg(long)]
     dev: String,
@@ -62,7 +62,7 @@ pub struct SinkArgs {
 const RX_COALESCE: Duration = Duration::from_micros(100);
 
 /// Runs the command.
-pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
+pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
     if arguments.pause_every.is_some_and(|period_ns| period_ns <= arguments.pause_for) {
         let what = "--pause-every: must be longer than --pause-for, or use --pause-for alone";
         return Err(TrafficError::Arguments(what.to_owned()));
@@ -72,17 +72,17 @@ pub(super) fn run(arguments: &SinkArgs) -> Result<(), TrafficError> {
     let interface = Interface::find(&arguments.dev)?;
     let _held: Vec<UdpSocket> =
         arguments.udp_port.iter().filter_map(|&port| hold_open(port)).collect();
-    let mut sink = Sink::open(arguments, &interface)?;
+    let mut receiver = Receiver::open(arguments, &interface)?;
     super::print_line(&format!("listening on {}", interface.name));
-    let start = sink.clock.now();
-    let ended = sink.run(arguments, &stop);
+    let start = receiver.clock.now();
+    let ended = receiver.run(arguments, &stop);
     match ended {
         Ok(()) => {}
         // What came before the interface went away still waits in the socket, and counts.
-        Err(TrafficError::InterfaceDown { .. }) => while sink.drain().unwrap_or(false) {},
+        Err(TrafficError::InterfaceDown { .. }) => while receiver.drain().unwrap_or(false) {},
         Err(_) => return ended,
     }
-    let report = sink.report(&interface, sink.clock.now().ns_since(start))?;
+    let report = receiver.report(&interface, receiver.clock.now().ns_since(start))?;
     if arguments.json {
         report::print_json(&report)?
     } else {
@@ -103,7 +103,7 @@ fn hold_open(port: u16) -> Option<UdpSocket> {
 }
 
 #[derive(Debug)]
-struct Sink {
+struct Receiver {
     clock: Clock,
     stamps: StampConverter,
     mac: MacAddress,
@@ -113,8 +113,8 @@ struct Sink {
     pause_generator: Option<PauseGenerator>,
 }
 
-impl Sink {
-    fn open(arguments: &SinkArgs, interface: &Interface) -> Result<Self, TrafficError> {
+impl Receiver {
+    fn open(arguments: &RecvArgs, interface: &Interface) -> Result<Self, TrafficError> {
         let socket = PacketSocket::open(interface, Listen::Everything)?;
         let buffer_bytes = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
         socket.set_receive_buffer(buffer_bytes)?;
@@ -144,7 +144,7 @@ impl Sink {
     }
 
     /// Receives until the time is over, silence has fallen or `stop` is asked.
-    fn run(&mut self, arguments: &SinkArgs, stop: &StopFlag) -> Result<(), TrafficError> {
+    fn run(&mut self, arguments: &RecvArgs, stop: &StopFlag) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
         loop {
@@ -228,13 +228,13 @@ impl Sink {
         Err(TrafficError::System { what: "send a PFC frame", source })
     }
 
-    fn report(&self, interface: &Interface, elapsed_ns: u64) -> Result<SinkReport, TrafficError> {
+    fn report(&self, interface: &Interface, elapsed_ns: u64) -> Result<RecvReport, TrafficError> {
         let flows = self.rx_stats.flows();
         let received = |priority: Priority| {
             let received = self.rx_stats.pfc[priority.index()];
             PriorityReceived { priority: priority.value(), xoff: received.xoff, xon: received.xon }
         };
-        Ok(SinkReport {
+        Ok(RecvReport {
             interface: interface.name.clone(),
             elapsed_ns,
             frames: flows.iter().map(|flow| flow.frames).sum(),
