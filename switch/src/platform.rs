@@ -48,12 +48,13 @@ pub trait PortDevice: Device {
 pub struct LinkState {
     /// Whether frames can pass.
     pub up: bool,
-    /// Its speed, where the device knows.
+    /// Its speed, where the device reports one. Virtual devices report a nominal 10 Gb/s.
     pub speed: Option<Speed>,
 }
 
-/// What a device counts by itself, since it was opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The counters of a device since it was opened. Frames that a NIC loses before the switch receives
+/// them are counted only here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Frames received.
     pub rx_frames: u64,

@@ -13,7 +13,7 @@
 //! | NICs | a lock on the device's file in sysfs, by the EAL |
 
 use super::device_args::{DeviceArgs, PciAddress};
-use super::memif;
+use super::memif::{self, SocketInUse};
 use super::owners::Owners;
 use super::tap::{NAME_DEFAULT, Tap, TapError};
 use nix::net::if_::if_nametoindex;
@@ -44,8 +44,8 @@ pub(super) enum DeviceLockError {
     File { path: PathBuf, owners: Owners },
     #[error("the NIC is in use by {owners}")]
     Nic { owners: Owners },
-    #[error("the socket {path} is served by {owners}")]
-    Socket { path: String, owners: Owners },
+    #[error(transparent)]
+    Socket(#[from] SocketInUse),
 }
 
 impl DeviceLockError {
@@ -56,7 +56,7 @@ impl DeviceLockError {
             Self::Interface { .. } => "name another interface, or stop that process",
             Self::File { .. } => "name another file in tx_pcap=, or stop that process",
             Self::Nic { .. } => "name another NIC, or stop that process",
-            Self::Socket { .. } => {
+            Self::Socket(_) => {
                 "name another path in socket=, join it with role=client, or stop that process"
             }
         };

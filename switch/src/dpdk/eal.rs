@@ -1,13 +1,13 @@
 //! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
 
-use super::clock::{self, Mark};
 use super::device_args::{DeviceArgs, PciAddress};
 use super::device_lock;
 use super::error::{DpdkError, c_string, last_errno_text};
+use super::failure::refusal;
 use super::log;
 use super::memory::{Memory, MemoryInUse, free_hugepages_mb};
 use super::pci;
-use super::probe::refusal;
+use super::tsc::{self, TscReading};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -73,7 +73,7 @@ impl Eal {
         if !options.verbose {
             log::capture_errors();
         }
-        let before = Mark::now();
+        let before = TscReading::now();
         let started = run_init(arguments);
         // The EAL makes a directory even where it shares nothing. Only an empty one is removed.
         let _in_use = std::fs::remove_dir(runtime_directory());
@@ -84,7 +84,7 @@ impl Eal {
             pci_log: log::take_lines(),
             _pci_locks: locks,
             main_thread: thread::current().id(),
-            tsc_hz: clock::tsc_hz(before),
+            tsc_hz: tsc::measure_hz(before),
         }))
     }
 

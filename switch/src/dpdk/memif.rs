@@ -1,7 +1,6 @@
 //! The socket of a `net_memif` server: whether somebody serves it already, or did and is gone.
 
 use super::device_args::DeviceArgs;
-use super::device_lock::DeviceLockError;
 use super::owners::Owners;
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, connect, socket};
@@ -9,12 +8,20 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 
+/// Another process serves the socket.
+#[derive(Debug, thiserror::Error)]
+#[error("the socket {path} is served by {owners}")]
+pub(super) struct SocketInUse {
+    path: String,
+    owners: Owners,
+}
+
 /// The driver's default.
 const SOCKET_DEFAULT: &str = "/run/memif.sock";
 
 /// Whether the device of `args` can serve its socket. One that a dead process left is removed; one
 /// that this process serves is shared by its ports, which differ by their id.
-pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), DeviceLockError> {
+pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), SocketInUse> {
     // `slave` and `master` are the driver's older words.
     if !matches!(args.value("role"), Some("server" | "master")) {
         return Ok(());
@@ -34,7 +41,7 @@ pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), DeviceLockError> {
             if owners.is_this_process() {
                 return Ok(());
             }
-            Err(DeviceLockError::Socket { path: path.to_owned(), owners })
+            Err(SocketInUse { path: path.to_owned(), owners })
         }
     }
 }

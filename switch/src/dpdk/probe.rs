@@ -3,10 +3,11 @@
 use super::device_args::{Bus, DeviceArgs};
 use super::device_lock::{DeviceLock, DeviceLockError};
 use super::eal::Eal;
-use super::error::{DpdkError, c_string, errno_text};
+use super::error::{DpdkError, c_string};
+use super::failure::{failure, refusal};
 use super::log;
 use super::mempool::Pool;
-use super::port::{PortInfo, PortOptions};
+use super::port_options::{PortInfo, PortOptions};
 use super::setup::Setup;
 use super::tap::Tap;
 use dpdk_sys::{rte_dev_iterator, rte_eth_dev_info};
@@ -15,27 +16,9 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The error for `args`: what is wrong from `errno` and the log, what would be right from the
-/// driver.
-pub(super) fn failure(args: &DeviceArgs, doing: &str, errno: i32) -> DpdkError {
-    let (text, logged) = (errno_text(errno), log::take());
-    let cause =
-        if logged.is_empty() { format!("{doing}: {text}") } else { format!("{doing}: {logged}") };
-    refusal(args, &cause, args.advice())
-}
-
 fn lock_failure(args: &DeviceArgs, error: &DeviceLockError) -> DpdkError {
     let advice = error.advice();
     refusal(args, &error.to_string(), advice.as_deref().unwrap_or_else(|| args.advice()))
-}
-
-/// The error for `args`.
-pub(super) fn refusal(args: &DeviceArgs, cause: &str, advice: &str) -> DpdkError {
-    DpdkError::Device {
-        device: args.text().to_owned(),
-        cause: cause.to_owned(),
-        advice: advice.to_owned(),
-    }
 }
 
 /// DPDK ports that are open: an id is given to one [`OpenDevice`] only. DPDK plugs and unplugs

@@ -2,11 +2,11 @@
 
 use super::device_args::{Bus, DeviceArgs};
 use super::error::DpdkError;
+use super::failure::failure;
 use super::flow_control;
 use super::log;
 use super::mempool::Pool;
-use super::port::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
-use super::probe::failure;
+use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
 use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
     SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,

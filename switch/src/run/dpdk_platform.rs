@@ -1,8 +1,8 @@
 //! DPDK below a switch: memory, pools, ports, and the control thread's view of them.
 
 use super::RunError;
+use super::cpus::main_cpus;
 use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
-use super::threads::main_cpus;
 use crate::dpdk::clock::Clock;
 use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort};
 use crate::dpdk::device_args::PciAddress;
@@ -211,7 +211,7 @@ impl Platform for DpdkPlatform {
         if let Some(flow_control) = port.watch_flow_control(link) {
             output::note(&format!("port {name}: {flow_control}"));
         }
-        LinkState { up: link.up, speed: link.speed }
+        link
     }
 
     fn flow_control(&self, port: PortId) -> Option<String> {
@@ -219,18 +219,7 @@ impl Platform for DpdkPlatform {
     }
 
     fn device_counters(&self, port: PortId) -> DeviceCounters {
-        let Some(port) = self.ports.get(port.index()) else { return DeviceCounters::default() };
-        let counters = port.counters();
-        DeviceCounters {
-            rx_frames: counters.rx_frames,
-            rx_bytes: counters.rx_bytes,
-            tx_frames: counters.tx_frames,
-            tx_bytes: counters.tx_bytes,
-            rx_missed_frames: counters.rx_missed_frames,
-            rx_error_frames: counters.rx_error_frames,
-            rx_no_buffer: counters.rx_no_buffer,
-            tx_error_frames: counters.tx_error_frames,
-        }
+        self.ports.get(port.index()).map(|port| port.counters()).unwrap_or_default()
     }
 
     fn buffers(&self) -> FrameBuffers {

@@ -1,5 +1,6 @@
 //! `knotless run`: a switch from its start to its end.
 
+mod cpus;
 mod dpdk_platform;
 mod pools;
 mod startup_report;
@@ -88,7 +89,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
         output::error(format_args!("{warning} (warning)"));
     }
     let tables = Tables::new(config.clone())?;
-    threads::check_cpus(&config)?;
+    cpus::check_cpus(&config)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose)?;

@@ -175,36 +175,6 @@ impl Start {
     }
 }
 
-/// The CPUs that this thread may run on now. DPDK binds the main thread when it starts, so this is
-/// to be asked before.
-fn allowed_cpus() -> Vec<usize> {
-    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
-}
-
-/// Whether the workers can be where they are wanted.
-///
-/// # Errors
-/// A worker's CPU is none that this process may use.
-pub(super) fn check_cpus(config: &SwitchConfig) -> Result<(), RunError> {
-    let allowed = allowed_cpus();
-    for (number, core) in config.workers.cores.iter().enumerate() {
-        if !allowed.contains(core) {
-            let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
-            let allowed = allowed.join(", ");
-            let why =
-                format!("it cannot run on CPU {core}; set [workers] cores to some of {allowed}");
-            return Err(RunError::Worker { number, why });
-        }
-    }
-    Ok(())
-}
-
-/// The control thread keeps off the workers' cores, if that leaves it any.
-pub(super) fn main_cpus(config: &SwitchConfig) -> Vec<usize> {
-    let allowed = allowed_cpus().into_iter();
-    allowed.filter(|core| !config.workers.cores.contains(core)).collect()
-}
-
 /// A switch without one of its workers is none.
 struct StopIfPanicking(Arc<AtomicBool>);
 
