@@ -74,6 +74,18 @@ pub struct DeviceCounters {
     pub tx_error_frames: u64,
 }
 
+impl DeviceCounters {
+    /// The counters of lost frames, by name.
+    pub const fn losses(&self) -> [(&'static str, u64); 4] {
+        [
+            ("rx_missed_frames", self.rx_missed_frames),
+            ("rx_error_frames", self.rx_error_frames),
+            ("rx_no_buffer", self.rx_no_buffer),
+            ("tx_error_frames", self.tx_error_frames),
+        ]
+    }
+}
+
 /// Frames that ended between a device and the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceLosses {
@@ -88,6 +100,18 @@ pub struct DeviceLosses {
     /// Lossless frames that came in here and had not left when the switch had to end.
     #[serde(default)]
     pub lossless_held_at_stop_frames: u64,
+}
+
+impl DeviceLosses {
+    /// The counters of frames lost while the switch runs, by name.
+    pub const fn losses(&self) -> [(&'static str, u64); 4] {
+        [
+            ("rx_unreadable_frames", self.rx_unreadable_frames),
+            ("tx_oversize_frames", self.tx_oversize_frames),
+            ("tx_segmented_frames", self.tx_segmented_frames),
+            ("rx_after_stop_frames", self.rx_after_stop_frames),
+        ]
+    }
 }
 
 impl std::ops::AddAssign for DeviceLosses {

@@ -385,10 +385,20 @@ pub struct AgentStats {
     pub unmade_frames: u64,
 }
 
+/// A cause of a loss: the name of its counter without the unit.
+pub(crate) fn loss_cause(counter: &'static str) -> &'static str {
+    counter.strip_suffix("_frames").unwrap_or(counter)
+}
+
 impl PortStats {
     /// Frames dropped, all causes.
     pub fn dropped(&self) -> u64 {
         self.drops.values().sum()
+    }
+
+    /// Frames lost between the wire and the core, by the counter's name.
+    pub fn device_lost(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        self.device_counters.losses().into_iter().chain(self.device_losses.losses())
     }
 
     /// Frames of lossless classes that were not delivered, all causes.

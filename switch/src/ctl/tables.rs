@@ -51,18 +51,7 @@ pub(super) fn drops(port: &PortStats) -> String {
 
 /// What was lost between the wire and the core, by name, without what never occurred.
 pub(super) fn device_losses(port: &PortStats) -> Vec<(&'static str, u64)> {
-    let (device, losses) = (&port.device_counters, &port.device_losses);
-    let all = [
-        ("rx_missed_frames", device.rx_missed_frames),
-        ("rx_error_frames", device.rx_error_frames),
-        ("rx_no_buffer", device.rx_no_buffer),
-        ("tx_error_frames", device.tx_error_frames),
-        ("rx_unreadable_frames", losses.rx_unreadable_frames),
-        ("tx_oversize_frames", losses.tx_oversize_frames),
-        ("tx_segmented_frames", losses.tx_segmented_frames),
-        ("rx_after_stop_frames", losses.rx_after_stop_frames),
-    ];
-    all.into_iter().filter(|&(_, value)| value > 0).collect()
+    port.device_lost().filter(|&(_, frames)| frames > 0).collect()
 }
 
 fn named<T: Display>(values: &[(T, u64)]) -> String {

@@ -1,7 +1,8 @@
 //! What takes more than two moments to know: peaks since they were reset, and how long a class has
 //! been quiet.
 
-use super::sample::{ClassView, View, compare, continues};
+use super::delta::{compare, continues};
+use super::sample::{ClassView, View};
 use crate::control::stats::{QueueStats, Stats};
 use dataplane::limits::PRIORITIES;
 use std::collections::BTreeMap;

@@ -4,13 +4,15 @@
 //! |---|---|
 //! | `live` | the picture on a terminal |
 //! | `feed` | asks the switch, and finds it again |
-//! | `sample` | two moments of a switch to rates and what is new |
+//! | `sample` | what is shown of the interval between two samples |
+//! | `delta` | from two samples to that |
 //! | `history` | peaks, and what has been quiet for long |
 //! | `view` | from that to lines and to the screen |
 //! | `plain` | the same as text |
 //! | `input` | keys |
 //! | `format` | numbers in few characters |
 
+mod delta;
 mod feed;
 #[cfg(test)]
 mod fixture;
@@ -24,8 +26,8 @@ mod view;
 
 use crate::ctl::client::{Client, CtlError, find_socket};
 use crate::output;
-use crate::traffic::quantity;
 use clap::Args;
+use config::units::parse_duration_ns;
 use history::History;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -66,7 +68,7 @@ pub struct TopArgs {
 /// # Errors
 /// It is no time, or none that makes sense.
 fn interval(text: &str) -> Result<Duration, String> {
-    let ns = quantity::nanoseconds(text).map_err(|error| error.to_string())?;
+    let ns = parse_duration_ns(text).map_err(|error| error.to_string())?;
     let interval = Duration::from_nanos(ns);
     if (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
         return Ok(interval);
