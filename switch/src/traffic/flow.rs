@@ -1,7 +1,7 @@
 //! One flow as it is asked for on the command line: `--flow name=f1,dst-ip=10.0.0.2,rate=200M`.
 
 use super::payload::{HEADER_BYTES, NAME_BYTES_MAX, SEQUENCES};
-use super::quantity;
+use config::units::{parse_count, parse_duration_ns, parse_rate_bps};
 use dataplane::ids::Priority;
 use dataplane::limits::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 use dataplane::wire::MacAddress;
@@ -129,11 +129,11 @@ impl Keys {
             "pcp" => once(key, &mut self.pcp, small(key, value, 0, 7)?),
             "port" => once(key, &mut self.port, small(key, value, 1, u16::MAX)?),
             "src-port" => once(key, &mut self.source_port, small(key, value, 1, u16::MAX)?),
-            "size" => once(key, &mut self.size, quantity::count(value).map_err(|e| error(key, e))?),
+            "size" => once(key, &mut self.size, parse_count(value).map_err(|e| error(key, e))?),
             "rate" | "fps" => once(key, &mut self.rate, rate(key, value)?),
             "count" => once(key, &mut self.count, frames(value)?),
             "start" => {
-                let start_ns = quantity::nanoseconds(value).map_err(|e| error(key, e))?;
+                let start_ns = parse_duration_ns(value).map_err(|e| error(key, e))?;
                 once(key, &mut self.start_ns, start_ns)
             }
             _ => Err(error(key, format!("no such key; the keys are {KEYS}"))),
@@ -178,18 +178,18 @@ fn rate(key: &str, value: &str) -> Result<Rate, FlowError> {
         return Ok(Rate::Max);
     }
     if key == "rate" {
-        return quantity::bits_per_second(value)
+        return parse_rate_bps(value)
             .map(Rate::BitsPerSecond)
             .map_err(|problem| error(key, format!("{problem}, or max")));
     }
-    match quantity::count(value) {
+    match parse_count(value) {
         Ok(fps) if fps > 0 => Ok(Rate::FramesPerSecond(fps)),
         _ => Err(error(key, format!("`{value}` is not frames per second, as in 10K, or max"))),
     }
 }
 
 fn frames(value: &str) -> Result<u64, FlowError> {
-    match quantity::count(value) {
+    match parse_count(value) {
         Ok(count) if (1..=SEQUENCES).contains(&count) => Ok(count),
         Ok(_) => Err(error("count", format!("`{value}` is not 1 to {SEQUENCES} frames"))),
         Err(problem) => Err(error("count", problem)),

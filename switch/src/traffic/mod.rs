@@ -18,7 +18,6 @@ pub mod pause_generator;
 pub mod payload;
 mod pfc;
 pub mod pfc_socket;
-pub mod quantity;
 mod recv;
 pub mod report;
 pub mod rx_stats;
@@ -33,6 +32,7 @@ pub use send::SendArgs;
 
 use crate::output;
 use clap::Subcommand;
+use config::units::{UnitError, parse_rate_bps};
 use std::io;
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -172,6 +172,6 @@ fn priority(text: &str) -> Result<dataplane::ids::Priority, String> {
 }
 
 /// The speed of a link on the command line.
-fn speed(text: &str) -> Result<dataplane::time::Speed, quantity::NotAQuantity> {
-    quantity::bits_per_second(text).map(dataplane::time::Speed::from_bps)
+fn speed(text: &str) -> Result<dataplane::time::Speed, UnitError> {
+    parse_rate_bps(text).map(dataplane::time::Speed::from_bps)
 }

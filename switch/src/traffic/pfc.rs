@@ -2,8 +2,9 @@
 
 use super::interface::Interface;
 use super::socket::{Listen, PacketSocket};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, quantity, report, set_timer_slack};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, report, set_timer_slack};
 use clap::Args;
+use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
 use dataplane::wire::mac_control::Pfc;
 use serde::Serialize;
@@ -19,10 +20,10 @@ pub struct PfcArgs {
     #[arg(long, value_delimiter = ',', required = true, value_name = "PRIORITY:QUANTA")]
     classes: Vec<ClassTime>,
     /// Send again after this time, until --count or a signal
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     repeat: Option<u64>,
     /// How many frames [default: 1, or without end if --repeat is given]
-    #[arg(long, value_parser = quantity::count)]
+    #[arg(long, value_parser = parse_count)]
     count: Option<u64>,
     /// Print one JSON object
     #[arg(long)]

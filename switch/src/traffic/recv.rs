@@ -6,8 +6,9 @@ use super::pause_generator::{PauseGenerator, PauseSchedule};
 use super::report::{self, PauseReport, PriorityReceived, RecvReport};
 use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, quantity, set_timer_slack, speed};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, set_timer_slack, speed};
 use clap::Args;
+use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::MacAddress;
@@ -23,13 +24,13 @@ pub struct RecvArgs {
     #[arg(long)]
     dev: String,
     /// End after this time [default: at a signal]
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
     /// End when, after the first frame of ours, none has come for this time
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     idle: Option<u64>,
     /// Bytes of received frames that the kernel may keep for us
-    #[arg(long, default_value = "64M", value_parser = quantity::count, value_name = "BYTES")]
+    #[arg(long, default_value = "64M", value_parser = parse_count, value_name = "BYTES")]
     buffer: u64,
     /// UDP ports to hold open, so that the kernel does not answer our frames with ICMP
     #[arg(long, default_value = "4791", value_delimiter = ',', value_name = "PORT")]
@@ -41,13 +42,13 @@ pub struct RecvArgs {
     #[arg(long, value_parser = priority, value_delimiter = ',', value_name = "PRIORITY")]
     pause_class: Vec<Priority>,
     /// How long each pause lasts
-    #[arg(long, default_value = "10ms", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, default_value = "10ms", value_parser = parse_duration_ns, value_name = "TIME")]
     pause_for: u64,
     /// From one pause's begin to the next [default: one pause only]
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     pause_every: Option<u64>,
     /// When the first pause begins, after the start
-    #[arg(long, default_value = "0s", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, default_value = "0s", value_parser = parse_duration_ns, value_name = "TIME")]
     pause_after: u64,
     /// Speed of the link: how long a quantum lasts
     #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]

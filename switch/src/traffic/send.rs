@@ -9,9 +9,10 @@ use super::pfc_socket::PfcSocket;
 use super::report::{self, FlowSent, PrioritySent, SendReport};
 use super::schedule::{Pace, Schedule, Step};
 use super::socket::{Listen, PacketSocket, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, quantity, set_timer_slack, speed};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, set_timer_slack, speed};
 use arrayvec::ArrayVec;
 use clap::Args;
+use config::units::parse_duration_ns;
 use dataplane::counters::PfcCounters;
 use dataplane::gentle::Form;
 use dataplane::ids::Priority;
@@ -36,7 +37,7 @@ pub struct SendArgs {
     #[arg(long = "flow", required = true, value_name = "KEYS")]
     flows: Vec<FlowSpec>,
     /// How long to send [default: until every flow has sent its count, or a signal]
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
     /// Speed of the link: all flows together keep to it, and a PFC quantum is 512 of its bit times
     #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
@@ -55,7 +56,7 @@ pub struct SendArgs {
           value_parser = clap::value_parser!(u32).range(1..=SOCKET_BURST_MAX as i64))]
     burst: u32,
     /// Lateness that is made good with a burst; what is later is not sent at all
-    #[arg(long, default_value = "5ms", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, default_value = "5ms", value_parser = parse_duration_ns, value_name = "TIME")]
     burst_time: u64,
     /// Print one JSON object
     #[arg(long)]
