@@ -1,5 +1,5 @@
-//! A device with a gate: open while the switch runs; closed while it drains, when it lets in flow
-//! control and nothing else, so that queues run empty and a peer's pauses are still obeyed.
+//! A device that, while the switch drains, receives MAC control frames and nothing else: queues run
+//! empty, and a peer's pauses are still obeyed.
 
 use crate::platform::{DeviceLosses, PortDevice};
 use dataplane::device::Device;
@@ -8,11 +8,11 @@ use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;
 use dataplane::time::Instant;
 
-/// The ethertype of MAC control frames (IEEE 802.3, annex 31A), where it stands in a frame.
+/// The ethertype of MAC control frames (IEEE 802.3, annex 31A), and its offset in a frame.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
 const ETHERTYPE_OFFSET: usize = 12;
 
-/// `device` behind a gate.
+/// `device`, filtered while the switch drains.
 #[derive(Debug)]
 pub struct DrainFilter<D> {
     device: D,
@@ -21,17 +21,17 @@ pub struct DrainFilter<D> {
 }
 
 impl<D: PortDevice> DrainFilter<D> {
-    /// An open gate.
+    /// A filter that passes every frame.
     pub fn new(device: D) -> Self {
         Self { device, admits_data: true, filtered_frames: Box::new([0; PORTS_MAX]) }
     }
 
-    /// From now on data that arrives is thrown away, and counted.
+    /// From now on, received data frames are dropped and counted.
     pub const fn drain(&mut self) {
         self.admits_data = false;
     }
 
-    /// What is behind the gate.
+    /// The device.
     pub const fn device_mut(&mut self) -> &mut D {
         &mut self.device
     }

@@ -1,9 +1,9 @@
-//! How long frames take, how many come at once, how long a turn is: counted by each worker, a few
-//! nanoseconds a burst, and merged by the control thread.
+//! Latency, burst-size and turn-time histograms: recorded by each worker at a few nanoseconds a
+//! burst, merged by the control thread.
 //!
-//! A frame that leaves in the turn in which it came took that turn's time, which the driver
-//! measures once for all of them. Frames that waited in a queue come in runs of equal age; a run
-//! that completes [`WAITED_STRIDE`] frames is timed for all since the last that was.
+//! A frame that leaves in the turn in which it arrived has that turn's time as its latency; the
+//! worker loop measures it once for all such frames. Queued frames come in runs of equal age; a run
+//! that completes [`WAITED_STRIDE`] frames is recorded for all frames since the last record.
 
 use dataplane::ids::PortId;
 use dataplane::limits::BURST_MAX;
@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::platform::DeviceLosses;
 
-/// Of the frames that waited, one in so many at the least is timed and counts for all of them. A
-/// prime, so that it does not fall into step with ports that are served in turn.
+/// Of the queued frames, at least one in so many is timed and counts for all of them. A prime, so
+/// that it does not align with ports that are served in turn.
 pub const WAITED_STRIDE: u64 = 7;
 
-/// The longest time that is told apart from longer ones.
+/// The longest time in the histograms; longer ones count as this.
 const NS_MAX: u64 = 10_000_000_000;
 
-/// Two digits: 1 % of error, and 30 KB a histogram, of which the lines in use stay in the cache.
+/// Two digits: 1 % error, and 30 KB a histogram, of which the used lines stay in the cache.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// What was counted over some time.
+/// The histograms of an interval.
 #[derive(Clone, Debug)]
 pub struct WorkerHistograms {
     /// From the start of the turn in which a frame was received to its hand-over to the device.
@@ -32,7 +32,7 @@ pub struct WorkerHistograms {
     turn_ns: Histogram<u64>,
     /// Received bursts, by their number of frames.
     bursts: [u64; BURST_MAX + 1],
-    /// The longest time between two looks at a port.
+    /// The longest polling gap.
     poll_gap_ns_max: u64,
 }
 
@@ -63,7 +63,7 @@ impl WorkerHistograms {
         self.poll_gap_ns_max = self.poll_gap_ns_max.max(other.poll_gap_ns_max);
     }
 
-    /// Empties it, without giving back memory.
+    /// Clears it and keeps the memory.
     pub fn clear(&mut self) {
         self.latency_ns.reset();
         self.turn_ns.reset();
@@ -92,8 +92,7 @@ impl WorkerHistograms {
         Distribution::of(&histogram)
     }
 
-    /// The longest time between two looks at a port, in nanoseconds: what a headroom must allow
-    /// for.
+    /// The longest polling gap in nanoseconds, which headroom must cover.
     pub const fn poll_gap_ns_max(&self) -> u64 {
         self.poll_gap_ns_max
     }
@@ -132,8 +131,8 @@ impl Distribution {
     }
 }
 
-/// What a worker hands to the control thread on request: what it counted since the last time, and
-/// what its device has lost since the start.
+/// What a worker returns on request: the histograms since the last request, and the device's losses
+/// since start.
 #[derive(Debug, Default)]
 pub struct Sample {
     /// Histograms.
@@ -142,7 +141,7 @@ pub struct Sample {
     pub losses: Vec<(PortId, DeviceLosses)>,
 }
 
-/// The worker's side: listens in on the core.
+/// The worker's side: records what the core reports to its probe.
 #[derive(Debug, Default)]
 pub struct Recorder {
     histograms: WorkerHistograms,
@@ -170,7 +169,7 @@ impl Recorder {
         self.histograms.poll_gap_ns_max = self.histograms.poll_gap_ns_max.max(gap_ns);
     }
 
-    /// The frames that waited since the last time count as the last of them.
+    /// The queued frames since the last record count as the last of them.
     #[inline(always)]
     fn record_waited(&mut self) {
         let frames = std::mem::take(&mut self.waited_untimed);

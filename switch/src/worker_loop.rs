@@ -1,5 +1,4 @@
-//! A worker's thread: turns, one after the other, until it is told to stop; and what it does when
-//! there is nothing to do.
+//! A worker's thread: takes turns until it is told to stop, and backs off while idle.
 
 use crate::drain_filter::DrainFilter;
 use crate::histograms::{Recorder, Sample};
@@ -14,17 +13,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// What all workers are to do, as the control thread says.
+/// The phase of all workers, set by the control thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Wait until all workers are there: a frame for a worker that is not would have to wait, too.
+    /// Wait until all workers have started: a frame handed off to a worker that has not would wait.
     Start,
     /// Take turns.
     Run,
-    /// Take turns, but let no more data in.
+    /// Take turns, but receive MAC control frames only.
     Drain,
-    /// Come to an end.
+    /// Exit.
     Stop,
 }
 
@@ -50,7 +49,7 @@ impl SharedPhase {
         }
     }
 
-    /// Goes on to `phase`; never back.
+    /// Advances to `phase`; never goes back.
     pub fn advance_to(&self, phase: Phase) {
         self.0.fetch_max(phase as u8, Ordering::Relaxed);
     }
@@ -66,13 +65,13 @@ pub struct SampleRings {
 /// The control thread's ends.
 #[derive(Debug)]
 pub struct ControlSampleRings {
-    /// An empty sample to be filled.
+    /// Requests: empty samples to be filled.
     pub requests: Producer<Box<Sample>>,
-    /// It comes back here.
+    /// Replies: filled samples.
     pub replies: Consumer<Box<Sample>>,
 }
 
-/// Rings for one worker; one sample is on its way at a time.
+/// The rings for one worker; one sample is in flight at a time.
 pub fn sample_rings() -> (SampleRings, ControlSampleRings) {
     let (requests_in, requests) = RingBuffer::new(1);
     let (replies, replies_out) = RingBuffer::new(1);
@@ -80,7 +79,7 @@ pub fn sample_rings() -> (SampleRings, ControlSampleRings) {
     (SampleRings { requests, replies }, control)
 }
 
-/// What a worker leaves behind.
+/// The last report and sample of a worker.
 #[derive(Debug, Default)]
 pub struct WorkerExit {
     /// Its last report.
@@ -89,15 +88,15 @@ pub struct WorkerExit {
     pub sample: Sample,
 }
 
-/// A worker and what its thread needs beside it.
+/// A worker, and the state of its thread's loop.
 pub struct WorkerLoop<D: PortDevice> {
     /// The worker.
     pub worker: Worker<DrainFilter<D>, Recorder>,
-    /// Where it is asked for samples.
+    /// Its ends of the sample rings.
     pub samples: SampleRings,
-    /// What it is to do.
+    /// The phase to follow.
     pub phase: SharedPhase,
-    /// What it does without work.
+    /// What it does while idle.
     pub idle: Idle,
 }
 
@@ -132,7 +131,7 @@ impl<D: PortDevice> WorkerLoop<D> {
         self.end(clock())
     }
 
-    /// One turn, which begins at `start`, and what is noted of it; the turn's end comes with it.
+    /// Takes one turn, which begins at `start`, and records it; returns it with its end time.
     #[inline(always)]
     pub fn turn(&mut self, start: Instant, clock: &impl Fn() -> Instant) -> (Turn, Instant) {
         let turn = self.worker.turn(start);
@@ -144,7 +143,7 @@ impl<D: PortDevice> WorkerLoop<D> {
         (turn, end)
     }
 
-    /// Fills and returns `sample`. There is room: only one is ever on its way.
+    /// Fills and returns `sample`. The ring has room: one sample is in flight at a time.
     #[cold]
     fn return_sample(&mut self, mut sample: Box<Sample>) {
         self.fill(&mut sample);
@@ -158,7 +157,7 @@ impl<D: PortDevice> WorkerLoop<D> {
         sample.losses.extend(self.worker.ports().map(|port| (port, device.losses(port))));
     }
 
-    /// The worker's frames go back to their pool here, on its own thread.
+    /// Frees the worker's frames on its own thread.
     fn end(mut self, now: Instant) -> WorkerExit {
         let mut report = Report::default();
         self.worker.report(&mut report, now);
@@ -172,16 +171,16 @@ impl<D: PortDevice> WorkerLoop<D> {
     }
 }
 
-/// Empty turns in a row that are taken for a pause between two bursts.
+/// Empty turns in a row after which the worker backs off; fewer may be a gap between two bursts.
 const EMPTY_TURNS_MIN: u32 = 64;
 /// The first sleep of an idle stretch; each further one is twice as long.
 const SLEEP_NS_FIRST: u64 = 50_000;
-/// The longest sleep: the longest that a frame waits that comes to an idle switch.
+/// The longest sleep: the added latency of the first frame that arrives at an idle switch.
 const SLEEP_NS_MAX: u64 = 1_000_000;
-/// How long before a turn is due the thread is woken; the scheduler needs some of it.
+/// How long before a due turn the thread is woken; the scheduler needs part of it.
 const WAKE_LEAD_NS: u64 = 10_000;
 
-/// What a worker does that leaves its core to others when it has nothing to do.
+/// Backoff of an idle worker, which leaves its core to other threads.
 #[derive(Debug, Default)]
 struct IdleBackoff {
     empty_turns: u32,
@@ -189,7 +188,7 @@ struct IdleBackoff {
 }
 
 impl IdleBackoff {
-    /// Rests as long as `turn`, which ended at `now`, allows; returns the time after that.
+    /// Sleeps as long as `turn`, which ended at `now`, allows; returns the time after that.
     fn wait(&mut self, turn: Turn, now: Instant, clock: &impl Fn() -> Instant) -> Instant {
         let sleep_ns = self.sleep_ns(turn, now);
         if sleep_ns == 0 {
@@ -218,7 +217,7 @@ impl IdleBackoff {
     }
 }
 
-/// Has the kernel wake this thread when it asked, not up to 50 us later to save power.
+/// Sets the timer slack of this thread to 1 ns; the default delays a wake-up by up to 50 us.
 pub fn set_timer_slack() {
     // A kernel that refuses only makes sleeps longer.
     let _later = nix::sys::prctl::set_timerslack(1);

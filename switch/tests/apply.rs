@@ -133,7 +133,7 @@ fn a_plan_is_carried_out_on_running_switches_stopped_gone_on_with_and_undone() {
     let stderr = stderr_of(&stopped);
     assert_eq!(stopped.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("switch B does not answer"), "{stderr}");
-    assert!(stderr.contains("in a state that cannot deadlock; go on with --resume"), "{stderr}");
+    assert!(stderr.contains("in a state that cannot deadlock; continue with --resume"), "{stderr}");
     assert!(!stderr.contains("add p4"), "{stderr}");
     let stages = ring.state()["stages"].clone();
     assert_eq!((&stages["1"], &stages["4"]), (&json!("begun"), &Value::Null), "{stages}");
@@ -141,7 +141,10 @@ fn a_plan_is_carried_out_on_running_switches_stopped_gone_on_with_and_undone() {
     // It was begun: that must be said. Back, all is as it was.
     let again = ring.apply(&[]);
     assert_eq!(again.status.code(), Some(2), "{again:?}");
-    assert!(stderr_of(&again).contains("this plan was begun; go on with --resume"), "{again:?}");
+    assert!(
+        stderr_of(&again).contains("this plan was started; continue with --resume"),
+        "{again:?}"
+    );
     let back = ring.apply(&["--rollback"]);
     assert_eq!(back.status.code(), Some(0), "{}", stderr_of(&back));
     assert_paths(&switches, &OLD);

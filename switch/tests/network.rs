@@ -26,7 +26,7 @@ fn fields(value: &Value) -> Vec<&str> {
 
 /// The first part of `make knot` and the second, without a frame.
 #[test]
-fn the_knot_is_foretold_and_untied() {
+fn the_deadlock_is_predicted_and_resolved() {
     let place = tempfile::tempdir().unwrap();
     let (network, plain) = (example("../knot/network.toml"), example("../knot/plain"));
     let verified = knotless(&["verify", &network, "--rules", &plain, "--json"], place.path());
@@ -122,7 +122,7 @@ fn bad_input_is_one_line_and_exit_2() {
         (vec!["compile", "N.toml", "--out", "rules"], "N.toml:3:5: `k` is 3; it must be even"),
         (vec!["check", "N.toml"], "N.toml:3:5: "),
         (vec!["compile", "none.toml", "--out", "rules"], "none.toml:1:1: cannot be read"),
-        (vec!["verify", &network, "--rules", "none"], "none:1:1: is no directory"),
+        (vec!["verify", &network, "--rules", "none"], "none:1:1: is not a directory"),
     ] {
         let output = knotless(&words, place.path());
         let stdout = String::from_utf8(output.stderr.clone()).unwrap();

@@ -167,7 +167,7 @@ fn bad_input_is_one_line_and_exit_2() {
         ),
         (
             vec!["plan", &network, "--old", &old, "--new", &new, "--rules", "none"],
-            "none:1:1: is no directory",
+            "none:1:1: is not a directory",
         ),
     ] {
         let output = knotless(&words, place.path());

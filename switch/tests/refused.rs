@@ -73,7 +73,7 @@ fn what_the_machine_lacks_is_named() {
 /// Root's work is done as nobody, who may enter neither a clone in root's own folder nor, perhaps,
 /// TMPDIR: files and program are where everybody may go.
 #[test]
-fn without_root_it_says_what_is_missing() {
+fn without_root_the_error_names_what_is_missing() {
     let nobody = 65_534;
     for (text, missing) in [
         (switch(&port("net_tap0,iface=knotless-no")), "CAP_NET_ADMIN"),
@@ -97,7 +97,7 @@ fn without_root_it_says_what_is_missing() {
 }
 
 #[test]
-fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
+fn check_summarizes_a_valid_file_and_warns() {
     let place = Place::new(&switch(&format!(
         "[[lossless]]\npriority = 3\nheadroom = \"20KB\"\n{}",
         port("net_null0")

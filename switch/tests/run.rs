@@ -70,12 +70,12 @@ fn all_sent(frames: u64) -> impl Fn(&binary::Switch<'_>) -> bool {
 }
 
 #[test]
-fn frames_are_routed_and_the_books_balance_at_the_end() {
+fn frames_are_routed_and_the_frame_balance_is_zero_at_the_end() {
     let place = through_files(1, "");
     write_pcap(&place.path("in.pcap"), &numbered(3_000));
     let switch = place.start(&[]);
     for startup_output in
-        ["software PFC works here", "MB of plain memory", "cannot tell its receive backlog"]
+        ["software PFC works here", "MB of plain memory", "does not report the receive backlog"]
     {
         assert!(switch.startup_output.contains(startup_output), "{}", switch.startup_output);
     }
@@ -99,7 +99,7 @@ fn frames_are_routed_and_the_books_balance_at_the_end() {
 }
 
 #[test]
-fn two_workers_hand_frames_over_and_json_says_the_same() {
+fn two_workers_hand_frames_off_and_json_has_the_same_totals() {
     let place = through_files(2, "");
     write_pcap(&place.path("in.pcap"), &numbered(2_000));
     let switch = place.start(&["--json"]);
@@ -179,7 +179,7 @@ fn signals_reload_and_end_it() {
     assert_eq!(refused.status.code(), Some(2));
     switch.signal(Signal::SIGTERM);
     let (_, error) = switch.ended_well();
-    assert!(error.contains("reload refused, the old tables stay in use: "), "{error}");
+    assert!(error.contains("reload refused, the tables in use do not change: "), "{error}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn json_is_one_object_that_others_can_rely_on() {
 }
 
 #[test]
-fn a_seed_is_one_run_and_another_is_said() {
+fn a_seed_repeats_a_run_and_can_be_overridden() {
     let place = tempfile::tempdir().unwrap();
     let text = "duration = '50us'\ngenerate = { kind = 'clos', leaves = 3, spines = 2, hosts = 2 }\n\
                 [[traffic]]\nkind = 'permutation'\n";
@@ -198,7 +198,7 @@ fn what_is_wrong_is_one_line_and_exit_2() {
 }
 
 #[test]
-fn what_was_expected_otherwise_is_said_and_exit_1() {
+fn unmet_expectations_are_printed_and_exit_1() {
     let place = tempfile::tempdir().unwrap();
     let expect = "[expect.pfc]\ndeadlock = true\ndrains = true\nat_least = { H1-H2 = '30G' }\n\
                   [expect.lossy]\ndrains = true\n";

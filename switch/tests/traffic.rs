@@ -202,7 +202,7 @@ fn xoff_stops_its_class_and_no_other() {
 }
 
 #[test]
-fn told_to_ignore_pfc_it_sends_on_and_counts() {
+fn with_ignore_pfc_it_keeps_sending_and_counts() {
     let Some(pair) = Pair::new() else { return };
     let receiver = Running::start(&pair.right, PAUSED);
     let sent = send(&pair.left, &format!("--ignore-pfc {TWO_CLASSES}"));
@@ -259,7 +259,7 @@ fn the_kernels_own_udp_takes_our_frames() {
 }
 
 #[test]
-fn an_interface_that_takes_nothing_is_told_from_a_loss() {
+fn frames_refused_by_the_interface_are_not_losses() {
     let Some(pair) = Pair::new() else { return };
     ip(&["-n", &pair.left, "tuntap", "add", "tap", "mode", "tap"]);
     ip(&["-n", &pair.left, "link", "set", "tap", "up"]);
@@ -348,7 +348,7 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
 }
 
 #[test]
-fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
+fn losses_in_the_socket_buffer_are_counted_apart() {
     let Some(pair) = Pair::new() else { return };
     let receiver = Running::start(&pair.right, "--buffer 1 --duration 120s");
     let sent = send(&pair.left, "--burst 64 --flow dst-ip=10.9.0.2,size=1500,count=5000");
@@ -362,7 +362,7 @@ fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
 }
 
 #[test]
-fn mistakes_are_told_in_a_line_and_exit_with_2() {
+fn errors_are_one_line_and_exit_code_2() {
     let Some(pair) = Pair::new() else { return };
     let wrong = [
         ("pfc --dev nowhere --classes 3:1", "no interface `nowhere` in this network namespace"),

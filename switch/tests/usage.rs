@@ -22,7 +22,7 @@ fn refused(words: &[&str]) -> String {
 }
 
 #[test]
-fn a_mistake_is_one_line_that_says_what_would_be_right() {
+fn an_error_is_one_line_with_advice() {
     let speed = "write bits per second as \"200M\", \"2.5G\" or \"40G\"";
     for (words, message) in [
         ("frob", "there is no command `frob`; see `knotless --help`"),
@@ -57,7 +57,7 @@ fn a_mistake_is_one_line_that_says_what_would_be_right() {
             "apply p --switches d --resume --rollback",
             "`--resume` and `--rollback` exclude each other; keep one",
         ),
-        ("check N --json --json", "`--json` stands here twice; keep one"),
+        ("check N --json --json", "`--json` is given twice; keep one"),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
         assert_eq!(refused(&words), format!("knotless: {message}"));

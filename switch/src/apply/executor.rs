@@ -1,11 +1,11 @@
-//! Operations, each as soon as those it waits for are done, a few at a time.
+//! Executes the operations of a plan, several in parallel, each after those that it waits for.
 //!
 //! An operation is done when every switch of its path has acknowledged. A new path is installed
-//! from its end to its beginning, so that no frame comes to a switch that does not know further; an
-//! old one is taken away from its beginning on, and counts as done when its frames have had time to
-//! leave. If a switch does not answer, nothing new begins and what runs comes to its end: what has
-//! begun and not ended counts as in force, so the state is one that the plan was proven for.
-//! Rolling back undoes operations in the opposite order, through the same states.
+//! from its last switch to its first, so that no frame reaches a switch without the route. An old
+//! path is removed from its first switch on, and is done after the settle time, in which its frames
+//! leave. If a switch does not answer, no further operation starts and the running ones finish. An
+//! operation that has started and not finished counts as in force: the plan was verified for that
+//! state. A rollback undoes the operations in reverse order, through the same states.
 
 use super::journal::{Journal, Stage};
 use super::path_routes::{PathRoutes, RouteEntry};
@@ -17,10 +17,10 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// Operations that are worked on at the same time.
+/// Operations executed in parallel.
 const PARALLEL_MAX: usize = 8;
 
-/// Which way.
+/// The direction of the execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From old to new.
@@ -29,7 +29,7 @@ pub(super) enum Direction {
     Back,
 }
 
-/// Everything that an operation needs.
+/// The plan, the switches and the state of the execution.
 pub(super) struct Executor<'a> {
     pub(super) network: &'a Network,
     pub(super) change: &'a Change,
@@ -37,17 +37,17 @@ pub(super) struct Executor<'a> {
     /// By operation: its id in the plan.
     pub(super) ids: &'a [u64],
     pub(super) direction: Direction,
-    /// How long a switch may take to answer.
+    /// Timeout of a request.
     pub(super) answer_timeout: Duration,
-    /// How long frames of a removed path may be on their way still.
+    /// How long frames of a removed path may be in flight.
     pub(super) settle: Duration,
     /// By operation: whether its path is, or is to be, in force.
     pub(super) in_force: Mutex<Vec<bool>>,
-    /// By switch: whoever tells it something.
+    /// By switch: held while a request is sent to it.
     pub(super) switch_locks: Vec<Mutex<()>>,
 }
 
-/// How it ended.
+/// The outcome of an execution.
 pub(super) struct Outcome {
     pub(super) done: usize,
     pub(super) of: usize,
@@ -56,7 +56,7 @@ pub(super) struct Outcome {
 }
 
 impl Executor<'_> {
-    /// Drives every operation that is left. `report` is called as each is done.
+    /// Executes every remaining operation. `report` is called as each is done.
     pub(super) fn run(
         &self,
         order: &Order,
@@ -87,7 +87,7 @@ impl Executor<'_> {
                     let ended = ended.clone();
                     running += 1;
                     scope.spawn(move || {
-                        // Who waits for the outcomes does so until all have come.
+                        // The receiver waits until all outcomes have come.
                         let _listens = ended.send((operation, self.perform(operation)));
                     });
                 }
@@ -115,7 +115,7 @@ impl Executor<'_> {
         Ok(Outcome { done, of, failures })
     }
 
-    /// Back, what was done last is undone first.
+    /// In a rollback, what was done last is undone first.
     fn ordered(&self, order: &Order) -> Order {
         match self.direction {
             Direction::Forward => order.clone(),
@@ -158,7 +158,7 @@ impl Executor<'_> {
         })
     }
 
-    /// Takes a route away, unless another path in force needs it, or it has gone already.
+    /// Removes a route, unless another path in force needs it, or it is not there.
     fn withdraw(&self, route: &RouteEntry) -> Result<(), String> {
         self.ask(route, |client| {
             if self.is_needed(route) {
@@ -180,7 +180,7 @@ impl Executor<'_> {
             || changed.filter(|&(_, &in_force)| in_force).any(|(routes, _)| routes.contains(route))
     }
 
-    /// Tells a switch something, while nobody else does.
+    /// Sends a switch one request at a time.
     fn ask(
         &self,
         route: &RouteEntry,

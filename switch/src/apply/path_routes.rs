@@ -1,9 +1,9 @@
-//! Paths as routes of real switches: whose SWITCH.toml is whose, and what a path needs where.
+//! The routes that each path needs, and the control socket of each switch.
 //!
-//! A path is a route to its last host's network in each switch but the last, which is connected to
-//! it. A switch forwards by destination: two paths with one prefix that leave a switch by different
-//! ways cannot both be in force, so the one is removed before the other is added, or each gets a
-//! prefix of its own.
+//! A path is a route to its last host's network in every switch but the last, which is connected to
+//! that network. A switch forwards by destination: two paths with one prefix and different egress
+//! ports in a switch cannot be in force together. Either one is removed before the other is added,
+//! or each has its own prefix.
 
 use config::network::Network;
 use config::plan::{Change, Kind, NamedPath, Order};
@@ -11,7 +11,7 @@ use config::{ConfigError, SwitchConfig};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// What is wrong before anything has been done: the whole message.
+/// An error before anything is changed: the whole message.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PathRoutesError {
     #[error(transparent)]
@@ -37,7 +37,7 @@ pub(super) struct PathRoutes {
     pub(super) sockets: BTreeMap<u32, PathBuf>,
     /// By operation: the routes of its path, from the first switch on.
     pub(super) routes: Vec<Vec<RouteEntry>>,
-    /// The routes of paths that are left alone.
+    /// The routes of paths that do not change.
     pub(super) kept: Vec<RouteEntry>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct PathRoutes {
 /// no operation is a path that is kept.
 type Users<'a> = HashMap<(u32, &'a str), Vec<(Option<u32>, &'a str)>>;
 
-/// The switches of a directory, as far as paths of a change need them.
+/// The switches of a directory that are on paths of a change.
 struct Switches<'a> {
     network: &'a Network,
     directory: &'a Path,
@@ -103,8 +103,8 @@ impl PathRoutes {
                             })
                         };
                         PathRoutesError::Impossible(format!(
-                            "`{}` and `{}` both lead to {prefix} and leave `{}` by different ways; \
-                             give one a prefix of its own with --prefix NAME=PREFIX",
+                            "`{}` and `{}` both lead to {prefix} and leave `{}` by different ports; \
+                             give one its own prefix with --prefix NAME=PREFIX",
                             name(one),
                             name(other),
                             network.switch_name(switch)
@@ -179,7 +179,7 @@ impl Switches<'_> {
         };
         let mut routes = Vec::new();
         for (&switch, &input) in switches.iter().zip(&route.inputs) {
-            // The switch itself must be known, as well as who comes next.
+            // The switch's own configuration is needed, as well as the next switch's.
             if let Some(output) = network.far_slot(input) {
                 self.network_at(output)?;
             }

@@ -1,4 +1,4 @@
-//! What follows from a SWITCH.toml: ports, headrooms, how the buffer is divided, memory.
+//! Summary of a SWITCH.toml: ports, headrooms, division of the buffer, memory.
 
 use super::Summary;
 use crate::ctl::tables::{numbers, speed, table, text};
@@ -35,7 +35,7 @@ fn division(config: &SwitchConfig) -> Division {
     Division { reserved, headroom, lossy, shared }
 }
 
-/// What `config` comes to.
+/// The summary of `config`.
 pub(super) fn summary(config: &SwitchConfig) -> Summary {
     let warnings = config.warnings.clone();
     Summary { text: as_text(config), json: as_json(config), warnings }
@@ -78,12 +78,12 @@ fn as_text(config: &SwitchConfig) -> String {
     lines.join("\n")
 }
 
-/// What is said to neighbors, and what is learned from them.
+/// The LLDP settings.
 fn lldp(lldp: &Lldp) -> String {
     let settings = &lldp.settings;
     let text = format!("lldp: every {} s, holds for {} s", settings.interval_s, settings.ttl_s());
     let Some(bounces) = lldp.bounces else { return text };
-    let level = settings.level.map_or_else(|| "learnt".to_owned(), |level| level.to_string());
+    let level = settings.level.map_or_else(|| "learned".to_owned(), |level| level.to_string());
     format!("{text}; level {level}, rules of its own for {bounces} bounces")
 }
 

@@ -1,4 +1,5 @@
-//! What clients of the socket ask for: what can be said at once, and what has to wait for others.
+//! Requests of the control socket's clients: those answered at once, and those that wait for
+//! workers, files or tables.
 
 use super::collector::{Collector, Round};
 use super::mac_walk::MacWalk;
@@ -21,7 +22,7 @@ use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 
-/// Clients whose answers are not there yet.
+/// Requests without a reply yet.
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies {
     /// For the reports of a round that has not begun.
@@ -35,11 +36,11 @@ pub(super) struct PendingReplies {
     installs: Vec<(Reloaded, Option<Sender<Reply>>)>,
     /// For the MAC table, in order; the first is being walked.
     mac_walks: VecDeque<(MacWalk, Sender<Reply>)>,
-    /// Whether a client asked for the end.
+    /// Whether a client has sent `stop`.
     pub(super) stop: bool,
 }
 
-/// A client that has gone does not want its answer.
+/// A client that has disconnected gets no reply.
 fn send(to: &Sender<Reply>, reply: Reply) {
     let _gone = to.try_send(reply);
 }
@@ -80,8 +81,7 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Has `what` read, after what is being read now. Nobody waits for the answer to a signal, so
-    /// one that is yet to be read will do for all of them.
+    /// Queues `what` to be read. A signal needs no reply, so one queued reload serves all signals.
     pub(super) fn read_again(&mut self, what: ReloadRequest, reply: Option<Sender<Reply>>) {
         let is_being_read = usize::from(self.pending.loading.is_some());
         let mut later = self.pending.reloads.iter().skip(is_being_read);
@@ -90,7 +90,7 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Goes on with what could not be answered at once.
+    /// Continues the requests that could not be answered at once.
     pub(super) fn answer(&mut self, now: Instant) {
         self.answer_stats(now);
         let epoch = self.workers.epoch();
@@ -139,14 +139,15 @@ impl<P: Platform> Control<P> {
             Some(collector) => self.pending.round = Some((collector, clients)),
             None => {
                 self.events.postpone(now);
-                let error =
-                    Reply::failed("a worker still owes its last report; its core is blocked");
+                let error = Reply::failed(
+                    "a worker has not answered the last request; its core is blocked",
+                );
                 clients.iter().for_each(|client| send(client, error.clone()));
             }
         }
     }
 
-    /// Begins to read what is to be read next, and takes over what has been.
+    /// Starts the next read, or installs what has been read.
     pub(super) fn take_loaded(&mut self) {
         let Some(loading) = &self.pending.loading else {
             if let Some((what, _)) = self.pending.reloads.front() {
@@ -158,7 +159,7 @@ impl<P: Platform> Control<P> {
         let outcome = match loading.try_recv() {
             Ok(outcome) => outcome,
             Err(TryRecvError::Empty) => return,
-            Err(TryRecvError::Disconnected) => Err("reading it ended in a fault".to_owned()),
+            Err(TryRecvError::Disconnected) => Err("the reload thread panicked".to_owned()),
         };
         self.pending.loading = None;
         let reply = self.pending.reloads.pop_front().and_then(|(_, reply)| reply);
@@ -169,7 +170,7 @@ impl<P: Platform> Control<P> {
                 self.pending.installs.push((Reloaded { epoch, read, warnings }, reply));
             }
             Err(why) => {
-                output::note(&format!("reload refused, the old tables stay in use: {why}"));
+                output::note(&format!("reload refused, the tables in use do not change: {why}"));
                 reply.inspect(|to| send(to, Reply::failed(format!("refused: {why}"))));
             }
         }

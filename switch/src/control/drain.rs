@@ -1,4 +1,4 @@
-//! The end: queues run empty, workers are heard for the last time.
+//! Shutdown: waits until the workers' queues are empty and collects the last reports.
 
 use super::Control;
 use super::collector::{Collector, Round};
@@ -8,12 +8,12 @@ use crate::worker_loop::WorkerExit;
 use dataplane::time::Instant;
 use std::time::Duration;
 
-/// How often the workers are asked whether they still hold frames.
+/// Poll interval of the workers.
 const POLL: Duration = Duration::from_millis(1);
 
 impl<P: Platform> Control<P> {
-    /// Waits until the workers hold no frames any more, up to `until`. Returns how many they hold.
-    /// The workers must not let data in any more, or this may well last.
+    /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
+    /// The workers must not receive data any more.
     pub fn drain(&mut self, until: Instant) -> u64 {
         let mut held = u64::MAX;
         while held > 0 && self.platform.now() < until {
@@ -25,7 +25,7 @@ impl<P: Platform> Control<P> {
         held
     }
 
-    /// Frames in the workers' queues and between them; `None` if that cannot be told by `until`.
+    /// Frames in the workers' queues and between them; `None` if not all have reported by `until`.
     fn frames_held(&mut self, until: Instant) -> Option<u64> {
         let began = self.platform.now();
         self.poll_workers();
@@ -37,8 +37,8 @@ impl<P: Platform> Control<P> {
             std::thread::sleep(POLL / 10);
             self.poll_workers();
         }
-        // Reports are written at different times: what one worker has handed over another may have
-        // taken over, and even sent, by the time it reports.
+        // Reports are written at different times: a frame that one worker has handed off may
+        // already be received, and even sent, by another when that one reports.
         let reports = || self.workers.iter().filter_map(|worker| worker.answer());
         let held: u64 = reports().map(|report| report.totals.held).sum();
         let handed_over: u64 = reports().map(|report| report.totals.handed_over).sum();
@@ -53,7 +53,7 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// The state of the switch after its workers' end; `ends` stands in their order.
+    /// The final stats; `ends` is in the order of the workers.
     pub fn last_stats(&mut self, ends: Vec<WorkerExit>) -> Stats {
         for (worker, end) in self.workers.iter_mut().zip(ends) {
             worker.set_exit(end);
@@ -61,7 +61,7 @@ impl<P: Platform> Control<P> {
         self.stats(self.platform.now())
     }
 
-    /// Gives the platform back; everything else goes, frames included.
+    /// Returns the platform and drops everything else, frames included.
     pub fn into_platform(self) -> P {
         self.platform
     }

@@ -1,25 +1,25 @@
-//! What an operator should hear of as it happens: the first lossless frame lost, a storm, a full
-//! table, a worker that was away for longer than headroom allows for. Each is said at once and
-//! then, while it goes on, every ten seconds with what came since.
+//! Events that are logged as they happen: lossless frames lost, PFC storms, full tables, polling
+//! gaps beyond what headroom covers. Each is logged at once and then, while it continues, every ten
+//! seconds with the increase.
 
 use super::stats::{PortStats, Stats};
 use config::SwitchConfig;
 use dataplane::time::Instant;
 use std::collections::BTreeMap;
 
-/// How often the figures are looked at.
+/// Poll interval of the counters.
 const POLL_NS: u64 = 500_000_000;
-/// How long nothing more is said of a thing that was just said.
+/// Minimum interval between two lines about the same event.
 const QUIET_NS: u64 = 10_000_000_000;
 
-/// What was said so far.
+/// What was reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     poll_at: Instant,
     reported: BTreeMap<String, Reported>,
 }
 
-/// A figure when it was last said, and when that was.
+/// The last reported value, and its time.
 #[derive(Clone, Copy, Debug)]
 struct Reported {
     figure: u64,
@@ -27,17 +27,17 @@ struct Reported {
 }
 
 impl Events {
-    /// Whether it is time to look.
+    /// Whether a poll is due.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         now >= self.poll_at
     }
 
-    /// Nobody looks again for a while.
+    /// Schedules the next poll.
     pub(super) fn postpone(&mut self, now: Instant) {
         self.poll_at = now + POLL_NS;
     }
 
-    /// What has happened, a line each.
+    /// The events since the last poll, one line each.
     pub(super) fn poll(
         &mut self,
         stats: &Stats,
@@ -54,8 +54,8 @@ impl Events {
                 let key = format!("gap {}", worker.number);
                 if self.increase(key, worker.poll_gap_ns_max, now).is_some() {
                     lines.push(format!(
-                        "worker {} was away from its ports for {} us; headroom allows for {} us, and \
-                         longer gaps are left to the devices' queues",
+                        "worker {}: polling gap of {} us; headroom covers {} us, longer gaps fill the \
+                         devices' receive queues",
                         worker.number,
                         worker.poll_gap_ns_max / 1_000,
                         allowed_ns / 1_000
@@ -79,14 +79,12 @@ impl Events {
             let (storms, ended) = (port.pfc.storms[priority], port.pfc.restored[priority]);
             if self.increase(format!("storm {name} {priority}"), storms, now).is_some() {
                 lines.push(format!(
-                    "port {name}: the watchdog found a storm of pauses in priority {priority} \
+                    "port {name}: the watchdog detected a PFC storm in priority {priority} \
                      ({storms} since start)"
                 ));
             }
             if self.increase(format!("calm {name} {priority}"), ended, now).is_some() {
-                lines.push(format!(
-                    "port {name}: the storm of pauses in priority {priority} is over"
-                ));
+                lines.push(format!("port {name}: the PFC storm in priority {priority} ended"));
             }
         }
     }
@@ -101,14 +99,14 @@ impl Events {
         let refused = stats.agent.neighbors_refused;
         if let Some(new) = self.increase("neighbors".to_owned(), refused, now) {
             lines.push(format!(
-                "the table of neighbors is full: {new} were refused ({} are known)",
+                "the neighbor table is full: {new} refused, {} known",
                 stats.neighbors
             ));
         }
         let entries_max = config.settings.mac_table.entries_max as u64;
         let full = u64::from(stats.mac_addresses >= entries_max && entries_max > 0);
         if full == 0 {
-            // It may fill again, and that is said again.
+            // It may fill again, which is reported again.
             self.reported.remove("mac");
         } else if self.increase("mac".to_owned(), full, now).is_some() {
             lines.push(format!(
@@ -117,8 +115,8 @@ impl Events {
         }
     }
 
-    /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if
-    /// that was not long ago.
+    /// The increase of `figure` over the last report under `key`; `None` if there is none, or the
+    /// last report is recent.
     fn increase(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
         let before = self.reported.get(&key).copied();
         let new = figure.saturating_sub(before.map_or(0, |reported| reported.figure));
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_said_at_once_and_then_every_ten_seconds() {
+    fn a_loss_is_reported_at_once_and_then_every_ten_seconds() {
         let (config, mut events) = (config(), Events::default());
         let mut poll = |frames, seconds| events.poll(&with_losses(frames), &config, at(seconds));
         assert_eq!(poll(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
@@ -169,10 +167,10 @@ mod tests {
         stats.ports[0].pfc.storms[3] = 1;
         let lines = events.poll(&stats, &config, at(1));
         assert_eq!(lines.len(), 1);
-        assert!(lines[0].contains("a storm of pauses in priority 3"), "{lines:?}");
+        assert!(lines[0].contains("a PFC storm in priority 3"), "{lines:?}");
         stats.ports[0].pfc.restored[3] = 1;
         let lines = events.poll(&stats, &config, at(2));
-        assert_eq!(lines, ["port h1: the storm of pauses in priority 3 is over"]);
+        assert_eq!(lines, ["port h1: the PFC storm in priority 3 ended"]);
     }
 
     #[test]
@@ -191,9 +189,9 @@ mod tests {
         stats.workers = vec![worker(9_000_000), worker(23_000_000)];
         let lines = events.poll(&stats, &config, at(2));
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].contains("neighbors is full: 4 were refused"), "{lines:?}");
+        assert!(lines[0].contains("neighbor table is full: 4 refused"), "{lines:?}");
         assert!(lines[1].starts_with("the MAC table is full"), "{lines:?}");
-        assert!(lines[2].contains("away from its ports for 23000 us"), "{lines:?}");
+        assert!(lines[2].contains("polling gap of 23000 us"), "{lines:?}");
         assert_eq!(events.poll(&stats, &config, at(30)), [""; 0]);
     }
 }

@@ -1,20 +1,20 @@
-//! Links: what the devices say, and what the operator wants.
+//! The link of each port: the device's state and the administrative state.
 
 use crate::platform::LinkState;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 
-/// How often devices are asked.
+/// Poll interval of the devices.
 const POLL_NS: u64 = 100_000_000;
 
 /// One port's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Port {
-    /// Whether the device's link is up, as of the last look.
+    /// Whether the device's link is up, as of the last poll.
     pub(super) link: bool,
-    /// Whether the operator has the port in service.
+    /// The administrative state.
     pub(super) in_service: bool,
-    /// What the worker was told.
+    /// The state that the worker has.
     up: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct LinkWatch {
 }
 
 impl LinkWatch {
-    /// Workers take a link to be up until they are told otherwise.
+    /// Workers assume that a link is up until they are told otherwise.
     pub(super) fn new(ports: usize) -> Self {
         let port = Port { link: true, in_service: true, up: true };
         Self { ports: vec![port; ports], poll_at: Instant::ZERO }
@@ -43,7 +43,7 @@ impl LinkWatch {
         self.ports[port.index()]
     }
 
-    /// Asks the devices if it is time to. Every change goes to `on_change`.
+    /// Polls the devices when due. Every change is passed to `on_change`.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -60,7 +60,7 @@ impl LinkWatch {
         }
     }
 
-    /// The operator wants `port` in service, or not. A change goes to `on_change`.
+    /// Sets the administrative state of `port`. A change is passed to `on_change`.
     pub(super) fn set_in_service(
         &mut self,
         port: PortId,

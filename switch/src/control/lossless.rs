@@ -1,8 +1,8 @@
-//! The one figure of losses: frames of lossless classes that were not delivered, by cause.
+//! The total of lost lossless frames: frames of lossless classes that were not delivered, by cause.
 //!
-//! What a worker drops it knows the class of. What the device lost, or what came after the switch
-//! was told to stop, was never looked at: on a port with lossless classes such a frame counts as a
-//! lossless one, since it may have been.
+//! A worker knows the class of a frame that it drops. Frames that a device lost, and frames that
+//! arrived after the switch was told to stop, were never classified: on a port with a lossless
+//! class they count as lossless, since they may have been.
 
 use super::stats::{PortStats, loss_cause};
 use dataplane::counters::{DropReason, PortCounters};

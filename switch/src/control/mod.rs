@@ -76,7 +76,7 @@ pub struct Call {
 /// What comes from outside the program: signals.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// The switch is to end.
+    /// The switch is to stop.
     pub stop: Arc<AtomicBool>,
     /// SWITCH.toml is to be read again.
     pub reload: Arc<AtomicBool>,
@@ -85,11 +85,11 @@ pub struct Signals {
 /// Number of the tables that workers start with.
 pub const FIRST_EPOCH: u64 = 1;
 
-/// How long after something happened the control thread looks often.
+/// How long after an event the control thread polls often.
 const BUSY_NS: u64 = 100_000_000;
-/// How often it then looks: a part of how long a ping takes.
+/// Its poll interval then: a fraction of a ping's round trip.
 const POLL_BUSY: Duration = Duration::from_micros(100);
-/// How often it looks otherwise.
+/// Its poll interval otherwise.
 const POLL_IDLE: Duration = Duration::from_millis(1);
 
 /// The control thread's state.
@@ -100,7 +100,7 @@ pub struct Control<P: Platform> {
     tables: Tables,
     workers: Workers<P::Frame>,
     slow_path: SlowPath,
-    /// LLDP, if it is spoken.
+    /// LLDP, if it is enabled.
     lldp: Option<LldpControl>,
     links: LinkWatch,
     pending: PendingReplies,
@@ -109,13 +109,13 @@ pub struct Control<P: Platform> {
     epoch: u64,
     /// Whether the workers need new tables.
     needs_tables: bool,
-    /// Tables are not compiled again before, so that compiling never takes more than half the time.
+    /// The earliest time of the next compilation, so that compiling takes at most half the time.
     compile_at: Instant,
 }
 
 impl<P: Platform> Control<P> {
     /// The control thread of a switch whose workers run with `tables`, compiled under
-    /// [`FIRST_EPOCH`], on the other ends of `links`. `facts` stands in port order.
+    /// [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
     pub fn new(
         platform: P,
         tables: Tables,
@@ -143,7 +143,7 @@ impl<P: Platform> Control<P> {
         control
     }
 
-    /// Works until a signal or a client asks for the end.
+    /// Runs until a signal or a client stops the switch.
     pub fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
         let mut busy_until = Instant::ZERO;
         while !signals.stop.load(Ordering::Relaxed) && !self.pending.stop {
@@ -205,8 +205,8 @@ impl<P: Platform> Control<P> {
         any
     }
 
-    /// Compiles tables and hands them out, once the workers have taken the ones before: so what
-    /// changes meanwhile is compiled together, and there are never more than two tables at once.
+    /// Compiles tables and sends them once the workers use the ones before: changes meanwhile are
+    /// compiled together, and at most two tables exist at once.
     fn install(&mut self, now: Instant) {
         if now < self.compile_at || self.workers.epoch() < self.epoch {
             return;
@@ -233,7 +233,7 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Makes the agent's static neighbors those of the configuration, which were `old` before.
+    /// Sets the agent's static neighbors to those of the configuration, which were `old` before.
     fn pin_neighbors(&mut self, old: &[config::switch::Neighbor]) {
         let now = self.platform.now();
         let agent = &mut self.slow_path.agent;
@@ -247,11 +247,11 @@ impl<P: Platform> Control<P> {
             .collect();
         if let Some(full) = refused.first() {
             let count = refused.len();
-            output::note(&format!("{count} static neighbours need a restart: {full}"));
+            output::note(&format!("{count} static neighbors need a restart: {full}"));
         }
     }
 
-    /// Puts `tables` in the place of those there are. Returns the number they will have.
+    /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
@@ -268,7 +268,7 @@ impl<P: Platform> Control<P> {
         self.epoch + 1
     }
 
-    /// Says goodbye to neighbors: the switch comes to its end.
+    /// Sends LLDP shutdown frames: the switch is stopping.
     pub fn send_lldp_shutdown(&mut self) {
         let now = self.platform.now();
         let Self { platform, slow_path, workers, tables, lldp, .. } = self;
@@ -289,7 +289,7 @@ impl<P: Platform> Control<P> {
     }
 }
 
-/// Tells everybody that the link at `port` has come up or gone down, the worker by `command`.
+/// Applies a link change at `port`: to the agent, to LLDP, and to the worker by `command`.
 fn apply_link<F: Frame>(
     command: Command<F>,
     port: PortId,

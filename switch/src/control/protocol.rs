@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// The longest request, in bytes with its newline. A path is the longest thing in one.
 pub const REQUEST_BYTES_MAX: usize = 16 << 10;
 
-/// Rows of a table in one reply. Whoever wants more asks again with an `offset`.
+/// Rows of a table in one reply; more are requested with an `offset`.
 pub const ROWS_MAX: usize = 5_000;
 
 /// A request.
@@ -28,13 +28,13 @@ pub const ROWS_MAX: usize = 5_000;
 pub enum Request {
     /// Everything that is counted: [`Stats`].
     Stats,
-    /// Who is next to the switch: [`Neighbors`].
+    /// ARP and ND: [`Neighbors`].
     Neighbors {
         /// Rows to leave out.
         #[serde(default)]
         offset: usize,
     },
-    /// Who is at the other ends of the links: [`LldpTable`].
+    /// LLDP neighbors: [`LldpTable`].
     Lldp,
     /// Connected networks and static routes: [`Routes`].
     Routes {
@@ -60,14 +60,14 @@ pub enum Request {
         /// Absolute.
         file: PathBuf,
     },
-    /// Uses this route from now on, in the place of one to the same prefix: [`Reloaded`].
+    /// Adds this route, or replaces the one to the same prefix: [`Reloaded`].
     AddRoute {
         /// Where to.
         to: String,
         /// Gateways.
         via: Vec<String>,
     },
-    /// Uses no route to this prefix any more: [`Reloaded`].
+    /// Removes the route to this prefix: [`Reloaded`].
     DelRoute {
         /// Where to.
         to: String,
@@ -81,7 +81,7 @@ pub enum Request {
         /// Whether frames are to pass.
         up: bool,
     },
-    /// Ends the switch: [`Stopping`]; the reply comes before the end.
+    /// Stops the switch: [`Stopping`]; the reply is sent before the switch stops.
     Stop,
 }
 
@@ -89,7 +89,7 @@ impl Request {
     /// Reads a request from a line.
     ///
     /// # Errors
-    /// It is no request: why, for whoever sent it.
+    /// It is not a request; the error says why.
     pub fn read(line: &[u8]) -> Result<Self, JsonError> {
         json::read(&String::from_utf8_lossy(line))
     }
@@ -149,7 +149,7 @@ pub struct NeighborRow {
     pub mac: Option<String>,
     /// `incomplete`, `reachable`, `stale`, `failed` or `static`.
     pub state: String,
-    /// Nanoseconds since it was last heard.
+    /// Nanoseconds since the last frame from it.
     pub age_ns: u64,
 }
 
@@ -160,13 +160,13 @@ pub struct LldpTable {
     pub enabled: bool,
     /// Whether the switch learns its level, and writes its rules by it.
     pub learns: bool,
-    /// Links between the switch and the hosts, if it knows.
+    /// The level: links between the switch and the hosts, if known.
     pub level: Option<u8>,
     /// Who is there.
     pub neighbors: Vec<LldpRow>,
 }
 
-/// A neighbor by LLDP. What it does not say is null.
+/// An LLDP neighbor. A TLV that it does not send is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LldpRow {
     /// Name of our port.
@@ -179,11 +179,11 @@ pub struct LldpRow {
     pub chassis: String,
     /// Its port id.
     pub port_id: String,
-    /// Its port in words.
+    /// Its port description.
     pub port_description: Option<String>,
     /// Its name.
     pub system_name: Option<String>,
-    /// It in words.
+    /// Its system description.
     pub system_description: Option<String>,
     /// The address at which it is managed.
     pub management: Option<String>,
@@ -195,17 +195,17 @@ pub struct LldpRow {
     pub device: Option<String>,
     /// Its level.
     pub level: Option<u8>,
-    /// Where it says that its port leads.
+    /// The orientation that it announces for its port.
     pub its_orientation: Option<String>,
     /// The priorities that its PFC protects.
     pub pfc_priorities: Option<Vec<u8>>,
     /// The longest frame it takes, FCS included.
     pub max_frame_bytes: Option<u16>,
-    /// How long what it said holds, in seconds.
+    /// TTL of its LLDPDU, in seconds.
     pub ttl_s: u16,
-    /// Nanoseconds since it was heard.
+    /// Nanoseconds since its last LLDPDU.
     pub age_ns: u64,
-    /// Nanoseconds since it was first heard.
+    /// Nanoseconds since its first LLDPDU.
     pub since_ns: u64,
 }
 
@@ -280,7 +280,7 @@ pub struct TagRow {
 pub struct RuleRow {
     /// Bits of the tag to be found.
     pub tag: u8,
-    /// Bits of the tag to be looked at; 63 is all.
+    /// Mask of the tag bits; 63 is all.
     pub mask: u8,
     /// Ingress ports, by number.
     #[serde(rename = "in")]
@@ -299,11 +299,11 @@ pub struct Reloaded {
     pub epoch: u64,
     /// What was read: files, as they were named.
     pub read: Vec<PathBuf>,
-    /// What works but is probably not meant.
+    /// Warnings about the configuration.
     pub warnings: Vec<String>,
 }
 
-/// A port is in the state that was asked for.
+/// The port has the requested administrative state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSet {
     /// Its name.
@@ -312,7 +312,7 @@ pub struct LinkSet {
     pub up: bool,
 }
 
-/// The switch is coming to an end.
+/// The switch is stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopping {
     /// Process id, to wait for.
@@ -372,10 +372,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client sends: what it is told is one printable line of bounded length, in no
-        /// word of Rust.
+        /// Any input of a client: the reply is one printable line of bounded length, without terms
+        /// of Rust.
         #[test]
-        fn what_is_wrong_with_a_request_is_said_in_plain_words(
+        fn errors_of_requests_have_no_terms_of_rust(
             key in "request|port|up|offset|file|to|via|[a-z]{1,4}",
             value in r#"null|true|-1|1\.5|9{25}|\[\]|\{\}|"x"|"\x1b\[2J"|"\\u001b\\n"|x{3000}|"y{3000}"|tru"#,
             name in "stats|link|links|mac|set_rules|add_route|del_route|stop|internally",
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_from_every_other_reply() {
+    fn a_failure_differs_from_every_other_reply() {
         let text = serde_json::to_string(&Reply::failed("no")).unwrap();
         assert_eq!(text, r#"{"error":"no"}"#);
         let set = Reply::LinkSet(LinkSet { port: "p".into(), up: true });

@@ -1,6 +1,6 @@
-//! New rules, routes and addresses for a running switch: read and checked on a thread of their own,
-//! so that a large file holds up nothing; refused as a whole if anything is wrong or needs a
-//! restart.
+//! New rules, routes and addresses for a running switch. A separate thread reads and checks them,
+//! so that a large file does not block the control thread. A change is refused as a whole if
+//! anything in it is wrong or needs a restart.
 
 use super::tables::Tables;
 use config::SwitchConfig;
@@ -9,7 +9,7 @@ use crossbeam::channel::{Receiver, bounded};
 use std::path::PathBuf;
 use std::thread;
 
-/// What is to be read again.
+/// What to reload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReloadRequest {
     /// SWITCH.toml and the files it names.
@@ -18,14 +18,14 @@ pub(super) enum ReloadRequest {
     Rules(PathBuf),
     /// Routes from this file.
     Routes(PathBuf),
-    /// One route more, or another one.
+    /// Add or replace one route.
     Route {
         /// Where to.
         to: String,
         /// Gateways.
         via: Vec<String>,
     },
-    /// One route less.
+    /// Remove one route.
     NoRoute(String),
 }
 
@@ -36,23 +36,23 @@ pub(super) struct Loaded {
     pub(super) read: Vec<PathBuf>,
 }
 
-/// Why nothing was changed: one line.
+/// Why the reload was refused: one line.
 pub(super) type Refusal = String;
 
-/// Begins to read `what` for a switch that runs with `current`. The outcome comes by the channel.
+/// Starts to read `what` for a switch that runs with `current`. The result is sent by the channel.
 pub(super) fn begin(
     what: ReloadRequest,
     current: SwitchConfig,
 ) -> Receiver<Result<Loaded, Refusal>> {
     let (done, outcome) = bounded(1);
     let read = move || {
-        // Nobody listens any more if the switch is coming to its end.
+        // The receiver is gone if the switch is stopping.
         let _ended = done.send(load(&what, &current));
     };
     let started = thread::Builder::new().name("reload".into()).spawn(read);
     if let Err(error) = started {
         let (refuse, refused) = bounded(1);
-        let _room_for_one = refuse.send(Err(format!("no thread to read it on: {error}")));
+        let _room_for_one = refuse.send(Err(format!("cannot start a thread: {error}")));
         return refused;
     }
     outcome

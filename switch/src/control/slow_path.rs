@@ -1,8 +1,7 @@
-//! Frames that workers could not handle alone: to the agent, and what the agent wants done about
-//! them.
+//! Punted frames: to the agent, and the agent's outputs.
 //!
-//! A frame that waited for its next hop enters the pipeline again only when the tables that know
-//! the next hop are on their way to the workers: in order behind them, so it finds them in use.
+//! A frame that waited for its next hop is sent to the workers behind the tables that contain the
+//! next hop, so it finds them in use.
 
 use super::lldp::LldpControl;
 use super::tables::Tables;
@@ -14,25 +13,25 @@ use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Frames taken from each worker in one step, so that a flood of them delays nothing else for long.
+/// Frames taken from each worker in one step, so that a flood of them does not delay other work.
 const PUNTS_A_STEP: usize = 256;
 
-/// How often unknown gateways are asked for.
+/// Interval of the requests for unresolved gateways.
 const RESOLVE_NS: u64 = 1_000_000_000;
-/// Looking for them takes no more than one part in so many of the time.
+/// Searching for them takes at most this fraction of the time.
 const RESOLVE_SHARE: u64 = 100;
 
-/// The agent, and what lies between it and the workers.
+/// The agent, and the frames between it and the workers.
 #[derive(Debug)]
 pub(super) struct SlowPath {
     pub(super) agent: HostAgent,
     /// The bytes of the frame in hand.
     bytes: Vec<u8>,
-    /// Frames that enter the pipeline again behind the next tables.
+    /// Frames to be sent to the workers behind the next tables.
     releases: Vec<(PortId, Vec<u8>)>,
-    /// Frames of ours for which no buffer was left.
+    /// Frames of the switch itself for which no buffer was left.
     pub(super) unmade_frames: u64,
-    /// When unknown gateways are asked for next.
+    /// When unresolved gateways are requested next.
     resolve_at: Instant,
 }
 
@@ -47,7 +46,7 @@ impl SlowPath {
         }
     }
 
-    /// Gives the agents what the workers punted. Returns whether there was anything.
+    /// Passes punted frames to the agents. Returns whether there were any.
     pub(super) fn take_punted<P: Platform>(
         &mut self,
         platform: &P,
@@ -86,8 +85,8 @@ impl SlowPath {
         self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
     }
 
-    /// Asks for gateways that are not known, if it is time to: while another gateway of its route
-    /// is known, no frame makes the agent ask.
+    /// Requests unresolved gateways when due: while another gateway of the route is resolved, no
+    /// frame triggers the request.
     pub(super) fn resolve_gateways<P: Platform>(
         &mut self,
         platform: &P,
@@ -101,12 +100,12 @@ impl SlowPath {
             let key = NeighborKey { port: hop.interface.port, address: hop.address };
             self.agent.resolve(now, key);
         }
-        // A table of many thousand routes takes a while to look through.
+        // A search of many thousand routes takes long.
         let took_ns = platform.now().ns_since(now);
         self.resolve_at = now + RESOLVE_NS.max(took_ns * RESOLVE_SHARE);
     }
 
-    /// Does what the agent wants done. Returns whether the packet path needs new tables for it.
+    /// Processes the agent's outputs. Returns whether the packet path needs new tables.
     pub(super) fn process_outputs<P: Platform>(
         &mut self,
         platform: &P,
@@ -153,7 +152,7 @@ fn agent_settings(tables: &Tables) -> AgentSettings {
     AgentSettings { neighbors_max, ..settings }
 }
 
-/// Where a punted frame was to go, for the reasons that want to know.
+/// The next hop of a punted frame, for the reasons that need it.
 fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NeighborKey> {
     match reason {
         PuntReason::Unresolved | PuntReason::Resolve => tables.unresolved_hop(destination(bytes)?),

@@ -1,4 +1,4 @@
-//! The state of the whole switch, from the workers' last answers.
+//! The state of the whole switch, from the workers' last reports.
 
 use super::lldp::LldpControl;
 use super::stats::{PortStats, Stats, WorkerStats};
@@ -89,7 +89,7 @@ impl<P: Platform> Control<P> {
                 ports[port.index()].device_losses += losses;
             }
         }
-        // What owners say is set, what others sent there is added to it.
+        // The owner's report sets the values; the other workers' reports are added.
         let answers = || self.workers.iter().filter_map(|worker| worker.answer());
         let reports = || answers().flat_map(|report| &report.ports);
         for is_owner in [true, false] {

@@ -1,4 +1,4 @@
-//! From a configuration, and the neighbors that were found, to the tables of the packet path.
+//! The tables of the packet path, from the configuration and the neighbors found.
 
 use config::SwitchConfig;
 use config::switch::TablesError;
@@ -39,7 +39,7 @@ impl Tables {
         &self.interfaces
     }
 
-    /// Puts other rules in the place of those there are; whether they are others.
+    /// Replaces the rules; returns whether they changed.
     pub fn set_entries(&mut self, entries: Vec<TcamEntry>) -> bool {
         self.config.rules.as_mut().is_some_and(|rules| {
             let is_other = rules.entries != entries;
@@ -53,8 +53,7 @@ impl Tables {
         &self.routes
     }
 
-    /// Takes over the neighbors that `old` knew, as far as the configuration does not say
-    /// otherwise.
+    /// Copies the neighbors that `old` knew, unless the configuration sets them.
     pub fn take_neighbors(&mut self, old: &Self) {
         let fixed: HashSet<IpAddr> = self.config.neighbors.iter().map(|n| n.address).collect();
         for (address, port, mac) in old.routes.neighbours().filter(|n| !fixed.contains(&n.0)) {
@@ -63,13 +62,13 @@ impl Tables {
         }
     }
 
-    /// Frames to `neighbor` can go, to `mac`. Returns whether the packet path must be told.
+    /// `neighbor` is resolved to `mac`. Returns whether the packet path needs new tables.
     pub fn neighbor_up(&mut self, neighbor: NeighborKey, mac: MacAddress) -> bool {
         // The agent's own table is the smaller one, so there is room.
         self.routes.set_neighbour(neighbor.address, neighbor.port, mac).unwrap_or(false)
     }
 
-    /// Frames to `neighbor` cannot go. Returns whether the packet path must be told.
+    /// `neighbor` is not reachable. Returns whether the packet path needs new tables.
     pub fn neighbor_down(&mut self, neighbor: NeighborKey) -> bool {
         match self.routes.remove_neighbour(neighbor.address) {
             None => false,
@@ -82,15 +81,15 @@ impl Tables {
         }
     }
 
-    /// Whom a frame to `destination` that could not be forwarded was meant for: whoever has to be
-    /// asked for, else whoever is known by now, else nobody.
+    /// The next hop of a frame to `destination` that could not be forwarded: a resolved one, else
+    /// the first one.
     pub fn unresolved_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
         let hops = self.routes.next_hops(destination);
         let known = hops.iter().find(|hop| hop.mac.is_some());
         known.or_else(|| hops.first()).map(key)
     }
 
-    /// The narrowest way of a frame to `destination` that was too long for the way it should go.
+    /// The next hop with the smallest MTU, for a frame to `destination` that was too long.
     pub fn narrowest_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
         let hops = self.routes.next_hops(destination);
         hops.iter().min_by_key(|hop| hop.interface.frame_bytes_max).map(key)
@@ -101,8 +100,7 @@ impl Tables {
         self.config.snapshot(epoch, &self.routes)
     }
 
-    /// Ports that forward in another way, or in other VLANs, than in `old`: what was learned there
-    /// is no longer true.
+    /// Ports whose mode or VLANs differ from `old`: what was learned there is no longer valid.
     pub fn remade_ports(&self, old: &Self) -> Vec<PortId> {
         let pairs = self.config.ports.iter().zip(&old.config.ports);
         pairs

@@ -11,17 +11,17 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where switches have their sockets unless SWITCH.toml says otherwise.
+/// The directory of the sockets unless SWITCH.toml sets another path.
 pub const SOCKETS: &str = "/run/knotless";
 
-/// A reply takes no longer, however large the file that is read for it.
+/// Timeout of a reply, also of one for which a large file is read.
 const REPLY_MAX: Duration = Duration::from_secs(150);
 
-/// Why a request came to nothing: one line.
+/// Why a request failed: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum CtlError {
-    /// Nobody is behind the socket.
-    #[error("no switch runs behind {}: {error}; start one with `knotless run`", socket.display())]
+    /// No switch listens on the socket.
+    #[error("no switch listens on {}: {error}; start one with `knotless run`", socket.display())]
     NoSwitch {
         /// The socket.
         socket: PathBuf,
@@ -39,22 +39,22 @@ pub enum CtlError {
         /// What the system says.
         error: io::Error,
     },
-    /// Which switch is meant cannot be told.
+    /// The switch is ambiguous.
     #[error("{0}")]
     Which(String),
-    /// The switch says no.
+    /// The switch refused the request.
     #[error("{0}")]
     Refused(String),
     /// The connection broke.
-    #[error("the switch went away: {0}")]
+    #[error("the connection to the switch broke: {0}")]
     Broken(io::Error),
-    /// The switch speaks another language; it may be of another version.
-    #[error("the switch answers what this program does not understand: {0}")]
+    /// The reply cannot be parsed; the switch may be of another version.
+    #[error("invalid reply from the switch: {0}; it may be of another version")]
     Unclear(JsonError),
 }
 
 impl CtlError {
-    /// 1 for what broke, 2 for what was asked wrongly.
+    /// 1 for a failure, 2 for a wrong request.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Broken(_) | Self::Unclear(_) => 1,
@@ -63,7 +63,7 @@ impl CtlError {
     }
 }
 
-/// The socket of the switch that is meant: by its path, by its name, or because it is the only one.
+/// The socket of the switch: given by path, by name, or the only one.
 ///
 /// # Errors
 /// Neither is given, and there is not exactly one.
@@ -81,7 +81,7 @@ fn only_socket(directory: &Path) -> Result<PathBuf, CtlError> {
         entries.filter(|path| path.extension().is_some_and(|end| end == "sock")).collect();
     sockets.sort();
     let which = |what: String| {
-        CtlError::Which(format!("{what}; say which with --name NAME or --socket PATH"))
+        CtlError::Which(format!("{what}; select one with --name NAME or --socket PATH"))
     };
     match sockets.as_slice() {
         [] => Err(which(format!("no switch has its socket in {}", directory.display()))),
@@ -127,10 +127,10 @@ impl Client {
         Ok(Self { reader, writer })
     }
 
-    /// Asks for something that is answered with a `T`.
+    /// Sends a request and reads a reply of type `T`.
     ///
     /// # Errors
-    /// The switch refuses, or goes away.
+    /// The switch refuses, or the connection breaks.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
         let mut line =
             serde_json::to_vec(request).map_err(|error| CtlError::Broken(error.into()))?;
@@ -177,7 +177,7 @@ impl Client {
         Ok(rows)
     }
 
-    /// Asks page by page. A table that changes meanwhile is as good as its pages.
+    /// Requests page by page. A table that changes meanwhile may be inconsistent between pages.
     fn all<P: DeserializeOwned, R>(
         &mut self,
         request: impl Fn(usize) -> Request,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_behind_a_socket_is_said_with_what_to_do() {
+    fn a_socket_without_a_switch_is_an_error_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let error = Client::connect(&directory.path().join("x.sock")).unwrap_err();
         assert_eq!(error.exit_code(), 2);

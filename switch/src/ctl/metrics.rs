@@ -1,9 +1,9 @@
 //! Metrics in the Prometheus text format 0.0.4.
 //!
-//! `prometheus-client` writes the text. It names a counter's family without `_total`, as
-//! OpenMetrics does; a parser of 0.0.4 takes the samples of such a family for untyped. The families
-//! here bear the name of their samples, so every value is encoded as a gauge's is, under the type
-//! that the family declares.
+//! `prometheus-client` writes the text. For a counter it writes the OpenMetrics form: the family
+//! without `_total`, the samples with it. A parser of 0.0.4 would read such samples as untyped.
+//! Here a family has the name of its samples, and each value is written by `encode_gauge`, which
+//! adds no suffix; the declared type stays `counter`.
 
 use crate::control::stats::{ByPriority, FrameTotals, PortStats, Stats};
 use crate::histograms::Distribution;

@@ -1,4 +1,4 @@
-//! What a switch counts, as tables for people.
+//! Counters as text tables.
 
 use crate::control::stats::{ByPriority, PortStats, Stats};
 use comfy_table::{CellAlignment, Table, presets};

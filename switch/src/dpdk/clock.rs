@@ -1,4 +1,4 @@
-//! The TSC as nanoseconds: a read, a multiplication and a shift.
+//! The TSC in nanoseconds: a read, a multiplication and a shift.
 
 use super::eal::Eal;
 use super::tsc::ticks;

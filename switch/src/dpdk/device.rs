@@ -1,5 +1,5 @@
-//! The ports of one worker, and queues at those of others, as the core sees them: bursts straight
-//! between the core's storage and the device's rings.
+//! The device of one worker: its own ports, and transmit queues at other workers' ports. Bursts go
+//! directly between the core's storage and the device's rings.
 
 use super::mbuf::Mbuf;
 use super::mempool::Pool;
@@ -307,7 +307,7 @@ impl DpdkDevice {
     }
 }
 
-/// Puts `new` in the place of `frame`, whose buffers go home; false if there is none.
+/// Replaces `frame` by `new` and frees the old buffers; false if there is no `new`.
 fn replace(frame: &mut Mbuf, new: Option<Mbuf>) -> bool {
     new.map(|new| *frame = new).is_some()
 }

@@ -72,8 +72,7 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Splits `net_tap0,iface=kt0` or `0000:01:00.0`. Whether such a device exists is not looked
-    /// at.
+    /// Splits `net_tap0,iface=kt0` or `0000:01:00.0`. Does not check that the device exists.
     ///
     /// # Errors
     /// If there is no name before the first comma.
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pci_addresses_are_told_from_virtual_devices() {
+    fn pci_addresses_and_virtual_devices_are_distinguished() {
         for (text, shown) in [
             ("0000:01:00.0", "0000:01:00.0"),
             ("01:1f.7", "0000:01:1f.7"),

@@ -1,10 +1,10 @@
-//! What a virtual device rests on, taken for this switch alone before the device is opened.
+//! Exclusive use of a device: what it depends on is locked before it is opened.
 //!
-//! DPDK opens an interface, a capture or a socket that another switch uses already, and both then
-//! work on it. Each of these is held by something of the kernel's that ends with the process,
-//! however that ends, so that nothing stale can refuse:
+//! DPDK opens an interface, a capture or a socket that another switch already uses; both would then
+//! work on it. Each lock here is a kernel object that ends with the process, so no stale lock
+//! remains:
 //!
-//! | device | what is held |
+//! | device | lock |
 //! |---|---|
 //! | `net_tap` | a queue of the tap ([`super::tap`]) |
 //! | `net_af_packet`, `net_af_xdp`, `net_pcap` on interfaces | an abstract socket by their index |
@@ -25,7 +25,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What is held for one device, until this is dropped.
+/// The locks of one device, until this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct DeviceLock {
     tap: Option<Tap>,
@@ -33,7 +33,7 @@ pub(super) struct DeviceLock {
     _files: Vec<File>,
 }
 
-/// Why a device cannot be this switch's alone.
+/// Why a device cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DeviceLockError {
     #[error(transparent)]
@@ -49,7 +49,7 @@ pub(super) enum DeviceLockError {
 }
 
 impl DeviceLockError {
-    /// What would be right, where this knows better than the driver's general advice.
+    /// The advice, where it is more specific than the driver's general one.
     pub(super) fn advice(&self) -> Option<String> {
         let advice = match self {
             Self::Tap(error) => return error.advice(),
@@ -65,7 +65,7 @@ impl DeviceLockError {
 }
 
 impl DeviceLock {
-    /// Takes what the device of `args` rests on. Whatever is not there or cannot be read is left to
+    /// Locks what the device of `args` depends on. What does not exist or cannot be read is left to
     /// the driver to refuse.
     pub(super) fn acquire(
         args: &DeviceArgs,
@@ -73,7 +73,7 @@ impl DeviceLock {
     ) -> Result<Self, DeviceLockError> {
         let mut lock = Self::default();
         if !args.is_virtual() {
-            // The EAL holds it, which touches NICs when it starts.
+            // The EAL locks it, because the EAL accesses NICs when it starts.
         } else if args.is_of("net_tap") {
             let name = args.value("iface").unwrap_or(NAME_DEFAULT);
             lock.tap = Some(Tap::acquire(name, rx_queue_frames)?);
@@ -94,7 +94,7 @@ impl DeviceLock {
         Ok(lock)
     }
 
-    /// The device is started: what goes on below it is watched.
+    /// The device has started: the tap's interface is monitored from now on.
     pub(super) fn started(&mut self) -> Result<(), DeviceLockError> {
         Ok(self.tap.as_mut().map_or(Ok(()), Tap::monitor)?)
     }
@@ -123,19 +123,19 @@ fn lock_interface(name: &str) -> Result<Option<UnixListener>, DeviceLockError> {
     }
 }
 
-/// Who holds an interface.
+/// The process that has locked an interface.
 fn interface_owner(address: &SocketAddr) -> Owners {
     UnixStream::connect_addr(address).map(|socket| peer(&socket)).unwrap_or_default()
 }
 
-/// Who is at the other end.
+/// The process at the other end.
 pub(super) fn peer(socket: &impl AsFd) -> Owners {
     let credentials = getsockopt(socket, PeerCredentials).ok();
     let pid = credentials.and_then(|it| u32::try_from(it.pid()).ok());
     pid.map(Owners::process).unwrap_or_default()
 }
 
-/// Locks a file that will be written. Not a pipe or device, which several may well write.
+/// Locks a file that will be written. Not a pipe or device, which several processes may write.
 fn lock_output(path: &Path) -> Result<Option<File>, DeviceLockError> {
     let opened = OpenOptions::new().append(true).create(true).open(path);
     let Ok(file) = opened else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
+//! DPDK's environment (EAL): initialized once, cleaned up when its last user is dropped.
 
 use super::device_args::{DeviceArgs, PciAddress};
 use super::device_lock;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
-/// What a process may choose about the EAL.
+/// The options of the EAL.
 #[derive(Clone, Debug)]
 pub struct EalOptions {
     /// Memory for all pools and queues; see
@@ -37,28 +37,28 @@ impl EalOptions {
     }
 }
 
-/// The running EAL. Pools, ports and registered threads keep it alive.
+/// The running EAL. Pools, ports and registered threads hold a reference to it.
 #[derive(Debug)]
 pub struct Eal {
     memory: MemoryInUse,
     pci: Vec<PciAddress>,
-    /// What it said when it looked for those.
+    /// The log of their probing.
     pci_log: Vec<String>,
-    /// Nobody else drives them.
+    /// Their locks: no other switch uses them.
     _pci_locks: Vec<File>,
     main_thread: ThreadId,
     tsc_hz: u64,
 }
 
 /// DPDK can be initialized once, whether it worked or not.
-static INITIALISED: AtomicBool = AtomicBool::new(false);
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
 impl Eal {
     /// Starts DPDK with the calling thread as main lcore. Drivers are loaded from the plugin
     /// directory of the installed libdpdk.
     ///
     /// # Errors
-    /// [`DpdkError::AlreadyInitialised`] the second time; [`DpdkError::Hugepages`], or
+    /// [`DpdkError::AlreadyInitialized`] the second time; [`DpdkError::Hugepages`], or
     /// [`DpdkError::Device`] if another switch drives one of the NICs, before anything is touched;
     /// [`DpdkError::Init`] with DPDK's own words.
     pub fn init(options: &EalOptions) -> Result<Arc<Self>, DpdkError> {
@@ -67,8 +67,8 @@ impl Eal {
         let arguments =
             arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<CString>, _>>()?;
         let locks = lock_nics(&options.pci)?;
-        if INITIALISED.swap(true, Ordering::SeqCst) {
-            return Err(DpdkError::AlreadyInitialised);
+        if INITIALIZED.swap(true, Ordering::SeqCst) {
+            return Err(DpdkError::AlreadyInitialized);
         }
         if !options.verbose {
             log::capture_errors();
@@ -88,12 +88,12 @@ impl Eal {
         }))
     }
 
-    /// The memory that was chosen, for the operator to see.
+    /// The memory in use.
     pub const fn memory(&self) -> MemoryInUse {
         self.memory
     }
 
-    /// Why there is no port of a PCI device.
+    /// The error for a PCI device without a port.
     pub(super) fn pci_failure(&self, args: &DeviceArgs, address: PciAddress) -> DpdkError {
         if !self.pci.contains(&address) {
             let cause = "DPDK was not started with this PCI device";
@@ -164,8 +164,8 @@ fn arguments(options: &EalOptions, memory: MemoryInUse) -> Vec<String> {
     arguments
 }
 
-/// The CPUs asked for, else those that the thread may run on now: the EAL binds the thread to the
-/// list it is given, and an unasked-for binding would be inherited by every thread made later.
+/// The requested CPUs, else those of the thread's affinity: the EAL binds the thread to the list it
+/// is given, and every thread created later would inherit an unrequested binding.
 fn main_cpus(options: &EalOptions) -> Vec<usize> {
     if !options.main_cpus.is_empty() {
         return options.main_cpus.clone();
@@ -187,7 +187,7 @@ fn run_init(arguments: Vec<CString>) -> Result<(), DpdkError> {
     let pointers = pointers.leak();
     log::forget();
     // SAFETY: argc and argv as main() has them, NUL-terminated, valid for the rest of the process;
-    // INITIALISED let only one caller through.
+    // INITIALIZED let only one caller through.
     let parsed = unsafe { dpdk_sys::rte_eal_init(count, pointers.as_mut_ptr()) };
     if parsed < 0 {
         let (errno, logged) = (last_errno_text(), log::take());

@@ -1,4 +1,4 @@
-//! Errors about a device: what is wrong and what to do.
+//! Errors about a device: the cause and what to do.
 
 use super::device_args::DeviceArgs;
 use super::error::{DpdkError, errno_text};

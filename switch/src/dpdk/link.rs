@@ -1,4 +1,4 @@
-//! What a device says about itself while it runs: its link and its own counters.
+//! The link and the counters of a device.
 
 use crate::platform::{DeviceCounters, LinkState};
 use dataplane::time::Speed;

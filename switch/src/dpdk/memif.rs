@@ -1,4 +1,4 @@
-//! The socket of a `net_memif` server: whether somebody serves it already, or did and is gone.
+//! The socket of a `net_memif` server: free, in use, or left by a process that has ended.
 
 use super::device_args::DeviceArgs;
 use super::owners::Owners;
@@ -32,7 +32,7 @@ pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), SocketInUse> {
     match state {
         State::Free => Ok(()),
         State::Stale => {
-            // Where it cannot be removed the driver says that it cannot be bound.
+            // If it cannot be removed, the driver reports that it cannot be bound.
             let _stays = fs::remove_file(path);
             Ok(())
         }
@@ -46,12 +46,12 @@ pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), SocketInUse> {
     }
 }
 
-/// What there is at an address.
+/// The state of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
     Served,
-    /// A file whose server is gone.
+    /// A socket file whose server has ended.
     Stale,
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abstract_name_is_served_while_somebody_has_it() {
+    fn an_abstract_name_is_in_use_while_it_is_bound() {
         let name = format!("knotless-memif-test-{}", std::process::id());
         assert_eq!(abstract_state(&name), State::Free);
         let server = client(SockType::SeqPacket).unwrap();

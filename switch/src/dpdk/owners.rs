@@ -1,13 +1,13 @@
-//! Which process has something open that this one needs for itself, as far as `/proc` tells.
+//! The process that has a resource open, as far as `/proc` shows.
 //!
-//! This is for messages only: whether something is taken, the kernel decides where it is taken.
+//! For error messages only: the kernel decides whether the resource is in use.
 
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Processes, for a message.
+/// Processes that own a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owners(Vec<(u32, String)>);
 
@@ -72,7 +72,7 @@ impl Owners {
         Self::named(proc, processes(proc).into_iter().filter(|&pid| holds(pid)).collect())
     }
 
-    /// Whether this process is the only one.
+    /// Whether this process is the only owner.
     pub(super) fn is_this_process(&self) -> bool {
         matches!(&*self.0, [(pid, _)] if *pid == std::process::id())
     }

@@ -1,5 +1,4 @@
-//! Why DPDK made no port of a PCI device: what sysfs shows, since DPDK itself says little or
-//! nothing.
+//! Why DPDK has no port for a PCI device, from sysfs, since DPDK reports little or nothing.
 
 use super::device_args::PciAddress;
 use std::fs;
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_with_its_remedy() {
+    fn each_cause_has_its_advice() {
         let nic = "0x020000\n";
         let bind = "dpdk-devbind.py --bind=vfio-pci 0000:00:04.0";
         for (sys, plain, cause, advice) in [

@@ -1,4 +1,4 @@
-//! A device opened as a port: one receive queue, a transmit queue or more, promiscuous, started.
+//! An open device: one receive queue, one or more transmit queues, promiscuous, started.
 
 use super::device_args::DeviceArgs;
 use super::eal::Eal;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
 
-/// An open port, for whoever watches it. Its frames go through its [`PortQueues`].
+/// An open port, for monitoring. Its frames go through its [`PortQueues`].
 #[derive(Debug)]
 pub struct Port {
     device: OpenDevice,
@@ -25,12 +25,12 @@ pub struct Port {
     _eal: Arc<Eal>,
 }
 
-/// The right to receive from a port, and to send by its first transmit queue: there is one, and one
-/// thread has it.
+/// The right to receive from a port, and to send by its first transmit queue: there is one, used by
+/// one thread.
 #[derive(Debug)]
 pub struct PortQueues {
     port: Arc<Port>,
-    /// Further transmit queues that nobody has yet.
+    /// Further transmit queues that are not assigned yet.
     spare: Vec<TxQueue>,
 }
 
@@ -136,8 +136,8 @@ impl Port {
         self.flow_control.lock().unwrap_or_else(PoisonError::into_inner).now().clone()
     }
 
-    /// To be called with every look at the link: reads the NIC's flow control again where a link
-    /// that came up may have changed it. Returns what is to be said instead of what was.
+    /// Called at every poll of the link: reads the NIC's flow control again when a link that came
+    /// up may have changed it. Returns the new state if it changed.
     pub fn watch_flow_control(&self, link: LinkState) -> Option<FlowControl> {
         let mut watch = self.flow_control.lock().unwrap_or_else(PoisonError::into_inner);
         watch.poll(link.up, || flow_control::verify(self.device.id()))

@@ -1,4 +1,4 @@
-//! How a port is opened, and what is known of it then.
+//! How a port is opened, and its properties once it is open.
 
 use super::flow_control::FlowControl;
 use super::rx_queue::RxLosses;
@@ -36,7 +36,7 @@ impl Default for PortOptions {
     }
 }
 
-/// What an open port is.
+/// The properties of an open port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortInfo {
     /// DPDK's number for it.
@@ -57,17 +57,17 @@ pub struct PortInfo {
     pub tx_descriptors: u16,
     /// Transmit queues.
     pub tx_queues: u16,
-    /// Whether it can tell how many frames wait in its receive ring. Where it cannot, the switch
-    /// cannot pause on a backlog and may lose frames in the ring when its cores are too slow.
+    /// Whether the driver reports how many frames are in the receive ring. Without that, the switch
+    /// cannot pause on a backlog, and loses frames in the ring when its cores are too slow.
     pub tells_rx_backlog: bool,
     /// Whether it sends a frame that is in several pieces.
     pub sends_segments: bool,
-    /// Frames that the device keeps while nobody receives from it, before it loses one; `None`
-    /// where all wait, as those of a capture do.
+    /// Frames that the device holds before it loses one; `None` where all wait, as those of a
+    /// capture file do.
     pub rx_queue_frames: Option<u32>,
-    /// Who tells of frames that its full queue lost.
+    /// What counts the frames that its full receive queue lost.
     pub rx_losses: RxLosses,
-    /// Buffers of the pool that it took for itself when it was started.
+    /// Buffers of the pool that it allocated when it was started.
     pub rx_buffers: u32,
     /// Whether software PFC works on it, as far as was known when it was started; see
     /// [`Port::flow_control`](super::port::Port::flow_control).

@@ -1,4 +1,4 @@
-//! A device from its name to an open DPDK port, and back.
+//! Probes a device into a DPDK port, and removes it again.
 
 use super::device_args::{Bus, DeviceArgs};
 use super::device_lock::{DeviceLock, DeviceLockError};
@@ -22,14 +22,14 @@ fn lock_failure(args: &DeviceArgs, error: &DeviceLockError) -> DpdkError {
 }
 
 /// DPDK ports that are open: an id is given to one [`OpenDevice`] only. DPDK plugs and unplugs
-/// devices without locks of its own, so whoever does holds this.
+/// devices without a lock of its own, so this lock is held meanwhile.
 static OPEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
 pub(super) fn lock_devices() -> MutexGuard<'static, BTreeSet<u16>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A device that DPDK knows and that is ours until [`Self::close`].
+/// A probed device, used by this switch alone until [`Self::close`].
 #[derive(Debug)]
 pub(super) struct OpenDevice {
     id: u16,
@@ -111,8 +111,8 @@ impl OpenDevice {
         }
     }
 
-    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again.
-    /// Nobody may use the port any more.
+    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again. The
+    /// port must not be used afterwards.
     pub(super) fn close(&self, open: &mut BTreeSet<u16>) {
         let facts = self.facts();
         // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.

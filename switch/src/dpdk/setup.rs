@@ -1,4 +1,4 @@
-//! A device on its way from probed to started: what it can do, and what is set.
+//! Configures and starts a probed device.
 
 use super::device_args::{Bus, DeviceArgs};
 use super::error::DpdkError;
@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 
 const FCS_BYTES: u32 = 4;
 
-/// One device, what DPDK says about it, and what is asked of it.
+/// One device, its capabilities, and the requested options.
 pub(super) struct Setup<'a> {
     pub(super) args: &'a DeviceArgs,
     pub(super) id: u16,
@@ -122,7 +122,7 @@ impl Setup<'_> {
         })
     }
 
-    /// The MTU to configure: the one asked for, if the device takes it.
+    /// The MTU to configure: the requested one, if the device supports it.
     fn check_mtu(&self, driver: &str) -> Result<u16, DpdkError> {
         let max_bytes = mtu_max(&self.facts);
         if self.options.mtu_bytes <= max_bytes {
@@ -138,7 +138,7 @@ impl Setup<'_> {
         })
     }
 
-    /// As many as are asked for, or one.
+    /// The requested number, or one.
     fn tx_queues(&self, driver: &str) -> u16 {
         let wanted = self.options.tx_queues;
         let is_nic = self.args.bus() != Bus::Virtual;

@@ -1,6 +1,6 @@
 //! The rate of the TSC, checked against the system's clock.
 
-/// The TSC and the system's clock at one moment.
+/// Simultaneous readings of the TSC and the system's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TscReading {
     ticks: u64,
@@ -33,7 +33,7 @@ pub(super) fn measure_hz(before: TscReading) -> u64 {
     choose_hz(dpdk_hz, ticks, now.wall.duration_since(before.wall).as_nanos())
 }
 
-/// Two readings of two clocks are a microsecond apart at worst, so this long they tell 50 ppm.
+/// The shortest comparison: two readings are at most a microsecond apart, which is 50 ppm of this.
 const MEASURED_NS_MIN: u128 = 20_000_000;
 
 /// `dpdk_hz`, unless the ticks in `wall_ns` contradict it by more than 100 ppm.

@@ -1,9 +1,9 @@
-//! What a long command is doing, on a terminal; nothing where there is none.
+//! The progress of a long command, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A line that says what is being done and for how long, and is gone at the end.
+/// A status line with the current step and the elapsed time, removed at the end.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }

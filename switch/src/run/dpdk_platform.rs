@@ -1,4 +1,4 @@
-//! DPDK below a switch: memory, pools, ports, and the control thread's view of them.
+//! DPDK as the switch's platform: memory, pools, ports, and the control thread's view of them.
 
 use super::RunError;
 use super::cpus::main_cpus;
@@ -24,14 +24,14 @@ use dataplane::time::Instant;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The machine under a switch.
+/// The DPDK platform of a switch.
 #[derive(Debug)]
 pub(super) struct DpdkPlatform {
-    /// In the order of their numbers. They go before the pools, which go before the EAL.
+    /// In the order of their numbers. Dropped before the pools, which are dropped before the EAL.
     ports: Vec<Arc<Port>>,
     /// Their names.
     names: Vec<String>,
-    /// Of each, whether it has been said that its interface was deleted.
+    /// By port: whether the deletion of its interface has been reported.
     deleted: Vec<Cell<bool>>,
     data: Arc<Pool>,
     control: Arc<Pool>,
@@ -40,11 +40,11 @@ pub(super) struct DpdkPlatform {
 }
 
 impl DpdkPlatform {
-    /// Starts DPDK, makes the pools and opens the ports of `config`. The queues of the ports stand
-    /// in port order.
+    /// Starts DPDK, creates the pools and opens the ports of `config`. The queues are in port
+    /// order.
     ///
     /// # Errors
-    /// What DPDK or a device says.
+    /// The error of DPDK or of a device.
     pub(super) fn start(
         config: &SwitchConfig,
         verbose: bool,
@@ -113,7 +113,7 @@ impl DpdkPlatform {
         self.clock
     }
 
-    /// What was chosen, for the operator to see.
+    /// The memory in use.
     pub(super) fn memory(&self) -> MemoryInUse {
         self.eal.memory()
     }
@@ -133,8 +133,8 @@ impl DpdkPlatform {
         facts.collect()
     }
 
-    /// Frames that the data pool has less than the buffer promises, because devices took more of it
-    /// than their rings: `net_pcap` holds all frames that it replays.
+    /// Buffers that the data pool is short of the shared buffer, because devices hold more than
+    /// their rings: `net_pcap` holds all frames that it replays.
     pub(super) fn missing_frames(&self, config: &SwitchConfig) -> u32 {
         let sent: u32 = self.infos().map(|info| u32::from(info.tx_descriptors)).sum();
         let counted = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
@@ -149,7 +149,7 @@ impl DpdkPlatform {
         oversized.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
     }
 
-    /// Closes the ports and counts the buffers that are not back in their pools, and all there are.
+    /// Closes the ports; returns the buffers that are not back in their pools, and the total.
     pub(super) fn close(mut self) -> (u32, u32) {
         self.ports.clear();
         let missing = self.data.in_use() + self.control.in_use();
@@ -166,7 +166,7 @@ fn pci_addresses(config: &SwitchConfig) -> Vec<PciAddress> {
     pci.collect()
 }
 
-/// Only a NIC has a queue of its own behind its ring, at a speed that is known.
+/// Only a NIC has a queue behind its ring, at a known speed.
 fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
     let (settings, port) = (&config.settings.ports[port.index()], &config.ports[port.index()]);
     match port.device {
@@ -178,8 +178,8 @@ fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
     }
 }
 
-/// One for each worker, if any may send there without asking the owner: not where a pace or a cap
-/// has to be kept, which takes one who counts.
+/// One for each worker, if workers may send without the owner; one only where a pace or a cap must
+/// be kept by one sender.
 fn tx_queues(config: &SwitchConfig, port: PortId) -> u16 {
     let is_counted = config.settings.ports[port.index()].paced || tx_cap(config, port).is_some();
     if is_counted { 1 } else { u16::try_from(config.workers.count).unwrap_or(1) }

@@ -1,4 +1,4 @@
-//! `knotless run`: a switch from its start to its end.
+//! `knotless run`: runs a switch from its start to its end.
 
 mod cpus;
 mod dpdk_platform;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use threads::Threads;
 
-/// How long queues may take to run empty at the end.
+/// The longest time to drain the queues at the end.
 const DRAIN_NS: u64 = 1_000_000_000;
 
 /// `knotless run`
@@ -32,10 +32,10 @@ const DRAIN_NS: u64 = 1_000_000_000;
 pub struct RunArgs {
     /// SWITCH.toml
     file: PathBuf,
-    /// Print the totals at the end as one JSON object, and all other words to stderr
+    /// Print the totals at the end as one JSON object, and everything else to stderr
     #[arg(long)]
     json: bool,
-    /// Print DPDK's own log to stderr
+    /// Print DPDK's log to stderr
     #[arg(long)]
     verbose: bool,
 }
@@ -61,18 +61,18 @@ enum RunError {
     Signals(io::Error),
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 struct RunOutcome {
     stats: Stats,
     /// Workers that failed.
     failed: Vec<usize>,
-    /// Buffers that did not come back, and how many there are.
+    /// Buffers that are not back in their pools, and the total.
     missing: (u32, u32),
 }
 
-/// Runs the switch. Exit 0: it ended as it was asked to, and its books balance; 1: they do not, or
-/// a worker failed; 2: it could not start.
+/// Runs the switch. Exit 0: it stopped as requested, and the frame balance is 0; 1: it is not, or a
+/// worker failed; 2: it could not start.
 pub fn run(arguments: &RunArgs) -> ExitCode {
     match start(arguments) {
         Ok(ended) => finish(arguments, &ended),
@@ -115,7 +115,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     Ok(end(control, &phase, threads))
 }
 
-/// Lets the queues run empty, ends the workers, gives everything back.
+/// Drains the queues, stops the workers, and releases everything.
 fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
     output::note("stopping");
     control.send_lldp_shutdown();
@@ -129,7 +129,7 @@ fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads
     RunOutcome { stats, failed, missing: control.into_platform().close() }
 }
 
-/// Prints the totals, and says whether they are as they must be.
+/// Prints the totals, and checks them.
 fn finish(arguments: &RunArgs, ended: &RunOutcome) -> ExitCode {
     let RunOutcome { stats, failed, missing: (missing, buffers) } = ended;
     if arguments.json {
@@ -140,7 +140,7 @@ fn finish(arguments: &RunArgs, ended: &RunOutcome) -> ExitCode {
     let mut wrong: Vec<String> = failed.iter().map(|n| format!("worker {n} failed")).collect();
     let totals = &stats.totals;
     if totals.imbalance != 0 {
-        wrong.push(format!("the books are {} frames off", totals.imbalance));
+        wrong.push(format!("the frame balance is off by {} frames", totals.imbalance));
     }
     let between = totals.handed_over.abs_diff(totals.taken_over);
     if between != 0 && totals.held == 0 {

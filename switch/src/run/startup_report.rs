@@ -1,4 +1,4 @@
-//! What a switch says of itself when it starts.
+//! What a switch prints when it starts.
 
 use super::RunArgs;
 use super::dpdk_platform::DpdkPlatform;
@@ -10,7 +10,7 @@ use config::switch::{Device, PortConfig};
 use dataplane::settings::PortSettings;
 use dataplane::snapshot::PortMode;
 
-/// A line for whoever started the switch: on stdout, unless that is for JSON.
+/// Prints a line on stdout, or on stderr with `--json`.
 pub(super) fn print_line(arguments: &RunArgs, text: &str) {
     if arguments.json {
         output::note(text);
@@ -19,7 +19,7 @@ pub(super) fn print_line(arguments: &RunArgs, text: &str) {
     }
 }
 
-/// The ports, and what each can and cannot do.
+/// Prints the ports and the properties of each.
 pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &DpdkPlatform) {
     let mut rows = table(["port", "name", "device", "speed", "mode", "worker", "lossless", "mac"]);
     for (port, settings) in config.ports.iter().zip(&config.settings.ports) {
@@ -28,13 +28,13 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
     print_line(arguments, &text(&rows));
     for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
         let backlog = if info.tells_rx_backlog {
-            "its receive backlog is watched"
+            "the switch pauses on a receive backlog"
         } else {
-            "it cannot tell its receive backlog: cores that are too slow lose frames there"
+            "its driver does not report the receive backlog: a worker that is too slow loses frames there"
         };
         let queue = match info.rx_queue_frames {
-            Some(frames) => format!("its receive queue keeps {frames} frames"),
-            None => "its receive queue has no end".to_owned(),
+            Some(frames) => format!("its receive queue holds {frames} frames"),
+            None => "its receive queue is unbounded".to_owned(),
         };
         let (name, flow_control, losses) = (&port.name, &info.flow_control, info.rx_losses);
         print_line(
@@ -52,14 +52,14 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
             format!("; port {name} holds {buffers} with {descriptors} receive descriptors")
         });
         output::note(&format!(
-            "devices hold so many buffers that {missing} of those the shared buffer counts on are \
-             missing{}; lossless frames can be lost",
+            "the data pool is {missing} buffers short of the shared buffer, because devices hold \
+             buffers{}; lossless frames can be lost",
             oversized.collect::<String>()
         ));
     }
 }
 
-/// The switch is at work.
+/// Prints that the switch runs.
 pub(super) fn running(arguments: &RunArgs, config: &SwitchConfig) {
     let workers = config.workers.count;
     let line = format!(

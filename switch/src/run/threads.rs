@@ -1,4 +1,4 @@
-//! The workers' threads: pinned, registered with DPDK, and heard of when they fail.
+//! The workers' threads: pinned, registered with DPDK, supervised.
 
 use super::RunError;
 use super::dpdk_platform::DpdkPlatform;
@@ -37,7 +37,7 @@ pub(super) struct Threads {
 /// The control thread's ends of a worker's rings.
 pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleRings);
 
-/// What a worker's thread begins with.
+/// The arguments of a worker's thread.
 struct Start {
     settings: SwitchSettings,
     snapshot: Arc<Snapshot>,
@@ -49,15 +49,15 @@ struct Start {
     core: Option<usize>,
     eal: Arc<Eal>,
     clock: Clock,
-    /// Raised if the thread panics, so that the switch ends.
+    /// Set if the thread panics, so that the switch stops.
     stop: Arc<AtomicBool>,
 }
 
 impl Threads {
-    /// Starts all workers of `config`, and returns when all of them are at work.
+    /// Starts all workers of `config`, and returns when all of them run.
     ///
     /// # Errors
-    /// A thread cannot be made, pinned or registered; the others have come to their end then.
+    /// A thread cannot be created, pinned or registered; the others have been stopped then.
     pub(super) fn start(
         config: &SwitchConfig,
         snapshot: &Arc<Snapshot>,
@@ -97,17 +97,16 @@ impl Threads {
         Ok((threads, rings))
     }
 
-    /// Starts one worker; what goes wrong is said by its thread.
+    /// Starts one worker; its thread reports errors.
     fn add(&mut self, number: usize, start: Start) -> Result<(), String> {
         let (ready, is_ready) = bounded(1);
         let thread = thread::Builder::new().name(format!("worker-{number}"));
         let thread = thread.spawn(move || start.run(&ready)).map_err(|error| error.to_string())?;
         self.threads.push(thread);
-        is_ready.recv().unwrap_or_else(|_| Err("it failed at once".to_owned()))
+        is_ready.recv().unwrap_or_else(|_| Err("its thread failed at start".to_owned()))
     }
 
-    /// Waits for the end of all workers, which they have been told to come to. `None` is one that
-    /// failed.
+    /// Waits until all workers, which were told to stop, have stopped. `None` is one that failed.
     pub(super) fn join(self) -> Vec<Option<WorkerExit>> {
         let threads = self.threads.into_iter();
         threads.map(|thread| thread.join().ok().flatten()).collect()
@@ -125,7 +124,8 @@ fn take_queues(
     ports.filter(|(port, _)| own(*port)).filter_map(|(p, q)| Some((p, q.take()?))).collect()
 }
 
-/// Deals the further transmit queues of each port to the workers that do not own it; by worker.
+/// Distributes the further transmit queues of each port to the workers that do not own it; by
+/// worker.
 fn deal_spare_queues(
     config: &SwitchConfig,
     queues: &mut [Option<PortQueues>],
@@ -145,7 +145,7 @@ fn deal_spare_queues(
 impl Start {
     fn run(self, ready: &Sender<Result<(), String>>) -> Option<WorkerExit> {
         let _stops_the_switch = StopIfPanicking(Arc::clone(&self.stop));
-        // Outlives the worker, whose buffers go home by this thread's caches.
+        // Dropped after the worker, whose buffers are freed through this thread's caches.
         let _lcore = match self.prepare_thread() {
             Ok(guard) => guard,
             Err(why) => {
@@ -175,7 +175,7 @@ impl Start {
     }
 }
 
-/// A switch without one of its workers is none.
+/// Stops the switch if a worker panics.
 struct StopIfPanicking(Arc<AtomicBool>);
 
 impl Drop for StopIfPanicking {

@@ -6,7 +6,7 @@
 use super::sample::{Cause, ClassView, Count, Pauses, PortView, Rate, View, WorkerView};
 use crate::control::stats::{ByPriority, PortStats, Stats, Wait, WorkerStats, loss_cause};
 
-/// The time between two moments.
+/// The time between two samples.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     ns: u64,
@@ -29,8 +29,8 @@ impl Interval {
     }
 }
 
-/// Whether `now` continues `before`: the same process, later. Otherwise the switch has been started
-/// again, and its counters with it.
+/// Whether `now` continues `before`: the same process, later. Otherwise the switch has been
+/// restarted, and its counters with it.
 pub(super) fn continues(before: &Stats, now: &Stats) -> bool {
     before.pid == now.pid && before.name == now.name && before.uptime_ns <= now.uptime_ns
 }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_told_by_port_and_class() {
+    fn changes_are_shown_by_port_and_class() {
         let (before, now) = in_trouble();
         let view = compare(Some(&before), &now);
         let [h1, up1, up2] = &view.ports[..] else { panic!("three ports") };
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_no_division() {
+    fn an_empty_interval_divides_by_nothing() {
         let (_, now) = in_trouble();
         let view = compare(Some(&now), &now);
         assert_eq!((view.rx, view.dropped_rate, view.workers[0].busy), (Rate::default(), 0.0, 0.0));

@@ -1,5 +1,5 @@
-//! Where the moments come from: the control socket of a switch, asked again and again by a thread
-//! of its own, so that a switch that is slow, silent or gone never holds up the keys.
+//! The thread that polls the switch's control socket and reconnects, so that a slow or stopped
+//! switch never blocks the keys.
 
 use crate::control::protocol::Request;
 use crate::control::stats::Stats;
@@ -10,30 +10,30 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a switch that is gone is looked for.
+/// Interval of the attempts to reconnect.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// What the thread has to tell.
+/// What the thread reports.
 #[derive(Debug)]
 pub(super) enum FeedEvent {
-    /// How things are.
+    /// The stats of the switch.
     Stats(Box<Stats>),
-    /// Why that cannot be said. It goes on trying.
+    /// Why there are no stats. The thread keeps trying.
     Waiting(String),
 }
 
-/// Everything the switch counts, now.
+/// The stats of the switch now.
 ///
 /// # Errors
-/// It refuses, or goes away.
+/// The switch refuses, or the connection breaks.
 pub(super) fn ask(client: &mut Client) -> Result<Stats, CtlError> {
     client.ask(&Request::Stats)
 }
 
-/// Asks the switch behind `socket` every `interval` until nobody listens any more.
+/// Polls the switch at `socket` every `interval` until the receiver is dropped.
 ///
 /// # Errors
-/// The system has no thread left.
+/// The thread cannot be started.
 pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<FeedEvent>> {
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
@@ -53,13 +53,13 @@ fn feed(socket: &Path, interval: Duration, to: &SyncSender<FeedEvent>) {
         if to.send(event).is_err() {
             return;
         }
-        // Late once is no reason to ask twice in a row.
+        // A late answer does not cause two requests in a row.
         due = (due + pause).max(Instant::now());
         thread::sleep(due.saturating_duration_since(Instant::now()));
     }
 }
 
-/// Asks by the connection there is, or by a new one. After an error there is none.
+/// Uses the open connection or a new one. After an error there is none.
 fn next(socket: &Path, connection: &mut Option<Client>) -> Result<Stats, CtlError> {
     let mut client = match connection.take() {
         Some(client) => client,
@@ -80,7 +80,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// Says how things are at `uptime_ns`, once.
+    /// Answers one request, with `uptime_ns`.
     fn answer(calls: &Calls<Call>, uptime_ns: u64) {
         let Call { request, reply } = calls.recv_timeout(PATIENCE).unwrap();
         assert_eq!(request, Request::Stats);
@@ -88,7 +88,7 @@ mod tests {
         reply.send(Reply::Stats(Box::new(stats))).unwrap();
     }
 
-    /// The next that is no repetition of having to wait.
+    /// The next event that is not `Waiting`.
     fn next_stats(events: &Receiver<FeedEvent>) -> u64 {
         loop {
             if let FeedEvent::Stats(stats) = events.recv_timeout(PATIENCE).unwrap() {
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A switch that is there for so many answers.
+    /// A switch that answers as often as there are uptimes.
     fn switch(socket: &Path, uptimes_ns: Vec<u64>) -> thread::JoinHandle<()> {
         let socket = socket.to_owned();
         thread::spawn(move || {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_found_and_found_again() {
+    fn the_feed_connects_and_reconnects() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         let events = start(socket.clone(), Duration::from_millis(1)).unwrap();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_refuses_says_why() {
+    fn a_refusal_is_passed_on() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         let (_server, calls) = Server::start(&socket).unwrap();

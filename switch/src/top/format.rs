@@ -1,5 +1,4 @@
-//! Numbers as a person reads them at a glance: three digits and a unit, in few characters, so that
-//! columns stay narrow and what changes is seen.
+//! Numbers with three digits and a unit, in few characters, so that columns stay narrow.
 
 /// Decimal units above 1.
 const UNITS: [&str; 6] = ["k", "M", "G", "T", "P", "E"];

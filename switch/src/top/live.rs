@@ -1,4 +1,4 @@
-//! The picture on a terminal: drawn anew when the switch, a key or the terminal's size changes it.
+//! The view on a terminal: redrawn when the switch, a key or the terminal's size changes it.
 
 use super::TopError;
 use super::feed::{self, FeedEvent};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How long a key waits for what the switch says, and the other way round.
+/// Poll interval for both keys and samples.
 const POLL: Duration = Duration::from_millis(50);
-/// A switch answers at once, and after three seconds if one of its workers does not. One that takes
-/// longer is in trouble, and what is on the screen is old.
+/// A switch answers at once, or after three seconds if one of its workers does not. If it takes
+/// longer, the screen is out of date.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Draws until a key, a signal or the last of `count` pictures ends it.
+/// Draws until a key, a signal or the sample number `count` ends it.
 ///
 /// # Errors
-/// The terminal is of no use.
+/// The terminal cannot be used.
 pub(super) fn watch(
     socket: PathBuf,
     interval: Duration,
@@ -31,19 +31,19 @@ pub(super) fn watch(
 ) -> Result<(), TopError> {
     let ended = ending_signals().map_err(TopError::Signals)?;
     let events = feed::start(socket, interval).map_err(TopError::Thread)?;
-    // From here on a panic, too, leaves the terminal as it was.
+    // From here on a panic restores the terminal, too.
     let terminal = ratatui::try_init().map_err(TopError::Terminal);
     let outcome = terminal.and_then(|mut terminal| {
         let mut live = Live::new(interval, count, Instant::now());
         live.run(&mut terminal, &events, &ended).map_err(TopError::Terminal)
     });
-    // A terminal that is gone cannot be restored, and need not be.
+    // A terminal that has closed cannot be restored.
     let _gone = ratatui::try_restore();
     outcome
 }
 
-/// A flag that the signals to end raise. They may come before Ctrl-C has become a key, or from
-/// elsewhere.
+/// A flag that SIGHUP, SIGINT and SIGTERM set. They may come before raw mode makes Ctrl-C a key, or
+/// from another process.
 fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let ended = Arc::new(AtomicBool::new(false));
@@ -53,19 +53,19 @@ fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(ended)
 }
 
-/// The picture, and what it is made of.
+/// The view and its state.
 #[derive(Debug)]
 struct Live {
     history: History,
     choices: Choices,
     /// What was drawn last.
     extent: Extent,
-    /// Why there is nothing new, if there is not.
+    /// Why there are no new samples, if so.
     waiting: Option<String>,
     last_event_at: Instant,
-    /// How long the switch may say nothing.
+    /// The longest time without an answer before the view reports it.
     silence_max: Duration,
-    /// Pictures still to be taken, if they are counted.
+    /// Samples still to be shown, if limited.
     left: Option<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Live {
         Ok(())
     }
 
-    /// Takes what the switch has said. Says whether that changes the picture.
+    /// Takes an event of the feed. Returns whether the view changes.
     fn poll_feed(&mut self, events: &Receiver<FeedEvent>, now: Instant) -> io::Result<bool> {
         match events.try_recv() {
             Ok(FeedEvent::Stats(stats)) => {
@@ -152,14 +152,14 @@ impl Live {
         }
     }
 
-    /// Says that this changes the picture, if it does.
+    /// Notes why there are no samples. Returns whether the view changes.
     fn wait(&mut self, why: String) -> bool {
         let changes = self.waiting.as_ref() != Some(&why);
         self.waiting = Some(why);
         changes
     }
 
-    /// Does what a key asks for. Says whether it is the end.
+    /// Applies an action. Returns whether it ends the program.
     fn act(&mut self, action: Action) -> bool {
         if action == Action::ResetPeaks {
             self.history.reset_peaks();
@@ -190,7 +190,7 @@ mod tests {
             Self { live, sender, events, start }
         }
 
-        /// Whether it changes the picture.
+        /// Returns whether the view changes.
         fn poll_feed(&mut self, event: Option<FeedEvent>, after_s: u64) -> bool {
             event.into_iter().for_each(|event| self.sender.send(event).unwrap());
             self.live.poll_feed(&self.events, self.start + Duration::from_secs(after_s)).unwrap()
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_goes_and_comes_back_is_waited_for() {
+    fn the_view_waits_for_a_switch_that_restarts() {
         let mut case = Case::new(None);
         assert!(case.poll_feed(stats(10), 0));
         let gone = || Some(FeedEvent::Waiting("gone".to_owned()));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_said_once_a_second() {
+    fn a_missing_answer_is_shown_once_a_second() {
         let mut case = Case::new(None);
         case.poll_feed(stats(10), 0);
         assert!(!case.poll_feed(None, 6));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_picture_takes_nothing_in_and_goes_on_later() {
+    fn a_paused_view_takes_no_samples_and_resumes() {
         let mut case = Case::new(Some(2));
         case.poll_feed(stats(10), 0);
         assert!(!case.live.act(Action::Pause));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_fails_is_no_silence() {
+    fn a_failed_feed_thread_is_an_error() {
         let Case { mut live, sender, events, start } = Case::new(None);
         drop(sender);
         assert!(live.poll_feed(&events, start).is_err());

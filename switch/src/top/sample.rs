@@ -5,7 +5,7 @@ use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
 use dataplane::limits::PRIORITIES;
 
-/// How fast something flows.
+/// A rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rate {
     /// Frames a second.
@@ -14,14 +14,14 @@ pub(super) struct Rate {
     pub(super) bits: f64,
 }
 
-/// A counter: all of it, and what was added between the two moments.
+/// A counter: its value, and the increase between the two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) total: u64,
     pub(super) new: u64,
 }
 
-/// Something counted under a name.
+/// A counter with its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cause {
     pub(super) name: String,
@@ -37,7 +37,7 @@ pub(super) struct Pauses {
     pub(super) xoff: bool,
     /// How often it went from running to paused.
     pub(super) times: Count,
-    /// Share of the time between the two moments in which it was paused, 0 to 1.
+    /// Share of the interval in which it was paused, 0 to 1.
     pub(super) share: f64,
     /// How long it has been paused since start.
     pub(super) paused_ns: u64,
@@ -62,7 +62,7 @@ pub(super) struct ClassView {
     pub(super) received: Pauses,
     /// Lossless frames lost.
     pub(super) lossless_drops: Count,
-    /// Whether there is nothing to see.
+    /// Whether nothing happened in the interval and nothing is queued.
     pub(super) quiet: bool,
 }
 
@@ -83,15 +83,15 @@ pub(super) struct PortView {
     pub(super) lossless_drops: Count,
     /// By cause; those that never occurred are left out. Causes of lossless losses come first.
     pub(super) drops: Vec<Cause>,
-    /// Frames lost outside the switch's books: in the device, or never made.
+    /// Frames lost outside the frame balance: in the device.
     pub(super) losses: Vec<Cause>,
-    /// Flow control that was received and not obeyed.
+    /// Flow control received and not obeyed.
     pub(super) pfc_ignored: Vec<Cause>,
     /// By priority.
     pub(super) classes: [ClassView; PRIORITIES],
     /// Its queues that hold frames which the peer has paused.
     pub(super) waits: Vec<Wait>,
-    /// Where it leads and who is there, as LLDP has it.
+    /// Orientation, neighbor and conditions by LLDP.
     pub(super) lldp: Option<LldpPortStats>,
 }
 
@@ -102,25 +102,25 @@ pub(super) struct WorkerView {
     pub(super) core: Option<usize>,
     /// Share of the time spent in turns in which something moved, 0 to 1.
     pub(super) busy: f64,
-    /// The longest time between two looks at a port since start.
+    /// The longest polling gap since start.
     pub(super) poll_gap_ns: u64,
     /// Commands given up.
     pub(super) commands_lost: u64,
 }
 
-/// A switch between two moments.
+/// A switch between two samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct View {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) pid: u32,
     pub(super) epoch: u64,
-    /// Links between the switch and the hosts, if it learns that and knows.
+    /// The level: links between the switch and the hosts, if learned and known.
     pub(super) level: Option<u8>,
     pub(super) uptime_ns: u64,
-    /// Between the two moments.
+    /// Time between the two samples.
     pub(super) interval_ns: u64,
-    /// Whether the earlier moment is the switch's start.
+    /// Whether the earlier sample is the start of the switch.
     pub(super) since_start: bool,
     pub(super) rx: Rate,
     pub(super) tx: Rate,

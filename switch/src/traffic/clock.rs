@@ -1,10 +1,10 @@
-//! The clocks: CLOCK_MONOTONIC, which all processes of a machine share, and the kernel's receive
-//! stamps put on it.
+//! CLOCK_MONOTONIC, which all processes of a machine share, and the kernel's receive timestamps
+//! converted to it.
 
 use dataplane::time::Instant;
 use nix::time::{ClockId, clock_gettime};
 
-/// CLOCK_MONOTONIC, told from the moment this value was made.
+/// CLOCK_MONOTONIC, relative to the creation of this value.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_ns: u64,
@@ -21,12 +21,12 @@ impl Clock {
         Instant::from_ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// `instant` as CLOCK_MONOTONIC tells it, in nanoseconds.
+    /// `instant` as CLOCK_MONOTONIC time, in nanoseconds.
     pub const fn monotonic_ns(&self, instant: Instant) -> u64 {
         self.origin_ns + instant.ns
     }
 
-    /// The instant at which CLOCK_MONOTONIC told `monotonic_ns`.
+    /// The instant of the CLOCK_MONOTONIC time `monotonic_ns`.
     pub const fn instant(&self, monotonic_ns: u64) -> Instant {
         Instant::from_ns(monotonic_ns.saturating_sub(self.origin_ns))
     }
@@ -45,9 +45,10 @@ pub struct StampConverter {
     measured_ns: u64,
 }
 
-/// How long an offset is trusted: realtime is slewed by 500 ppm at most, 25 ns in this time.
+/// How long an offset is used: realtime is slewed by at most 500 ppm, 25 ns in this time.
 const OFFSET_AGE_NS_MAX: u64 = 50_000_000;
-/// Readings of which the tightest counts, so that an interruption between the two clocks does not.
+/// Readings, of which the shortest is used, so that an interruption between the two clocks does not
+/// count.
 const OFFSET_READINGS: usize = 5;
 
 impl StampConverter {
@@ -71,7 +72,7 @@ impl StampConverter {
         }
     }
 
-    /// `realtime_ns` as CLOCK_MONOTONIC told it.
+    /// `realtime_ns` converted to CLOCK_MONOTONIC.
     pub const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
         realtime_ns.wrapping_sub(self.offset_ns)
     }

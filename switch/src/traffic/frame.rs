@@ -1,4 +1,4 @@
-//! Our frames, whole: Ethernet, perhaps a VLAN tag, IPv4 or IPv6, UDP, and the marked payload.
+//! Test frames: Ethernet, optional VLAN tag, IPv4 or IPv6, UDP, and the test payload.
 
 use super::flow::FlowSpec;
 use super::payload::{self, TestHeader};
@@ -13,7 +13,7 @@ const IPV6_BYTES: usize = 40;
 const UDP_BYTES: usize = 8;
 const VLAN_ETHERTYPE: u16 = 0x8100;
 
-/// The addresses of a flow, all known.
+/// The resolved addresses of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// From which MAC.
@@ -26,7 +26,7 @@ pub struct Addresses {
     pub source_port: u16,
 }
 
-/// A flow's frame, but for what differs from one frame to the next.
+/// A flow's frame, without the fields that differ from frame to frame.
 #[derive(Clone, Debug)]
 pub struct FrameTemplate {
     bytes: Vec<u8>,
@@ -72,7 +72,7 @@ impl FrameTemplate {
         self.bytes.len() - self.udp_at - UDP_BYTES
     }
 
-    /// Writes the frame that carries `test_header` into `into`, and says which part of it that is.
+    /// Writes the frame with `test_header` into `into`, and returns the part that it takes.
     ///
     /// # Panics
     /// `into` is shorter than the frame.
@@ -87,8 +87,8 @@ impl FrameTemplate {
     }
 }
 
-/// Writes the IP header into the front of `rest`, which it makes the packet, and says how long the
-/// header is.
+/// Writes the IP header at the start of `rest`, which becomes the packet, and returns the length of
+/// the header.
 fn write_ip(flow: &FlowSpec, source: IpAddr, rest: &mut [u8]) -> usize {
     let bytes = rest.len();
     match (source, flow.destination) {
@@ -127,7 +127,7 @@ fn length(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
-/// A UDP frame as it was received, from anybody.
+/// A received UDP frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
     /// Source address.
@@ -136,7 +136,7 @@ pub struct Observed<'a> {
     pub destination: IpAddr,
     /// DSCP.
     pub dscp: u8,
-    /// Whether a switch marked it: the ECN field says Congestion Experienced.
+    /// Whether its ECN field is Congestion Experienced.
     pub congested: bool,
     /// TTL or hop limit.
     pub ttl: u8,
@@ -146,7 +146,7 @@ pub struct Observed<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads a frame; `None` if it is not whole UDP over IP over Ethernet.
+/// Parses a frame; `None` if it is not complete UDP over IP over Ethernet.
 pub fn observe(frame: &[u8]) -> Option<Observed<'_>> {
     let ethertype_at = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
     let mut ip_at = ETHERNET_BYTES;

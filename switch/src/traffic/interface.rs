@@ -1,4 +1,4 @@
-//! The Linux interface: its address, its counters, and who its neighbors are.
+//! A Linux interface: its address, its counters, and its neighbors.
 
 use super::TrafficError;
 use dataplane::wire::MacAddress;
@@ -20,7 +20,7 @@ pub struct Interface {
     pub(super) link: LinkAddr,
 }
 
-/// How long a neighbor may take to answer.
+/// Timeout of the resolution of a neighbor.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(5);
 const RESOLVE_POLL: Duration = Duration::from_millis(20);
 
@@ -28,7 +28,7 @@ impl Interface {
     /// Finds the interface called `name`.
     ///
     /// # Errors
-    /// There is none, or the system does not tell.
+    /// There is none, or the system call fails.
     pub fn find(name: &str) -> Result<Self, TrafficError> {
         let all = getifaddrs().map_err(|source| TrafficError::System {
             what: "list the interfaces",
@@ -49,16 +49,17 @@ impl Interface {
     /// Frames that this machine handed to the interface and the interface dropped, since it exists.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The file cannot be read.
     pub fn tx_dropped(&self) -> Result<u64, TrafficError> {
-        // Not /sys/class/net: that shows the namespace that mounted it, which need not be ours.
+        // Not /sys/class/net: it shows the network namespace in which it was mounted, which may be
+        // another.
         let table = std::fs::read_to_string("/proc/thread-self/net/dev")
             .map_err(|source| TrafficError::System { what: "read the counters", source })?;
         tx_dropped_in(&table, &self.name)
             .ok_or_else(|| TrafficError::NoInterface { interface: self.name.clone() })
     }
 
-    /// How the kernel would route frames to `destination` by this interface.
+    /// The kernel's route to `destination` by this interface.
     ///
     /// # Errors
     /// It has no route that leaves here.
@@ -77,8 +78,7 @@ impl Interface {
         }
     }
 
-    /// The MAC of `next_hop`, from the kernel's neighbor table; has the kernel ask for it where
-    /// that is needed.
+    /// The MAC of `next_hop` from the kernel's neighbor table; triggers its resolution if needed.
     ///
     /// # Errors
     /// It does not answer.
@@ -112,7 +112,7 @@ impl Interface {
 /// How frames to a destination leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Whose MAC they are sent to.
+    /// The next hop.
     pub next_hop: IpAddr,
     /// The address the kernel would send from.
     pub source: Option<IpAddr>,

@@ -1,14 +1,14 @@
-//! Traffic with a memory: a sender that obeys PFC as a RoCE NIC does, and a receiver that tells
-//! loss, reordering, duplication, damage and delay.
+//! Test traffic: a sender that obeys PFC as a RoCE NIC does, and a receiver that measures loss,
+//! reordering, duplication, corruption and latency.
 //!
 //! A Linux host ignores PFC, so it can overrun any headroom behind a software switch. This sender
-//! does not: it looks for a pause before every burst it hands to the kernel (by default a burst is
-//! one frame). It runs on any Linux interface, the kernel's side of a `net_tap` port or one end of
-//! a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
+//! checks for a pause before every burst that it hands to the kernel (by default a burst is one
+//! frame). It runs on any Linux interface, such as the kernel's end of a `net_tap` port or one end
+//! of a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
 //!
-//! The parts that think take the time as an argument and do no IO: [`schedule`], [`pause_generator`],
-//! [`sequence`], [`payload`], [`frame`]. The parts that touch the system are [`socket`],
-//! [`interface`] and [`clock`], and the commands put them together.
+//! These modules do no IO and take the time as an argument: [`schedule`], [`pause_generator`],
+//! [`sequence`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call the system.
+//! The commands combine them.
 
 pub mod clock;
 pub mod flow;
@@ -60,7 +60,7 @@ pub enum TrafficError {
     /// No such interface here.
     #[error("no interface `{interface}` in this network namespace")]
     NoInterface {
-        /// The name that was asked for.
+        /// The name given.
         interface: String,
     },
     /// The interface is down, or went away.
@@ -77,14 +77,14 @@ pub enum TrafficError {
         /// Length of the frame, Ethernet header included.
         bytes: usize,
     },
-    /// Nobody can be reached at the address.
+    /// The address cannot be resolved.
     #[error("cannot reach {destination} by {interface}: {why}")]
     Unresolved {
         /// Where frames should go.
         destination: IpAddr,
         /// The interface they should leave by.
         interface: String,
-        /// What the kernel said.
+        /// The error.
         why: String,
     },
     /// Options that do not fit together.
@@ -95,7 +95,7 @@ pub enum TrafficError {
     System {
         /// What was to be done.
         what: &'static str,
-        /// What it says.
+        /// The error.
         source: io::Error,
     },
 }
@@ -130,12 +130,12 @@ pub fn run(command: &TrafficCommand) -> ExitCode {
     }
 }
 
-/// A line for people. If nobody listens on stderr, that is their choice.
+/// Prints a line on stderr; write errors are ignored.
 fn print_line(what: &str) {
     output::error(format_args!("knotless traffic: {what}"));
 }
 
-/// Becomes true when the user (SIGINT) or the system (SIGTERM) asks for the end.
+/// Set by SIGINT and SIGTERM.
 #[derive(Debug)]
 struct StopFlag(Arc<AtomicBool>);
 
@@ -154,10 +154,10 @@ impl StopFlag {
     }
 }
 
-/// The longest sleep, so that a signal between looking and sleeping is not slept through.
+/// The longest sleep, which bounds the delay of a signal that arrives just before it.
 const SLEEP_NS_MAX: u64 = 50_000_000;
 
-/// Asks the kernel to wake this thread when it wanted, not up to 50 us later to save power.
+/// Sets the timer slack to 1 ns; the default delays a wake-up by up to 50 us.
 fn set_timer_slack() -> Result<(), TrafficError> {
     nix::sys::prctl::set_timerslack(1).map_err(|source| TrafficError::System {
         what: "set the timer slack",

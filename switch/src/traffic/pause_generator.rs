@@ -1,14 +1,14 @@
-//! A receiver that asks for pauses on a timetable: XOFF for `on_ns` of every `period_ns`, refreshed
-//! before half its quanta have run out, then XON. And what still came after it asked.
+//! Generates pauses on a schedule: XOFF for `on_ns` of every `period_ns`, refreshed before half its
+//! quanta have expired, then XON. Measures the frames that still arrive after an XOFF.
 //!
-//! Sans-IO: the caller hands in the time, and sends the frames that come out.
+//! Sans-IO: the caller passes the time and sends the returned frames.
 
 use dataplane::ids::Priority;
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::mac_control::Pfc;
 use serde::{Deserialize, Serialize};
 
-/// The longest time a PFC frame can say.
+/// The longest pause of a PFC frame, in quanta.
 const QUANTA: u16 = 0xFFFF;
 
 /// When to pause what.
@@ -33,27 +33,27 @@ enum Phase {
 /// A pause in progress.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
-    /// Since when the peer has known, without a lapse.
+    /// Since when the peer has been paused, without a lapse.
     since: Instant,
     end: Instant,
     refresh_at: Instant,
-    /// The last XOFF holds the peer until then, at least.
+    /// The last XOFF pauses the peer at least until then.
     expiry: Instant,
-    /// What the XOFF before it held the peer to; `None` if it was the first.
+    /// The expiry of the XOFF before it; `None` if it was the first.
     expiry_before: Option<Instant>,
 }
 
-/// What came of the pauses.
+/// Counters of the pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseCounters {
-    /// Pauses asked for.
+    /// Pauses sent.
     pub pauses: u64,
     /// XOFF frames sent, refreshes included.
     pub xoff_frames: u64,
     /// XON frames sent.
     pub xon_frames: u64,
-    /// Times that a refresh went out only after the peer's pause had run out: this machine was
-    /// too busy, and the peer was free to send meanwhile.
+    /// Times that a refresh was sent only after the peer's pause had expired: this machine was too
+    /// busy, and the peer was free to send meanwhile.
     pub lapses: u64,
     /// Frames of paused priorities that came between an XOFF and its XON.
     pub frames_after_xoff: u64,
@@ -63,7 +63,7 @@ pub struct PauseCounters {
     pub ns_after_xoff_max: u64,
 }
 
-/// Asks for pauses, and measures how they are obeyed.
+/// Generates pauses, and measures how they are obeyed.
 #[derive(Clone, Debug)]
 pub struct PauseGenerator {
     schedule: PauseSchedule,
@@ -148,7 +148,7 @@ impl PauseGenerator {
         self.schedule.priorities.iter().copied()
     }
 
-    /// What came of it so far.
+    /// The counters so far.
     pub const fn counters(&self) -> PauseCounters {
         self.counters
     }
@@ -194,7 +194,7 @@ mod tests {
         PauseGenerator::new(schedule, Speed::from_gbps(10))
     }
 
-    /// What it sends until `end`, if it is asked exactly when it wants to be.
+    /// The frames until `end`, if polled exactly when due.
     fn sent(pause_generator: &mut PauseGenerator, end: u64) -> Vec<(u64, u16)> {
         let mut sent = Vec::new();
         while pause_generator.next().ns < end {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refresh_that_comes_too_late_is_our_lapse_and_not_the_senders_fault() {
+    fn a_late_refresh_counts_as_a_lapse_and_not_against_the_sender() {
         let mut pause_generator = pause_generator(20 * MS, None);
         let at = |us: u64| Instant::from_ns(5 * MS + us * 1_000);
         pause_generator.poll(at(0)).expect("due");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paused_frames_after_the_xoff_are_held_against_the_sender() {
+    fn only_paused_frames_after_the_xoff_are_counted() {
         let mut pause_generator = pause_generator(MS, Some(10 * MS));
         let at = |us: u64| Instant::from_ns(5 * MS + us * 1_000);
         pause_generator.record(THREE, 100, at(0));

@@ -1,5 +1,5 @@
-//! What a frame of ours carries in its UDP payload, so that a receiver can tell loss, reordering,
-//! duplication, damage and delay without knowing what was sent.
+//! The UDP payload of a test frame, from which a receiver detects loss, reordering, duplication,
+//! corruption and latency without knowledge of what was sent.
 //!
 //! ```text
 //!  0  u16  magic 0x4B4E ("KN")
@@ -12,9 +12,9 @@
 //! 18  ..   name of the flow, as much as fits, then a pattern that depends on flow and sequence
 //! ```
 //!
-//! All big-endian. Eighteen bytes are what a minimum frame leaves behind IPv4 and UDP. The pattern
-//! shifts from frame to frame, so a switch that sends one frame's header with another's body is
-//! found out as well as one that flips a bit.
+//! All big-endian. Eighteen bytes are what a minimum frame leaves after IPv4 and UDP. The pattern
+//! shifts from frame to frame, so both a flipped bit and one frame's header with another's body are
+//! detected.
 
 use crc::{CRC_16_IBM_3740, Crc};
 use dataplane::ids::Priority;
@@ -75,7 +75,7 @@ impl TestHeader {
 /// What a UDP payload turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// Sent by this generator.
+    /// A test frame.
     Ours {
         /// Its fixed part.
         test_header: TestHeader,
@@ -84,9 +84,9 @@ pub enum Payload<'a> {
         /// Whether the rest is the pattern that was sent.
         intact: bool,
     },
-    /// It begins as ours do, but its header was damaged: whose it was cannot be told.
+    /// It has the magic, but its header is corrupt: the flow is unknown.
     Damaged,
-    /// Somebody else's.
+    /// Not a test frame.
     Foreign,
 }
 

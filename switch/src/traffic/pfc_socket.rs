@@ -1,5 +1,5 @@
-//! A packet socket that hears MAC control frames and nothing else, so that a sender can look for a
-//! pause before each frame without wading through data.
+//! A packet socket that receives MAC control frames only, so that a sender can check for a pause
+//! before each frame without reading data.
 
 use super::TrafficError;
 use super::interface::Interface;
@@ -7,7 +7,7 @@ use super::socket::{Listen, PacketSocket};
 use dataplane::time::Instant;
 use dataplane::wire::mac_control::MacControl;
 
-/// Frames read before the caller has its turn again, so that a flood of PFC cannot hold it.
+/// Frames read in one call, so that a flood of PFC does not block the caller.
 const FRAMES_A_TURN: usize = 64;
 
 /// The socket.
@@ -27,7 +27,7 @@ impl PfcSocket {
         Ok(Self { socket, buffer: vec![0; 256] })
     }
 
-    /// Hands each MAC control frame that has arrived to `each`, in order. Never blocks.
+    /// Passes each MAC control frame that has arrived to `each`, in order. Never blocks.
     ///
     /// # Errors
     /// The interface went down.

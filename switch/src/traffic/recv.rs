@@ -1,4 +1,4 @@
-//! `knotless traffic recv`: receives, measures, and perhaps asks for pauses.
+//! `knotless traffic recv`: receives and measures test frames, and optionally sends pauses.
 
 use super::clock::{Clock, StampConverter};
 use super::interface::Interface;
@@ -17,40 +17,40 @@ use socket2::SockRef;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
-/// Where to receive, for how long, and which pauses to ask for.
+/// Arguments of `recv`.
 #[derive(Debug, Args)]
 pub struct RecvArgs {
     /// Interface to receive on
     #[arg(long)]
     dev: String,
-    /// End after this time [default: at a signal]
+    /// Stop after this time [default: at a signal]
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
-    /// End when, after the first frame of ours, none has come for this time
+    /// Stop when no test frame has arrived for this time since the last one
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     idle: Option<u64>,
-    /// Bytes of received frames that the kernel may keep for us
+    /// Size of the socket's receive buffer
     #[arg(long, default_value = "64M", value_parser = parse_count, value_name = "BYTES")]
     buffer: u64,
-    /// UDP ports to hold open, so that the kernel does not answer our frames with ICMP
+    /// UDP ports to bind, so that the kernel does not answer with ICMP port unreachable
     #[arg(long, default_value = "4791", value_delimiter = ',', value_name = "PORT")]
     udp_port: Vec<u16>,
-    /// Count frames to other MACs as ours too, not as misdelivered
+    /// Count test frames to other MAC addresses as received, not as misdelivered
     #[arg(long)]
     any_mac: bool,
-    /// Priorities to pause by the timetable of the next three options
+    /// Priorities to pause, at the times of the next three options
     #[arg(long, value_parser = priority, value_delimiter = ',', value_name = "PRIORITY")]
     pause_class: Vec<Priority>,
     /// How long each pause lasts
     #[arg(long, default_value = "10ms", value_parser = parse_duration_ns, value_name = "TIME")]
     pause_for: u64,
-    /// From one pause's begin to the next [default: one pause only]
+    /// Period from the start of one pause to the next [default: one pause]
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     pause_every: Option<u64>,
-    /// When the first pause begins, after the start
+    /// Delay of the first pause after the start
     #[arg(long, default_value = "0s", value_parser = parse_duration_ns, value_name = "TIME")]
     pause_after: u64,
-    /// Speed of the link: how long a quantum lasts
+    /// Link speed: a PFC quantum is 512 bit times at this speed
     #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
     /// Print one JSON object
@@ -58,8 +58,8 @@ pub struct RecvArgs {
     json: bool,
 }
 
-/// After a burst that was not full, frames may gather for this long: one wake-up for many frames.
-/// The kernel stamps them when they come, so it shows in no figure.
+/// After a burst that was not full, frames may accumulate for this long: one wake-up for many
+/// frames. The kernel timestamps them on arrival, so it affects no figure.
 const RX_COALESCE: Duration = Duration::from_micros(100);
 
 /// Runs the command.
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
     let ended = receiver.run(arguments, &stop);
     match ended {
         Ok(()) => {}
-        // What came before the interface went away still waits in the socket, and counts.
+        // Frames that arrived before the interface went down are still in the socket, and count.
         Err(TrafficError::InterfaceDown { .. }) => while receiver.drain().unwrap_or(false) {},
         Err(_) => return ended,
     }
@@ -92,13 +92,14 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
     ended
 }
 
-/// A UDP socket that is never read; `None` if somebody else has the port, who then keeps the
+/// A UDP socket that is never read; `None` if another process has the port, which then keeps the
 /// kernel from answering.
 fn hold_open(port: u16) -> Option<UdpSocket> {
     let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)))
         .ok()?;
-    // As little as the kernel allows: what arrives is not wanted. If it refuses, memory is wasted.
+    // The smallest buffer that the kernel allows: the data are not read. If it refuses, memory is
+    // wasted.
     let _ = SockRef::from(&socket).set_recv_buffer_size(1);
     Some(socket)
 }
@@ -144,7 +145,7 @@ impl Receiver {
         })
     }
 
-    /// Receives until the time is over, silence has fallen or `stop` is asked.
+    /// Receives until the duration or idle time is over, or `stop` is set.
     fn run(&mut self, arguments: &RecvArgs, stop: &StopFlag) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
@@ -171,7 +172,7 @@ impl Receiver {
         }
     }
 
-    /// Receives one burst, and says whether there may be more.
+    /// Receives one burst; returns whether there may be more.
     fn drain(&mut self) -> Result<bool, TrafficError> {
         let now = self.clock.now();
         self.stamps.refresh(self.clock.monotonic_ns(now));
@@ -205,7 +206,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes what has already arrived, and leaves nobody paused.
+    /// Receives what has already arrived, and sends the XON that is due.
     fn finish(&mut self, now: Instant) -> Result<(), TrafficError> {
         if let Some(frame) =
             self.pause_generator.as_mut().and_then(|pause_generator| pause_generator.stop(now))
@@ -216,7 +217,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sends a PFC frame; an interface that has no room for it is given a little time.
+    /// Sends a PFC frame; retries while the interface has no room.
     fn send(&mut self, pfc: &Pfc) -> Result<(), TrafficError> {
         let bytes = pfc.to_frame(self.mac);
         for _ in 0..SEND_TRIES {
@@ -259,5 +260,5 @@ impl Receiver {
 const RX_COALESCE_NS: u64 = 100_000;
 /// How long the last drain may take if frames keep coming.
 const DRAIN_NS_MAX: u64 = 200_000_000;
-/// How often a PFC frame is tried, 20 us apart.
+/// Attempts to send a PFC frame, 20 us apart.
 const SEND_TRIES: usize = 5_000;

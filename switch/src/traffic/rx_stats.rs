@@ -1,6 +1,6 @@
-//! What a receiver knows of the flows that reach it.
+//! The receiver's counters of each flow.
 //!
-//! No IO: the caller hands in each frame and when it came.
+//! No IO: the caller passes each frame and its arrival time.
 
 use super::frame::observe;
 use super::payload::{self, Payload, TestHeader};
@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-/// Flows kept apart; frames of more count as other frames. Bounds what a stranger can make us hold.
+/// The maximum number of flows, which bounds the memory; frames of more count as other frames.
 const FLOWS_MAX: usize = 1_024;
 
 /// One received frame, as the socket gave it.
@@ -29,7 +29,7 @@ pub struct RxFrame<'a> {
     pub cut: bool,
     /// When it came.
     pub when: Instant,
-    /// The same, as CLOCK_MONOTONIC tells it.
+    /// The same as CLOCK_MONOTONIC time.
     pub monotonic_ns: u64,
 }
 
@@ -40,7 +40,7 @@ impl RxFrame<'_> {
     }
 }
 
-/// PFC heard about one priority.
+/// PFC received for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcRxCount {
     /// Times above 0.
@@ -55,17 +55,17 @@ pub struct RxStats {
     own: MacAddress,
     any_mac: bool,
     flows: HashMap<(IpAddr, u8, u8), FlowStats>,
-    /// Frames of ours to another station's MAC: flooded, or led astray.
+    /// Test frames to another station's MAC: flooded or misdelivered.
     pub misdelivered: u64,
-    /// Frames that began as ours but whose header was damaged.
+    /// Test frames with a corrupt header.
     pub damaged_headers: u64,
-    /// Frames that are not ours at all.
+    /// Other frames.
     pub other: u64,
-    /// PFC heard, by priority.
+    /// PFC received, by priority.
     pub pfc: [PfcRxCount; PRIORITIES],
-    /// Link-level PAUSE frames heard.
+    /// Link-level PAUSE frames received.
     pub link_pauses: u64,
-    /// When a frame of ours last came.
+    /// When the last test frame arrived.
     pub last: Option<Instant>,
 }
 
@@ -90,7 +90,7 @@ struct FlowStats {
     latency_ns: Histogram<u64>,
 }
 
-/// A minute: frames that took longer count as having taken this.
+/// A minute: longer latencies count as this.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
 impl RxStats {
@@ -109,7 +109,7 @@ impl RxStats {
         }
     }
 
-    /// Takes note of a frame; its priority and length if it is one of ours, meant for us.
+    /// Records a frame; returns its priority and length if it is a test frame for this station.
     pub fn record(&mut self, frame: &RxFrame<'_>) -> Option<(Priority, u64)> {
         if be16(frame.bytes, ethernet::HEADER_BYTES - 2) == Some(ethernet::MAC_CONTROL) {
             self.record_mac_control(MacControl::parse(frame.bytes));
@@ -178,7 +178,7 @@ impl RxStats {
         }
     }
 
-    /// What is known of each flow, in the order in which they first came.
+    /// The report of each flow, in the order of their first frames.
     pub fn flows(&self) -> Vec<FlowReceived> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|&(&key, flow)| (flow.first, key));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_told_in_full() {
+    fn every_field_of_a_flow_report_is_filled() {
         let mut rx_stats = RxStats::new(OWN, false);
         let spec = "dst-ip=10.0.0.2,dscp=26,size=142,ttl=9";
         for (sequence, ns) in [(0, 1_000), (2, 2_000), (1, 3_000), (1, 4_000), (5, 9_000)] {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn pfc_is_heard_and_is_no_data() {
+    fn pfc_is_counted_apart_from_data() {
         let mut rx_stats = RxStats::new(OWN, false);
         let pfc = Pfc { enabled_bits: 0b0001_1000, quanta: [0, 0, 0, 7, 0, 9, 0, 0] };
         arrive(&mut rx_stats, &pfc.to_frame(OWN), 1);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_of_a_sender_are_two_flows_and_strangers_have_a_limit() {
+    fn two_runs_of_a_sender_are_two_flows_and_the_number_of_flows_is_limited() {
         let mut rx_stats = RxStats::new(OWN, false);
         let flow: FlowSpec = "dst-ip=10.0.0.2,size=60".parse().expect("whole");
         let mut buffer = vec![0; 60];

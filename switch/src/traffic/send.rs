@@ -1,4 +1,4 @@
-//! `knotless traffic send`: paced flows that stop for PFC.
+//! `knotless traffic send`: paced flows that pause for PFC.
 
 use super::clock::{self, Clock};
 use super::flow::FlowSpec;
@@ -24,7 +24,7 @@ use dataplane::wire::mac_control::MacControl;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// What to send, and for how long.
+/// Arguments of `send`.
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// Interface to send on
@@ -39,10 +39,10 @@ pub struct SendArgs {
     /// How long to send [default: until every flow has sent its count, or a signal]
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
-    /// Speed of the link: all flows together keep to it, and a PFC quantum is 512 of its bit times
+    /// Link speed: limits all flows together; a PFC quantum is 512 bit times at this speed
     #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
-    /// Send on whatever PFC says, as a plain host does (PFC is still counted)
+    /// Ignore received PFC, as a host without PFC does (it is still counted)
     #[arg(long)]
     ignore_pfc: bool,
     /// Obey rates as well as pauses: the switch sends gentle flow control (GFC), staged form
@@ -51,11 +51,11 @@ pub struct SendArgs {
     /// The old name of `--gfc`
     #[arg(long, hide = true, conflicts_with = "ignore_pfc")]
     gentle: bool,
-    /// Frames handed to the kernel between two looks for PFC: more is faster, and stops later
+    /// Frames sent between two checks for PFC: more is faster, but reacts later
     #[arg(long, default_value_t = 1, value_name = "FRAMES",
           value_parser = clap::value_parser!(u32).range(1..=SOCKET_BURST_MAX as i64))]
     burst: u32,
-    /// Lateness that is made good with a burst; what is later is not sent at all
+    /// How late a flow may be and still catch up with a burst; frames that are later are not sent
     #[arg(long, default_value = "5ms", value_parser = parse_duration_ns, value_name = "TIME")]
     burst_time: u64,
     /// Print one JSON object
@@ -63,14 +63,15 @@ pub struct SendArgs {
     json: bool,
 }
 
-/// How soon a frame is tried again that the interface had no room for.
+/// Retry interval of a frame for which the interface had no room.
 const RETRY_NS: u64 = 20_000;
-/// The shortest sleep: at high rates, what falls due meanwhile is one small burst, and the core is
-/// free in between.
+/// The shortest sleep: at high rates, the frames that fall due meanwhile are one small burst, and
+/// the core is free in between.
 const COALESCE_NS: u64 = 50_000;
-/// Sleeps shorter than this end later than looking at the clock again does.
+/// Shorter sleeps overshoot; the clock is polled instead.
 const SLEEP_NS_MIN: u64 = 3_000;
-/// The first UDP source port of flows that name none: they differ, so that ECMP tells them apart.
+/// The first UDP source port of flows without `src-port`: the ports differ, so that ECMP spreads
+/// the flows.
 const SOURCE_PORT: u16 = 49_152;
 /// Flows of one sender: a mark has eight bits for them.
 const FLOWS_MAX: usize = 256;
@@ -106,7 +107,7 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     ended
 }
 
-/// A flow with all it needs to be sent.
+/// A flow with its resolved addresses and its frame.
 #[derive(Debug)]
 struct Stream {
     spec: FlowSpec,
@@ -116,7 +117,7 @@ struct Stream {
     template: FrameTemplate,
 }
 
-/// Fills in what the flows left open, and gives each its name and number.
+/// Resolves what the flows leave open, and assigns names and numbers.
 fn streams(interface: &Interface, flows: &[FlowSpec]) -> Result<Vec<Stream>, TrafficError> {
     if flows.len() > FLOWS_MAX {
         return Err(TrafficError::Arguments(format!("--flow: more than {FLOWS_MAX} flows")));
@@ -135,7 +136,7 @@ fn streams(interface: &Interface, flows: &[FlowSpec]) -> Result<Vec<Stream>, Tra
     Ok(streams)
 }
 
-/// Asks the kernel only for what the flow left open.
+/// Resolves what the flow leaves open.
 fn addresses(
     interface: &Interface,
     spec: &FlowSpec,
@@ -168,8 +169,8 @@ fn addresses(
     Ok(Addresses { source_mac, destination_mac, source, source_port })
 }
 
-/// What obeys the switch: pauses, and rates if asked to. A late wake-up may make up for as much as
-/// one burst would.
+/// The PFC receiver: obeys pauses, and rates with `--gfc`. A late wake-up may be made up by at most
+/// one burst.
 fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficError> {
     let receiver = Receiver::new(obeyed_bits, arguments.speed);
     match (arguments.gfc || arguments.gentle, Form::STAGED) {
@@ -243,7 +244,7 @@ impl Sender {
             self.process_pfc()?;
             let limited = self.pauses.limited_bits(now);
             match self.schedule.next(now, self.pauses.paused_bits() | limited) {
-                // What is held to a rate goes frame by frame.
+                // A flow limited by GFC is sent frame by frame.
                 Step::Send { flow, .. } if self.is_slowed(flow) => self.send(flow, 1, now)?,
                 Step::Send { flow, frames } => self.send(flow, frames, now)?,
                 Step::Wait(until) => {
@@ -255,13 +256,13 @@ impl Sender {
         }
     }
 
-    /// Whether the class of a flow is held to a rate.
+    /// Whether GFC limits the class of a flow.
     fn is_slowed(&self, flow: usize) -> bool {
         self.pauses.rate_limited_bits() & self.streams[flow].spec.priority.bit() != 0
     }
 
-    /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends
-    /// early.
+    /// Processes the PFC frames that have arrived, each as of the time it was read: a pause never
+    /// ends early.
     fn process_pfc(&mut self) -> Result<(), TrafficError> {
         let Self { clock, pfc, pauses, counters, .. } = self;
         pfc.poll(|control| {

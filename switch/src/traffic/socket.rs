@@ -1,8 +1,8 @@
-//! Whole Ethernet frames in and out of a Linux interface: an AF_PACKET socket.
+//! Whole Ethernet frames to and from a Linux interface: an AF_PACKET socket.
 //!
-//! `nix` and `socket2` do every system call. The options below are declared with the macro that
-//! `nix` exports for the purpose; each is given the type that packet(7) documents for it, all of
-//! plain integers.
+//! `nix` and `socket2` make every system call. The options below are declared with the macro that
+//! `nix` exports for the purpose; each has the type that packet(7) documents for it, all of plain
+//! integers.
 
 use super::TrafficError;
 use super::interface::Interface;
@@ -22,7 +22,7 @@ use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The ethertype that stands for all of them (`ETH_P_ALL`).
+/// `ETH_P_ALL`.
 const EVERY_ETHERTYPE: u16 = 3;
 /// Frames that go through one system call.
 pub const SOCKET_BURST_MAX: usize = 64;
@@ -31,7 +31,7 @@ const SLOT_BYTES: usize = FRAME_BYTES_MAX + 16;
 
 /// From `linux/if_packet.h`; `libc` lacks it.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// From `linux/if_packet.h`: the auxiliary data tell a VLAN tag.
+/// From `linux/if_packet.h`: the auxiliary data contain a VLAN tag.
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 
 /// `libc` types the two kinds of membership wider than the field they go into.
@@ -45,8 +45,8 @@ sockopt_impl!(
     AddMembership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
 );
 sockopt_impl!(
-    /// Hands frames to the driver without a queueing discipline before it: what the driver says
-    /// of a frame then comes back as the result of sending it.
+    /// Bypasses the queueing discipline: the driver's result for a frame then becomes the result of
+    /// sending it.
     QdiscBypass, SetOnly, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, bool
 );
 sockopt_impl!(
@@ -54,7 +54,7 @@ sockopt_impl!(
     IgnoreOutgoing, SetOnly, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, bool
 );
 sockopt_impl!(
-    /// Tells with each frame the VLAN tag that the kernel took off it.
+    /// Passes the VLAN tag that the kernel removed, with each frame.
     Auxdata, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool
 );
 sockopt_impl!(
@@ -69,7 +69,7 @@ pub enum Listen {
     Nothing,
     /// MAC control frames, and those only.
     MacControl,
-    /// Every frame, whoever it is for.
+    /// Every frame, for any address.
     Everything,
 }
 
@@ -117,7 +117,7 @@ impl fmt::Debug for PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens a socket on `interface` that receives what `listen` says.
+    /// Opens a socket on `interface` that receives according to `listen`.
     ///
     /// # Errors
     /// The system refuses a raw socket (it takes CAP_NET_RAW).
@@ -137,7 +137,7 @@ impl PacketSocket {
         Ok(Self { socket, interface: interface.name.clone(), sending })
     }
 
-    /// Lets the kernel keep `bytes` of received frames for us, whatever its usual limit.
+    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit.
     ///
     /// # Errors
     /// It takes CAP_NET_ADMIN.
@@ -149,15 +149,15 @@ impl PacketSocket {
     /// Leaves out the queueing discipline when sending; see [`PacketSocket::send`].
     ///
     /// # Errors
-    /// The kernel does not know how.
+    /// The kernel does not support it.
     pub fn set_qdisc_bypass(&self) -> Result<(), TrafficError> {
         setsockopt(&self.socket, QdiscBypass, &true)
             .map_err(|source| self.failed("bypass the queueing discipline", source))
     }
 
-    /// Sends frames from the front of `frames`, and says how many the kernel accepted: 0 if it has
-    /// no room for the first now. With the queueing discipline bypassed, accepted means that the
-    /// driver took it.
+    /// Sends frames from the front of `frames`, and returns how many the kernel accepted: 0 if it
+    /// has no room for the first now. With the queueing discipline bypassed, accepted means that
+    /// the driver took the frame.
     ///
     /// # Errors
     /// The interface is down or gone, or a frame is longer than its MTU.
@@ -215,7 +215,7 @@ impl PacketSocket {
     /// because the receive buffer was full.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system call fails.
     pub fn take_statistics(&self) -> Result<SocketStatistics, TrafficError> {
         let statistics = getsockopt(&self.socket, Statistics)
             .map_err(|source| self.failed("read the socket's statistics", source))?;
@@ -235,7 +235,7 @@ impl PacketSocket {
     }
 }
 
-/// What [`PacketSocket::take_statistics`] tells.
+/// The result of [`PacketSocket::take_statistics`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketStatistics {
     /// Frames that matched, dropped ones included.
@@ -257,7 +257,7 @@ pub struct Received<'a> {
     pub cut: bool,
 }
 
-/// Buffers for received frames, with all that the kernel can tell of each.
+/// Buffers for received frames, with timestamps and VLAN tags.
 pub struct ReceiveRing {
     headers: MultiHeaders<LinkAddr>,
     slots: Vec<u8>,
@@ -270,11 +270,11 @@ impl fmt::Debug for ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// Buffers for [`SOCKET_BURST_MAX`] frames from `socket`, which from now on tells stamps and
-    /// VLAN tags.
+    /// Buffers for [`SOCKET_BURST_MAX`] frames from `socket`, which from now on passes timestamps
+    /// and VLAN tags.
     ///
     /// # Errors
-    /// The kernel does not know how.
+    /// The kernel does not support it.
     pub fn new(socket: &PacketSocket) -> Result<Self, TrafficError> {
         setsockopt(&socket.socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|source| socket.failed("ask for receive stamps", source))?;
@@ -287,8 +287,8 @@ impl ReceiveRing {
         })
     }
 
-    /// Hands each frame that has arrived on `socket` to `each`, a burst at most, and says how many
-    /// there were. Never blocks.
+    /// Passes each frame that has arrived on `socket` to `each`, at most a burst, and returns their
+    /// number. Never blocks.
     ///
     /// # Errors
     /// The interface is down or gone.

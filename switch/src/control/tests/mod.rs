@@ -1,4 +1,4 @@
-//! The control thread with real workers, on devices in memory and a clock that the test turns.
+//! The control thread with real workers, devices in memory and a clock that the test sets.
 
 mod answers;
 mod lldp;

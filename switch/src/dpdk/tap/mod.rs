@@ -1,14 +1,14 @@
-//! The kernel's side of a `net_tap` port: one switch a tap, its queue, and its link wherever the
-//! interface has been moved.
+//! The kernel's end of a `net_tap` port: the tap, its queue, and its link in whatever network
+//! namespace the interface is.
 //!
-//! DPDK's driver attaches to any tap of the name it is given, another switch's too, and looks for
-//! its link by name in the network namespace where it was started. So the switch makes the tap
-//! itself, exclusively, before the driver attaches to it, and keeps a queue of it open that takes
-//! no frames: by that queue the kernel tells where the interface is, whatever its name is there.
+//! DPDK's driver attaches to any existing tap of the given name, also to another switch's, and
+//! reads its link by name in the network namespace where it was started. So the switch creates the
+//! tap itself, exclusively, before the driver attaches to it, and keeps a queue of it open that
+//! receives no frames: through that queue the kernel reports where the interface is, under any
+//! name.
 //!
-//! No lock file is needed. The kernel says who has a tap open, which ends with the process however
-//! it ends; and a tap that was moved to another namespace leaves its name free here, for the kernel
-//! and so for the switch.
+//! No lock file is needed. The kernel reports which process has a tap open, until the process ends.
+//! A tap that was moved to another namespace leaves its name free here.
 
 mod monitor;
 mod netlink;
@@ -33,7 +33,7 @@ pub(super) struct Tap {
     monitor: TapMonitor,
 }
 
-/// Why a tap cannot be had.
+/// Why a tap cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TapError {
     #[error("the tap {name} is in use by {owners}")]
@@ -51,7 +51,7 @@ fn kind_text(kind: Option<&str>) -> String {
 }
 
 impl TapError {
-    /// What would be right, where this knows better than the driver's general advice.
+    /// The advice, where it is more specific than the driver's general one.
     pub(super) fn advice(&self) -> Option<String> {
         match self {
             Self::InUse { .. } => {
@@ -95,8 +95,8 @@ impl Tap {
         Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, monitor })
     }
 
-    /// Begins to look at its link and losses. To be called when the device is started, which sets
-    /// the interface up.
+    /// Starts to monitor its link and losses. Called when the device is started, which sets the
+    /// interface up.
     pub(super) fn monitor(&mut self) -> Result<(), TapError> {
         let failed = |error| TapError::System { name: self.name.clone(), doing: "watched", error };
         self.monitor.start().map_err(failed)
@@ -107,7 +107,7 @@ impl Tap {
         &self.name
     }
 
-    /// Frames that it keeps while nobody reads them.
+    /// Frames that it holds before it loses one.
     pub(super) const fn rx_queue_frames(&self) -> u32 {
         self.rx_queue_frames
     }
@@ -139,7 +139,7 @@ fn take_persistent(rtnetlink: &Rtnetlink, name: &str) -> Result<Queue, TapError>
         Tun { .. } => {}
     }
     let queue = Queue::open(name).map_err(failed)?;
-    // Another process may have looked at the same moment: then both give way.
+    // Another process may have checked at the same time: then both fail.
     match rtnetlink.interface(name, None).map_err(failed)?.tun.open_queues {
         1 => Ok(queue),
         _ => Err(in_use()),

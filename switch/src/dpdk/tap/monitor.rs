@@ -1,7 +1,8 @@
-//! A thread that looks after a tap's interface: its link and what its queue lost, wherever it is.
+//! A thread that polls a tap's interface: its link and the frames that its queue lost, in whatever
+//! network namespace it is.
 //!
-//! rtnetlink waits for the kernel's one lock of all interfaces, which others may hold for long, so
-//! neither the control thread nor a worker asks it.
+//! rtnetlink waits for the kernel's global lock of all interfaces, which may be held for long, so
+//! neither the control thread nor a worker calls it.
 
 use super::netlink::{Interface, Rtnetlink};
 use super::queue::Queue;
@@ -16,8 +17,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often a tap is looked at. With the control thread's own 100 ms a change is known to the
-/// worker within 200 ms.
+/// Poll interval of a tap. With the control thread's own 100 ms a change reaches the worker within
+/// 200 ms.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The link of a tap.
@@ -32,7 +33,7 @@ pub(in crate::dpdk) enum TapLink {
     Deleted,
 }
 
-/// What the thread last saw.
+/// The state as of the last poll.
 #[derive(Debug)]
 struct TapState {
     link: AtomicU8,
@@ -43,14 +44,14 @@ struct TapState {
 #[derive(Debug)]
 pub(super) struct TapMonitor {
     state: Arc<TapState>,
-    /// What the thread will have.
+    /// The state of the thread before it starts.
     poller: Option<TapPoller>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl TapMonitor {
-    /// A watch that has not begun.
+    /// A monitor that has not started.
     pub(super) fn new(poller: TapPoller) -> Self {
         let state = Arc::new(TapState {
             link: AtomicU8::new(TapLink::Down as u8),
@@ -59,7 +60,7 @@ impl TapMonitor {
         Self { state, poller: Some(poller), stop: None, thread: None }
     }
 
-    /// Looks once, then has the thread look.
+    /// Polls once, then starts the thread.
     pub(super) fn start(&mut self) -> io::Result<()> {
         let Some(mut poller) = self.poller.take() else { return Ok(()) };
         poller.poll_once(&self.state);
@@ -93,7 +94,7 @@ impl Drop for TapMonitor {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 #[derive(Debug)]
 pub(super) struct TapPoller {
     queue: Queue,
@@ -104,19 +105,19 @@ pub(super) struct TapPoller {
     dropped_frames: u64,
 }
 
-/// What a look at the interface found.
+/// A sample of the interface.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     is_running: bool,
-    /// What tells its namespace from others; 0 where the kernel does not tell.
+    /// The inode of its namespace; 0 where the kernel does not report it.
     namespace: u64,
     tx_dropped_frames: u64,
 }
 
 impl Sample {
-    /// Frames that a full queue lost between two looks. An interface that is down, or that is on
-    /// its way to another namespace, drops what the kernel itself would send there, such as reports
-    /// of multicast groups: that is no loss of the queue.
+    /// Frames that a full queue lost between two samples. An interface that is down, or that is
+    /// moving to another namespace, drops what the kernel itself would send there, such as
+    /// multicast reports: that is not a loss of the queue.
     fn lost_since(&self, before: &Self) -> u64 {
         let was_up = before.is_running && self.is_running && before.namespace == self.namespace;
         let dropped_frames = self.tx_dropped_frames.saturating_sub(before.tx_dropped_frames);
@@ -125,7 +126,7 @@ impl Sample {
 }
 
 impl TapPoller {
-    /// Looks after the tap of `queue` through `rtnetlink`, of the calling thread's namespace.
+    /// Polls the tap of `queue` through `rtnetlink`, of the calling thread's namespace.
     pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink) -> io::Result<Self> {
         let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
         let last = Sample { is_running: false, namespace: home, tx_dropped_frames: 0 };
@@ -150,7 +151,7 @@ impl TapPoller {
             Err(error) if error.raw_os_error() == Some(libc::EBADFD) => {
                 state.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
             }
-            // Between two of the questions it was moved or renamed: what was seen last holds.
+            // It was moved or renamed between two requests: the last state stays.
             Err(_) => {}
         }
     }
@@ -171,8 +172,8 @@ impl TapPoller {
         Ok(Sample { is_running, namespace, tx_dropped_frames })
     }
 
-    /// Before Linux 5.11 the kernel does not tell where a tap is. One that has left is taken to be
-    /// up.
+    /// Before Linux 5.11 the kernel does not report where a tap is. One that has left this
+    /// namespace is assumed to be up.
     fn interface_at_home(&self, name: &str) -> io::Result<Interface> {
         match self.rtnetlink.interface(name, None) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
@@ -187,7 +188,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL))
 }
 
-/// What tells one namespace from another.
+/// The inode of a namespace.
 fn inode(namespace: &impl AsFd) -> io::Result<u64> {
     Ok(File::from(namespace.as_fd().try_clone_to_owned()?).metadata()?.ino())
 }

@@ -1,4 +1,4 @@
-//! The switch as a whole: what it loses, how fast it is, how full its buffer, how busy its workers.
+//! The switch as a whole: losses, rates, buffer occupancy, load of the workers.
 
 use super::text::{ALARM, FAINT, LOSS, NAME, NOTABLE, OK, Piece, bar, ends, full, plain, wrap};
 use crate::control::stats::FrameTotals;
@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 /// What the two parts of the buffer take beside their bars, with the gap between them.
 const BUFFER_TEXT: usize = 65;
 
-/// The lines about the whole switch. `paused` says that the picture does not move.
+/// The lines about the whole switch. `paused`: the view does not update.
 pub(super) fn head(view: &View, paused: bool, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![identity(view, paused, width)];
     lines.extend(lossless_drops(view, width));
@@ -35,14 +35,14 @@ fn identity(view: &View, paused: bool, width: usize) -> Line<'static> {
         Span::raw(view.level.map_or_else(String::new, |level| format!("  level {level}"))),
     ];
     let right = if paused {
-        vec![Span::styled(" PAUSED, p goes on ", NOTABLE.patch(super::text::BAR))]
+        vec![Span::styled(" PAUSED, p resumes ", NOTABLE.patch(super::text::BAR))]
     } else {
         vec![Span::styled(over, FAINT)]
     };
     ends(left, right, width)
 }
 
-/// Whether what was promised is kept.
+/// Lossless frames lost, by port and class.
 fn lossless_drops(view: &View, width: usize) -> Vec<Line<'static>> {
     if view.lossless_drops.total == 0 {
         return vec![Line::styled("lossless drops 0", OK)];
@@ -66,12 +66,12 @@ fn lossless_drops(view: &View, width: usize) -> Vec<Line<'static>> {
         }
     }
     let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lossless_drops)));
-    // No more than two lines: with many ports the rest is found below, at each port.
+    // At most two lines: the rest is shown at each port.
     let lines = wrap(lead, pieces, 2, width).into_iter().take(2);
     lines.map(|line| full(&line.to_string(), ALARM, width)).collect()
 }
 
-/// To the frame, for each one counts.
+/// The exact count.
 pub(super) fn exactly(count: Count) -> String {
     match count.new {
         0 => count.total.to_string(),
@@ -105,8 +105,7 @@ fn unit(text: &str) -> String {
     format!("{digits} {}", &text[digits.len()..])
 }
 
-/// Where all frames came from and how they ended. What workers hand to each other is on both sides,
-/// and left out.
+/// The frame balance. Handoffs between workers are on both sides, and left out.
 fn balance(totals: &FrameTotals, width: usize) -> Vec<Line<'static>> {
     let came = totals.received.saturating_add(totals.injected).saturating_add(totals.copied);
     let ends = [
@@ -150,15 +149,15 @@ fn buffer(view: &View, width: usize) -> Line<'static> {
 
 fn memory_and_latency(view: &View, width: usize) -> Vec<Line<'static>> {
     let (mbufs, latency) = (&view.mbufs, &view.latency_ns);
-    let mut pieces = vec![labelled(
+    let mut pieces = vec![labeled(
         "mbufs",
         format!("{} of {}", number(mbufs.data_in_use), number(mbufs.data_total)),
     )];
     if width >= 100 {
         let text = format!("{} of {}", number(mbufs.control_in_use), number(mbufs.control_total));
-        pieces.push(labelled("for PFC", text));
+        pieces.push(labeled("for PFC", text));
     }
-    pieces.push(labelled(
+    pieces.push(labeled(
         "latency",
         match latency.count {
             0 => "not measured yet".to_owned(),
@@ -173,14 +172,14 @@ fn memory_and_latency(view: &View, width: usize) -> Vec<Line<'static>> {
     wrap(Vec::new(), pieces, 3, width)
 }
 
-fn labelled(label: &str, text: String) -> Piece {
+fn labeled(label: &str, text: String) -> Piece {
     vec![Span::styled(label.to_owned(), FAINT), Span::raw(" "), Span::raw(text)]
 }
 
 fn workers(workers: &[WorkerView], width: usize) -> Vec<Line<'static>> {
     let mut pieces: Vec<Piece> = workers.iter().map(worker).collect();
     if let Some(longest) = workers.iter().max_by_key(|worker| worker.poll_gap_ns) {
-        pieces.push(labelled(
+        pieces.push(labeled(
             "longest poll gap",
             format!("{} (worker {})", time(longest.poll_gap_ns), longest.number),
         ));

@@ -1,4 +1,4 @@
-//! The ports: a line each, below it a line for each class that is in use, and what went wrong.
+//! The ports: one line each, then one line for each class in use, and its losses.
 
 use super::head::exactly;
 use super::text::{ALARM, BAR, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, lead, plain, wrap};
@@ -20,8 +20,8 @@ const QUEUES: usize = 35;
 const PAUSES: usize = 46;
 /// Two columns in, a digit, and `lossless`: less makes no sense.
 const NAMES_MIN: usize = 12;
-/// More only tears the line apart; without columns of pauses, what stands to the right of a port's
-/// rates needs the room.
+/// The widest name column. A wider one would separate the columns too far; without the pause
+/// columns, what follows a port's rates needs the space.
 const NAMES_MAX: usize = 24;
 const NAMES_MAX_NARROW: usize = 16;
 
@@ -43,7 +43,7 @@ impl Columns {
     }
 }
 
-/// What stands above the ports.
+/// The column headings.
 pub(super) fn headings(columns: Columns) -> Vec<Line<'static>> {
     let mut text = fit("port, class", columns.names);
     for (heading, width) in [
@@ -147,7 +147,7 @@ fn port_line(port: &PortView, folded: usize, columns: Columns) -> Line<'static> 
     Line::from(line)
 }
 
-/// Where the port leads, to whom, and what is wrong with that.
+/// The LLDP orientation, neighbor and conditions of the port.
 fn leads(lldp: &LldpPortStats) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     if lldp.orientation != "unknown" {
@@ -186,7 +186,7 @@ fn class_line(priority: usize, class: &ClassView, columns: Columns) -> Line<'sta
     Line::from(line)
 }
 
-/// What a class may do now.
+/// The pause state of a class.
 fn state(pauses: &Pauses) -> Span<'static> {
     match (pauses.xoff, pauses.times.total) {
         (true, _) => Span::styled("XOFF", NOTABLE),
