@@ -14,7 +14,7 @@ const ETHERTYPE_OFFSET: usize = 12;
 
 /// `device`, filtered while the switch drains.
 #[derive(Debug)]
-pub struct DrainFilter<D> {
+pub(crate) struct DrainFilter<D> {
     device: D,
     admits_data: bool,
     filtered_frames: Box<[u64; PORTS_MAX]>,
@@ -22,17 +22,18 @@ pub struct DrainFilter<D> {
 
 impl<D: PortDevice> DrainFilter<D> {
     /// A filter that passes every frame.
-    pub fn new(device: D) -> Self {
+    pub(crate) fn new(device: D) -> Self {
         Self { device, admits_data: true, filtered_frames: Box::new([0; PORTS_MAX]) }
     }
 
     /// From now on, received data frames are dropped and counted.
-    pub const fn drain(&mut self) {
+    pub(crate) const fn drain(&mut self) {
         self.admits_data = false;
     }
 
     /// The device.
-    pub const fn device_mut(&mut self) -> &mut D {
+    #[cfg(test)]
+    pub(crate) const fn device_mut(&mut self) -> &mut D {
         &mut self.device
     }
 

@@ -15,7 +15,7 @@ use crate::platform::DeviceLosses;
 
 /// Of the queued frames, at least one in so many is timed and counts for all of them. A prime, so
 /// that it does not align with ports that are served in turn.
-pub const WAITED_STRIDE: u64 = 7;
+pub(crate) const WAITED_STRIDE: u64 = 7;
 
 /// The longest time in the histograms; longer ones count as this.
 const NS_MAX: u64 = 10_000_000_000;
@@ -25,7 +25,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// The histograms of an interval.
 #[derive(Clone, Debug)]
-pub struct WorkerHistograms {
+pub(crate) struct WorkerHistograms {
     /// From the start of the turn in which a frame was received to its hand-over to the device.
     latency_ns: Histogram<u64>,
     /// Turns in which something moved.
@@ -53,7 +53,7 @@ impl Default for WorkerHistograms {
 
 impl WorkerHistograms {
     /// Adds what `other` holds.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         // Cannot fail: all have the same bounds.
         let _same_bounds = self.latency_ns.add(&other.latency_ns);
         let _same_bounds = self.turn_ns.add(&other.turn_ns);
@@ -64,7 +64,7 @@ impl WorkerHistograms {
     }
 
     /// Clears it and keeps the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.latency_ns.reset();
         self.turn_ns.reset();
         self.bursts = [0; BURST_MAX + 1];
@@ -72,17 +72,17 @@ impl WorkerHistograms {
     }
 
     /// Latency of frames, in nanoseconds.
-    pub fn latency_ns(&self) -> Distribution {
+    pub(crate) fn latency_ns(&self) -> Distribution {
         Distribution::of(&self.latency_ns)
     }
 
     /// Length of the turns in which something moved, in nanoseconds.
-    pub fn turn_ns(&self) -> Distribution {
+    pub(crate) fn turn_ns(&self) -> Distribution {
         Distribution::of(&self.turn_ns)
     }
 
     /// Frames of the bursts that were received.
-    pub fn burst_frames(&self) -> Distribution {
+    pub(crate) fn burst_frames(&self) -> Distribution {
         let mut histogram = Histogram::<u64>::new_with_max(BURST_MAX as u64, 3)
             .expect("the bounds of a histogram are constants that fit");
         // Recording a value no times would still count as the largest seen.
@@ -93,7 +93,7 @@ impl WorkerHistograms {
     }
 
     /// The longest polling gap in nanoseconds, which headroom must cover.
-    pub const fn poll_gap_ns_max(&self) -> u64 {
+    pub(crate) const fn poll_gap_ns_max(&self) -> u64 {
         self.poll_gap_ns_max
     }
 }
@@ -134,7 +134,7 @@ impl Distribution {
 /// What a worker returns on request: the histograms since the last request, and the device's losses
 /// since start.
 #[derive(Debug, Default)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Histograms.
     pub histograms: WorkerHistograms,
     /// By port.
@@ -143,7 +143,7 @@ pub struct Sample {
 
 /// The worker's side: records what the core reports to its probe.
 #[derive(Debug, Default)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     histograms: WorkerHistograms,
     passed_this_turn: u64,
     waited_untimed: u64,
@@ -153,7 +153,7 @@ pub struct Recorder {
 impl Recorder {
     /// A turn that took `turn_ns` is over.
     #[inline(always)]
-    pub fn end_turn(&mut self, turn_ns: u64, is_busy: bool) {
+    pub(crate) fn end_turn(&mut self, turn_ns: u64, is_busy: bool) {
         if is_busy {
             self.histograms.turn_ns.saturating_record(turn_ns);
         }
@@ -165,7 +165,7 @@ impl Recorder {
 
     /// A turn began `gap_ns` after the one before it.
     #[inline(always)]
-    pub fn poll_gap(&mut self, gap_ns: u64) {
+    pub(crate) fn poll_gap(&mut self, gap_ns: u64) {
         self.histograms.poll_gap_ns_max = self.histograms.poll_gap_ns_max.max(gap_ns);
     }
 
@@ -177,7 +177,7 @@ impl Recorder {
     }
 
     /// Exchanges what was counted for the empty tallies in `sample`.
-    pub fn swap(&mut self, sample: &mut Sample) {
+    pub(crate) fn swap(&mut self, sample: &mut Sample) {
         if self.waited_untimed > 0 {
             self.record_waited();
         }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// The lock of a control socket; released when dropped.
 #[derive(Debug)]
-pub struct InstanceLock {
+pub(crate) struct InstanceLock {
     path: PathBuf,
     _locked: File,
 }
 
 /// Why the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
-pub enum InstanceLockError {
+pub(crate) enum InstanceLockError {
     /// Another process holds it.
     #[error(
         "a switch is already running on {}{}; stop it (`knotless ctl stop`), or give this one \
@@ -59,7 +59,7 @@ impl InstanceLock {
     ///
     /// # Errors
     /// Another process holds the lock, or it cannot be created.
-    pub fn acquire(socket: &Path) -> Result<Self, InstanceLockError> {
+    pub(crate) fn acquire(socket: &Path) -> Result<Self, InstanceLockError> {
         if let Some(directory) = socket.parent().filter(|path| !path.as_os_str().is_empty()) {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(
                 |error| InstanceLockError::Directory { directory: directory.to_owned(), error },

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const MEASURE: Duration = Duration::from_millis(100);
 
 /// One line for all ports with the same text.
-pub fn lines(config: &SwitchConfig) -> Vec<String> {
+pub(crate) fn lines(config: &SwitchConfig) -> Vec<String> {
     let mut lossless_report: Vec<(String, Vec<&str>)> = Vec::new();
     for port in &config.ports {
         let Some(promise) = &port.promise else { continue };
@@ -49,7 +49,7 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
 }
 
 /// The longest time for which this thread was kept from its core during the measurement.
-pub fn measure_gap() -> Duration {
+pub(crate) fn measure_gap() -> Duration {
     let start = Instant::now();
     let (mut last, mut longest) = (start, Duration::ZERO);
     while last - start < MEASURE {
@@ -61,7 +61,7 @@ pub fn measure_gap() -> Duration {
 }
 
 /// What that gap means for `config`; `None` if no class is lossless.
-pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
+pub(crate) fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
     let allowed_ns = config.poll_gap_allowed_ns()?;
     let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
     let line =

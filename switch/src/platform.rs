@@ -7,7 +7,7 @@ use dataplane::time::{Instant, Speed};
 use serde::{Deserialize, Serialize};
 
 /// The control thread's view: frames and links.
-pub trait Platform {
+pub(crate) trait Platform {
     /// The frames of the ports.
     type Frame: Frame;
 
@@ -37,7 +37,7 @@ pub trait Platform {
 }
 
 /// A worker's view: the core's device, and its losses.
-pub trait PortDevice: Device {
+pub(crate) trait PortDevice: Device {
     /// The frames lost between the wire and the core at `port`.
     fn losses(&self, port: PortId) -> DeviceLosses;
 }
@@ -145,7 +145,7 @@ pub struct FrameBuffers {
 
 /// The properties of an open port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PortFacts {
+pub(crate) struct PortFacts {
     /// The device's driver, such as `net_tap`.
     pub driver: String,
     /// Whether software PFC works, as text.

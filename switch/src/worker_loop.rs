@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The phase of all workers, set by the control thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Wait until all workers have started: a frame handed off to a worker that has not would wait.
     Start,
     /// Take turns.
@@ -29,7 +29,7 @@ pub enum Phase {
 
 /// The phase, shared by all threads; written three times in the life of a switch.
 #[derive(Clone, Debug)]
-pub struct SharedPhase(Arc<AtomicU8>);
+pub(crate) struct SharedPhase(Arc<AtomicU8>);
 
 impl Default for SharedPhase {
     fn default() -> Self {
@@ -40,7 +40,7 @@ impl Default for SharedPhase {
 impl SharedPhase {
     /// The phase now.
     #[inline(always)]
-    pub fn now(&self) -> Phase {
+    pub(crate) fn now(&self) -> Phase {
         match self.0.load(Ordering::Relaxed) {
             0 => Phase::Start,
             1 => Phase::Run,
@@ -50,21 +50,21 @@ impl SharedPhase {
     }
 
     /// Advances to `phase`; never goes back.
-    pub fn advance_to(&self, phase: Phase) {
+    pub(crate) fn advance_to(&self, phase: Phase) {
         self.0.fetch_max(phase as u8, Ordering::Relaxed);
     }
 }
 
 /// The worker's ends of the rings by which the control thread asks for samples.
 #[derive(Debug)]
-pub struct SampleRings {
+pub(crate) struct SampleRings {
     requests: Consumer<Box<Sample>>,
     replies: Producer<Box<Sample>>,
 }
 
 /// The control thread's ends.
 #[derive(Debug)]
-pub struct ControlSampleRings {
+pub(crate) struct ControlSampleRings {
     /// Requests: empty samples to be filled.
     pub requests: Producer<Box<Sample>>,
     /// Replies: filled samples.
@@ -72,7 +72,7 @@ pub struct ControlSampleRings {
 }
 
 /// The rings for one worker; one sample is in flight at a time.
-pub fn sample_rings() -> (SampleRings, ControlSampleRings) {
+pub(crate) fn sample_rings() -> (SampleRings, ControlSampleRings) {
     let (requests_in, requests) = RingBuffer::new(1);
     let (replies, replies_out) = RingBuffer::new(1);
     let control = ControlSampleRings { requests: requests_in, replies: replies_out };
@@ -81,7 +81,7 @@ pub fn sample_rings() -> (SampleRings, ControlSampleRings) {
 
 /// The last report and sample of a worker.
 #[derive(Debug, Default)]
-pub struct WorkerExit {
+pub(crate) struct WorkerExit {
     /// Its last report.
     pub report: Report,
     /// What it counted since the last sample.
@@ -89,7 +89,7 @@ pub struct WorkerExit {
 }
 
 /// A worker, and the state of its thread's loop.
-pub struct WorkerLoop<D: PortDevice> {
+pub(crate) struct WorkerLoop<D: PortDevice> {
     /// The worker.
     pub worker: Worker<DrainFilter<D>, Recorder>,
     /// Its ends of the sample rings.
@@ -108,7 +108,7 @@ impl<D: PortDevice> fmt::Debug for WorkerLoop<D> {
 
 impl<D: PortDevice> WorkerLoop<D> {
     /// Takes turns until the phase is [`Phase::Stop`]. `clock` is read once a turn.
-    pub fn run(mut self, clock: impl Fn() -> Instant) -> WorkerExit {
+    pub(crate) fn run(mut self, clock: impl Fn() -> Instant) -> WorkerExit {
         while self.phase.now() == Phase::Start {
             std::thread::yield_now();
         }
@@ -133,7 +133,7 @@ impl<D: PortDevice> WorkerLoop<D> {
 
     /// Takes one turn, which begins at `start`, and records it; returns it with its end time.
     #[inline(always)]
-    pub fn turn(&mut self, start: Instant, clock: &impl Fn() -> Instant) -> (Turn, Instant) {
+    pub(crate) fn turn(&mut self, start: Instant, clock: &impl Fn() -> Instant) -> (Turn, Instant) {
         let turn = self.worker.turn(start);
         let end = clock();
         self.worker.probe_mut().end_turn(end.ns_since(start), turn.busy);
@@ -218,7 +218,7 @@ impl IdleBackoff {
 }
 
 /// Sets the timer slack of this thread to 1 ns; the default delays a wake-up by up to 50 us.
-pub fn set_timer_slack() {
+pub(crate) fn set_timer_slack() {
     // A kernel that refuses only makes sleeps longer.
     let _later = nix::sys::prctl::set_timerslack(1);
 }

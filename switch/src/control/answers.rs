@@ -47,7 +47,7 @@ fn send(to: &Sender<Reply>, reply: Reply) {
 
 impl<P: Platform> Control<P> {
     /// Takes a request. What can be answered at once is.
-    pub fn handle_call(&mut self, call: Call) {
+    pub(crate) fn handle_call(&mut self, call: Call) {
         let Call { request, reply } = call;
         match request {
             Request::Stats => self.pending.stats.push(reply),

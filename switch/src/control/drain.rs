@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(1);
 impl<P: Platform> Control<P> {
     /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
     /// The workers must not receive data any more.
-    pub fn drain(&mut self, until: Instant) -> u64 {
+    pub(crate) fn drain(&mut self, until: Instant) -> u64 {
         let mut held = u64::MAX;
         while held > 0 && self.platform.now() < until {
             held = self.frames_held(until).unwrap_or(held);
@@ -54,7 +54,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// The final stats; `ends` is in the order of the workers.
-    pub fn last_stats(&mut self, ends: Vec<WorkerExit>) -> Stats {
+    pub(crate) fn last_stats(&mut self, ends: Vec<WorkerExit>) -> Stats {
         for (worker, end) in self.workers.iter_mut().zip(ends) {
             worker.set_exit(end);
         }
@@ -62,7 +62,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// Returns the platform and drops everything else, frames included.
-    pub fn into_platform(self) -> P {
+    pub(crate) fn into_platform(self) -> P {
         self.platform
     }
 }

@@ -28,9 +28,9 @@ mod lldp;
 mod lossless;
 mod mac_walk;
 mod merge;
-pub mod protocol;
+pub(crate) mod protocol;
 mod reload;
-pub mod server;
+pub(crate) mod server;
 mod slow_path;
 mod snapshot;
 pub mod stats;
@@ -40,7 +40,7 @@ mod tests;
 mod waits;
 mod workers;
 
-pub use tables::Tables;
+pub(crate) use tables::Tables;
 
 use crate::output;
 use crate::platform::{Platform, PortFacts};
@@ -66,7 +66,7 @@ use workers::{WorkerLink, Workers};
 
 /// A request, and where its reply goes.
 #[derive(Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// What is asked.
     pub request: Request,
     /// Takes one reply.
@@ -75,7 +75,7 @@ pub struct Call {
 
 /// What comes from outside the program: signals.
 #[derive(Clone, Debug, Default)]
-pub struct Signals {
+pub(crate) struct Signals {
     /// The switch is to stop.
     pub stop: Arc<AtomicBool>,
     /// SWITCH.toml is to be read again.
@@ -83,7 +83,7 @@ pub struct Signals {
 }
 
 /// Number of the tables that workers start with.
-pub const FIRST_EPOCH: u64 = 1;
+pub(crate) const FIRST_EPOCH: u64 = 1;
 
 /// How long after an event the control thread polls often.
 const BUSY_NS: u64 = 100_000_000;
@@ -94,7 +94,7 @@ const POLL_IDLE: Duration = Duration::from_millis(1);
 
 /// The control thread's state.
 #[derive(Debug)]
-pub struct Control<P: Platform> {
+pub(crate) struct Control<P: Platform> {
     platform: P,
     facts: Vec<PortFacts>,
     tables: Tables,
@@ -116,7 +116,7 @@ pub struct Control<P: Platform> {
 impl<P: Platform> Control<P> {
     /// The control thread of a switch whose workers run with `tables`, compiled under
     /// [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
-    pub fn new(
+    pub(crate) fn new(
         platform: P,
         tables: Tables,
         facts: Vec<PortFacts>,
@@ -144,7 +144,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// Runs until a signal or a client stops the switch.
-    pub fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
+    pub(crate) fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
         let mut busy_until = Instant::ZERO;
         while !signals.stop.load(Ordering::Relaxed) && !self.pending.stop {
             if signals.reload.swap(false, Ordering::Relaxed) {
@@ -168,7 +168,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// Does everything that is due at `now`. Returns whether there was anything.
-    pub fn step(&mut self, now: Instant) -> bool {
+    pub(crate) fn step(&mut self, now: Instant) -> bool {
         let mut any = false;
         for worker in self.workers.iter_mut() {
             any |= worker.take_replies();
@@ -269,7 +269,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// Sends LLDP shutdown frames: the switch is stopping.
-    pub fn send_lldp_shutdown(&mut self) {
+    pub(crate) fn send_lldp_shutdown(&mut self) {
         let now = self.platform.now();
         let Self { platform, slow_path, workers, tables, lldp, .. } = self;
         if let Some(lldp) = lldp {
@@ -279,12 +279,12 @@ impl<P: Platform> Control<P> {
     }
 
     /// The time on the workers' clock.
-    pub fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.platform.now()
     }
 
     /// The state of the switch from the workers' last answers.
-    pub fn stats(&self, now: Instant) -> Stats {
+    pub(crate) fn stats(&self, now: Instant) -> Stats {
         self.snapshot(now)
     }
 }

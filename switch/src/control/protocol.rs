@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The longest request, in bytes with its newline. A path is the longest thing in one.
-pub const REQUEST_BYTES_MAX: usize = 16 << 10;
+pub(crate) const REQUEST_BYTES_MAX: usize = 16 << 10;
 
 /// Rows of a table in one reply; more are requested with an `offset`.
-pub const ROWS_MAX: usize = 5_000;
+pub(crate) const ROWS_MAX: usize = 5_000;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
+pub(crate) enum Request {
     /// Everything that is counted: [`Stats`].
     Stats,
     /// ARP and ND: [`Neighbors`].
@@ -90,7 +90,7 @@ impl Request {
     ///
     /// # Errors
     /// It is not a request; the error says why.
-    pub fn read(line: &[u8]) -> Result<Self, JsonError> {
+    pub(crate) fn read(line: &[u8]) -> Result<Self, JsonError> {
         json::read(&String::from_utf8_lossy(line))
     }
 }
@@ -98,7 +98,7 @@ impl Request {
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// To [`Request::Stats`].
     Stats(Box<Stats>),
     /// To [`Request::Neighbors`].
@@ -124,14 +124,14 @@ pub enum Reply {
 
 impl Reply {
     /// The request was not fulfilled because of `error`, in one line.
-    pub fn failed(error: impl ToString) -> Self {
+    pub(crate) fn failed(error: impl ToString) -> Self {
         Self::Failed(Failed { error: output::one_line(&error.to_string()) })
     }
 }
 
 /// Neighbors, in order of port and address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Neighbors {
+pub(crate) struct Neighbors {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -140,7 +140,7 @@ pub struct Neighbors {
 
 /// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NeighborRow {
+pub(crate) struct NeighborRow {
     /// Name of the port it is behind.
     pub port: String,
     /// Its IP address.
@@ -155,7 +155,7 @@ pub struct NeighborRow {
 
 /// Neighbors by LLDP, in order of port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LldpTable {
+pub(crate) struct LldpTable {
     /// Whether LLDP is spoken.
     pub enabled: bool,
     /// Whether the switch learns its level, and writes its rules by it.
@@ -168,7 +168,7 @@ pub struct LldpTable {
 
 /// An LLDP neighbor. A TLV that it does not send is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LldpRow {
+pub(crate) struct LldpRow {
     /// Name of our port.
     pub port: String,
     /// Where it leads: `uplink`, `downlink`, `crosslink` or `unknown`.
@@ -211,7 +211,7 @@ pub struct LldpRow {
 
 /// Routes, in order of prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routes {
+pub(crate) struct Routes {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -220,7 +220,7 @@ pub struct Routes {
 
 /// A route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouteRow {
+pub(crate) struct RouteRow {
     /// Where to.
     pub prefix: String,
     /// `connected`, `via` or `blackhole`.
@@ -233,7 +233,7 @@ pub struct RouteRow {
 
 /// Addresses learned on bridged ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacTable {
+pub(crate) struct MacTable {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -242,7 +242,7 @@ pub struct MacTable {
 
 /// A learned address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacRow {
+pub(crate) struct MacRow {
     /// The VLAN it is in.
     pub vlan: u16,
     /// The address.
@@ -253,7 +253,7 @@ pub struct MacRow {
 
 /// The rules in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// The file they came from, if there are any.
     pub file: Option<PathBuf>,
     /// The lossless tags, each with its priority.
@@ -268,7 +268,7 @@ pub struct Rules {
 
 /// A lossless tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TagRow {
+pub(crate) struct TagRow {
     /// 0 to 63.
     pub tag: u8,
     /// 0 to 7.
@@ -277,7 +277,7 @@ pub struct TagRow {
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleRow {
+pub(crate) struct RuleRow {
     /// Bits of the tag to be found.
     pub tag: u8,
     /// Mask of the tag bits; 63 is all.
@@ -294,7 +294,7 @@ pub struct RuleRow {
 
 /// New tables are in use by all workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reloaded {
+pub(crate) struct Reloaded {
     /// The number of the tables.
     pub epoch: u64,
     /// What was read: files, as they were named.
@@ -305,7 +305,7 @@ pub struct Reloaded {
 
 /// The port has the requested administrative state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkSet {
+pub(crate) struct LinkSet {
     /// Its name.
     pub port: String,
     /// Whether it is in service.
@@ -314,7 +314,7 @@ pub struct LinkSet {
 
 /// The switch is stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopping {
+pub(crate) struct Stopping {
     /// Process id, to wait for.
     pub stopping: u32,
 }
@@ -322,7 +322,7 @@ pub struct Stopping {
 /// The request was not fulfilled, and nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// Why, in one line.
     pub error: String,
 }

@@ -33,7 +33,7 @@ const POLL_MS: u16 = 50;
 
 /// The socket, for as long as it is served.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     path: PathBuf,
     ended: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
@@ -46,7 +46,7 @@ impl Server {
     ///
     /// # Errors
     /// The socket cannot be made there.
-    pub fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
+    pub(crate) fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
         remove_stale(path)?;
         let listener = bind_private(path)?;
         listener.set_nonblocking(true)?;
@@ -251,7 +251,7 @@ impl Signals {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn install() -> io::Result<Self> {
+    pub(crate) fn install() -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         use signal_hook::flag;
         let signals = Self::default();

@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The directory of the sockets unless SWITCH.toml sets another path.
-pub const SOCKETS: &str = "/run/knotless";
+pub(crate) const SOCKETS: &str = "/run/knotless";
 
 /// Timeout of a reply, also of one for which a large file is read.
 const REPLY_MAX: Duration = Duration::from_secs(150);
 
 /// Why a request failed: one line.
 #[derive(Debug, thiserror::Error)]
-pub enum CtlError {
+pub(crate) enum CtlError {
     /// No switch listens on the socket.
     #[error("no switch listens on {}: {error}; start one with `knotless run`", socket.display())]
     NoSwitch {
@@ -55,7 +55,7 @@ pub enum CtlError {
 
 impl CtlError {
     /// 1 for a failure, 2 for a wrong request.
-    pub const fn exit_code(&self) -> u8 {
+    pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Broken(_) | Self::Unclear(_) => 1,
             Self::NoSwitch { .. } | Self::NotYours { .. } | Self::Which(_) | Self::Refused(_) => 2,
@@ -67,7 +67,7 @@ impl CtlError {
 ///
 /// # Errors
 /// Neither is given, and there is not exactly one.
-pub fn find_socket(path: Option<&Path>, name: Option<&str>) -> Result<PathBuf, CtlError> {
+pub(crate) fn find_socket(path: Option<&Path>, name: Option<&str>) -> Result<PathBuf, CtlError> {
     match (path, name) {
         (Some(path), _) => Ok(path.to_owned()),
         (None, Some(name)) => Ok(Path::new(SOCKETS).join(format!("{name}.sock"))),
@@ -96,7 +96,7 @@ fn only_socket(directory: &Path) -> Result<PathBuf, CtlError> {
 
 /// A connection to a switch.
 #[derive(Debug)]
-pub struct Client {
+pub(crate) struct Client {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
 }
@@ -106,7 +106,7 @@ impl Client {
     ///
     /// # Errors
     /// There is none.
-    pub fn connect(socket: &Path) -> Result<Self, CtlError> {
+    pub(crate) fn connect(socket: &Path) -> Result<Self, CtlError> {
         Self::connect_for(socket, REPLY_MAX)
     }
 
@@ -114,7 +114,7 @@ impl Client {
     ///
     /// # Errors
     /// There is none.
-    pub fn connect_for(socket: &Path, timeout: Duration) -> Result<Self, CtlError> {
+    pub(crate) fn connect_for(socket: &Path, timeout: Duration) -> Result<Self, CtlError> {
         let writer = UnixStream::connect(socket).map_err(|error| {
             let socket = socket.to_owned();
             match error.kind() {
@@ -131,7 +131,7 @@ impl Client {
     ///
     /// # Errors
     /// The switch refuses, or the connection breaks.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
         let mut line =
             serde_json::to_vec(request).map_err(|error| CtlError::Broken(error.into()))?;
         line.push(b'\n');
@@ -151,7 +151,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn neighbors(&mut self) -> Result<Vec<NeighborRow>, CtlError> {
+    pub(crate) fn neighbors(&mut self) -> Result<Vec<NeighborRow>, CtlError> {
         self.all(
             |offset| Request::Neighbors { offset },
             |page: Neighbors| (page.total, page.neighbors),
@@ -162,7 +162,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn routes(&mut self) -> Result<Vec<RouteRow>, CtlError> {
+    pub(crate) fn routes(&mut self) -> Result<Vec<RouteRow>, CtlError> {
         self.all(|offset| Request::Routes { offset }, |page: Routes| (page.total, page.routes))
     }
 
@@ -170,7 +170,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn mac_table(&mut self) -> Result<Vec<MacRow>, CtlError> {
+    pub(crate) fn mac_table(&mut self) -> Result<Vec<MacRow>, CtlError> {
         let mut rows = self
             .all(|offset| Request::Mac { offset }, |page: MacTable| (page.total, page.addresses))?;
         rows.sort_by(|one, other| (one.vlan, &one.mac).cmp(&(other.vlan, &other.mac)));

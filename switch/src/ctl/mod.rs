@@ -9,10 +9,10 @@
 //! | `waits` | queues that the peer has paused |
 //! | `metrics` | the same for Prometheus |
 
-pub mod client;
+pub(crate) mod client;
 mod metrics;
 mod neighbors;
-pub mod tables;
+pub(crate) mod tables;
 mod views;
 mod waits;
 

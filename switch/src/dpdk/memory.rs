@@ -98,7 +98,7 @@ impl MemoryInUse {
     }
 }
 
-/// MB of hugepages of all sizes that are free and not promised to anybody, from
+/// MB of hugepages of all sizes that are free and not reserved, from
 /// `/sys/kernel/mm/hugepages`; 0 where the kernel has none.
 pub fn free_hugepages_mb() -> u32 {
     free_hugepages_mb_under(Path::new("/sys/kernel/mm/hugepages"))
@@ -117,8 +117,8 @@ fn free_kb(directory: &Path) -> Option<u64> {
     let number = |file: &str| -> Option<u64> {
         fs::read_to_string(directory.join(file)).ok()?.trim().parse().ok()
     };
-    let promised = number("resv_hugepages").unwrap_or(0);
-    Some(page_kb * number("free_hugepages")?.saturating_sub(promised))
+    let reserved = number("resv_hugepages").unwrap_or(0);
+    Some(page_kb * number("free_hugepages")?.saturating_sub(reserved))
 }
 
 #[cfg(test)]
@@ -154,11 +154,11 @@ mod tests {
     #[test]
     fn free_pages_of_all_sizes_add_up_without_reserved_ones() {
         let root = std::env::temp_dir().join(format!("knotless-hugepages-{}", std::process::id()));
-        for (size, free, promised) in [("2048kB", 10, 4), ("1048576kB", 1, 0)] {
+        for (size, free, reserved) in [("2048kB", 10, 4), ("1048576kB", 1, 0)] {
             let directory = root.join(format!("hugepages-{size}"));
             fs::create_dir_all(&directory).unwrap();
             fs::write(directory.join("free_hugepages"), format!("{free}\n")).unwrap();
-            fs::write(directory.join("resv_hugepages"), format!("{promised}\n")).unwrap();
+            fs::write(directory.join("resv_hugepages"), format!("{reserved}\n")).unwrap();
         }
         fs::create_dir_all(root.join("not-a-size")).unwrap();
         assert_eq!(free_hugepages_mb_under(&root), 1024 + 12);

@@ -122,7 +122,7 @@ impl Entry {
 
 /// Buffers that the driver of the NIC at `address` takes for each receive descriptor, as far as is
 /// known before DPDK is started.
-pub fn buffers_per_descriptor(address: PciAddress) -> u32 {
+pub(crate) fn buffers_per_descriptor(address: PciAddress) -> u32 {
     Entry::new(Path::new("/sys"), address).buffers_per_descriptor()
 }
 

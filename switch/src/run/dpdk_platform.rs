@@ -62,16 +62,16 @@ impl DpdkPlatform {
             Pool::new(&eal, "control", sizes.control_frames, CONTROL_DATA_BYTES, CACHE_FRAMES)?;
         let names = config.ports.iter().map(|port| port.name.clone()).collect();
         let deleted = vec![Cell::new(false); config.ports.len()];
-        let mut machine = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
+        let mut platform = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
         let mut queues = Vec::with_capacity(config.ports.len());
         for port in &config.ports {
-            let opened = machine.open(config, port);
+            let opened = platform.open(config, port);
             let (port, its_queues) =
                 opened.map_err(|error| RunError::Port { name: port.name.clone(), error })?;
-            machine.ports.push(port);
+            platform.ports.push(port);
             queues.push(its_queues);
         }
-        Ok((machine, queues))
+        Ok((platform, queues))
     }
 
     fn open(

@@ -6,40 +6,40 @@ use nix::time::{ClockId, clock_gettime};
 
 /// CLOCK_MONOTONIC, relative to the creation of this value.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     origin_ns: u64,
 }
 
 impl Clock {
     /// A clock that starts at [`Instant::ZERO`] now.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self { origin_ns: monotonic_ns() }
     }
 
     /// Now.
-    pub fn now(&self) -> Instant {
+    pub(super) fn now(&self) -> Instant {
         Instant::from_ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
     /// `instant` as CLOCK_MONOTONIC time, in nanoseconds.
-    pub const fn monotonic_ns(&self, instant: Instant) -> u64 {
+    pub(super) const fn monotonic_ns(&self, instant: Instant) -> u64 {
         self.origin_ns + instant.ns
     }
 
     /// The instant of the CLOCK_MONOTONIC time `monotonic_ns`.
-    pub const fn instant(&self, monotonic_ns: u64) -> Instant {
+    pub(super) const fn instant(&self, monotonic_ns: u64) -> Instant {
         Instant::from_ns(monotonic_ns.saturating_sub(self.origin_ns))
     }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
-pub fn monotonic_ns() -> u64 {
+pub(super) fn monotonic_ns() -> u64 {
     clock_ns(ClockId::CLOCK_MONOTONIC)
 }
 
 /// Turns CLOCK_REALTIME, which the kernel stamps received frames with, into CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
-pub struct StampConverter {
+pub(super) struct StampConverter {
     /// Realtime less monotonic, modulo 2^64.
     offset_ns: u64,
     measured_ns: u64,
@@ -53,7 +53,7 @@ const OFFSET_READINGS: usize = 5;
 
 impl StampConverter {
     /// Measures the offset between the clocks.
-    pub fn measure() -> Self {
+    pub(super) fn measure() -> Self {
         let reading = |_| {
             let before = monotonic_ns();
             let real = clock_ns(ClockId::CLOCK_REALTIME);
@@ -66,14 +66,14 @@ impl StampConverter {
     }
 
     /// Measures again if the last time was too long before `now_ns` (CLOCK_MONOTONIC).
-    pub fn refresh(&mut self, now_ns: u64) {
+    pub(super) fn refresh(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.measured_ns) > OFFSET_AGE_NS_MAX {
             *self = Self::measure();
         }
     }
 
     /// `realtime_ns` converted to CLOCK_MONOTONIC.
-    pub const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
+    pub(super) const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
         realtime_ns.wrapping_sub(self.offset_ns)
     }
 }

@@ -10,13 +10,13 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The UDP port of RoCEv2.
-pub const ROCE_PORT: u16 = 4791;
+pub(super) const ROCE_PORT: u16 = 4791;
 /// ECT(0): ECN-capable, as RoCE senders are.
 const ECT0: u8 = 2;
 
 /// The specification of a flow. MAC and source address may be left to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowSpec {
+pub(super) struct FlowSpec {
     /// Its name in reports; `None` is numbered.
     pub name: Option<String>,
     /// Destination address.
@@ -53,7 +53,7 @@ pub struct FlowSpec {
 
 /// How fast a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
+pub(super) enum Rate {
     /// As fast as the link.
     Max,
     /// Bits per second, counted over whole frames without their FCS.
@@ -64,7 +64,7 @@ pub enum Rate {
 
 impl Rate {
     /// Time from one frame of `size_bytes` to the next; 0 for as fast as the link.
-    pub fn interval_ps(self, size_bytes: usize) -> u64 {
+    pub(super) fn interval_ps(self, size_bytes: usize) -> u64 {
         const PS: u128 = 1_000_000_000_000;
         let ps = match self {
             Self::Max => 0,
@@ -78,7 +78,7 @@ impl Rate {
 /// Why a specification is wrong: which key, and what to write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{key}: {what}")]
-pub struct FlowError {
+pub(super) struct FlowError {
     key: String,
     what: String,
 }

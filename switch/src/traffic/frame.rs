@@ -15,7 +15,7 @@ const VLAN_ETHERTYPE: u16 = 0x8100;
 
 /// The resolved addresses of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Addresses {
+pub(super) struct Addresses {
     /// From which MAC.
     pub source_mac: MacAddress,
     /// To which MAC.
@@ -28,7 +28,7 @@ pub struct Addresses {
 
 /// A flow's frame, without the fields that differ from frame to frame.
 #[derive(Clone, Debug)]
-pub struct FrameTemplate {
+pub(super) struct FrameTemplate {
     bytes: Vec<u8>,
     udp_at: usize,
     source: IpAddress,
@@ -38,7 +38,7 @@ pub struct FrameTemplate {
 
 impl FrameTemplate {
     /// The frame of `flow`, called `name`, between `addresses`.
-    pub fn new(flow: &FlowSpec, addresses: &Addresses, name: &str) -> Self {
+    pub(super) fn new(flow: &FlowSpec, addresses: &Addresses, name: &str) -> Self {
         let mut bytes = vec![0; flow.size_bytes];
         bytes[0..6].copy_from_slice(&addresses.destination_mac.0);
         bytes[6..12].copy_from_slice(&addresses.source_mac.0);
@@ -63,12 +63,12 @@ impl FrameTemplate {
     }
 
     /// Length of the frame, without its FCS.
-    pub const fn frame_bytes(&self) -> usize {
+    pub(super) const fn frame_bytes(&self) -> usize {
         self.bytes.len()
     }
 
     /// Bytes of UDP payload in the frame.
-    pub const fn payload_bytes(&self) -> usize {
+    pub(super) const fn payload_bytes(&self) -> usize {
         self.bytes.len() - self.udp_at - UDP_BYTES
     }
 
@@ -76,7 +76,7 @@ impl FrameTemplate {
     ///
     /// # Panics
     /// `into` is shorter than the frame.
-    pub fn write<'a>(&self, test_header: &TestHeader, into: &'a mut [u8]) -> &'a [u8] {
+    pub(super) fn write<'a>(&self, test_header: &TestHeader, into: &'a mut [u8]) -> &'a [u8] {
         let (headers, _) = self.bytes.split_at(self.udp_at + UDP_BYTES);
         let frame = &mut into[..self.bytes.len()];
         frame[..headers.len()].copy_from_slice(headers);
@@ -129,7 +129,7 @@ fn length(bytes: usize) -> u16 {
 
 /// A received UDP frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
+pub(super) struct Observed<'a> {
     /// Source address.
     pub source: IpAddr,
     /// Destination address.
@@ -147,7 +147,7 @@ pub struct Observed<'a> {
 }
 
 /// Parses a frame; `None` if it is not complete UDP over IP over Ethernet.
-pub fn observe(frame: &[u8]) -> Option<Observed<'_>> {
+pub(super) fn observe(frame: &[u8]) -> Option<Observed<'_>> {
     let ethertype_at = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
     let mut ip_at = ETHERNET_BYTES;
     while ethertype_at(ip_at - 2)? == VLAN_ETHERTYPE {

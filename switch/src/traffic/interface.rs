@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// An interface of this network namespace.
 #[derive(Clone, Debug)]
-pub struct Interface {
+pub(super) struct Interface {
     /// Its name.
     pub name: String,
     /// Its MAC address.
@@ -29,7 +29,7 @@ impl Interface {
     ///
     /// # Errors
     /// There is none, or the system call fails.
-    pub fn find(name: &str) -> Result<Self, TrafficError> {
+    pub(super) fn find(name: &str) -> Result<Self, TrafficError> {
         let all = getifaddrs().map_err(|source| TrafficError::System {
             what: "list the interfaces",
             source: source.into(),
@@ -50,7 +50,7 @@ impl Interface {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn tx_dropped(&self) -> Result<u64, TrafficError> {
+    pub(super) fn tx_dropped(&self) -> Result<u64, TrafficError> {
         // Not /sys/class/net: it shows the network namespace in which it was mounted, which may be
         // another.
         let table = std::fs::read_to_string("/proc/thread-self/net/dev")
@@ -63,7 +63,7 @@ impl Interface {
     ///
     /// # Errors
     /// It has no route that leaves here.
-    pub fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
+    pub(super) fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
         let text = destination.to_string();
         let routes: Vec<RouteEntry> = ip(&["-j", "route", "get", &text, "oif", &self.name])
             .map_err(|why| self.unresolved(destination, why))?;
@@ -82,7 +82,7 @@ impl Interface {
     ///
     /// # Errors
     /// It does not answer.
-    pub fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
+    pub(super) fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
         self.mac_of(next_hop).map_err(|why| self.unresolved(next_hop, why))
     }
 
@@ -111,7 +111,7 @@ impl Interface {
 
 /// How frames to a destination leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
+pub(super) struct Route {
     /// The next hop.
     pub next_hop: IpAddr,
     /// The address the kernel would send from.

@@ -10,21 +10,21 @@
 //! [`sequence`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call the system.
 //! The commands combine them.
 
-pub mod clock;
-pub mod flow;
-pub mod frame;
-pub mod interface;
-pub mod pause_generator;
-pub mod payload;
+mod clock;
+mod flow;
+mod frame;
+mod interface;
+mod pause_generator;
+mod payload;
 mod pfc;
-pub mod pfc_socket;
+mod pfc_socket;
 mod recv;
 pub mod report;
-pub mod rx_stats;
-pub mod schedule;
+mod rx_stats;
+mod schedule;
 mod send;
-pub mod sequence;
-pub mod socket;
+mod sequence;
+mod socket;
 
 pub use pfc::PfcArgs;
 pub use recv::RecvArgs;

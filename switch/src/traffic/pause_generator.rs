@@ -13,7 +13,7 @@ const QUANTA: u16 = 0xFFFF;
 
 /// When to pause what.
 #[derive(Clone, Debug)]
-pub struct PauseSchedule {
+pub(super) struct PauseSchedule {
     /// The priorities.
     pub priorities: Vec<Priority>,
     /// The first XOFF.
@@ -65,7 +65,7 @@ pub struct PauseCounters {
 
 /// Generates pauses, and measures how they are obeyed.
 #[derive(Clone, Debug)]
-pub struct PauseGenerator {
+pub(super) struct PauseGenerator {
     schedule: PauseSchedule,
     quanta_ns: u64,
     phase: Phase,
@@ -75,7 +75,7 @@ pub struct PauseGenerator {
 
 impl PauseGenerator {
     /// Follows `schedule` on a link of `speed`.
-    pub fn new(schedule: PauseSchedule, speed: Speed) -> Self {
+    pub(super) fn new(schedule: PauseSchedule, speed: Speed) -> Self {
         let phase = Phase::Running { pause_at: schedule.start };
         let quanta_ns = speed.quanta_ns(QUANTA);
         let counters = PauseCounters::default();
@@ -84,7 +84,7 @@ impl PauseGenerator {
 
     /// The frame that is due at `now`, if one is; ask again until none is, and call
     /// [`PauseGenerator::sent`] after each.
-    pub fn poll(&mut self, now: Instant) -> Option<Pfc> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Pfc> {
         match self.phase {
             Phase::Running { pause_at } if pause_at <= now => {
                 self.counters.pauses += 1;
@@ -102,7 +102,7 @@ impl PauseGenerator {
 
     /// Takes note that the frame from [`PauseGenerator::poll`] had gone out by `now`, which may be later
     /// than it was polled.
-    pub fn sent(&mut self, now: Instant) {
+    pub(super) fn sent(&mut self, now: Instant) {
         let Phase::Paused(pause) = &mut self.phase else { return };
         let lapsed = pause.expiry_before.is_some_and(|expiry| expiry <= now);
         self.counters.lapses += u64::from(lapsed);
@@ -112,12 +112,12 @@ impl PauseGenerator {
     }
 
     /// The XON that a pause in progress still needs when everything stops.
-    pub fn stop(&mut self, now: Instant) -> Option<Pfc> {
+    pub(super) fn stop(&mut self, now: Instant) -> Option<Pfc> {
         matches!(self.phase, Phase::Paused(_)).then(|| self.xon(now))
     }
 
     /// When [`PauseGenerator::poll`] has something next.
-    pub const fn next(&self) -> Instant {
+    pub(super) const fn next(&self) -> Instant {
         match self.phase {
             Phase::Running { pause_at } => pause_at,
             Phase::Paused(Pause { end, refresh_at, .. }) => {
@@ -131,7 +131,7 @@ impl PauseGenerator {
     }
 
     /// Takes note of a frame of `bytes` and `priority` that came at `when`.
-    pub fn record(&mut self, priority: Priority, bytes: u64, when: Instant) {
+    pub(super) fn record(&mut self, priority: Priority, bytes: u64, when: Instant) {
         let Phase::Paused(Pause { since, expiry, .. }) = self.phase else { return };
         if when <= since || when >= expiry || !self.schedule.priorities.contains(&priority) {
             return;
@@ -144,12 +144,12 @@ impl PauseGenerator {
     }
 
     /// The priorities it pauses.
-    pub fn priorities(&self) -> impl Iterator<Item = Priority> + '_ {
+    pub(super) fn priorities(&self) -> impl Iterator<Item = Priority> + '_ {
         self.schedule.priorities.iter().copied()
     }
 
     /// The counters so far.
-    pub const fn counters(&self) -> PauseCounters {
+    pub(super) const fn counters(&self) -> PauseCounters {
         self.counters
     }
 

@@ -21,11 +21,11 @@ use dataplane::ids::Priority;
 use dataplane::limits::FRAME_BYTES_MAX;
 
 /// Bytes before the name.
-pub const HEADER_BYTES: usize = 18;
+pub(super) const HEADER_BYTES: usize = 18;
 /// The longest name a frame carries.
-pub const NAME_BYTES_MAX: usize = 15;
+pub(super) const NAME_BYTES_MAX: usize = 15;
 /// Sequence numbers are 40 bits: no flow sends more frames than this in a run.
-pub const SEQUENCES: u64 = 1 << 40;
+pub(super) const SEQUENCES: u64 = 1 << 40;
 
 const MAGIC: [u8; 2] = *b"KN";
 const STAMP_MASK: u64 = (1 << 48) - 1;
@@ -50,7 +50,7 @@ const fn pattern() -> [u8; FRAME_BYTES_MAX + SHIFTS] {
 
 /// The fixed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TestHeader {
+pub(super) struct TestHeader {
     /// Which flow of its sender.
     pub flow: u8,
     /// The priority the sender meant it for, and obeyed PFC for.
@@ -66,7 +66,7 @@ pub struct TestHeader {
 impl TestHeader {
     /// Nanoseconds from sending to `now_ns` of the same clock; 0 if `now_ns` is (by the clocks'
     /// jitter) before it.
-    pub fn age_ns(&self, now_ns: u64) -> u64 {
+    pub(super) fn age_ns(&self, now_ns: u64) -> u64 {
         let age = now_ns.wrapping_sub(self.sent_ns) & STAMP_MASK;
         if age > STAMP_MASK / 2 { 0 } else { age }
     }
@@ -74,7 +74,7 @@ impl TestHeader {
 
 /// What a UDP payload turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payload<'a> {
+pub(super) enum Payload<'a> {
     /// A test frame.
     Ours {
         /// Its fixed part.
@@ -92,7 +92,7 @@ pub enum Payload<'a> {
 
 /// Writes a whole payload. `into` must hold at least [`HEADER_BYTES`].
 #[expect(clippy::cast_possible_truncation, reason = "the name is cut to four bits of length")]
-pub fn write(test_header: &TestHeader, name: &[u8], into: &mut [u8]) {
+pub(super) fn write(test_header: &TestHeader, name: &[u8], into: &mut [u8]) {
     let (header, rest) = into.split_at_mut(HEADER_BYTES);
     let name = &name[..name.len().min(NAME_BYTES_MAX).min(rest.len())];
     header[0..2].copy_from_slice(&MAGIC);
@@ -109,7 +109,7 @@ pub fn write(test_header: &TestHeader, name: &[u8], into: &mut [u8]) {
 }
 
 /// Reads a payload of any origin.
-pub fn read(payload: &[u8]) -> Payload<'_> {
+pub(super) fn read(payload: &[u8]) -> Payload<'_> {
     if payload.len() < HEADER_BYTES || payload[0..2] != MAGIC {
         return Payload::Foreign;
     }

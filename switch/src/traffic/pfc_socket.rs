@@ -12,7 +12,7 @@ const FRAMES_A_TURN: usize = 64;
 
 /// The socket.
 #[derive(Debug)]
-pub struct PfcSocket {
+pub(super) struct PfcSocket {
     socket: PacketSocket,
     buffer: Vec<u8>,
 }
@@ -22,7 +22,7 @@ impl PfcSocket {
     ///
     /// # Errors
     /// The system refuses a raw socket (it takes CAP_NET_RAW).
-    pub fn open(interface: &Interface) -> Result<Self, TrafficError> {
+    pub(super) fn open(interface: &Interface) -> Result<Self, TrafficError> {
         let socket = PacketSocket::open(interface, Listen::MacControl)?;
         Ok(Self { socket, buffer: vec![0; 256] })
     }
@@ -31,7 +31,7 @@ impl PfcSocket {
     ///
     /// # Errors
     /// The interface went down.
-    pub fn poll(&mut self, mut each: impl FnMut(MacControl)) -> Result<(), TrafficError> {
+    pub(super) fn poll(&mut self, mut each: impl FnMut(MacControl)) -> Result<(), TrafficError> {
         for _ in 0..FRAMES_A_TURN {
             let Some(bytes) = self.socket.receive(&mut self.buffer)? else { break };
             each(MacControl::parse(&self.buffer[..bytes]));
@@ -43,7 +43,7 @@ impl PfcSocket {
     ///
     /// # Errors
     /// The system refuses to wait.
-    pub fn wait(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+    pub(super) fn wait(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
         self.socket.wait(until.ns_since(now))
     }
 }

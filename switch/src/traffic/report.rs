@@ -1,7 +1,8 @@
 //! The reports of the commands: a text table or one JSON object.
 
+pub use super::pause_generator::PauseCounters;
+
 use super::TrafficError;
-use super::pause_generator::PauseCounters;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

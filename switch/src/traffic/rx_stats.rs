@@ -20,7 +20,7 @@ const FLOWS_MAX: usize = 1_024;
 
 /// One received frame, as the socket gave it.
 #[derive(Clone, Copy, Debug)]
-pub struct RxFrame<'a> {
+pub(super) struct RxFrame<'a> {
     /// The frame without its FCS.
     pub bytes: &'a [u8],
     /// The VLAN tag that the kernel took off it.
@@ -42,7 +42,7 @@ impl RxFrame<'_> {
 
 /// PFC received for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PfcRxCount {
+pub(super) struct PfcRxCount {
     /// Times above 0.
     pub xoff: u64,
     /// Times of 0.
@@ -51,7 +51,7 @@ pub struct PfcRxCount {
 
 /// Everything received.
 #[derive(Debug)]
-pub struct RxStats {
+pub(super) struct RxStats {
     own: MacAddress,
     any_mac: bool,
     flows: HashMap<(IpAddr, u8, u8), FlowStats>,
@@ -95,7 +95,7 @@ const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
 impl RxStats {
     /// Nothing yet. Frames to a MAC other than `own` count as misdelivered, unless `any_mac`.
-    pub fn new(own: MacAddress, any_mac: bool) -> Self {
+    pub(super) fn new(own: MacAddress, any_mac: bool) -> Self {
         Self {
             own,
             any_mac,
@@ -110,7 +110,7 @@ impl RxStats {
     }
 
     /// Records a frame; returns its priority and length if it is a test frame for this station.
-    pub fn record(&mut self, frame: &RxFrame<'_>) -> Option<(Priority, u64)> {
+    pub(super) fn record(&mut self, frame: &RxFrame<'_>) -> Option<(Priority, u64)> {
         if be16(frame.bytes, ethernet::HEADER_BYTES - 2) == Some(ethernet::MAC_CONTROL) {
             self.record_mac_control(MacControl::parse(frame.bytes));
             return None;
@@ -179,7 +179,7 @@ impl RxStats {
     }
 
     /// The report of each flow, in the order of their first frames.
-    pub fn flows(&self) -> Vec<FlowReceived> {
+    pub(super) fn flows(&self) -> Vec<FlowReceived> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|&(&key, flow)| (flow.first, key));
         flows.into_iter().map(|(&(source, id, _), flow)| flow.report(source, id)).collect()

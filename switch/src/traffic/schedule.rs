@@ -63,7 +63,7 @@ impl Bucket {
 
 /// The rate and limits of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(super) struct Pace {
     /// Its priority: a pause of it stops the flow.
     pub priority: Priority,
     /// Time from one frame to the next; 0 sends as fast as the link takes frames.
@@ -95,7 +95,7 @@ impl Flow {
 
 /// What the sender does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// Send this many frames of this flow, at least one.
     Send {
         /// Index of the flow.
@@ -111,7 +111,7 @@ pub enum Step {
 
 /// The flows of one sender on one link.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     flows: Vec<Flow>,
     link: Bucket,
     burst_max: u32,
@@ -121,7 +121,7 @@ pub struct Schedule {
 impl Schedule {
     /// Flows at `paces` over a link; late by `depth_ns` is made good, and at most `burst_max`
     /// frames are let go in one step.
-    pub fn new(paces: &[Pace], start: Instant, depth_ns: u64, burst_max: u32) -> Self {
+    pub(super) fn new(paces: &[Pace], start: Instant, depth_ns: u64, burst_max: u32) -> Self {
         let flow = |&pace: &Pace| Flow {
             pace,
             bucket: Bucket::new(pace.start, depth_ns),
@@ -142,7 +142,7 @@ impl Schedule {
     ///
     /// Of the flows that may send, the one that has been due longest is served; of two, the one
     /// that was served longer ago.
-    pub fn next(&mut self, now: Instant, paused_bits: u8) -> Step {
+    pub(super) fn next(&mut self, now: Instant, paused_bits: u8) -> Step {
         let mut wake = Instant::NEVER;
         let mut chosen: Option<(u128, u64, usize)> = None;
         let mut finished = true;
@@ -181,7 +181,7 @@ impl Schedule {
     }
 
     /// Records that `frames` of `flow` were sent at `now`.
-    pub fn sent(&mut self, flow: usize, frames: u32, now: Instant) {
+    pub(super) fn sent(&mut self, flow: usize, frames: u32, now: Instant) {
         let flow = &mut self.flows[flow];
         self.steps += 1;
         flow.served = self.steps;
@@ -197,12 +197,12 @@ impl Schedule {
     }
 
     /// Frames that `flow` has sent.
-    pub fn frames_sent(&self, flow: usize) -> u64 {
+    pub(super) fn frames_sent(&self, flow: usize) -> u64 {
         self.flows[flow].sent
     }
 
     /// Time's worth of frames that `flow` did not send because this program came too late, in ns.
-    pub fn forfeited_ns(&self, flow: usize) -> u64 {
+    pub(super) fn forfeited_ns(&self, flow: usize) -> u64 {
         let flow = &self.flows[flow];
         if flow.pace.interval_ps == 0 {
             return 0;

@@ -12,7 +12,7 @@ const GAPS_MAX: usize = 1 << 18;
 
 /// The tracker of one flow in one run.
 #[derive(Clone, Debug, Default)]
-pub struct SequenceTracker {
+pub(super) struct SequenceTracker {
     /// One more than the highest number received: the next expected.
     next: u64,
     /// Missing numbers below `next`: first of a range to one past its last. Disjoint, not touching.
@@ -25,7 +25,7 @@ pub struct SequenceTracker {
 
 /// The kind of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(super) enum Arrival {
     /// Its number is the highest so far.
     InOrder,
     /// The first time, after a higher number.
@@ -36,7 +36,7 @@ pub enum Arrival {
 
 impl SequenceTracker {
     /// Records `sequence`; the flow starts at 0.
-    pub fn record(&mut self, sequence: u64) -> Arrival {
+    pub(super) fn record(&mut self, sequence: u64) -> Arrival {
         if sequence >= self.next {
             if sequence > self.next {
                 self.open_gap(self.next, sequence);
@@ -79,27 +79,27 @@ impl SequenceTracker {
     }
 
     /// One more than the highest number seen.
-    pub const fn next(&self) -> u64 {
+    pub(super) const fn next(&self) -> u64 {
         self.next
     }
 
     /// Numbers below the highest seen that have not come.
-    pub const fn lost(&self) -> u64 {
+    pub(super) const fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Frames that came for the first time after a higher number.
-    pub const fn reordered(&self) -> u64 {
+    pub(super) const fn reordered(&self) -> u64 {
         self.reordered
     }
 
     /// The largest distance of such a frame behind the highest number.
-    pub const fn extent_max(&self) -> u64 {
+    pub(super) const fn extent_max(&self) -> u64 {
         self.extent_max
     }
 
     /// Duplicates.
-    pub const fn duplicates(&self) -> u64 {
+    pub(super) const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 }
