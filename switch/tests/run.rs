@@ -1,12 +1,15 @@
-//! The real program on `net_pcap`, `net_null` and `net_ring`: from SWITCH.toml to balanced books.
+//! The real program on `net_pcap`, `net_null` and `net_ring`: from SWITCH.toml to a zero imbalance.
 #![cfg(feature = "dpdk")]
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
 mod binary;
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod pcap;
 
-use binary::{Place, read_pcap, write_pcap};
+use binary::Place;
 use dataplane::testing::wire::{Udp, host_mac, port_mac, sequence};
 use nix::sys::signal::Signal;
+use pcap::{read_pcap, write_pcap};
 use serde_json::Value;
 use switch::control::stats::Stats;
 

@@ -1,5 +1,9 @@
 //! `knotless simulate` and `check` on scenarios: tables, JSON, pages, captures, exit codes.
 
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod pcap;
+
+use pcap::read_records;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -106,21 +110,6 @@ fn a_report_is_one_page() {
     assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "it stands alone");
 }
 
-/// A capture's frames: when, how long on the wire, and the bytes that are there.
-fn read_pcap(file: &Path) -> Vec<(u64, u32, Vec<u8>)> {
-    let bytes = fs::read(file).unwrap();
-    let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
-    assert_eq!((word(0), word(20)), (0xA1B2_3C4D, 1), "nanoseconds, Ethernet");
-    let (mut at, mut frames) = (24, Vec::new());
-    while at < bytes.len() {
-        let kept = word(at + 8) as usize;
-        let at_ns = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        frames.push((at_ns, word(at + 12), bytes[at + 16..at + 16 + kept].to_vec()));
-        at += 16 + kept;
-    }
-    frames
-}
-
 #[test]
 fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let place = tempfile::tempdir().unwrap();
@@ -128,10 +117,10 @@ fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let (stdout, code) = simulate_in(place.path(), &words);
     assert_eq!(code, Some(0), "{stdout}");
     let file = place.path().join("x.pcap");
-    let frames = read_pcap(&file);
-    assert!(frames.is_sorted_by_key(|frame| frame.0), "in the order of time");
+    let frames = read_records(&file);
+    assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "in the order of time");
     let mut kinds: BTreeMap<(&[u8], [u8; 2]), u32> = BTreeMap::new();
-    for (_, length, bytes) in &frames {
+    for pcap::Record { length, bytes, .. } in &frames {
         *kinds.entry((&bytes[6..12], [bytes[12], bytes[13]])).or_default() += 1;
         assert!(*length == 1_514 || bytes[12..14] == [0x88, 0x08] && *length == 60, "{length}");
     }
@@ -140,7 +129,7 @@ fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let data: Vec<_> = kinds.iter().filter(|((_, kind), _)| *kind == [8, 0]).collect();
     assert_eq!((pfc.len(), data.len(), kinds.len()), (1, 1, 2), "{kinds:?}");
     assert_ne!(pfc[0].0.0, data[0].0.0, "one way and the other");
-    assert!(!read_pcap(&place.path().join("c.pcap")).is_empty(), "a host's link, by its name");
+    assert!(!read_records(&place.path().join("c.pcap")).is_empty(), "a host's link, by its name");
 
     // The same, as a foreign tool reads it.
     let fields = ["-T", "fields", "-e", "eth.type", "-e", "frame.len"];
