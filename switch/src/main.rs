@@ -11,8 +11,8 @@ use switch::{
 
 /// A lossless Ethernet switch in software.
 ///
-/// Exit codes: 0 success; 1 failure, or a property that does not hold; 2 invalid input, or the program
-/// cannot start.
+/// Exit codes: 0 success; 1 failure, or a property that does not hold; 2 invalid input, or the
+/// program cannot start.
 #[derive(Debug, Parser)]
 #[command(name = "knotless", version, max_term_width = 100)]
 struct CommandLine {
@@ -33,8 +33,8 @@ enum Command {
     },
     /// Validate a configuration file; change nothing
     Check(check::CheckArgs),
-    /// Compute each switch's tag rules from a topology and its lossless paths; verify that the network
-    /// is deadlock-free
+    /// Compute each switch's tag rules from a topology and its lossless paths; verify that the
+    /// network is deadlock-free
     Compile(network::compile::CompileArgs),
     /// Verify that a network's tag rules are deadlock-free, or print a cycle
     Verify(network::verify::VerifyArgs),

@@ -3,8 +3,8 @@
 use super::RunError;
 use config::SwitchConfig;
 
-/// The CPU affinity of this thread. `rte_eal_init` changes it for the main thread, so this is called
-/// before it.
+/// The CPU affinity of this thread. `rte_eal_init` changes it for the main thread, so this is
+/// called before it.
 fn allowed_cpus() -> Vec<usize> {
     core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
 }

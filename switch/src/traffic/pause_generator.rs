@@ -100,8 +100,8 @@ impl PauseGenerator {
         }
     }
 
-    /// Takes note that the frame from [`PauseGenerator::poll`] had gone out by `now`, which may be later
-    /// than it was polled.
+    /// Records that the frame from [`PauseGenerator::poll`] was sent by `now`, which may be later
+    /// than the poll.
     pub(super) fn sent(&mut self, now: Instant) {
         let Phase::Paused(pause) = &mut self.phase else { return };
         let lapsed = pause.expiry_before.is_some_and(|expiry| expiry <= now);

@@ -205,7 +205,9 @@ mod tests {
 
         #[test]
         fn age_is_the_difference_even_over_the_wrap(sent in any::<u64>(), age in 0_u64..=STAMP_MASK / 2) {
-            let test_header = TestHeader { flow: 0, priority: Priority::default(), run: 0, sequence: 0, sent_ns: sent & STAMP_MASK };
+            let priority = Priority::default();
+            let sent_ns = sent & STAMP_MASK;
+            let test_header = TestHeader { flow: 0, priority, run: 0, sequence: 0, sent_ns };
             prop_assert_eq!(test_header.age_ns(sent.wrapping_add(age)), age);
         }
     }
