@@ -9,7 +9,7 @@ packages=(
   libdpdk-dev dpdk-dev                     # the library, testpmd
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames
-  lldpd                                    # a foreign neighbour; its tests run their own
+  lldpd                                    # a foreign neighbor; its tests run their own
   "$@"
 )
 

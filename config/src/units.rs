@@ -20,6 +20,10 @@ const SIZE: &str =
 const SPEED: &str = "is not a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"";
 const LENGTH: &str = "is not a length; write \"10m\", \"0.5m\" or \"2km\"";
 const DURATION: &str = "is not a time; write \"500ns\", \"20us\", \"5ms\", \"300s\" or \"5min\"";
+const RATE: &str = "is not a rate; write bits per second as \"200M\" or \"1.5G\"";
+const COUNT: &str = "is not a count; write 5000 or \"64K\" (times 1000)";
+const RATE_RANGE: &str = "is out of range; a rate is 1 to 18E bits per second";
+const COUNT_RANGE: &str = "is out of range; a count is at most 18E";
 const SIZE_RANGE: &str = "is out of range; a size is at most 18 EB";
 const SPEED_RANGE: &str = "is out of range; a speed is 1M to 1.6T";
 const LENGTH_RANGE: &str = "is out of range; a length is at most 100km";
@@ -100,6 +104,33 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
         })
     };
     quantity(text, unit, 0..=31_536_000_000_000_000, [DURATION, DURATION_RANGE])
+}
+
+/// Bits per second of traffic, with or without a unit: `9600`, `200M`, `1.5G`; at least 1.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_rate_bps(text: &str) -> Result<u64, UnitError> {
+    quantity(text, decimal, 1..=u64::MAX - 1, [RATE, RATE_RANGE])
+}
+
+/// A count (of frames, bytes, frames a second): `5000`, `64K` (64,000), `1M`.
+///
+/// # Errors
+/// [`UnitError`] if `text` is none of these.
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    quantity(text, decimal, 0..=u64::MAX - 1, [COUNT, COUNT_RANGE])
+}
+
+fn decimal(suffix: &str) -> Option<u64> {
+    Some(match suffix {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        _ => return None,
+    })
 }
 
 /// A quantity within `range`. What is not written as one, and what is out of range, is said so.
@@ -206,6 +237,25 @@ mod tests {
     }
 
     #[test]
+    fn rates_and_counts_are_decimal() {
+        assert_eq!(parse_rate_bps("200M"), Ok(200_000_000));
+        assert_eq!(parse_rate_bps("1.5G"), Ok(1_500_000_000));
+        assert_eq!(parse_rate_bps("9600"), Ok(9_600));
+        assert_eq!(parse_count("64k"), Ok(64_000));
+        assert_eq!(parse_count("0"), Ok(0));
+        assert!(parse_rate_bps("0").is_err());
+        for text in ["", "M", "1.", ".5G", "-1", "1e9", "0.5", "99999999999999999999T", "\u{661}"] {
+            assert!(parse_count(text).is_err() && parse_rate_bps(text).is_err(), "{text}");
+        }
+        let message = parse_rate_bps("fast").unwrap_err().to_string();
+        assert_eq!(message, "`fast` is not a rate; write bits per second as \"200M\" or \"1.5G\"");
+        for text in ["10", "ms", "1.5ns"] {
+            assert!(parse_duration_ns(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_duration_ns("0.25ms"), Ok(250_000));
+    }
+
+    #[test]
     fn an_error_says_what_would_be_right() {
         let message = parse_size("12XB").unwrap_err().to_string();
         assert!(message.starts_with("`12XB` is not a size; write bytes as 9216"), "{message}");
@@ -242,6 +292,12 @@ mod tests {
         #[test]
         fn no_text_makes_a_parser_panic(text in ".{0,24}") {
             let _ = (parse_size(&text), parse_speed(&text), parse_length(&text), parse_duration_ns(&text));
+            let _ = (parse_rate_bps(&text), parse_count(&text));
+        }
+
+        #[test]
+        fn a_whole_count_is_read_back(count in 0..u64::MAX) {
+            prop_assert_eq!(parse_count(&count.to_string()), Ok(count));
         }
 
         #[test]

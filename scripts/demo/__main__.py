@@ -107,15 +107,15 @@ def overload(lab: Lab, switch: Switch, seconds: int) -> report.Load:
     for capture in captures.values():
         capture.wait()
     before = switch.settled()
-    sink = lab.traffic("sink", "h3", "kd3", "--idle", "1s", "--duration", "60s", "--speed", "100M",
-                       "--pause-class", "3", "--pause-for", "20ms", "--pause-every", "500ms",
-                       "--pause-after", "500ms")
-    lab.wait_for(sink, "listening")
+    receiver = lab.traffic("recv", "h3", "kd3", "--idle", "1s", "--duration", "60s", "--speed", "100M",
+                           "--pause-class", "3", "--pause-for", "20ms", "--pause-every", "500ms",
+                           "--pause-after", "500ms")
+    lab.wait_for(receiver, "listening")
     senders = [lab.traffic("send", host, HOSTS[host], *flows(host, seconds))
                for host in ("h1", "h2")]
     watch(lab, switch, seconds)
     sent = [json.loads(lab.finish(sender)) for sender in senders]
-    received = json.loads(lab.finish(sink))
+    received = json.loads(lab.finish(receiver))
     after = switch.settled()
     seen = {host: wire.pfc_frames(lab, capture.stop()) for host, capture in captures.items()}
     return report.Load(sent, received, before, after, seen)

@@ -149,7 +149,7 @@ class Wire:
 
 def run(ring: Ring, seconds: int) -> Load:
     """Has all hosts send for `seconds`, or until the ring is frozen."""
-    sinks = ring.start_sinks()
+    receivers = ring.start_receivers()
     watch = Watch(ring)
     watch.look("")
     senders = ring.start_senders()
@@ -168,7 +168,7 @@ def run(ring: Ring, seconds: int) -> Load:
             break
     over, waits = watch.moments[-1], ring.waits()
     wires = [decode(ring, capture) for capture in captures]
-    return Load(is_frozen, moments, stopped, over, waits, wires, sent, reports(ring, sinks))
+    return Load(is_frozen, moments, stopped, over, waits, wires, sent, reports(ring, receivers))
 
 
 def start_captures(ring: Ring) -> list:

@@ -11,7 +11,7 @@ from common.switch import Switch
 NAMES = ("A", "B", "C")
 # The rate of every link, hosts' links too. What counts is how long a pause lasts: 65,535 quanta are
 # 0.8 s at this rate, refreshed every 0.3 s. A switch that gets no core for half a second, on a
-# busy machine, still keeps its neighbour silent.
+# busy machine, still keeps its neighbor silent.
 SPEED = "40M"
 FRAME_BYTES = 1000
 # Frames that a port's ring in the kernel holds until the switch takes them, and what a lossless
@@ -176,12 +176,12 @@ class Ring:
         for ping in pings:
             self.lab.finish(ping)
 
-    def start_sinks(self) -> dict:
+    def start_receivers(self) -> dict:
         """A receiver on each host."""
-        sinks = {name: self.traffic(name, "sink", "--speed", SPEED) for name in NAMES}
-        for sink in sinks.values():
-            self.lab.wait_for(sink, "listening")
-        return sinks
+        receivers = {name: self.traffic(name, "recv", "--speed", SPEED) for name in NAMES}
+        for receiver in receivers.values():
+            self.lab.wait_for(receiver, "listening")
+        return receivers
 
     def start_senders(self, *arguments: str) -> dict:
         """A sender on each host, as fast as its link and PFC let it."""

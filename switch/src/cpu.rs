@@ -1,19 +1,19 @@
-//! Whether the CPU has the instructions that this program was built with.
+//! Checks that the CPU has the instructions that this program was built with.
 
 use std::collections::HashSet;
 
-/// What x86-64-v3 has over the first x86-64, as `/proc/cpuinfo` names it (`abm` holds lzcnt).
+/// The features of x86-64-v3 beyond x86-64, as named in `/proc/cpuinfo` (`abm` includes lzcnt).
 const V3: [&str; 12] = [
     "abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "movbe", "popcnt", "sse4_2",
     "ssse3",
 ];
 
-/// Looks before anything else runs: an instruction that is missing ends the process without a word.
-/// The question cannot be left to `is_x86_feature_detected!`, which the compiler answers with yes
-/// where it was told to assume so.
+/// Checked before anything else runs: a missing instruction kills the process without a message.
+/// `is_x86_feature_detected!` cannot be used: the compiler evaluates it to true for features that
+/// it was told to assume.
 ///
 /// # Errors
-/// What is missing, and what to do, in one line. A system that does not tell is trusted.
+/// What is missing, and what to do, in one line. Without `/proc/cpuinfo` the check passes.
 pub fn check() -> Result<(), String> {
     if !cfg!(target_feature = "avx2") {
         return Ok(());
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_does_not_tell_is_trusted() {
+    fn without_cpu_flags_the_check_passes() {
         assert_eq!(check_flags(""), Ok(()));
         assert_eq!(check_flags("Features : fp asimd\n"), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! `knotless headroom`: what a lossless port must keep free, by every model there is.
+//! `knotless headroom`: the headroom of a lossless port by several models.
 
 use crate::ctl::tables::{numbers, text};
 use crate::output;
@@ -13,7 +13,7 @@ use dataplane::time::Speed;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// What the switch allows for if SWITCH.toml says nothing: 20 us from poll to poll.
+/// The polling gap that the switch assumes by default.
 const POLL_NS: u64 = 20_000;
 /// Its buffer cell.
 const CELL_BYTES: u16 = 256;
@@ -30,16 +30,16 @@ pub struct HeadroomArgs {
     /// The longest frame, in bytes
     #[arg(long, value_parser = mtu)]
     mtu: u32,
-    /// One model only
+    /// Show one model only
     #[arg(long, value_enum)]
     model: Option<Model>,
-    /// Ports of a switch whose headroom, as the TTL paper sums it up, is to be told
+    /// Ports of the switch, for the total headroom of section 2.1 of the TTL paper
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=256))]
     ports: u64,
-    /// Lossless classes of that switch
+    /// Lossless classes of the switch, for that total
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     classes: u64,
-    /// Buffer of that switch
+    /// Buffer of the switch, for that total
     #[arg(long, default_value = "12MB", value_parser = size)]
     buffer: u64,
     /// Print one JSON object
@@ -50,14 +50,14 @@ pub struct HeadroomArgs {
 /// The models by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Model {
-    /// Eq. 14 of the TTL paper, with 60 quanta at every speed
+    /// Eq. 14 of the TTL paper: a response time of 60 quanta at every speed
     Paper,
-    /// Eq. 14 with the quanta that IEEE 802.3 allows at this speed
+    /// Eq. 14 with the response time that IEEE 802.3 allows at this speed
     #[value(name = "802.3")]
     Standard,
     /// SONiC's formula, for Spectrum-2
     Sonic,
-    /// Gentle flow control: what must be free below a full queue
+    /// Gentle flow control (GFC): the free space that it needs below a full queue
     Gfc,
 }
 
@@ -72,20 +72,20 @@ fn length(word: &str) -> Result<Length, String> {
 fn mtu(word: &str) -> Result<u32, String> {
     let bytes = parse_size(word).map_err(|error| error.to_string())?;
     let bytes = u32::try_from(bytes).ok().filter(|bytes| (64..=65_535).contains(bytes));
-    bytes.ok_or_else(|| format!("`{word}` is no MTU; use 64 to 65535"))
+    bytes.ok_or_else(|| format!("`{word}` is not an MTU; use 64 to 65535"))
 }
 
 fn size(word: &str) -> Result<u64, String> {
     let bytes = parse_size(word).map_err(|error| error.to_string())?;
     if bytes < 1_000 {
-        Err(format!("`{word}` is no buffer; use 1KB at the least"))
+        Err(format!("`{word}` is not a buffer size; use 1KB or more"))
     } else {
         Ok(bytes)
     }
 }
 
-/// What the TTL paper (section 2.1) makes of a port's headroom: all ports and classes of a switch,
-/// in KB rounded up for each; half of it on a tree; and what share of the buffer that is.
+/// The total of section 2.1 of the TTL paper: the headroom of all ports and classes of a switch, in
+/// KB rounded up for each; half of it on a tree; and its share of the buffer.
 struct Whole {
     switch_kb: u64,
     tree_kb: u64,
@@ -102,14 +102,14 @@ impl Whole {
     }
 }
 
-/// Gentle flow control on this link: how far below full slowing down must begin, and what its
-/// messages take of the link.
+/// Gentle flow control on this link: the distance below a full queue at which it must start, and
+/// the bandwidth of its frames.
 fn gentle_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
     let delay_bytes = standard(link);
     let tau_ps = link.speed.bytes_ps(delay_bytes);
     let mbps = |bps: u64| format!("{}.{} Mb/s", bps / 1_000_000, bps / 100_000 % 10);
     let messages = format!(
-        "tau {}.{} us; messages take {} at worst, {} in a steady state",
+        "tau {}.{} us; GFC frames take {} at most, {} in steady state",
         tau_ps / 1_000_000,
         tau_ps / 100_000 % 10,
         mbps(gentle::worst_load_bps(tau_ps)),
@@ -189,7 +189,7 @@ fn lines(link: &Link) -> Vec<Line> {
     .collect()
 }
 
-/// What software at both ends adds, with the defaults of SWITCH.toml.
+/// The bytes that software at both ends adds, with the defaults of SWITCH.toml.
 fn software(link: &Link) -> Software {
     let poll = Software { poll_ns: POLL_NS, ..Software::default() };
     let ring_bytes = poll.bytes(link.speed).max(2 * u64::from(link.mtu_bytes));
@@ -231,11 +231,11 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
     if let Some(column) = rows.column_mut(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
-    let tells_of_paper = lines.iter().any(|line| line.model == Model::Paper);
+    let has_paper = lines.iter().any(|line| line.model == Model::Paper);
     for line in lines {
         rows.add_row([line.name.to_owned(), show_size(line.bytes), line.remark]);
     }
-    if tells_of_paper {
+    if has_paper {
         let whole = Whole::of(paper(&link), arguments);
         rows.add_row([
             "paper, a whole switch".to_owned(),
@@ -256,11 +256,11 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
     rows.add_row([
         "software adds".to_owned(),
         show_size(software.bytes(link.speed)),
-        format!("{} us polls and full transmit rings at both ends", POLL_NS / 1_000),
+        format!("polling gaps of {} us and full transmit rings at both ends", POLL_NS / 1_000),
     ]);
     let wire = standard(&link).saturating_add(software.bytes(link.speed));
     rows.add_row([
-        "a port of ours keeps".to_owned(),
+        "Knotless, default".to_owned(),
         show_size(needed),
         format!(
             "802.3 and software, {} as frames of 64 B that each take a cell of {CELL_BYTES} B",

@@ -1,9 +1,9 @@
-//! How long frames take, how many come at once, how long a turn is: counted by each worker, a few
-//! nanoseconds a burst, and merged by the control thread.
+//! Latency, burst-size and turn-time histograms: recorded by each worker at a few nanoseconds a
+//! burst, merged by the control thread.
 //!
-//! A frame that leaves in the turn in which it came took that turn's time, which the driver
-//! measures once for all of them. Frames that waited in a queue come in runs of equal age; a run
-//! that completes [`WAITED_STRIDE`] frames is timed for all since the last that was.
+//! A frame that leaves in the turn in which it arrived has that turn's time as its latency; the
+//! worker loop measures it once for all such frames. Queued frames come in runs of equal age; a run
+//! that completes [`WAITED_STRIDE`] frames is recorded for all frames since the last record.
 
 use dataplane::ids::PortId;
 use dataplane::limits::BURST_MAX;
@@ -13,30 +13,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::platform::DeviceLosses;
 
-/// Of the frames that waited, one in so many at the least is timed and counts for all of them. A
-/// prime, so that it does not fall into step with ports that are served in turn.
-pub const WAITED_STRIDE: u64 = 7;
+/// Of the queued frames, at least one in so many is timed and counts for all of them. A prime, so
+/// that it does not align with ports that are served in turn.
+pub(crate) const WAITED_STRIDE: u64 = 7;
 
-/// The longest time that is told apart from longer ones.
+/// The longest time in the histograms; longer ones count as this.
 const NS_MAX: u64 = 10_000_000_000;
 
-/// Two digits: 1 % of error, and 30 KB a histogram, of which the lines in use stay in the cache.
+/// Two digits: 1 % error, and 30 KB a histogram, of which the used lines stay in the cache.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// What was counted over some time.
+/// The histograms of an interval.
 #[derive(Clone, Debug)]
-pub struct Tallies {
+pub(crate) struct WorkerHistograms {
     /// From the start of the turn in which a frame was received to its hand-over to the device.
     latency_ns: Histogram<u64>,
     /// Turns in which something moved.
     turn_ns: Histogram<u64>,
     /// Received bursts, by their number of frames.
     bursts: [u64; BURST_MAX + 1],
-    /// The longest time between two looks at a port.
+    /// The longest polling gap.
     poll_gap_ns_max: u64,
 }
 
-impl Default for Tallies {
+impl Default for WorkerHistograms {
     fn default() -> Self {
         let of_time = || {
             Histogram::new_with_max(NS_MAX, SIGNIFICANT_DIGITS)
@@ -51,9 +51,9 @@ impl Default for Tallies {
     }
 }
 
-impl Tallies {
+impl WorkerHistograms {
     /// Adds what `other` holds.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         // Cannot fail: all have the same bounds.
         let _same_bounds = self.latency_ns.add(&other.latency_ns);
         let _same_bounds = self.turn_ns.add(&other.turn_ns);
@@ -63,8 +63,8 @@ impl Tallies {
         self.poll_gap_ns_max = self.poll_gap_ns_max.max(other.poll_gap_ns_max);
     }
 
-    /// Empties it, without giving back memory.
-    pub fn clear(&mut self) {
+    /// Clears it and keeps the memory.
+    pub(crate) fn clear(&mut self) {
         self.latency_ns.reset();
         self.turn_ns.reset();
         self.bursts = [0; BURST_MAX + 1];
@@ -72,17 +72,17 @@ impl Tallies {
     }
 
     /// Latency of frames, in nanoseconds.
-    pub fn latency_ns(&self) -> Distribution {
+    pub(crate) fn latency_ns(&self) -> Distribution {
         Distribution::of(&self.latency_ns)
     }
 
     /// Length of the turns in which something moved, in nanoseconds.
-    pub fn turn_ns(&self) -> Distribution {
+    pub(crate) fn turn_ns(&self) -> Distribution {
         Distribution::of(&self.turn_ns)
     }
 
     /// Frames of the bursts that were received.
-    pub fn burst_frames(&self) -> Distribution {
+    pub(crate) fn burst_frames(&self) -> Distribution {
         let mut histogram = Histogram::<u64>::new_with_max(BURST_MAX as u64, 3)
             .expect("the bounds of a histogram are constants that fit");
         // Recording a value no times would still count as the largest seen.
@@ -92,9 +92,8 @@ impl Tallies {
         Distribution::of(&histogram)
     }
 
-    /// The longest time between two looks at a port, in nanoseconds: what a headroom must allow
-    /// for.
-    pub const fn poll_gap_ns_max(&self) -> u64 {
+    /// The longest polling gap in nanoseconds, which headroom must cover.
+    pub(crate) const fn poll_gap_ns_max(&self) -> u64 {
         self.poll_gap_ns_max
     }
 }
@@ -132,20 +131,20 @@ impl Distribution {
     }
 }
 
-/// What a worker hands to the control thread on request: what it counted since the last time, and
-/// what its device has lost since the start.
+/// What a worker returns on request: the histograms since the last request, and the device's losses
+/// since start.
 #[derive(Debug, Default)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Histograms.
-    pub tallies: Tallies,
+    pub histograms: WorkerHistograms,
     /// By port.
     pub losses: Vec<(PortId, DeviceLosses)>,
 }
 
-/// The worker's side: listens in on the core.
+/// The worker's side: records what the core reports to its probe.
 #[derive(Debug, Default)]
-pub struct Recorder {
-    tallies: Tallies,
+pub(crate) struct Recorder {
+    histograms: WorkerHistograms,
     passed_this_turn: u64,
     waited_untimed: u64,
     waited_ns: u32,
@@ -154,42 +153,42 @@ pub struct Recorder {
 impl Recorder {
     /// A turn that took `turn_ns` is over.
     #[inline(always)]
-    pub fn end_turn(&mut self, turn_ns: u64, is_busy: bool) {
+    pub(crate) fn end_turn(&mut self, turn_ns: u64, is_busy: bool) {
         if is_busy {
-            self.tallies.turn_ns.saturating_record(turn_ns);
+            self.histograms.turn_ns.saturating_record(turn_ns);
         }
         if self.passed_this_turn > 0 {
-            self.tallies.latency_ns.saturating_record_n(turn_ns, self.passed_this_turn);
+            self.histograms.latency_ns.saturating_record_n(turn_ns, self.passed_this_turn);
             self.passed_this_turn = 0;
         }
     }
 
     /// A turn began `gap_ns` after the one before it.
     #[inline(always)]
-    pub fn poll_gap(&mut self, gap_ns: u64) {
-        self.tallies.poll_gap_ns_max = self.tallies.poll_gap_ns_max.max(gap_ns);
+    pub(crate) fn poll_gap(&mut self, gap_ns: u64) {
+        self.histograms.poll_gap_ns_max = self.histograms.poll_gap_ns_max.max(gap_ns);
     }
 
-    /// The frames that waited since the last time count as the last of them.
+    /// The queued frames since the last record count as the last of them.
     #[inline(always)]
     fn record_waited(&mut self) {
         let frames = std::mem::take(&mut self.waited_untimed);
-        self.tallies.latency_ns.saturating_record_n(u64::from(self.waited_ns), frames);
+        self.histograms.latency_ns.saturating_record_n(u64::from(self.waited_ns), frames);
     }
 
     /// Exchanges what was counted for the empty tallies in `sample`.
-    pub fn swap(&mut self, sample: &mut Sample) {
+    pub(crate) fn swap(&mut self, sample: &mut Sample) {
         if self.waited_untimed > 0 {
             self.record_waited();
         }
-        std::mem::swap(&mut self.tallies, &mut sample.tallies);
+        std::mem::swap(&mut self.histograms, &mut sample.histograms);
     }
 }
 
 impl Probe for Recorder {
     #[inline(always)]
     fn received(&mut self, frames: usize) {
-        self.tallies.bursts[frames.min(BURST_MAX)] += 1;
+        self.histograms.bursts[frames.min(BURST_MAX)] += 1;
     }
 
     #[inline(always)]
@@ -221,11 +220,11 @@ mod tests {
         recorder.end_turn(100, false);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        let latency = sample.tallies.latency_ns();
+        let latency = sample.histograms.latency_ns();
         assert_eq!(latency.count, 3);
         assert!((4_950..=5_050).contains(&latency.p50), "{latency:?}");
-        assert_eq!(sample.tallies.turn_ns().count, 1, "an idle turn is no news");
-        let bursts = sample.tallies.burst_frames();
+        assert_eq!(sample.histograms.turn_ns().count, 1, "an idle turn is no news");
+        let bursts = sample.histograms.burst_frames();
         assert_eq!((bursts.count, bursts.max), (1, 3));
     }
 
@@ -238,7 +237,7 @@ mod tests {
         recorder.waited(9_000, 1);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        let latency = sample.tallies.latency_ns();
+        let latency = sample.histograms.latency_ns();
         assert_eq!(latency.count, 75, "those that are left over, too");
         assert!((990..=1_010).contains(&latency.p50), "{latency:?}");
         assert!((8_900..=9_100).contains(&latency.max), "{latency:?}");
@@ -247,21 +246,21 @@ mod tests {
     #[test]
     fn tallies_add_up_and_start_over() {
         let mut recorder = Recorder::default();
-        let mut sum = Tallies::default();
+        let mut sum = WorkerHistograms::default();
         let mut sample = Sample::default();
         for turn_ns in [100, 10_000] {
             recorder.passed(1);
             recorder.end_turn(turn_ns, true);
             recorder.poll_gap(turn_ns * 2);
             recorder.swap(&mut sample);
-            sum.add(&sample.tallies);
-            sample.tallies.clear();
+            sum.add(&sample.histograms);
+            sample.histograms.clear();
         }
         let latency = sum.latency_ns();
         assert_eq!(latency.count, 2);
         assert!(latency.p50 <= 101 && latency.max >= 9_900, "{latency:?}");
         assert_eq!(sum.poll_gap_ns_max(), 20_000);
-        assert_eq!(Tallies::default().latency_ns(), Distribution::default());
+        assert_eq!(WorkerHistograms::default().latency_ns(), Distribution::default());
     }
 
     #[test]
@@ -271,6 +270,6 @@ mod tests {
         recorder.end_turn(u64::MAX, true);
         let mut sample = Sample::default();
         recorder.swap(&mut sample);
-        assert_eq!(sample.tallies.latency_ns().count, 1);
+        assert_eq!(sample.histograms.latency_ns().count, 1);
     }
 }

@@ -1,6 +1,8 @@
 //! The program `knotless` as a library: ports and cores around the dataplane, the control thread,
 //! and what the command line does.
 #![deny(unsafe_code)]
+// Without DPDK there is no `run`, and only the tests use the control thread and the worker loop.
+#![cfg_attr(not(feature = "dpdk"), allow(dead_code))]
 
 pub mod apply;
 pub mod check;
@@ -11,19 +13,19 @@ pub mod ctl;
 #[cfg(feature = "dpdk")]
 #[allow(unsafe_code)]
 pub mod dpdk;
-pub mod gate;
+mod drain_filter;
 pub mod headroom;
 pub mod histograms;
-pub mod instance;
+mod instance_lock;
+mod lossless_report;
 pub mod network;
 pub mod output;
 pub mod plan;
 pub mod platform;
-pub mod promises;
 #[cfg(feature = "dpdk")]
 pub mod run;
 pub mod simulate;
 pub mod top;
 pub mod traffic;
 pub mod usage;
-pub mod worker_thread;
+mod worker_loop;

@@ -11,8 +11,8 @@ use switch::{
 
 /// A lossless Ethernet switch in software.
 ///
-/// Exit codes: 0 it worked; 1 it failed, or what was to be proven is not so; 2 the input is wrong,
-/// or the program cannot start.
+/// Exit codes: 0 success; 1 failure, or a property that does not hold; 2 invalid input, or the
+/// program cannot start.
 #[derive(Debug, Parser)]
 #[command(name = "knotless", version, max_term_width = 100)]
 struct CommandLine {
@@ -33,25 +33,26 @@ enum Command {
     },
     /// Validate a configuration file; change nothing
     Check(check::CheckArgs),
-    /// From a topology and its lossless paths to each switch's rules, proven free of deadlock
+    /// Compute each switch's tag rules from a topology and its lossless paths; verify that the
+    /// network is deadlock-free
     Compile(network::compile::CompileArgs),
-    /// Prove that a network's rules cannot deadlock, or show how they can
+    /// Verify that a network's tag rules are deadlock-free, or print a cycle
     Verify(network::verify::VerifyArgs),
-    /// Change paths without passing through a deadlock: what must wait for what
+    /// Order path changes so that no intermediate state can deadlock
     Plan(plan::PlanArgs),
-    /// Carry out a plan on running switches
+    /// Execute a plan on running switches
     Apply(apply::ApplyArgs),
-    /// What a lossless port must keep free, by every model
+    /// Compute the headroom of a lossless port by several models
     Headroom(headroom::HeadroomArgs),
-    /// Run a whole network on virtual time, on the very code that carries frames
+    /// Simulate a network on virtual time, with the dataplane that `run` uses
     Simulate(simulate::SimulateArgs),
-    /// Put the schemes side by side under the same failures
+    /// Simulate scenarios under several schemes and compare the results
     Compare(compare::CompareArgs),
-    /// Talk to a running switch
+    /// Show and change the state of a running switch
     Ctl(ctl::CtlArgs),
-    /// Watch a running switch
+    /// Live view of a running switch: rates, queues, pauses, drops
     Top(top::TopArgs),
-    /// Send, receive and measure traffic on a Linux interface, obeying PFC as a RoCE NIC does
+    /// Send and receive test traffic on a Linux interface; the sender obeys PFC as a RoCE NIC does
     #[command(subcommand)]
     Traffic(TrafficCommand),
 }
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the help or the version that was asked for, or what is wrong with the command line.
+/// Prints the requested help or version, or the error in the command line.
 fn not_run(error: &clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),

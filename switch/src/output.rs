@@ -1,5 +1,5 @@
-//! Where words go. A switch must not die of a closed terminal or a broken pipe, so what cannot be
-//! written is let go of; `println!` would panic.
+//! Output on stdout and stderr. A closed terminal or a broken pipe must not stop a switch, so write
+//! errors are ignored; `println!` would panic.
 
 use config::message;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ pub fn print(text: impl Display) {
     let _reader_is_gone = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
 }
 
-/// Writes a line about a running switch to stderr.
+/// Writes a log line of a running switch to stderr.
 pub fn note(text: &str) {
     let _reader_is_gone = writeln!(io::stderr().lock(), "knotless: {}", one_line(text));
 }
@@ -24,8 +24,8 @@ pub fn error(text: impl Display) {
     let _reader_is_gone = writeln!(io::stderr().lock(), "{}", one_line(&text.to_string()));
 }
 
-/// `text` in one line that a terminal shows as it is, of bounded length. Names in it may come from
-/// anywhere, another machine's LLDP included.
+/// `text` as one printable line of bounded length. Names in it may come from other machines, by
+/// LLDP.
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = message::one_line(&lines.collect::<Vec<_>>().join("; "));

@@ -1,5 +1,4 @@
-//! What the program needs of the devices below it, and nothing more: DPDK provides it, and so does
-//! the memory of a test.
+//! What the program needs of the devices: implemented by DPDK, and by devices in memory for tests.
 
 use dataplane::device::Device;
 use dataplane::frame::Frame;
@@ -7,8 +6,8 @@ use dataplane::ids::PortId;
 use dataplane::time::{Instant, Speed};
 use serde::{Deserialize, Serialize};
 
-/// The control thread's view: it makes and reads frames, and asks after links.
-pub trait Platform {
+/// The control thread's view: frames and links.
+pub(crate) trait Platform {
     /// The frames of the ports.
     type Frame: Frame;
 
@@ -24,8 +23,8 @@ pub trait Platform {
     /// The link of `port`.
     fn link(&self, port: PortId) -> LinkState;
 
-    /// What stands between the switch and PFC frames at `port`, in words, where that is known
-    /// better now than it was when the port was opened.
+    /// Whether software PFC works at `port`, as text, if that is known better now than when the
+    /// port was opened.
     fn flow_control(&self, _port: PortId) -> Option<String> {
         None
     }
@@ -37,9 +36,9 @@ pub trait Platform {
     fn buffers(&self) -> FrameBuffers;
 }
 
-/// A worker's view: the core's device, and what it lost by itself.
-pub trait PortDevice: Device {
-    /// What the layer below the core has lost at `port`.
+/// A worker's view: the core's device, and its losses.
+pub(crate) trait PortDevice: Device {
+    /// The frames lost between the wire and the core at `port`.
     fn losses(&self, port: PortId) -> DeviceLosses;
 }
 
@@ -48,12 +47,13 @@ pub trait PortDevice: Device {
 pub struct LinkState {
     /// Whether frames can pass.
     pub up: bool,
-    /// Its speed, where the device knows.
+    /// Its speed, where the device reports one. Virtual devices report a nominal 10 Gb/s.
     pub speed: Option<Speed>,
 }
 
-/// What a device counts by itself, since it was opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The counters of a device since it was opened. Frames that a NIC loses before the switch receives
+/// them are counted only here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Frames received.
     pub rx_frames: u64,
@@ -65,7 +65,7 @@ pub struct DeviceCounters {
     pub tx_bytes: u64,
     /// Frames lost because the receive ring was full: the cores did not keep up.
     pub rx_missed_frames: u64,
-    /// Frames received broken.
+    /// Corrupt frames received.
     pub rx_error_frames: u64,
     /// Times that no buffer was left for the receive ring.
     pub rx_no_buffer: u64,
@@ -73,20 +73,44 @@ pub struct DeviceCounters {
     pub tx_error_frames: u64,
 }
 
+impl DeviceCounters {
+    /// The counters of lost frames, by name.
+    pub const fn losses(&self) -> [(&'static str, u64); 4] {
+        [
+            ("rx_missed_frames", self.rx_missed_frames),
+            ("rx_error_frames", self.rx_error_frames),
+            ("rx_no_buffer", self.rx_no_buffer),
+            ("tx_error_frames", self.tx_error_frames),
+        ]
+    }
+}
+
 /// Frames that ended between a device and the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceLosses {
-    /// Received in pieces with too short a first one, and no buffer left to join them.
+    /// Received in segments, the first too short to parse, and no buffer left to join them.
     pub rx_unreadable_frames: u64,
     /// Longer than the MTU of the port that should have sent them.
     pub tx_oversize_frames: u64,
-    /// In several pieces, for a device that cannot send that, and no buffer left to join them.
+    /// In several segments, for a device that cannot send these, and no buffer left to join them.
     pub tx_segmented_frames: u64,
     /// Data that arrived after the switch was told to stop.
     pub rx_after_stop_frames: u64,
-    /// Lossless frames that came in here and had not left when the switch had to end.
+    /// Lossless frames received here that were still queued when the switch stopped.
     #[serde(default)]
     pub lossless_held_at_stop_frames: u64,
+}
+
+impl DeviceLosses {
+    /// The counters of frames lost while the switch runs, by name.
+    pub const fn losses(&self) -> [(&'static str, u64); 4] {
+        [
+            ("rx_unreadable_frames", self.rx_unreadable_frames),
+            ("tx_oversize_frames", self.tx_oversize_frames),
+            ("tx_segmented_frames", self.tx_segmented_frames),
+            ("rx_after_stop_frames", self.rx_after_stop_frames),
+        ]
+    }
 }
 
 impl std::ops::AddAssign for DeviceLosses {
@@ -119,13 +143,13 @@ pub struct FrameBuffers {
     pub control_in_use: u64,
 }
 
-/// What is known of a port once it is open.
+/// The properties of an open port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PortFacts {
+pub(crate) struct PortFacts {
     /// The device's driver, such as `net_tap`.
     pub driver: String,
-    /// What stands between the switch and PFC frames on the wire, in words.
+    /// Whether software PFC works, as text.
     pub flow_control: String,
-    /// Whether the receive ring's backlog can be told.
+    /// Whether the driver reports the receive backlog.
     pub tells_rx_backlog: bool,
 }

@@ -1,7 +1,7 @@
-//! A mistake on the command line, in one line: what is wrong, and what would be right.
+//! A mistake on the command line as one line: what is wrong and what to do.
 //!
-//! clap explains a mistake in three to seven lines and in the words of its own types. What it knows
-//! of a mistake is taken from it, and said as everything else is.
+//! clap reports a mistake in three to seven lines, in terms of its own types. This takes clap's
+//! findings and words them as all other errors.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
@@ -41,7 +41,7 @@ pub fn line(error: &clap::Error) -> String {
         ErrorKind::ArgumentConflict => {
             let prior = text(ContextKind::PriorArg);
             if prior.is_empty() || prior == argument {
-                format!("`{argument}` stands here twice; keep one")
+                format!("`{argument}` is given twice; keep one")
             } else {
                 format!(
                     "`{argument}` and `{}` exclude each other; keep one",
@@ -50,16 +50,16 @@ pub fn line(error: &clap::Error) -> String {
             }
         }
         ErrorKind::InvalidUtf8 => format!("an argument is not UTF-8; {help}"),
-        // What is left is rare: clap's own first line.
+        // The rest is rare: clap's own first line.
         _ => {
-            let said = error.render().to_string();
-            let first = said.lines().next().unwrap_or_default();
+            let rendered = error.render().to_string();
+            let first = rendered.lines().next().unwrap_or_default();
             format!("{}; {help}", first.trim_start_matches("error: "))
         }
     }
 }
 
-/// What clap knows of one side of a mistake; several things with commas between.
+/// The text of one context value; several are joined by commas.
 fn text_of(value: Option<&ContextValue>) -> String {
     match value {
         Some(ContextValue::String(text)) => text.clone(),
@@ -71,7 +71,7 @@ fn text_of(value: Option<&ContextValue>) -> String {
     }
 }
 
-/// The word that was probably meant.
+/// The suggested word.
 fn near(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(near) => Some(near.clone()),
@@ -90,11 +90,10 @@ fn known(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// The end of a range that has none.
+/// The end of an open range.
 const U64_MAX: &str = "18446744073709551615";
 
-/// What would be right, from what a parser says. The reasons of Rust's own number parsers are for
-/// programmers.
+/// The advice, from a parser's message. Messages of Rust's own number parsers are reworded.
 fn reason(why: &str, value: &str) -> String {
     let range = why.rsplit_once(" is not in ").map(|(_, range)| range);
     if let Some((least, most)) = range.and_then(|range| range.split_once("..")) {
@@ -113,7 +112,7 @@ fn reason(why: &str, value: &str) -> String {
     if number.iter().any(|start| why.starts_with(start)) {
         return "it takes a number that fits".to_owned();
     }
-    // Most of our own parsers quote the value, which has been said.
+    // Most parsers of this project quote the value, which the line already has.
     let quoted = why.strip_prefix(&format!("`{value}` "));
     quoted.map_or_else(|| why.to_owned(), |rest| format!("it {rest}"))
 }

@@ -115,7 +115,7 @@ fn assert_paths(switches: &[Switch<'_>], paths: &[(usize, usize)]) {
     assert_eq!(found, routes_of(paths));
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     let [text, error] = [&output.stdout, &output.stderr].map(|of| String::from_utf8_lossy(of));
     format!("{text}{error}")
 }
@@ -130,20 +130,23 @@ fn a_plan_is_carried_out_on_running_switches_stopped_gone_on_with_and_undone() {
     switches[1].signal(Signal::SIGSTOP);
     let stopped = ring.apply(&[]);
     switches[1].signal(Signal::SIGCONT);
-    let told = said(&stopped);
-    assert_eq!(stopped.status.code(), Some(1), "{told}");
-    assert!(told.contains("switch B does not answer"), "{told}");
-    assert!(told.contains("in a state that cannot deadlock; go on with --resume"), "{told}");
-    assert!(!told.contains("add p4"), "{told}");
+    let stderr = stderr_of(&stopped);
+    assert_eq!(stopped.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("switch B does not answer"), "{stderr}");
+    assert!(stderr.contains("in a state that cannot deadlock; continue with --resume"), "{stderr}");
+    assert!(!stderr.contains("add p4"), "{stderr}");
     let stages = ring.state()["stages"].clone();
     assert_eq!((&stages["1"], &stages["4"]), (&json!("begun"), &Value::Null), "{stages}");
 
     // It was begun: that must be said. Back, all is as it was.
     let again = ring.apply(&[]);
     assert_eq!(again.status.code(), Some(2), "{again:?}");
-    assert!(said(&again).contains("this plan was begun; go on with --resume"), "{again:?}");
+    assert!(
+        stderr_of(&again).contains("this plan was started; continue with --resume"),
+        "{again:?}"
+    );
     let back = ring.apply(&["--rollback"]);
-    assert_eq!(back.status.code(), Some(0), "{}", said(&back));
+    assert_eq!(back.status.code(), Some(0), "{}", stderr_of(&back));
     assert_paths(&switches, &OLD);
 
     // Once more, stopped again, and on to the end.
@@ -151,16 +154,16 @@ fn a_plan_is_carried_out_on_running_switches_stopped_gone_on_with_and_undone() {
     assert_eq!(ring.apply(&[]).status.code(), Some(1));
     switches[1].signal(Signal::SIGCONT);
     let resumed = ring.apply(&["--resume"]);
-    let told = said(&resumed);
-    assert_eq!(resumed.status.code(), Some(0), "{told}");
-    assert!(told.contains("4 of 4: "), "{told}");
-    let place = |what: &str| told.find(what).unwrap_or_else(|| panic!("{what}: {told}"));
-    assert!(place("remove p1") < place("add p4"), "{told}");
+    let stderr = stderr_of(&resumed);
+    assert_eq!(resumed.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("4 of 4: "), "{stderr}");
+    let place = |what: &str| stderr.find(what).unwrap_or_else(|| panic!("{what}: {stderr}"));
+    assert!(place("remove p1") < place("add p4"), "{stderr}");
     assert_paths(&switches, &NEW);
 
     // From the end all the way back, too.
     let back = ring.apply(&["--rollback"]);
-    assert_eq!(back.status.code(), Some(0), "{}", said(&back));
+    assert_eq!(back.status.code(), Some(0), "{}", stderr_of(&back));
     assert_paths(&switches, &OLD);
     switches.into_iter().for_each(|switch| drop(switch.interrupt()));
 }
@@ -179,8 +182,8 @@ fn a_plan_that_is_not_safe_or_not_of_this_change_is_refused_before_anything_is_d
     // The paper's second order for its Fig. 6: p3 before p4.
     let paper = write(&|plan| plan["order"] = json!([[2, 4]]));
     assert_eq!(paper.status.code(), Some(1), "{paper:?}");
-    let told = said(&paper);
-    assert!(told.contains("p2") && told.contains("nothing was done"), "{told}");
+    let stderr = stderr_of(&paper);
+    assert!(stderr.contains("p2") && stderr.contains("nothing was done"), "{stderr}");
     for (change, why) in [
         (
             &(|plan: &mut Value| plan["operations"][0]["path"] = json!("p9"))
@@ -196,9 +199,9 @@ fn a_plan_that_is_not_safe_or_not_of_this_change_is_refused_before_anything_is_d
         (&|plan| plan["order"] = json!("none"), "plan.json:1:"),
     ] {
         let refused = write(change);
-        let told = said(&refused);
-        assert_eq!(refused.status.code(), Some(2), "{told}");
-        assert!(told.contains(why) && told.lines().count() == 1, "{told}");
+        let stderr = stderr_of(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(why) && stderr.lines().count() == 1, "{stderr}");
     }
     assert!(!ring.office.path("plan.json.state").exists(), "nothing was begun");
 }

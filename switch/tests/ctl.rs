@@ -44,7 +44,7 @@ fn every_view_is_a_table_for_people_and_one_object_for_programs() {
         ("counters", "counter", "/ports/0/rx_frames/7"),
         ("pfc", "XOFF sent", "/ports/0/pfc/tx_xoff/3"),
         ("queues", "headroom peak", "/ports/1/queues/3/headroom_size_bytes"),
-        ("waits", "no frame waits for a peer", "/waits"),
+        ("waits", "no queue is paused by its peer", "/waits"),
         ("neighbors", "static", "/neighbors/0/mac"),
         ("routes", "10.9.0.0/16", "/routes/0/prefix"),
         ("mac", "vlan", "/addresses"),
@@ -64,7 +64,7 @@ fn every_view_is_a_table_for_people_and_one_object_for_programs() {
 }
 
 #[test]
-fn a_reload_takes_effect_or_is_refused_and_says_which() {
+fn a_reload_takes_effect_or_is_refused_with_the_reason() {
     let place = Place::new(SWITCH);
     let switch = place.start(&[]);
     place.write(
@@ -145,11 +145,11 @@ fn a_switch_that_was_killed_leaves_nothing_in_the_way() {
 }
 
 #[test]
-fn without_a_switch_it_says_so() {
+fn without_a_switch_there_is_an_error() {
     let place = Place::new("");
     for (words, reason) in [
-        (&["ctl", "--socket", "no.sock", "stats"][..], "no switch runs behind no.sock"),
-        (&["ctl", "--name", "nobody", "stats"], "no switch runs behind /run/knotless/nobody.sock"),
+        (&["ctl", "--socket", "no.sock", "stats"][..], "no switch listens on no.sock"),
+        (&["ctl", "--name", "nobody", "stats"], "no switch listens on /run/knotless/nobody.sock"),
     ] {
         let error = place.refused(words);
         assert!(error.contains(reason) && error.contains("knotless run"), "{error}");

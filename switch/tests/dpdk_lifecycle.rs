@@ -29,7 +29,7 @@ fn a_process_starts_dpdk_once_and_cleans_up_after_it() {
     assert!(matches!(eal.memory(), MemoryInUse::FellBack { mb: taken, .. } if taken == mb));
     assert!(matches!(
         Eal::init(&EalOptions::new(Memory::Plain { mb })),
-        Err(DpdkError::AlreadyInitialised)
+        Err(DpdkError::AlreadyInitialized)
     ));
 
     let directory = format!("/var/run/dpdk/knotless-{}", std::process::id());

@@ -3,11 +3,14 @@
 #![cfg(feature = "dpdk")]
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
+mod pcap;
+#[allow(dead_code, reason = "each test file uses a part of it")]
 mod rig;
 
 use dataplane::device::Device;
 use dataplane::frame::{Frame, HEAD_BYTES};
-use rig::{Folder, Pools, bytes, eal, read_pcap, receive, send, test_frame, write_pcap};
+use pcap::{read_pcap, write_pcap};
+use rig::{Folder, Pools, bytes, eal, receive, send, test_frame};
 use switch::dpdk::device::DeviceDrops;
 use switch::dpdk::port::{Port, PortOptions};
 

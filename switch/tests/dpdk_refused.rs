@@ -6,7 +6,7 @@ use switch::dpdk::error::DpdkError;
 use switch::dpdk::memory::Memory;
 
 #[test]
-fn memory_that_nobody_has_is_refused_with_the_reason() {
+fn too_much_memory_is_refused_with_the_reason() {
     // 4 PB: more than a process can address.
     let error = Eal::init(&EalOptions::new(Memory::Plain { mb: u32::MAX })).unwrap_err();
     assert!(matches!(error, DpdkError::Init { .. }), "{error:?}");
@@ -18,5 +18,5 @@ fn memory_that_nobody_has_is_refused_with_the_reason() {
     let directory = format!("/var/run/dpdk/knotless-{}", std::process::id());
     assert!(!std::path::Path::new(&directory).exists(), "no trace on the disk");
     let again = Eal::init(&EalOptions::new(Memory::Plain { mb: 64 })).unwrap_err();
-    assert!(matches!(again, DpdkError::AlreadyInitialised), "{again:?}");
+    assert!(matches!(again, DpdkError::AlreadyInitialized), "{again:?}");
 }

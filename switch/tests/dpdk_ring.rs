@@ -97,7 +97,7 @@ fn a_frame_with_a_short_first_piece_is_given_a_whole_head() {
 }
 
 #[test]
-fn a_frame_longer_than_the_mtu_is_dropped_and_counted_and_blocks_nobody() {
+fn a_frame_longer_than_the_mtu_is_dropped_and_counted_and_blocks_no_other() {
     let pools = Pools::new(eal(), "oversize", 255);
     let options = PortOptions { mtu_bytes: 1_500, ..PortOptions::default() };
     let (_port, mut device) = pools.device(eal(), "net_ring_oversize", &options);
@@ -156,7 +156,7 @@ fn frames_freed_and_allocated_on_registered_threads_all_come_home() {
 }
 
 #[test]
-fn what_a_virtual_port_says_about_itself() {
+fn properties_of_a_virtual_port() {
     let pools = Pools::new(eal(), "info", 63);
     let (port, queues) =
         Port::open(eal(), "net_ring_info", &PortOptions::default(), &pools.data).unwrap();

@@ -79,8 +79,8 @@ fn a_tap_of_another_port_or_process_is_refused_and_free_when_that_ends() {
                   print('open',flush=True)\ntime.sleep(60)";
     let mut other =
         Command::new("python3").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = [0; 4];
-    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let mut message = [0; 4];
+    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut message).unwrap();
     let error = refused(&pools, "net_tap_third,iface=kt2");
     assert!(error.contains(&format!("in use by process {} (python3", other.id())), "{error}");
     other.kill().unwrap();

@@ -26,7 +26,7 @@ fn fields(value: &Value) -> Vec<&str> {
 
 /// The first part of `make knot` and the second, without a frame.
 #[test]
-fn the_knot_is_foretold_and_untied() {
+fn the_deadlock_is_predicted_and_resolved() {
     let place = tempfile::tempdir().unwrap();
     let (network, plain) = (example("../knot/network.toml"), example("../knot/plain"));
     let verified = knotless(&["verify", &network, "--rules", &plain, "--json"], place.path());
@@ -99,10 +99,13 @@ fn a_knot_is_shown_hop_by_hop_and_drawn() {
     let words = ["verify", &network, "--rules", "rules", "--dot", "knot.dot"];
     let verified = knotless(&words, place.path());
     assert_eq!(verified.status.code(), Some(1), "{verified:?}");
-    let said = String::from_utf8(verified.stdout).unwrap();
-    assert!(said.contains("NOT deadlock-free: 3 buffers"), "{said}");
-    assert!(said.contains("A:2 tag 1  waits, going out by port 1 with tag 1, for  B:2"), "{said}");
-    assert!(said.contains("not lossless: "), "the other way around is not: {said}");
+    let stdout = String::from_utf8(verified.stdout).unwrap();
+    assert!(stdout.contains("NOT deadlock-free: 3 buffers"), "{stdout}");
+    assert!(
+        stdout.contains("A:2 tag 1  waits, going out by port 1 with tag 1, for  B:2"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("not lossless: "), "the other way around is not: {stdout}");
     let drawn = std::fs::read_to_string(place.path().join("knot.dot")).unwrap();
     assert_eq!(drawn.matches(" -> ").count(), 3, "{drawn}");
     let json = object(&knotless(&["verify", &network, "--rules", "rules", "--json"], place.path()));
@@ -119,12 +122,12 @@ fn bad_input_is_one_line_and_exit_2() {
         (vec!["compile", "N.toml", "--out", "rules"], "N.toml:3:5: `k` is 3; it must be even"),
         (vec!["check", "N.toml"], "N.toml:3:5: "),
         (vec!["compile", "none.toml", "--out", "rules"], "none.toml:1:1: cannot be read"),
-        (vec!["verify", &network, "--rules", "none"], "none:1:1: is no directory"),
+        (vec!["verify", &network, "--rules", "none"], "none:1:1: is not a directory"),
     ] {
         let output = knotless(&words, place.path());
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let stdout = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(said.starts_with(error) && said.lines().count() == 1, "{said}");
+        assert!(stdout.starts_with(error) && stdout.lines().count() == 1, "{stdout}");
         assert!(!place.path().join("rules").exists(), "nothing was written");
     }
 }

@@ -34,10 +34,10 @@ fn the_papers_ring_is_planned_as_a_table_as_json_and_as_a_graph() {
     let words = ["plan", &network, "--old", &old, "--new", &new, "--dot", "plan.dot"];
     let planned = knotless(&words, place.path());
     assert_eq!(planned.status.code(), Some(0), "{planned:?}");
-    let said = text(&planned);
-    assert!(said.contains("proven safe at every moment: 1 constraint, each needed"), "{said}");
-    assert!(said.contains("no safe order is faster"), "{said}");
-    assert!(said.contains("4   add        p4    remove p1"), "{said}");
+    let stdout = text(&planned);
+    assert!(stdout.contains("proven safe at every moment: 1 constraint, each needed"), "{stdout}");
+    assert!(stdout.contains("no safe order is faster"), "{stdout}");
+    assert!(stdout.contains("4   add        p4    remove p1"), "{stdout}");
     let drawn = std::fs::read_to_string(place.path().join("plan.dot")).unwrap();
     assert!(drawn.contains("o1 -> o4;") && drawn.matches("->").count() == 1, "{drawn}");
 
@@ -103,9 +103,9 @@ fn what_can_deadlock_by_itself_is_named_with_its_cycle_and_exit_1() {
     let words = ["plan", &network, "--old", &old, "--new", "around.txt"];
     let failed = knotless(&words, place.path());
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    let said = text(&failed);
-    assert!(said.starts_with("the new paths can deadlock by themselves: "), "{said}");
-    assert!(said.contains("B:1 waits") && said.contains("for C:1 waits"), "{said}");
+    let stdout = text(&failed);
+    assert!(stdout.starts_with("the new paths can deadlock by themselves: "), "{stdout}");
+    assert!(stdout.contains("B:1 waits") && stdout.contains("for C:1 waits"), "{stdout}");
     let json = object(&knotless(&[&words[..], &["--json"]].concat(), place.path()));
     assert_eq!((&json["deadlock_free"], &json["side"]), (&json!(false), &json!("new")));
     assert_eq!(json["cycle"].as_array().unwrap().len(), 4);
@@ -124,8 +124,8 @@ fn with_tags_it_says_which_flows_would_turn_lossy_and_orders_against_it() {
     let plan = object(&knotless(&[&words[..], &["--json"]].concat(), place.path()));
     assert_eq!(plan["method"], "lossless");
     assert_eq!(plan["kept_paths"], 1, "p3 is in both");
-    let said = text(&knotless(&words, place.path()));
-    assert!(said.contains("the rules exclude a deadlock in any order"), "{said}");
+    let stdout = text(&knotless(&words, place.path()));
+    assert!(stdout.contains("the rules exclude a deadlock in any order"), "{stdout}");
     // The flow from HA to HC is never without a path, but its new one needs other rules.
     assert_eq!(plan["order"], json!([[2, 1]]));
     assert_eq!(
@@ -135,7 +135,10 @@ fn with_tags_it_says_which_flows_would_turn_lossy_and_orders_against_it() {
             { "path": "long", "cause": "new path", "switch": "D", "in": 1, "out": 2 },
         ])
     );
-    assert!(said.contains("`long` is lossy when it comes: in D from port 1 to port 2"), "{said}");
+    assert!(
+        stdout.contains("`long` is lossy when it comes: in D from port 1 to port 2"),
+        "{stdout}"
+    );
 }
 
 #[test]
@@ -164,12 +167,12 @@ fn bad_input_is_one_line_and_exit_2() {
         ),
         (
             vec!["plan", &network, "--old", &old, "--new", &new, "--rules", "none"],
-            "none:1:1: is no directory",
+            "none:1:1: is not a directory",
         ),
     ] {
         let output = knotless(&words, place.path());
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let stdout = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(said.contains(error) && said.lines().count() == 1, "{said}");
+        assert!(stdout.contains(error) && stdout.lines().count() == 1, "{stdout}");
     }
 }

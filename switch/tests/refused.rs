@@ -73,7 +73,7 @@ fn what_the_machine_lacks_is_named() {
 /// Root's work is done as nobody, who may enter neither a clone in root's own folder nor, perhaps,
 /// TMPDIR: files and program are where everybody may go.
 #[test]
-fn without_root_it_says_what_is_missing() {
+fn without_root_the_error_names_what_is_missing() {
     let nobody = 65_534;
     for (text, missing) in [
         (switch(&port("net_tap0,iface=knotless-no")), "CAP_NET_ADMIN"),
@@ -97,7 +97,7 @@ fn without_root_it_says_what_is_missing() {
 }
 
 #[test]
-fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
+fn check_summarizes_a_valid_file_and_warns() {
     let place = Place::new(&switch(&format!(
         "[[lossless]]\npriority = 3\nheadroom = \"20KB\"\n{}",
         port("net_null0")
@@ -105,8 +105,8 @@ fn check_says_what_follows_from_a_good_file_and_what_is_doubtful() {
     let output = place.knotless(&["check", "SWITCH.toml"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
-    for said in ["switch s1: 1 ports", "buffer: 4 MB = ", "20 KB", "from plain pages"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for message in ["switch s1: 1 ports", "buffer: 4 MB = ", "20 KB", "from plain pages"] {
+        assert!(text.contains(message), "{message}: {text}");
     }
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(warning.contains("SWITCH.toml:12:12: ") && warning.contains("(warning)"), "{warning}");
@@ -142,8 +142,8 @@ fn what_is_no_regular_file_is_refused_at_once() {
     ] {
         let refusal = place.refused(&words);
         let file = words[1];
-        let said = format!("{file}:1:1: cannot be read: it is a {what}; name a regular file\n");
-        assert_eq!(refusal, said);
+        let message = format!("{file}:1:1: cannot be read: it is a {what}; name a regular file\n");
+        assert_eq!(refusal, message);
     }
 }
 

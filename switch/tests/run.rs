@@ -1,12 +1,15 @@
-//! The real program on `net_pcap`, `net_null` and `net_ring`: from SWITCH.toml to balanced books.
+//! The real program on `net_pcap`, `net_null` and `net_ring`: from SWITCH.toml to a zero imbalance.
 #![cfg(feature = "dpdk")]
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
 mod binary;
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod pcap;
 
-use binary::{Place, read_pcap, write_pcap};
+use binary::Place;
 use dataplane::testing::wire::{Udp, host_mac, port_mac, sequence};
 use nix::sys::signal::Signal;
+use pcap::{read_pcap, write_pcap};
 use serde_json::Value;
 use switch::control::stats::Stats;
 
@@ -70,13 +73,14 @@ fn all_sent(frames: u64) -> impl Fn(&binary::Switch<'_>) -> bool {
 }
 
 #[test]
-fn frames_are_routed_and_the_books_balance_at_the_end() {
+fn frames_are_routed_and_the_frame_balance_is_zero_at_the_end() {
     let place = through_files(1, "");
     write_pcap(&place.path("in.pcap"), &numbered(3_000));
     let switch = place.start(&[]);
-    for said in ["software PFC works here", "MB of plain memory", "cannot tell its receive backlog"]
+    for startup_output in
+        ["software PFC works here", "MB of plain memory", "does not report the receive backlog"]
     {
-        assert!(switch.said.contains(said), "{}", switch.said);
+        assert!(switch.startup_output.contains(startup_output), "{}", switch.startup_output);
     }
     switch.wait_for("every frame", all_sent(3_000));
     let (output, _) = switch.interrupt();
@@ -98,7 +102,7 @@ fn frames_are_routed_and_the_books_balance_at_the_end() {
 }
 
 #[test]
-fn two_workers_hand_frames_over_and_json_says_the_same() {
+fn two_workers_hand_frames_off_and_json_has_the_same_totals() {
     let place = through_files(2, "");
     write_pcap(&place.path("in.pcap"), &numbered(2_000));
     let switch = place.start(&["--json"]);
@@ -178,7 +182,7 @@ fn signals_reload_and_end_it() {
     assert_eq!(refused.status.code(), Some(2));
     switch.signal(Signal::SIGTERM);
     let (_, error) = switch.ended_well();
-    assert!(error.contains("reload refused, the old tables stay in use: "), "{error}");
+    assert!(error.contains("reload refused, the tables in use do not change: "), "{error}");
 }
 
 #[test]
@@ -191,7 +195,8 @@ fn four_ports_with_the_default_buffer_fit_256_mb() {
          [workers]\nidle = \"sleep\"\n[[lossless]]\npriority = 3\n{ports}"
     ));
     let switch = place.start(&[]);
-    let memory = switch.said.lines().find_map(|line| line.strip_prefix("memory: ")).unwrap();
+    let memory =
+        switch.startup_output.lines().find_map(|line| line.strip_prefix("memory: ")).unwrap();
     let mb: u32 = memory.split(' ').next().unwrap().parse().unwrap();
     assert!(mb <= 256, "{memory}");
     let before = switch.json(&["stats"]);

@@ -1,5 +1,9 @@
 //! `knotless simulate` and `check` on scenarios: tables, JSON, pages, captures, exit codes.
 
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod pcap;
+
+use pcap::read_records;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,25 +39,31 @@ fn object(printed: &str) -> Value {
 
 #[test]
 fn the_table_says_that_the_ring_deadlocks_and_that_tags_untie_it() {
-    let (said, code) = simulate(&[]);
-    assert_eq!(code, Some(0), "as the scenario expects: {said}");
-    assert!(said.starts_with("ring, scheme pfc, seed 1, 1.000 ms\n\nDEADLOCK at "), "{said}");
+    let (stdout, code) = simulate(&[]);
+    assert_eq!(code, Some(0), "as the scenario expects: {stdout}");
+    assert!(stdout.starts_with("ring, scheme pfc, seed 1, 1.000 ms\n\nDEADLOCK at "), "{stdout}");
     for switch in ["A", "B", "C"] {
-        assert!(said.contains(&format!("\n  {switch}: ")), "{said}");
+        assert!(stdout.contains(&format!("\n  {switch}: ")), "{stdout}");
     }
-    assert!(said.contains("which waits for A") && said.contains("frames never leave"), "{said}");
+    assert!(
+        stdout.contains("which waits for A") && stdout.contains("frames never leave"),
+        "{stdout}"
+    );
 
-    let (said, code) = simulate(&["--scheme", "tagger"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.starts_with("ring, scheme tagger, seed 1, 1.000 ms\n\nno deadlock; "), "{said}");
-    assert!(!said.contains("DEADLOCK") && said.contains("a-c"), "{said}");
+    let (stdout, code) = simulate(&["--scheme", "tagger"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    assert!(
+        stdout.starts_with("ring, scheme tagger, seed 1, 1.000 ms\n\nno deadlock; "),
+        "{stdout}"
+    );
+    assert!(!stdout.contains("DEADLOCK") && stdout.contains("a-c"), "{stdout}");
 }
 
 #[test]
 fn json_is_one_object_that_others_can_rely_on() {
-    let (said, code) = simulate(&["--json"]);
-    assert_eq!(code, Some(0), "{said}");
-    let json = object(&said);
+    let (stdout, code) = simulate(&["--json"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    let json = object(&stdout);
     assert_eq!((&json["seed"], &json["lossless_drops"]), (&json!(1), &json!(0)));
     let deadlock = &json["deadlock"];
     assert_eq!(deadlock["detected"], true);
@@ -74,7 +84,7 @@ fn json_is_one_object_that_others_can_rely_on() {
 }
 
 #[test]
-fn a_seed_is_one_run_and_another_is_said() {
+fn a_seed_repeats_a_run_and_can_be_overridden() {
     let place = tempfile::tempdir().unwrap();
     let text = "duration = '50us'\ngenerate = { kind = 'clos', leaves = 3, spines = 2, hosts = 2 }\n\
                 [[traffic]]\nkind = 'permutation'\n";
@@ -92,40 +102,25 @@ fn a_seed_is_one_run_and_another_is_said() {
 #[test]
 fn a_report_is_one_page() {
     let place = tempfile::tempdir().unwrap();
-    let (said, code) = simulate_in(place.path(), &["--report", "ring.html"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (stdout, code) = simulate_in(place.path(), &["--report", "ring.html"]);
+    assert_eq!(code, Some(0), "{stdout}");
     let page = fs::read_to_string(place.path().join("ring.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
     assert!(page.trim_end().ends_with("</html>") && page.contains("ring"));
     assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "it stands alone");
 }
 
-/// A capture's frames: when, how long on the wire, and the bytes that are there.
-fn read_pcap(file: &Path) -> Vec<(u64, u32, Vec<u8>)> {
-    let bytes = fs::read(file).unwrap();
-    let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
-    assert_eq!((word(0), word(20)), (0xA1B2_3C4D, 1), "nanoseconds, Ethernet");
-    let (mut at, mut frames) = (24, Vec::new());
-    while at < bytes.len() {
-        let kept = word(at + 8) as usize;
-        let at_ns = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        frames.push((at_ns, word(at + 12), bytes[at + 16..at + 16 + kept].to_vec()));
-        at += 16 + kept;
-    }
-    frames
-}
-
 #[test]
 fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let place = tempfile::tempdir().unwrap();
     let words = ["--pcap", "A:1=x.pcap", "--pcap", "c=c.pcap"];
-    let (said, code) = simulate_in(place.path(), &words);
-    assert_eq!(code, Some(0), "{said}");
+    let (stdout, code) = simulate_in(place.path(), &words);
+    assert_eq!(code, Some(0), "{stdout}");
     let file = place.path().join("x.pcap");
-    let frames = read_pcap(&file);
-    assert!(frames.is_sorted_by_key(|frame| frame.0), "in the order of time");
+    let frames = read_records(&file);
+    assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "in the order of time");
     let mut kinds: BTreeMap<(&[u8], [u8; 2]), u32> = BTreeMap::new();
-    for (_, length, bytes) in &frames {
+    for pcap::Record { length, bytes, .. } in &frames {
         *kinds.entry((&bytes[6..12], [bytes[12], bytes[13]])).or_default() += 1;
         assert!(*length == 1_514 || bytes[12..14] == [0x88, 0x08] && *length == 60, "{length}");
     }
@@ -134,7 +129,7 @@ fn a_capture_has_the_frames_of_both_ways_and_their_pauses() {
     let data: Vec<_> = kinds.iter().filter(|((_, kind), _)| *kind == [8, 0]).collect();
     assert_eq!((pfc.len(), data.len(), kinds.len()), (1, 1, 2), "{kinds:?}");
     assert_ne!(pfc[0].0.0, data[0].0.0, "one way and the other");
-    assert!(!read_pcap(&place.path().join("c.pcap")).is_empty(), "a host's link, by its name");
+    assert!(!read_records(&place.path().join("c.pcap")).is_empty(), "a host's link, by its name");
 
     // The same, as a foreign tool reads it.
     let fields = ["-T", "fields", "-e", "eth.type", "-e", "frame.len"];
@@ -180,28 +175,28 @@ fn what_is_wrong_is_one_line_and_exit_2() {
         ),
     ] {
         let output = knotless(&words, place.path());
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let stdout = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(said.starts_with(error) && said.lines().count() == 1, "{words:?}: {said}");
+        assert!(stdout.starts_with(error) && stdout.lines().count() == 1, "{words:?}: {stdout}");
         assert!(output.stdout.is_empty());
     }
     let output = knotless(&["simulate", "good.toml", "--scheme", "taggr"], place.path());
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("there is no scheme `taggr`; did you mean `tagger`?"), "{said}");
+    let stdout = String::from_utf8(output.stderr).unwrap();
+    assert!(stdout.contains("there is no scheme `taggr`; did you mean `tagger`?"), "{stdout}");
 }
 
 #[test]
-fn what_was_expected_otherwise_is_said_and_exit_1() {
+fn unmet_expectations_are_printed_and_exit_1() {
     let place = tempfile::tempdir().unwrap();
     let expect = "[expect.pfc]\ndeadlock = true\ndrains = true\nat_least = { H1-H2 = '30G' }\n\
                   [expect.lossy]\ndrains = true\n";
     fs::write(place.path().join("s.toml"), format!("{SMALL}{expect}")).unwrap();
     let output = knotless(&["simulate", "s.toml"], place.path());
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("not as ")).collect();
-    assert_eq!(lines.len(), 2, "{said}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    let lines: Vec<&str> = stdout.lines().filter(|line| line.starts_with("not as ")).collect();
+    assert_eq!(lines.len(), 2, "{stdout}");
     assert_eq!(lines[0], "not as expected: expected a deadlock, found no deadlock");
     assert!(lines[1].starts_with("not as expected: flow H1-H2 makes 9"), "{}", lines[1]);
     let output = knotless(&["simulate", "s.toml", "--json"], place.path());

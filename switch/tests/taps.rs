@@ -144,8 +144,8 @@ fn a_tap_that_is_set_down_drops_as_port_down_and_the_worker_rests() {
     is_up(1, false);
     std::thread::sleep(Duration::from_millis(500));
     let (_, error) = switch.interrupt();
-    let said = |text: &str| error.lines().filter(|line| line.contains(text)).count();
-    assert_eq!(said("port p2: its interface was deleted"), 1, "{error}");
+    let count_lines = |text: &str| error.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(count_lines("port p2: its interface was deleted"), 1, "{error}");
 }
 
 #[test]

@@ -57,8 +57,8 @@ impl Drop for Pair {
 
 fn ip(arguments: &[&str]) {
     let output = Command::new("ip").args(arguments).output().expect("iproute2 is installed");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {}: {told}", arguments.join(" "));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {}: {message}", arguments.join(" "));
 }
 
 fn traffic(namespace: &str, arguments: &str) -> Command {
@@ -68,8 +68,8 @@ fn traffic(namespace: &str, arguments: &str) -> Command {
 }
 
 fn report(output: &Output) -> Value {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
     serde_json::from_slice(&output.stdout).expect("one JSON object and nothing else")
 }
 
@@ -78,12 +78,12 @@ fn send(namespace: &str, arguments: &str) -> Value {
     report(&output.expect("it runs"))
 }
 
-/// A sink that listens already; killed when dropped before its end.
-struct Sink(Option<Child>);
+/// `traffic recv`, listening; killed when dropped before its end.
+struct Running(Option<Child>);
 
-impl Sink {
+impl Running {
     fn start(namespace: &str, arguments: &str) -> Self {
-        let mut child = traffic(namespace, &format!("sink --json --dev eth {arguments}"))
+        let mut child = traffic(namespace, &format!("recv --json --dev eth {arguments}"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -91,9 +91,9 @@ impl Sink {
         let mut ready = String::new();
         let stderr = child.stderr.take().expect("piped");
         BufReader::new(stderr).read_line(&mut ready).expect("it says that it listens");
-        let sink = Self(Some(child));
+        let receiver = Self(Some(child));
         assert_eq!(ready, "knotless traffic: listening on eth\n");
-        sink
+        receiver
     }
 
     /// Asks it to end, as the system does at shutdown; it still reports. What a sender that has
@@ -121,7 +121,7 @@ impl Drop for Killed {
     }
 }
 
-impl Drop for Sink {
+impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -148,13 +148,13 @@ fn whole(sent: &Value, received: &Value) -> u64 {
 #[test]
 fn nothing_is_lost_at_50_megabits_and_every_field_arrives() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--duration 120s");
+    let receiver = Running::start(&pair.right, "--duration 120s");
     let sent = send(
         &pair.left,
         "--duration 1s --flow name=four,dst-ip=10.9.0.2,dscp=26,ttl=9,rate=50M \
          --flow name=six,dst-ip=fd00::2,vlan=7,pcp=5,size=200,fps=1K,count=300",
     );
-    let received = sink.terminate();
+    let received = receiver.terminate();
     assert_eq!((&sent["refused"], &sent["interface_tx_dropped"]), (&0.into(), &0.into()));
     assert_eq!(received["dropped_by_own_socket"], 0);
     assert_eq!((&received["misdelivered"], &received["damaged_headers"]), (&0.into(), &0.into()));
@@ -183,9 +183,9 @@ const TWO_CLASSES: &str = "--speed 100M --duration 1s --flow name=f3,dst-ip=10.9
 #[test]
 fn xoff_stops_its_class_and_no_other() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, PAUSED);
+    let receiver = Running::start(&pair.right, PAUSED);
     let sent = send(&pair.left, TWO_CLASSES);
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let (three, other) = (&sent["flows"][0], &sent["flows"][1]);
     let paused_ns = number(&sent["priorities"][3]["paused_ns"]);
     let elapsed_ns = number(&sent["elapsed_ns"]);
@@ -202,11 +202,11 @@ fn xoff_stops_its_class_and_no_other() {
 }
 
 #[test]
-fn told_to_ignore_pfc_it_sends_on_and_counts() {
+fn with_ignore_pfc_it_keeps_sending_and_counts() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, PAUSED);
+    let receiver = Running::start(&pair.right, PAUSED);
     let sent = send(&pair.left, &format!("--ignore-pfc {TWO_CLASSES}"));
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let frames = |flow: usize| number(&sent["flows"][flow]["frames"]);
     assert!(frames(0).abs_diff(frames(1)) <= frames(1) / 5, "{} and {}", frames(0), frames(1));
     assert!(number(&sent["priorities"][3]["xoff"]) > 2);
@@ -217,16 +217,16 @@ fn told_to_ignore_pfc_it_sends_on_and_counts() {
 #[test]
 fn pfc_frames_reach_the_other_side() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--udp-port 4791");
+    let receiver = Running::start(&pair.right, "--udp-port 4791");
     let arguments = "pfc --json --dev eth --classes 3:65535,4:0 --repeat 1ms --count 20";
     let sent = report(&traffic(&pair.left, arguments).output().expect("it runs"));
     assert_eq!(sent["pfc_frames"], 20);
-    let received = sink.terminate();
-    let heard = |class: usize| {
+    let received = receiver.terminate();
+    let received = |class: usize| {
         let priority = &received["priorities"][class];
         (number(&priority["xoff"]), number(&priority["xon"]))
     };
-    assert_eq!((heard(3), heard(4), heard(0)), ((20, 0), (0, 20), (0, 0)));
+    assert_eq!((received(3), received(4), received(0)), ((20, 0), (0, 20), (0, 0)));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn the_kernels_own_udp_takes_our_frames() {
 }
 
 #[test]
-fn an_interface_that_takes_nothing_is_told_from_a_loss() {
+fn frames_refused_by_the_interface_are_not_losses() {
     let Some(pair) = Pair::new() else { return };
     ip(&["-n", &pair.left, "tuntap", "add", "tap", "mode", "tap"]);
     ip(&["-n", &pair.left, "link", "set", "tap", "up"]);
@@ -302,9 +302,9 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
     holder.args(["netns", "exec", left, "/usr/bin/python3", "-c", TAP_HOLDER]);
     holder.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = Killed(holder.spawn().expect("it runs"));
-    let mut said = BufReader::new(holder.0.stdout.take().expect("piped"));
+    let mut message = BufReader::new(holder.0.stdout.take().expect("piped"));
     let mut line = String::new();
-    said.read_line(&mut line).expect("it holds the tap");
+    message.read_line(&mut line).expect("it holds the tap");
     assert_eq!(line, "held\n");
     // Room for fewer frames than the sender has.
     for setting in ["addrgenmode none", "txqueuelen 64", "up"] {
@@ -320,12 +320,13 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let sender = Sink(Some(sender.expect("it runs")));
+    let sender = Running(Some(sender.expect("it runs")));
     let dropped = || {
-        let said =
+        let message =
             Command::new("ip").args(["-n", left, "-j", "-s", "link", "show", "tap"]).output();
-        let said: Value = serde_json::from_slice(&said.expect("it runs").stdout).expect("JSON");
-        number(&said[0]["stats64"]["tx"]["dropped"])
+        let message: Value =
+            serde_json::from_slice(&message.expect("it runs").stdout).expect("JSON");
+        number(&message[0]["stats64"]["tx"]["dropped"])
     };
     let until = Instant::now() + Duration::from_secs(20);
     while dropped() == 0 {
@@ -337,7 +338,7 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
     let sent = sender.terminate();
     holder.0.stdin.take().expect("piped").write_all(b"\n").expect("it waits");
     line.clear();
-    said.read_line(&mut line).expect("it says what it read");
+    message.read_line(&mut line).expect("it says what it read");
     let read: Value = serde_json::from_str(&line).expect(&line);
 
     assert!((1..1_000).contains(&number(&sent["frames"])), "{sent}");
@@ -347,11 +348,11 @@ fn sent_is_what_the_device_took_whatever_else_it_drops() {
 }
 
 #[test]
-fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
+fn losses_in_the_socket_buffer_are_counted_apart() {
     let Some(pair) = Pair::new() else { return };
-    let sink = Sink::start(&pair.right, "--buffer 1 --duration 120s");
+    let receiver = Running::start(&pair.right, "--buffer 1 --duration 120s");
     let sent = send(&pair.left, "--burst 64 --flow dst-ip=10.9.0.2,size=1500,count=5000");
-    let received = sink.terminate();
+    let received = receiver.terminate();
     let missing = number(&sent["frames"]) - number(&received["frames"]);
     let dropped = number(&received["dropped_by_own_socket"]);
     assert_eq!(sent["frames"], 5_000);
@@ -361,7 +362,7 @@ fn what_this_sockets_buffer_lost_is_told_from_a_loss_on_the_way() {
 }
 
 #[test]
-fn mistakes_are_told_in_a_line_and_exit_with_2() {
+fn errors_are_one_line_and_exit_code_2() {
     let Some(pair) = Pair::new() else { return };
     let wrong = [
         ("pfc --dev nowhere --classes 3:1", "no interface `nowhere` in this network namespace"),
@@ -374,14 +375,14 @@ fn mistakes_are_told_in_a_line_and_exit_with_2() {
             "a frame of 9000 bytes is longer than the MTU of eth allows",
         ),
         (
-            "sink --dev eth --pause-class 3 --pause-for 2ms --pause-every 1ms",
+            "recv --dev eth --pause-class 3 --pause-for 2ms --pause-every 1ms",
             "--pause-every: must be longer than --pause-for, or use --pause-for alone",
         ),
     ];
     for (arguments, what) in wrong {
         let output = traffic(&pair.left, arguments).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2), "{arguments}");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(told.lines().last(), Some(format!("knotless traffic: {what}").as_str()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(message.lines().last(), Some(format!("knotless traffic: {what}").as_str()));
     }
 }

@@ -9,22 +9,22 @@ fn knotless(words: &[&str]) -> Output {
 
 fn refused(words: &[&str]) -> String {
     let output = knotless(words);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {message}");
     assert!(output.stdout.is_empty(), "{words:?}");
-    assert_eq!(said.matches('\n').count(), 1, "{words:?}: {said}");
-    assert!(said.ends_with('\n') && said.len() < 600, "{words:?}: {said}");
-    assert!(!said.trim_end().contains(char::is_control), "{words:?}: {said:?}");
+    assert_eq!(message.matches('\n').count(), 1, "{words:?}: {message}");
+    assert!(message.ends_with('\n') && message.len() < 600, "{words:?}: {message}");
+    assert!(!message.trim_end().contains(char::is_control), "{words:?}: {message:?}");
     for word in ["..=", "invalid digit", "target type", "error:", "Usage"] {
-        assert!(!said.contains(word), "{words:?}: {said}");
+        assert!(!message.contains(word), "{words:?}: {message}");
     }
-    said.trim_end().to_owned()
+    message.trim_end().to_owned()
 }
 
 #[test]
-fn a_mistake_is_one_line_that_says_what_would_be_right() {
+fn an_error_is_one_line_with_advice() {
     let speed = "write bits per second as \"200M\", \"2.5G\" or \"40G\"";
-    for (words, said) in [
+    for (words, message) in [
         ("frob", "there is no command `frob`; see `knotless --help`"),
         ("chek x", "there is no command `chek`; did you mean `check`?"),
         ("ctl stat", "there is no command `stat`; did you mean `stats`?"),
@@ -57,17 +57,34 @@ fn a_mistake_is_one_line_that_says_what_would_be_right() {
             "apply p --switches d --resume --rollback",
             "`--resume` and `--rollback` exclude each other; keep one",
         ),
-        ("check N --json --json", "`--json` stands here twice; keep one"),
+        ("check N --json --json", "`--json` is given twice; keep one"),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
-        assert_eq!(refused(&words), format!("knotless: {said}"));
+        assert_eq!(refused(&words), format!("knotless: {message}"));
     }
     let headroom = ["headroom", "--speed", "40X", "--length", "3m", "--mtu", "1500"];
-    let said =
+    let message =
         format!("knotless: `40X` is wrong for `--speed <SPEED>`; it is not a speed; {speed}");
-    assert_eq!(refused(&headroom), said);
+    assert_eq!(refused(&headroom), message);
     let headroom = ["headroom", "--speed", "40G", "--length", "120000m", "--mtu", "1500"];
     assert!(refused(&headroom).ends_with("; it is out of range; a length is at most 100km"));
+}
+
+#[test]
+fn old_words_work_and_name_the_new_ones() {
+    let nowhere = "knotless traffic: no interface `nowhere` in this network namespace";
+    let flow = "dst-ip=10.9.0.2";
+    for (words, line) in [
+        (vec!["sink"], "knotless traffic: `traffic sink` is now `traffic recv`"),
+        (vec!["send", "--gentle", "--flow", flow], "knotless traffic: `--gentle` is now `--gfc`"),
+    ] {
+        let output = knotless(&[&["traffic"], &words[..], &["--dev", "nowhere"]].concat());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert_eq!(stderr.lines().collect::<Vec<_>>(), [line, nowhere]);
+    }
+    let help = String::from_utf8(knotless(&["traffic", "--help"]).stdout).unwrap();
+    assert!(help.contains("recv") && !help.contains("sink"), "{help}");
 }
 
 #[test]
@@ -87,8 +104,8 @@ fn what_is_echoed_is_printable_and_short() {
         vec!["ctl", "--socket", &long, "stats"],
         vec!["ctl", "--name", "a\u{1b}b", "stats"],
     ] {
-        let said = refused(&words);
-        assert!(said.matches('x').count() <= 300, "{said}");
+        let message = refused(&words);
+        assert!(message.matches('x').count() <= 300, "{message}");
     }
 }
 

@@ -1,15 +1,15 @@
-//! Where every frame of a load has gone: what senders handed to their interfaces is what the sink
-//! received and what the switch dropped under a name, to the frame.
+//! Where every frame of a load has gone: what senders handed to their interfaces is what the
+//! receiver received and what the switch dropped under a name, to the frame.
 
 use std::collections::BTreeMap;
 use switch::control::stats::Stats;
-use switch::traffic::report::{FlowReceived, SendReport, SinkReport};
+use switch::traffic::report::{FlowReceived, RecvReport, SendReport};
 
 /// A load, when it is over.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) sent: Vec<SendReport>,
-    pub(crate) received: SinkReport,
+    pub(crate) received: RecvReport,
     /// The switch before the first frame.
     pub(crate) before: Stats,
     /// The switch after the last.
@@ -56,7 +56,7 @@ impl Load {
         let lost = after.lossless_dropped() - self.before.lossless_dropped();
         assert_eq!(lost, 0, "{:?}", after.lossless_drops_by_cause());
         assert_eq!((after.totals.imbalance, after.totals.held), (0, 0));
-        assert_eq!(received.dropped_by_own_socket, 0, "the sink was too slow");
+        assert_eq!(received.dropped_by_own_socket, 0, "the receiver was too slow");
         assert_eq!((received.misdelivered, received.damaged_headers), (0, 0));
         for flow in &received.flows {
             let faults = (flow.reordered, flow.duplicates, flow.corrupt);

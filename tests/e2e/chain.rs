@@ -74,9 +74,9 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     assert_eq!(hops, ["10.1.1.1", "10.9.0.1", "10.1.3.2"], "{said}");
 
     let (near_before, before) = (near.settled(), far.settled());
-    let sink = three.sink("");
+    let receiver = three.recv("");
     let sent = vec![one.send(FLOWS).report()];
-    let received = sink.report();
+    let received = receiver.report();
     // All of the lossy class fits between the switches: what is too much is dropped at the far one.
     let near_end = near.settled();
     let load = Load { sent, received, before, after: far.settled() };

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use switch::traffic::report::{SendReport, SinkReport};
+use switch::traffic::report::{RecvReport, SendReport};
 
 /// Longer than any command here takes.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -28,9 +28,9 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Sender(Running);
 
-/// `knotless traffic sink`, listening.
+/// `knotless traffic recv`, listening.
 #[derive(Debug)]
-pub(crate) struct Sink(Running);
+pub(crate) struct Receiver(Running);
 
 impl Host {
     /// A host with nothing but a loopback interface; `dev` comes by [`Namespace::hand_over`].
@@ -109,10 +109,10 @@ impl Host {
 
     /// Starts to receive, and returns when it does. It ends when nothing has come for longer than a
     /// sender on a busy machine may go without a core.
-    pub(crate) fn sink(&self, arguments: &str) -> Sink {
-        let mut sink = self.traffic("sink", &format!("--idle 3s --duration 145s {arguments}"));
-        sink.wait_for("listening");
-        Sink(sink)
+    pub(crate) fn recv(&self, arguments: &str) -> Receiver {
+        let mut receiver = self.traffic("recv", &format!("--idle 3s --duration 145s {arguments}"));
+        receiver.wait_for("listening");
+        Receiver(receiver)
     }
 
     /// Pings `address`, and all answers come. Returns what ping says.
@@ -135,8 +135,8 @@ impl Sender {
     }
 }
 
-impl Sink {
-    pub(crate) fn report(self) -> SinkReport {
+impl Receiver {
+    pub(crate) fn report(self) -> RecvReport {
         parse(self.0)
     }
 }

@@ -56,10 +56,10 @@ fn jumbo_frames_pass_whole_and_are_paused_for() {
     one.ping("-s 8952 -M do fd00:1:2::2");
 
     let before = switch.settled();
-    let sink = two.sink("");
+    let receiver = two.recv("");
     let flow = "name=jumbo,dst-ip=10.1.2.2,dscp=26,size=9014,rate=150M";
     let sent = vec![one.send(&format!("--duration 2s --flow {flow}")).report()];
-    let received = sink.report();
+    let received = receiver.report();
     let load = Load { sent, received, before, after: switch.settled() };
     load.check();
     let (flow, sent) = load.flow("jumbo");

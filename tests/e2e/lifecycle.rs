@@ -16,7 +16,7 @@ fn after_kill_9_it_starts_again_and_only_one_can_run() {
 
     let second = Switch::launch(knotless(), &lab.namespace, lab.directory.path(), "lab");
     let id = lab.switch.stats().pid;
-    refused(second, &["a switch runs already", &format!("process {id}")]);
+    refused(second, &["a switch is already running", &format!("process {id}")]);
     lab.host(1).ping("10.1.3.2");
 
     lab.switch.signal(Signal::SIGKILL);

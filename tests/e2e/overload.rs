@@ -21,13 +21,13 @@ fn overload(lab: &mut Lab, seconds: u64) -> Load {
     lab.host(1).ping("10.1.3.2");
     lab.host(2).ping("10.1.3.2");
     let before = lab.switch.settled();
-    let sink = lab.host(3).sink("");
+    let receiver = lab.host(3).recv("");
     let senders = [1, 2].map(|number| {
         let how = format!("--speed 1G --duration {seconds}s {}", flows(number));
         lab.host(number).send(&how)
     });
     let sent = senders.map(crate::host::Sender::report).into();
-    let received = sink.report();
+    let received = receiver.report();
     Load { sent, received, before, after: lab.switch.settled() }
 }
 

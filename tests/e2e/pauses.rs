@@ -46,7 +46,7 @@ fn a_paused_class_stops_and_no_other_does() {
     let Some(mut lab) = Setup::new().port(1, "trusted = true").start() else { return };
     lab.host(1).ping("10.1.3.2");
     let before = lab.switch.settled();
-    let sink = lab.host(3).sink("");
+    let receiver = lab.host(3).recv("");
     let sender = lab.host(1).send(FLOWS);
     // 65,535 quanta last a third of a second at 100 Mb/s.
     let pauser = lab.host(3).pause("--classes 3:65535 --repeat 50ms");
@@ -67,7 +67,7 @@ fn a_paused_class_stops_and_no_other_does() {
         stats.ports[2].tx_frames[3] > end.ports[2].tx_frames[3]
     });
     let sent = vec![sender.stop()];
-    let received = sink.report();
+    let received = receiver.report();
     let load = Load { sent, received, before, after: lab.switch.settled() };
     load.check();
     assert!(load.dropped().is_empty(), "nothing was too much: {:?}", load.dropped());
@@ -85,7 +85,7 @@ fn a_pause_of_a_lossy_class_is_not_obeyed() {
     let Some(mut lab) = Setup::new().start() else { return };
     lab.host(1).ping("10.1.3.2");
     let before = lab.switch.settled();
-    let sink = lab.host(3).sink("");
+    let receiver = lab.host(3).recv("");
     let pauser = lab.host(3).pause("--classes 0:65535,7:65535 --repeat 20ms");
     let flow = "--duration 120s --flow name=zero,dst-ip=10.1.3.2,dscp=0,size=1000,rate=10M";
     let sender = lab.host(1).send(flow);
@@ -94,7 +94,7 @@ fn a_pause_of_a_lossy_class_is_not_obeyed() {
         port.pfc.rx_ignored[0] > 10 && port.pfc.rx_ignored[7] > 10 && port.tx_frames[0] > PASSING
     });
     let sent = vec![sender.stop()];
-    let received = sink.report();
+    let received = receiver.report();
     pauser.signal(Signal::SIGTERM);
     pauser.end(PATIENCE).success();
     let load = Load { sent, received, before, after: lab.switch.settled() };

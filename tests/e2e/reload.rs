@@ -1,7 +1,7 @@
 //! New rules and routes for a switch under full load: not a frame lost or out of order.
 
 use crate::account::Load;
-use crate::host::{Sender, Sink};
+use crate::host::{Receiver, Sender};
 use crate::lab::{Lab, Setup};
 use crate::process::LOOK;
 use nix::sys::signal::Signal;
@@ -34,7 +34,7 @@ fn lab() -> Option<Lab> {
 /// A load that goes on until it is ended.
 struct Begun {
     before: Stats,
-    sink: Sink,
+    receiver: Receiver,
     senders: Vec<Sender>,
 }
 
@@ -44,7 +44,7 @@ impl Begun {
         lab.host(1).ping("10.1.3.2");
         lab.host(2).ping("10.1.3.2");
         let before = lab.switch.settled();
-        let sink = lab.host(3).sink("");
+        let receiver = lab.host(3).recv("");
         let flows = [
             "--flow name=one,dst-ip=10.1.3.2,dscp=26,size=1000,rate=90M \
              --flow name=routed,dst-ip=10.20.1.1,dscp=26,size=500,rate=5M",
@@ -60,13 +60,13 @@ impl Begun {
             assert!(asked.elapsed() < Duration::from_secs(60), "h3 is not overloaded");
             std::thread::sleep(LOOK);
         }
-        Self { before, sink, senders }
+        Self { before, receiver, senders }
     }
 
     fn finish(self, lab: &mut Lab) -> Load {
-        let Self { before, sink, senders } = self;
+        let Self { before, receiver, senders } = self;
         let sent = senders.into_iter().map(Sender::stop).collect();
-        let received = sink.report();
+        let received = receiver.report();
         Load { sent, received, before, after: lab.switch.settled() }
     }
 }

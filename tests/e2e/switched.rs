@@ -50,11 +50,11 @@ fn vlans_are_kept_apart_and_addresses_are_learnt_in_each() {
     let macs = [1, 2, 3].map(|number| mac(lab.host(number)));
 
     // In VLAN 10 h1 is there, in VLAN 20 nobody is, and VLAN 30 does not exist.
-    let sink = lab.host(1).sink("");
+    let receiver = lab.host(1).recv("");
     for vlan in [10, 20, 30] {
         tagged(&lab, vlan, &macs[0]);
     }
-    let received = sink.report();
+    let received = receiver.report();
     assert_eq!((received.frames, received.misdelivered), (10, 0));
     assert_eq!(received.flows[0].pcp, [].into(), "an access port takes the tag off");
     let stats = lab.switch.settled();
@@ -85,10 +85,10 @@ fn a_class_stays_lossless_from_an_access_port_to_a_trunk_that_is_too_slow() {
     // To nobody: it is flooded, and h3 is known from then on.
     tagged(&lab, 10, "02:00:00:00:00:99");
     let before = lab.switch.settled();
-    let sink = lab.host(3).sink("");
+    let receiver = lab.host(3).recv("");
     let flow = format!("name=up,dst-ip=10.7.0.3,dst-mac={three},dscp=26,size=1000,rate=150M");
     let sent = vec![lab.host(1).send(&format!("--speed 1G --duration 2s --flow {flow}")).report()];
-    let received = sink.report();
+    let received = receiver.report();
     let load = Load { sent, received, before, after: lab.switch.settled() };
     load.check();
     let (flow, sent) = load.flow("up");

@@ -13,7 +13,7 @@ fn overload(lab: &mut Lab, how: &str, priority: u8) -> Load {
     lab.host(1).ping("10.1.3.2");
     lab.host(2).ping("10.1.3.2");
     let before = lab.switch.settled();
-    let sink = lab.host(3).sink("");
+    let receiver = lab.host(3).recv("");
     let senders = [1, 2].map(|host| {
         let flow = format!(
             "--flow name=from-{host},dst-ip=10.1.3.2,dscp=26,priority={priority},size=1000,rate=60M"
@@ -21,7 +21,7 @@ fn overload(lab: &mut Lab, how: &str, priority: u8) -> Load {
         lab.host(host).send(&format!("--speed 1G --duration 3s {how} {flow}"))
     });
     let sent = senders.map(crate::host::Sender::report).into();
-    let received = sink.report();
+    let received = receiver.report();
     Load { sent, received, before, after: lab.switch.settled() }
 }
 

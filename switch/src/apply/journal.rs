@@ -1,5 +1,5 @@
-//! What has been done, in a file that survives whatever happens: written anew and renamed before an
-//! operation begins and after it ends.
+//! The progress of a plan, in a file. The file is replaced atomically (written, then renamed)
+//! before an operation starts and after it ends.
 
 use config::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub(super) enum Stage {
     /// Nothing was done, or all of it was undone.
     #[default]
     Pending,
-    /// Some of its switches may have been told.
+    /// It has started; some of its switches may have changed.
     Begun,
     /// All of them have acknowledged.
     Done,

@@ -1,8 +1,8 @@
-//! `knotless apply`: carries out a plan on running switches, through their control sockets.
+//! `knotless apply`: executes a plan on running switches, through their control sockets.
 
-mod drive;
+mod executor;
 mod journal;
-mod wiring;
+mod path_routes;
 
 use crate::network::verify::read_rules;
 use crate::output;
@@ -11,49 +11,49 @@ use crate::plan::source::SourceArgs;
 use clap::Args;
 use config::plan_file::PlanFile;
 use config::units::parse_duration_ns;
-use drive::{Direction, Drive, Ended};
+use executor::{Direction, Executor, Outcome};
 use fabric::Network;
 use fabric::plan::{Change, Kind, Order, PlanError, Planner, Timing};
 use journal::{Journal, Stage};
+use path_routes::PathRoutes;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
-use wiring::Wiring;
 
 /// `knotless apply`
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
-    /// The plan: what `knotless plan --json` printed
+    /// The plan, as printed by `knotless plan --json`
     plan: PathBuf,
-    /// Where the configurations of the running switches are: DIR/SWITCH.toml for each
+    /// Directory of the running switches' configurations, DIR/SWITCH.toml for each
     #[arg(long, value_name = "DIR")]
     switches: PathBuf,
-    /// NETWORK.toml, if it is not where the plan says
+    /// NETWORK.toml, if it is not at the path in the plan
     #[arg(long, value_name = "FILE")]
     network: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
-    /// The rules in use, if the plan was made with them: they exclude a deadlock in any order
+    /// Directory of the tag rules in use, if the plan was made with `--rules`
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
-    /// A path's own prefix, NAME=PREFIX, instead of its last host's network
+    /// Route prefix of a path, NAME=PREFIX, instead of the network of its last host
     #[arg(long, value_name = "NAME=PREFIX", value_parser = own_prefix)]
     prefix: Vec<(String, String)>,
-    /// What has been done; default: PLAN.state
+    /// File that records the progress [default: PLAN.state]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Go on with a plan that was begun
+    /// Resume a plan that was started
     #[arg(long, conflicts_with = "rollback")]
     resume: bool,
-    /// Undo what was done of it, through the same states
+    /// Undo the completed operations in reverse order
     #[arg(long)]
     rollback: bool,
-    /// How long a switch may take to answer
+    /// Timeout of a request to a switch
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     timeout: Duration,
-    /// How long frames of a removed path may be on their way still
+    /// Time for frames in flight on a removed path to leave the network
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
     settle: Duration,
 }
@@ -70,7 +70,7 @@ fn own_prefix(word: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Why nothing was begun.
+/// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -78,7 +78,7 @@ enum Failure {
     #[error(transparent)]
     Config(#[from] config::ConfigError),
     #[error(transparent)]
-    Wiring(#[from] wiring::WiringError),
+    PathRoutes(#[from] path_routes::PathRoutesError),
     #[error("{0}")]
     Plain(String),
     /// The plan may pass through a deadlock.
@@ -86,7 +86,8 @@ enum Failure {
     Unsafe(String),
 }
 
-/// Applies. Exit 1: it stopped on the way, or the plan is not safe; 2: the input is wrong.
+/// Executes the plan. Exit 1: it stopped on the way, or the plan is not safe; 2: the input is
+/// wrong.
 pub fn run(arguments: &ApplyArgs) -> ExitCode {
     match apply(arguments) {
         Ok(ended) if ended.failures.is_empty() => ExitCode::SUCCESS,
@@ -94,8 +95,8 @@ pub fn run(arguments: &ApplyArgs) -> ExitCode {
             ended.failures.iter().for_each(output::error);
             let (done, of) = (ended.done, ended.of);
             output::error(format_args!(
-                "stopped with {done} of {of} operations done, in a state that cannot deadlock; go on \
-                 with --resume, or back with --rollback"
+                "stopped with {done} of {of} operations done, in a state that cannot deadlock; \
+                 continue with --resume, or undo with --rollback"
             ));
             ExitCode::from(1)
         }
@@ -110,12 +111,12 @@ pub fn run(arguments: &ApplyArgs) -> ExitCode {
     }
 }
 
-fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
+fn apply(arguments: &ApplyArgs) -> Result<Outcome, Failure> {
     let plan = PlanFile::load(&arguments.plan)?;
     let network_file = arguments.network.clone().or_else(|| plan.from.network.clone());
     let network_file = network_file.ok_or_else(|| {
         Failure::Plain(format!(
-            "{}:1:1: says not for which network; add --network NETWORK.toml",
+            "{}:1:1: names no network; add --network NETWORK.toml",
             arguments.plan.display()
         ))
     })?;
@@ -132,43 +133,43 @@ fn apply(arguments: &ApplyArgs) -> Result<Ended, Failure> {
         )));
     }
     match &arguments.rules {
-        Some(rules) => trust(&network, rules)?,
-        None => prove(&network, &change, &order)?,
+        Some(rules) => check_rules(&network, rules)?,
+        None => verify_plan(&network, &change, &order)?,
     }
     let prefixes: HashMap<String, String> = arguments.prefix.iter().cloned().collect();
-    let wiring = Wiring::load(&network, &change, &arguments.switches, &prefixes)?;
-    let (order, more) = wiring.strengthen(&network, &change, &order)?;
+    let path_routes = PathRoutes::load(&network, &change, &arguments.switches, &prefixes)?;
+    let (order, more) = path_routes.add_route_constraints(&network, &change, &order)?;
     let mut journal = open(arguments, &plan)?;
     if more > 0 {
         output::print(format_args!(
-            "{more} more constraints: paths to one prefix take turns, as switches route by destination"
+            "{more} more constraints: switches route by destination, so only one path to a prefix is in force"
         ));
     }
     let ids = ids(&plan, &change);
     let direction = if arguments.rollback { Direction::Back } else { Direction::Forward };
-    let wanted = ids.iter().zip(&change.operations).map(|(&id, operation)| {
+    let in_force = ids.iter().zip(&change.operations).map(|(&id, operation)| {
         (operation.kind == Kind::Add) != (journal.stage(id) == Stage::Pending)
     });
-    let drive = Drive {
+    let executor = Executor {
         network: &network,
         change: &change,
-        wiring: &wiring,
+        path_routes: &path_routes,
         ids: &ids,
         direction,
-        patience: arguments.timeout,
+        answer_timeout: arguments.timeout,
         settle: arguments.settle,
-        wanted: Mutex::new(wanted.collect()),
-        turns: (0..network.switches()).map(|_| Mutex::new(())).collect(),
+        in_force: Mutex::new(in_force.collect()),
+        switch_locks: (0..network.switches()).map(|_| Mutex::new(())).collect(),
     };
-    let tell = |done: usize, of: usize, what: &str| {
+    let report = |done: usize, of: usize, what: &str| {
         output::print(format_args!("{done} of {of}: {what}"));
     };
-    drive.run(&order, &mut journal, &tell).map_err(|error| {
+    executor.run(&order, &mut journal, &report).map_err(|error| {
         Failure::Plain(format!("the state cannot be written: {error}; see --state"))
     })
 }
 
-/// The journal; one that was begun is gone on with only if that was asked for.
+/// Opens the journal; one that was started is continued only if that was asked for.
 fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
     let file = arguments.state.clone().unwrap_or_else(|| {
         let mut name = arguments.plan.clone().into_os_string();
@@ -178,14 +179,14 @@ fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
     let journal = Journal::open(&file, plan).map_err(Failure::Plain)?;
     if journal.is_begun() && !arguments.resume && !arguments.rollback {
         return Err(Failure::Plain(format!(
-            "{}:1:1: this plan was begun; go on with --resume, or back with --rollback",
+            "{}:1:1: this plan was started; continue with --resume, or undo with --rollback",
             file.display()
         )));
     }
     Ok(journal)
 }
 
-/// By operation: its id in the plan.
+/// The id of each operation in the plan.
 fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
     let rows = plan.operations.iter().map(|row| ((row.kind, row.path.as_str()), row.id));
     let rows: HashMap<_, u64> = rows.collect();
@@ -193,20 +194,20 @@ fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
     change.operations.iter().map(id).collect()
 }
 
-/// That rules exclude a deadlock in any order.
-fn trust(network: &Network, rules: &Path) -> Result<(), Failure> {
+/// Checks that the rules exclude a deadlock in any order.
+fn check_rules(network: &Network, rules: &Path) -> Result<(), Failure> {
     let book = read_rules(network, rules)?;
     if fabric::verify::verify_rules(network, &book).is_empty() {
         return Ok(());
     }
     let rules = rules.display();
     Err(Failure::Unsafe(format!(
-        "{rules}:1:1: these rules can deadlock; `knotless verify` says how"
+        "{rules}:1:1: these rules can deadlock; `knotless verify` prints the cycle"
     )))
 }
 
-/// A plan may come from anywhere: it is proven again before anything is touched.
-fn prove(network: &Network, change: &Change, order: &Order) -> Result<(), Failure> {
+/// A plan file is not trusted: it is verified again before anything changes.
+fn verify_plan(network: &Network, change: &Change, order: &Order) -> Result<(), Failure> {
     let planner = Planner::new(network, change, Timing::default());
     planner.and_then(|planner| planner.check(order)).map_err(|error| match &error {
         PlanError::Cyclic(_, knot) | PlanError::Unsafe(knot) | PlanError::Unproven(knot) => {

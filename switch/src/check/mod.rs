@@ -1,5 +1,5 @@
-//! `knotless check`: reads a configuration file as the program that uses it would, and says what
-//! follows from it.
+//! `knotless check`: validates a configuration file as the command that uses it does, and prints a
+//! summary.
 
 mod network_file;
 mod scenario_file;
@@ -24,7 +24,7 @@ pub struct CheckArgs {
     json: bool,
 }
 
-/// What a good file comes to.
+/// The summary of a valid file.
 struct Summary {
     text: String,
     json: Value,
@@ -55,7 +55,7 @@ pub fn run(arguments: &CheckArgs) -> ExitCode {
     }
 }
 
-/// What kinds of files there are is told by what is in them.
+/// The kind of the file is determined by its content.
 fn check(file: &Path) -> Result<Summary, ConfigError> {
     let text = config::read_text(file)?;
     if is_json(&text) {

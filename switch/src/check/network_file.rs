@@ -1,4 +1,4 @@
-//! What follows from a NETWORK.toml: how many switches, hosts, links, and which paths.
+//! Summary of a NETWORK.toml: switches, hosts, links, paths.
 
 use super::Summary;
 use config::NetworkConfig;

@@ -1,10 +1,10 @@
-//! What follows from a SCENARIO.toml: its network, its traffic, what goes wrong.
+//! Summary of a SCENARIO.toml: network, traffic, faults.
 
 use super::Summary;
 use config::scenario::ScenarioConfig;
 use serde_json::json;
 
-/// What `config` comes to.
+/// The summary of `config`.
 pub(super) fn summary(config: &ScenarioConfig) -> Summary {
     let network = &config.network;
     let expects: Vec<&str> = config.expectations.keys().map(|kind| kind.name()).collect();

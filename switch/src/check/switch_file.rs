@@ -1,8 +1,8 @@
-//! What follows from a SWITCH.toml: ports, headrooms, how the buffer is divided, memory.
+//! Summary of a SWITCH.toml: ports, headrooms, division of the buffer, memory.
 
 use super::Summary;
 use crate::ctl::tables::{numbers, speed, table, text};
-use crate::promises;
+use crate::lossless_report;
 use config::SwitchConfig;
 use config::switch::{Device, Hugepages, Lldp};
 use config::units::show_size;
@@ -35,7 +35,7 @@ fn division(config: &SwitchConfig) -> Division {
     Division { reserved, headroom, lossy, shared }
 }
 
-/// What `config` comes to.
+/// The summary of `config`.
 pub(super) fn summary(config: &SwitchConfig) -> Summary {
     let warnings = config.warnings.clone();
     Summary { text: as_text(config), json: as_json(config), warnings }
@@ -66,8 +66,8 @@ fn as_text(config: &SwitchConfig) -> String {
         show_size(division.lossy),
         show_size(division.shared)
     ));
-    lines.extend(promises::lines(config));
-    lines.extend(promises::gap_line(config, promises::measure_gap()));
+    lines.extend(lossless_report::lines(config));
+    lines.extend(lossless_report::gap_line(config, lossless_report::measure_gap()));
     lines.extend(config.lldp.as_ref().map(lldp));
     lines.push(format!(
         "memory: {} MB, {}, for {} frame buffers",
@@ -78,13 +78,13 @@ fn as_text(config: &SwitchConfig) -> String {
     lines.join("\n")
 }
 
-/// What is said to neighbors, and what is learned from them.
+/// The LLDP settings.
 fn lldp(lldp: &Lldp) -> String {
     let settings = &lldp.settings;
-    let said = format!("lldp: every {} s, holds for {} s", settings.interval_s, settings.ttl_s());
-    let Some(bounces) = lldp.bounces else { return said };
-    let level = settings.level.map_or_else(|| "learnt".to_owned(), |level| level.to_string());
-    format!("{said}; level {level}, rules of its own for {bounces} bounces")
+    let text = format!("lldp: every {} s, holds for {} s", settings.interval_s, settings.ttl_s());
+    let Some(bounces) = lldp.bounces else { return text };
+    let level = settings.level.map_or_else(|| "learned".to_owned(), |level| level.to_string());
+    format!("{text}; level {level}, rules of its own for {bounces} bounces")
 }
 
 const fn pages(hugepages: Hugepages) -> &'static str {

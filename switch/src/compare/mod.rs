@@ -1,4 +1,4 @@
-//! `knotless compare`: the same failures under every scheme, side by side.
+//! `knotless compare`: simulates scenarios under several schemes and compares the results.
 
 mod text;
 
@@ -17,7 +17,7 @@ pub struct CompareArgs {
     /// SCENARIO.toml, one or several
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The schemes, separated by commas; default: pfc, watchdog, tagger, ttl, gfc
+    /// The schemes, separated by commas [default: pfc,watchdog,tagger,ttl,gfc]
     #[arg(long, value_name = "SCHEMES", value_delimiter = ',', value_parser = SchemeKind::from_name)]
     schemes: Vec<SchemeKind>,
     /// Print one JSON object

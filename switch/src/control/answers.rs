@@ -1,4 +1,5 @@
-//! What clients of the socket ask for: what can be said at once, and what has to wait for others.
+//! Requests of the control socket's clients: those answered at once, and those that wait for
+//! workers, files or tables.
 
 use super::collector::{Collector, Round};
 use super::mac_walk::MacWalk;
@@ -6,8 +7,8 @@ use super::protocol::{
     LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RouteRow, Routes, RuleRow,
     Rules, Stopping, TagRow,
 };
-use super::reload::{self, Loaded, Refusal, What};
-use super::{Call, Control, tell_link};
+use super::reload::{self, Loaded, Refusal, ReloadRequest};
+use super::{Call, Control, apply_link};
 use crate::output;
 use crate::platform::Platform;
 use agents::host::NeighborState;
@@ -21,103 +22,103 @@ use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 
-/// Clients whose answers are not there yet.
+/// Requests without a reply yet.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingReplies {
     /// For the reports of a round that has not begun.
     stats: Vec<Sender<Reply>>,
     /// For the reports of the round that has.
     round: Option<(Collector, Vec<Sender<Reply>>)>,
     /// For files to be read, in order; the first is being read.
-    reloads: VecDeque<(What, Option<Sender<Reply>>)>,
+    reloads: VecDeque<(ReloadRequest, Option<Sender<Reply>>)>,
     loading: Option<Receiver<Result<Loaded, Refusal>>>,
     /// For tables with this number to be in use.
     installs: Vec<(Reloaded, Option<Sender<Reply>>)>,
     /// For the MAC table, in order; the first is being walked.
     mac_walks: VecDeque<(MacWalk, Sender<Reply>)>,
-    /// Whether a client asked for the end.
+    /// Whether a client has sent `stop`.
     pub(super) stop: bool,
 }
 
-/// A client that has gone does not want its answer.
+/// A client that has disconnected gets no reply.
 fn send(to: &Sender<Reply>, reply: Reply) {
     let _gone = to.try_send(reply);
 }
 
 impl<P: Platform> Control<P> {
     /// Takes a request. What can be answered at once is.
-    pub fn take_call(&mut self, call: Call) {
+    pub(crate) fn handle_call(&mut self, call: Call) {
         let Call { request, reply } = call;
         match request {
-            Request::Stats => self.waiting.stats.push(reply),
-            Request::Reload => self.read_again(What::Everything, Some(reply)),
-            Request::SetRules { file } => self.read_again(What::Rules(file), Some(reply)),
-            Request::SetRoutes { file } => self.read_again(What::Routes(file), Some(reply)),
-            Request::AddRoute { to, via } => {
-                self.read_again(What::Route { to, via }, Some(reply));
+            Request::Stats => self.pending.stats.push(reply),
+            Request::Reload => self.read_again(ReloadRequest::Everything, Some(reply)),
+            Request::SetRules { file } => self.read_again(ReloadRequest::Rules(file), Some(reply)),
+            Request::SetRoutes { file } => {
+                self.read_again(ReloadRequest::Routes(file), Some(reply))
             }
-            Request::DelRoute { to } => self.read_again(What::NoRoute(to), Some(reply)),
+            Request::AddRoute { to, via } => {
+                self.read_again(ReloadRequest::Route { to, via }, Some(reply));
+            }
+            Request::DelRoute { to } => self.read_again(ReloadRequest::NoRoute(to), Some(reply)),
             Request::Mac { offset } => {
-                self.waiting.mac_walks.push_back((MacWalk::new(offset), reply));
+                self.pending.mac_walks.push_back((MacWalk::new(offset), reply));
             }
             Request::Neighbors { offset } => {
                 send(&reply, Reply::Neighbors(self.neighbors(offset)));
             }
             Request::Lldp => {
                 let now = self.platform.now();
-                let table =
-                    self.neighborhood.as_ref().map(|it| it.table(now, self.tables.config()));
+                let table = self.lldp.as_ref().map(|it| it.table(now, self.tables.config()));
                 send(&reply, Reply::Lldp(table.unwrap_or_default()));
             }
             Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
             Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
             Request::Stop => {
-                self.waiting.stop = true;
+                self.pending.stop = true;
                 send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));
             }
             Request::Rules => send(&reply, Reply::Rules(self.rules())),
         }
     }
 
-    /// Has `what` read, after what is being read now. Nobody waits for the answer to a signal, so
-    /// one that is yet to be read will do for all of them.
-    pub(super) fn read_again(&mut self, what: What, reply: Option<Sender<Reply>>) {
-        let is_being_read = usize::from(self.waiting.loading.is_some());
-        let mut later = self.waiting.reloads.iter().skip(is_being_read);
+    /// Queues `what` to be read. A signal needs no reply, so one queued reload serves all signals.
+    pub(super) fn read_again(&mut self, what: ReloadRequest, reply: Option<Sender<Reply>>) {
+        let is_being_read = usize::from(self.pending.loading.is_some());
+        let mut later = self.pending.reloads.iter().skip(is_being_read);
         if reply.is_some() || !later.any(|(other, client)| client.is_none() && *other == what) {
-            self.waiting.reloads.push_back((what, reply));
+            self.pending.reloads.push_back((what, reply));
         }
     }
 
-    /// Goes on with what could not be answered at once.
+    /// Continues the requests that could not be answered at once.
     pub(super) fn answer(&mut self, now: Instant) {
         self.answer_stats(now);
         let epoch = self.workers.epoch();
-        let done = self.waiting.installs.extract_if(.., |(reloaded, _)| reloaded.epoch <= epoch);
+        let done = self.pending.installs.extract_if(.., |(reloaded, _)| reloaded.epoch <= epoch);
         for (reloaded, reply) in done {
             output::note(&format!("tables {} are in use", reloaded.epoch));
             reply.inspect(|to| send(to, Reply::Reloaded(reloaded)));
         }
-        if let Some((walk, reply)) = self.waiting.mac_walks.front_mut()
+        if let Some((walk, reply)) = self.pending.mac_walks.front_mut()
             && let Some(table) = walk.step(&mut self.workers, self.tables.config())
         {
             send(reply, Reply::Mac(table));
-            self.waiting.mac_walks.pop_front();
+            self.pending.mac_walks.pop_front();
         }
     }
 
     fn answer_stats(&mut self, now: Instant) {
-        if let Some((collector, clients)) = self.waiting.round.take() {
+        if let Some((collector, clients)) = self.pending.round.take() {
             match collector.round(&self.workers, now) {
                 Round::Waiting => {
-                    self.waiting.round = Some((collector, clients));
+                    self.pending.round = Some((collector, clients));
                     return;
                 }
                 Round::Complete => {
                     let stats = Box::new(self.stats(now));
                     if self.events.is_due(now) {
                         self.events.postpone(now);
-                        let lines = self.events.look(&stats, self.tables.config(), now);
+                        let lines = self.events.poll(&stats, self.tables.config(), now);
                         lines.iter().for_each(|line| output::note(line));
                     }
                     for client in &clients {
@@ -130,45 +131,46 @@ impl<P: Platform> Control<P> {
                 }
             }
         }
-        if self.waiting.stats.is_empty() && !self.events.is_due(now) {
+        if self.pending.stats.is_empty() && !self.events.is_due(now) {
             return;
         }
-        let clients = std::mem::take(&mut self.waiting.stats);
+        let clients = std::mem::take(&mut self.pending.stats);
         match Collector::begin(&mut self.workers, now) {
-            Some(collector) => self.waiting.round = Some((collector, clients)),
+            Some(collector) => self.pending.round = Some((collector, clients)),
             None => {
                 self.events.postpone(now);
-                let error =
-                    Reply::failed("a worker still owes its last report; its core is blocked");
+                let error = Reply::failed(
+                    "a worker has not answered the last request; its core is blocked",
+                );
                 clients.iter().for_each(|client| send(client, error.clone()));
             }
         }
     }
 
-    /// Begins to read what is to be read next, and takes over what has been.
+    /// Starts the next read, or installs what has been read.
     pub(super) fn take_loaded(&mut self) {
-        let Some(loading) = &self.waiting.loading else {
-            if let Some((what, _)) = self.waiting.reloads.front() {
+        let Some(loading) = &self.pending.loading else {
+            if let Some((what, _)) = self.pending.reloads.front() {
                 let current = self.tables.config().clone();
-                self.waiting.loading = Some(reload::begin(what.clone(), current));
+                self.pending.loading = Some(reload::begin(what.clone(), current));
             }
             return;
         };
         let outcome = match loading.try_recv() {
             Ok(outcome) => outcome,
             Err(TryRecvError::Empty) => return,
-            Err(TryRecvError::Disconnected) => Err("reading it ended in a fault".to_owned()),
+            Err(TryRecvError::Disconnected) => Err("the reload thread panicked".to_owned()),
         };
-        self.waiting.loading = None;
-        let reply = self.waiting.reloads.pop_front().and_then(|(_, reply)| reply);
+        self.pending.loading = None;
+        let reply = self.pending.reloads.pop_front().and_then(|(_, reply)| reply);
         match outcome {
             Ok(Loaded { tables, read }) => {
                 let warnings = tables.config().warnings.iter().map(ToString::to_string).collect();
                 let epoch = self.replace_tables(tables);
-                self.waiting.installs.push((Reloaded { epoch, read, warnings }, reply));
+                self.pending.installs.push((Reloaded { epoch, read, warnings }, reply));
             }
             Err(why) => {
-                output::note(&format!("reload refused, the old tables stay in use: {why}"));
+                output::note(&format!("reload refused, the tables in use do not change: {why}"));
                 reply.inspect(|to| send(to, Reply::failed(format!("refused: {why}"))));
             }
         }
@@ -184,17 +186,9 @@ impl<P: Platform> Control<P> {
         };
         let (id, name) = (port.id, port.name.clone());
         let now = self.platform.now();
-        let Self { links, workers, slow_path, neighborhood, .. } = self;
+        let Self { links, workers, slow_path, lldp, .. } = self;
         links.set_in_service(id, up, |port, up| {
-            tell_link(
-                Command::Link(port, up),
-                port,
-                up,
-                now,
-                workers,
-                slow_path,
-                neighborhood.as_mut(),
-            );
+            apply_link(Command::Link(port, up), port, up, now, workers, slow_path, lldp.as_mut());
         });
         Reply::LinkSet(LinkSet { port: name, up })
     }

@@ -1,14 +1,14 @@
-//! Asks all workers for their reports at once, and knows when all have answered.
+//! Requests a report from every worker and detects when all have answered.
 
 use super::workers::Workers;
 use dataplane::frame::Frame;
 use dataplane::time::Instant;
 
 /// How long a worker may take to answer. It answers in its next turn; one that does not has
-/// stopped, or its core belongs to somebody else.
-const PATIENCE_NS: u64 = 3_000_000_000;
+/// stopped, or its core is used by another thread.
+const ANSWER_NS_MAX: u64 = 3_000_000_000;
 
-/// Where a round of questions stands.
+/// The state of a round of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
     /// All have answered.
@@ -19,14 +19,14 @@ pub(super) enum Round {
     Silent(usize),
 }
 
-/// A round of questions.
+/// A round of requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collector {
     began: Instant,
 }
 
 impl Collector {
-    /// Asks all workers; `None` if one still owes the answer to an earlier question.
+    /// Requests reports from all workers; `None` if one has not answered the last request.
     pub(super) fn begin<F: Frame>(workers: &mut Workers<F>, now: Instant) -> Option<Self> {
         if workers.iter().any(|worker| worker.answer().is_none()) {
             return None;
@@ -35,11 +35,11 @@ impl Collector {
         all.then_some(Self { began: now })
     }
 
-    /// Where the round stands.
+    /// The state of the round.
     pub(super) fn round<F: Frame>(self, workers: &Workers<F>, now: Instant) -> Round {
         match workers.iter().position(|worker| worker.answer().is_none()) {
             None => Round::Complete,
-            Some(silent) if now.ns_since(self.began) > PATIENCE_NS => Round::Silent(silent),
+            Some(silent) if now.ns_since(self.began) > ANSWER_NS_MAX => Round::Silent(silent),
             Some(_) => Round::Waiting,
         }
     }

@@ -1,44 +1,44 @@
-//! The end: queues run empty, workers are heard for the last time.
+//! Shutdown: waits until the workers' queues are empty and collects the last reports.
 
 use super::Control;
 use super::collector::{Collector, Round};
 use super::stats::Stats;
 use crate::platform::Platform;
-use crate::worker_thread::WorkerEnd;
+use crate::worker_loop::WorkerExit;
 use dataplane::time::Instant;
 use std::time::Duration;
 
-/// How often the workers are asked whether they still hold frames.
-const LOOK: Duration = Duration::from_millis(1);
+/// Poll interval of the workers.
+const POLL: Duration = Duration::from_millis(1);
 
 impl<P: Platform> Control<P> {
-    /// Waits until the workers hold no frames any more, up to `until`. Returns how many they hold.
-    /// The workers must not let data in any more, or this may well last.
-    pub fn drain(&mut self, until: Instant) -> u64 {
+    /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
+    /// The workers must not receive data any more.
+    pub(crate) fn drain(&mut self, until: Instant) -> u64 {
         let mut held = u64::MAX;
         while held > 0 && self.platform.now() < until {
             held = self.frames_held(until).unwrap_or(held);
             if held > 0 {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL);
             }
         }
         held
     }
 
-    /// Frames in the workers' queues and between them; `None` if that cannot be told by `until`.
+    /// Frames in the workers' queues and between them; `None` if not all have reported by `until`.
     fn frames_held(&mut self, until: Instant) -> Option<u64> {
         let began = self.platform.now();
-        self.hear();
+        self.poll_workers();
         let collector = Collector::begin(&mut self.workers, began)?;
         while collector.round(&self.workers, began) != Round::Complete {
             if self.platform.now() >= until {
                 return None;
             }
-            std::thread::sleep(LOOK / 10);
-            self.hear();
+            std::thread::sleep(POLL / 10);
+            self.poll_workers();
         }
-        // Reports are written at different times: what one worker has handed over another may have
-        // taken over, and even sent, by the time it reports.
+        // Reports are written at different times: a frame that one worker has handed off may
+        // already be received, and even sent, by another when that one reports.
         let reports = || self.workers.iter().filter_map(|worker| worker.answer());
         let held: u64 = reports().map(|report| report.totals.held).sum();
         let handed_over: u64 = reports().map(|report| report.totals.handed_over).sum();
@@ -46,23 +46,23 @@ impl<P: Platform> Control<P> {
         Some(held + handed_over.abs_diff(taken_over))
     }
 
-    fn hear(&mut self) {
+    fn poll_workers(&mut self) {
         for worker in self.workers.iter_mut() {
             worker.take_replies();
             worker.push_backlog();
         }
     }
 
-    /// The state of the switch after its workers' end; `ends` stands in their order.
-    pub fn last_stats(&mut self, ends: Vec<WorkerEnd>) -> Stats {
+    /// The final stats; `ends` is in the order of the workers.
+    pub(crate) fn last_stats(&mut self, ends: Vec<WorkerExit>) -> Stats {
         for (worker, end) in self.workers.iter_mut().zip(ends) {
-            worker.take_end(end);
+            worker.set_exit(end);
         }
         self.stats(self.platform.now())
     }
 
-    /// Gives the platform back; everything else goes, frames included.
-    pub fn into_platform(self) -> P {
+    /// Returns the platform and drops everything else, frames included.
+    pub(crate) fn into_platform(self) -> P {
         self.platform
     }
 }

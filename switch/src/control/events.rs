@@ -1,44 +1,44 @@
-//! What an operator should hear of as it happens: the first lossless frame lost, a storm, a full
-//! table, a worker that was away for longer than headroom allows for. Each is said at once and
-//! then, while it goes on, every ten seconds with what came since.
+//! Events that are logged as they happen: lossless frames lost, PFC storms, full tables, polling
+//! gaps beyond what headroom covers. Each is logged at once and then, while it continues, every ten
+//! seconds with the increase.
 
 use super::stats::{PortStats, Stats};
 use config::SwitchConfig;
 use dataplane::time::Instant;
 use std::collections::BTreeMap;
 
-/// How often the figures are looked at.
-const LOOK_NS: u64 = 500_000_000;
-/// How long nothing more is said of a thing that was just said.
+/// Poll interval of the counters.
+const POLL_NS: u64 = 500_000_000;
+/// Minimum interval between two lines about the same event.
 const QUIET_NS: u64 = 10_000_000_000;
 
-/// What was said so far.
+/// What was reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    look_at: Instant,
-    said: BTreeMap<String, Said>,
+    poll_at: Instant,
+    reported: BTreeMap<String, Reported>,
 }
 
-/// A figure when it was last said, and when that was.
+/// The last reported value, and its time.
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct Reported {
     figure: u64,
     at: Instant,
 }
 
 impl Events {
-    /// Whether it is time to look.
+    /// Whether a poll is due.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        now >= self.look_at
+        now >= self.poll_at
     }
 
-    /// Nobody looks again for a while.
+    /// Schedules the next poll.
     pub(super) fn postpone(&mut self, now: Instant) {
-        self.look_at = now + LOOK_NS;
+        self.poll_at = now + POLL_NS;
     }
 
-    /// What has happened, a line each.
-    pub(super) fn look(
+    /// The events since the last poll, one line each.
+    pub(super) fn poll(
         &mut self,
         stats: &Stats,
         config: &SwitchConfig,
@@ -46,16 +46,16 @@ impl Events {
     ) -> Vec<String> {
         let mut lines = Vec::new();
         for port in &stats.ports {
-            self.look_at_port(port, now, &mut lines);
+            self.check_port(port, now, &mut lines);
         }
-        self.look_at_tables(stats, config, now, &mut lines);
+        self.check_tables(stats, config, now, &mut lines);
         if let Some(allowed_ns) = config.poll_gap_allowed_ns() {
             for worker in stats.workers.iter().filter(|it| it.poll_gap_ns_max > allowed_ns) {
                 let key = format!("gap {}", worker.number);
-                if self.rises(key, worker.poll_gap_ns_max, now).is_some() {
+                if self.increase(key, worker.poll_gap_ns_max, now).is_some() {
                     lines.push(format!(
-                        "worker {} was away from its ports for {} us; headroom allows for {} us, and \
-                         longer gaps are left to the devices' queues",
+                        "worker {}: polling gap of {} us; headroom covers {} us, longer gaps fill the \
+                         devices' receive queues",
                         worker.number,
                         worker.poll_gap_ns_max / 1_000,
                         allowed_ns / 1_000
@@ -66,10 +66,10 @@ impl Events {
         lines
     }
 
-    fn look_at_port(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
+    fn check_port(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
         let name = &port.name;
         for (cause, &frames) in &port.lossless_drops_by_cause {
-            if let Some(new) = self.rises(format!("lost {name} {cause}"), frames, now) {
+            if let Some(new) = self.increase(format!("lost {name} {cause}"), frames, now) {
                 lines.push(format!(
                     "port {name}: {new} lossless frames lost: {cause} ({frames} since start)"
                 ));
@@ -77,21 +77,19 @@ impl Events {
         }
         for priority in 0..port.pfc.storms.len() {
             let (storms, ended) = (port.pfc.storms[priority], port.pfc.restored[priority]);
-            if self.rises(format!("storm {name} {priority}"), storms, now).is_some() {
+            if self.increase(format!("storm {name} {priority}"), storms, now).is_some() {
                 lines.push(format!(
-                    "port {name}: the watchdog found a storm of pauses in priority {priority} \
+                    "port {name}: the watchdog detected a PFC storm in priority {priority} \
                      ({storms} since start)"
                 ));
             }
-            if self.rises(format!("calm {name} {priority}"), ended, now).is_some() {
-                lines.push(format!(
-                    "port {name}: the storm of pauses in priority {priority} is over"
-                ));
+            if self.increase(format!("calm {name} {priority}"), ended, now).is_some() {
+                lines.push(format!("port {name}: the PFC storm in priority {priority} ended"));
             }
         }
     }
 
-    fn look_at_tables(
+    fn check_tables(
         &mut self,
         stats: &Stats,
         config: &SwitchConfig,
@@ -99,33 +97,33 @@ impl Events {
         lines: &mut Vec<String>,
     ) {
         let refused = stats.agent.neighbors_refused;
-        if let Some(new) = self.rises("neighbors".to_owned(), refused, now) {
+        if let Some(new) = self.increase("neighbors".to_owned(), refused, now) {
             lines.push(format!(
-                "the table of neighbors is full: {new} were refused ({} are known)",
+                "the neighbor table is full: {new} refused, {} known",
                 stats.neighbors
             ));
         }
         let entries_max = config.settings.mac_table.entries_max as u64;
         let full = u64::from(stats.mac_addresses >= entries_max && entries_max > 0);
         if full == 0 {
-            // It may fill again, and that is said again.
-            self.said.remove("mac");
-        } else if self.rises("mac".to_owned(), full, now).is_some() {
+            // It may fill again, which is reported again.
+            self.reported.remove("mac");
+        } else if self.increase("mac".to_owned(), full, now).is_some() {
             lines.push(format!(
                 "the MAC table is full: {entries_max} addresses; frames to others are flooded"
             ));
         }
     }
 
-    /// By how much `figure` is above what was last said under `key`; `None` if it is not, or if
-    /// that was not long ago.
-    fn rises(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
-        let before = self.said.get(&key).copied();
-        let new = figure.saturating_sub(before.map_or(0, |said| said.figure));
-        if new == 0 || before.is_some_and(|said| now.ns_since(said.at) < QUIET_NS) {
+    /// The increase of `figure` over the last report under `key`; `None` if there is none, or the
+    /// last report is recent.
+    fn increase(&mut self, key: String, figure: u64, now: Instant) -> Option<u64> {
+        let before = self.reported.get(&key).copied();
+        let new = figure.saturating_sub(before.map_or(0, |reported| reported.figure));
+        if new == 0 || before.is_some_and(|reported| now.ns_since(reported.at) < QUIET_NS) {
             return None;
         }
-        self.said.insert(key, Said { figure, at: now });
+        self.reported.insert(key, Reported { figure, at: now });
         Some(new)
     }
 }
@@ -152,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_said_at_once_and_then_every_ten_seconds() {
+    fn a_loss_is_reported_at_once_and_then_every_ten_seconds() {
         let (config, mut events) = (config(), Events::default());
-        let mut look = |frames, seconds| events.look(&with_losses(frames), &config, at(seconds));
-        assert_eq!(look(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
-        assert_eq!(look(3, 2), [""; 0]);
-        assert_eq!(look(90, 5), [""; 0], "not so soon");
-        assert_eq!(look(100, 11), ["port h1: 97 lossless frames lost: watchdog (100 since start)"]);
-        assert_eq!(look(100, 60), [""; 0], "nothing new");
+        let mut poll = |frames, seconds| events.poll(&with_losses(frames), &config, at(seconds));
+        assert_eq!(poll(3, 1), ["port h1: 3 lossless frames lost: watchdog (3 since start)"]);
+        assert_eq!(poll(3, 2), [""; 0]);
+        assert_eq!(poll(90, 5), [""; 0], "not so soon");
+        assert_eq!(poll(100, 11), ["port h1: 97 lossless frames lost: watchdog (100 since start)"]);
+        assert_eq!(poll(100, 60), [""; 0], "nothing new");
     }
 
     #[test]
@@ -167,12 +165,12 @@ mod tests {
         let (config, mut events) = (config(), Events::default());
         let mut stats = with_losses(0);
         stats.ports[0].pfc.storms[3] = 1;
-        let lines = events.look(&stats, &config, at(1));
+        let lines = events.poll(&stats, &config, at(1));
         assert_eq!(lines.len(), 1);
-        assert!(lines[0].contains("a storm of pauses in priority 3"), "{lines:?}");
+        assert!(lines[0].contains("a PFC storm in priority 3"), "{lines:?}");
         stats.ports[0].pfc.restored[3] = 1;
-        let lines = events.look(&stats, &config, at(2));
-        assert_eq!(lines, ["port h1: the storm of pauses in priority 3 is over"]);
+        let lines = events.poll(&stats, &config, at(2));
+        assert_eq!(lines, ["port h1: the PFC storm in priority 3 ended"]);
     }
 
     #[test]
@@ -181,7 +179,7 @@ mod tests {
         let mut stats = with_losses(0);
         let room = config.settings.mac_table.entries_max as u64;
         stats.mac_addresses = room - 1;
-        assert_eq!(events.look(&stats, &config, at(1)), [""; 0]);
+        assert_eq!(events.poll(&stats, &config, at(1)), [""; 0]);
         stats.mac_addresses = room;
         stats.agent.neighbors_refused = 4;
         let worker = |poll_gap_ns_max| crate::control::stats::WorkerStats {
@@ -189,11 +187,11 @@ mod tests {
             ..Default::default()
         };
         stats.workers = vec![worker(9_000_000), worker(23_000_000)];
-        let lines = events.look(&stats, &config, at(2));
+        let lines = events.poll(&stats, &config, at(2));
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].contains("neighbors is full: 4 were refused"), "{lines:?}");
+        assert!(lines[0].contains("neighbor table is full: 4 refused"), "{lines:?}");
         assert!(lines[1].starts_with("the MAC table is full"), "{lines:?}");
-        assert!(lines[2].contains("away from its ports for 23000 us"), "{lines:?}");
-        assert_eq!(events.look(&stats, &config, at(30)), [""; 0]);
+        assert!(lines[2].contains("polling gap of 23000 us"), "{lines:?}");
+        assert_eq!(events.poll(&stats, &config, at(30)), [""; 0]);
     }
 }

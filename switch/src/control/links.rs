@@ -1,20 +1,20 @@
-//! Links: what the devices say, and what the operator wants.
+//! The link of each port: the device's state and the administrative state.
 
 use crate::platform::LinkState;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 
-/// How often devices are asked.
+/// Poll interval of the devices.
 const POLL_NS: u64 = 100_000_000;
 
 /// One port's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Port {
-    /// Whether the device's link is up, as of the last look.
+    /// Whether the device's link is up, as of the last poll.
     pub(super) link: bool,
-    /// Whether the operator has the port in service.
+    /// The administrative state.
     pub(super) in_service: bool,
-    /// What the worker was told.
+    /// The state that the worker has.
     up: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct LinkWatch {
 }
 
 impl LinkWatch {
-    /// Workers take a link to be up until they are told otherwise.
+    /// Workers assume that a link is up until they are told otherwise.
     pub(super) fn new(ports: usize) -> Self {
         let port = Port { link: true, in_service: true, up: true };
         Self { ports: vec![port; ports], poll_at: Instant::ZERO }
@@ -43,12 +43,12 @@ impl LinkWatch {
         self.ports[port.index()]
     }
 
-    /// Asks the devices if it is time to. Every change goes to `tell`.
+    /// Polls the devices when due. Every change is passed to `on_change`.
     pub(super) fn poll(
         &mut self,
         now: Instant,
         state: impl Fn(PortId) -> LinkState,
-        mut tell: impl FnMut(PortId, bool),
+        mut on_change: impl FnMut(PortId, bool),
     ) {
         if now < self.poll_at {
             return;
@@ -56,27 +56,27 @@ impl LinkWatch {
         self.poll_at = now + POLL_NS;
         for id in (0..self.ports.len()).filter_map(PortId::from_index) {
             self.ports[id.index()].link = state(id).up;
-            self.settle(id, &mut tell);
+            self.settle(id, &mut on_change);
         }
     }
 
-    /// The operator wants `port` in service, or not. A change goes to `tell`.
+    /// Sets the administrative state of `port`. A change is passed to `on_change`.
     pub(super) fn set_in_service(
         &mut self,
         port: PortId,
         in_service: bool,
-        mut tell: impl FnMut(PortId, bool),
+        mut on_change: impl FnMut(PortId, bool),
     ) {
         self.ports[port.index()].in_service = in_service;
-        self.settle(port, &mut tell);
+        self.settle(port, &mut on_change);
     }
 
-    fn settle(&mut self, id: PortId, tell: &mut impl FnMut(PortId, bool)) {
+    fn settle(&mut self, id: PortId, on_change: &mut impl FnMut(PortId, bool)) {
         let port = &mut self.ports[id.index()];
         let up = port.link && port.in_service;
         if up != port.up {
             port.up = up;
-            tell(id, up);
+            on_change(id, up);
         }
     }
 }
@@ -89,20 +89,20 @@ mod tests {
     fn a_port_is_up_while_its_link_is_and_it_is_in_service() {
         let mut watch = LinkWatch::new(2);
         let (one, two) = (PortId::FIRST, PortId::from_number(2).unwrap());
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         let link = |up| move |_| LinkState { up, speed: None };
-        watch.poll(Instant::ZERO, link(true), |port, up| told.push((port, up)));
-        assert_eq!(told, [], "as the workers took it to be");
+        watch.poll(Instant::ZERO, link(true), |port, up| changes.push((port, up)));
+        assert_eq!(changes, [], "as the workers took it to be");
 
-        watch.set_in_service(one, false, |port, up| told.push((port, up)));
-        assert_eq!(std::mem::take(&mut told), [(one, false)]);
-        watch.poll(Instant::from_ns(POLL_NS), link(false), |port, up| told.push((port, up)));
-        assert_eq!(std::mem::take(&mut told), [(two, false)], "the first is down already");
-        watch.set_in_service(one, true, |port, up| told.push((port, up)));
-        assert_eq!(told, [], "its link is down");
-        watch.poll(Instant::from_ns(POLL_NS + 1), link(true), |port, up| told.push((port, up)));
-        assert_eq!(told, [], "not yet time to look");
-        watch.poll(Instant::from_ns(2 * POLL_NS), link(true), |port, up| told.push((port, up)));
-        assert_eq!(told, [(one, true), (two, true)]);
+        watch.set_in_service(one, false, |port, up| changes.push((port, up)));
+        assert_eq!(std::mem::take(&mut changes), [(one, false)]);
+        watch.poll(Instant::from_ns(POLL_NS), link(false), |port, up| changes.push((port, up)));
+        assert_eq!(std::mem::take(&mut changes), [(two, false)], "the first is down already");
+        watch.set_in_service(one, true, |port, up| changes.push((port, up)));
+        assert_eq!(changes, [], "its link is down");
+        watch.poll(Instant::from_ns(POLL_NS + 1), link(true), |port, up| changes.push((port, up)));
+        assert_eq!(changes, [], "not yet time to look");
+        watch.poll(Instant::from_ns(2 * POLL_NS), link(true), |port, up| changes.push((port, up)));
+        assert_eq!(changes, [(one, true), (two, true)]);
     }
 }

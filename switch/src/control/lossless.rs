@@ -1,11 +1,10 @@
-//! The one figure of losses: frames of lossless classes that were not delivered, by cause.
+//! The total of lost lossless frames: frames of lossless classes that were not delivered, by cause.
 //!
-//! What a worker drops it knows the class of. What the device lost, or what came after the switch
-//! was told to stop, was never looked at: on a port with lossless classes such a frame counts as a
-//! lossless one, since it may have been.
+//! A worker knows the class of a frame that it drops. Frames that a device lost, and frames that
+//! arrived after the switch was told to stop, were never classified: on a port with a lossless
+//! class they count as lossless, since they may have been.
 
-use super::stats::PortStats;
-use crate::platform::{DeviceCounters, DeviceLosses};
+use super::stats::{PortStats, loss_cause};
 use dataplane::counters::{DropReason, PortCounters};
 use std::collections::BTreeMap;
 
@@ -25,27 +24,12 @@ pub(super) fn add_unclassified(stats: &mut PortStats) {
     if !stats.queues.iter().any(|queue| queue.lossless) {
         return;
     }
-    let DeviceCounters { rx_missed_frames, rx_error_frames, rx_no_buffer, .. } =
-        stats.device_counters;
-    let DeviceLosses {
-        rx_unreadable_frames,
-        tx_oversize_frames,
-        tx_segmented_frames,
-        rx_after_stop_frames,
-        lossless_held_at_stop_frames,
-    } = stats.device_losses;
-    for (cause, frames) in [
-        ("rx_missed", rx_missed_frames),
-        ("rx_error", rx_error_frames),
-        ("rx_no_buffer", rx_no_buffer),
-        ("rx_unreadable", rx_unreadable_frames),
-        ("tx_oversize", tx_oversize_frames),
-        ("tx_segmented", tx_segmented_frames),
-        ("rx_after_stop", rx_after_stop_frames),
-        ("held_at_stop", lossless_held_at_stop_frames),
-    ] {
-        add(&mut stats.lossless_drops_by_cause, cause, frames);
+    // Transmit errors are not part of this figure.
+    for (counter, frames) in stats.device_lost().filter(|&(it, _)| it != "tx_error_frames") {
+        add(&mut stats.lossless_drops_by_cause, loss_cause(counter), frames);
     }
+    let held_frames = stats.device_losses.lossless_held_at_stop_frames;
+    add(&mut stats.lossless_drops_by_cause, "held_at_stop", held_frames);
 }
 
 fn add(causes: &mut BTreeMap<String, u64>, cause: &str, frames: u64) {

@@ -1,4 +1,4 @@
-//! Walks the workers' MAC tables slice by slice, for one client.
+//! Reads the workers' MAC tables slice by slice, for one client.
 
 use super::protocol::{MacRow, MacTable, ROWS_MAX};
 use super::workers::Workers;

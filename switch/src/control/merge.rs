@@ -1,4 +1,4 @@
-//! From the workers' reports to [`Stats`].
+//! Merges the workers' reports into [`Stats`].
 
 use super::lossless;
 use super::stats::{
@@ -15,7 +15,7 @@ use dataplane::settings::ViqSettings;
 use dataplane::snapshot::PortMode;
 use std::collections::BTreeMap;
 
-/// Where a worker's frames came from and how they ended.
+/// The frame balance of a worker.
 pub(super) const fn totals(totals: &Totals) -> FrameTotals {
     FrameTotals {
         received: totals.received,
@@ -32,7 +32,7 @@ pub(super) const fn totals(totals: &Totals) -> FrameTotals {
     }
 }
 
-/// All workers together. What one hands over another takes over, so both stay in the sum.
+/// The sum over all workers. Handoffs between them are on both sides of the balance.
 pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
     let mut sum = FrameTotals::default();
     for totals in workers.iter().map(|worker| &worker.totals) {
@@ -51,7 +51,7 @@ pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
     sum
 }
 
-/// The buffer, from what each worker holds of it.
+/// The shared buffer, from the workers' parts.
 pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
     config: &SwitchConfig,
     reports: I,
@@ -72,7 +72,7 @@ pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
     buffer
 }
 
-/// A port: what SWITCH.toml says of it. What is counted comes by [`add_report`].
+/// A port as configured in SWITCH.toml. Counters are added by [`add_report`].
 pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats {
     let (port, settings) = (&config.ports[index], &config.settings.ports[index]);
     let mode = match port.mode {
@@ -95,7 +95,7 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
     }
 }
 
-/// Adds what a worker reports of its port, or has sent at another's.
+/// Adds a worker's report of its own port, or of a port of another worker where it sends.
 pub(super) fn add_report(
     stats: &mut PortStats,
     report: &PortReport,
@@ -112,7 +112,7 @@ pub(super) fn add_report(
     }
 }
 
-/// A worker that sends at a port of another counts what it sends and what waits or ends on the way.
+/// A worker that sends at another worker's port counts what it sends, queues and drops there.
 fn add_sent_for_owner(stats: &mut PortStats, report: &PortReport) {
     let counters = &report.counters;
     for priority in 0..PRIORITIES {
@@ -138,7 +138,7 @@ fn add_lossless_drops(stats: &mut PortStats, counters: &PortCounters) {
 }
 
 fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
-    // Taken apart by name, so that a counter added to the core is not forgotten here.
+    // Destructured by name, so that a counter added to the core is not forgotten here.
     let PortCounters {
         rx_frames,
         rx_bytes,
@@ -238,7 +238,7 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
         rx_recent_pause_ns,
         rx_slowed,
         stormed,
-        // Of other ports too: `waits` tells of them.
+        // Includes other ports: see `waits`.
         origins: _,
     } = *gauges;
     QueueStats {

@@ -10,7 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `links` | which ports are up |
-//! | `neighborhood` | LLDP, and rules from what is learned by it |
+//! | `lldp` | LLDP, and rules from what is learned by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
@@ -24,13 +24,13 @@ mod collector;
 mod drain;
 mod events;
 mod links;
+mod lldp;
 mod lossless;
 mod mac_walk;
 mod merge;
-mod neighborhood;
-pub mod protocol;
+pub(crate) mod protocol;
 mod reload;
-pub mod server;
+pub(crate) mod server;
 mod slow_path;
 mod snapshot;
 pub mod stats;
@@ -40,13 +40,13 @@ mod tests;
 mod waits;
 mod workers;
 
-pub use tables::Tables;
+pub(crate) use tables::Tables;
 
 use crate::output;
 use crate::platform::{Platform, PortFacts};
-use crate::worker_thread::ControlSampleLinks;
+use crate::worker_loop::ControlSampleRings;
 use agents::host::NeighborKey;
-use answers::Waiting;
+use answers::PendingReplies;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
@@ -54,9 +54,9 @@ use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use events::Events;
 use links::LinkWatch;
-use neighborhood::Neighborhood;
+use lldp::LldpControl;
 use protocol::{Reply, Request};
-use reload::What;
+use reload::ReloadRequest;
 use slow_path::SlowPath;
 use stats::Stats;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ use workers::{WorkerLink, Workers};
 
 /// A request, and where its reply goes.
 #[derive(Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// What is asked.
     pub request: Request,
     /// Takes one reply.
@@ -75,52 +75,52 @@ pub struct Call {
 
 /// What comes from outside the program: signals.
 #[derive(Clone, Debug, Default)]
-pub struct Signals {
-    /// The switch is to end.
+pub(crate) struct Signals {
+    /// The switch is to stop.
     pub stop: Arc<AtomicBool>,
     /// SWITCH.toml is to be read again.
     pub reload: Arc<AtomicBool>,
 }
 
 /// Number of the tables that workers start with.
-pub const FIRST_EPOCH: u64 = 1;
+pub(crate) const FIRST_EPOCH: u64 = 1;
 
-/// How long after something happened the control thread looks often.
-const ALERT_NS: u64 = 100_000_000;
-/// How often it then looks: a part of how long a ping takes.
-const LOOK_ALERT: Duration = Duration::from_micros(100);
-/// How often it looks otherwise.
-const LOOK_CALM: Duration = Duration::from_millis(1);
+/// How long after an event the control thread polls often.
+const BUSY_NS: u64 = 100_000_000;
+/// Its poll interval then: a fraction of a ping's round trip.
+const POLL_BUSY: Duration = Duration::from_micros(100);
+/// Its poll interval otherwise.
+const POLL_IDLE: Duration = Duration::from_millis(1);
 
 /// The control thread's state.
 #[derive(Debug)]
-pub struct Control<P: Platform> {
+pub(crate) struct Control<P: Platform> {
     platform: P,
     facts: Vec<PortFacts>,
     tables: Tables,
     workers: Workers<P::Frame>,
     slow_path: SlowPath,
-    /// LLDP, if it is spoken.
-    neighborhood: Option<Neighborhood>,
+    /// LLDP, if it is enabled.
+    lldp: Option<LldpControl>,
     links: LinkWatch,
-    waiting: Waiting,
+    pending: PendingReplies,
     events: Events,
     /// Number of the newest tables.
     epoch: u64,
     /// Whether the workers need new tables.
     needs_tables: bool,
-    /// Tables are not compiled again before, so that compiling never takes more than half the time.
+    /// The earliest time of the next compilation, so that compiling takes at most half the time.
     compile_at: Instant,
 }
 
 impl<P: Platform> Control<P> {
     /// The control thread of a switch whose workers run with `tables`, compiled under
-    /// [`FIRST_EPOCH`], on the other ends of `links`. `facts` stands in port order.
-    pub fn new(
+    /// [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
+    pub(crate) fn new(
         platform: P,
         tables: Tables,
         facts: Vec<PortFacts>,
-        links: Vec<(ControlRings<P::Frame>, ControlSampleLinks)>,
+        links: Vec<(ControlRings<P::Frame>, ControlSampleRings)>,
     ) -> Self {
         let settings = &tables.config().settings;
         let links = links.into_iter();
@@ -129,9 +129,9 @@ impl<P: Platform> Control<P> {
             facts,
             workers: Workers::new(links.collect(), settings),
             slow_path: SlowPath::new(&tables),
-            neighborhood: Neighborhood::new(&tables),
+            lldp: LldpControl::new(&tables),
             links: LinkWatch::new(settings.ports.len()),
-            waiting: Waiting::default(),
+            pending: PendingReplies::default(),
             events: Events::default(),
             epoch: FIRST_EPOCH,
             needs_tables: false,
@@ -143,59 +143,59 @@ impl<P: Platform> Control<P> {
         control
     }
 
-    /// Works until a signal or a client asks for the end.
-    pub fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
-        let mut alert_until = Instant::ZERO;
-        while !signals.stop.load(Ordering::Relaxed) && !self.waiting.stop {
+    /// Runs until a signal or a client stops the switch.
+    pub(crate) fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
+        let mut busy_until = Instant::ZERO;
+        while !signals.stop.load(Ordering::Relaxed) && !self.pending.stop {
             if signals.reload.swap(false, Ordering::Relaxed) {
-                self.read_again(What::Everything, None);
+                self.read_again(ReloadRequest::Everything, None);
             }
             let now = self.platform.now();
             if self.step(now) {
-                alert_until = now + ALERT_NS;
+                busy_until = now + BUSY_NS;
             }
-            let look = if now < alert_until { LOOK_ALERT } else { LOOK_CALM };
-            match calls.recv_timeout(look) {
+            let poll = if now < busy_until { POLL_BUSY } else { POLL_IDLE };
+            match calls.recv_timeout(poll) {
                 Ok(call) => {
-                    alert_until = now + ALERT_NS;
-                    self.take_call(call);
+                    busy_until = now + BUSY_NS;
+                    self.handle_call(call);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Without a server there is nothing to wait for by the channel.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(look),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(poll),
             }
         }
     }
 
     /// Does everything that is due at `now`. Returns whether there was anything.
-    pub fn step(&mut self, now: Instant) -> bool {
+    pub(crate) fn step(&mut self, now: Instant) -> bool {
         let mut any = false;
         for worker in self.workers.iter_mut() {
             any |= worker.take_replies();
             worker.push_backlog();
         }
-        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
-        any |= slow_path.take_punted(platform, workers, tables, neighborhood.as_mut(), now);
+        let Self { platform, slow_path, workers, tables, lldp, .. } = self;
+        any |= slow_path.take_punted(platform, workers, tables, lldp.as_mut(), now);
         if slow_path.agent.poll_timeout().is_some_and(|due| due <= now) {
             slow_path.agent.handle_timeout(now);
         }
-        slow_path.seek_gateways(platform, tables, now);
+        slow_path.resolve_gateways(platform, tables, now);
         self.watch_links(now);
         self.take_loaded();
         let Self { platform, slow_path, workers, tables, .. } = self;
-        self.needs_tables |= slow_path.obey_agent(platform, workers, tables);
-        if let Some(neighborhood) = &mut self.neighborhood {
-            neighborhood.wake(now);
+        self.needs_tables |= slow_path.process_outputs(platform, workers, tables);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.handle_timeout(now);
             let lost = &mut slow_path.unmade_frames;
-            self.needs_tables |= neighborhood.obey(platform, workers, tables, lost);
+            self.needs_tables |= lldp.process_outputs(platform, workers, tables, lost);
         }
         if self.needs_tables {
             self.install(now);
         }
         if !self.needs_tables
-            && let Some(neighborhood) = &mut self.neighborhood
+            && let Some(lldp) = &mut self.lldp
         {
-            neighborhood.raise::<P>(&mut self.workers);
+            lldp.apply_pending_up::<P>(&mut self.workers);
         }
         if !self.needs_tables && self.slow_path.has_releases() {
             self.slow_path.release(&self.platform, &mut self.workers);
@@ -205,8 +205,8 @@ impl<P: Platform> Control<P> {
         any
     }
 
-    /// Compiles tables and hands them out, once the workers have taken the ones before: so what
-    /// changes meanwhile is compiled together, and there are never more than two tables at once.
+    /// Compiles tables and sends them once the workers use the ones before: changes meanwhile are
+    /// compiled together, and at most two tables exist at once.
     fn install(&mut self, now: Instant) {
         if now < self.compile_at || self.workers.epoch() < self.epoch {
             return;
@@ -220,20 +220,20 @@ impl<P: Platform> Control<P> {
     }
 
     fn watch_links(&mut self, now: Instant) {
-        let Self { platform, links, workers, slow_path, tables, neighborhood, .. } = self;
-        let tell = |port: PortId, up| {
+        let Self { platform, links, workers, slow_path, tables, lldp, .. } = self;
+        let on_change = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
             output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
             let command = if up { Command::Link(port, up) } else { Command::LinkLost(port) };
-            tell_link(command, port, up, now, workers, slow_path, neighborhood.as_mut());
+            apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         };
-        links.poll(now, |port| platform.link(port), tell);
-        if let Some(neighborhood) = neighborhood {
-            neighborhood.begin(now, |port| links.port(port).is_up());
+        links.poll(now, |port| platform.link(port), on_change);
+        if let Some(lldp) = lldp {
+            lldp.begin(now, |port| links.port(port).is_up());
         }
     }
 
-    /// Makes the agent's static neighbors those of the configuration, which were `old` before.
+    /// Sets the agent's static neighbors to those of the configuration, which were `old` before.
     fn pin_neighbors(&mut self, old: &[config::switch::Neighbor]) {
         let now = self.platform.now();
         let agent = &mut self.slow_path.agent;
@@ -247,19 +247,19 @@ impl<P: Platform> Control<P> {
             .collect();
         if let Some(full) = refused.first() {
             let count = refused.len();
-            output::note(&format!("{count} static neighbours need a restart: {full}"));
+            output::note(&format!("{count} static neighbors need a restart: {full}"));
         }
     }
 
-    /// Puts `tables` in the place of those there are. Returns the number they will have.
+    /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);
         let now = self.platform.now();
-        if let Some(neighborhood) = &mut self.neighborhood {
-            neighborhood.reload(now, &mut self.tables);
+        if let Some(lldp) = &mut self.lldp {
+            lldp.reload(now, &mut self.tables);
         }
         for port in self.tables.remade_ports(&old) {
             self.workers.command(port, Command::FlushMacTable(port));
@@ -268,39 +268,39 @@ impl<P: Platform> Control<P> {
         self.epoch + 1
     }
 
-    /// Says goodbye to neighbors: the switch comes to its end.
-    pub fn say_goodbye(&mut self) {
+    /// Sends LLDP shutdown frames: the switch is stopping.
+    pub(crate) fn send_lldp_shutdown(&mut self) {
         let now = self.platform.now();
-        let Self { platform, slow_path, workers, tables, neighborhood, .. } = self;
-        if let Some(neighborhood) = neighborhood {
-            neighborhood.shut_down(now);
-            neighborhood.obey(platform, workers, tables, &mut slow_path.unmade_frames);
+        let Self { platform, slow_path, workers, tables, lldp, .. } = self;
+        if let Some(lldp) = lldp {
+            lldp.shut_down(now);
+            lldp.process_outputs(platform, workers, tables, &mut slow_path.unmade_frames);
         }
     }
 
     /// The time on the workers' clock.
-    pub fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.platform.now()
     }
 
     /// The state of the switch from the workers' last answers.
-    pub fn stats(&self, now: Instant) -> Stats {
+    pub(crate) fn stats(&self, now: Instant) -> Stats {
         self.snapshot(now)
     }
 }
 
-/// Tells everybody that the link at `port` has come up or gone down, the worker by `command`.
-fn tell_link<F: Frame>(
+/// Applies a link change at `port`: to the agent, to LLDP, and to the worker by `command`.
+fn apply_link<F: Frame>(
     command: Command<F>,
     port: PortId,
     up: bool,
     now: Instant,
     workers: &mut Workers<F>,
     slow_path: &mut SlowPath,
-    neighborhood: Option<&mut Neighborhood>,
+    lldp: Option<&mut LldpControl>,
 ) {
     slow_path.agent.handle_link(port, up);
-    let at_once = neighborhood.is_none_or(|neighborhood| neighborhood.handle_link(now, port, up));
+    let at_once = lldp.is_none_or(|lldp| lldp.handle_link(now, port, up));
     if at_once {
         workers.command(port, command);
     }

@@ -17,24 +17,24 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The longest request, in bytes with its newline. A path is the longest thing in one.
-pub const REQUEST_BYTES_MAX: usize = 16 << 10;
+pub(crate) const REQUEST_BYTES_MAX: usize = 16 << 10;
 
-/// Rows of a table in one reply. Whoever wants more asks again with an `offset`.
-pub const ROWS_MAX: usize = 5_000;
+/// Rows of a table in one reply; more are requested with an `offset`.
+pub(crate) const ROWS_MAX: usize = 5_000;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
+pub(crate) enum Request {
     /// Everything that is counted: [`Stats`].
     Stats,
-    /// Who is next to the switch: [`Neighbors`].
+    /// ARP and ND: [`Neighbors`].
     Neighbors {
         /// Rows to leave out.
         #[serde(default)]
         offset: usize,
     },
-    /// Who is at the other ends of the links: [`LldpTable`].
+    /// LLDP neighbors: [`LldpTable`].
     Lldp,
     /// Connected networks and static routes: [`Routes`].
     Routes {
@@ -60,14 +60,14 @@ pub enum Request {
         /// Absolute.
         file: PathBuf,
     },
-    /// Uses this route from now on, in the place of one to the same prefix: [`Reloaded`].
+    /// Adds this route, or replaces the one to the same prefix: [`Reloaded`].
     AddRoute {
         /// Where to.
         to: String,
         /// Gateways.
         via: Vec<String>,
     },
-    /// Uses no route to this prefix any more: [`Reloaded`].
+    /// Removes the route to this prefix: [`Reloaded`].
     DelRoute {
         /// Where to.
         to: String,
@@ -81,7 +81,7 @@ pub enum Request {
         /// Whether frames are to pass.
         up: bool,
     },
-    /// Ends the switch: [`Stopping`]; the reply comes before the end.
+    /// Stops the switch: [`Stopping`]; the reply is sent before the switch stops.
     Stop,
 }
 
@@ -89,8 +89,8 @@ impl Request {
     /// Reads a request from a line.
     ///
     /// # Errors
-    /// It is no request: why, for whoever sent it.
-    pub fn read(line: &[u8]) -> Result<Self, JsonError> {
+    /// It is not a request; the error says why.
+    pub(crate) fn read(line: &[u8]) -> Result<Self, JsonError> {
         json::read(&String::from_utf8_lossy(line))
     }
 }
@@ -98,7 +98,7 @@ impl Request {
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// To [`Request::Stats`].
     Stats(Box<Stats>),
     /// To [`Request::Neighbors`].
@@ -124,14 +124,14 @@ pub enum Reply {
 
 impl Reply {
     /// The request was not fulfilled because of `error`, in one line.
-    pub fn failed(error: impl ToString) -> Self {
+    pub(crate) fn failed(error: impl ToString) -> Self {
         Self::Failed(Failed { error: output::one_line(&error.to_string()) })
     }
 }
 
 /// Neighbors, in order of port and address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Neighbors {
+pub(crate) struct Neighbors {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -140,7 +140,7 @@ pub struct Neighbors {
 
 /// A neighbor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NeighborRow {
+pub(crate) struct NeighborRow {
     /// Name of the port it is behind.
     pub port: String,
     /// Its IP address.
@@ -149,26 +149,26 @@ pub struct NeighborRow {
     pub mac: Option<String>,
     /// `incomplete`, `reachable`, `stale`, `failed` or `static`.
     pub state: String,
-    /// Nanoseconds since it was last heard.
+    /// Nanoseconds since the last frame from it.
     pub age_ns: u64,
 }
 
 /// Neighbors by LLDP, in order of port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LldpTable {
+pub(crate) struct LldpTable {
     /// Whether LLDP is spoken.
     pub enabled: bool,
     /// Whether the switch learns its level, and writes its rules by it.
     pub learns: bool,
-    /// Links between the switch and the hosts, if it knows.
+    /// The level: links between the switch and the hosts, if known.
     pub level: Option<u8>,
     /// Who is there.
     pub neighbors: Vec<LldpRow>,
 }
 
-/// A neighbor by LLDP. What it does not say is null.
+/// An LLDP neighbor. A TLV that it does not send is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LldpRow {
+pub(crate) struct LldpRow {
     /// Name of our port.
     pub port: String,
     /// Where it leads: `uplink`, `downlink`, `crosslink` or `unknown`.
@@ -179,11 +179,11 @@ pub struct LldpRow {
     pub chassis: String,
     /// Its port id.
     pub port_id: String,
-    /// Its port in words.
+    /// Its port description.
     pub port_description: Option<String>,
     /// Its name.
     pub system_name: Option<String>,
-    /// It in words.
+    /// Its system description.
     pub system_description: Option<String>,
     /// The address at which it is managed.
     pub management: Option<String>,
@@ -195,23 +195,23 @@ pub struct LldpRow {
     pub device: Option<String>,
     /// Its level.
     pub level: Option<u8>,
-    /// Where it says that its port leads.
+    /// The orientation that it announces for its port.
     pub its_orientation: Option<String>,
     /// The priorities that its PFC protects.
     pub pfc_priorities: Option<Vec<u8>>,
     /// The longest frame it takes, FCS included.
     pub max_frame_bytes: Option<u16>,
-    /// How long what it said holds, in seconds.
+    /// TTL of its LLDPDU, in seconds.
     pub ttl_s: u16,
-    /// Nanoseconds since it was heard.
+    /// Nanoseconds since its last LLDPDU.
     pub age_ns: u64,
-    /// Nanoseconds since it was first heard.
+    /// Nanoseconds since its first LLDPDU.
     pub since_ns: u64,
 }
 
 /// Routes, in order of prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routes {
+pub(crate) struct Routes {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -220,7 +220,7 @@ pub struct Routes {
 
 /// A route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouteRow {
+pub(crate) struct RouteRow {
     /// Where to.
     pub prefix: String,
     /// `connected`, `via` or `blackhole`.
@@ -233,7 +233,7 @@ pub struct RouteRow {
 
 /// Addresses learned on bridged ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacTable {
+pub(crate) struct MacTable {
     /// How many there are.
     pub total: usize,
     /// Up to [`ROWS_MAX`] of them.
@@ -242,7 +242,7 @@ pub struct MacTable {
 
 /// A learned address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacRow {
+pub(crate) struct MacRow {
     /// The VLAN it is in.
     pub vlan: u16,
     /// The address.
@@ -253,7 +253,7 @@ pub struct MacRow {
 
 /// The rules in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// The file they came from, if there are any.
     pub file: Option<PathBuf>,
     /// The lossless tags, each with its priority.
@@ -268,7 +268,7 @@ pub struct Rules {
 
 /// A lossless tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TagRow {
+pub(crate) struct TagRow {
     /// 0 to 63.
     pub tag: u8,
     /// 0 to 7.
@@ -277,10 +277,10 @@ pub struct TagRow {
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleRow {
+pub(crate) struct RuleRow {
     /// Bits of the tag to be found.
     pub tag: u8,
-    /// Bits of the tag to be looked at; 63 is all.
+    /// Mask of the tag bits; 63 is all.
     pub mask: u8,
     /// Ingress ports, by number.
     #[serde(rename = "in")]
@@ -294,27 +294,27 @@ pub struct RuleRow {
 
 /// New tables are in use by all workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reloaded {
+pub(crate) struct Reloaded {
     /// The number of the tables.
     pub epoch: u64,
     /// What was read: files, as they were named.
     pub read: Vec<PathBuf>,
-    /// What works but is probably not meant.
+    /// Warnings about the configuration.
     pub warnings: Vec<String>,
 }
 
-/// A port is in the state that was asked for.
+/// The port has the requested administrative state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkSet {
+pub(crate) struct LinkSet {
     /// Its name.
     pub port: String,
     /// Whether it is in service.
     pub up: bool,
 }
 
-/// The switch is coming to an end.
+/// The switch is stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopping {
+pub(crate) struct Stopping {
     /// Process id, to wait for.
     pub stopping: u32,
 }
@@ -322,7 +322,7 @@ pub struct Stopping {
 /// The request was not fulfilled, and nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// Why, in one line.
     pub error: String,
 }
@@ -372,10 +372,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client sends: what it is told is one printable line of bounded length, in no
-        /// word of Rust.
+        /// Any input of a client: the reply is one printable line of bounded length, without terms
+        /// of Rust.
         #[test]
-        fn what_is_wrong_with_a_request_is_said_in_plain_words(
+        fn errors_of_requests_have_no_terms_of_rust(
             key in "request|port|up|offset|file|to|via|[a-z]{1,4}",
             value in r#"null|true|-1|1\.5|9{25}|\[\]|\{\}|"x"|"\x1b\[2J"|"\\u001b\\n"|x{3000}|"y{3000}"|tru"#,
             name in "stats|link|links|mac|set_rules|add_route|del_route|stop|internally",
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_from_every_other_reply() {
+    fn a_failure_differs_from_every_other_reply() {
         let text = serde_json::to_string(&Reply::failed("no")).unwrap();
         assert_eq!(text, r#"{"error":"no"}"#);
         let set = Reply::LinkSet(LinkSet { port: "p".into(), up: true });

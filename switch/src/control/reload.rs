@@ -1,6 +1,6 @@
-//! New rules, routes and addresses for a running switch: read and checked on a thread of their own,
-//! so that a large file holds up nothing; refused as a whole if anything is wrong or needs a
-//! restart.
+//! New rules, routes and addresses for a running switch. A separate thread reads and checks them,
+//! so that a large file does not block the control thread. A change is refused as a whole if
+//! anything in it is wrong or needs a restart.
 
 use super::tables::Tables;
 use config::SwitchConfig;
@@ -9,23 +9,23 @@ use crossbeam::channel::{Receiver, bounded};
 use std::path::PathBuf;
 use std::thread;
 
-/// What is to be read again.
+/// What to reload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ReloadRequest {
     /// SWITCH.toml and the files it names.
     Everything,
     /// Rules from this file.
     Rules(PathBuf),
     /// Routes from this file.
     Routes(PathBuf),
-    /// One route more, or another one.
+    /// Add or replace one route.
     Route {
         /// Where to.
         to: String,
         /// Gateways.
         via: Vec<String>,
     },
-    /// One route less.
+    /// Remove one route.
     NoRoute(String),
 }
 
@@ -36,46 +36,49 @@ pub(super) struct Loaded {
     pub(super) read: Vec<PathBuf>,
 }
 
-/// Why nothing was changed: one line.
+/// Why the reload was refused: one line.
 pub(super) type Refusal = String;
 
-/// Begins to read `what` for a switch that runs with `current`. The outcome comes by the channel.
-pub(super) fn begin(what: What, current: SwitchConfig) -> Receiver<Result<Loaded, Refusal>> {
+/// Starts to read `what` for a switch that runs with `current`. The result is sent by the channel.
+pub(super) fn begin(
+    what: ReloadRequest,
+    current: SwitchConfig,
+) -> Receiver<Result<Loaded, Refusal>> {
     let (done, outcome) = bounded(1);
     let read = move || {
-        // Nobody listens any more if the switch is coming to its end.
+        // The receiver is gone if the switch is stopping.
         let _ended = done.send(load(&what, &current));
     };
     let started = thread::Builder::new().name("reload".into()).spawn(read);
     if let Err(error) = started {
         let (refuse, refused) = bounded(1);
-        let _room_for_one = refuse.send(Err(format!("no thread to read it on: {error}")));
+        let _room_for_one = refuse.send(Err(format!("cannot start a thread: {error}")));
         return refused;
     }
     outcome
 }
 
 /// Reads `what` for a switch that runs with `current`.
-pub(super) fn load(what: &What, current: &SwitchConfig) -> Result<Loaded, Refusal> {
+pub(super) fn load(what: &ReloadRequest, current: &SwitchConfig) -> Result<Loaded, Refusal> {
     let (config, read) = match what {
-        What::Everything => {
+        ReloadRequest::Everything => {
             let config = SwitchConfig::load(current.file()).map_err(|error| error.to_string())?;
             let named = [config.rules_file.clone(), config.routes_file.clone()];
             let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
             let read = read.collect();
             (config, read)
         }
-        What::Rules(file) => {
+        ReloadRequest::Rules(file) => {
             let config = current.with_rules(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }
-        What::Route { to, via } => {
+        ReloadRequest::Route { to, via } => {
             (current.with_route(to, via).map_err(|error| error.message)?, Vec::new())
         }
-        What::NoRoute(to) => {
+        ReloadRequest::NoRoute(to) => {
             (current.without_route(to).map_err(|error| error.message)?, Vec::new())
         }
-        What::Routes(file) => {
+        ReloadRequest::Routes(file) => {
             let config = current.with_routes(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }

@@ -1,5 +1,5 @@
-//! The control socket: one thread accepts, one for each client reads lines and writes replies. The
-//! control thread sees whole requests only, so no client can hold it up.
+//! The control socket. One thread accepts; one thread per client reads lines and writes replies.
+//! The control thread receives whole requests only, so no client can block it.
 
 use super::protocol::{REQUEST_BYTES_MAX, Reply, Request};
 use super::{Call, Signals};
@@ -16,37 +16,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Clients at a time. More are told so.
+/// The maximum number of clients; more are refused with a reply.
 const CLIENTS_MAX: usize = 32;
 /// Requests that may wait for the control thread.
 const CALLS_MAX: usize = 64;
-/// A client that has said nothing for so long gives its place to a new one, if all are taken.
+/// A client that was idle for so long is disconnected if a new one needs its slot.
 const IDLE_MAX: Duration = Duration::from_secs(10);
-/// A client that says nothing for so long is gone.
-const SILENCE_MAX: Duration = Duration::from_secs(300);
-/// A client that takes its reply no faster is gone.
+/// Read timeout of a client.
+const READ_MAX: Duration = Duration::from_secs(300);
+/// Write timeout of a client.
 const WRITE_MAX: Duration = Duration::from_secs(5);
 /// How long a reply may take. Reading a file of routes is the longest work there is.
 const REPLY_MAX: Duration = Duration::from_secs(120);
-/// How often the accepting thread looks whether it is to end.
-const LOOK_MS: u16 = 50;
+/// Poll interval of the accepting thread.
+const POLL_MS: u16 = 50;
 
 /// The socket, for as long as it is served.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     path: PathBuf,
     ended: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Serves the socket at `path`, where nothing may be but the socket of a process that has
-    /// ended. Nobody but this user can connect, from the first moment on. Requests come by the
+    /// Serves the socket at `path`, where nothing may exist but the socket of a process that has
+    /// ended. Only this user can connect, from the first moment on. Requests arrive by the
     /// receiver.
     ///
     /// # Errors
     /// The socket cannot be made there.
-    pub fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
+    pub(crate) fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
         remove_stale(path)?;
         let listener = bind_private(path)?;
         listener.set_nonblocking(true)?;
@@ -61,7 +61,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Nobody new is served, and the socket goes.
+    /// Stops accepting, and removes the socket.
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(accepting) = self.accepting.take() {
@@ -71,8 +71,8 @@ impl Drop for Server {
     }
 }
 
-/// Removes what a process that has ended left behind. Whoever calls holds the instance's lock, so
-/// no process serves it.
+/// Removes the socket of a process that has ended. The caller holds the instance lock, so no
+/// process serves it.
 fn remove_stale(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     match fs::symlink_metadata(path) {
@@ -96,18 +96,18 @@ fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
     let clients = Arc::new(Clients::default());
     while !ended.load(Ordering::Relaxed) {
         let mut readable = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-        // An interrupted or failed wait is a wait cut short.
-        let _cut_short = poll(&mut readable, PollTimeout::from(LOOK_MS));
+        // An interrupted or failed wait only ends early.
+        let _cut_short = poll(&mut readable, PollTimeout::from(POLL_MS));
         if let Ok((stream, _)) = listener.accept() {
-            take_in(stream, calls.clone(), Arc::clone(&clients));
+            serve_client(stream, calls.clone(), Arc::clone(&clients));
         }
     }
 }
 
-fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
+fn serve_client(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
     let place = Clients::take(&clients, &stream);
     let serve = move || {
-        // A client that breaks off has said all it wanted to.
+        // The client has disconnected.
         let _broken_off = match place {
             Some(place) => serve(stream, &calls, &place),
             None => refuse(stream),
@@ -121,7 +121,7 @@ fn take_in(stream: UnixStream, calls: Sender<Call>, clients: Arc<Clients>) {
 #[derive(Debug, Default)]
 struct Clients {
     list: Mutex<Vec<Client>>,
-    /// The number of the next client; none has one twice.
+    /// The number of the next client; numbers are not reused.
     next: AtomicU64,
 }
 
@@ -129,19 +129,19 @@ struct Clients {
 struct Client {
     stream: UnixStream,
     number: u64,
-    /// When it last said something or was answered; `None` while it is being answered.
+    /// The time of its last request or reply; `None` while it is being answered.
     idle_since: Option<Instant>,
 }
 
-/// One of the places for clients.
+/// A client's slot.
 struct Place {
     clients: Arc<Clients>,
     number: u64,
 }
 
 impl Clients {
-    /// A place for the client of `stream`: a free one, or that of the client that has been silent
-    /// for longest, if that is long; its connection is closed.
+    /// A slot for the client of `stream`: a free one, or that of the client that has been idle for
+    /// longest, if that is long; its connection is closed.
     fn take(clients: &Arc<Self>, stream: &UnixStream) -> Option<Place> {
         let stream = stream.try_clone().ok()?;
         let mut list = clients.list();
@@ -164,7 +164,7 @@ impl Clients {
 }
 
 impl Place {
-    /// The client is being answered from now on, or has been.
+    /// Sets whether the client is idle.
     fn set_idle(&self, is_idle: bool) {
         let mut list = self.clients.list();
         if let Some(client) = list.iter_mut().find(|client| client.number == self.number) {
@@ -184,10 +184,10 @@ fn refuse(mut stream: UnixStream) -> io::Result<()> {
     write_reply(&mut stream, &Reply::failed(format!("{CLIENTS_MAX} clients are connected already")))
 }
 
-/// Answers one client, line by line, until it goes.
+/// Answers one client, line by line, until it disconnects.
 fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE_MAX))?;
+    stream.set_read_timeout(Some(READ_MAX))?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
@@ -201,13 +201,14 @@ fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<
         }
         if !line.ends_with(b"\n") {
             let why =
-                if line.len() >= REQUEST_BYTES_MAX { "longer than 16 KiB" } else { "cut short" };
-            return write_reply(&mut writer, &Reply::failed(format!("a request that is {why}")));
+                if line.len() >= REQUEST_BYTES_MAX { "longer than 16 KiB" } else { "incomplete" };
+            return write_reply(&mut writer, &Reply::failed(format!("the request is {why}")));
         }
         place.set_idle(false);
         let reply = match Request::read(&line) {
-            // Whoever drives a plan counts on what it gave up not being done later.
-            Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if has_gone(&writer) => {
+            // A client that executes a plan relies on this: a request that it gave up is not
+            // executed later.
+            Ok(Request::AddRoute { .. } | Request::DelRoute { .. }) if is_closed(&writer) => {
                 return Ok(());
             }
             Ok(request) => ask(request, calls),
@@ -219,22 +220,22 @@ fn serve(stream: UnixStream, calls: &Sender<Call>, place: &Place) -> io::Result<
 }
 
 /// Whether the client has closed its end and will see no reply.
-fn has_gone(stream: &UnixStream) -> bool {
+fn is_closed(stream: &UnixStream) -> bool {
     let mut ends = [PollFd::new(stream.as_fd(), PollFlags::empty())];
     poll(&mut ends, PollTimeout::ZERO).is_ok()
         && ends[0].revents().is_some_and(|what| what.contains(PollFlags::POLLHUP))
 }
 
-/// Has the control thread answer.
+/// Passes the request to the control thread.
 fn ask(request: Request, calls: &Sender<Call>) -> Reply {
     let (reply, answer) = bounded(1);
     if calls.send_timeout(Call { request, reply }, WRITE_MAX).is_err() {
-        return Reply::failed("the switch is too busy to answer, or coming to its end");
+        return Reply::failed("the switch is too busy to answer or is stopping");
     }
     match answer.recv_timeout(REPLY_MAX) {
         Ok(reply) => reply,
         Err(RecvTimeoutError::Timeout) => Reply::failed("the switch took too long to answer"),
-        Err(RecvTimeoutError::Disconnected) => Reply::failed("the switch is coming to its end"),
+        Err(RecvTimeoutError::Disconnected) => Reply::failed("the switch is stopping"),
     }
 }
 
@@ -250,7 +251,7 @@ impl Signals {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn install() -> io::Result<Self> {
+    pub(crate) fn install() -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         use signal_hook::flag;
         let signals = Self::default();

@@ -1,10 +1,9 @@
-//! Frames that workers could not handle alone: to the agent, and what the agent wants done about
-//! them.
+//! Punted frames: to the agent, and the agent's outputs.
 //!
-//! A frame that waited for its next hop enters the pipeline again only when the tables that know
-//! the next hop are on their way to the workers: in order behind them, so it finds them in use.
+//! A frame that waited for its next hop is sent to the workers behind the tables that contain the
+//! next hop, so it finds them in use.
 
-use super::neighborhood::Neighborhood;
+use super::lldp::LldpControl;
 use super::tables::Tables;
 use super::workers::Workers;
 use crate::platform::Platform;
@@ -15,26 +14,26 @@ use dataplane::punt::PuntReason;
 use dataplane::time::Instant;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Frames taken from each worker in one step, so that a flood of them delays nothing else for long.
+/// Frames taken from each worker in one step, so that a flood of them does not delay other work.
 const PUNTS_A_STEP: usize = 256;
 
-/// How often unknown gateways are asked for.
-const SEEK_NS: u64 = 1_000_000_000;
-/// Looking for them takes no more than one part in so many of the time.
-const SEEK_SHARE: u64 = 100;
+/// Interval of the requests for unresolved gateways.
+const RESOLVE_NS: u64 = 1_000_000_000;
+/// Searching for them takes at most this fraction of the time.
+const RESOLVE_SHARE: u64 = 100;
 
-/// The agent, and what lies between it and the workers.
+/// The agent, and the frames between it and the workers.
 #[derive(Debug)]
 pub(super) struct SlowPath {
     pub(super) agent: HostAgent,
     /// The bytes of the frame in hand.
     bytes: Vec<u8>,
-    /// Frames that enter the pipeline again behind the next tables.
+    /// Frames to be sent to the workers behind the next tables.
     releases: Vec<(PortId, Vec<u8>)>,
-    /// Frames of ours for which no buffer was left.
+    /// Frames of the switch itself for which no buffer was left.
     pub(super) unmade_frames: u64,
-    /// When unknown gateways are asked for next.
-    seek_at: Instant,
+    /// When unresolved gateways are requested next.
+    resolve_at: Instant,
 }
 
 impl SlowPath {
@@ -44,17 +43,17 @@ impl SlowPath {
             bytes: Vec::new(),
             releases: Vec::new(),
             unmade_frames: 0,
-            seek_at: Instant::ZERO,
+            resolve_at: Instant::ZERO,
         }
     }
 
-    /// Gives the agents what the workers punted. Returns whether there was anything.
+    /// Passes punted frames to the agents. Returns whether there were any.
     pub(super) fn take_punted<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,
         tables: &Tables,
-        mut neighborhood: Option<&mut Neighborhood>,
+        mut lldp: Option<&mut LldpControl>,
         now: Instant,
     ) -> bool {
         let mut any = false;
@@ -62,7 +61,7 @@ impl SlowPath {
             for _ in 0..PUNTS_A_STEP {
                 let Some(punted) = worker.punted() else { break };
                 any = true;
-                self.handle(platform, tables, neighborhood.as_deref_mut(), now, &punted);
+                self.handle(platform, tables, lldp.as_deref_mut(), now, &punted);
             }
         }
         any
@@ -72,43 +71,43 @@ impl SlowPath {
         &mut self,
         platform: &P,
         tables: &Tables,
-        neighborhood: Option<&mut Neighborhood>,
+        lldp: Option<&mut LldpControl>,
         now: Instant,
         punted: &Punted<P::Frame>,
     ) {
         self.bytes.clear();
         platform.read(&punted.frame, &mut self.bytes);
         if punted.reason == PuntReason::Lldp
-            && let Some(neighborhood) = neighborhood
+            && let Some(lldp) = lldp
         {
-            return neighborhood.hear(now, punted.port, &self.bytes);
+            return lldp.handle_frame(now, punted.port, &self.bytes);
         }
         let next_hop = next_hop(tables, punted.reason, &self.bytes);
         self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
     }
 
-    /// Asks for gateways that are not known, if it is time to: while another gateway of its route
-    /// is known, no frame makes the agent ask.
-    pub(super) fn seek_gateways<P: Platform>(
+    /// Requests unresolved gateways when due: while another gateway of the route is resolved, no
+    /// frame triggers the request.
+    pub(super) fn resolve_gateways<P: Platform>(
         &mut self,
         platform: &P,
         tables: &Tables,
         now: Instant,
     ) {
-        if now < self.seek_at {
+        if now < self.resolve_at {
             return;
         }
         for hop in tables.routes().unresolved_gateways() {
             let key = NeighborKey { port: hop.interface.port, address: hop.address };
             self.agent.resolve(now, key);
         }
-        // A table of many thousand routes takes a while to look through.
+        // A search of many thousand routes takes long.
         let took_ns = platform.now().ns_since(now);
-        self.seek_at = now + SEEK_NS.max(took_ns * SEEK_SHARE);
+        self.resolve_at = now + RESOLVE_NS.max(took_ns * RESOLVE_SHARE);
     }
 
-    /// Does what the agent wants done. Returns whether the packet path needs new tables for it.
-    pub(super) fn obey_agent<P: Platform>(
+    /// Processes the agent's outputs. Returns whether the packet path needs new tables.
+    pub(super) fn process_outputs<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,
@@ -154,7 +153,7 @@ fn agent_settings(tables: &Tables) -> AgentSettings {
     AgentSettings { neighbors_max, ..settings }
 }
 
-/// Where a punted frame was to go, for the reasons that want to know.
+/// The next hop of a punted frame, for the reasons that need it.
 fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NeighborKey> {
     match reason {
         PuntReason::Unresolved | PuntReason::Resolve => tables.unresolved_hop(destination(bytes)?),

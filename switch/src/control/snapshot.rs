@@ -1,9 +1,9 @@
-//! The state of the whole switch, from the workers' last answers.
+//! The state of the whole switch, from the workers' last reports.
 
-use super::neighborhood::Neighborhood;
+use super::lldp::LldpControl;
 use super::stats::{PortStats, Stats, WorkerStats};
 use super::{Control, lossless, merge, waits};
-use crate::histograms::Tallies;
+use crate::histograms::WorkerHistograms;
 use crate::platform::Platform;
 use dataplane::ids::PortId;
 use dataplane::report::Report;
@@ -15,8 +15,8 @@ impl<P: Platform> Control<P> {
         let config = self.tables.config();
         let reports = || self.workers.iter().filter_map(|worker| worker.answer());
         let workers = self.worker_stats();
-        let mut tallies = Tallies::default();
-        self.workers.iter().for_each(|worker| tallies.add(&worker.tallies));
+        let mut histograms = WorkerHistograms::default();
+        self.workers.iter().for_each(|worker| histograms.add(&worker.histograms));
         let mut agent =
             merge::agent(self.slow_path.agent.counters(), self.slow_path.agent.pending_frames());
         agent.unmade_frames = self.slow_path.unmade_frames;
@@ -36,9 +36,9 @@ impl<P: Platform> Control<P> {
             workers,
             mbufs: self.platform.buffers(),
             agent,
-            lldp: self.neighborhood.as_ref().map(Neighborhood::stats),
-            latency_ns: tallies.latency_ns(),
-            burst_frames: tallies.burst_frames(),
+            lldp: self.lldp.as_ref().map(LldpControl::stats),
+            latency_ns: histograms.latency_ns(),
+            burst_frames: histograms.burst_frames(),
             neighbors: self.slow_path.agent.neighbors(now).count() as u64,
             routes: config.routes.len() as u64,
             mac_addresses: mac_addresses.unwrap_or_default(),
@@ -57,8 +57,8 @@ impl<P: Platform> Control<P> {
                 busy_turns: report.busy_turns,
                 epoch: worker.epoch,
                 totals: merge::totals(&report.totals),
-                turn_ns: worker.tallies.turn_ns(),
-                poll_gap_ns_max: worker.tallies.poll_gap_ns_max(),
+                turn_ns: worker.histograms.turn_ns(),
+                poll_gap_ns_max: worker.histograms.poll_gap_ns_max(),
                 commands_lost: worker.commands_lost,
             }
         });
@@ -82,14 +82,14 @@ impl<P: Platform> Control<P> {
                 stats.flow_control = flow_control;
             }
             stats.device_counters = self.platform.device_counters(id);
-            stats.lldp = self.neighborhood.as_ref().and_then(|it| it.port_stats(id));
+            stats.lldp = self.lldp.as_ref().and_then(|it| it.port_stats(id));
         }
         for worker in self.workers.iter() {
             for &(port, losses) in worker.losses() {
                 ports[port.index()].device_losses += losses;
             }
         }
-        // What owners say is set, what others sent there is added to it.
+        // The owner's report sets the values; the other workers' reports are added.
         let answers = || self.workers.iter().filter_map(|worker| worker.answer());
         let reports = || answers().flat_map(|report| &report.ports);
         for is_owner in [true, false] {

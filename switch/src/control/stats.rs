@@ -1,8 +1,8 @@
-//! Everything a switch counts, at one moment: what `ctl` and `top` read, and what is printed at the
-//! end.
+//! All counters and gauges of a switch at one moment: what `ctl` and `top` read, and what is
+//! printed at the end.
 //!
 //! Each worker's part is consistent in itself (it is written between two turns); the workers' parts
-//! are microseconds apart. Arrays of eight are by priority. Counters never fall while a switch
+//! are microseconds apart. Arrays of eight are by priority. Counters never decrease while a switch
 //! runs.
 
 use crate::histograms::Distribution;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// By priority.
 pub type ByPriority = [u64; PRIORITIES];
 
-/// A switch at one moment.
+/// A sample of a switch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// The switch's name.
@@ -55,14 +55,14 @@ pub struct Stats {
     pub neighbors: u64,
     /// Static routes.
     pub routes: u64,
-    /// Addresses learned on bridged ports: the most that any worker knows.
+    /// MAC addresses learned on bridged ports: the maximum over workers.
     pub mac_addresses: u64,
 }
 
-/// LLDP at one moment.
+/// A sample of LLDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LldpStats {
-    /// Links between the switch and the hosts, if it learns that and knows.
+    /// The level: links between the switch and the hosts, if learned and known.
     pub level: Option<u8>,
     /// Frames by what became of them, and neighbors, by name.
     pub counters: BTreeMap<String, u64>,
@@ -73,13 +73,13 @@ pub struct LldpStats {
 pub struct LldpPortStats {
     /// `uplink`, `downlink`, `crosslink` or `unknown`.
     pub orientation: String,
-    /// The first neighbor's name, or its chassis if it says none.
+    /// The first neighbor's system name, or its chassis id if it sends none.
     pub neighbor: Option<String>,
     /// What is not as it should be, by name.
     pub conditions: Vec<String>,
 }
 
-/// A port at one moment.
+/// A sample of a port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortStats {
     /// Its number, from 1.
@@ -108,9 +108,9 @@ pub struct PortStats {
     pub speed_bps: u64,
     /// Whether the switch itself holds it to that.
     pub paced: bool,
-    /// What stands between the switch and PFC frames on its wire, in words.
+    /// Whether software PFC works on the device, as text.
     pub flow_control: String,
-    /// Whether its receive ring's backlog can be told, so that the switch pauses on it.
+    /// Whether the driver reports the receive backlog, on which the switch pauses.
     pub tells_rx_backlog: bool,
     /// What is known of its other end, if LLDP is spoken.
     #[serde(default)]
@@ -129,7 +129,8 @@ pub struct PortStats {
     pub drops: BTreeMap<String, u64>,
     /// Frames of lossless classes that the switch did not deliver, by ingress priority.
     pub lossless_drops: ByPriority,
-    /// The same by cause, and what the device lost, whose class nobody knows: the figure of losses.
+    /// The same by cause, with what the device lost, whose class is unknown: the total of lost
+    /// lossless frames.
     #[serde(default)]
     pub lossless_drops_by_cause: BTreeMap<String, u64>,
     /// Frames handed to the control thread.
@@ -190,11 +191,11 @@ pub struct PfcStats {
     /// Of those, the ones that set this priority's upstream a rate.
     #[serde(default)]
     pub tx_slowed: ByPriority,
-    /// Times this priority's upstream was told to stop.
+    /// Transitions of this priority from running to paused by this port.
     pub tx_pauses: ByPriority,
-    /// Nanoseconds this priority's upstream has been told to be silent.
+    /// Nanoseconds for which this port paused the peer in this priority.
     pub tx_paused_ns: ByPriority,
-    /// Storms that the watchdog found.
+    /// PFC storms that the watchdog detected.
     #[serde(default)]
     pub storms: ByPriority,
     /// Storms that ended.
@@ -202,48 +203,49 @@ pub struct PfcStats {
     pub restored: ByPriority,
 }
 
-/// Gauges of one port and priority, in bytes unless they say otherwise.
+/// Gauges of one port and priority, in bytes unless named otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueStats {
     /// Whether PFC protects it.
     pub lossless: bool,
-    /// In the buffer, of what came in here (the VIQ).
+    /// Bytes in the buffer that this port received (the VIQ).
     pub viq_bytes: u32,
-    /// The most there were.
+    /// The peak.
     pub viq_peak_bytes: u32,
     /// Headroom in use.
     pub headroom_bytes: u32,
-    /// The most that was used.
+    /// The peak.
     pub headroom_peak_bytes: u32,
-    /// Headroom there is.
+    /// Size of the headroom.
     pub headroom_size_bytes: u32,
-    /// Waiting to leave here (the VEQ).
+    /// Bytes queued for transmission here (the VEQ).
     pub veq_bytes: u32,
-    /// The most there were.
+    /// The peak.
     pub veq_peak_bytes: u32,
-    /// Frames waiting to leave.
+    /// Frames queued for transmission.
     pub veq_frames: u32,
-    /// Whether the peer has paused us.
+    /// Whether the peer has paused this priority.
     pub rx_paused: bool,
-    /// Whether we have paused the peer.
+    /// Whether this port has paused the peer.
     pub tx_paused: bool,
-    /// For how many nanoseconds the peer has paused us without a break; 0 if it has not.
+    /// Nanoseconds for which the peer has paused this priority without interruption; 0 if it is not
+    /// paused.
     pub rx_paused_for_ns: u64,
-    /// For how many nanoseconds we have paused the peer without a break; 0 if we have not.
+    /// Nanoseconds for which this port has paused the peer without interruption; 0 if it has not.
     pub tx_paused_for_ns: u64,
-    /// How long the pause that the peer has asked for is, or the last one was.
+    /// Duration of the peer's current pause, or of the last one.
     #[serde(default)]
     pub rx_recent_pause_ns: u64,
-    /// Whether the peer holds us to a rate.
+    /// Whether the peer limits this priority to a rate.
     #[serde(default)]
     pub rx_slowed: bool,
-    /// Whether the watchdog sees a storm.
+    /// Whether the watchdog sees a PFC storm.
     #[serde(default)]
     pub stormed: bool,
 }
 
-/// A queue that holds frames which the peer has paused, and where these came in. Followed from
-/// switch to switch this is who waits for whom.
+/// A queue that the peer has paused, and the ingress ports of its frames. Followed from switch to
+/// switch, these form the wait-for graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// The out port's number, from 1.
@@ -256,15 +258,15 @@ pub struct Wait {
     pub frames: u32,
     /// Their bytes.
     pub bytes: u32,
-    /// For how many nanoseconds the peer has paused them without a break.
+    /// Nanoseconds for which the peer has paused them without interruption.
     pub paused_for_ns: u64,
-    /// Where they came in.
+    /// Their ingress ports.
     pub origins: Vec<Origin>,
-    /// Whether they may have come in elsewhere too: only the first of very many are looked at.
+    /// Whether there may be more ingress ports: only the first frames of a long queue are examined.
     pub has_more_origins: bool,
 }
 
-/// Where frames that wait came in.
+/// An ingress port of queued frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The in port's number, from 1.
@@ -273,9 +275,9 @@ pub struct Origin {
     pub name: String,
     /// The ingress priority.
     pub priority: usize,
-    /// Whether we have paused the peer there: it waits in its turn.
+    /// Whether this port has paused its peer there.
     pub paused: bool,
-    /// For how many nanoseconds without a break.
+    /// For how many nanoseconds, without interruption.
     pub paused_for_ns: u64,
 }
 
@@ -298,7 +300,7 @@ pub struct BufferStats {
     pub lossy_peak_bytes: u64,
 }
 
-/// A worker at one moment.
+/// A sample of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStats {
     /// Its number, from 0.
@@ -315,15 +317,14 @@ pub struct WorkerStats {
     pub totals: FrameTotals,
     /// Length of the turns in which something moved, in nanoseconds.
     pub turn_ns: Distribution,
-    /// The longest time between two looks at a port, in nanoseconds: what a headroom must allow for
-    /// (`poll` in SWITCH.toml).
+    /// The longest polling gap in nanoseconds, which headroom must cover (`poll` in SWITCH.toml).
     pub poll_gap_ns_max: u64,
     /// Commands of the control thread that found no room and were given up.
     pub commands_lost: u64,
 }
 
-/// Where frames came from and how they ended. `received + injected + copied + taken_over = sent +
-/// dropped + punted + consumed + handed_over + held`, or `imbalance` says by how much not.
+/// The frame balance. `received + injected + copied + taken_over = sent + dropped + punted +
+/// consumed + handed_over + held`; `imbalance` is the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameTotals {
     /// Received from devices.
@@ -332,9 +333,9 @@ pub struct FrameTotals {
     pub injected: u64,
     /// Copied for flooding.
     pub copied: u64,
-    /// Taken over from other workers.
+    /// Received by handoff from other workers.
     pub taken_over: u64,
-    /// Taken by devices.
+    /// Accepted by devices.
     pub sent: u64,
     /// Dropped, all causes.
     pub dropped: u64,
@@ -342,15 +343,15 @@ pub struct FrameTotals {
     pub punted: u64,
     /// MAC control frames, which end in the switch.
     pub consumed: u64,
-    /// Handed to other workers.
+    /// Sent by handoff to other workers.
     pub handed_over: u64,
     /// Still in queues.
     pub held: u64,
-    /// Frames that came minus frames that ended: always 0.
+    /// Frames received minus frames sent, dropped or queued: always 0.
     pub imbalance: i64,
 }
 
-/// The switch as a host on its links.
+/// The switch as a host: ARP, ND, ICMP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentStats {
     /// Frames handed in.
@@ -359,9 +360,9 @@ pub struct AgentStats {
     pub outcomes: BTreeMap<String, u64>,
     /// Frames that wait for a neighbor now.
     pub parked_frames: u64,
-    /// Questions for a MAC address.
+    /// ARP requests and neighbor solicitations sent to resolve an address.
     pub requests_sent: u64,
-    /// Questions whether a neighbor is still there.
+    /// Probes sent to known neighbors.
     pub probes_sent: u64,
     /// Announcements of our own addresses.
     pub announcements_sent: u64,
@@ -379,16 +380,26 @@ pub struct AgentStats {
     pub neighbors_failed: u64,
     /// Neighbors that stopped answering.
     pub neighbors_lost: u64,
-    /// Neighbors not taken because the table was full.
+    /// Neighbors refused because the table was full.
     pub neighbors_refused: u64,
-    /// Frames of ours for which no buffer was left.
+    /// Frames of the switch itself for which no buffer was left.
     pub unmade_frames: u64,
+}
+
+/// A cause of a loss: the name of its counter without the unit.
+pub(crate) fn loss_cause(counter: &'static str) -> &'static str {
+    counter.strip_suffix("_frames").unwrap_or(counter)
 }
 
 impl PortStats {
     /// Frames dropped, all causes.
     pub fn dropped(&self) -> u64 {
         self.drops.values().sum()
+    }
+
+    /// Frames lost between the wire and the core, by the counter's name.
+    pub fn device_lost(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        self.device_counters.losses().into_iter().chain(self.device_losses.losses())
     }
 
     /// Frames of lossless classes that were not delivered, all causes.
@@ -398,8 +409,7 @@ impl PortStats {
 }
 
 impl Stats {
-    /// Frames of lossless classes that were not delivered, of all ports: 0, or a promise was
-    /// broken.
+    /// Frames of lossless classes that were not delivered, of all ports.
     pub fn lossless_dropped(&self) -> u64 {
         self.lossless_drops_by_cause().values().fold(0, |sum, &frames| sum.saturating_add(frames))
     }

@@ -1,4 +1,4 @@
-//! From a configuration, and the neighbors that were found, to the tables of the packet path.
+//! The tables of the packet path, from the configuration and the neighbors found.
 
 use agents::host::{Interface, NeighborKey};
 use config::SwitchConfig;
@@ -13,7 +13,7 @@ use std::net::IpAddr;
 
 /// The control thread's tables, and the configuration they came from.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub(crate) struct Tables {
     config: SwitchConfig,
     interfaces: Vec<Interface>,
     routes: fib::Routes,
@@ -24,23 +24,23 @@ impl Tables {
     ///
     /// # Errors
     /// A route or neighbor that the packet path cannot hold.
-    pub fn new(config: SwitchConfig) -> Result<Self, TablesError> {
+    pub(crate) fn new(config: SwitchConfig) -> Result<Self, TablesError> {
         let (interfaces, routes) = (config.interfaces(), config.routing_table()?);
         Ok(Self { config, interfaces, routes })
     }
 
     /// The configuration.
-    pub const fn config(&self) -> &SwitchConfig {
+    pub(crate) const fn config(&self) -> &SwitchConfig {
         &self.config
     }
 
     /// The switch's own interfaces, for the agent.
-    pub fn interfaces(&self) -> &[Interface] {
+    pub(crate) fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// Puts other rules in the place of those there are; whether they are others.
-    pub fn set_entries(&mut self, entries: Vec<TcamEntry>) -> bool {
+    /// Replaces the rules; returns whether they changed.
+    pub(crate) fn set_entries(&mut self, entries: Vec<TcamEntry>) -> bool {
         self.config.rules.as_mut().is_some_and(|rules| {
             let is_other = rules.entries != entries;
             rules.entries = entries;
@@ -49,13 +49,12 @@ impl Tables {
     }
 
     /// The routing table.
-    pub const fn routes(&self) -> &fib::Routes {
+    pub(crate) const fn routes(&self) -> &fib::Routes {
         &self.routes
     }
 
-    /// Takes over the neighbors that `old` knew, as far as the configuration does not say
-    /// otherwise.
-    pub fn take_neighbors(&mut self, old: &Self) {
+    /// Copies the neighbors that `old` knew, unless the configuration sets them.
+    pub(crate) fn take_neighbors(&mut self, old: &Self) {
         let fixed: HashSet<IpAddr> = self.config.neighbors.iter().map(|n| n.address).collect();
         for (address, port, mac) in old.routes.neighbours().filter(|n| !fixed.contains(&n.0)) {
             // The table was large enough for them before.
@@ -63,14 +62,14 @@ impl Tables {
         }
     }
 
-    /// Frames to `neighbor` can go, to `mac`. Returns whether the packet path must be told.
-    pub fn neighbor_up(&mut self, neighbor: NeighborKey, mac: MacAddress) -> bool {
+    /// `neighbor` is resolved to `mac`. Returns whether the packet path needs new tables.
+    pub(crate) fn neighbor_up(&mut self, neighbor: NeighborKey, mac: MacAddress) -> bool {
         // The agent's own table is the smaller one, so there is room.
         self.routes.set_neighbour(neighbor.address, neighbor.port, mac).unwrap_or(false)
     }
 
-    /// Frames to `neighbor` cannot go. Returns whether the packet path must be told.
-    pub fn neighbor_down(&mut self, neighbor: NeighborKey) -> bool {
+    /// `neighbor` is not reachable. Returns whether the packet path needs new tables.
+    pub(crate) fn neighbor_down(&mut self, neighbor: NeighborKey) -> bool {
         match self.routes.remove_neighbour(neighbor.address) {
             None => false,
             Some((port, _)) if port == neighbor.port => true,
@@ -82,28 +81,27 @@ impl Tables {
         }
     }
 
-    /// Whom a frame to `destination` that could not be forwarded was meant for: whoever has to be
-    /// asked for, else whoever is known by now, else nobody.
-    pub fn unresolved_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
+    /// The next hop of a frame to `destination` that could not be forwarded: a resolved one, else
+    /// the first one.
+    pub(crate) fn unresolved_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
         let hops = self.routes.next_hops(destination);
         let known = hops.iter().find(|hop| hop.mac.is_some());
         known.or_else(|| hops.first()).map(key)
     }
 
-    /// The narrowest way of a frame to `destination` that was too long for the way it should go.
-    pub fn narrowest_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
+    /// The next hop with the smallest MTU, for a frame to `destination` that was too long.
+    pub(crate) fn narrowest_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
         let hops = self.routes.next_hops(destination);
         hops.iter().min_by_key(|hop| hop.interface.frame_bytes_max).map(key)
     }
 
     /// Compiles the tables for the packet path.
-    pub fn snapshot(&self, epoch: u64) -> Snapshot {
+    pub(crate) fn snapshot(&self, epoch: u64) -> Snapshot {
         self.config.snapshot(epoch, &self.routes)
     }
 
-    /// Ports that forward in another way, or in other VLANs, than in `old`: what was learned there
-    /// is no longer true.
-    pub fn remade_ports(&self, old: &Self) -> Vec<PortId> {
+    /// Ports whose mode or VLANs differ from `old`: what was learned there is no longer valid.
+    pub(crate) fn remade_ports(&self, old: &Self) -> Vec<PortId> {
         let pairs = self.config.ports.iter().zip(&old.config.ports);
         pairs
             .filter(|(new, old)| !is_same_mode(&new.mode, &old.mode))

@@ -1,5 +1,5 @@
-//! Who waits for whom, as far as one switch can know: queues that the peer has paused, and the
-//! ports by which their frames came in.
+//! Queues that the peer has paused, and the ingress ports of their frames: the wait-for relation as
+//! far as one switch knows it.
 
 use super::stats::{Origin, PortStats, Wait};
 use dataplane::buffer::ViqId;

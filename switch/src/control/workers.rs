@@ -1,9 +1,9 @@
-//! The control thread's side of the workers' rings: commands go out in order, tables are counted in
-//! and out, and nobody ever waits.
+//! The control thread's end of the workers' rings. Commands are sent in order, installed tables are
+//! tracked, and nothing blocks.
 
-use crate::histograms::{Sample, Tallies};
+use crate::histograms::{Sample, WorkerHistograms};
 use crate::platform::DeviceLosses;
-use crate::worker_thread::{ControlSampleLinks, WorkerEnd};
+use crate::worker_loop::{ControlSampleRings, WorkerExit};
 use dataplane::control_rings::{Command, ControlRings, Punted, Reply};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, WorkerId};
@@ -15,34 +15,34 @@ use rtrb::PushError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Commands that may wait here for room in a worker's ring. Frames beyond that are given up; a
-/// worker that far behind has stopped.
+/// Commands that may wait for room in a worker's ring. Frames beyond that are dropped: a worker
+/// that far behind has stopped.
 const BACKLOG_MAX: usize = 4_096;
 
 /// One worker, as the control thread sees it.
 #[derive(Debug)]
 pub(super) struct WorkerLink<F> {
     links: ControlRings<F>,
-    samples: ControlSampleLinks,
+    samples: ControlSampleRings,
     backlog: VecDeque<Command<F>>,
     /// Numbers of the tables that are on their way to the worker.
     installing: VecDeque<u64>,
     /// Number of the tables that the worker uses.
     pub(super) epoch: u64,
-    /// Frames for the worker that were given up.
+    /// Frames for the worker that were dropped.
     pub(super) commands_lost: u64,
-    /// At home, or with the worker.
+    /// `None` while the worker has it.
     report: Option<Box<Report>>,
-    /// At home, or with the worker.
+    /// `None` while the worker has it.
     sample: Option<Box<Sample>>,
-    /// At home, or with the worker.
+    /// `None` while the worker has it.
     mac_slice: Option<Box<MacSlice>>,
     /// All samples so far.
-    pub(super) tallies: Tallies,
+    pub(super) histograms: WorkerHistograms,
 }
 
 impl<F: Frame> WorkerLink<F> {
-    pub(super) fn new(links: ControlRings<F>, samples: ControlSampleLinks, epoch: u64) -> Self {
+    pub(super) fn new(links: ControlRings<F>, samples: ControlSampleRings, epoch: u64) -> Self {
         Self {
             links,
             samples,
@@ -53,7 +53,7 @@ impl<F: Frame> WorkerLink<F> {
             report: Some(Box::default()),
             sample: Some(Box::default()),
             mac_slice: Some(Box::default()),
-            tallies: Tallies::default(),
+            histograms: WorkerHistograms::default(),
         }
     }
 
@@ -62,13 +62,13 @@ impl<F: Frame> WorkerLink<F> {
         self.links.punted.pop().ok()
     }
 
-    /// Takes what the worker answered; whether there was anything.
+    /// Takes the worker's replies; returns whether there were any.
     pub(super) fn take_replies(&mut self) -> bool {
         let mut any = false;
         while let Ok(reply) = self.links.replies.pop() {
             any = true;
             match reply {
-                // The last worker to give its tables back has them freed here, on this thread.
+                // The last worker to return a snapshot has it freed here, on this thread.
                 Reply::Retired(_) => {
                     if let Some(epoch) = self.installing.pop_front() {
                         self.epoch = epoch;
@@ -78,16 +78,16 @@ impl<F: Frame> WorkerLink<F> {
                 Reply::MacTable(slice) => self.mac_slice = Some(slice),
             }
         }
-        if let Ok(mut sample) = self.samples.given.pop() {
+        if let Ok(mut sample) = self.samples.replies.pop() {
             any = true;
-            self.tallies.add(&sample.tallies);
-            sample.tallies.clear();
+            self.histograms.add(&sample.histograms);
+            sample.histograms.clear();
             self.sample = Some(sample);
         }
         any
     }
 
-    /// Hands on what waits; whether anything still does.
+    /// Sends queued commands; returns whether any remain.
     pub(super) fn push_backlog(&mut self) -> bool {
         while let Some(command) = self.backlog.pop_front() {
             if let Err(PushError::Full(command)) = self.links.commands.push(command) {
@@ -98,7 +98,7 @@ impl<F: Frame> WorkerLink<F> {
         false
     }
 
-    /// Gives the worker `command`, after all that it was given before.
+    /// Sends `command`, after all earlier ones.
     pub(super) fn command(&mut self, command: Command<F>) {
         if self.push_backlog() {
             self.defer(command);
@@ -116,13 +116,13 @@ impl<F: Frame> WorkerLink<F> {
         }
     }
 
-    /// Has the worker use `snapshot` from its next turn on.
+    /// Makes the worker use `snapshot` from its next turn on.
     pub(super) fn install(&mut self, snapshot: &Arc<Snapshot>) {
         self.installing.push_back(snapshot.epoch);
         self.command(Command::Install(Arc::clone(snapshot)));
     }
 
-    /// Asks for a report and a sample; false if the last ones are not back yet.
+    /// Requests a report and a sample; false if the last ones are not back.
     pub(super) fn ask(&mut self) -> bool {
         if self.report.is_none() || self.sample.is_none() {
             return false;
@@ -131,7 +131,7 @@ impl<F: Frame> WorkerLink<F> {
             self.command(Command::Report(report));
         }
         if let Some(Err(PushError::Full(sample))) =
-            self.sample.take().map(|sample| self.samples.ask.push(sample))
+            self.sample.take().map(|sample| self.samples.requests.push(sample))
         {
             self.sample = Some(sample);
         }
@@ -144,19 +144,19 @@ impl<F: Frame> WorkerLink<F> {
         self.report.as_deref()
     }
 
-    /// The worker has ended and left this.
-    pub(super) fn take_end(&mut self, end: WorkerEnd) {
-        self.tallies.add(&end.sample.tallies);
+    /// Takes the last report and sample of a worker that has ended.
+    pub(super) fn set_exit(&mut self, end: WorkerExit) {
+        self.histograms.add(&end.sample.histograms);
         self.sample = Some(Box::new(end.sample));
         self.report = Some(Box::new(end.report));
     }
 
-    /// What the worker's device has lost, by port, as of the last sample.
+    /// The losses of the worker's device, by port, as of the last sample.
     pub(super) fn losses(&self) -> &[(PortId, DeviceLosses)] {
         self.sample.as_ref().map_or(&[], |sample| &sample.losses)
     }
 
-    /// Asks for the part of the MAC table that begins at `slot`; false if the last one is not back.
+    /// Requests the part of the MAC table that begins at `slot`; false if the last one is not back.
     pub(super) fn ask_mac_table(&mut self, slot: usize) -> bool {
         let Some(mut slice) = self.mac_slice.take() else { return false };
         slice.begin_at(slot);
@@ -164,7 +164,7 @@ impl<F: Frame> WorkerLink<F> {
         true
     }
 
-    /// The part of the MAC table that was asked for, once it is back.
+    /// The requested part of the MAC table, once the worker has returned it.
     pub(super) fn mac_slice(&self) -> Option<&MacSlice> {
         self.mac_slice.as_deref()
     }
@@ -198,7 +198,7 @@ impl<F: Frame> Workers<F> {
         }
     }
 
-    /// Has all workers use `snapshot`.
+    /// Makes all workers use `snapshot`.
     pub(super) fn install(&mut self, snapshot: &Arc<Snapshot>) {
         self.links.iter_mut().for_each(|link| link.install(snapshot));
     }

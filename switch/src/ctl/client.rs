@@ -11,17 +11,17 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where switches have their sockets unless SWITCH.toml says otherwise.
-pub const SOCKETS: &str = "/run/knotless";
+/// The directory of the sockets unless SWITCH.toml sets another path.
+pub(crate) const SOCKETS: &str = "/run/knotless";
 
-/// A reply takes no longer, however large the file that is read for it.
+/// Timeout of a reply, also of one for which a large file is read.
 const REPLY_MAX: Duration = Duration::from_secs(150);
 
-/// Why a request came to nothing: one line.
+/// Why a request failed: one line.
 #[derive(Debug, thiserror::Error)]
-pub enum CtlError {
-    /// Nobody is behind the socket.
-    #[error("no switch runs behind {}: {error}; start one with `knotless run`", socket.display())]
+pub(crate) enum CtlError {
+    /// No switch listens on the socket.
+    #[error("no switch listens on {}: {error}; start one with `knotless run`", socket.display())]
     NoSwitch {
         /// The socket.
         socket: PathBuf,
@@ -39,23 +39,23 @@ pub enum CtlError {
         /// What the system says.
         error: io::Error,
     },
-    /// Which switch is meant cannot be told.
+    /// The switch is ambiguous.
     #[error("{0}")]
     Which(String),
-    /// The switch says no.
+    /// The switch refused the request.
     #[error("{0}")]
     Refused(String),
     /// The connection broke.
-    #[error("the switch went away: {0}")]
+    #[error("the connection to the switch broke: {0}")]
     Broken(io::Error),
-    /// The switch speaks another language; it may be of another version.
-    #[error("the switch answers what this program does not understand: {0}")]
+    /// The reply cannot be parsed; the switch may be of another version.
+    #[error("invalid reply from the switch: {0}; it may be of another version")]
     Unclear(JsonError),
 }
 
 impl CtlError {
-    /// 1 for what broke, 2 for what was asked wrongly.
-    pub const fn exit_code(&self) -> u8 {
+    /// 1 for a failure, 2 for a wrong request.
+    pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Broken(_) | Self::Unclear(_) => 1,
             Self::NoSwitch { .. } | Self::NotYours { .. } | Self::Which(_) | Self::Refused(_) => 2,
@@ -63,11 +63,11 @@ impl CtlError {
     }
 }
 
-/// The socket of the switch that is meant: by its path, by its name, or because it is the only one.
+/// The socket of the switch: given by path, by name, or the only one.
 ///
 /// # Errors
 /// Neither is given, and there is not exactly one.
-pub fn find_socket(path: Option<&Path>, name: Option<&str>) -> Result<PathBuf, CtlError> {
+pub(crate) fn find_socket(path: Option<&Path>, name: Option<&str>) -> Result<PathBuf, CtlError> {
     match (path, name) {
         (Some(path), _) => Ok(path.to_owned()),
         (None, Some(name)) => Ok(Path::new(SOCKETS).join(format!("{name}.sock"))),
@@ -81,7 +81,7 @@ fn only_socket(directory: &Path) -> Result<PathBuf, CtlError> {
         entries.filter(|path| path.extension().is_some_and(|end| end == "sock")).collect();
     sockets.sort();
     let which = |what: String| {
-        CtlError::Which(format!("{what}; say which with --name NAME or --socket PATH"))
+        CtlError::Which(format!("{what}; select one with --name NAME or --socket PATH"))
     };
     match sockets.as_slice() {
         [] => Err(which(format!("no switch has its socket in {}", directory.display()))),
@@ -96,7 +96,7 @@ fn only_socket(directory: &Path) -> Result<PathBuf, CtlError> {
 
 /// A connection to a switch.
 #[derive(Debug)]
-pub struct Client {
+pub(crate) struct Client {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
 }
@@ -106,15 +106,15 @@ impl Client {
     ///
     /// # Errors
     /// There is none.
-    pub fn connect(socket: &Path) -> Result<Self, CtlError> {
+    pub(crate) fn connect(socket: &Path) -> Result<Self, CtlError> {
         Self::connect_for(socket, REPLY_MAX)
     }
 
-    /// Connects to a switch that must answer each request within `patience`.
+    /// Connects to a switch that must answer each request within `timeout`.
     ///
     /// # Errors
     /// There is none.
-    pub fn connect_for(socket: &Path, patience: Duration) -> Result<Self, CtlError> {
+    pub(crate) fn connect_for(socket: &Path, timeout: Duration) -> Result<Self, CtlError> {
         let writer = UnixStream::connect(socket).map_err(|error| {
             let socket = socket.to_owned();
             match error.kind() {
@@ -122,16 +122,16 @@ impl Client {
                 _ => CtlError::NoSwitch { socket, error },
             }
         })?;
-        writer.set_read_timeout(Some(patience)).map_err(CtlError::Broken)?;
+        writer.set_read_timeout(Some(timeout)).map_err(CtlError::Broken)?;
         let reader = BufReader::new(writer.try_clone().map_err(CtlError::Broken)?);
         Ok(Self { reader, writer })
     }
 
-    /// Asks for something that is answered with a `T`.
+    /// Sends a request and reads a reply of type `T`.
     ///
     /// # Errors
-    /// The switch refuses, or goes away.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
+    /// The switch refuses, or the connection breaks.
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CtlError> {
         let mut line =
             serde_json::to_vec(request).map_err(|error| CtlError::Broken(error.into()))?;
         line.push(b'\n');
@@ -151,7 +151,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn neighbors(&mut self) -> Result<Vec<NeighborRow>, CtlError> {
+    pub(crate) fn neighbors(&mut self) -> Result<Vec<NeighborRow>, CtlError> {
         self.all(
             |offset| Request::Neighbors { offset },
             |page: Neighbors| (page.total, page.neighbors),
@@ -162,7 +162,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn routes(&mut self) -> Result<Vec<RouteRow>, CtlError> {
+    pub(crate) fn routes(&mut self) -> Result<Vec<RouteRow>, CtlError> {
         self.all(|offset| Request::Routes { offset }, |page: Routes| (page.total, page.routes))
     }
 
@@ -170,14 +170,14 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn mac_table(&mut self) -> Result<Vec<MacRow>, CtlError> {
+    pub(crate) fn mac_table(&mut self) -> Result<Vec<MacRow>, CtlError> {
         let mut rows = self
             .all(|offset| Request::Mac { offset }, |page: MacTable| (page.total, page.addresses))?;
         rows.sort_by(|one, other| (one.vlan, &one.mac).cmp(&(other.vlan, &other.mac)));
         Ok(rows)
     }
 
-    /// Asks page by page. A table that changes meanwhile is as good as its pages.
+    /// Requests page by page. A table that changes meanwhile may be inconsistent between pages.
     fn all<P: DeserializeOwned, R>(
         &mut self,
         request: impl Fn(usize) -> Request,
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn the_only_switch_need_not_be_named() {
         let directory = tempfile::tempdir().unwrap();
-        let said = |result: Result<PathBuf, CtlError>| result.unwrap_err().to_string();
-        let none = said(only_socket(directory.path()));
+        let error = |result: Result<PathBuf, CtlError>| result.unwrap_err().to_string();
+        let none = error(only_socket(directory.path()));
         assert!(
             none.starts_with("no switch has its socket in ") && none.contains("--name"),
             "{none}"
@@ -214,12 +214,12 @@ mod tests {
         assert_eq!(only_socket(directory.path()).unwrap(), directory.path().join("a.sock"));
 
         fs::write(directory.path().join("b.sock"), "").unwrap();
-        let several = said(only_socket(directory.path()));
+        let several = error(only_socket(directory.path()));
         assert!(several.starts_with("there are several switches: a, b; "), "{several}");
     }
 
     #[test]
-    fn nobody_behind_a_socket_is_said_with_what_to_do() {
+    fn a_socket_without_a_switch_is_an_error_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let error = Client::connect(&directory.path().join("x.sock")).unwrap_err();
         assert_eq!(error.exit_code(), 2);

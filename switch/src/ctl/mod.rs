@@ -3,16 +3,16 @@
 //! | file | idea |
 //! |---|---|
 //! | `client` | the socket |
-//! | `tables` | figures as tables for people |
-//! | `views` | which figures a command shows |
-//! | `neighbors` | who is next to the switch |
-//! | `waits` | who waits for whom |
+//! | `tables` | text tables |
+//! | `views` | the output of each command |
+//! | `neighbors` | LLDP neighbors, ARP and ND |
+//! | `waits` | queues that the peer has paused |
 //! | `metrics` | the same for Prometheus |
 
-pub mod client;
+pub(crate) mod client;
 mod metrics;
 mod neighbors;
-pub mod tables;
+pub(crate) mod tables;
 mod views;
 mod waits;
 
@@ -44,65 +44,65 @@ pub struct CtlArgs {
 
 #[derive(Debug, Subcommand)]
 enum CtlCommand {
-    /// Everything in short: ports, buffer, workers, frame balance
+    /// Summary: ports, buffer, workers, frame balance
     Stats,
-    /// Ports: devices, links, what they can and cannot do
+    /// Ports: device, link, speed, mode, PFC support
     Ports,
-    /// Every counter that has moved
+    /// All counters that are not zero
     Counters,
-    /// Flow control, by port and priority
+    /// PFC state and counters, by port and priority
     Pfc,
-    /// Queues and headroom, by port and priority
+    /// Queue and headroom occupancy, by port and priority
     Queues,
-    /// Who waits for whom: queues that the peer has paused, and where their frames came in
+    /// Queues that the peer has paused, and the ingress ports of their frames
     Waits,
-    /// Who is next to the switch: by LLDP, with levels and port types, and by IP address
+    /// LLDP neighbors, with levels and port types; then the ARP and ND table
     Neighbors,
-    /// Routes; with FILE, use the routes of that file from now on
+    /// Show the routes; with FILE, replace the route file's routes by those of FILE
     Routes {
         /// A route file
         file: Option<PathBuf>,
     },
-    /// One route more, or one less; until the next reload
+    /// Add or remove one route, until the next reload
     #[command(subcommand)]
     Route(RouteCommand),
-    /// Learned MAC addresses
+    /// Show the learned MAC addresses
     Mac,
-    /// Rules; with FILE, use the rules of that file from now on
+    /// Show the tag rules; with FILE, replace them by those of FILE
     Rules {
         /// A rule file
         file: Option<PathBuf>,
     },
-    /// Read SWITCH.toml and the files it names again
+    /// Reload SWITCH.toml and the files that it names
     Reload,
-    /// How long frames take, how many come at once, how long turns are
+    /// Latency, burst-size and turn-time histograms
     Latency,
-    /// Everything, as Prometheus reads it
+    /// All metrics in the Prometheus text format
     Metrics,
-    /// Take a port out of service, or back into it
+    /// Set the administrative state of a port
     Link {
         /// The port's name or number
         port: String,
-        /// What it is to be
+        /// The administrative state
         state: State,
     },
-    /// End the switch
+    /// Stop the switch
     Stop,
 }
 
 #[derive(Debug, Subcommand)]
 enum RouteCommand {
-    /// Use a route, in the place of one to the same prefix: `add 10.9.0.0/16 via 10.0.2.1`
+    /// Add a route, or replace the one to the same prefix: `add 10.9.0.0/16 via 10.0.2.1`
     Add {
-        /// Where to
+        /// Destination prefix
         prefix: String,
-        /// `via`, and gateways
+        /// `via` and the gateways
         #[arg(required = true)]
         via: Vec<String>,
     },
-    /// Use no route to a prefix any more
+    /// Remove the route to a prefix
     Del {
-        /// Where to
+        /// Destination prefix
         prefix: String,
     },
 }
@@ -113,13 +113,13 @@ enum State {
     Down,
 }
 
-/// What a command shows: for people, and for programs.
+/// The output of a command: as text and as JSON.
 struct Answer {
     text: String,
     json: Value,
 }
 
-/// Asks a switch. Exit 2: there is none, or it refused; 1: the connection broke.
+/// Sends a request. Exit 2: there is no switch, or it refused; 1: the connection broke.
 pub fn run(arguments: &CtlArgs) -> ExitCode {
     match answer(arguments) {
         Ok(answer) if arguments.json => output::print(answer.json),
@@ -215,24 +215,24 @@ fn link(client: &mut Client, port: &str, up: bool) -> Result<Answer, CtlError> {
     Ok(Answer { text: format!("port {} is {state}", set.port), json: json!(set) })
 }
 
-/// How often it is looked whether the switch has ended, and how many times.
-const LOOK: Duration = Duration::from_millis(50);
-const LOOKS_MAX: u32 = 200;
+/// Interval and number of the checks whether the switch has stopped.
+const POLL: Duration = Duration::from_millis(50);
+const POLLS_MAX: u32 = 200;
 
 fn stop(client: &mut Client, socket: &Path) -> Result<Answer, CtlError> {
     let stopping: Stopping = client.ask(&Request::Stop)?;
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..POLLS_MAX {
         if !socket.exists() {
             let text = format!("process {} has ended", stopping.stopping);
             return Ok(Answer { text, json: json!(stopping) });
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
-    let waited = (LOOK * LOOKS_MAX).as_secs();
+    let waited = (POLL * POLLS_MAX).as_secs();
     Err(CtlError::Refused(format!("process {} has not ended in {waited} s", stopping.stopping)))
 }
 
-/// The switch has a working directory of its own.
+/// An absolute path: the switch has its own working directory.
 fn absolute(file: &Path) -> Result<PathBuf, CtlError> {
     std::path::absolute(file)
         .map_err(|error| CtlError::Which(format!("{}: {error}", file.display())))

@@ -1,10 +1,10 @@
-//! Who is next to the switch: at the ends of its links by LLDP, and by IP address.
+//! The neighbors: LLDP, then ARP and ND.
 
 use super::tables::{table, text as table_text};
 use super::views::duration;
 use crate::control::protocol::{LldpRow, LldpTable, NeighborRow};
 
-/// Both tables; that of LLDP only where it is spoken.
+/// Both tables; the LLDP table only if LLDP is enabled.
 pub(super) fn text(lldp: &LldpTable, rows: &[NeighborRow]) -> String {
     let mut parts = Vec::new();
     if lldp.enabled {
@@ -18,14 +18,14 @@ pub(super) fn text(lldp: &LldpTable, rows: &[NeighborRow]) -> String {
     parts.join("\n")
 }
 
-/// What somebody says, or a dash.
-fn or_dash(said: Option<&str>) -> String {
-    said.unwrap_or("-").to_owned()
+/// The value, or a dash.
+fn or_dash(text: Option<&str>) -> String {
+    text.unwrap_or("-").to_owned()
 }
 
 fn links(lldp: &LldpTable) -> String {
     let headings =
-        ["port", "type", "neighbor", "its port", "device", "level", "pfc", "heard", "remarks"];
+        ["port", "type", "neighbor", "its port", "device", "level", "pfc", "heard", "conditions"];
     let mut table = table(headings);
     for row in &lldp.neighbors {
         let pfc = row.pfc_priorities.as_ref().map(|list| {
@@ -111,7 +111,16 @@ mod tests {
             shown.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["level", "1"]);
         let heads = [
-            "port", "type", "neighbor", "its", "port", "device", "level", "pfc", "heard", "remarks",
+            "port",
+            "type",
+            "neighbor",
+            "its",
+            "port",
+            "device",
+            "level",
+            "pfc",
+            "heard",
+            "conditions",
         ];
         assert_eq!(lines[2], heads);
         let host = ["h1", "downlink", "02:00:00:00:00:01", "p7", "bridge", "-", "-"];
@@ -122,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn where_lldp_is_not_spoken_there_are_addresses_only() {
+    fn without_lldp_there_are_addresses_only() {
         assert_eq!(text(&LldpTable::default(), &[]).lines().count(), 1);
     }
 }

@@ -1,18 +1,18 @@
-//! What a switch counts, as tables for people.
+//! Counters as text tables.
 
 use crate::control::stats::{ByPriority, PortStats, Stats};
 use comfy_table::{CellAlignment, Table, presets};
 use std::fmt::Display;
 
 /// A table with these headings and no lines.
-pub fn table<const COLUMNS: usize>(headings: [&str; COLUMNS]) -> Table {
+pub(crate) fn table<const COLUMNS: usize>(headings: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(headings);
     table
 }
 
 /// As [`table`], with all columns but the first `left` ones aligned to the right, as numbers are.
-pub fn numbers<const COLUMNS: usize>(headings: [&str; COLUMNS], left: usize) -> Table {
+pub(crate) fn numbers<const COLUMNS: usize>(headings: [&str; COLUMNS], left: usize) -> Table {
     let mut table = table(headings);
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -21,13 +21,13 @@ pub fn numbers<const COLUMNS: usize>(headings: [&str; COLUMNS], left: usize) -> 
 }
 
 /// The table without the blanks around it.
-pub fn text(table: &Table) -> String {
+pub(crate) fn text(table: &Table) -> String {
     let lines = table.lines().map(|line| line.get(1..).unwrap_or_default().trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A speed in its largest whole unit: `200M`, `40G`.
-pub fn speed(bps: u64) -> String {
+pub(crate) fn speed(bps: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let whole = units.into_iter().find(|(unit, _)| bps >= *unit && bps.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{bps}"), |(unit, name)| format!("{}{name}", bps / unit))
@@ -51,18 +51,7 @@ pub(super) fn drops(port: &PortStats) -> String {
 
 /// What was lost between the wire and the core, by name, without what never occurred.
 pub(super) fn device_losses(port: &PortStats) -> Vec<(&'static str, u64)> {
-    let (device, losses) = (&port.device_counters, &port.device_losses);
-    let all = [
-        ("rx_missed_frames", device.rx_missed_frames),
-        ("rx_error_frames", device.rx_error_frames),
-        ("rx_no_buffer", device.rx_no_buffer),
-        ("tx_error_frames", device.tx_error_frames),
-        ("rx_unreadable_frames", losses.rx_unreadable_frames),
-        ("tx_oversize_frames", losses.tx_oversize_frames),
-        ("tx_segmented_frames", losses.tx_segmented_frames),
-        ("rx_after_stop_frames", losses.rx_after_stop_frames),
-    ];
-    all.into_iter().filter(|&(_, value)| value > 0).collect()
+    port.device_lost().filter(|&(_, frames)| frames > 0).collect()
 }
 
 fn named<T: Display>(values: &[(T, u64)]) -> String {
@@ -71,7 +60,7 @@ fn named<T: Display>(values: &[(T, u64)]) -> String {
 }
 
 /// The end of a run: what each port did, and the balance of all frames.
-pub fn totals(stats: &Stats) -> String {
+pub(crate) fn totals(stats: &Stats) -> String {
     let mut ports =
         numbers(["port", "rx frames", "rx bytes", "tx frames", "tx bytes", "dropped"], 1);
     for port in &stats.ports {
@@ -110,7 +99,7 @@ pub fn totals(stats: &Stats) -> String {
 }
 
 /// Frames of lossless classes that were not delivered, and why.
-pub fn lossless_drops(stats: &Stats) -> String {
+pub(crate) fn lossless_drops(stats: &Stats) -> String {
     let causes = stats.lossless_drops_by_cause();
     let causes: Vec<String> =
         causes.iter().map(|(cause, frames)| format!("{cause} {frames}")).collect();
@@ -119,7 +108,7 @@ pub fn lossless_drops(stats: &Stats) -> String {
 }
 
 /// Where all frames came from and how they ended.
-pub fn balance(stats: &Stats) -> String {
+pub(crate) fn balance(stats: &Stats) -> String {
     let totals = &stats.totals;
     format!(
         "frames: {} received + {} injected + {} copied = {} sent + {} dropped + {} punted + {} \

@@ -1,4 +1,4 @@
-//! Which figures each command of `ctl` shows, and how.
+//! The output of each `ctl` command.
 
 use super::tables::{balance, by_priority, device_losses, drops, numbers, speed, sum, table, text};
 use crate::control::protocol::{MacRow, RouteRow, Rules};
@@ -6,7 +6,7 @@ use crate::control::stats::{PortStats, QueueStats, Stats};
 use crate::histograms::Distribution;
 use serde_json::{Value, json};
 
-/// An object with what `part` says of each port.
+/// An object with `part` of each port.
 pub(super) fn by_port(stats: &Stats, part: impl Fn(&PortStats) -> Value) -> Value {
     let ports = stats.ports.iter().map(|port| {
         let mut value = part(port);
@@ -111,14 +111,14 @@ pub(super) fn ports(stats: &Stats) -> String {
     }
     let mut lines = vec![text(&ports)];
     for port in &stats.ports {
-        let backlog = if port.tells_rx_backlog { "is watched" } else { "cannot be told" };
+        let backlog = if port.tells_rx_backlog { "watched" } else { "not reported by the driver" };
         let (name, flow_control) = (&port.name, &port.flow_control);
-        lines.push(format!("port {name}: {flow_control}; its receive backlog {backlog}"));
+        lines.push(format!("port {name}: {flow_control}; receive backlog {backlog}"));
     }
     lines.join("\n")
 }
 
-/// What has moved on a port, by name.
+/// The counters of a port that are not zero, by name.
 fn moved(port: &PortStats) -> Vec<(&'static str, String)> {
     let by_priorities = [
         ("rx_frames", &port.rx_frames),
@@ -168,15 +168,15 @@ pub(super) fn pfc(stats: &Stats) -> String {
     let headings = [
         "port",
         "priority",
-        "we pause",
+        "pausing peer",
         "XOFF sent",
         "XON sent",
-        "silenced",
-        "we are paused",
+        "pause time sent",
+        "paused by peer",
         "XOFF rcvd",
         "XON rcvd",
-        "paused",
-        "last pause",
+        "pause time rcvd",
+        "last pause rcvd",
         "rate sent",
         "rate rcvd",
         "storms",
@@ -220,9 +220,9 @@ pub(super) fn pfc(stats: &Stats) -> String {
     text(&rows)
 }
 
-/// How many storms the watchdog found, and whether one rages.
+/// The number of PFC storms detected, and whether one is active.
 fn storms(count: u64, is_stormed: bool) -> String {
-    if is_stormed { format!("{count}, one now") } else { count.to_string() }
+    if is_stormed { format!("{count}, active") } else { count.to_string() }
 }
 
 fn yes(is: bool) -> String {
@@ -295,7 +295,7 @@ pub(super) fn latency(stats: &Stats) -> String {
     let mut lines = vec![text(&rows)];
     for worker in &stats.workers {
         lines.push(format!(
-            "worker {}: at most {} between two looks at a port ([headroom] poll must allow for it)",
+            "worker {}: longest polling gap {} ([headroom] poll must cover it)",
             worker.number,
             micros(worker.poll_gap_ns_max)
         ));
@@ -322,7 +322,7 @@ fn micros(ns: u64) -> String {
     format!("{}.{:02} us", ns / 1_000, ns % 1_000 / 10)
 }
 
-/// A time in a unit that leaves it a few digits.
+/// A time in a suitable unit.
 pub(super) fn duration(ns: u64) -> String {
     match ns {
         0 => "0".to_owned(),

@@ -1,11 +1,11 @@
-//! Who waits for whom, in sentences: `knotless ctl waits`.
+//! `knotless ctl waits`: queues that the peer has paused, and the ingress ports of their frames.
 
 use crate::control::stats::{Origin, Wait};
 
-/// Each queue that the peer has paused, and below it where its frames came in.
+/// Each queue that the peer has paused, and the ingress ports of its frames.
 pub(super) fn text(waits: &[Wait]) -> String {
     if waits.is_empty() {
-        return "no frame waits for a peer".to_owned();
+        return "no queue is paused by its peer".to_owned();
     }
     waits.iter().map(wait).collect::<Vec<_>>().join("\n")
 }
@@ -14,29 +14,29 @@ fn wait(wait: &Wait) -> String {
     let Wait { name, priority, frames, bytes, paused_for_ns, .. } = wait;
     let for_how_long = seconds(*paused_for_ns);
     let mut lines = vec![format!(
-        "port {name} priority {priority}: {frames} frames ({bytes} bytes) wait, paused by the peer for \
-         {for_how_long}; they came in by"
+        "port {name} priority {priority}: paused by the peer for {for_how_long}, {frames} frames \
+         ({bytes} bytes) queued; their ingress:"
     )];
     lines.extend(wait.origins.iter().map(origin));
     if wait.origins.is_empty() {
-        lines.push("  no port: they are the switch's own".to_owned());
+        lines.push("  none: frames of the switch itself".to_owned());
     }
     if wait.has_more_origins {
-        lines.push("  perhaps other ports: only the first frames were looked at".to_owned());
+        lines.push("  perhaps more ports: only the first frames were examined".to_owned());
     }
     lines.join("\n")
 }
 
 fn origin(origin: &Origin) -> String {
     let pauses = if origin.paused {
-        format!("which has paused its peer for {}", seconds(origin.paused_for_ns))
+        format!("which pauses its peer for {}", seconds(origin.paused_for_ns))
     } else {
         "which does not pause its peer".to_owned()
     };
     format!("  port {} priority {}, {pauses}", origin.name, origin.priority)
 }
 
-/// A tenth of a second is less than anybody waits for who asks.
+/// Seconds, to a tenth.
 fn seconds(ns: u64) -> String {
     format!("{}.{} s", ns / 1_000_000_000, ns / 100_000_000 % 10)
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn each_wait_is_told_with_whom_it_holds_up() {
+    fn each_paused_queue_is_shown_with_its_ingress_ports() {
         let mut wait = Wait {
             name: "to-B".to_owned(),
             priority: 2,
@@ -66,16 +66,18 @@ mod tests {
             origins: vec![came_in("from-C", Some(3_100_000_000)), came_in("HA", None)],
             ..Wait::default()
         };
-        let told = "\
-port to-B priority 2: 131 frames (131000 bytes) wait, paused by the peer for 3.2 s; they came in by
-  port from-C priority 1, which has paused its peer for 3.1 s
+        let expected = "\
+port to-B priority 2: paused by the peer for 3.2 s, 131 frames (131000 bytes) queued; their ingress:
+  port from-C priority 1, which pauses its peer for 3.1 s
   port HA priority 1, which does not pause its peer";
-        assert_eq!(text(std::slice::from_ref(&wait)), told);
+        assert_eq!(text(std::slice::from_ref(&wait)), expected);
 
         wait.has_more_origins = true;
-        let more = format!("{told}\n  perhaps other ports: only the first frames were looked at");
+        let more = format!("{expected}\n  perhaps more ports: only the first frames were examined");
         assert_eq!(text(&[wait.clone(), wait]), format!("{more}\n{more}"));
-        assert_eq!(text(&[]), "no frame waits for a peer");
-        assert!(text(&[Wait::default()]).ends_with("by\n  no port: they are the switch's own"));
+        assert_eq!(text(&[]), "no queue is paused by its peer");
+        assert!(
+            text(&[Wait::default()]).ends_with("ingress:\n  none: frames of the switch itself")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The ports of one worker, and queues at those of others, as the core sees them: bursts straight
-//! between the core's storage and the device's rings.
+//! The device of one worker: its own ports, and transmit queues at other workers' ports. Bursts go
+//! directly between the core's storage and the device's rings.
 
 use super::mbuf::Mbuf;
 use super::mempool::Pool;
@@ -67,19 +67,19 @@ struct Slot {
     tells_rx_backlog: bool,
     pacer: Option<Pacer>,
     drops: DeviceDrops,
-    right: Right,
+    access: Access,
 }
 
 /// What a worker may do with a port.
 #[derive(Debug)]
-enum Right {
+enum Access {
     /// Everything: it owns it.
     All(PortQueues),
     /// Send.
     Send(TxQueue),
 }
 
-impl Right {
+impl Access {
     const fn port(&self) -> &Arc<Port> {
         match self {
             Self::All(queues) => queues.port(),
@@ -96,12 +96,12 @@ impl Right {
 }
 
 impl Slot {
-    fn new(right: Right, tx_cap: Option<TxCap>, data: &Pool) -> Self {
-        let info = right.port().info();
+    fn new(access: Access, tx_cap: Option<TxCap>, data: &Pool) -> Self {
+        let info = access.port().info();
         let frame_bytes_max = u32::from(info.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES);
         Self {
             id: info.id,
-            tx_queue: right.tx_queue(),
+            tx_queue: access.tx_queue(),
             frame_bytes_max,
             // A NIC fills a buffer before it begins another, and never needs another for a frame
             // that fits. What a peer puts into a virtual device is the peer's choice.
@@ -110,7 +110,7 @@ impl Slot {
             tells_rx_backlog: info.tells_rx_backlog,
             pacer: tx_cap.map(Pacer::new),
             drops: DeviceDrops::default(),
-            right,
+            access,
         }
     }
 }
@@ -125,12 +125,12 @@ impl DpdkDevice {
         control: &Arc<Pool>,
     ) -> Self {
         let mut slot_of_port = Box::new([NO_SLOT; PORTS_MAX]);
-        let own = ports.into_iter().map(|own| (own.port, Right::All(own.queues), own.tx_cap));
-        let foreign = foreign.into_iter().map(|port| (port.port, Right::Send(port.queue), None));
+        let own = ports.into_iter().map(|own| (own.port, Access::All(own.queues), own.tx_cap));
+        let foreign = foreign.into_iter().map(|port| (port.port, Access::Send(port.queue), None));
         let mut slots = Vec::new();
-        for (port, right, tx_cap) in own.chain(foreign) {
+        for (port, access, tx_cap) in own.chain(foreign) {
             slot_of_port[port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
-            slots.push(Slot::new(right, tx_cap, data));
+            slots.push(Slot::new(access, tx_cap, data));
         }
         Self { slots, slot_of_port, data: Arc::clone(data), control: Arc::clone(control) }
     }
@@ -168,24 +168,24 @@ impl Device for DpdkDevice {
 
     fn has_tx_queue(&self, port: PortId) -> bool {
         let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
-        slot.is_some_and(|slot| matches!(slot.right, Right::Send(_)))
+        slot.is_some_and(|slot| matches!(slot.access, Access::Send(_)))
     }
 
     #[inline]
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Mbuf>) {
         let Some(slot) = self.slot(port) else { return };
-        debug_assert!(matches!(slot.right, Right::All(_)), "only the owner receives");
-        let held = into.len();
+        debug_assert!(matches!(slot.access, Access::All(_)), "only the owner receives");
+        let before = into.len();
         let (start, room) =
-            (storage(into, held), burst_count(into.remaining_capacity().min(frames_max)));
+            (storage(into, before), burst_count(into.remaining_capacity().min(frames_max)));
         // SAFETY: the port is started and its queues are this device's alone; there are `room`
         // places.
         let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, 0, start, room) };
         // SAFETY: the driver wrote `count` valid pointers there, and gave the chains up to us.
-        unsafe { into.set_len(held + usize::from(count)) };
+        unsafe { into.set_len(before + usize::from(count)) };
         // Frames in pieces are rare: one test for all, without a branch for each.
         let in_pieces = |any: bool, frame: &Mbuf| any | (frame.segments() != 1);
-        if slot.checks_heads && into[held..].iter().fold(false, in_pieces) {
+        if slot.checks_heads && into[before..].iter().fold(false, in_pieces) {
             self.make_heads(port, into);
         }
     }
@@ -307,7 +307,7 @@ impl DpdkDevice {
     }
 }
 
-/// Puts `new` in the place of `frame`, whose buffers go home; false if there is none.
+/// Replaces `frame` by `new` and frees the old buffers; false if there is no `new`.
 fn replace(frame: &mut Mbuf, new: Option<Mbuf>) -> bool {
     new.map(|new| *frame = new).is_some()
 }

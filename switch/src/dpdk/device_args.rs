@@ -72,8 +72,7 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Splits `net_tap0,iface=kt0` or `0000:01:00.0`. Whether such a device exists is not looked
-    /// at.
+    /// Splits `net_tap0,iface=kt0` or `0000:01:00.0`. Does not check that the device exists.
     ///
     /// # Errors
     /// If there is no name before the first comma.
@@ -83,7 +82,7 @@ impl DeviceArgs {
             return Err(DpdkError::Device {
                 device: text.to_owned(),
                 cause: "no device is named".to_owned(),
-                right: SHAPE.to_owned(),
+                advice: SHAPE.to_owned(),
             });
         }
         let bus = name.parse().map_or(Bus::Virtual, Bus::Pci);
@@ -138,7 +137,7 @@ impl DeviceArgs {
     }
 
     /// What a device string of this driver needs to work, to end an error message with.
-    pub fn what_would_be_right(&self) -> &'static str {
+    pub fn advice(&self) -> &'static str {
         if let Bus::Pci(_) = self.bus {
             return "the NIC must be there and bound to a driver that DPDK can use, such as \
                     vfio-pci (dpdk-devbind.py --status shows it)";
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pci_addresses_are_told_from_virtual_devices() {
+    fn pci_addresses_and_virtual_devices_are_distinguished() {
         for (text, shown) in [
             ("0000:01:00.0", "0000:01:00.0"),
             ("01:1f.7", "0000:01:1f.7"),
@@ -215,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_driver_has_its_own_advice() {
-        let advice = |text: &str| DeviceArgs::parse(text).unwrap().what_would_be_right();
+        let advice = |text: &str| DeviceArgs::parse(text).unwrap().advice();
         assert!(advice("net_pcap0,rx_pcap=x").contains("rx_pcap="));
         assert!(advice("net_af_packet0").contains("CAP_NET_RAW"));
         assert!(advice("0000:01:00.0").contains("vfio-pci"));

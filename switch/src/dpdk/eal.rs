@@ -1,13 +1,13 @@
-//! DPDK's environment (EAL): started once, kept as a value, cleaned up when nothing needs it.
+//! DPDK's environment (EAL): initialized once, cleaned up when its last user is dropped.
 
-use super::claim;
-use super::clock::{self, Mark};
 use super::device_args::{DeviceArgs, PciAddress};
+use super::device_lock;
 use super::error::{DpdkError, c_string, last_errno_text};
+use super::failure::refusal;
 use super::log;
 use super::memory::{Memory, MemoryInUse, free_hugepages_mb};
 use super::pci;
-use super::probe::refusal;
+use super::tsc::{self, TscReading};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
-/// What a process may choose about the EAL.
+/// The options of the EAL.
 #[derive(Clone, Debug)]
 pub struct EalOptions {
     /// Memory for all pools and queues; see
@@ -37,28 +37,28 @@ impl EalOptions {
     }
 }
 
-/// The running EAL. Pools, ports and registered threads keep it alive.
+/// The running EAL. Pools, ports and registered threads hold a reference to it.
 #[derive(Debug)]
 pub struct Eal {
     memory: MemoryInUse,
     pci: Vec<PciAddress>,
-    /// What it said when it looked for those.
+    /// The log of their probing.
     pci_log: Vec<String>,
-    /// Nobody else drives them.
+    /// Their locks: no other switch uses them.
     _pci_locks: Vec<File>,
     main_thread: ThreadId,
     tsc_hz: u64,
 }
 
 /// DPDK can be initialized once, whether it worked or not.
-static INITIALISED: AtomicBool = AtomicBool::new(false);
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
 impl Eal {
     /// Starts DPDK with the calling thread as main lcore. Drivers are loaded from the plugin
     /// directory of the installed libdpdk.
     ///
     /// # Errors
-    /// [`DpdkError::AlreadyInitialised`] the second time; [`DpdkError::Hugepages`], or
+    /// [`DpdkError::AlreadyInitialized`] the second time; [`DpdkError::Hugepages`], or
     /// [`DpdkError::Device`] if another switch drives one of the NICs, before anything is touched;
     /// [`DpdkError::Init`] with DPDK's own words.
     pub fn init(options: &EalOptions) -> Result<Arc<Self>, DpdkError> {
@@ -67,13 +67,13 @@ impl Eal {
         let arguments =
             arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<CString>, _>>()?;
         let locks = lock_nics(&options.pci)?;
-        if INITIALISED.swap(true, Ordering::SeqCst) {
-            return Err(DpdkError::AlreadyInitialised);
+        if INITIALIZED.swap(true, Ordering::SeqCst) {
+            return Err(DpdkError::AlreadyInitialized);
         }
         if !options.verbose {
             log::capture_errors();
         }
-        let before = Mark::now();
+        let before = TscReading::now();
         let started = run_init(arguments);
         // The EAL makes a directory even where it shares nothing. Only an empty one is removed.
         let _in_use = std::fs::remove_dir(runtime_directory());
@@ -84,26 +84,27 @@ impl Eal {
             pci_log: log::take_lines(),
             _pci_locks: locks,
             main_thread: thread::current().id(),
-            tsc_hz: clock::tsc_hz(before),
+            tsc_hz: tsc::measure_hz(before),
         }))
     }
 
-    /// The memory that was chosen, for the operator to see.
+    /// The memory in use.
     pub const fn memory(&self) -> MemoryInUse {
         self.memory
     }
 
-    /// Why there is no port of a PCI device.
+    /// The error for a PCI device without a port.
     pub(super) fn pci_failure(&self, args: &DeviceArgs, address: PciAddress) -> DpdkError {
         if !self.pci.contains(&address) {
             let cause = "DPDK was not started with this PCI device";
-            return refusal(args, cause, args.what_would_be_right());
+            return refusal(args, cause, args.advice());
         }
         let memory_is_plain = !matches!(self.memory, MemoryInUse::Hugepages { .. });
         let found = pci::Entry::new(Path::new("/sys"), address).diagnose(memory_is_plain);
-        let said = pci::lines_about(&self.pci_log, address);
-        let cause = if said.is_empty() { found.cause } else { format!("{} ({said})", found.cause) };
-        refusal(args, &cause, &found.right)
+        let logged = pci::lines_about(&self.pci_log, address);
+        let cause =
+            if logged.is_empty() { found.cause } else { format!("{} ({logged})", found.cause) };
+        refusal(args, &cause, &found.advice)
     }
 
     /// Ticks of the TSC in a second.
@@ -133,12 +134,13 @@ impl Drop for Eal {
 fn lock_nics(addresses: &[PciAddress]) -> Result<Vec<File>, DpdkError> {
     let mut locks = Vec::new();
     for &address in addresses {
-        let lock =
-            claim::lock_nic(Path::new("/sys"), address).map_err(|error| DpdkError::Device {
+        let lock = device_lock::lock_nic(Path::new("/sys"), address).map_err(|error| {
+            DpdkError::Device {
                 device: address.to_string(),
                 cause: error.to_string(),
-                right: error.what_would_be_right().unwrap_or_default(),
-            })?;
+                advice: error.advice().unwrap_or_default(),
+            }
+        })?;
         locks.extend(lock);
     }
     Ok(locks)
@@ -162,8 +164,8 @@ fn arguments(options: &EalOptions, memory: MemoryInUse) -> Vec<String> {
     arguments
 }
 
-/// The CPUs asked for, else those that the thread may run on now: the EAL binds the thread to the
-/// list it is given, and an unasked-for binding would be inherited by every thread made later.
+/// The requested CPUs, else those of the thread's affinity: the EAL binds the thread to the list it
+/// is given, and every thread created later would inherit an unrequested binding.
 fn main_cpus(options: &EalOptions) -> Vec<usize> {
     if !options.main_cpus.is_empty() {
         return options.main_cpus.clone();
@@ -185,7 +187,7 @@ fn run_init(arguments: Vec<CString>) -> Result<(), DpdkError> {
     let pointers = pointers.leak();
     log::forget();
     // SAFETY: argc and argv as main() has them, NUL-terminated, valid for the rest of the process;
-    // INITIALISED let only one caller through.
+    // INITIALIZED let only one caller through.
     let parsed = unsafe { dpdk_sys::rte_eal_init(count, pointers.as_mut_ptr()) };
     if parsed < 0 {
         let (errno, logged) = (last_errno_text(), log::take());

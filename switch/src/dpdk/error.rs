@@ -1,4 +1,4 @@
-//! What can go wrong with DPDK, one line each: what is wrong, and what would be right.
+//! Errors of DPDK, one line each: the cause and what to do.
 
 use std::ffi::{CStr, CString, NulError};
 
@@ -8,11 +8,11 @@ use std::ffi::{CStr, CString, NulError};
 pub enum DpdkError {
     /// [`Eal::init`](super::eal::Eal::init) was called before: DPDK allows it once a process.
     #[error("DPDK was started before, or failed to: a process can do so only once")]
-    AlreadyInitialised,
+    AlreadyInitialized,
     /// The EAL did not start.
     #[error("DPDK cannot start: {cause}")]
     Init {
-        /// What DPDK said.
+        /// DPDK's message.
         cause: String,
     },
     /// Hugepages were demanded and there are not enough free ones.
@@ -21,7 +21,7 @@ pub enum DpdkError {
          by {missing_pages} (pages of 2 MB), or allow plain memory"
     )]
     Hugepages {
-        /// What was asked for.
+        /// The request.
         needed_mb: u32,
         /// What is free.
         free_mb: u32,
@@ -33,28 +33,28 @@ pub enum DpdkError {
     Pool {
         /// The pool's name.
         name: String,
-        /// Frames it was to hold.
+        /// Its number of frames.
         frames: u32,
         /// What is wrong, and what would be right.
         cause: String,
     },
     /// A device could not be opened, configured or started.
-    #[error("device `{device}`: {cause}; {right}")]
+    #[error("device `{device}`: {cause}; {advice}")]
     Device {
         /// The device string as given.
         device: String,
         /// What is wrong.
         cause: String,
         /// What would be right.
-        right: String,
+        advice: String,
     },
     /// A thread could not be registered with the EAL.
     #[error("this thread cannot become an lcore: {cause}")]
     Thread {
-        /// What DPDK said.
+        /// DPDK's message.
         cause: String,
     },
-    /// A text for DPDK holds a NUL byte.
+    /// A string for DPDK contains
     #[error("`{text}` holds a NUL byte, which DPDK cannot take")]
     Nul {
         /// The text, NUL bytes shown escaped.
@@ -69,7 +69,7 @@ impl From<NulError> for DpdkError {
     }
 }
 
-/// `text` as C wants it.
+/// `text` as a C string.
 pub(super) fn c_string(text: &str) -> Result<CString, DpdkError> {
     Ok(CString::new(text)?)
 }

@@ -1,41 +1,41 @@
-//! Whether PFC in software can work on a device: many NICs swallow MAC control frames, and some
-//! answer them on their own.
+//! Whether software PFC can work on a device: many NICs discard MAC control frames, and some answer
+//! them themselves.
 
 use super::error::errno_text;
 use dpdk_sys::{RTE_ETH_FC_NONE, rte_eth_fc_conf};
 use std::fmt;
 use std::mem::MaybeUninit;
 
-/// What stands between the switch and the PFC frames on a port's wire.
+/// Whether PFC frames pass between the wire and the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowControl {
     /// A virtual device: it passes every frame and answers none.
     Virtual,
-    /// The NIC's own flow control is off, and it was told to pass MAC control frames on
+    /// The NIC's own flow control is off, and it was set to forward MAC control frames
     /// (`mac_ctrl_frame_fwd`), which it confirms.
     Forwarded,
     /// As [`Self::Forwarded`], but the NIC does not confirm it: some drivers honor the setting
     /// without reporting it, some ignore it. Watch whether pauses are received.
     Unconfirmed,
-    /// The NIC's own flow control is off, but it refuses to pass MAC control frames on.
+    /// The NIC's own flow control is off, but it refuses to forward MAC control frames.
     Eaten {
-        /// What it said.
+        /// The NIC's answer.
         cause: String,
     },
     /// The NIC's own flow control cannot be turned off: it would pause beside the switch.
     Conflict {
-        /// What it said.
+        /// The NIC's answer.
         cause: String,
     },
     /// The NIC took the settings while its link was down. Some NICs apply them only to a link that
     /// comes up, so they are read again then.
     Unverified,
-    /// The driver has no say in it, so nothing is known.
+    /// The driver has no such setting, so nothing is known.
     Unknown,
 }
 
 impl FlowControl {
-    /// Whether PFC frames surely reach the switch.
+    /// Whether PFC frames certainly reach the switch.
     pub const fn software_pfc_works(&self) -> bool {
         matches!(self, Self::Virtual | Self::Forwarded)
     }
@@ -55,29 +55,28 @@ impl fmt::Display for FlowControl {
             ),
             Self::Eaten { cause } => write!(
                 f,
-                "the NIC eats PFC frames (set mode=none; mac_ctrl_frame_fwd: {cause}): \
-                 received pauses are not seen"
+                "the NIC discards PFC frames (set mode=none; mac_ctrl_frame_fwd: {cause}): \
+                 the switch receives no pauses"
             ),
             Self::Conflict { cause } => {
                 write!(f, "conflict: the NIC's own flow control stays on ({cause})")
             }
             Self::Unverified => write!(
                 f,
-                "the NIC took mode=none, mac_ctrl_frame_fwd=1; whether it keeps to it is read when \
-                 its link is up"
+                "the NIC took mode=none, mac_ctrl_frame_fwd=1; verified when its link is up"
             ),
             Self::Unknown => write!(
                 f,
-                "unknown whether the NIC passes PFC frames on: its driver has no flow-control \
-                 setting"
+                "unknown whether the NIC forwards PFC frames to the switch: its driver has no \
+                 flow-control setting"
             ),
         }
     }
 }
 
-/// Turns the NIC's own flow control off and its MAC control frames on, as far as it lets us. Call
-/// on a started port; `is_virtual` is for its bus. What came of it is to be read by [`verify`]
-/// once the link is up: writing makes many NICs negotiate their link anew.
+/// Turns the NIC's own flow control off and the forwarding of MAC control frames on, as far as the
+/// NIC allows. Called on a started port; `is_virtual` is for its bus. The result is read by
+/// [`verify`] once the link is up: writing makes many NICs renegotiate their link.
 pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
     if is_virtual {
         return FlowControl::Virtual;
@@ -98,29 +97,29 @@ pub(super) fn take_over(id: u16, is_virtual: bool) -> FlowControl {
     }
 }
 
-/// What became of settings that a NIC took.
+/// Reads back the settings that a NIC took.
 pub(super) fn verify(id: u16) -> FlowControl {
     verdict(read(id).ok(), None)
 }
 
-/// Looks at the link between one reading of the settings and the next: at once, and after one and
-/// four seconds at ten looks a second. Negotiation on copper takes up to three.
-const READ_AT_LOOKS: [u32; 3] = [1, 10, 40];
+/// Polls of the link at which the settings are read: at once, and after one and four seconds at ten
+/// polls a second. Negotiation on copper takes up to three.
+const READ_AT_POLLS: [u32; 3] = [1, 10, 40];
 
 /// What is known of a NIC's flow control, read again whenever its link has come up.
 #[derive(Debug)]
 pub(super) struct FlowControlWatch {
     now: FlowControl,
-    /// Whether the NIC took the settings, so that reading them says something new.
+    /// Whether the NIC took the settings, so that reading them is meaningful.
     is_settled: bool,
-    /// Looks since the link came up.
-    looks: u32,
+    /// Polls since the link came up.
+    polls: u32,
 }
 
 impl FlowControlWatch {
     /// What came of [`take_over`]. What the NIC refused stays refused.
     pub(super) fn new(now: FlowControl) -> Self {
-        Self { is_settled: now != FlowControl::Unverified, now, looks: 0 }
+        Self { is_settled: now != FlowControl::Unverified, now, polls: 0 }
     }
 
     pub(super) const fn now(&self) -> &FlowControl {
@@ -129,7 +128,7 @@ impl FlowControlWatch {
 
     /// A look at the link; what is known now, if that is something new. A NIC whose link is up but
     /// was negotiated with the old settings may change its mind, so it is read several times.
-    pub(super) fn look(
+    pub(super) fn poll(
         &mut self,
         link_is_up: bool,
         read: impl FnOnce() -> FlowControl,
@@ -137,8 +136,8 @@ impl FlowControlWatch {
         if self.is_settled {
             return None;
         }
-        self.looks = if link_is_up { self.looks.saturating_add(1) } else { 0 };
-        if !READ_AT_LOOKS.contains(&self.looks) {
+        self.polls = if link_is_up { self.polls.saturating_add(1) } else { 0 };
+        if !READ_AT_POLLS.contains(&self.polls) {
             return None;
         }
         let found = read();
@@ -148,7 +147,8 @@ impl FlowControlWatch {
     }
 }
 
-/// What a NIC's state, read back, says; `refusal` is its answer to the setting, if it refused.
+/// The verdict from a NIC's state as read back; `refusal` is its answer to the setting, if it
+/// refused.
 fn verdict(state: Option<rte_eth_fc_conf>, refusal: Option<&str>) -> FlowControl {
     let cause = || refusal.unwrap_or("it ignores mode=none").to_owned();
     match (state, refusal) {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_follows_what_the_nic_says_afterwards() {
+    fn the_verdict_follows_the_settings_read_back() {
         let no = "Operation not supported";
         let eaten = FlowControl::Eaten { cause: no.to_owned() };
         let refused = FlowControl::Conflict { cause: no.to_owned() };
@@ -216,27 +216,27 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_read_when_the_link_is_up_and_what_was_said_is_corrected() {
+    fn settings_are_read_when_the_link_is_up_and_the_state_is_corrected() {
         let conflict = || FlowControl::Conflict { cause: "it ignores mode=none".to_owned() };
         let mut watch = FlowControlWatch::new(FlowControl::Unverified);
         let never = || -> FlowControl { panic!("not to be read now") };
         for _ in 0..100 {
-            assert_eq!(watch.look(false, never), None, "the link is down");
+            assert_eq!(watch.poll(false, never), None, "the link is down");
         }
-        assert_eq!(watch.look(true, conflict), Some(conflict()));
+        assert_eq!(watch.poll(true, conflict), Some(conflict()));
         for _ in 2..10 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(true, || FlowControl::Forwarded), Some(FlowControl::Forwarded));
+        assert_eq!(watch.poll(true, || FlowControl::Forwarded), Some(FlowControl::Forwarded));
         for _ in 11..40 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(true, || FlowControl::Forwarded), None, "no news");
+        assert_eq!(watch.poll(true, || FlowControl::Forwarded), None, "it has not changed");
         for _ in 0..100 {
-            assert_eq!(watch.look(true, never), None);
+            assert_eq!(watch.poll(true, never), None);
         }
-        assert_eq!(watch.look(false, never), None);
-        assert_eq!(watch.look(true, conflict), Some(conflict()), "another link, another answer");
+        assert_eq!(watch.poll(false, never), None);
+        assert_eq!(watch.poll(true, conflict), Some(conflict()), "another link, another answer");
         assert_eq!(*watch.now(), conflict());
     }
 
@@ -244,7 +244,7 @@ mod tests {
     fn what_a_nic_refused_is_not_read_again() {
         for refused in [FlowControl::Virtual, FlowControl::Unknown] {
             let mut watch = FlowControlWatch::new(refused.clone());
-            assert_eq!(watch.look(true, || FlowControl::Forwarded), None);
+            assert_eq!(watch.poll(true, || FlowControl::Forwarded), None);
             assert_eq!(*watch.now(), refused);
         }
     }

@@ -1,4 +1,4 @@
-//! Worker threads as lcores: registered with the EAL, they get a cache of their own in each pool.
+//! Worker threads as lcores: a registered thread has a cache of its own in each pool.
 
 use super::eal::Eal;
 use super::error::{DpdkError, last_errno_text};

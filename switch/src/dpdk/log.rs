@@ -1,4 +1,5 @@
-//! DPDK's log, kept instead of printed: what a failing call logged becomes the cause in its error.
+//! DPDK's log, captured instead of printed: the messages of a failed call become the cause in its
+//! error.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
@@ -7,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 /// Lines kept; a failing probe logs a handful, a babbling driver must not grow without bound.
 const LINES_MAX: usize = 32;
 
-/// What the EAL adds after the driver has said what is wrong.
+/// The lines that the EAL adds after the driver's error.
 const NO_NEWS: [&str; 2] = ["EAL: Driver cannot attach the device", "EAL: Failed to attach device"];
 
 static LINES: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
@@ -19,7 +20,7 @@ pub(super) fn capture_errors() {
     unsafe { dpdk_sys::rte_log_set_global_level(dpdk_sys::RTE_LOG_ERR) };
     // SAFETY: `keep` is a function for the rest of the process, and is callable from any thread.
     let opened = unsafe { dpdk_sys::shim_rte_openlog_callback(Some(keep)) };
-    // Without a stream DPDK logs to stderr: more than was wanted, but nothing is lost.
+    // Without a stream DPDK logs to stderr: more output, but nothing is lost.
     debug_assert_eq!(opened, 0, "fopencookie fails only without memory");
 }
 

@@ -79,7 +79,7 @@ impl Mbuf {
         true
     }
 
-    /// Puts `tail` behind the last piece. Walks the chain: not for the packet path.
+    /// Appends `tail` as the last segment. Walks the chain: not for the packet path.
     pub(super) fn chain(&mut self, tail: Self) {
         let tail = ManuallyDrop::new(tail).0;
         // SAFETY: the tail was a frame of its own until now, and becomes part of this one below.
@@ -96,7 +96,7 @@ impl Mbuf {
         last.next = tail.as_ptr();
     }
 
-    /// Whether [`Frame::head`] shows as much as it promises. Only a chain can fail to.
+    /// Whether [`Frame::head`] is as long as documented. Only a chain can be shorter.
     #[inline(always)]
     pub(super) const fn has_head(&self) -> bool {
         let first = self.first();
@@ -122,7 +122,7 @@ impl Mbuf {
     fn pull_from_second(&mut self, wanted: usize) {
         let first = self.first_mut();
         let Some(second) = NonNull::new(first.next) else {
-            // A chain must not promise more segments than it has; do not trust it with a loop.
+            // A chain may claim more segments than it has; the loop must not rely on the count.
             first.nb_segs = 1;
             first.pkt_len = u32::from(first.data_len);
             return;

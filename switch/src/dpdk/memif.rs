@@ -1,55 +1,62 @@
-//! The socket of a `net_memif` server: whether somebody serves it already, or did and is gone.
+//! The socket of a `net_memif` server: free, in use, or left by a process that has ended.
 
-use super::claim::ClaimError;
 use super::device_args::DeviceArgs;
-use super::holder::Holders;
+use super::owners::Owners;
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, connect, socket};
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 
+/// Another process serves the socket.
+#[derive(Debug, thiserror::Error)]
+#[error("the socket {path} is served by {owners}")]
+pub(super) struct SocketInUse {
+    path: String,
+    owners: Owners,
+}
+
 /// The driver's default.
 const SOCKET_DEFAULT: &str = "/run/memif.sock";
 
 /// Whether the device of `args` can serve its socket. One that a dead process left is removed; one
 /// that this process serves is shared by its ports, which differ by their id.
-pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), ClaimError> {
+pub(super) fn check_socket(args: &DeviceArgs) -> Result<(), SocketInUse> {
     // `slave` and `master` are the driver's older words.
     if !matches!(args.value("role"), Some("server" | "master")) {
         return Ok(());
     }
     let path = args.value("socket").unwrap_or(SOCKET_DEFAULT);
     let is_abstract = args.value("socket-abstract").is_none_or(|it| it != "no");
-    let state = if is_abstract { look_at_name(path) } else { look_at_path(path) };
+    let state = if is_abstract { abstract_state(path) } else { path_state(path) };
     match state {
         State::Free => Ok(()),
         State::Stale => {
-            // Where it cannot be removed the driver says that it cannot be bound.
+            // If it cannot be removed, the driver reports that it cannot be bound.
             let _stays = fs::remove_file(path);
             Ok(())
         }
         State::Served => {
-            let holders = Holders::of_socket(path, is_abstract);
-            if holders.are_this_process() {
+            let owners = Owners::of_socket(path, is_abstract);
+            if owners.is_this_process() {
                 return Ok(());
             }
-            Err(ClaimError::Socket { path: path.to_owned(), holders })
+            Err(SocketInUse { path: path.to_owned(), owners })
         }
     }
 }
 
-/// What there is at an address.
+/// The state of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
     Served,
-    /// A file whose server is gone.
+    /// A socket file whose server has ended.
     Stale,
 }
 
 /// An abstract name is free exactly if it can be bound: it ends with its server.
-fn look_at_name(name: &str) -> State {
+fn abstract_state(name: &str) -> State {
     let Ok(address) = UnixAddr::new_abstract(name.as_bytes()) else { return State::Free };
     let bound = client(SockType::SeqPacket).and_then(|it| bind(it.as_raw_fd(), &address));
     if bound == Err(Errno::EADDRINUSE) { State::Served } else { State::Free }
@@ -57,7 +64,7 @@ fn look_at_name(name: &str) -> State {
 
 /// A file is asked by a connection of another type than memif's, which the kernel refuses without
 /// telling the server: DPDK's aborts when a client hangs up at once.
-fn look_at_path(path: &str) -> State {
+fn path_state(path: &str) -> State {
     let is_socket = fs::metadata(path).is_ok_and(|it| it.file_type().is_socket());
     let (true, Ok(address)) = (is_socket, UnixAddr::new(path)) else { return State::Free };
     match client(SockType::Stream).and_then(|it| connect(it.as_raw_fd(), &address)) {
@@ -109,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn an_abstract_name_is_served_while_somebody_has_it() {
+    fn an_abstract_name_is_in_use_while_it_is_bound() {
         let name = format!("knotless-memif-test-{}", std::process::id());
-        assert_eq!(look_at_name(&name), State::Free);
+        assert_eq!(abstract_state(&name), State::Free);
         let server = client(SockType::SeqPacket).unwrap();
         bind(server.as_raw_fd(), &UnixAddr::new_abstract(name.as_bytes()).unwrap()).unwrap();
-        assert_eq!(look_at_name(&name), State::Served);
-        assert!(Holders::of_socket(&name, true).are_this_process());
+        assert_eq!(abstract_state(&name), State::Served);
+        assert!(Owners::of_socket(&name, true).is_this_process());
         drop(server);
-        assert_eq!(look_at_name(&name), State::Free);
+        assert_eq!(abstract_state(&name), State::Free);
     }
 }

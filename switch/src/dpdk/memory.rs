@@ -1,4 +1,4 @@
-//! Hugepages or plain memory: what is asked for, what there is, and what was chosen.
+//! Hugepages or plain memory: the request, what is available, and the choice.
 
 use super::error::DpdkError;
 use std::fmt;
@@ -33,7 +33,7 @@ pub enum MemoryInUse {
         /// MB taken.
         mb: u32,
     },
-    /// Plain memory, because it was asked for.
+    /// Plain memory, as requested.
     Plain {
         /// MB taken.
         mb: u32,
@@ -98,7 +98,7 @@ impl MemoryInUse {
     }
 }
 
-/// MB of hugepages of all sizes that are free and not promised to anybody, from
+/// MB of hugepages of all sizes that are free and not reserved, from
 /// `/sys/kernel/mm/hugepages`; 0 where the kernel has none.
 pub fn free_hugepages_mb() -> u32 {
     free_hugepages_mb_under(Path::new("/sys/kernel/mm/hugepages"))
@@ -117,8 +117,8 @@ fn free_kb(directory: &Path) -> Option<u64> {
     let number = |file: &str| -> Option<u64> {
         fs::read_to_string(directory.join(file)).ok()?.trim().parse().ok()
     };
-    let promised = number("resv_hugepages").unwrap_or(0);
-    Some(page_kb * number("free_hugepages")?.saturating_sub(promised))
+    let reserved = number("resv_hugepages").unwrap_or(0);
+    Some(page_kb * number("free_hugepages")?.saturating_sub(reserved))
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_back_says_what_is_missing() {
+    fn a_fallback_names_what_is_missing() {
         assert_eq!(
             MemoryInUse::FellBack { mb: 64, free_mb: 3 }.to_string(),
             "64 MB of plain memory, because only 3 MB of hugepages are free; for full speed raise \
@@ -152,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_of_all_sizes_add_up_and_promised_ones_do_not_count() {
+    fn free_pages_of_all_sizes_add_up_without_reserved_ones() {
         let root = std::env::temp_dir().join(format!("knotless-hugepages-{}", std::process::id()));
-        for (size, free, promised) in [("2048kB", 10, 4), ("1048576kB", 1, 0)] {
+        for (size, free, reserved) in [("2048kB", 10, 4), ("1048576kB", 1, 0)] {
             let directory = root.join(format!("hugepages-{size}"));
             fs::create_dir_all(&directory).unwrap();
             fs::write(directory.join("free_hugepages"), format!("{free}\n")).unwrap();
-            fs::write(directory.join("resv_hugepages"), format!("{promised}\n")).unwrap();
+            fs::write(directory.join("resv_hugepages"), format!("{reserved}\n")).unwrap();
         }
         fs::create_dir_all(root.join("not-a-size")).unwrap();
         assert_eq!(free_hugepages_mb_under(&root), 1024 + 12);

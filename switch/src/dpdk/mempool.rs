@@ -139,8 +139,8 @@ impl Pool {
         NonNull::new(raw).map(|raw| unsafe { Mbuf::from_raw(raw) })
     }
 
-    /// Buffers that are in the pool. Walks all caches: not for the packet path, and a moment's
-    /// approximation while workers run.
+    /// Buffers that are in the pool. Walks all caches: not for the packet path, and exact only
+    /// while no frame moves.
     pub fn available(&self) -> u32 {
         // SAFETY: the pool is valid while `self` lives.
         unsafe { dpdk_sys::rte_mempool_avail_count(self.raw.as_ptr()) }
@@ -216,7 +216,7 @@ fn check(frames: u32, data_room_bytes: u16, cache_frames: u32) -> Result<(), Str
             "a buffer of {data_room_bytes} bytes; it must have {HEAD_BYTES} to {room_max}"
         ));
     }
-    // DPDK lets a cache overshoot by a half before it spills.
+    // A cache may exceed its size by half before DPDK flushes it.
     if cache_frames > RTE_MEMPOOL_CACHE_MAX_SIZE || cache_frames + cache_frames / 2 > frames {
         return Err(format!(
             "a cache of {cache_frames} frames; it must have at most {RTE_MEMPOOL_CACHE_MAX_SIZE} \

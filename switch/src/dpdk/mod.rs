@@ -7,26 +7,29 @@
 //! Everything keeps what it needs alive (a port its pool, a pool the EAL), so values may be dropped
 //! in any order; see [`mempool::Pool`] for what happens to a pool whose frames outlive it.
 
-mod claim;
 pub mod clock;
 pub mod device;
 pub mod device_args;
+mod device_lock;
 pub mod eal;
 pub mod error;
+mod failure;
 pub mod flow_control;
-mod holder;
 pub mod lcore;
-pub mod link;
+mod link;
 mod log;
 pub mod mbuf;
 mod memif;
 pub mod memory;
 pub mod mempool;
+mod owners;
 pub mod pacer;
 mod packet_socket;
-pub mod pci;
+pub(crate) mod pci;
 pub mod port;
+mod port_options;
 mod probe;
 pub mod rx_queue;
 mod setup;
 mod tap;
+mod tsc;

@@ -1,12 +1,12 @@
-//! How many bytes a device may be handed, so that what waits behind the scheduler's back, where a
-//! pause cannot reach it, stays below a cap.
+//! How many bytes may be given to a device, so that the bytes behind the scheduler, which a pause
+//! cannot stop, stay below a cap.
 //!
-//! A NIC does not say how many bytes it still holds: drivers count descriptors, reclaim them in
+//! A NIC does not report how many bytes it holds: drivers count descriptors, reclaim them in
 //! batches, and disagree on the meaning of `rte_eth_tx_descriptor_status`. But a NIC whose own flow
-//! control is off sends at the speed of its link, always. So the bytes in it are at most what it
-//! was handed less what that speed has carried since. The pacer assumes 200 ppm less than the
-//! nominal speed: twice what IEEE 802.3 lets a clock be off, so that the estimate errs on the safe
-//! side and the error cannot add up while a port is busy.
+//! control is off always sends at link speed. So it holds at most the bytes given to it less those
+//! that the link has carried since. The pacer assumes 200 ppm less than the nominal speed, twice
+//! the clock tolerance of IEEE 802.3, so that the estimate is conservative and its error cannot
+//! accumulate while a port is busy.
 
 use dataplane::limits::WIRE_OVERHEAD_BYTES;
 use dataplane::time::{Instant, Speed};
@@ -14,16 +14,16 @@ use dataplane::time::{Instant, Speed};
 /// A cap on the bytes in a device's transmit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxCap {
-    /// What the device sends at. Not above the link's speed, or the cap does not hold.
+    /// The rate of the device. Must not exceed the link's speed, or the cap does not hold.
     pub speed: Speed,
     /// Frames and what each costs on the wire besides, in bytes; at most [`CAP_BYTES_MAX`].
     pub bytes: u32,
 }
 
-/// The largest cap; no headroom calculation wants more in a ring.
+/// The largest cap; headroom calculations never need more in a ring.
 pub const CAP_BYTES_MAX: u32 = 1 << 30;
 
-/// An estimate of the bytes that a device holds, from above.
+/// An upper estimate of the bytes that a device holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     /// Bits a second, 200 ppm below nominal: what leaves, in [`UNITS_PER_BYTE`], every nanosecond.

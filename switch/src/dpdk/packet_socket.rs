@@ -1,5 +1,5 @@
-//! The socket under a `net_af_packet` device, which alone knows what its full ring lost: DPDK's
-//! driver does not ask it before 23.11.
+//! The socket of a `net_af_packet` device, which counts the frames lost to a full ring: DPDK's
+//! driver does not read it before 23.11.
 
 use super::device_args::DeviceArgs;
 use nix::libc;
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The socket, by a descriptor of our own. To be dropped before the device is closed.
+/// The socket, by a duplicated descriptor. Must be dropped before the device is closed.
 #[derive(Debug)]
 pub(super) struct PacketSocket {
     socket: OwnedFd,
@@ -29,19 +29,19 @@ impl PacketSocket {
         // whose driver keeps it open until the device is closed.
         let socket = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().ok()?;
         let socket = Self { socket, dropped_frames: AtomicU64::new(0) };
-        // What came before the ring was there is nobody's.
+        // Frames from before the ring existed do not count.
         socket.read_and_reset();
         Some(socket)
     }
 
-    /// Frames that found the ring full. A driver that asks the kernel too counts those that it was
-    /// told of, and each is told of once.
+    /// Frames that found the ring full. The kernel's counter is reset by reading: a driver that
+    /// reads it, too, counts the frames that it reads, and each frame is reported once.
     pub(super) fn dropped_frames(&self) -> u64 {
         let more = self.read_and_reset();
         self.dropped_frames.fetch_add(more, Ordering::Relaxed) + more
     }
 
-    /// What the kernel counted since it was last asked.
+    /// The kernel's count since the last read.
     fn read_and_reset(&self) -> u64 {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = libc::socklen_t::try_from(size_of_val(&stats)).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Why DPDK made no port of a PCI device: what sysfs shows, since DPDK itself says little or
-//! nothing.
+//! Why DPDK has no port for a PCI device, from sysfs, since DPDK reports little or nothing.
 
 use super::device_args::PciAddress;
 use std::fs;
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Diagnosis {
     pub(super) cause: String,
-    pub(super) right: String,
+    pub(super) advice: String,
 }
 
 /// Kernel drivers that give a device to a process. Others keep it, but for those that DPDK works
@@ -34,9 +33,9 @@ impl Entry {
 
     /// What keeps DPDK, whose memory is plain or of hugepages, from this device.
     pub(super) fn diagnose(&self, memory_is_plain: bool) -> Diagnosis {
-        let diagnosis = |cause: String, right: &str| Diagnosis {
+        let diagnosis = |cause: String, advice: &str| Diagnosis {
             cause,
-            right: right.replace("ADDRESS", &self.name()),
+            advice: advice.replace("ADDRESS", &self.name()),
         };
         if !self.0.is_dir() {
             return diagnosis(
@@ -123,7 +122,7 @@ impl Entry {
 
 /// Buffers that the driver of the NIC at `address` takes for each receive descriptor, as far as is
 /// known before DPDK is started.
-pub fn buffers_per_descriptor(address: PciAddress) -> u32 {
+pub(crate) fn buffers_per_descriptor(address: PciAddress) -> u32 {
     Entry::new(Path::new("/sys"), address).buffers_per_descriptor()
 }
 
@@ -169,15 +168,15 @@ mod tests {
 
     fn diagnose(sys: &tempfile::TempDir, memory_is_plain: bool) -> (String, String) {
         let entry = Entry::new(sys.path(), ADDRESS.parse().unwrap());
-        let Diagnosis { cause, right } = entry.diagnose(memory_is_plain);
-        (cause, right)
+        let Diagnosis { cause, advice } = entry.diagnose(memory_is_plain);
+        (cause, advice)
     }
 
     #[test]
-    fn each_cause_is_told_with_its_remedy() {
+    fn each_cause_has_its_advice() {
         let nic = "0x020000\n";
         let bind = "dpdk-devbind.py --bind=vfio-pci 0000:00:04.0";
-        for (sys, plain, cause, right) in [
+        for (sys, plain, cause, advice) in [
             (tempfile::tempdir().unwrap(), false, "no PCI device at this address", "--status"),
             (
                 sysfs("0x030000\n", None, None),
@@ -208,9 +207,9 @@ mod tests {
             ),
             (sysfs(nic, Some("mlx5_core"), None), false, "bound to mlx5_core", "librte-net"),
         ] {
-            let told = diagnose(&sys, plain);
-            assert!(told.0.contains(cause), "{told:?}: {cause}");
-            assert!(told.1.contains(right), "{told:?}: {right}");
+            let found = diagnose(&sys, plain);
+            assert!(found.0.contains(cause), "{found:?}: {cause}");
+            assert!(found.1.contains(advice), "{found:?}: {advice}");
         }
     }
 

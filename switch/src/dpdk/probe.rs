@@ -1,12 +1,13 @@
-//! A device from its name to an open DPDK port, and back.
+//! Probes a device into a DPDK port, and removes it again.
 
-use super::claim::{Claim, ClaimError};
 use super::device_args::{Bus, DeviceArgs};
+use super::device_lock::{DeviceLock, DeviceLockError};
 use super::eal::Eal;
-use super::error::{DpdkError, c_string, errno_text};
+use super::error::{DpdkError, c_string};
+use super::failure::{failure, refusal};
 use super::log;
 use super::mempool::Pool;
-use super::port::{PortInfo, PortOptions};
+use super::port_options::{PortInfo, PortOptions};
 use super::setup::Setup;
 use super::tap::Tap;
 use dpdk_sys::{rte_dev_iterator, rte_eth_dev_info};
@@ -15,47 +16,25 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The error for `args`: what is wrong from `errno` and the log, what would be right from the
-/// driver.
-pub(super) fn failure(args: &DeviceArgs, doing: &str, errno: i32) -> DpdkError {
-    let (text, logged) = (errno_text(errno), log::take());
-    let cause =
-        if logged.is_empty() { format!("{doing}: {text}") } else { format!("{doing}: {logged}") };
-    refusal(args, &cause, args.what_would_be_right())
-}
-
-fn claim_failure(args: &DeviceArgs, error: &ClaimError) -> DpdkError {
-    let right = error.what_would_be_right();
-    refusal(
-        args,
-        &error.to_string(),
-        right.as_deref().unwrap_or_else(|| args.what_would_be_right()),
-    )
-}
-
-/// The error for `args`.
-pub(super) fn refusal(args: &DeviceArgs, cause: &str, right: &str) -> DpdkError {
-    DpdkError::Device {
-        device: args.text().to_owned(),
-        cause: cause.to_owned(),
-        right: right.to_owned(),
-    }
+fn lock_failure(args: &DeviceArgs, error: &DeviceLockError) -> DpdkError {
+    let advice = error.advice();
+    refusal(args, &error.to_string(), advice.as_deref().unwrap_or_else(|| args.advice()))
 }
 
 /// DPDK ports that are open: an id is given to one [`OpenDevice`] only. DPDK plugs and unplugs
-/// devices without locks of its own, so whoever does holds this.
+/// devices without a lock of its own, so this lock is held meanwhile.
 static OPEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
 pub(super) fn lock_devices() -> MutexGuard<'static, BTreeSet<u16>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A device that DPDK knows and that is ours until [`Self::close`].
+/// A probed device, used by this switch alone until [`Self::close`].
 #[derive(Debug)]
 pub(super) struct OpenDevice {
     id: u16,
     is_virtual: bool,
-    claim: Claim,
+    lock: DeviceLock,
 }
 
 impl OpenDevice {
@@ -68,11 +47,11 @@ impl OpenDevice {
         let name = c_string(args.name())?;
         let text = c_string(args.text())?;
         if first_port(&name).is_some_and(|id| open.contains(&id)) {
-            let right = "give each port a device of its own";
-            return Err(refusal(args, "another port of this switch has it open", right));
+            let advice = "give each port a device of its own";
+            return Err(refusal(args, "another port of this switch has it open", advice));
         }
-        let claim = Claim::take(args, options.rx_queue_frames);
-        let claim = claim.map_err(|error| claim_failure(args, &error))?;
+        let lock = DeviceLock::acquire(args, options.rx_queue_frames);
+        let lock = lock.map_err(|error| lock_failure(args, &error))?;
         log::forget();
         match args.bus() {
             // The EAL probed it when it started.
@@ -81,7 +60,7 @@ impl OpenDevice {
             }
             Bus::Pci(_) => {}
             Bus::Virtual => {
-                let text = match claim.tap() {
+                let text = match lock.tap() {
                     Some(tap) => c_string(&args.text_with("iface", tap.name()))?,
                     None => text,
                 };
@@ -92,10 +71,10 @@ impl OpenDevice {
                 }
             }
         }
-        let no_port = || refusal(args, "its driver made no port", args.what_would_be_right());
+        let no_port = || refusal(args, "its driver made no port", args.advice());
         let id = first_port(&name).ok_or_else(no_port)?;
         open.insert(id);
-        Ok(Self { id, is_virtual: args.bus() == Bus::Virtual, claim })
+        Ok(Self { id, is_virtual: args.bus() == Bus::Virtual, lock })
     }
 
     /// DPDK's number for its port.
@@ -105,7 +84,7 @@ impl OpenDevice {
 
     /// The tap, if it is one.
     pub(super) const fn tap(&self) -> Option<&Tap> {
-        self.claim.tap()
+        self.lock.tap()
     }
 
     pub(super) fn set_up(
@@ -118,7 +97,7 @@ impl OpenDevice {
             self.facts().map_err(|errno| failure(args, "does not describe itself", errno))?;
         let tap_queue_frames = self.tap().map(Tap::rx_queue_frames);
         let info = Setup { args, id: self.id, facts, pool, options, tap_queue_frames }.run()?;
-        self.claim.started().map_err(|error| claim_failure(args, &error))?;
+        self.lock.started().map_err(|error| lock_failure(args, &error))?;
         Ok(info)
     }
 
@@ -132,8 +111,8 @@ impl OpenDevice {
         }
     }
 
-    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again.
-    /// Nobody may use the port any more.
+    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again. The
+    /// port must not be used afterwards.
     pub(super) fn close(&self, open: &mut BTreeSet<u16>) {
         let facts = self.facts();
         // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.

@@ -1,6 +1,7 @@
-//! What a device keeps while nobody receives from it, and who tells what it lost then.
+//! How many frames a device holds while nobody receives from it, and what counts those that it then
+//! loses.
 //!
-//! | driver | keeps | loses | told by |
+//! | driver | holds | loses | counted by |
 //! |---|---|---|---|
 //! | a NIC's | its receive descriptors | yes | the NIC (`imissed`), if its driver reads that |
 //! | `net_tap` | the interface's `txqueuelen` | yes | the interface's `tx_dropped` |
@@ -8,13 +9,13 @@
 //! | `net_af_xdp` | its receive descriptors | yes | the socket's `rx_dropped` (`imissed`) |
 //! | `net_pcap` on an interface | libpcap's buffer | yes | libpcap's `ps_drop` (`imissed`) |
 //! | `net_pcap` on a file | all | no | - |
-//! | `net_memif` | 2^`rsize` frames | no: the peer keeps what finds no room | - |
-//! | `net_ring` | 1,023 frames | no: the sender keeps what finds no room | - |
+//! | `net_memif` | 2^`rsize` frames | no: the peer keeps what does not fit | - |
+//! | `net_ring` | 1,023 frames | no: the sender keeps what does not fit | - |
 //! | `net_null` | all | no | - |
 //!
 //! A frame for which no buffer was left is `rx_no_buffer` (`rx_nombuf`) where a driver counts it:
-//! NICs do. `net_tap` and `net_af_packet` leave it in their queue until there is one. What arrived
-//! broken is `rx_error_frames` (`ierrors`), of which `q_errors` is the part of each queue.
+//! NICs do. `net_tap` and `net_af_packet` leave it in their queue until there is a buffer. Corrupt
+//! frames are `rx_error_frames` (`ierrors`), of which `q_errors` is the part of each queue.
 
 use super::device_args::DeviceArgs;
 use std::fmt;
@@ -26,17 +27,17 @@ const MEMIF_RSIZE_DEFAULT: u32 = 10;
 /// A `net_ring` has 1,024 places, of which one stays empty.
 const RING_FRAMES: u32 = 1_023;
 
-/// Who tells of frames that a full receive queue lost.
+/// What counts the frames that a full receive queue lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RxLosses {
     /// They are in `rx_missed_frames`.
     Counted {
-        /// What counts them.
+        /// The counter.
         by: &'static str,
     },
-    /// There are none: frames wait.
+    /// It loses none: frames wait.
     None,
-    /// Nobody.
+    /// Nothing counts them.
     Uncounted,
 }
 
@@ -58,14 +59,14 @@ impl RxLosses {
 impl fmt::Display for RxLosses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Counted { by } => write!(f, "what it loses is counted as rx_missed ({by})"),
-            Self::None => write!(f, "it loses none"),
-            Self::Uncounted => write!(f, "what it loses is not counted"),
+            Self::Counted { by } => write!(f, "losses are counted as rx_missed ({by})"),
+            Self::None => write!(f, "it loses no frames"),
+            Self::Uncounted => write!(f, "losses are not counted"),
         }
     }
 }
 
-/// What follows from the device's driver and arguments.
+/// Properties by the device's driver and arguments.
 pub(super) struct RxQueueFacts<'a> {
     pub(super) args: &'a DeviceArgs,
     pub(super) driver: &'a str,
@@ -74,7 +75,7 @@ pub(super) struct RxQueueFacts<'a> {
 }
 
 impl RxQueueFacts<'_> {
-    /// Frames that it keeps; `None`: all.
+    /// Frames that it holds; `None`: all.
     pub(super) fn frames(&self) -> Option<u32> {
         let number = |key, default| {
             self.args.value(key).and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_driver_keeps_and_tells_what_the_table_says() {
+    fn every_driver_has_the_properties_of_the_table() {
         let counted = |by| RxLosses::Counted { by };
         for (device, driver, frames, losses) in [
             ("0000:01:00.0", "net_ice", Some(256), counted("the NIC's imissed")),

@@ -1,12 +1,12 @@
-//! A device on its way from probed to started: what it can do, and what is set.
+//! Configures and starts a probed device.
 
 use super::device_args::{Bus, DeviceArgs};
 use super::error::DpdkError;
+use super::failure::failure;
 use super::flow_control;
 use super::log;
 use super::mempool::Pool;
-use super::port::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
-use super::probe::failure;
+use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
 use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
     SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,
@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 
 const FCS_BYTES: u32 = 4;
 
-/// One device, what DPDK says about it, and what is asked of it.
+/// One device, its capabilities, and the requested options.
 pub(super) struct Setup<'a> {
     pub(super) args: &'a DeviceArgs,
     pub(super) id: u16,
@@ -118,11 +118,11 @@ impl Setup<'_> {
                 self.pool.data_room_bytes(),
                 if receives { "send" } else { "receive" },
             ),
-            right: format!("give the pool buffers of {} bytes", self.frame_bytes_max()),
+            advice: format!("give the pool buffers of {} bytes", self.frame_bytes_max()),
         })
     }
 
-    /// The MTU to configure: the one asked for, if the device takes it.
+    /// The MTU to configure: the requested one, if the device supports it.
     fn check_mtu(&self, driver: &str) -> Result<u16, DpdkError> {
         let max_bytes = mtu_max(&self.facts);
         if self.options.mtu_bytes <= max_bytes {
@@ -134,11 +134,11 @@ impl Setup<'_> {
         Err(DpdkError::Device {
             device: self.args.text().to_owned(),
             cause: format!("it does not take an MTU of {} bytes", self.options.mtu_bytes),
-            right: format!("{driver} takes up to {max_bytes} bytes"),
+            advice: format!("{driver} takes up to {max_bytes} bytes"),
         })
     }
 
-    /// As many as are asked for, or one.
+    /// The requested number, or one.
     fn tx_queues(&self, driver: &str) -> u16 {
         let wanted = self.options.tx_queues;
         let is_nic = self.args.bus() != Bus::Virtual;

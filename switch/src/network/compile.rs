@@ -1,4 +1,5 @@
-//! `knotless compile`: from a topology to proven rules.
+//! `knotless compile`: tag rules from a topology and its lossless paths, verified before they are
+//! written.
 
 use super::progress::Progress;
 use super::{InputError, grouped};
@@ -18,13 +19,13 @@ use std::time::Instant;
 pub struct CompileArgs {
     /// NETWORK.toml
     file: PathBuf,
-    /// Where the rules go: DIR/SWITCH.json for each switch
+    /// Output directory: DIR/SWITCH.json for each switch
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// How tags are found
+    /// Algorithm that assigns the tags
     #[arg(long, value_enum, default_value = "updown")]
     algorithm: AlgorithmName,
-    /// Lossless priorities at the most; paths that need more are lossy
+    /// Maximum number of lossless priorities; paths that need more are lossy
     #[arg(long, value_name = "N", default_value_t = LOSSLESS_MAX,
           value_parser = clap::value_parser!(u8).range(1..=i64::from(LOSSLESS_MAX)))]
     max_lossless: u8,
@@ -36,11 +37,11 @@ pub struct CompileArgs {
 /// The algorithms by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AlgorithmName {
-    /// An order of the links; tags rise where a path descends in it
+    /// Link order: the tag increases where a path descends in it
     Updown,
     /// Algorithm 2 of the Tagger paper
     Greedy,
-    /// Algorithm 1 of the Tagger paper: tags rise at every hop
+    /// Algorithm 1 of the Tagger paper: the tag increases at every hop
     BruteForce,
 }
 
@@ -62,7 +63,7 @@ impl AlgorithmName {
     }
 }
 
-/// Why there are no rules.
+/// Why the compilation failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -73,7 +74,7 @@ enum Failure {
     Write { file: PathBuf, error: std::io::Error },
 }
 
-/// Compiles. Exit 2: the input is wrong; 1: the rules were not proven, and not written.
+/// Compiles. Exit 2: the input is wrong; 1: the rules could not be verified, and were not written.
 pub fn run(arguments: &CompileArgs) -> ExitCode {
     let start = Instant::now();
     match compile(arguments) {
@@ -97,16 +98,17 @@ pub fn run(arguments: &CompileArgs) -> ExitCode {
 
 fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
     let options = Options {
         algorithm: arguments.algorithm.algorithm(),
         lossless_max: arguments.max_lossless,
     };
-    let compiled =
-        fabric::compile::compile(&config.network, &paths, &options, &|what| progress.tell(what))
-            .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
-    progress.tell("writing rule files");
+    let compiled = fabric::compile::compile(&config.network, &paths, &options, &|what| {
+        progress.set_message(what)
+    })
+    .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
+    progress.set_message("writing rule files");
     write(&arguments.out, &compiled)?;
     Ok((config.network, compiled))
 }

@@ -14,7 +14,7 @@ pub(crate) enum InputError {
     /// A file is wrong.
     #[error(transparent)]
     Config(#[from] config::ConfigError),
-    /// What the file asks for cannot be had.
+    /// The file asks for something impossible.
     #[error("{}:1:1: {message}", file.display())]
     Impossible {
         /// The file.
@@ -33,7 +33,7 @@ fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
     Ok((config, paths))
 }
 
-/// A number with its thousands apart; what stopped at the greatest number is "over" it.
+/// A number with thousands separators; a saturated one is "over" the maximum.
 pub(crate) fn grouped(number: u64) -> String {
     if number == u64::MAX {
         return format!("over {}", grouped(number - 1));

@@ -1,9 +1,9 @@
-//! What a long command is doing, on a terminal; nothing where there is none.
+//! The progress of a long command, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A line that says what is being done and for how long, and is gone at the end.
+/// A status line with the current step and the elapsed time, removed at the end.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
@@ -18,7 +18,7 @@ impl Progress {
         Self { bar }
     }
 
-    pub(crate) fn tell(&self, what: &str) {
+    pub(crate) fn set_message(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! `knotless verify`: whether the rules of a network can ever deadlock.
+//! `knotless verify`: whether the rules of a network can deadlock.
 
 use super::progress::Progress;
 use super::{InputError, grouped};
@@ -15,13 +15,13 @@ use std::process::ExitCode;
 pub struct VerifyArgs {
     /// NETWORK.toml
     file: PathBuf,
-    /// Where the rules are: DIR/SWITCH.json for each switch
+    /// Directory of the rules: DIR/SWITCH.json for each switch
     #[arg(long, value_name = "DIR")]
     rules: PathBuf,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Draw the cycle, if there is one, in Graphviz's language
+    /// Write the cycle, if there is one, as a Graphviz file
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
 }
@@ -51,11 +51,11 @@ pub fn run(arguments: &VerifyArgs) -> ExitCode {
 
 fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
-    progress.tell("reading the rules");
+    progress.set_message("reading the rules");
     let book = read_rules(&config.network, &arguments.rules)?;
-    progress.tell("looking for a cycle, and following every path");
+    progress.set_message("looking for a cycle, and following every path");
     let verdict = fabric::verify::verify(&config.network, &book, &paths);
     Ok((config.network, verdict))
 }
@@ -63,7 +63,7 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
 /// The rules of every switch.
 pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<NetworkRules, InputError> {
     if !directory.is_dir() {
-        let message = "is no directory; name the one that `knotless compile --out` wrote";
+        let message = "is not a directory; give the one that `knotless compile --out` wrote";
         return Err(InputError::Impossible {
             file: directory.to_owned(),
             message: message.to_owned(),
@@ -91,10 +91,10 @@ fn as_json(network: &Network, verdict: &Verdict) -> serde_json::Value {
 fn as_text(network: &Network, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     if verdict.is_deadlock_free() {
-        lines.push("deadlock-free: no buffer can wait for itself, whatever frames do".to_owned());
+        lines.push("deadlock-free: the buffer dependency graph has no cycle".to_owned());
     } else {
         let hops = verdict.cycle.len();
-        lines.push(format!("NOT deadlock-free: {hops} buffers can wait for each other in a ring"));
+        lines.push(format!("NOT deadlock-free: {hops} buffers form a dependency cycle"));
         for (hop, next) in verdict.cycle.iter().zip(verdict.cycle.iter().cycle().skip(1)) {
             lines.push(format!(
                 "  {} tag {}  waits, going out by port {} with tag {}, for  {}",

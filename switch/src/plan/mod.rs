@@ -1,4 +1,4 @@
-//! `knotless plan`: from one set of paths to another without passing through a deadlock.
+//! `knotless plan`: orders path changes so that no intermediate state can deadlock.
 
 pub(crate) mod show;
 pub(crate) mod source;
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How long the paper's rule may look for one cycle after the other.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit of the paper's algorithm.
+const PAPER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// `knotless plan`
 #[derive(Debug, Args)]
@@ -31,35 +31,35 @@ pub struct PlanArgs {
     file: PathBuf,
     #[command(flatten)]
     source: SourceArgs,
-    /// The rules in use, DIR/SWITCH.json: with tags the order is one that keeps flows lossless
+    /// Directory of the tag rules in use, DIR/SWITCH.json: the plan then keeps flows lossless
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
-    /// How switches are updated: what the plan is to be fast for
+    /// Model of the switches' update time, for which the plan is optimized
     #[arg(long, value_enum, default_value = "parallel")]
     model: ModelName,
-    /// What a rule takes at a switch
+    /// Time to install a rule at a switch
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = microseconds)]
     rule_time: u64,
-    /// What a message between controller and switch takes, one way
+    /// One-way delay between controller and switch
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = microseconds)]
     delay: u64,
-    /// One switch in so many is a straggler, ten times slower
+    /// One switch in N is a straggler, ten times slower
     #[arg(long, value_name = "N", default_value_t = Timing::default().straggler_one_in,
           value_parser = clap::value_parser!(u64).range(1..))]
     stragglers: u64,
-    /// Which switches are stragglers
+    /// Seed for the choice of stragglers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print one JSON object: what `knotless apply` reads
     #[arg(long)]
     json: bool,
-    /// Draw the order in Graphviz's language
+    /// Write the order as a Graphviz file
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
     /// Write a scenario in which the plan is executed, for `knotless simulate`
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// In the scenario, do it the worst way round: what must wait first
+    /// In the scenario, execute the operations in the worst order: those that must wait first
     #[arg(long, requires = "scenario")]
     naive: bool,
 }
@@ -67,11 +67,11 @@ pub struct PlanArgs {
 /// The models by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelName {
-    /// Every switch takes as many rules at a time as it gets
+    /// Every switch installs all its rules in parallel
     Parallel,
-    /// Every switch takes one rule at a time
+    /// Every switch installs one rule at a time
     Sequential,
-    /// Messages to and from the controller take time
+    /// Messages to and from the controller are delayed
     ControlDelay,
     /// Some switches are much slower than the others
     Stragglers,
@@ -99,12 +99,12 @@ enum Failure {
     Input(#[from] InputError),
     #[error("{}:1:1: {message}", file.display())]
     Write { file: PathBuf, message: String },
-    /// No order helps.
+    /// No order is safe.
     #[error("{message}")]
     Knotted { message: String, json: serde_json::Value },
 }
 
-/// A plan and what it is shown beside.
+/// A plan and the alternatives that it is compared with.
 struct Planned {
     network: Network,
     change: Change,
@@ -113,17 +113,17 @@ struct Planned {
     model: Model,
     /// By column: its name, its constraints, its completion by each model, the planner's seconds.
     columns: Vec<Column>,
-    /// Operations that need an order at all.
+    /// Operations that need an order.
     knotted: usize,
-    /// With tags: flows that are lossy at some moment, or would be.
+    /// With tags: flows that are lossy in some intermediate state.
     lossy: Option<Vec<LossyFlow>>,
 }
 
-/// One way to do it.
+/// One strategy.
 struct Column {
     name: &'static str,
     key: &'static str,
-    /// `None` where the way was not found.
+    /// `None` where the strategy found no plan.
     found: Option<(u64, [u64; 4])>,
     seconds: f64,
 }
@@ -151,7 +151,7 @@ pub fn run(arguments: &PlanArgs) -> ExitCode {
 
 fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
     let progress = Progress::new();
-    progress.tell("reading the network and its paths");
+    progress.set_message("reading the network and its paths");
     let (network, change) = arguments.source.read(&arguments.file)?;
     let (rule_us, delay_us) = (arguments.rule_time, arguments.delay);
     let timing = Timing {
@@ -162,7 +162,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
         ..Timing::default()
     };
     let model = arguments.model.model();
-    progress.tell("planning");
+    progress.set_message("planning");
     let begun = Instant::now();
     let (plan, knotted, columns, lossy) = match &arguments.rules {
         None => {
@@ -170,7 +170,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
                 .map_err(|error| knotted_failure(&network, &error))?;
             let plan = planner.plan(model);
             let seconds = begun.elapsed().as_secs_f64();
-            progress.tell("the alternatives");
+            progress.set_message("planning the alternatives");
             let columns = columns(&planner, &change, &plan.order, model, seconds);
             (plan, planner.operations_on_cycles(), columns, None)
         }
@@ -205,7 +205,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
     Ok(planned)
 }
 
-/// Remove all, then add; intersect first; the paper's rule; ours.
+/// Remove all, then add; intersect first; the paper's algorithm; this planner.
 fn columns(
     planner: &Planner<'_>,
     change: &Change,
@@ -219,7 +219,7 @@ fn columns(
     let barriers = Model::ALL.map(|model| planner.barriers_us(model));
     let all = (removes.saturating_add(kept)).saturating_mul(adds.saturating_add(kept));
     let begun = Instant::now();
-    let paper = planner.paper(model, PATIENCE);
+    let paper = planner.paper(model, PAPER_TIME_MAX);
     let paper_seconds = begun.elapsed().as_secs_f64();
     let by_model = |order: &Order| {
         let times = Model::ALL.map(|model| planner.completion_us(model, order));
@@ -262,7 +262,7 @@ fn write_files(arguments: &PlanArgs, planned: &Planned) -> Result<(), Failure> {
     Ok(())
 }
 
-/// No order helps: the cycle, buffer by buffer.
+/// No order is safe: the cycle, buffer by buffer.
 fn knotted_failure(network: &Network, error: &PlanError) -> Failure {
     match error {
         PlanError::Cyclic(_, knot) | PlanError::Unsafe(knot) | PlanError::Unproven(knot) => {
@@ -286,7 +286,7 @@ fn rules_failure(network: &Network, cycle: &[fabric::verify::Hop]) -> Failure {
     Failure::Knotted {
         message: format!(
             "the rules themselves can deadlock: {} wait for each other in a ring; `knotless \
-             verify` says how",
+             verify` prints the cycle",
             grouped_names(&names)
         ),
         json: serde_json::json!({ "deadlock_free": false, "cycle": names }),

@@ -1,4 +1,4 @@
-//! A plan for people, and for programs.
+//! A plan as text and as JSON.
 
 use super::{Column, Planned};
 use crate::ctl::tables::{numbers, table, text};

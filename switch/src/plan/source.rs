@@ -1,4 +1,4 @@
-//! What is to change: two files of paths, or two states of the links.
+//! The change to plan: two files of paths, or two states of the links.
 
 use crate::network::InputError;
 use clap::{Args, ValueEnum};
@@ -10,7 +10,7 @@ use fabric::plan::Change;
 use fabric::plan::routing::{Down, Routing, Ways, all_pairs, change};
 use std::path::{Path, PathBuf};
 
-/// Where old and new paths come from. Either both files are given, or what is down.
+/// The source of old and new paths: either both files, or what is down.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SourceArgs {
     /// The old paths: a file of `name: node node ...` lines
@@ -19,13 +19,13 @@ pub(crate) struct SourceArgs {
     /// The new paths
     #[arg(long, value_name = "NEW.txt")]
     new: Option<PathBuf>,
-    /// Instead of files: a switch or link that is down before (`S3`, `A:1` or `A-B`)
+    /// Instead of files: a switch or link that is down before the change (`S3`, `A:1` or `A-B`)
     #[arg(long, value_name = "WHAT")]
     old_down: Vec<String>,
-    /// A switch or link that is down after
+    /// A switch or link that is down after the change
     #[arg(long, value_name = "WHAT")]
     new_down: Vec<String>,
-    /// How paths are found where something is down
+    /// Routing algorithm for the paths around what is down
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
 }
@@ -33,9 +33,9 @@ pub(crate) struct SourceArgs {
 /// Routings by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoutingName {
-    /// Up, then down: free of deadlock by itself
+    /// Up, then down: deadlock-free by itself
     UpDown,
-    /// The shortest, which may not be
+    /// Shortest paths, which can deadlock
     Shortest,
 }
 
@@ -60,7 +60,7 @@ impl RoutingName {
 }
 
 impl SourceArgs {
-    /// Whether the command line says anything of what is to change.
+    /// Whether the command line gives a change.
     pub(crate) const fn is_given(&self) -> bool {
         self.old.is_some()
             || self.new.is_some()
@@ -68,7 +68,7 @@ impl SourceArgs {
             || !self.new_down.is_empty()
     }
 
-    /// What a plan file says, where the command line says nothing.
+    /// Completed from a plan file, where the command line gives nothing.
     pub(crate) fn or(self, origin: &Origin) -> Self {
         if self.is_given() {
             return self;
@@ -82,7 +82,7 @@ impl SourceArgs {
         }
     }
 
-    /// What a plan file is to say.
+    /// The source as recorded in a plan file.
     pub(crate) fn origin(&self, network: &Path) -> Origin {
         let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let is_routed = self.old.is_none();
@@ -100,7 +100,7 @@ impl SourceArgs {
         self.routing.unwrap_or(RoutingName::UpDown)
     }
 
-    /// Reads the network and what is to change in it.
+    /// Reads the network and the change.
     pub(crate) fn read(&self, file: &Path) -> Result<(Network, Change), InputError> {
         let network = NetworkConfig::load(file)?.network;
         let change = self.change(file, &network)?;

@@ -1,8 +1,9 @@
-//! `knotless run`: a switch from its start to its end.
+//! `knotless run`: runs a switch from its start to its end.
 
-mod announce;
-mod machine;
+mod cpus;
+mod dpdk_platform;
 mod pools;
+mod startup_report;
 mod threads;
 
 use crate::control::server::Server;
@@ -10,20 +11,20 @@ use crate::control::stats::Stats;
 use crate::control::{Control, FIRST_EPOCH, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
-use crate::instance::{Instance, InstanceError};
+use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::output;
-use crate::worker_thread::{Phase, SharedPhase, wake_on_time};
+use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
 use config::{ConfigError, SwitchConfig};
-use machine::Machine;
+use dpdk_platform::DpdkPlatform;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use threads::Threads;
 
-/// How long queues may take to run empty at the end.
+/// The longest time to drain the queues at the end.
 const DRAIN_NS: u64 = 1_000_000_000;
 
 /// `knotless run`
@@ -31,10 +32,10 @@ const DRAIN_NS: u64 = 1_000_000_000;
 pub struct RunArgs {
     /// SWITCH.toml
     file: PathBuf,
-    /// Print the totals at the end as one JSON object, and all other words to stderr
+    /// Print the totals at the end as one JSON object, and everything else to stderr
     #[arg(long)]
     json: bool,
-    /// Print DPDK's own log to stderr
+    /// Print DPDK's log to stderr
     #[arg(long)]
     verbose: bool,
 }
@@ -47,7 +48,7 @@ enum RunError {
     #[error(transparent)]
     Tables(#[from] TablesError),
     #[error(transparent)]
-    Instance(#[from] InstanceError),
+    InstanceLock(#[from] InstanceLockError),
     #[error(transparent)]
     Dpdk(#[from] DpdkError),
     #[error("port {name}: {error}")]
@@ -60,18 +61,18 @@ enum RunError {
     Signals(io::Error),
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
-struct Ended {
+struct RunOutcome {
     stats: Stats,
     /// Workers that failed.
     failed: Vec<usize>,
-    /// Buffers that did not come back, and how many there are.
+    /// Buffers that are not back in their pools, and the total.
     missing: (u32, u32),
 }
 
-/// Runs the switch. Exit 0: it ended as it was asked to, and its books balance; 1: they do not, or
-/// a worker failed; 2: it could not start.
+/// Runs the switch. Exit 0: it stopped as requested, and the frame balance is 0; 1: it is not, or a
+/// worker failed; 2: it could not start.
 pub fn run(arguments: &RunArgs) -> ExitCode {
     match start(arguments) {
         Ok(ended) => finish(arguments, &ended),
@@ -82,55 +83,55 @@ pub fn run(arguments: &RunArgs) -> ExitCode {
     }
 }
 
-fn start(arguments: &RunArgs) -> Result<Ended, RunError> {
+fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let config = SwitchConfig::load(&arguments.file)?;
     for warning in &config.warnings {
         output::error(format_args!("{warning} (warning)"));
     }
     let tables = Tables::new(config.clone())?;
-    threads::check_cpus(&config)?;
-    let _instance = Instance::claim(&config.socket)?;
+    cpus::check_cpus(&config)?;
+    let _instance = InstanceLock::acquire(&config.socket)?;
     let signals = Signals::install().map_err(RunError::Signals)?;
-    let (machine, queues) = Machine::start(&config, arguments.verbose)?;
-    announce::ports(arguments, &config, &machine);
+    let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose)?;
+    startup_report::ports(arguments, &config, &dpdk_platform);
     let phase = SharedPhase::default();
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (threads, rings) =
-        Threads::start(&config, &snapshot, &machine, queues, &phase, &signals.stop)?;
+        Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
     drop(snapshot);
-    let facts = machine.facts();
-    let mut control = Control::new(machine, tables, facts, rings);
+    let facts = dpdk_platform.facts();
+    let mut control = Control::new(dpdk_platform, tables, facts, rings);
     let (_server, calls) = match Server::start(&config.socket) {
         Ok(served) => served,
         Err(error) => {
-            phase.go_on_to(Phase::Stop);
+            phase.advance_to(Phase::Stop);
             threads.join();
             return Err(RunError::Socket { path: config.socket, error });
         }
     };
-    announce::running(arguments, &config);
-    wake_on_time();
+    startup_report::running(arguments, &config);
+    set_timer_slack();
     control.run(&calls, &signals);
     Ok(end(control, &phase, threads))
 }
 
-/// Lets the queues run empty, ends the workers, gives everything back.
-fn end(mut control: Control<Machine>, phase: &SharedPhase, threads: Threads) -> Ended {
+/// Drains the queues, stops the workers, and releases everything.
+fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
     output::note("stopping");
-    control.say_goodbye();
-    phase.go_on_to(Phase::Drain);
+    control.send_lldp_shutdown();
+    phase.advance_to(Phase::Drain);
     control.drain(control.now() + DRAIN_NS);
-    phase.go_on_to(Phase::Stop);
+    phase.advance_to(Phase::Stop);
     let ends = threads.join();
     let failed = ends.iter().enumerate().filter(|(_, end)| end.is_none());
     let failed = failed.map(|(number, _)| number).collect();
     let stats = control.last_stats(ends.into_iter().map(Option::unwrap_or_default).collect());
-    Ended { stats, failed, missing: control.into_platform().close() }
+    RunOutcome { stats, failed, missing: control.into_platform().close() }
 }
 
-/// Prints the totals, and says whether they are as they must be.
-fn finish(arguments: &RunArgs, ended: &Ended) -> ExitCode {
-    let Ended { stats, failed, missing: (missing, buffers) } = ended;
+/// Prints the totals, and checks them.
+fn finish(arguments: &RunArgs, ended: &RunOutcome) -> ExitCode {
+    let RunOutcome { stats, failed, missing: (missing, buffers) } = ended;
     if arguments.json {
         output::print(serde_json::to_string(stats).unwrap_or_default());
     } else {
@@ -139,14 +140,14 @@ fn finish(arguments: &RunArgs, ended: &Ended) -> ExitCode {
     let mut wrong: Vec<String> = failed.iter().map(|n| format!("worker {n} failed")).collect();
     let totals = &stats.totals;
     if totals.imbalance != 0 {
-        wrong.push(format!("the books are {} frames off", totals.imbalance));
+        wrong.push(format!("the frame balance is off by {} frames", totals.imbalance));
     }
     let between = totals.handed_over.abs_diff(totals.taken_over);
     if between != 0 && totals.held == 0 {
         wrong.push(format!("{between} frames were lost between workers"));
     }
     if *missing == 0 {
-        announce::say(arguments, &format!("all {buffers} buffers are back"));
+        startup_report::print_line(arguments, &format!("all {buffers} buffers are back"));
     } else {
         wrong.push(format!("{missing} of {buffers} buffers did not come back"));
     }

@@ -1,4 +1,4 @@
-//! How many buffers of which size a switch needs, and how much memory that is.
+//! The number and size of the mbufs that a switch needs, and their memory.
 
 use crate::dpdk::device_args::PciAddress;
 use crate::dpdk::memory::Memory;
@@ -9,12 +9,12 @@ use config::switch::{Device, Hugepages, PortConfig};
 use dataplane::control_rings::{COMMANDS, PUNT_FRAMES};
 use dataplane::frame::HEAD_BYTES;
 
-/// Buffers that a pool keeps at hand for each lcore.
+/// The per-lcore cache of a pool.
 pub(super) const CACHE_FRAMES: u32 = 512;
-/// What a flow-control frame may be long; they are 60 bytes.
+/// The room of a control buffer; flow-control frames have 60 bytes.
 #[expect(clippy::cast_possible_truncation, reason = "128")]
 pub(super) const CONTROL_DATA_BYTES: u16 = HEAD_BYTES as u16;
-/// Buffers for flow control beyond those that may stand in transmit rings.
+/// Buffers for flow control beyond those in transmit rings.
 const CONTROL_FRAMES_SPARE: u32 = 1_023;
 const MB: u64 = 1 << 20;
 
@@ -26,10 +26,9 @@ pub(super) struct PoolSizes {
 }
 
 impl PoolSizes {
-    /// Data: what the configuration counts, a buffer for each receive descriptor among it; what
-    /// drivers with a second receive ring take beyond that; and frames on their way to and from the
-    /// control thread.
-    /// Control: transmit rings may be full of frames that were sent and whose place nobody needed.
+    /// Data: what the configuration counts, including a buffer for each receive descriptor; what
+    /// drivers with a second receive ring take beyond that; and frames to and from the control
+    /// thread. Control: transmit rings may be full of sent frames that are not yet reclaimed.
     pub(super) fn of(config: &SwitchConfig) -> Self {
         let on_their_way = config.workers.count * (COMMANDS + PUNT_FRAMES);
         let second_rings: usize =
@@ -57,7 +56,7 @@ fn second_ring_frames(port: &PortConfig, per_descriptor: impl Fn(PciAddress) -> 
     port.rx_ring as usize * (per_descriptor as usize - 1)
 }
 
-/// What DPDK is to take: what the configuration says, or the pools need if that is more.
+/// The memory for DPDK: as configured, or what the pools need if that is more.
 pub(super) fn memory(config: &SwitchConfig, sizes: &PoolSizes) -> Memory {
     let bytes = config.memory.size_bytes.max(sizes.memory_bytes());
     let mb = u32::try_from(bytes.div_ceil(MB)).unwrap_or(u32::MAX);

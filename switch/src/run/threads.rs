@@ -1,18 +1,18 @@
-//! The workers' threads: pinned, registered with DPDK, and heard of when they fail.
+//! The workers' threads: pinned, registered with DPDK, supervised.
 
 use super::RunError;
-use super::machine::Machine;
+use super::dpdk_platform::DpdkPlatform;
 use crate::dpdk::clock::Clock;
 use crate::dpdk::device::{DpdkDevice, ForeignPort};
 use crate::dpdk::eal::Eal;
 use crate::dpdk::lcore::{self, LcoreGuard};
 use crate::dpdk::mbuf::Mbuf;
 use crate::dpdk::port::PortQueues;
-use crate::gate::Gate;
+use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
-use crate::worker_thread::{
-    ControlSampleLinks, Phase, SampleLinks, Seat, SharedPhase, WorkerEnd, sample_links,
-    wake_on_time,
+use crate::worker_loop::{
+    ControlSampleRings, Phase, SampleRings, SharedPhase, WorkerExit, WorkerLoop, sample_rings,
+    set_timer_slack,
 };
 use config::SwitchConfig;
 use config::switch::Idle;
@@ -32,37 +32,37 @@ use std::thread::{self, JoinHandle};
 /// The workers' threads.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    threads: Vec<JoinHandle<Option<WorkerEnd>>>,
+    threads: Vec<JoinHandle<Option<WorkerExit>>>,
 }
 
 /// The control thread's ends of a worker's rings.
-pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleLinks);
+pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleRings);
 
-/// What a worker's thread begins with.
+/// The arguments of a worker's thread.
 struct Start {
     settings: SwitchSettings,
     snapshot: Arc<Snapshot>,
     device: DpdkDevice,
     links: WorkerRings<Mbuf>,
-    samples: SampleLinks,
+    samples: SampleRings,
     phase: SharedPhase,
     idle: Idle,
     core: Option<usize>,
     eal: Arc<Eal>,
     clock: Clock,
-    /// Raised if the thread panics, so that the switch ends.
+    /// Set if the thread panics, so that the switch stops.
     stop: Arc<AtomicBool>,
 }
 
 impl Threads {
-    /// Starts all workers of `config`, and returns when all of them are at work.
+    /// Starts all workers of `config`, and returns when all of them run.
     ///
     /// # Errors
-    /// A thread cannot be made, pinned or registered; the others have come to their end then.
+    /// A thread cannot be created, pinned or registered; the others have been stopped then.
     pub(super) fn start(
         config: &SwitchConfig,
         snapshot: &Arc<Snapshot>,
-        machine: &Machine,
+        dpdk_platform: &DpdkPlatform,
         queues: Vec<PortQueues>,
         phase: &SharedPhase,
         stop: &Arc<AtomicBool>,
@@ -72,11 +72,11 @@ impl Threads {
         let (mut threads, mut rings) = (Self::default(), Vec::new());
         let mut foreign = deal_spare_queues(config, &mut queues);
         for (number, (links, control_links)) in links.into_iter().zip(control_links).enumerate() {
-            let (samples, control_samples) = sample_links();
+            let (samples, control_samples) = sample_rings();
             let own = take_queues(config, number, &mut queues);
             rings.push((control_links, control_samples));
             let start = Start {
-                device: machine.device(config, own, mem::take(&mut foreign[number])),
+                device: dpdk_platform.device(config, own, mem::take(&mut foreign[number])),
                 settings: config.settings.clone(),
                 snapshot: Arc::clone(snapshot),
                 links,
@@ -84,32 +84,31 @@ impl Threads {
                 phase: phase.clone(),
                 idle: config.workers.idle,
                 core: config.workers.cores.get(number).copied(),
-                eal: Arc::clone(machine.eal()),
-                clock: machine.clock(),
+                eal: Arc::clone(dpdk_platform.eal()),
+                clock: dpdk_platform.clock(),
                 stop: Arc::clone(stop),
             };
             if let Err(why) = threads.add(number, start) {
-                phase.go_on_to(Phase::Stop);
+                phase.advance_to(Phase::Stop);
                 threads.join();
                 return Err(RunError::Worker { number, why });
             }
         }
-        phase.go_on_to(Phase::Run);
+        phase.advance_to(Phase::Run);
         Ok((threads, rings))
     }
 
-    /// Starts one worker; what goes wrong is said by its thread.
+    /// Starts one worker; its thread reports errors.
     fn add(&mut self, number: usize, start: Start) -> Result<(), String> {
         let (ready, is_ready) = bounded(1);
         let thread = thread::Builder::new().name(format!("worker-{number}"));
         let thread = thread.spawn(move || start.run(&ready)).map_err(|error| error.to_string())?;
         self.threads.push(thread);
-        is_ready.recv().unwrap_or_else(|_| Err("it failed at once".to_owned()))
+        is_ready.recv().unwrap_or_else(|_| Err("its thread failed at start".to_owned()))
     }
 
-    /// Waits for the end of all workers, which they have been told to come to. `None` is one that
-    /// failed.
-    pub(super) fn join(self) -> Vec<Option<WorkerEnd>> {
+    /// Waits until all workers, which were told to stop, have stopped. `None` is one that failed.
+    pub(super) fn join(self) -> Vec<Option<WorkerExit>> {
         let threads = self.threads.into_iter();
         threads.map(|thread| thread.join().ok().flatten()).collect()
     }
@@ -126,7 +125,8 @@ fn take_queues(
     ports.filter(|(port, _)| own(*port)).filter_map(|(p, q)| Some((p, q.take()?))).collect()
 }
 
-/// Deals the further transmit queues of each port to the workers that do not own it; by worker.
+/// Distributes the further transmit queues of each port to the workers that do not own it; by
+/// worker.
 fn deal_spare_queues(
     config: &SwitchConfig,
     queues: &mut [Option<PortQueues>],
@@ -144,9 +144,9 @@ fn deal_spare_queues(
 }
 
 impl Start {
-    fn run(self, ready: &Sender<Result<(), String>>) -> Option<WorkerEnd> {
+    fn run(self, ready: &Sender<Result<(), String>>) -> Option<WorkerExit> {
         let _stops_the_switch = StopIfPanicking(Arc::clone(&self.stop));
-        // Outlives the worker, whose buffers go home by this thread's caches.
+        // Dropped after the worker, whose buffers are freed through this thread's caches.
         let _lcore = match self.prepare_thread() {
             Ok(guard) => guard,
             Err(why) => {
@@ -158,13 +158,13 @@ impl Start {
         let worker = Worker::new(
             &settings,
             snapshot,
-            Gate::new(device),
+            DrainFilter::new(device),
             links,
             Polling::new(Recorder::default()),
         );
         let _room_for_one = ready.send(Ok(()));
-        let seat = Seat { worker, samples, phase, idle };
-        Some(seat.drive(|| clock.now()))
+        let worker_loop = WorkerLoop { worker, samples, phase, idle };
+        Some(worker_loop.run(|| clock.now()))
     }
 
     /// Pins and registers the thread.
@@ -175,43 +175,13 @@ impl Start {
             return Err(format!("it cannot be pinned to CPU {core}"));
         }
         if self.idle == Idle::Sleep {
-            wake_on_time();
+            set_timer_slack();
         }
         lcore::register_thread(&self.eal).map_err(|error| error.to_string())
     }
 }
 
-/// The CPUs that this thread may run on now. DPDK binds the main thread when it starts, so this is
-/// to be asked before.
-fn allowed_cpus() -> Vec<usize> {
-    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
-}
-
-/// Whether the workers can be where they are wanted.
-///
-/// # Errors
-/// A worker's CPU is none that this process may use.
-pub(super) fn check_cpus(config: &SwitchConfig) -> Result<(), RunError> {
-    let allowed = allowed_cpus();
-    for (number, core) in config.workers.cores.iter().enumerate() {
-        if !allowed.contains(core) {
-            let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
-            let allowed = allowed.join(", ");
-            let why =
-                format!("it cannot run on CPU {core}; set [workers] cores to some of {allowed}");
-            return Err(RunError::Worker { number, why });
-        }
-    }
-    Ok(())
-}
-
-/// The control thread keeps off the workers' cores, if that leaves it any.
-pub(super) fn main_cpus(config: &SwitchConfig) -> Vec<usize> {
-    let allowed = allowed_cpus().into_iter();
-    allowed.filter(|core| !config.workers.cores.contains(core)).collect()
-}
-
-/// A switch without one of its workers is none.
+/// Stops the switch if a worker panics.
 struct StopIfPanicking(Arc<AtomicBool>);
 
 impl Drop for StopIfPanicking {

@@ -1,4 +1,4 @@
-//! The outcome as one JSON object.
+//! The result as one JSON object.
 
 use netsim::outcome::{CycleHop, FlowOutcome, Outcome};
 use serde_json::{Value, json};

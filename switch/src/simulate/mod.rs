@@ -1,4 +1,4 @@
-//! `knotless simulate`: a whole network on virtual time, and what became of it.
+//! `knotless simulate`: simulates a network on virtual time and prints the result.
 
 mod json;
 mod text;
@@ -21,19 +21,19 @@ use std::process::ExitCode;
 pub struct SimulateArgs {
     /// SCENARIO.toml
     file: PathBuf,
-    /// Another seed than the scenario's
+    /// Seed, instead of the scenario's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Another scheme than the scenario's: pfc, watchdog, tagger, ttl, gfc, lossy
+    /// Scheme, instead of the scenario's: pfc, watchdog, tagger, ttl, gfc, lossy
     #[arg(long, value_name = "SCHEME", value_parser = SchemeKind::from_name)]
     scheme: Option<SchemeKind>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Write one HTML page that shows it
+    /// Write the results as one HTML page
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
-    /// Write what arrives by a link, named by one of its ends, as pcap; may be given again
+    /// Capture the frames of a link, named by one of its ends, as pcap; may be repeated
     #[arg(long, value_name = "END=OUT.pcap")]
     pcap: Vec<String>,
 }

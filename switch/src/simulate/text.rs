@@ -1,4 +1,4 @@
-//! The outcome for people.
+//! The result as text.
 
 use super::json::gbps;
 use crate::ctl::tables::{numbers, text};

@@ -1,5 +1,5 @@
-//! Where the moments come from: the control socket of a switch, asked again and again by a thread
-//! of its own, so that a switch that is slow, silent or gone never holds up the keys.
+//! The thread that polls the switch's control socket and reconnects, so that a slow or stopped
+//! switch never blocks the keys.
 
 use crate::control::protocol::Request;
 use crate::control::stats::Stats;
@@ -10,31 +10,31 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a switch that is gone is looked for.
+/// Interval of the attempts to reconnect.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// What the thread has to tell.
+/// What the thread reports.
 #[derive(Debug)]
-pub(super) enum MacEvent {
-    /// How things are.
+pub(super) enum FeedEvent {
+    /// The stats of the switch.
     Stats(Box<Stats>),
-    /// Why that cannot be said. It goes on trying.
+    /// Why there are no stats. The thread keeps trying.
     Waiting(String),
 }
 
-/// Everything the switch counts, now.
+/// The stats of the switch now.
 ///
 /// # Errors
-/// It refuses, or goes away.
+/// The switch refuses, or the connection breaks.
 pub(super) fn ask(client: &mut Client) -> Result<Stats, CtlError> {
     client.ask(&Request::Stats)
 }
 
-/// Asks the switch behind `socket` every `interval` until nobody listens any more.
+/// Polls the switch at `socket` every `interval` until the receiver is dropped.
 ///
 /// # Errors
-/// The system has no thread left.
-pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<MacEvent>> {
+/// The thread cannot be started.
+pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<FeedEvent>> {
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
         .name("top-feed".into())
@@ -42,24 +42,24 @@ pub(super) fn start(socket: PathBuf, interval: Duration) -> io::Result<Receiver<
     Ok(receiver)
 }
 
-fn feed(socket: &Path, interval: Duration, to: &SyncSender<MacEvent>) {
+fn feed(socket: &Path, interval: Duration, to: &SyncSender<FeedEvent>) {
     let mut connection = None;
     let mut due = Instant::now();
     loop {
-        let (news, pause) = match next(socket, &mut connection) {
-            Ok(stats) => (MacEvent::Stats(Box::new(stats)), interval),
-            Err(error) => (MacEvent::Waiting(error.to_string()), RETRY),
+        let (event, pause) = match next(socket, &mut connection) {
+            Ok(stats) => (FeedEvent::Stats(Box::new(stats)), interval),
+            Err(error) => (FeedEvent::Waiting(error.to_string()), RETRY),
         };
-        if to.send(news).is_err() {
+        if to.send(event).is_err() {
             return;
         }
-        // Late once is no reason to ask twice in a row.
+        // A late answer does not cause two requests in a row.
         due = (due + pause).max(Instant::now());
         thread::sleep(due.saturating_duration_since(Instant::now()));
     }
 }
 
-/// Asks by the connection there is, or by a new one. After an error there is none.
+/// Uses the open connection or a new one. After an error there is none.
 fn next(socket: &Path, connection: &mut Option<Client>) -> Result<Stats, CtlError> {
     let mut client = match connection.take() {
         Some(client) => client,
@@ -80,7 +80,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// Says how things are at `uptime_ns`, once.
+    /// Answers one request, with `uptime_ns`.
     fn answer(calls: &Calls<Call>, uptime_ns: u64) {
         let Call { request, reply } = calls.recv_timeout(PATIENCE).unwrap();
         assert_eq!(request, Request::Stats);
@@ -88,24 +88,24 @@ mod tests {
         reply.send(Reply::Stats(Box::new(stats))).unwrap();
     }
 
-    /// The next that is no repetition of having to wait.
-    fn next_stats(news: &Receiver<MacEvent>) -> u64 {
+    /// The next event that is not `Waiting`.
+    fn next_stats(events: &Receiver<FeedEvent>) -> u64 {
         loop {
-            if let MacEvent::Stats(stats) = news.recv_timeout(PATIENCE).unwrap() {
+            if let FeedEvent::Stats(stats) = events.recv_timeout(PATIENCE).unwrap() {
                 return stats.uptime_ns;
             }
         }
     }
 
-    fn next_waiting(news: &Receiver<MacEvent>) -> String {
+    fn next_waiting(events: &Receiver<FeedEvent>) -> String {
         loop {
-            if let MacEvent::Waiting(why) = news.recv_timeout(PATIENCE).unwrap() {
+            if let FeedEvent::Waiting(why) = events.recv_timeout(PATIENCE).unwrap() {
                 return why;
             }
         }
     }
 
-    /// A switch that is there for so many answers.
+    /// A switch that answers as often as there are uptimes.
     fn switch(socket: &Path, uptimes_ns: Vec<u64>) -> thread::JoinHandle<()> {
         let socket = socket.to_owned();
         thread::spawn(move || {
@@ -115,32 +115,32 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_found_and_found_again() {
+    fn the_feed_connects_and_reconnects() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
-        let news = start(socket.clone(), Duration::from_millis(1)).unwrap();
-        assert!(next_waiting(&news).contains("a.sock"), "not there yet");
+        let events = start(socket.clone(), Duration::from_millis(1)).unwrap();
+        assert!(next_waiting(&events).contains("a.sock"), "not there yet");
 
         let first = switch(&socket, vec![1, 2]);
-        assert_eq!([next_stats(&news), next_stats(&news)], [1, 2]);
+        assert_eq!([next_stats(&events), next_stats(&events)], [1, 2]);
         first.join().unwrap();
-        next_waiting(&news);
+        next_waiting(&events);
 
         let second = switch(&socket, vec![7]);
-        assert_eq!(next_stats(&news), 7);
+        assert_eq!(next_stats(&events), 7);
         second.join().unwrap();
     }
 
     #[test]
-    fn a_switch_that_refuses_says_why() {
+    fn a_refusal_is_passed_on() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         let (_server, calls) = Server::start(&socket).unwrap();
-        let news = start(socket, Duration::from_millis(1)).unwrap();
+        let events = start(socket, Duration::from_millis(1)).unwrap();
         let call = calls.recv_timeout(PATIENCE).unwrap();
         call.reply.send(Reply::failed("worker 0 does not answer")).unwrap();
-        assert_eq!(next_waiting(&news), "worker 0 does not answer");
+        assert_eq!(next_waiting(&events), "worker 0 does not answer");
         answer(&calls, 3);
-        assert_eq!(next_stats(&news), 3);
+        assert_eq!(next_stats(&events), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! Switches for tests: two moments of one in trouble, and one with many ports.
+//! Switches for tests: two samples of one in trouble, and one with many ports.
 
 use crate::control::stats::{
     BufferStats, ByPriority, FrameTotals, PortStats, QueueStats, Stats, WorkerStats,

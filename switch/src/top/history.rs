@@ -1,16 +1,17 @@
-//! What takes more than two moments to know: peaks since they were reset, and how long a class has
-//! been quiet.
+//! What needs more than two samples: peaks since they were reset, and how long a class has been
+//! quiet.
 
-use super::sample::{ClassView, View, compare, continues};
+use super::delta::{compare, continues};
+use super::sample::{ClassView, View};
 use crate::control::stats::{QueueStats, Stats};
 use dataplane::limits::PRIORITIES;
 use std::collections::BTreeMap;
 
-/// A class is folded when nothing has happened in it for so long. Bursts come and go; a line that
-/// comes and goes with them cannot be read.
+/// A class is folded when nothing has happened in it for so long. Bursts are intermittent; a line
+/// that appears and disappears with them cannot be read.
 const QUIET_NS: u64 = 30_000_000_000;
 
-/// The moments that were seen of a switch, as far as they still matter.
+/// The last samples of a switch, and what is kept of earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct History {
     before: Option<Stats>,
@@ -30,8 +31,9 @@ struct ClassMemory {
     headroom: Peak,
 }
 
-/// A peak since it was reset here. The switch's own peak is since its start, and others look at it
-/// too. While it has not risen since the reset, the best that is known is what was seen here.
+/// A peak since it was reset in this view. The peak in the sample is since the start of the switch,
+/// and shared with other clients. While that has not risen since the reset, the best known value is
+/// the largest that was sampled here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak {
     of_switch_at_reset: u64,
@@ -47,14 +49,14 @@ impl Peak {
         *self = Self { of_switch_at_reset: of_switch, seen: now };
     }
 
-    /// The peak, if the switch's own is `of_switch`.
+    /// The peak to show, given the peak in the sample.
     fn shown(self, of_switch: u64) -> u64 {
         if of_switch > self.of_switch_at_reset { of_switch } else { self.seen }
     }
 }
 
 impl History {
-    /// Takes the next moment. One that does not continue the last begins everything anew.
+    /// Takes the next sample. One that does not continue the last resets everything.
     pub(super) fn take(&mut self, stats: Stats) {
         if self.now.as_ref().is_some_and(|now| !continues(now, &stats)) {
             *self = Self::default();
@@ -63,7 +65,7 @@ impl History {
         self.remember();
     }
 
-    /// Lets all peaks begin at what is there now. The switch's own stay as they are.
+    /// Resets all peaks to the current values. The peaks in the switch do not change.
     pub(super) fn reset_peaks(&mut self) {
         let Some(now) = &self.now else { return };
         self.shared.reset(now.buffer.shared_peak_bytes, now.buffer.shared_bytes);
@@ -76,7 +78,7 @@ impl History {
         }
     }
 
-    /// What there is to see.
+    /// The view of the last sample.
     pub(super) fn view(&self) -> Option<View> {
         let mut view = compare(self.before.as_ref(), self.now.as_ref()?);
         view.buffer.shared_peak_bytes = self.shared.shown(view.buffer.shared_peak_bytes);
@@ -125,8 +127,8 @@ impl ClassMemory {
         class.viq_peak_bytes = self.viq.shown(class.viq_peak_bytes);
         class.veq_peak_bytes = self.veq.shown(class.veq_peak_bytes);
         class.headroom_peak_bytes = self.headroom.shown(class.headroom_peak_bytes);
-        // Frames that were lost are never out of sight.
-        class.quiet = class.lost.total == 0
+        // A class that lost lossless frames is always shown.
+        class.quiet = class.lossless_drops.total == 0
             && self.moved_ns.is_none_or(|moved_ns| now_ns.saturating_sub(moved_ns) > QUIET_NS);
     }
 }
@@ -165,7 +167,7 @@ mod tests {
         history.take(later(&now, 2));
         assert_eq!(class_3(&history).viq_peak_bytes, 620_000);
 
-        // Seen by the switch only, between two moments, and above the old one.
+        // A peak between two samples, above the old one.
         let mut risen = later(&now, 3);
         risen.ports[0].queues[3].viq_peak_bytes = 700_000;
         history.take(risen);

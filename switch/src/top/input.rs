@@ -1,8 +1,8 @@
-//! Keys, and what they do to the picture. Nothing here changes the switch.
+//! Keys, and what they change in the view. Nothing here changes the switch.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Quit,
@@ -18,7 +18,7 @@ pub(super) enum Action {
     Classes,
     ResetPeaks,
     Help,
-    /// Leaves what stands in front of the ports.
+    /// Closes the help.
     Back,
 }
 
@@ -33,14 +33,14 @@ pub(super) enum Sort {
     Dropped,
 }
 
-/// How much of the ports there is, and how much of it is on the screen.
+/// The number of lines of the ports, and of lines on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) lines: usize,
     pub(super) page: usize,
 }
 
-/// What was chosen by keys.
+/// The settings of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choices {
     /// Lines of ports above the screen.
@@ -69,7 +69,7 @@ impl Default for Choices {
 
 /// The meaning of a key; `None` if it has none.
 pub(super) fn action(key: KeyEvent) -> Option<Action> {
-    // Some terminals tell when a key is let go of, too.
+    // Some terminals report the release of a key, too.
     if key.kind == KeyEventKind::Release {
         return None;
     }
@@ -120,7 +120,7 @@ impl Sort {
 }
 
 impl Choices {
-    /// Does what only concerns the picture. `extent` is what was drawn last.
+    /// Applies what changes the view only. `extent` is what was drawn last.
     pub(super) fn apply(&mut self, action: Action, extent: Extent) {
         let page = extent.page.max(1);
         match action {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_mean_what_the_help_says() {
+    fn keys_have_the_actions_of_the_help() {
         for (code, meaning) in [
             (KeyCode::Char('q'), Action::Quit),
             (KeyCode::Up, Action::LineUp),

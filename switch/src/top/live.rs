@@ -1,7 +1,7 @@
-//! The picture on a terminal: drawn anew when the switch, a key or the terminal's size changes it.
+//! The view on a terminal: redrawn when the switch, a key or the terminal's size changes it.
 
 use super::TopError;
-use super::feed::{self, MacEvent};
+use super::feed::{self, FeedEvent};
 use super::history::History;
 use super::input::{Action, Choices, Extent, action};
 use super::view::{Screen, draw};
@@ -14,36 +14,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How long a key waits for what the switch says, and the other way round.
-const LOOK: Duration = Duration::from_millis(50);
-/// A switch answers at once, and after three seconds if one of its workers does not. One that takes
-/// longer is in trouble, and what is on the screen is old.
-const SILENCE_MAX: Duration = Duration::from_secs(5);
+/// Poll interval for both keys and samples.
+const POLL: Duration = Duration::from_millis(50);
+/// A switch answers at once, or after three seconds if one of its workers does not. If it takes
+/// longer, the screen is out of date.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Draws until a key, a signal or the last of `count` pictures ends it.
+/// Draws until a key, a signal or the sample number `count` ends it.
 ///
 /// # Errors
-/// The terminal is of no use.
+/// The terminal cannot be used.
 pub(super) fn watch(
     socket: PathBuf,
     interval: Duration,
     count: Option<u64>,
 ) -> Result<(), TopError> {
     let ended = ending_signals().map_err(TopError::Signals)?;
-    let news = feed::start(socket, interval).map_err(TopError::Thread)?;
-    // From here on a panic, too, leaves the terminal as it was.
+    let events = feed::start(socket, interval).map_err(TopError::Thread)?;
+    // From here on a panic restores the terminal, too.
     let terminal = ratatui::try_init().map_err(TopError::Terminal);
     let outcome = terminal.and_then(|mut terminal| {
         let mut live = Live::new(interval, count, Instant::now());
-        live.run(&mut terminal, &news, &ended).map_err(TopError::Terminal)
+        live.run(&mut terminal, &events, &ended).map_err(TopError::Terminal)
     });
-    // A terminal that is gone cannot be restored, and need not be.
+    // A terminal that has closed cannot be restored.
     let _gone = ratatui::try_restore();
     outcome
 }
 
-/// A flag that the signals to end raise. They may come before Ctrl-C has become a key, or from
-/// elsewhere.
+/// A flag that SIGHUP, SIGINT and SIGTERM set. They may come before raw mode makes Ctrl-C a key, or
+/// from another process.
 fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let ended = Arc::new(AtomicBool::new(false));
@@ -53,19 +53,19 @@ fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(ended)
 }
 
-/// The picture, and what it is made of.
+/// The view and its state.
 #[derive(Debug)]
 struct Live {
     history: History,
     choices: Choices,
     /// What was drawn last.
     extent: Extent,
-    /// Why there is nothing new, if there is not.
+    /// Why there are no new samples, if so.
     waiting: Option<String>,
-    heard: Instant,
-    /// How long the switch may say nothing.
-    patience: Duration,
-    /// Pictures still to be taken, if they are counted.
+    last_event_at: Instant,
+    /// The longest time without an answer before the view reports it.
+    silence_max: Duration,
+    /// Samples still to be shown, if limited.
     left: Option<u64>,
 }
 
@@ -76,8 +76,8 @@ impl Live {
             choices: Choices::default(),
             extent: Extent::default(),
             waiting: None,
-            heard: now,
-            patience: interval + SILENCE_MAX,
+            last_event_at: now,
+            silence_max: interval + ANSWER_MAX,
             left: count,
         }
     }
@@ -85,7 +85,7 @@ impl Live {
     fn run(
         &mut self,
         terminal: &mut DefaultTerminal,
-        news: &Receiver<MacEvent>,
+        events: &Receiver<FeedEvent>,
         ended: &AtomicBool,
     ) -> io::Result<()> {
         let mut stale = true;
@@ -96,8 +96,8 @@ impl Live {
             if self.left == Some(0) {
                 return Ok(());
             }
-            stale = self.hear(news, Instant::now())?;
-            if event::poll(LOOK)? {
+            stale = self.poll_feed(events, Instant::now())?;
+            if event::poll(POLL)? {
                 // Also if the terminal was resized, or something else happened to it.
                 stale = true;
                 if let Event::Key(key) = event::read()?
@@ -125,11 +125,11 @@ impl Live {
         Ok(())
     }
 
-    /// Takes what the switch has said. Says whether that changes the picture.
-    fn hear(&mut self, news: &Receiver<MacEvent>, now: Instant) -> io::Result<bool> {
-        match news.try_recv() {
-            Ok(MacEvent::Stats(stats)) => {
-                self.heard = now;
+    /// Takes an event of the feed. Returns whether the view changes.
+    fn poll_feed(&mut self, events: &Receiver<FeedEvent>, now: Instant) -> io::Result<bool> {
+        match events.try_recv() {
+            Ok(FeedEvent::Stats(stats)) => {
+                self.last_event_at = now;
                 self.waiting = None;
                 if !self.choices.paused {
                     self.history.take(*stats);
@@ -137,13 +137,13 @@ impl Live {
                 }
                 Ok(true)
             }
-            Ok(MacEvent::Waiting(why)) => {
-                self.heard = now;
+            Ok(FeedEvent::Waiting(why)) => {
+                self.last_event_at = now;
                 Ok(self.wait(why))
             }
             Err(TryRecvError::Empty) => {
-                let silent = now.saturating_duration_since(self.heard);
-                let is_long = silent > self.patience;
+                let silent = now.saturating_duration_since(self.last_event_at);
+                let is_long = silent > self.silence_max;
                 Ok(is_long && self.wait(format!("it has not answered for {} s", silent.as_secs())))
             }
             Err(TryRecvError::Disconnected) => {
@@ -152,14 +152,14 @@ impl Live {
         }
     }
 
-    /// Says that this changes the picture, if it does.
+    /// Notes why there are no samples. Returns whether the view changes.
     fn wait(&mut self, why: String) -> bool {
         let changes = self.waiting.as_ref() != Some(&why);
         self.waiting = Some(why);
         changes
     }
 
-    /// Does what a key asks for. Says whether it is the end.
+    /// Applies an action. Returns whether it ends the program.
     fn act(&mut self, action: Action) -> bool {
         if action == Action::ResetPeaks {
             self.history.reset_peaks();
@@ -177,23 +177,23 @@ mod tests {
 
     struct Case {
         live: Live,
-        sender: SyncSender<MacEvent>,
-        news: Receiver<MacEvent>,
+        sender: SyncSender<FeedEvent>,
+        events: Receiver<FeedEvent>,
         start: Instant,
     }
 
     impl Case {
         fn new(count: Option<u64>) -> Self {
-            let (sender, news) = sync_channel(1);
+            let (sender, events) = sync_channel(1);
             let start = Instant::now();
             let live = Live::new(Duration::from_secs(1), count, start);
-            Self { live, sender, news, start }
+            Self { live, sender, events, start }
         }
 
-        /// Whether it changes the picture.
-        fn hear(&mut self, news: Option<MacEvent>, after_s: u64) -> bool {
-            news.into_iter().for_each(|news| self.sender.send(news).unwrap());
-            self.live.hear(&self.news, self.start + Duration::from_secs(after_s)).unwrap()
+        /// Returns whether the view changes.
+        fn poll_feed(&mut self, event: Option<FeedEvent>, after_s: u64) -> bool {
+            event.into_iter().for_each(|event| self.sender.send(event).unwrap());
+            self.live.poll_feed(&self.events, self.start + Duration::from_secs(after_s)).unwrap()
         }
 
         fn uptime_ns(&self) -> Option<u64> {
@@ -201,54 +201,54 @@ mod tests {
         }
     }
 
-    fn stats(uptime_ns: u64) -> Option<MacEvent> {
-        Some(MacEvent::Stats(Box::new(Stats { pid: 1, uptime_ns, ..Stats::default() })))
+    fn stats(uptime_ns: u64) -> Option<FeedEvent> {
+        Some(FeedEvent::Stats(Box::new(Stats { pid: 1, uptime_ns, ..Stats::default() })))
     }
 
     #[test]
-    fn a_switch_that_goes_and_comes_back_is_waited_for() {
+    fn the_view_waits_for_a_switch_that_restarts() {
         let mut case = Case::new(None);
-        assert!(case.hear(stats(10), 0));
-        let gone = || Some(MacEvent::Waiting("gone".to_owned()));
-        assert!(case.hear(gone(), 1));
-        assert!(!case.hear(gone(), 2), "said already");
+        assert!(case.poll_feed(stats(10), 0));
+        let gone = || Some(FeedEvent::Waiting("gone".to_owned()));
+        assert!(case.poll_feed(gone(), 1));
+        assert!(!case.poll_feed(gone(), 2), "shown already");
         assert_eq!(case.live.waiting.as_deref(), Some("gone"));
         assert_eq!(case.uptime_ns(), Some(10), "the last that was seen stays");
-        assert!(case.hear(stats(5), 3));
+        assert!(case.poll_feed(stats(5), 3));
         assert_eq!((case.live.waiting.as_deref(), case.uptime_ns()), (None, Some(5)));
     }
 
     #[test]
-    fn silence_is_said_once_a_second() {
+    fn a_missing_answer_is_shown_once_a_second() {
         let mut case = Case::new(None);
-        case.hear(stats(10), 0);
-        assert!(!case.hear(None, 6));
-        assert!(case.hear(None, 7));
+        case.poll_feed(stats(10), 0);
+        assert!(!case.poll_feed(None, 6));
+        assert!(case.poll_feed(None, 7));
         assert_eq!(case.live.waiting.as_deref(), Some("it has not answered for 7 s"));
-        assert!(!case.hear(None, 7));
-        assert!(case.hear(None, 8));
-        assert!(case.hear(stats(20), 9));
+        assert!(!case.poll_feed(None, 7));
+        assert!(case.poll_feed(None, 8));
+        assert!(case.poll_feed(stats(20), 9));
         assert_eq!(case.live.waiting, None);
     }
 
     #[test]
-    fn a_stopped_picture_takes_nothing_in_and_goes_on_later() {
+    fn a_paused_view_takes_no_samples_and_resumes() {
         let mut case = Case::new(Some(2));
-        case.hear(stats(10), 0);
+        case.poll_feed(stats(10), 0);
         assert!(!case.live.act(Action::Pause));
-        case.hear(stats(20), 1);
+        case.poll_feed(stats(20), 1);
         assert_eq!((case.uptime_ns(), case.live.left), (Some(10), Some(1)));
         case.live.act(Action::Pause);
-        case.hear(stats(40), 2);
+        case.poll_feed(stats(40), 2);
         assert_eq!((case.uptime_ns(), case.live.left), (Some(40), Some(0)));
         assert_eq!(case.live.history.view().unwrap().interval_ns, 30);
     }
 
     #[test]
-    fn a_thread_that_fails_is_no_silence() {
-        let Case { mut live, sender, news, start } = Case::new(None);
+    fn a_failed_feed_thread_is_an_error() {
+        let Case { mut live, sender, events, start } = Case::new(None);
         drop(sender);
-        assert!(live.hear(&news, start).is_err());
+        assert!(live.poll_feed(&events, start).is_err());
     }
 
     #[test]

@@ -1,21 +1,23 @@
-//! `knotless top`: a running switch, looked at.
+//! `knotless top`: a live view of a running switch.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `live` | the picture on a terminal |
-//! | `feed` | asks the switch, and finds it again |
-//! | `sample` | two moments of a switch to rates and what is new |
-//! | `history` | peaks, and what has been quiet for long |
+//! | `live` | the view on a terminal |
+//! | `feed` | polls the switch, and reconnects |
+//! | `sample` | what is shown of the interval between two samples |
+//! | `delta` | the difference between two samples |
+//! | `history` | peaks, and how long a class has been quiet |
 //! | `view` | from that to lines and to the screen |
-//! | `plain` | the same as text |
+//! | `plain` | the same as plain text |
 //! | `input` | keys |
-//! | `humane` | numbers in few characters |
+//! | `format` | numbers in few characters |
 
+mod delta;
 mod feed;
 #[cfg(test)]
 mod fixture;
+mod format;
 mod history;
-mod humane;
 mod input;
 mod live;
 mod plain;
@@ -24,8 +26,8 @@ mod view;
 
 use crate::ctl::client::{Client, CtlError, find_socket};
 use crate::output;
-use crate::traffic::quantity;
 use clap::Args;
+use config::units::parse_duration_ns;
 use history::History;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -34,11 +36,11 @@ use std::thread;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Columns of plain text that goes to no terminal.
+/// Columns of plain text if stdout is not a terminal.
 const PLAIN_WIDTH: usize = 120;
-/// More often, the picture is a blur and the switch busy with it.
+/// The shortest refresh interval: a shorter one cannot be read and loads the switch.
 const INTERVAL_MIN: Duration = Duration::from_millis(50);
-/// Less often, it is not live.
+/// The longest refresh interval.
 const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
 
 /// `knotless top`
@@ -50,23 +52,23 @@ pub struct TopArgs {
     /// The switch's name: its socket is /run/knotless/NAME.sock
     #[arg(long)]
     name: Option<String>,
-    /// Time between two pictures, such as 1s or 250ms
+    /// Refresh interval, such as 1s or 250ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     interval: Duration,
-    /// Print one picture as plain text, and end; also when stdout is no terminal
+    /// Print one sample as plain text and exit; the default if stdout is not a terminal
     #[arg(long, conflicts_with = "count")]
     once: bool,
-    /// End after so many pictures
+    /// Exit after N samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
 
-/// The time between two pictures.
+/// Parses the refresh interval.
 ///
 /// # Errors
-/// It is no time, or none that makes sense.
+/// It is not a time, or out of range.
 fn interval(text: &str) -> Result<Duration, String> {
-    let ns = quantity::nanoseconds(text).map_err(|error| error.to_string())?;
+    let ns = parse_duration_ns(text).map_err(|error| error.to_string())?;
     let interval = Duration::from_nanos(ns);
     if (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
         return Ok(interval);
@@ -74,7 +76,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     Err(format!("{INTERVAL_MIN:?} to {INTERVAL_MAX:?} are possible"))
 }
 
-/// Why there is nothing to see: one line.
+/// Why nothing can be shown: one line.
 #[derive(Debug, Error)]
 enum TopError {
     #[error(transparent)]
@@ -87,8 +89,8 @@ enum TopError {
     Thread(io::Error),
 }
 
-/// Shows the switch until it is told to end. Exit 0: it was; 1: the connection broke, or the
-/// terminal is of no use; 2: there is no switch. On a screen it waits for the switch instead.
+/// Shows the switch until it is told to stop. Exit 0: stopped; 1: the connection broke, or the
+/// terminal cannot be used; 2: there is no switch. On a terminal it waits for the switch instead.
 pub fn run(arguments: &TopArgs) -> ExitCode {
     match show(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -110,7 +112,7 @@ fn show(arguments: &TopArgs) -> Result<(), TopError> {
     live::watch(socket, arguments.interval, arguments.count)
 }
 
-/// Prints pictures below each other, each over one interval.
+/// Prints samples one below the other, each over one interval.
 fn run_plain(socket: &Path, arguments: &TopArgs) -> Result<(), TopError> {
     let mut client = Client::connect(socket)?;
     let mut history = History::default();

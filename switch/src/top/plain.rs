@@ -1,4 +1,4 @@
-//! One picture as plain text, for a file, a pipe or a bug report.
+//! One sample as plain text, for a file, a pipe or a bug report.
 
 use super::input::Choices;
 use super::sample::View;

@@ -1,58 +1,59 @@
-//! The clocks: CLOCK_MONOTONIC, which all processes of a machine share, and the kernel's receive
-//! stamps put on it.
+//! CLOCK_MONOTONIC, which all processes of a machine share, and the kernel's receive timestamps
+//! converted to it.
 
 use dataplane::time::Instant;
 use nix::time::{ClockId, clock_gettime};
 
-/// CLOCK_MONOTONIC, told from the moment this value was made.
+/// CLOCK_MONOTONIC, relative to the creation of this value.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     origin_ns: u64,
 }
 
 impl Clock {
     /// A clock that starts at [`Instant::ZERO`] now.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self { origin_ns: monotonic_ns() }
     }
 
     /// Now.
-    pub fn now(&self) -> Instant {
+    pub(super) fn now(&self) -> Instant {
         Instant::from_ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// `instant` as CLOCK_MONOTONIC tells it, in nanoseconds.
-    pub const fn monotonic_ns(&self, instant: Instant) -> u64 {
+    /// `instant` as CLOCK_MONOTONIC time, in nanoseconds.
+    pub(super) const fn monotonic_ns(&self, instant: Instant) -> u64 {
         self.origin_ns + instant.ns
     }
 
-    /// The instant at which CLOCK_MONOTONIC told `monotonic_ns`.
-    pub const fn instant(&self, monotonic_ns: u64) -> Instant {
+    /// The instant of the CLOCK_MONOTONIC time `monotonic_ns`.
+    pub(super) const fn instant(&self, monotonic_ns: u64) -> Instant {
         Instant::from_ns(monotonic_ns.saturating_sub(self.origin_ns))
     }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
-pub fn monotonic_ns() -> u64 {
+pub(super) fn monotonic_ns() -> u64 {
     clock_ns(ClockId::CLOCK_MONOTONIC)
 }
 
 /// Turns CLOCK_REALTIME, which the kernel stamps received frames with, into CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
-pub struct StampConverter {
+pub(super) struct StampConverter {
     /// Realtime less monotonic, modulo 2^64.
     offset_ns: u64,
     measured_ns: u64,
 }
 
-/// How long an offset is trusted: realtime is slewed by 500 ppm at most, 25 ns in this time.
+/// How long an offset is used: realtime is slewed by at most 500 ppm, 25 ns in this time.
 const OFFSET_AGE_NS_MAX: u64 = 50_000_000;
-/// Readings of which the tightest counts, so that an interruption between the two clocks does not.
+/// Readings, of which the shortest is used, so that an interruption between the two clocks does not
+/// count.
 const OFFSET_READINGS: usize = 5;
 
 impl StampConverter {
     /// Measures the offset between the clocks.
-    pub fn measure() -> Self {
+    pub(super) fn measure() -> Self {
         let reading = |_| {
             let before = monotonic_ns();
             let real = clock_ns(ClockId::CLOCK_REALTIME);
@@ -65,14 +66,14 @@ impl StampConverter {
     }
 
     /// Measures again if the last time was too long before `now_ns` (CLOCK_MONOTONIC).
-    pub fn refresh(&mut self, now_ns: u64) {
+    pub(super) fn refresh(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.measured_ns) > OFFSET_AGE_NS_MAX {
             *self = Self::measure();
         }
     }
 
-    /// `realtime_ns` as CLOCK_MONOTONIC told it.
-    pub const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
+    /// `realtime_ns` converted to CLOCK_MONOTONIC.
+    pub(super) const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
         realtime_ns.wrapping_sub(self.offset_ns)
     }
 }

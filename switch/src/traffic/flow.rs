@@ -1,7 +1,7 @@
-//! One flow as it is asked for on the command line: `--flow name=f1,dst-ip=10.0.0.2,rate=200M`.
+//! The specification of a flow on the command line: `--flow name=f1,dst-ip=10.0.0.2,rate=200M`.
 
 use super::payload::{HEADER_BYTES, NAME_BYTES_MAX, SEQUENCES};
-use super::quantity;
+use config::units::{parse_count, parse_duration_ns, parse_rate_bps};
 use dataplane::ids::Priority;
 use dataplane::limits::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 use dataplane::wire::MacAddress;
@@ -10,22 +10,22 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The UDP port of RoCEv2.
-pub const ROCE_PORT: u16 = 4791;
-/// ECT(0): the sender understands ECN, as RoCE does.
+pub(super) const ROCE_PORT: u16 = 4791;
+/// ECT(0): ECN-capable, as RoCE senders are.
 const ECT0: u8 = 2;
 
-/// A flow that was asked for. What the network decides (MAC and source address) may be left open.
+/// The specification of a flow. MAC and source address may be left to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowSpec {
-    /// What reports call it; `None` is numbered.
+pub(super) struct FlowSpec {
+    /// Its name in reports; `None` is numbered.
     pub name: Option<String>,
-    /// Where to.
+    /// Destination address.
     pub destination: IpAddr,
-    /// Whose MAC; `None` asks the kernel.
+    /// Destination MAC; `None` is resolved by the kernel.
     pub destination_mac: Option<MacAddress>,
-    /// Where from; `None` asks the kernel.
+    /// Source address; `None` is chosen by the kernel.
     pub source: Option<IpAddr>,
-    /// From which MAC; `None` is the interface's.
+    /// Source MAC; `None` is the interface's.
     pub source_mac: Option<MacAddress>,
     /// DSCP, 0 to 63.
     pub dscp: u8,
@@ -53,7 +53,7 @@ pub struct FlowSpec {
 
 /// How fast a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
+pub(super) enum Rate {
     /// As fast as the link.
     Max,
     /// Bits per second, counted over whole frames without their FCS.
@@ -64,7 +64,7 @@ pub enum Rate {
 
 impl Rate {
     /// Time from one frame of `size_bytes` to the next; 0 for as fast as the link.
-    pub fn interval_ps(self, size_bytes: usize) -> u64 {
+    pub(super) fn interval_ps(self, size_bytes: usize) -> u64 {
         const PS: u128 = 1_000_000_000_000;
         let ps = match self {
             Self::Max => 0,
@@ -75,10 +75,10 @@ impl Rate {
     }
 }
 
-/// Why the text of a flow cannot be used: which key, and what would be right.
+/// Why a specification is wrong: which key, and what to write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{key}: {what}")]
-pub struct FlowError {
+pub(super) struct FlowError {
     key: String,
     what: String,
 }
@@ -90,7 +90,7 @@ fn error(key: &str, what: impl ToString) -> FlowError {
 const KEYS: &str = "name, dst-ip, dst-mac, src-ip, src-mac, dscp, ecn, priority, ttl, vlan, pcp, \
                     port, src-port, size, rate, fps, count, start";
 
-/// The keys as they stand in the text, before they are put together.
+/// The keys as given, before defaults.
 #[derive(Debug, Default)]
 struct Keys {
     name: Option<String>,
@@ -129,11 +129,11 @@ impl Keys {
             "pcp" => once(key, &mut self.pcp, small(key, value, 0, 7)?),
             "port" => once(key, &mut self.port, small(key, value, 1, u16::MAX)?),
             "src-port" => once(key, &mut self.source_port, small(key, value, 1, u16::MAX)?),
-            "size" => once(key, &mut self.size, quantity::count(value).map_err(|e| error(key, e))?),
+            "size" => once(key, &mut self.size, parse_count(value).map_err(|e| error(key, e))?),
             "rate" | "fps" => once(key, &mut self.rate, rate(key, value)?),
             "count" => once(key, &mut self.count, frames(value)?),
             "start" => {
-                let start_ns = quantity::nanoseconds(value).map_err(|e| error(key, e))?;
+                let start_ns = parse_duration_ns(value).map_err(|e| error(key, e))?;
                 once(key, &mut self.start_ns, start_ns)
             }
             _ => Err(error(key, format!("no such key; the keys are {KEYS}"))),
@@ -178,18 +178,18 @@ fn rate(key: &str, value: &str) -> Result<Rate, FlowError> {
         return Ok(Rate::Max);
     }
     if key == "rate" {
-        return quantity::bits_per_second(value)
+        return parse_rate_bps(value)
             .map(Rate::BitsPerSecond)
             .map_err(|problem| error(key, format!("{problem}, or max")));
     }
-    match quantity::count(value) {
+    match parse_count(value) {
         Ok(fps) if fps > 0 => Ok(Rate::FramesPerSecond(fps)),
         _ => Err(error(key, format!("`{value}` is not frames per second, as in 10K, or max"))),
     }
 }
 
 fn frames(value: &str) -> Result<u64, FlowError> {
-    match quantity::count(value) {
+    match parse_count(value) {
         Ok(count) if (1..=SEQUENCES).contains(&count) => Ok(count),
         Ok(_) => Err(error("count", format!("`{value}` is not 1 to {SEQUENCES} frames"))),
         Err(problem) => Err(error("count", problem)),
@@ -220,7 +220,7 @@ impl TryFrom<Keys> for FlowSpec {
             return Err(error("src-ip", "is not of the same IP version as dst-ip"));
         }
         let dscp = keys.dscp.unwrap_or(0);
-        // As switches do without a map of their own: the class selector bits.
+        // The class selector bits, as switches without a DSCP map do.
         let priority = Priority::from_low_bits(keys.priority.unwrap_or(dscp >> 3));
         let vlan = match (keys.vlan, keys.pcp) {
             (None, None) => None,
@@ -254,7 +254,7 @@ impl TryFrom<Keys> for FlowSpec {
     }
 }
 
-/// The shortest frame that holds the headers and our mark.
+/// The shortest frame that holds the headers and the test payload.
 fn least_bytes(ipv4: bool, tagged: bool) -> usize {
     let headers = 14 + if tagged { 4 } else { 0 } + if ipv4 { 20 } else { 40 } + 8;
     FRAME_BYTES_MIN.max(headers + HEADER_BYTES)
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_a_roce_senders_choice() {
+    fn defaults_are_those_of_a_roce_sender() {
         let flow: FlowSpec = "dst-ip=fd00::2,dst-mac=auto,dscp=26,pcp=5".parse().expect("enough");
         assert_eq!((flow.priority.value(), flow.port, flow.ecn), (3, 4_791, 2));
         assert_eq!((flow.vlan, flow.size_bytes, flow.rate), (Some((0, 5)), 1_000, Rate::Max));
@@ -311,13 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_with_what_would_be_right() {
+    fn each_error_names_the_key_and_what_to_write() {
         assert_eq!(problem(""), "dst-ip: must be given");
         assert_eq!(problem("dst-ip"), "dst-ip: a key needs its value: KEY=VALUE");
         assert_eq!(problem("dst-ip=x"), "dst-ip: `x`: invalid IP address syntax");
         assert_eq!(problem("dscp=64"), "dscp: `64` is not a number from 0 to 63");
         assert_eq!(problem("count=0"), format!("count: `0` is not 1 to {SEQUENCES} frames"));
-        assert!(problem("colour=red").starts_with("colour: no such key; the keys are name, "));
+        assert!(problem("color=red").starts_with("color: no such key; the keys are name, "));
         assert_eq!(problem("rate=1M,fps=10"), "fps: given twice (rate and fps are one)");
         assert_eq!(problem("fps=0"), "fps: `0` is not frames per second, as in 10K, or max");
         assert_eq!(problem("name=abcdefghijklmnop").split(':').next(), Some("name"));

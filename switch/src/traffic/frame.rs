@@ -1,7 +1,7 @@
-//! Our frames, whole: Ethernet, perhaps a VLAN tag, IPv4 or IPv6, UDP, and the marked payload.
+//! Test frames: Ethernet, optional VLAN tag, IPv4 or IPv6, UDP, and the test payload.
 
 use super::flow::FlowSpec;
-use super::payload::{self, Mark};
+use super::payload::{self, TestHeader};
 use dataplane::wire::MacAddress;
 use smoltcp::wire::{EthernetProtocol, IpAddress, IpProtocol, Ipv4Packet, Ipv6Packet, UdpPacket};
 use std::net::IpAddr;
@@ -13,9 +13,9 @@ const IPV6_BYTES: usize = 40;
 const UDP_BYTES: usize = 8;
 const VLAN_ETHERTYPE: u16 = 0x8100;
 
-/// The addresses of a flow, all known.
+/// The resolved addresses of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Addresses {
+pub(super) struct Addresses {
     /// From which MAC.
     pub source_mac: MacAddress,
     /// To which MAC.
@@ -26,9 +26,9 @@ pub struct Addresses {
     pub source_port: u16,
 }
 
-/// A flow's frame, but for what differs from one frame to the next.
+/// A flow's frame, without the fields that differ from frame to frame.
 #[derive(Clone, Debug)]
-pub struct FrameTemplate {
+pub(super) struct FrameTemplate {
     bytes: Vec<u8>,
     udp_at: usize,
     source: IpAddress,
@@ -38,7 +38,7 @@ pub struct FrameTemplate {
 
 impl FrameTemplate {
     /// The frame of `flow`, called `name`, between `addresses`.
-    pub fn new(flow: &FlowSpec, addresses: &Addresses, name: &str) -> Self {
+    pub(super) fn new(flow: &FlowSpec, addresses: &Addresses, name: &str) -> Self {
         let mut bytes = vec![0; flow.size_bytes];
         bytes[0..6].copy_from_slice(&addresses.destination_mac.0);
         bytes[6..12].copy_from_slice(&addresses.source_mac.0);
@@ -63,32 +63,32 @@ impl FrameTemplate {
     }
 
     /// Length of the frame, without its FCS.
-    pub const fn frame_bytes(&self) -> usize {
+    pub(super) const fn frame_bytes(&self) -> usize {
         self.bytes.len()
     }
 
     /// Bytes of UDP payload in the frame.
-    pub const fn payload_bytes(&self) -> usize {
+    pub(super) const fn payload_bytes(&self) -> usize {
         self.bytes.len() - self.udp_at - UDP_BYTES
     }
 
-    /// Writes the frame that carries `mark` into `into`, and says which part of it that is.
+    /// Writes the frame with `test_header` into `into`, and returns the part that it takes.
     ///
     /// # Panics
     /// `into` is shorter than the frame.
-    pub fn write<'a>(&self, mark: &Mark, into: &'a mut [u8]) -> &'a [u8] {
+    pub(super) fn write<'a>(&self, test_header: &TestHeader, into: &'a mut [u8]) -> &'a [u8] {
         let (headers, _) = self.bytes.split_at(self.udp_at + UDP_BYTES);
         let frame = &mut into[..self.bytes.len()];
         frame[..headers.len()].copy_from_slice(headers);
-        payload::write(mark, &self.name, &mut frame[headers.len()..]);
+        payload::write(test_header, &self.name, &mut frame[headers.len()..]);
         UdpPacket::new_unchecked(&mut frame[self.udp_at..])
             .fill_checksum(&self.source, &self.destination);
         frame
     }
 }
 
-/// Writes the IP header into the front of `rest`, which it makes the packet, and says how long the
-/// header is.
+/// Writes the IP header at the start of `rest`, which becomes the packet, and returns the length of
+/// the header.
 fn write_ip(flow: &FlowSpec, source: IpAddr, rest: &mut [u8]) -> usize {
     let bytes = rest.len();
     match (source, flow.destination) {
@@ -127,16 +127,16 @@ fn length(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
-/// A UDP frame as it was received, from anybody.
+/// A received UDP frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
+pub(super) struct Observed<'a> {
     /// Source address.
     pub source: IpAddr,
     /// Destination address.
     pub destination: IpAddr,
     /// DSCP.
     pub dscp: u8,
-    /// Whether a switch marked it: the ECN field says Congestion Experienced.
+    /// Whether its ECN field is Congestion Experienced.
     pub congested: bool,
     /// TTL or hop limit.
     pub ttl: u8,
@@ -146,8 +146,8 @@ pub struct Observed<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads a frame; `None` if it is not whole UDP over IP over Ethernet.
-pub fn observe(frame: &[u8]) -> Option<Observed<'_>> {
+/// Parses a frame; `None` if it is not complete UDP over IP over Ethernet.
+pub(super) fn observe(frame: &[u8]) -> Option<Observed<'_>> {
     let ethertype_at = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
     let mut ip_at = ETHERNET_BYTES;
     while ethertype_at(ip_at - 2)? == VLAN_ETHERTYPE {
@@ -205,7 +205,7 @@ mod tests {
     const MACS: (MacAddress, MacAddress) =
         (MacAddress([2, 0, 0, 0, 0, 1]), MacAddress([2, 0, 0, 0, 0, 2]));
 
-    fn built(spec: &str, sequence: u64) -> (FlowSpec, Mark, Vec<u8>) {
+    fn built(spec: &str, sequence: u64) -> (FlowSpec, TestHeader, Vec<u8>) {
         let flow: FlowSpec = spec.parse().expect(spec);
         let source = match flow.destination {
             IpAddr::V4(_) => IpAddr::from([10, 0, 0, 1]),
@@ -214,11 +214,12 @@ mod tests {
         let (source_mac, destination_mac) = MACS;
         let addresses = Addresses { source_mac, destination_mac, source, source_port: 50_000 };
         let template = FrameTemplate::new(&flow, &addresses, "f1");
-        let mark = Mark { flow: 7, priority: flow.priority, run: 1, sequence, sent_ns: 99 };
+        let test_header =
+            TestHeader { flow: 7, priority: flow.priority, run: 1, sequence, sent_ns: 99 };
         let mut buffer = vec![0xEE; 10_000];
-        let frame = template.write(&mark, &mut buffer).to_vec();
+        let frame = template.write(&test_header, &mut buffer).to_vec();
         assert_eq!(frame.len(), template.frame_bytes());
-        (flow, mark, frame)
+        (flow, test_header, frame)
     }
 
     #[test]
@@ -261,13 +262,13 @@ mod tests {
             let size = 90 + more;
             let vlan = if tagged { ",vlan=4" } else { "" };
             let spec = format!("dst-ip={destination},dscp={dscp},ecn={ecn},ttl={ttl},size={size}{vlan}");
-            let (flow, mark, frame) = built(&spec, sequence);
+            let (flow, test_header, frame) = built(&spec, sequence);
             let observed = observe(&frame).expect("whole");
             prop_assert_eq!(frame.len(), size);
             prop_assert_eq!(observed.destination, flow.destination);
             prop_assert_eq!((observed.dscp, observed.congested), (dscp, ecn == 3));
             prop_assert_eq!((observed.ttl, observed.checksums_fit), (ttl, true));
-            let wanted = Payload::Ours { mark, name: b"f1", intact: true };
+            let wanted = Payload::Ours { test_header, name: b"f1", intact: true };
             prop_assert_eq!(payload::read(observed.payload), wanted);
         }
 

@@ -1,4 +1,4 @@
-//! The Linux interface: its address, its counters, and who its neighbors are.
+//! A Linux interface: its address, its counters, and its neighbors.
 
 use super::TrafficError;
 use dataplane::wire::MacAddress;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// An interface of this network namespace.
 #[derive(Clone, Debug)]
-pub struct Interface {
+pub(super) struct Interface {
     /// Its name.
     pub name: String,
     /// Its MAC address.
@@ -20,7 +20,7 @@ pub struct Interface {
     pub(super) link: LinkAddr,
 }
 
-/// How long a neighbor may take to answer.
+/// Timeout of the resolution of a neighbor.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(5);
 const RESOLVE_POLL: Duration = Duration::from_millis(20);
 
@@ -28,8 +28,8 @@ impl Interface {
     /// Finds the interface called `name`.
     ///
     /// # Errors
-    /// There is none, or the system does not tell.
-    pub fn find(name: &str) -> Result<Self, TrafficError> {
+    /// There is none, or the system call fails.
+    pub(super) fn find(name: &str) -> Result<Self, TrafficError> {
         let all = getifaddrs().map_err(|source| TrafficError::System {
             what: "list the interfaces",
             source: source.into(),
@@ -49,20 +49,21 @@ impl Interface {
     /// Frames that this machine handed to the interface and the interface dropped, since it exists.
     ///
     /// # Errors
-    /// The system does not tell.
-    pub fn tx_dropped(&self) -> Result<u64, TrafficError> {
-        // Not /sys/class/net: that shows the namespace that mounted it, which need not be ours.
+    /// The file cannot be read.
+    pub(super) fn tx_dropped(&self) -> Result<u64, TrafficError> {
+        // Not /sys/class/net: it shows the network namespace in which it was mounted, which may be
+        // another.
         let table = std::fs::read_to_string("/proc/thread-self/net/dev")
             .map_err(|source| TrafficError::System { what: "read the counters", source })?;
         tx_dropped_in(&table, &self.name)
             .ok_or_else(|| TrafficError::NoInterface { interface: self.name.clone() })
     }
 
-    /// How the kernel would route frames to `destination` by this interface.
+    /// The kernel's route to `destination` by this interface.
     ///
     /// # Errors
     /// It has no route that leaves here.
-    pub fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
+    pub(super) fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
         let text = destination.to_string();
         let routes: Vec<RouteEntry> = ip(&["-j", "route", "get", &text, "oif", &self.name])
             .map_err(|why| self.unresolved(destination, why))?;
@@ -77,12 +78,11 @@ impl Interface {
         }
     }
 
-    /// The MAC of `next_hop`, from the kernel's neighbor table; has the kernel ask for it where
-    /// that is needed.
+    /// The MAC of `next_hop` from the kernel's neighbor table; triggers its resolution if needed.
     ///
     /// # Errors
     /// It does not answer.
-    pub fn neighbour(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
+    pub(super) fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
         self.mac_of(next_hop).map_err(|why| self.unresolved(next_hop, why))
     }
 
@@ -94,7 +94,7 @@ impl Interface {
         let text = next_hop.to_string();
         let end = Instant::now() + RESOLVE_TIME_MAX;
         loop {
-            let entries: Vec<NeighbourEntry> =
+            let entries: Vec<NeighborEntry> =
                 ip(&["-j", "neigh", "show", "to", &text, "dev", &self.name])?;
             if let Some(mac) = entries.into_iter().find_map(|entry| entry.lladdr?.parse().ok()) {
                 return Ok(mac);
@@ -111,8 +111,8 @@ impl Interface {
 
 /// How frames to a destination leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// Whose MAC they are sent to.
+pub(super) struct Route {
+    /// The next hop.
     pub next_hop: IpAddr,
     /// The address the kernel would send from.
     pub source: Option<IpAddr>,
@@ -126,7 +126,7 @@ struct RouteEntry {
 }
 
 #[derive(Debug, Deserialize)]
-struct NeighbourEntry {
+struct NeighborEntry {
     lladdr: Option<String>,
 }
 
@@ -145,8 +145,8 @@ fn run_ip(arguments: &[&str]) -> Result<Vec<u8>, String> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Err(told.lines().next().unwrap_or("`ip` failed").to_owned())
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(message.lines().next().unwrap_or("`ip` failed").to_owned())
 }
 
 /// The transmit drops of `name` in the text of /proc/net/dev: after `name:`, eight receive columns,

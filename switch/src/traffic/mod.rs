@@ -1,38 +1,38 @@
-//! Traffic with a memory: a sender that obeys PFC as a RoCE NIC does, and a receiver that tells
-//! loss, reordering, duplication, damage and delay.
+//! Test traffic: a sender that obeys PFC as a RoCE NIC does, and a receiver that measures loss,
+//! reordering, duplication, corruption and latency.
 //!
 //! A Linux host ignores PFC, so it can overrun any headroom behind a software switch. This sender
-//! does not: it looks for a pause before every burst it hands to the kernel (by default a burst is
-//! one frame). It runs on any Linux interface, the kernel's side of a `net_tap` port or one end of
-//! a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
+//! checks for a pause before every burst that it hands to the kernel (by default a burst is one
+//! frame). It runs on any Linux interface, such as the kernel's end of a `net_tap` port or one end
+//! of a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
 //!
-//! The parts that think take the time as an argument and do no IO: [`schedule`], [`pauser`],
-//! [`sequence`], [`payload`], [`frame`]. The parts that touch the system are [`socket`],
-//! [`interface`] and [`clock`], and the commands put them together.
+//! These modules do no IO and take the time as an argument: [`schedule`], [`pause_generator`],
+//! [`sequence`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call the system.
+//! The commands combine them.
 
-pub mod clock;
-pub mod flow;
-pub mod frame;
-pub mod interface;
-pub mod pauser;
-pub mod payload;
+mod clock;
+mod flow;
+mod frame;
+mod interface;
+mod pause_generator;
+mod payload;
 mod pfc;
-pub mod pfc_socket;
-pub mod quantity;
+mod pfc_socket;
+mod recv;
 pub mod report;
-pub mod schedule;
+mod rx_stats;
+mod schedule;
 mod send;
-pub mod sequence;
-mod sink;
-pub mod socket;
-pub mod tally;
+mod sequence;
+mod socket;
 
 pub use pfc::PfcArgs;
+pub use recv::RecvArgs;
 pub use send::SendArgs;
-pub use sink::SinkArgs;
 
 use crate::output;
 use clap::Subcommand;
+use config::units::{UnitError, parse_rate_bps};
 use std::io;
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -43,10 +43,13 @@ use thiserror::Error;
 /// `knotless traffic ...`
 #[derive(Debug, Subcommand)]
 pub enum TrafficCommand {
-    /// Send marked frames at a pace, and stop for PFC as a RoCE NIC does
+    /// Send test frames at a given rate; pause for PFC as a RoCE NIC does
     Send(SendArgs),
-    /// Receive marked frames and report loss, reordering, duplication, damage and delay
-    Sink(SinkArgs),
+    /// Receive test frames; report loss, reordering, duplicates, corruption and latency
+    Recv(RecvArgs),
+    /// The old name of `recv`
+    #[command(hide = true)]
+    Sink(RecvArgs),
     /// Send PFC frames
     Pfc(PfcArgs),
 }
@@ -57,7 +60,7 @@ pub enum TrafficError {
     /// No such interface here.
     #[error("no interface `{interface}` in this network namespace")]
     NoInterface {
-        /// The name that was asked for.
+        /// The name given.
         interface: String,
     },
     /// The interface is down, or went away.
@@ -74,14 +77,14 @@ pub enum TrafficError {
         /// Length of the frame, Ethernet header included.
         bytes: usize,
     },
-    /// Nobody can be reached at the address.
+    /// The address cannot be resolved.
     #[error("cannot reach {destination} by {interface}: {why}")]
     Unresolved {
         /// Where frames should go.
         destination: IpAddr,
         /// The interface they should leave by.
         interface: String,
-        /// What the kernel said.
+        /// The error.
         why: String,
     },
     /// Options that do not fit together.
@@ -92,7 +95,7 @@ pub enum TrafficError {
     System {
         /// What was to be done.
         what: &'static str,
-        /// What it says.
+        /// The error.
         source: io::Error,
     },
 }
@@ -111,28 +114,32 @@ impl TrafficError {
 pub fn run(command: &TrafficCommand) -> ExitCode {
     let ended = match command {
         TrafficCommand::Send(arguments) => send::run(arguments),
-        TrafficCommand::Sink(arguments) => sink::run(arguments),
+        TrafficCommand::Recv(arguments) => recv::run(arguments),
+        TrafficCommand::Sink(arguments) => {
+            print_line("`traffic sink` is now `traffic recv`");
+            recv::run(arguments)
+        }
         TrafficCommand::Pfc(arguments) => pfc::run(arguments),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&error.to_string());
+            print_line(&error.to_string());
             ExitCode::from(error.exit_code())
         }
     }
 }
 
-/// A line for people. If nobody listens on stderr, that is their choice.
-fn tell(what: &str) {
+/// Prints a line on stderr; write errors are ignored.
+fn print_line(what: &str) {
     output::error(format_args!("knotless traffic: {what}"));
 }
 
-/// Becomes true when the user (SIGINT) or the system (SIGTERM) asks for the end.
+/// Set by SIGINT and SIGTERM.
 #[derive(Debug)]
-struct Stop(Arc<AtomicBool>);
+struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     fn on_signals() -> Result<Self, TrafficError> {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -147,11 +154,11 @@ impl Stop {
     }
 }
 
-/// The longest sleep, so that a signal between looking and sleeping is not slept through.
+/// The longest sleep, which bounds the delay of a signal that arrives just before it.
 const SLEEP_NS_MAX: u64 = 50_000_000;
 
-/// Asks the kernel to wake this thread when it wanted, not up to 50 us later to save power.
-fn wake_on_time() -> Result<(), TrafficError> {
+/// Sets the timer slack to 1 ns; the default delays a wake-up by up to 50 us.
+fn set_timer_slack() -> Result<(), TrafficError> {
     nix::sys::prctl::set_timerslack(1).map_err(|source| TrafficError::System {
         what: "set the timer slack",
         source: source.into(),
@@ -165,6 +172,6 @@ fn priority(text: &str) -> Result<dataplane::ids::Priority, String> {
 }
 
 /// The speed of a link on the command line.
-fn speed(text: &str) -> Result<dataplane::time::Speed, quantity::NotAQuantity> {
-    quantity::bits_per_second(text).map(dataplane::time::Speed::from_bps)
+fn speed(text: &str) -> Result<dataplane::time::Speed, UnitError> {
+    parse_rate_bps(text).map(dataplane::time::Speed::from_bps)
 }

@@ -1,15 +1,16 @@
-//! `knotless traffic pfc`: sends PFC frames, once or again and again.
+//! `knotless traffic pfc`: sends PFC frames, once or repeatedly.
 
 use super::interface::Interface;
 use super::socket::{Listen, PacketSocket};
-use super::{SLEEP_NS_MAX, Stop, TrafficError, priority, quantity, report, wake_on_time};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, report, set_timer_slack};
 use clap::Args;
+use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
 use dataplane::wire::mac_control::Pfc;
 use serde::Serialize;
 use std::str::FromStr;
 
-/// What to send, and how often.
+/// Arguments of `pfc`.
 #[derive(Debug, Args)]
 pub struct PfcArgs {
     /// Interface to send on
@@ -18,18 +19,18 @@ pub struct PfcArgs {
     /// Priorities and their times in quanta, as in 3:65535,4:0 (0 resumes)
     #[arg(long, value_delimiter = ',', required = true, value_name = "PRIORITY:QUANTA")]
     classes: Vec<ClassTime>,
-    /// Send again after this time, until --count or a signal
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    /// Repeat interval, until --count or a signal
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     repeat: Option<u64>,
-    /// How many frames [default: 1, or without end if --repeat is given]
-    #[arg(long, value_parser = quantity::count)]
+    /// Number of frames [default: 1, or unlimited with --repeat]
+    #[arg(long, value_parser = parse_count)]
     count: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// A priority and what it is told.
+/// A priority and its pause time in quanta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClassTime {
     priority: Priority,
@@ -57,8 +58,8 @@ struct PfcReport {
 
 /// Runs the command.
 pub(super) fn run(arguments: &PfcArgs) -> Result<(), TrafficError> {
-    let stop = Stop::on_signals()?;
-    wake_on_time()?;
+    let stop = StopFlag::on_signals()?;
+    set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let mut socket = PacketSocket::open(&interface, Listen::Nothing)?;
     socket.set_qdisc_bypass()?;
@@ -98,7 +99,7 @@ pub(super) fn run(arguments: &PfcArgs) -> Result<(), TrafficError> {
     }
 }
 
-/// How soon a frame is tried again that the interface had no room for.
+/// Retry interval of a frame for which the interface had no room.
 const RETRY_NS: u64 = 20_000;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A packet socket that hears MAC control frames and nothing else, so that a sender can look for a
-//! pause before each frame without wading through data.
+//! A packet socket that receives MAC control frames only, so that a sender can check for a pause
+//! before each frame without reading data.
 
 use super::TrafficError;
 use super::interface::Interface;
@@ -7,12 +7,12 @@ use super::socket::{Listen, PacketSocket};
 use dataplane::time::Instant;
 use dataplane::wire::mac_control::MacControl;
 
-/// Frames read before the caller has its turn again, so that a flood of PFC cannot hold it.
+/// Frames read in one call, so that a flood of PFC does not block the caller.
 const FRAMES_A_TURN: usize = 64;
 
 /// The socket.
 #[derive(Debug)]
-pub struct PfcSocket {
+pub(super) struct PfcSocket {
     socket: PacketSocket,
     buffer: Vec<u8>,
 }
@@ -22,16 +22,16 @@ impl PfcSocket {
     ///
     /// # Errors
     /// The system refuses a raw socket (it takes CAP_NET_RAW).
-    pub fn open(interface: &Interface) -> Result<Self, TrafficError> {
+    pub(super) fn open(interface: &Interface) -> Result<Self, TrafficError> {
         let socket = PacketSocket::open(interface, Listen::MacControl)?;
         Ok(Self { socket, buffer: vec![0; 256] })
     }
 
-    /// Hands each MAC control frame that has arrived to `each`, in order. Never blocks.
+    /// Passes each MAC control frame that has arrived to `each`, in order. Never blocks.
     ///
     /// # Errors
     /// The interface went down.
-    pub fn poll(&mut self, mut each: impl FnMut(MacControl)) -> Result<(), TrafficError> {
+    pub(super) fn poll(&mut self, mut each: impl FnMut(MacControl)) -> Result<(), TrafficError> {
         for _ in 0..FRAMES_A_TURN {
             let Some(bytes) = self.socket.receive(&mut self.buffer)? else { break };
             each(MacControl::parse(&self.buffer[..bytes]));
@@ -43,7 +43,7 @@ impl PfcSocket {
     ///
     /// # Errors
     /// The system refuses to wait.
-    pub fn wait(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+    pub(super) fn wait(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
         self.socket.wait(until.ns_since(now))
     }
 }

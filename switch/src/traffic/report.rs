@@ -1,19 +1,20 @@
-//! What the commands print: a table for people, one JSON object for programs.
+//! The reports of the commands: a text table or one JSON object.
+
+pub use super::pause_generator::PauseCounters;
 
 use super::TrafficError;
-use super::pauser::PauserCounters;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
 
-/// What `send` did.
+/// The report of `send`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SendReport {
     /// The interface.
     pub interface: String,
-    /// From the first look at the clock to the last.
+    /// From the start to the end.
     pub elapsed_ns: u64,
     /// Frames that the device took, all flows together. Nothing is to be subtracted from them.
     pub frames: u64,
@@ -25,11 +26,11 @@ pub struct SendReport {
     /// frames of others on this machine, such as the kernel's ARP. Never a part of `frames`: a
     /// driver tells the sender what it drops (but a veth before Linux 6.2 does not).
     pub interface_tx_dropped: u64,
-    /// False if PFC was told to be ignored.
+    /// False with `--ignore-pfc`.
     pub pfc_obeyed: bool,
     /// Link-level PAUSE frames received, and not obeyed.
     pub link_pause_frames: u64,
-    /// What was heard for each priority.
+    /// PFC received, by priority.
     pub priorities: Vec<PrioritySent>,
     /// The flows.
     pub flows: Vec<FlowSent>,
@@ -63,7 +64,7 @@ pub struct FlowSent {
     pub destination: IpAddr,
     /// To which MAC.
     pub destination_mac: String,
-    /// Whose pauses stop it.
+    /// The priority whose pauses stop it.
     pub priority: u8,
     /// Its DSCP.
     pub dscp: u8,
@@ -75,42 +76,42 @@ pub struct FlowSent {
     pub rate_bps: u64,
     /// Bits per second of UDP payload.
     pub goodput_bps: u64,
-    /// Time's worth of frames not sent because this program came too late.
+    /// The time for which frames were not sent because the sender was late.
     pub forfeited_ns: u64,
 }
 
-/// What `sink` received.
+/// The report of `recv`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SinkReport {
+pub struct RecvReport {
     /// The interface.
     pub interface: String,
     /// How long it listened.
     pub elapsed_ns: u64,
-    /// Frames of ours, all flows together.
+    /// Test frames, all flows together.
     pub frames: u64,
     /// Bytes in them, without FCS.
     pub bytes: u64,
-    /// Frames of ours to another station's MAC.
+    /// Test frames to another station's MAC.
     pub misdelivered: u64,
-    /// Frames that began as ours but whose header was damaged.
+    /// Test frames with a corrupt header.
     pub damaged_headers: u64,
     /// Frames of others.
     pub other_frames: u64,
     /// Frames that reached this socket while its buffer was full: lost here, not on the way.
     pub dropped_by_own_socket: u64,
-    /// Link-level PAUSE frames heard.
+    /// Link-level PAUSE frames received.
     pub link_pause_frames: u64,
-    /// PFC heard, for each priority.
-    pub priorities: Vec<PriorityHeard>,
-    /// What came of the pauses that were asked for.
-    pub pauser: Option<PauserReport>,
+    /// PFC received, by priority.
+    pub priorities: Vec<PriorityReceived>,
+    /// The pauses sent.
+    pub pauser: Option<PauseReport>,
     /// The flows.
     pub flows: Vec<FlowReceived>,
 }
 
-/// PFC heard for one priority.
+/// PFC received for one priority.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PriorityHeard {
+pub struct PriorityReceived {
     /// 0 to 7.
     pub priority: u8,
     /// Times above 0.
@@ -119,14 +120,14 @@ pub struct PriorityHeard {
     pub xon: u64,
 }
 
-/// The pauses a receiver asked for.
+/// The pauses that a receiver sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PauserReport {
+pub struct PauseReport {
     /// For which priorities.
     pub priorities: Vec<u8>,
-    /// What came of them.
+    /// Their counters.
     #[serde(flatten)]
-    pub counters: PauserCounters,
+    pub counters: PauseCounters,
 }
 
 /// One flow of a receiver.
@@ -140,7 +141,7 @@ pub struct FlowReceived {
     pub source: IpAddr,
     /// To where.
     pub destination: IpAddr,
-    /// The priority its sender meant.
+    /// The priority in the test payload.
     pub priority: u8,
     /// Frames received, duplicates included.
     pub frames: u64,
@@ -150,7 +151,7 @@ pub struct FlowReceived {
     pub goodput_bps: u64,
     /// The highest sequence number; they start at 0.
     pub highest_sequence: u64,
-    /// Numbers below it that never came. What was lost after it only the sender's count tells.
+    /// Missing numbers below it. Losses after it are known from the sender's count only.
     pub lost: u64,
     /// Frames that came for the first time after a higher number (RFC 4737).
     pub reordered: u64,
@@ -170,7 +171,7 @@ pub struct FlowReceived {
     pub ttl_min: u8,
     /// The highest TTL seen.
     pub ttl_max: u8,
-    /// From handing the frame to the sender's kernel to its arrival in ours.
+    /// From the sender's hand-over to its kernel to the arrival in the receiver's kernel.
     pub latency_ns: Latency,
     /// When the first frame came, after the start.
     pub first_ns: u64,
@@ -251,7 +252,7 @@ fn list(counts: &BTreeMap<usize, u64>) -> String {
 }
 
 impl SendReport {
-    /// Prints it for people.
+    /// Prints it as text.
     pub fn print(&self) -> Result<(), TrafficError> {
         let heads =
             ["flow", "to", "priority", "DSCP", "frames", "bytes", "rate", "goodput", "late us"];
@@ -269,8 +270,8 @@ impl SendReport {
             ]
         });
         print(&columns(&heads, 2, rows).to_string())?;
-        let heard = |class: &&PrioritySent| class.xoff + class.xon > 0;
-        let rows = self.priorities.iter().filter(heard).map(|class| {
+        let received = |class: &&PrioritySent| class.xoff + class.xon > 0;
+        let rows = self.priorities.iter().filter(received).map(|class| {
             vec![
                 class.priority.to_string(),
                 class.xoff.to_string(),
@@ -295,8 +296,8 @@ impl SendReport {
     }
 }
 
-impl SinkReport {
-    /// Prints it for people.
+impl RecvReport {
+    /// Prints it as text.
     pub fn print(&self) -> Result<(), TrafficError> {
         let heads = [
             "flow",
@@ -333,7 +334,7 @@ impl SinkReport {
             ]
         });
         print(&columns(&heads, 2, rows).to_string())?;
-        if let Some(PauserReport { counters, .. }) = &self.pauser {
+        if let Some(PauseReport { counters, .. }) = &self.pauser {
             print(&format!(
                 "\n{} pauses asked for, {} lapses; at most {} bytes came after an XOFF, the last {} us \
                  later",

@@ -1,10 +1,10 @@
-//! Which flow sends its next frame, and when: each at its own pace, all together at the speed of
-//! the link, none while its priority is paused.
+//! Which flow sends its next frame, and when: each at its own rate, all together at link speed,
+//! none while its priority is paused.
 //!
-//! Sans-IO: the caller hands in the time and the pauses. A pace is a token bucket, kept as the time
-//! at which the next frame is due (GCRA): coming late by at most the bucket's depth is made good
-//! with a small burst, coming later than that is forfeited and counted, so that a stalled machine
-//! never turns into a flood.
+//! Sans-IO: the caller passes the time and the pauses. A rate is a token bucket, kept as the time
+//! at which the next frame is due (GCRA). A flow that is late by at most the bucket's depth catches
+//! up with a small burst; what is later is not sent, and counted as forfeited, so that a stalled
+//! machine does not cause a flood.
 
 use dataplane::ids::Priority;
 use dataplane::time::Instant;
@@ -17,7 +17,7 @@ struct Bucket {
     forfeited_ps: u128,
 }
 
-/// More frames than any burst holds: what a pace without an interval allows.
+/// More than any burst: the limit without a rate.
 const NO_LIMIT: u128 = u32::MAX as u128;
 
 const fn picoseconds(now: Instant) -> u128 {
@@ -52,7 +52,7 @@ impl Bucket {
         self.due_ps += u128::from(cost_ps);
     }
 
-    /// Forgets credit older than the depth, and says how much it was.
+    /// Drops credit older than the depth, and returns it.
     fn write_off(&mut self, now: Instant) -> u128 {
         let oldest_ps = picoseconds(now).saturating_sub(self.depth_ps);
         let lapsed_ps = oldest_ps.saturating_sub(self.due_ps);
@@ -61,9 +61,9 @@ impl Bucket {
     }
 }
 
-/// What a flow is to do.
+/// The rate and limits of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(super) struct Pace {
     /// Its priority: a pause of it stops the flow.
     pub priority: Priority,
     /// Time from one frame to the next; 0 sends as fast as the link takes frames.
@@ -80,7 +80,7 @@ pub struct Pace {
 struct Flow {
     pace: Pace,
     bucket: Bucket,
-    /// It was paused when last looked at.
+    /// Whether it was paused at the last step.
     paused: bool,
     /// The step in which it was last served.
     served: u64,
@@ -95,7 +95,7 @@ impl Flow {
 
 /// What the sender does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// Send this many frames of this flow, at least one.
     Send {
         /// Index of the flow.
@@ -111,7 +111,7 @@ pub enum Step {
 
 /// The flows of one sender on one link.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     flows: Vec<Flow>,
     link: Bucket,
     burst_max: u32,
@@ -121,7 +121,7 @@ pub struct Schedule {
 impl Schedule {
     /// Flows at `paces` over a link; late by `depth_ns` is made good, and at most `burst_max`
     /// frames are let go in one step.
-    pub fn new(paces: &[Pace], start: Instant, depth_ns: u64, burst_max: u32) -> Self {
+    pub(super) fn new(paces: &[Pace], start: Instant, depth_ns: u64, burst_max: u32) -> Self {
         let flow = |&pace: &Pace| Flow {
             pace,
             bucket: Bucket::new(pace.start, depth_ns),
@@ -137,12 +137,12 @@ impl Schedule {
         }
     }
 
-    /// What to do at `now`, while the priorities of `paused_bits` must be silent. What ends a pause
-    /// is the caller's to know: a wait ends no later for it.
+    /// Returns the step at `now`, while the priorities of `paused_bits` are paused. The caller
+    /// knows when a pause ends: a wait does not end earlier for it.
     ///
     /// Of the flows that may send, the one that has been due longest is served; of two, the one
     /// that was served longer ago.
-    pub fn next(&mut self, now: Instant, paused_bits: u8) -> Step {
+    pub(super) fn next(&mut self, now: Instant, paused_bits: u8) -> Step {
         let mut wake = Instant::NEVER;
         let mut chosen: Option<(u128, u64, usize)> = None;
         let mut finished = true;
@@ -153,7 +153,7 @@ impl Schedule {
             finished = false;
             let paused = paused_bits & flow.pace.priority.bit() != 0;
             if std::mem::replace(&mut flow.paused, paused) || paused {
-                // Time lost to a pause is no lateness of ours, and is not caught up.
+                // Time lost to a pause is not lateness, and is not caught up.
                 flow.bucket.write_off(now);
             }
             if paused {
@@ -180,8 +180,8 @@ impl Schedule {
         }
     }
 
-    /// Takes note that `frames` of `flow` were sent at `now`.
-    pub fn sent(&mut self, flow: usize, frames: u32, now: Instant) {
+    /// Records that `frames` of `flow` were sent at `now`.
+    pub(super) fn sent(&mut self, flow: usize, frames: u32, now: Instant) {
         let flow = &mut self.flows[flow];
         self.steps += 1;
         flow.served = self.steps;
@@ -197,12 +197,12 @@ impl Schedule {
     }
 
     /// Frames that `flow` has sent.
-    pub fn frames_sent(&self, flow: usize) -> u64 {
+    pub(super) fn frames_sent(&self, flow: usize) -> u64 {
         self.flows[flow].sent
     }
 
     /// Time's worth of frames that `flow` did not send because this program came too late, in ns.
-    pub fn forfeited_ns(&self, flow: usize) -> u64 {
+    pub(super) fn forfeited_ns(&self, flow: usize) -> u64 {
         let flow = &self.flows[flow];
         if flow.pace.interval_ps == 0 {
             return 0;

@@ -1,17 +1,18 @@
-//! `knotless traffic send`: paced flows that stop for PFC.
+//! `knotless traffic send`: paced flows that pause for PFC.
 
 use super::clock::{self, Clock};
 use super::flow::FlowSpec;
 use super::frame::{Addresses, FrameTemplate};
 use super::interface::Interface;
-use super::payload::{Mark, SEQUENCES};
+use super::payload::{SEQUENCES, TestHeader};
 use super::pfc_socket::PfcSocket;
 use super::report::{self, FlowSent, PrioritySent, SendReport};
 use super::schedule::{Pace, Schedule, Step};
 use super::socket::{Listen, PacketSocket, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, Stop, TrafficError, quantity, speed, wake_on_time};
+use super::{SLEEP_NS_MAX, StopFlag, TrafficError, set_timer_slack, speed};
 use arrayvec::ArrayVec;
 use clap::Args;
+use config::units::parse_duration_ns;
 use dataplane::counters::PfcCounters;
 use dataplane::gentle::Form;
 use dataplane::ids::Priority;
@@ -23,7 +24,7 @@ use dataplane::wire::mac_control::MacControl;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// What to send, and for how long.
+/// Arguments of `send`.
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// Interface to send on
@@ -36,45 +37,52 @@ pub struct SendArgs {
     #[arg(long = "flow", required = true, value_name = "KEYS")]
     flows: Vec<FlowSpec>,
     /// How long to send [default: until every flow has sent its count, or a signal]
-    #[arg(long, value_parser = quantity::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
-    /// Speed of the link: all flows together keep to it, and a PFC quantum is 512 of its bit times
+    /// Link speed: limits all flows together; a PFC quantum is 512 bit times at this speed
     #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
-    /// Send on whatever PFC says, as a plain host does (PFC is still counted)
+    /// Ignore received PFC, as a host without PFC does (it is still counted)
     #[arg(long)]
     ignore_pfc: bool,
-    /// Obey rates as well as pauses: the switch has gentle flow control, in stages
+    /// Obey rates as well as pauses: the switch sends gentle flow control (GFC), staged form
     #[arg(long, conflicts_with = "ignore_pfc")]
+    gfc: bool,
+    /// The old name of `--gfc`
+    #[arg(long, hide = true, conflicts_with = "ignore_pfc")]
     gentle: bool,
-    /// Frames handed to the kernel between two looks for PFC: more is faster, and stops later
+    /// Frames sent between two checks for PFC: more is faster, but reacts later
     #[arg(long, default_value_t = 1, value_name = "FRAMES",
           value_parser = clap::value_parser!(u32).range(1..=SOCKET_BURST_MAX as i64))]
     burst: u32,
-    /// Lateness that is made good with a burst; what is later is not sent at all
-    #[arg(long, default_value = "5ms", value_parser = quantity::nanoseconds, value_name = "TIME")]
+    /// How late a flow may be and still catch up with a burst; frames that are later are not sent
+    #[arg(long, default_value = "5ms", value_parser = parse_duration_ns, value_name = "TIME")]
     burst_time: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// How soon a frame is tried again that the interface had no room for.
+/// Retry interval of a frame for which the interface had no room.
 const RETRY_NS: u64 = 20_000;
-/// The shortest sleep: at high rates, what falls due meanwhile is one small burst, and the core is
-/// free in between.
+/// The shortest sleep: at high rates, the frames that fall due meanwhile are one small burst, and
+/// the core is free in between.
 const COALESCE_NS: u64 = 50_000;
-/// Sleeps shorter than this end later than looking at the clock again does.
+/// Shorter sleeps overshoot; the clock is polled instead.
 const SLEEP_NS_MIN: u64 = 3_000;
-/// The first UDP source port of flows that name none: they differ, so that ECMP tells them apart.
+/// The first UDP source port of flows without `src-port`: the ports differ, so that ECMP spreads
+/// the flows.
 const SOURCE_PORT: u16 = 49_152;
 /// Flows of one sender: a mark has eight bits for them.
 const FLOWS_MAX: usize = 256;
 
 /// Runs the command.
 pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
-    let stop = Stop::on_signals()?;
-    wake_on_time()?;
+    if arguments.gentle {
+        super::print_line("`--gentle` is now `--gfc`");
+    }
+    let stop = StopFlag::on_signals()?;
+    set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let streams = streams(&interface, &arguments.flows)?;
     let dropped_before = interface.tx_dropped()?;
@@ -99,7 +107,7 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     ended
 }
 
-/// A flow with all it needs to be sent.
+/// A flow with its resolved addresses and its frame.
 #[derive(Debug)]
 struct Stream {
     spec: FlowSpec,
@@ -109,31 +117,31 @@ struct Stream {
     template: FrameTemplate,
 }
 
-/// Fills in what the flows left open, and gives each its name and number.
+/// Resolves what the flows leave open, and assigns names and numbers.
 fn streams(interface: &Interface, flows: &[FlowSpec]) -> Result<Vec<Stream>, TrafficError> {
     if flows.len() > FLOWS_MAX {
         return Err(TrafficError::Arguments(format!("--flow: more than {FLOWS_MAX} flows")));
     }
-    let mut neighbours = HashMap::new();
+    let mut neighbors = HashMap::new();
     let mut streams: Vec<Stream> = Vec::new();
     for (id, spec) in (0_u8..=u8::MAX).zip(flows) {
         let name = spec.name.clone().unwrap_or_else(|| format!("flow{id}"));
         if streams.iter().any(|stream| stream.name == name) {
             return Err(TrafficError::Arguments(format!("--flow: two flows are named `{name}`")));
         }
-        let addresses = addresses(interface, spec, id, &mut neighbours)?;
+        let addresses = addresses(interface, spec, id, &mut neighbors)?;
         let template = FrameTemplate::new(spec, &addresses, &name);
         streams.push(Stream { spec: spec.clone(), name, id, addresses, template });
     }
     Ok(streams)
 }
 
-/// Asks the kernel only for what the flow left open.
+/// Resolves what the flow leaves open.
 fn addresses(
     interface: &Interface,
     spec: &FlowSpec,
     id: u8,
-    neighbours: &mut HashMap<IpAddr, MacAddress>,
+    neighbors: &mut HashMap<IpAddr, MacAddress>,
 ) -> Result<Addresses, TrafficError> {
     let destination = spec.destination;
     let (source, destination_mac) = match (spec.source, spec.destination_mac) {
@@ -145,11 +153,11 @@ fn addresses(
                 interface: interface.name.clone(),
                 why: "the interface has no address; give src-ip".to_owned(),
             })?;
-            let mac = match mac.or_else(|| neighbours.get(&route.next_hop).copied()) {
+            let mac = match mac.or_else(|| neighbors.get(&route.next_hop).copied()) {
                 Some(mac) => mac,
                 None => {
-                    let mac = interface.neighbour(route.next_hop)?;
-                    neighbours.insert(route.next_hop, mac);
+                    let mac = interface.neighbor(route.next_hop)?;
+                    neighbors.insert(route.next_hop, mac);
                     mac
                 }
             };
@@ -161,16 +169,15 @@ fn addresses(
     Ok(Addresses { source_mac, destination_mac, source, source_port })
 }
 
-/// What obeys the switch: pauses, and rates if asked to. A late wake-up may make up for as much as
-/// one burst would.
+/// The PFC receiver: obeys pauses, and rates with `--gfc`. A late wake-up may be made up by at most
+/// one burst.
 fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficError> {
     let receiver = Receiver::new(obeyed_bits, arguments.speed);
-    match (arguments.gentle, Form::STAGED) {
+    match (arguments.gfc || arguments.gentle, Form::STAGED) {
         (false, _) => Ok(receiver),
         (true, Some(form)) => Ok(receiver.gentle(form, arguments.burst_time)),
         (true, None) => {
-            let why =
-                "--gentle: this build has no gentle flow control; build with the feature `gfc`";
+            let why = "--gfc: this build has no gentle flow control; build with the feature `gfc`";
             Err(TrafficError::Arguments(why.to_owned()))
         }
     }
@@ -185,8 +192,8 @@ struct Sender {
     pfc: PfcSocket,
     pauses: Receiver,
     /// Without what `pauses` counts.
-    heard: PfcCounters,
-    obey: bool,
+    counters: PfcCounters,
+    obeys_pfc: bool,
     run: u8,
     coalesce_ns: u64,
     refused: u64,
@@ -216,8 +223,8 @@ impl Sender {
             socket,
             pfc,
             pauses: receiver(arguments, obeyed_bits)?,
-            heard: PfcCounters::default(),
-            obey: !arguments.ignore_pfc,
+            counters: PfcCounters::default(),
+            obeys_pfc: !arguments.ignore_pfc,
             run: run_number(),
             coalesce_ns: COALESCE_NS.min(arguments.burst_time / 2),
             refused: 0,
@@ -226,7 +233,7 @@ impl Sender {
     }
 
     /// Sends until the flows are done, `duration_ns` is over or `stop` is asked.
-    fn run(&mut self, duration_ns: Option<u64>, stop: &Stop) -> Result<(), TrafficError> {
+    fn run(&mut self, duration_ns: Option<u64>, stop: &StopFlag) -> Result<(), TrafficError> {
         let start = self.clock.now();
         let end = duration_ns.map_or(Instant::NEVER, |ns| start + ns);
         loop {
@@ -234,38 +241,38 @@ impl Sender {
             if now >= end || stop.asked() {
                 return Ok(());
             }
-            self.hear()?;
+            self.process_pfc()?;
             let limited = self.pauses.limited_bits(now);
             match self.schedule.next(now, self.pauses.paused_bits() | limited) {
-                // What is held to a rate goes frame by frame.
+                // A flow limited by GFC is sent frame by frame.
                 Step::Send { flow, .. } if self.is_slowed(flow) => self.send(flow, 1, now)?,
                 Step::Send { flow, frames } => self.send(flow, frames, now)?,
                 Step::Wait(until) => {
                     let may_send_at = self.pauses.expires_at().min(self.pauses.free_at(limited));
-                    self.rest(now, until.min(may_send_at).min(end))?;
+                    self.sleep(now, until.min(may_send_at).min(end))?;
                 }
                 Step::Finished => return Ok(()),
             }
         }
     }
 
-    /// Whether the class of a flow is held to a rate.
+    /// Whether GFC limits the class of a flow.
     fn is_slowed(&self, flow: usize) -> bool {
         self.pauses.rate_limited_bits() & self.streams[flow].spec.priority.bit() != 0
     }
 
-    /// Obeys the PFC frames that have arrived, each from when it was read: a pause never ends
-    /// early.
-    fn hear(&mut self) -> Result<(), TrafficError> {
-        let Self { clock, pfc, pauses, heard, .. } = self;
+    /// Processes the PFC frames that have arrived, each as of the time it was read: a pause never
+    /// ends early.
+    fn process_pfc(&mut self) -> Result<(), TrafficError> {
+        let Self { clock, pfc, pauses, counters, .. } = self;
         pfc.poll(|control| {
             let now = clock.now();
             pauses.expire(now);
             match control {
                 MacControl::Pfc(pfc) => pauses.receive(&pfc, now),
-                MacControl::Pause => heard.rx_link_pause_frames += 1,
-                MacControl::Unknown => heard.rx_unknown_frames += 1,
-                MacControl::Truncated => heard.rx_truncated_frames += 1,
+                MacControl::Pause => counters.rx_link_pause_frames += 1,
+                MacControl::Unknown => counters.rx_unknown_frames += 1,
+                MacControl::Truncated => counters.rx_truncated_frames += 1,
             }
         })?;
         pauses.expire(clock.now());
@@ -276,7 +283,7 @@ impl Sender {
     fn send(&mut self, flow: usize, frames: u32, now: Instant) -> Result<(), TrafficError> {
         let stream = &self.streams[flow];
         let first = self.schedule.frames_sent(flow);
-        let mut mark = Mark {
+        let mut test_header = TestHeader {
             flow: stream.id,
             priority: stream.spec.priority,
             run: self.run,
@@ -286,8 +293,8 @@ impl Sender {
         let mut burst: ArrayVec<&[u8], SOCKET_BURST_MAX> = ArrayVec::new();
         let slots = self.buffer.chunks_exact_mut(FRAME_BYTES_MAX);
         for (sequence, slot) in (first..first + u64::from(frames)).zip(slots) {
-            mark.sequence = sequence;
-            burst.push(stream.template.write(&mark, slot));
+            test_header.sequence = sequence;
+            burst.push(stream.template.write(&test_header, slot));
         }
         let accepted = self.socket.send(&burst)?;
         if accepted < burst.len() {
@@ -302,7 +309,7 @@ impl Sender {
 
     /// Sleeps until `until`, or a little longer so that several frames go at once; a PFC frame
     /// ends it.
-    fn rest(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
+    fn sleep(&self, now: Instant, until: Instant) -> Result<(), TrafficError> {
         let until = until.max(now + self.coalesce_ns).min(now + SLEEP_NS_MAX);
         if until.ns_since(now) < SLEEP_NS_MIN { Ok(()) } else { self.pfc.wait(now, until) }
     }
@@ -337,8 +344,8 @@ impl Sender {
                 }
             })
             .collect();
-        let mut heard = self.heard.clone();
-        self.pauses.count_into(&mut heard);
+        let mut counters = self.counters.clone();
+        self.pauses.count_into(&mut counters);
         SendReport {
             interface: interface.name.clone(),
             elapsed_ns,
@@ -346,15 +353,15 @@ impl Sender {
             bytes: flows.iter().map(|flow| flow.bytes).sum(),
             refused: self.refused,
             interface_tx_dropped: dropped,
-            pfc_obeyed: self.obey,
-            link_pause_frames: heard.rx_link_pause_frames,
+            pfc_obeyed: self.obeys_pfc,
+            link_pause_frames: counters.rx_link_pause_frames,
             priorities: Priority::all()
                 .map(|priority| PrioritySent {
                     priority: priority.value(),
-                    xoff: heard.rx_xoff[priority.index()],
-                    xon: heard.rx_xon[priority.index()],
-                    pauses: heard.rx_pauses[priority.index()],
-                    paused_ns: heard.rx_paused_ns[priority.index()]
+                    xoff: counters.rx_xoff[priority.index()],
+                    xon: counters.rx_xon[priority.index()],
+                    pauses: counters.rx_pauses[priority.index()],
+                    paused_ns: counters.rx_paused_ns[priority.index()]
                         + self.pauses.running_ns(priority, end),
                 })
                 .collect(),

@@ -1,19 +1,19 @@
-//! Loss, reordering and duplication, told from sequence numbers alone.
+//! Loss, reordering and duplication from sequence numbers.
 //!
-//! The numbers below the highest one seen that have not come are kept as ranges, so the answer is
-//! exact however late a frame comes, and costs nothing while frames come in order. Reordered is
-//! used as in RFC 4737: a first arrival whose number is below one that came before it.
+//! The missing numbers below the highest received one are kept as ranges, so the result is exact
+//! however late a frame arrives, and costs nothing while frames arrive in order. Reordered is used
+//! as in RFC 4737: a first arrival whose number is below an earlier one.
 
 use std::collections::BTreeMap;
 
-/// Ranges kept. When there are more, the oldest is given up: its frames stay lost for ever, and one
-/// that comes after all is counted as a duplicate.
+/// The maximum number of ranges. Beyond it the oldest is dropped: its frames stay lost, and one
+/// that still arrives counts as a duplicate.
 const GAPS_MAX: usize = 1 << 18;
 
 /// The tracker of one flow in one run.
 #[derive(Clone, Debug, Default)]
-pub struct SequenceTracker {
-    /// One more than the highest number seen: what comes next if all goes well.
+pub(super) struct SequenceTracker {
+    /// One more than the highest number received: the next expected.
     next: u64,
     /// Missing numbers below `next`: first of a range to one past its last. Disjoint, not touching.
     gaps: BTreeMap<u64, u64>,
@@ -23,20 +23,20 @@ pub struct SequenceTracker {
     duplicates: u64,
 }
 
-/// How a frame came.
+/// The kind of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(super) enum Arrival {
     /// Its number is the highest so far.
     InOrder,
-    /// For the first time, after a higher number.
+    /// The first time, after a higher number.
     Late,
     /// Not for the first time.
     Duplicate,
 }
 
 impl SequenceTracker {
-    /// Takes note of `sequence`; the flow starts at 0.
-    pub fn arrived(&mut self, sequence: u64) -> Arrival {
+    /// Records `sequence`; the flow starts at 0.
+    pub(super) fn record(&mut self, sequence: u64) -> Arrival {
         if sequence >= self.next {
             if sequence > self.next {
                 self.open_gap(self.next, sequence);
@@ -79,27 +79,27 @@ impl SequenceTracker {
     }
 
     /// One more than the highest number seen.
-    pub const fn next(&self) -> u64 {
+    pub(super) const fn next(&self) -> u64 {
         self.next
     }
 
     /// Numbers below the highest seen that have not come.
-    pub const fn lost(&self) -> u64 {
+    pub(super) const fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Frames that came for the first time after a higher number.
-    pub const fn reordered(&self) -> u64 {
+    pub(super) const fn reordered(&self) -> u64 {
         self.reordered
     }
 
-    /// How far behind the highest number the latest of them was, in frames.
-    pub const fn extent_max(&self) -> u64 {
+    /// The largest distance of such a frame behind the highest number.
+    pub(super) const fn extent_max(&self) -> u64 {
         self.extent_max
     }
 
-    /// Frames that came again.
-    pub const fn duplicates(&self) -> u64 {
+    /// Duplicates.
+    pub(super) const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     fn tracked(arrivals: &[u64]) -> Totals {
         let mut tracker = SequenceTracker::default();
         for &sequence in arrivals {
-            tracker.arrived(sequence);
+            tracker.record(sequence);
         }
         Totals {
             lost: tracker.lost(),
@@ -171,12 +171,12 @@ mod tests {
         let mut tracker = SequenceTracker::default();
         let odd = (0..GAPS_MAX as u64 + 10).map(|index| 2 * index + 1);
         for sequence in odd {
-            tracker.arrived(sequence);
+            tracker.record(sequence);
         }
         assert_eq!(tracker.gaps.len(), GAPS_MAX);
         assert_eq!(tracker.lost(), GAPS_MAX as u64 + 10);
-        assert_eq!(tracker.arrived(0), Arrival::Duplicate);
-        assert_eq!(tracker.arrived(40), Arrival::Late);
+        assert_eq!(tracker.record(0), Arrival::Duplicate);
+        assert_eq!(tracker.record(40), Arrival::Late);
     }
 
     proptest! {

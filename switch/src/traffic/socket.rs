@@ -1,8 +1,8 @@
-//! Whole Ethernet frames in and out of a Linux interface: an AF_PACKET socket.
+//! Whole Ethernet frames to and from a Linux interface: an AF_PACKET socket.
 //!
-//! `nix` and `socket2` do every system call. The options below are declared with the macro that
-//! `nix` exports for the purpose; each is given the type that packet(7) documents for it, all of
-//! plain integers.
+//! `nix` and `socket2` make every system call. The options below are declared with the macro that
+//! `nix` exports for the purpose; each has the type that packet(7) documents for it, all of plain
+//! integers.
 
 use super::TrafficError;
 use super::interface::Interface;
@@ -22,16 +22,16 @@ use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The ethertype that stands for all of them (`ETH_P_ALL`).
+/// `ETH_P_ALL`.
 const EVERY_ETHERTYPE: u16 = 3;
 /// Frames that go through one system call.
-pub const SOCKET_BURST_MAX: usize = 64;
+pub(super) const SOCKET_BURST_MAX: usize = 64;
 /// Room for one received frame: the longest the switch carries, and a VLAN tag.
 const SLOT_BYTES: usize = FRAME_BYTES_MAX + 16;
 
 /// From `linux/if_packet.h`; `libc` lacks it.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// From `linux/if_packet.h`: the auxiliary data tell a VLAN tag.
+/// From `linux/if_packet.h`: the auxiliary data contain a VLAN tag.
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 
 /// `libc` types the two kinds of membership wider than the field they go into.
@@ -45,8 +45,8 @@ sockopt_impl!(
     AddMembership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
 );
 sockopt_impl!(
-    /// Hands frames to the driver without a queueing discipline before it: what the driver says
-    /// of a frame then comes back as the result of sending it.
+    /// Bypasses the queueing discipline: the driver's result for a frame then becomes the result of
+    /// sending it.
     QdiscBypass, SetOnly, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, bool
 );
 sockopt_impl!(
@@ -54,7 +54,7 @@ sockopt_impl!(
     IgnoreOutgoing, SetOnly, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, bool
 );
 sockopt_impl!(
-    /// Tells with each frame the VLAN tag that the kernel took off it.
+    /// Passes the VLAN tag that the kernel removed, with each frame.
     Auxdata, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool
 );
 sockopt_impl!(
@@ -64,12 +64,12 @@ sockopt_impl!(
 
 /// What a socket receives besides frames to the interface's own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listen {
+pub(super) enum Listen {
     /// Nothing at all: it only sends.
     Nothing,
     /// MAC control frames, and those only.
     MacControl,
-    /// Every frame, whoever it is for.
+    /// Every frame, for any address.
     Everything,
 }
 
@@ -104,7 +104,7 @@ impl Listen {
 }
 
 /// A socket that is bound to one interface.
-pub struct PacketSocket {
+pub(super) struct PacketSocket {
     socket: Socket,
     interface: String,
     sending: MultiHeaders<LinkAddr>,
@@ -117,11 +117,11 @@ impl fmt::Debug for PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens a socket on `interface` that receives what `listen` says.
+    /// Opens a socket on `interface` that receives according to `listen`.
     ///
     /// # Errors
     /// The system refuses a raw socket (it takes CAP_NET_RAW).
-    pub fn open(interface: &Interface, listen: Listen) -> Result<Self, TrafficError> {
+    pub(super) fn open(interface: &Interface, listen: Listen) -> Result<Self, TrafficError> {
         let doing =
             |what| move |source: Errno| TrafficError::System { what, source: source.into() };
         let protocol = Protocol::from(i32::from(listen.ethertype().to_be()));
@@ -137,11 +137,11 @@ impl PacketSocket {
         Ok(Self { socket, interface: interface.name.clone(), sending })
     }
 
-    /// Lets the kernel keep `bytes` of received frames for us, whatever its usual limit.
+    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit.
     ///
     /// # Errors
     /// It takes CAP_NET_ADMIN.
-    pub fn set_receive_buffer(&self, bytes: usize) -> Result<(), TrafficError> {
+    pub(super) fn set_receive_buffer(&self, bytes: usize) -> Result<(), TrafficError> {
         setsockopt(&self.socket, sockopt::RcvBufForce, &bytes)
             .map_err(|source| self.failed("enlarge the receive buffer", source))
     }
@@ -149,19 +149,19 @@ impl PacketSocket {
     /// Leaves out the queueing discipline when sending; see [`PacketSocket::send`].
     ///
     /// # Errors
-    /// The kernel does not know how.
-    pub fn set_qdisc_bypass(&self) -> Result<(), TrafficError> {
+    /// The kernel does not support it.
+    pub(super) fn set_qdisc_bypass(&self) -> Result<(), TrafficError> {
         setsockopt(&self.socket, QdiscBypass, &true)
             .map_err(|source| self.failed("bypass the queueing discipline", source))
     }
 
-    /// Sends frames from the front of `frames`, and says how many the kernel accepted: 0 if it has
-    /// no room for the first now. With the queueing discipline bypassed, accepted means that the
-    /// driver took it.
+    /// Sends frames from the front of `frames`, and returns how many the kernel accepted: 0 if it
+    /// has no room for the first now. With the queueing discipline bypassed, accepted means that
+    /// the driver took the frame.
     ///
     /// # Errors
     /// The interface is down or gone, or a frame is longer than its MTU.
-    pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, TrafficError> {
+    pub(super) fn send(&mut self, frames: &[&[u8]]) -> Result<usize, TrafficError> {
         let slices: ArrayVec<[IoSlice<'_>; 1], SOCKET_BURST_MAX> =
             frames.iter().take(SOCKET_BURST_MAX).map(|frame| [IoSlice::new(frame)]).collect();
         let nowhere_else = [None::<LinkAddr>; SOCKET_BURST_MAX];
@@ -190,7 +190,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, TrafficError> {
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, TrafficError> {
         match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
             Ok(bytes) => Ok(Some(bytes.min(buffer.len()))),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
@@ -202,7 +202,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The system refuses to wait.
-    pub fn wait(&self, timeout_ns: u64) -> Result<(), TrafficError> {
+    pub(super) fn wait(&self, timeout_ns: u64) -> Result<(), TrafficError> {
         let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(timeout_ns));
         match ppoll(&mut polled, Some(timeout), None) {
@@ -215,8 +215,8 @@ impl PacketSocket {
     /// because the receive buffer was full.
     ///
     /// # Errors
-    /// The system does not tell.
-    pub fn take_statistics(&self) -> Result<SocketStatistics, TrafficError> {
+    /// The system call fails.
+    pub(super) fn take_statistics(&self) -> Result<SocketStatistics, TrafficError> {
         let statistics = getsockopt(&self.socket, Statistics)
             .map_err(|source| self.failed("read the socket's statistics", source))?;
         Ok(SocketStatistics {
@@ -235,9 +235,9 @@ impl PacketSocket {
     }
 }
 
-/// What [`PacketSocket::take_statistics`] tells.
+/// The result of [`PacketSocket::take_statistics`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SocketStatistics {
+pub(super) struct SocketStatistics {
     /// Frames that matched, dropped ones included.
     pub frames: u64,
     /// Frames for which the receive buffer had no room.
@@ -246,7 +246,7 @@ pub struct SocketStatistics {
 
 /// One received frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub(super) struct Received<'a> {
     /// The frame without its FCS, and without the outer VLAN tag that the kernel took off.
     pub bytes: &'a [u8],
     /// That VLAN tag: priority, drop eligibility and VLAN id.
@@ -257,8 +257,8 @@ pub struct Received<'a> {
     pub cut: bool,
 }
 
-/// Buffers for received frames, with all that the kernel can tell of each.
-pub struct ReceiveRing {
+/// Buffers for received frames, with timestamps and VLAN tags.
+pub(super) struct ReceiveRing {
     headers: MultiHeaders<LinkAddr>,
     slots: Vec<u8>,
 }
@@ -270,12 +270,12 @@ impl fmt::Debug for ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// Buffers for [`SOCKET_BURST_MAX`] frames from `socket`, which from now on tells stamps and
-    /// VLAN tags.
+    /// Buffers for [`SOCKET_BURST_MAX`] frames from `socket`, which from now on passes timestamps
+    /// and VLAN tags.
     ///
     /// # Errors
-    /// The kernel does not know how.
-    pub fn new(socket: &PacketSocket) -> Result<Self, TrafficError> {
+    /// The kernel does not support it.
+    pub(super) fn new(socket: &PacketSocket) -> Result<Self, TrafficError> {
         setsockopt(&socket.socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|source| socket.failed("ask for receive stamps", source))?;
         setsockopt(&socket.socket, Auxdata, &true)
@@ -287,12 +287,12 @@ impl ReceiveRing {
         })
     }
 
-    /// Hands each frame that has arrived on `socket` to `each`, a burst at most, and says how many
-    /// there were. Never blocks.
+    /// Passes each frame that has arrived on `socket` to `each`, at most a burst, and returns their
+    /// number. Never blocks.
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub fn receive(
+    pub(super) fn receive(
         &mut self,
         socket: &PacketSocket,
         mut each: impl FnMut(Received<'_>),

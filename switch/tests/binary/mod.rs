@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,17 +69,17 @@ impl Place {
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
+        let mut startup_output = String::new();
         if !words.contains(&"--json") {
-            while !said.contains(" runs: ") {
-                if stdout.read_line(&mut said).unwrap() == 0 {
+            while !startup_output.contains(" runs: ") {
+                if stdout.read_line(&mut startup_output).unwrap() == 0 {
                     let mut error = String::new();
                     child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
-                    panic!("it did not start: {said}{error}");
+                    panic!("it did not start: {startup_output}{error}");
                 }
             }
         }
-        let switch = Switch { place: self, child, stdout, said };
+        let switch = Switch { place: self, child, stdout, startup_output };
         switch.wait_for("the socket", |switch| switch.place.path("s.sock").exists());
         switch
     }
@@ -99,7 +99,7 @@ pub(crate) struct Switch<'a> {
     child: Child,
     stdout: BufReader<ChildStdout>,
     /// What it said when it started.
-    pub(crate) said: String,
+    pub(crate) startup_output: String,
 }
 
 impl Switch<'_> {
@@ -176,34 +176,4 @@ impl Drop for Switch<'_> {
         let _ended_already = self.child.kill();
         let _ended_already = self.child.wait();
     }
-}
-
-/// Writes a pcap file (little-endian, microseconds, Ethernet).
-pub(crate) fn write_pcap(path: &Path, frames: &[Vec<u8>]) {
-    let mut file = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
-        file.extend(word.to_le_bytes());
-    }
-    for frame in frames {
-        let length = u32::try_from(frame.len()).unwrap();
-        for word in [0, 0, length, length] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(frame);
-    }
-    fs::write(path, file).unwrap();
-}
-
-/// Reads a little-endian pcap file, whatever its time's unit.
-pub(crate) fn read_pcap(path: &Path) -> Vec<Vec<u8>> {
-    let file = fs::read(path).unwrap();
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-    assert!([0xa1b2_c3d4, 0xa1b2_3c4d].contains(&word(0)), "a little-endian pcap file");
-    let (mut frames, mut at) = (Vec::new(), 24);
-    while at < file.len() {
-        let captured = word(at + 8) as usize;
-        frames.push(file[at + 16..at + 16 + captured].to_vec());
-        at += 16 + captured;
-    }
-    frames
 }

@@ -1,4 +1,4 @@
-//! What the DPDK tests share: one EAL a process on plain memory, pcap files, test frames.
+//! What the DPDK tests share: one EAL per process on plain memory, test frames.
 
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
@@ -6,7 +6,7 @@ use dataplane::ids::PortId;
 use dataplane::limits::BURST_MAX;
 use dataplane::time::Instant;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use switch::dpdk::device::{DevicePort, DpdkDevice};
 use switch::dpdk::eal::{Eal, EalOptions};
@@ -130,35 +130,4 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _already_gone = fs::remove_dir_all(&self.0);
     }
-}
-
-/// Writes a pcap file (little-endian, microseconds, Ethernet).
-pub(crate) fn write_pcap(path: &Path, frames: &[Vec<u8>]) {
-    let mut file = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
-        file.extend(word.to_le_bytes());
-    }
-    for frame in frames {
-        let length = u32::try_from(frame.len()).unwrap();
-        for word in [0, 0, length, length] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(frame);
-    }
-    fs::write(path, file).unwrap();
-}
-
-/// Reads a little-endian pcap file, whatever its time's unit.
-pub(crate) fn read_pcap(path: &Path) -> Vec<Vec<u8>> {
-    let file = fs::read(path).unwrap();
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-    assert!([0xa1b2_c3d4, 0xa1b2_3c4d].contains(&word(0)), "a little-endian pcap file");
-    let (mut frames, mut at) = (Vec::new(), 24);
-    while at < file.len() {
-        let captured = word(at + 8) as usize;
-        assert_eq!(captured, word(at + 12) as usize, "not cut short");
-        frames.push(file[at + 16..at + 16 + captured].to_vec());
-        at += 16 + captured;
-    }
-    frames
 }

@@ -57,8 +57,8 @@ impl Other {
 /// `ip` with these words, in the calling thread's namespace.
 pub(crate) fn ip(words: &str) -> String {
     let output = Command::new("ip").args(words.split(' ')).output().expect("iproute2 is installed");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {words}: {told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {words}: {message}");
     String::from_utf8(output.stdout).unwrap()
 }
 

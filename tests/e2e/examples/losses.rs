@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde::de::DeserializeOwned;
 use std::time::{Duration, Instant};
 use switch::control::stats::Stats;
-use switch::traffic::report::{SendReport, SinkReport};
+use switch::traffic::report::{RecvReport, SendReport};
 use tests::tree;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,9 +27,9 @@ fn send(network: &Network, port: usize, flow: &str) -> Running {
 
 /// A receiver at `port` until it is told to end, or its interface goes.
 fn receive(network: &Network, port: usize) -> Running {
-    let mut sink = network.hosts[port].traffic("sink", "--duration 145s");
-    sink.wait_for("listening");
-    sink
+    let mut receiver = network.hosts[port].traffic("recv", "--duration 145s");
+    receiver.wait_for("listening");
+    receiver
 }
 
 /// What `running` reports, asked to end if it has not by itself, for want of an interface.
@@ -93,7 +93,7 @@ fn a_watchdogs_drops_are_in_the_figure_of_losses() {
     // Frames come down from a spine to a host that pauses without end.
     let mut network = start("ttl.toml");
     let path = network.path(1, 0);
-    let sink = receive(&network, 0);
+    let receiver = receive(&network, 0);
     let pauser = network.hosts[0].pause("--classes 4:65535 --repeat 50ms");
     let is_paused = |stats: &Stats| stats.ports[0].queues[4].rx_paused;
     network.switch.stats_when("the pause", is_paused);
@@ -104,7 +104,7 @@ fn a_watchdogs_drops_are_in_the_figure_of_losses() {
     pauser.end(PATIENCE).success();
     network.hosts[0].traffic("pfc", "--classes 4:0").end(PATIENCE).success();
     at_rest(&mut network);
-    let received: SinkReport = report(sink);
+    let received: RecvReport = report(receiver);
     let last = network.switch.last_stats();
     assert!(last.lossless_drops_by_cause().contains_key("watchdog"));
     assert_eq!(account("watchdog", &last, &[sent], received.frames, &[1]), 0);
@@ -132,11 +132,11 @@ fn frames_for_a_tap_that_is_set_down_are_in_the_figure_of_losses() {
     }
     let mut network = start("leaf.toml");
     let path = network.path(0, 1);
-    let sink = receive(&network, 1);
+    let receiver = receive(&network, 1);
     let sender = send(&network, 0, &format!("{path},dscp=1,priority=1,rate=100M"));
     network.switch.stats_when("a stream", |stats| stats.ports[1].tx_frames[1] > 2_000);
     network.hosts[1].namespace.ip(&format!("link set {} down", network.hosts[1].dev));
-    let received: SinkReport = report_of_itself(sink);
+    let received: RecvReport = report_of_itself(receiver);
     std::thread::sleep(Duration::from_secs(2));
     let sent = report(sender);
     at_rest(&mut network);
@@ -147,12 +147,12 @@ fn frames_for_a_tap_that_is_set_down_are_in_the_figure_of_losses() {
 }
 
 /// What a receiver reports whose interface goes.
-fn report_of_itself(mut sink: Running) -> SinkReport {
+fn report_of_itself(mut receiver: Running) -> RecvReport {
     let asked = Instant::now();
-    while sink.is_running() && asked.elapsed() < PATIENCE {
+    while receiver.is_running() && asked.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(10));
     }
-    report(sink)
+    report(receiver)
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn frames_that_a_switch_has_when_it_is_told_to_end_are_in_the_figure_of_losses()
     // The senders are as many as fill the port and some of the buffer.
     let mut network = start("leaf.toml");
     let paths = [network.path(0, 1), network.path(2, 1)];
-    let sink = receive(&network, 1);
+    let receiver = receive(&network, 1);
     let flow = |path: &str, name: &str| format!("name={name},{path},dscp=1,priority=1,rate=150M");
     let senders =
         [send(&network, 0, &flow(&paths[0], "h1")), send(&network, 2, &flow(&paths[1], "up1"))];
@@ -173,7 +173,7 @@ fn frames_that_a_switch_has_when_it_is_told_to_end_are_in_the_figure_of_losses()
     let last = network.switch.last_stats();
     // Their interfaces have gone with the switch.
     let sent: [SendReport; 2] = senders.map(report);
-    let received: SinkReport = report_of_itself(sink);
+    let received: RecvReport = report_of_itself(receiver);
     let freed = account("told to end", &last, &sent, received.frames, &[0, 2]);
     eprintln!("told to end: {freed} frames were still in the taps' queues");
     assert!(freed <= queue_frames.max(2_000), "{freed} frames of {queue_frames}");

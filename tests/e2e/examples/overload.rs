@@ -5,7 +5,7 @@ use super::network::Network;
 use crate::host::{Host, Sender};
 use crate::load_seconds;
 use switch::control::stats::Stats;
-use switch::traffic::report::{SendReport, SinkReport};
+use switch::traffic::report::{RecvReport, SendReport};
 
 /// The fastest flow, in bits per second: a busy machine makes and takes so many frames.
 const RATE_BPS_MAX: u64 = 300_000_000;
@@ -71,13 +71,13 @@ impl Overload {
         let paths: Vec<String> =
             self.from.iter().map(|&(port, _)| network.path(port, self.to)).collect();
         let before = network.switch.settled();
-        let sink = network.hosts[self.to].sink(&self.pauses(network));
+        let receiver = network.hosts[self.to].recv(&self.pauses(network));
         let senders: Vec<Sender> = (self.from.iter().zip(&paths))
             .map(|((port, classes), path)| send(network, *port, classes, path))
             .collect();
         meanwhile(network);
         let sent: Vec<SendReport> = senders.into_iter().map(Sender::report).collect();
-        let received = sink.report();
+        let received = receiver.report();
         let after = network.switch.settled();
         self.print(&sent, &received, &before, &after);
         self.check(network, &sent, &received, &before, &after);
@@ -103,7 +103,7 @@ impl Overload {
     }
 
     /// What happened, for a log that somebody reads who looks for lost frames.
-    fn print(&self, sent: &[SendReport], received: &SinkReport, before: &Stats, after: &Stats) {
+    fn print(&self, sent: &[SendReport], received: &RecvReport, before: &Stats, after: &Stats) {
         let counted =
             |count: fn(&Stats, usize) -> u64, port: usize| count(after, port) - count(before, port);
         for ((port, _), sender) in self.from.iter().zip(sent) {
@@ -134,7 +134,7 @@ impl Overload {
         &self,
         network: &Network,
         sent: &[SendReport],
-        received: &SinkReport,
+        received: &RecvReport,
         before: &Stats,
         after: &Stats,
     ) {

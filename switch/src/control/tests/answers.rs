@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! Requests of clients.
 
 use super::{ROUTED, Rig};
 use crate::control::protocol::{MacTable, Reply, Request};

@@ -1,7 +1,7 @@
-//! The control thread with real workers, on devices in memory and a clock that the test turns.
+//! The control thread with real workers, devices in memory and a clock that the test sets.
 
 mod answers;
-mod neighborhood;
+mod lldp;
 mod reload;
 mod slow_path;
 mod socket;
@@ -9,10 +9,10 @@ mod waits;
 
 use super::protocol::{Reply, Request};
 use super::{Call, Control, FIRST_EPOCH, Tables};
-use crate::gate::Gate;
+use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
 use crate::platform::{DeviceCounters, FrameBuffers, LinkState, Platform, PortFacts};
-use crate::worker_thread::{Seat, SharedPhase, sample_links};
+use crate::worker_loop::{SharedPhase, WorkerLoop, sample_rings};
 use config::SwitchConfig;
 use config::switch::Idle;
 use crossbeam::channel::{Receiver, bounded};
@@ -72,7 +72,7 @@ impl Platform for Memory {
 /// A switch: its control thread, and its workers, which turn when the test says so.
 struct Rig {
     control: Control<Memory>,
-    seats: Vec<Seat<TestDevice>>,
+    worker_loops: Vec<WorkerLoop<TestDevice>>,
     memory: Memory,
     _folder: tempfile::TempDir,
     file: PathBuf,
@@ -92,21 +92,21 @@ impl Rig {
         let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
         let (workers, ports) = (tables.config().workers.count, settings.ports.len());
         let (links, control_links) = connect(workers, ports);
-        let (mut seats, mut rings) = (Vec::new(), Vec::new());
+        let (mut worker_loops, mut rings) = (Vec::new(), Vec::new());
         for (links, control_links) in links.into_iter().zip(control_links) {
-            let (samples, control_samples) = sample_links();
+            let (samples, control_samples) = sample_rings();
             rings.push((control_links, control_samples));
-            let device = Gate::new(TestDevice::new(ports));
+            let device = DrainFilter::new(TestDevice::new(ports));
             let snapshot = Arc::clone(&snapshot);
             let worker =
                 Worker::new(&settings, snapshot, device, links, Polling::new(Recorder::default()));
             let (phase, idle) = (SharedPhase::default(), Idle::Poll);
-            seats.push(Seat { worker, samples, phase, idle });
+            worker_loops.push(WorkerLoop { worker, samples, phase, idle });
         }
         let memory = Memory::default();
         let facts = vec![PortFacts { driver: "memory".to_owned(), ..PortFacts::default() }; ports];
         let control = Control::new(memory.clone(), tables, facts, rings);
-        Self { control, seats, memory, _folder: folder, file }
+        Self { control, worker_loops, memory, _folder: folder, file }
     }
 
     fn now(&self) -> Instant {
@@ -116,7 +116,7 @@ impl Rig {
     /// Everybody takes a turn.
     fn turn(&mut self) {
         self.turn_control();
-        (0..self.seats.len()).for_each(|worker| self.turn_worker(worker));
+        (0..self.worker_loops.len()).for_each(|worker| self.turn_worker(worker));
     }
 
     fn turn_control(&mut self) {
@@ -126,7 +126,7 @@ impl Rig {
 
     fn turn_worker(&mut self, worker: usize) {
         let start = self.memory.now();
-        self.seats[worker].turn(start, &|| start + TURN_NS);
+        self.worker_loops[worker].turn(start, &|| start + TURN_NS);
     }
 
     fn turns(&mut self, count: usize) {
@@ -155,14 +155,17 @@ impl Rig {
     }
 
     fn device(&mut self, port: PortId) -> &mut TestDevice {
-        let seat = self.seats.iter_mut().find(|seat| seat.worker.own_ports().contains(&port));
-        seat.unwrap().worker.device_mut().device_mut()
+        let worker_loop = self
+            .worker_loops
+            .iter_mut()
+            .find(|worker_loop| worker_loop.worker.own_ports().contains(&port));
+        worker_loop.unwrap().worker.device_mut().device_mut()
     }
 
     /// Asks, without waiting.
     fn call(&mut self, request: Request) -> Receiver<Reply> {
         let (reply, answer) = bounded(1);
-        self.control.take_call(Call { request, reply });
+        self.control.handle_call(Call { request, reply });
         answer
     }
 

@@ -119,7 +119,7 @@ fn routes_are_swapped_alone() {
 }
 
 #[test]
-fn neighbours_that_were_found_outlive_a_reload_and_static_ones_follow_the_file() {
+fn neighbors_that_were_found_outlive_a_reload_and_static_ones_follow_the_file() {
     let fixed = |mac: &str| format!("{ROUTED}[[neighbor]]\naddress = '10.0.1.9'\nmac = '{mac}'\n");
     let mut rig = Rig::new(&fixed("02:00:00:00:09:01"));
     rig.turns(5);

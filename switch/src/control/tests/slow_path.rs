@@ -58,7 +58,7 @@ fn it_announces_itself_and_answers_arp() {
 }
 
 #[test]
-fn frames_to_an_unknown_neighbour_wait_for_it_and_pass_in_order() {
+fn frames_to_an_unknown_neighbor_wait_for_it_and_pass_in_order() {
     let mut rig = quiet_rig();
     for number in 0..5 {
         rig.arrive(1, &Udp { sequence: number, ..Udp::routed(1, 2, 0) }.bytes());
@@ -103,7 +103,7 @@ fn a_frame_that_comes_back_before_its_tables_goes_round_and_is_not_lost() {
 }
 
 #[test]
-fn a_link_that_goes_down_takes_its_neighbours_along() {
+fn a_link_that_goes_down_takes_its_neighbors_along() {
     let mut rig = quiet_rig();
     rig.arrive(2, &introduction(2));
     rig.turns(4);

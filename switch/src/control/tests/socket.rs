@@ -1,4 +1,4 @@
-//! The socket, with a control thread that answers by itself: what clients can and cannot do.
+//! The socket, with a stub in the control thread's place.
 
 use crate::control::Call;
 use crate::control::protocol::{REQUEST_BYTES_MAX, Reply, Request, Stopping};
@@ -96,11 +96,11 @@ fn a_line_without_an_end_is_cut_off() {
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains("cut short"), "{answer}");
+    assert!(answer.contains("incomplete"), "{answer}");
 }
 
 #[test]
-fn clients_that_say_nothing_keep_nobody_else_waiting_until_their_places_are_gone() {
+fn idle_clients_do_not_block_others_while_slots_are_free() {
     let served = serve();
     let connect = |count| -> Vec<UnixStream> {
         (0..count).map(|_| UnixStream::connect(&served.socket).unwrap()).collect()
@@ -122,7 +122,7 @@ fn clients_that_say_nothing_keep_nobody_else_waiting_until_their_places_are_gone
 }
 
 #[test]
-fn clients_that_say_nothing_make_room_for_one_that_does() {
+fn idle_clients_are_replaced_by_new_ones() {
     let served = serve();
     let silent: Vec<UnixStream> =
         (0..32).map(|_| UnixStream::connect(&served.socket).unwrap()).collect();
@@ -130,9 +130,9 @@ fn clients_that_say_nothing_make_room_for_one_that_does() {
     let is_answered = || {
         let mut stream = UnixStream::connect(&served.socket).unwrap();
         let _refused = stream.write_all(b"{\"request\":\"stop\"}\n");
-        let mut said = String::new();
-        let _refused = BufReader::new(stream).read_line(&mut said);
-        said.contains('7')
+        let mut reported = String::new();
+        let _refused = BufReader::new(stream).read_line(&mut reported);
+        reported.contains('7')
     };
     let began = Instant::now();
     while !is_answered() {
@@ -162,7 +162,7 @@ fn a_dead_process_s_socket_is_replaced_and_nothing_else_is() {
 }
 
 #[test]
-fn an_end_without_an_answer_is_said() {
+fn a_shutdown_without_a_reply_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s.sock");
     let (server, calls) = Server::start(&socket).unwrap();
@@ -172,6 +172,6 @@ fn an_end_without_an_answer_is_said() {
     });
     let call = calls.recv().unwrap();
     drop(call);
-    assert!(asking.join().unwrap().contains("coming to its end"));
+    assert!(asking.join().unwrap().contains("is stopping"));
     drop(server);
 }

@@ -1,4 +1,4 @@
-//! Who waits for whom, from pauses that came in to those that go out.
+//! Queues that the peer has paused, and the pauses that follow upstream.
 
 use super::Rig;
 use crate::control::stats::Origin;
@@ -59,7 +59,7 @@ fn load(rig: &mut Rig, from: u8, count: u32) {
 }
 
 #[test]
-fn a_paused_queue_tells_whose_frames_it_holds_and_whether_they_are_paused_too() {
+fn a_paused_queue_lists_its_ingress_ports_and_whether_they_pause_their_peers() {
     let mut rig = Rig::new(SWITCH);
     rig.turns(3);
     rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());

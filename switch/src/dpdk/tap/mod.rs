@@ -1,25 +1,25 @@
-//! The kernel's side of a `net_tap` port: one switch a tap, its queue, and its link wherever the
-//! interface has been moved.
+//! The kernel's end of a `net_tap` port: the tap, its queue, and its link in whatever network
+//! namespace the interface is.
 //!
-//! DPDK's driver attaches to any tap of the name it is given, another switch's too, and looks for
-//! its link by name in the network namespace where it was started. So the switch makes the tap
-//! itself, exclusively, before the driver attaches to it, and keeps a queue of it open that takes
-//! no frames: by that queue the kernel tells where the interface is, whatever its name is there.
+//! DPDK's driver attaches to any existing tap of the given name, also to another switch's, and
+//! reads its link by name in the network namespace where it was started. So the switch creates the
+//! tap itself, exclusively, before the driver attaches to it, and keeps a queue of it open that
+//! receives no frames: through that queue the kernel reports where the interface is, under any
+//! name.
 //!
-//! No lock file is needed. The kernel says who has a tap open, which ends with the process however
-//! it ends; and a tap that was moved to another namespace leaves its name free here, for the kernel
-//! and so for the switch.
+//! No lock file is needed. The kernel reports which process has a tap open, until the process ends.
+//! A tap that was moved to another namespace leaves its name free here.
 
+mod monitor;
 mod netlink;
 mod queue;
-mod watch;
 
-use super::holder::Holders;
+use super::owners::Owners;
+pub(super) use monitor::TapLink;
+use monitor::{TapMonitor, TapPoller};
 use netlink::{Interface, Rtnetlink, Tun};
 use queue::Queue;
 use std::io;
-pub(super) use watch::TapLink;
-use watch::{Looker, Watch};
 
 /// The name of a tap that has none in its device string: the kernel counts.
 pub(super) const NAME_DEFAULT: &str = "dtap%d";
@@ -30,14 +30,14 @@ pub(super) const NAME_DEFAULT: &str = "dtap%d";
 pub(super) struct Tap {
     name: String,
     rx_queue_frames: u32,
-    watch: Watch,
+    monitor: TapMonitor,
 }
 
-/// Why a tap cannot be had.
+/// Why a tap cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TapError {
-    #[error("the tap {name} is in use by {holders}")]
-    InUse { name: String, holders: Holders },
+    #[error("the tap {name} is in use by {owners}")]
+    InUse { name: String, owners: Owners },
     #[error("the interface {name} exists and is no tap{}", kind_text(kind.as_deref()))]
     NoTap { name: String, kind: Option<String> },
     #[error("the tap {0} was made for one queue only")]
@@ -51,8 +51,8 @@ fn kind_text(kind: Option<&str>) -> String {
 }
 
 impl TapError {
-    /// What would be right, where this knows better than the driver's general advice.
-    pub(super) fn what_would_be_right(&self) -> Option<String> {
+    /// The advice, where it is more specific than the driver's general one.
+    pub(super) fn advice(&self) -> Option<String> {
         match self {
             Self::InUse { .. } => {
                 Some("name another interface in iface=, or stop that process".to_owned())
@@ -71,7 +71,7 @@ impl Tap {
     /// Makes the tap `name`, or takes it if it is persistent and nobody has it open, and has it
     /// keep `rx_queue_frames` frames if that is given. Nothing that is another process's is
     /// touched.
-    pub(super) fn claim(name: &str, rx_queue_frames: Option<u32>) -> Result<Self, TapError> {
+    pub(super) fn acquire(name: &str, rx_queue_frames: Option<u32>) -> Result<Self, TapError> {
         let failed = |doing| {
             let name = name.to_owned();
             move |error| TapError::System { name, doing, error }
@@ -90,16 +90,16 @@ impl Tap {
                 .map_err(failed("given a queue of that many frames (txqueuelen)"))?;
         }
         let interface = rtnetlink.interface(&name, None).map_err(failed("watched"))?;
-        let looker = Looker::new(queue, rtnetlink);
-        let watch = Watch::new(looker.map_err(failed("watched"))?);
-        Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, watch })
+        let poller = TapPoller::new(queue, rtnetlink);
+        let monitor = TapMonitor::new(poller.map_err(failed("watched"))?);
+        Ok(Self { name, rx_queue_frames: interface.tx_queue_frames, monitor })
     }
 
-    /// Begins to look at its link and losses. To be called when the device is started, which sets
-    /// the interface up.
-    pub(super) fn watch(&mut self) -> Result<(), TapError> {
+    /// Starts to monitor its link and losses. Called when the device is started, which sets the
+    /// interface up.
+    pub(super) fn monitor(&mut self) -> Result<(), TapError> {
         let failed = |error| TapError::System { name: self.name.clone(), doing: "watched", error };
-        self.watch.start().map_err(failed)
+        self.monitor.start().map_err(failed)
     }
 
     /// Its name when it was made.
@@ -107,27 +107,27 @@ impl Tap {
         &self.name
     }
 
-    /// Frames that it keeps while nobody reads them.
+    /// Frames that it holds before it loses one.
     pub(super) const fn rx_queue_frames(&self) -> u32 {
         self.rx_queue_frames
     }
 
     /// Its link, at most 50 ms ago.
     pub(super) fn link(&self) -> TapLink {
-        self.watch.link()
+        self.monitor.link()
     }
 
     /// Frames that its full queue lost since it was opened, at most 50 ms ago. Not what the kernel
     /// dropped while the interface was down.
     pub(super) fn rx_missed_frames(&self) -> u64 {
-        self.watch.dropped_frames()
+        self.monitor.dropped_frames()
     }
 }
 
 /// A tap that exists may be taken if it stays without a process and there is none.
 fn take_persistent(rtnetlink: &Rtnetlink, name: &str) -> Result<Queue, TapError> {
     let failed = |error| TapError::System { name: name.to_owned(), doing: "opened", error };
-    let in_use = || TapError::InUse { name: name.to_owned(), holders: Holders::of_tun(name) };
+    let in_use = || TapError::InUse { name: name.to_owned(), owners: Owners::of_tun(name) };
     let Interface { kind, tun, .. } = rtnetlink.interface(name, None).map_err(failed)?;
     if kind.as_deref() != Some("tun") || !tun.is_tap {
         return Err(TapError::NoTap { name: name.to_owned(), kind });
@@ -139,7 +139,7 @@ fn take_persistent(rtnetlink: &Rtnetlink, name: &str) -> Result<Queue, TapError>
         Tun { .. } => {}
     }
     let queue = Queue::open(name).map_err(failed)?;
-    // Another process may have looked at the same moment: then both give way.
+    // Another process may have checked at the same time: then both fail.
     match rtnetlink.interface(name, None).map_err(failed)?.tun.open_queues {
         1 => Ok(queue),
         _ => Err(in_use()),

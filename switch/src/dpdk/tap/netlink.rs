@@ -1,9 +1,9 @@
-//! What rtnetlink says of one interface, in this network namespace or in another.
+//! Attributes of one interface from rtnetlink, in this network namespace or in another.
 //!
-//! Another namespace is named by an id that this one gives it (`RTM_NEWNSID`), so that no thread
-//! has to enter it: that would take `CAP_SYS_ADMIN`, and this takes the `CAP_NET_ADMIN` that a tap
-//! needs anyway. Only the attributes that are wanted are decoded: one that a newer kernel changes
-//! must not hide the link.
+//! Another namespace is addressed by an id that this one assigns to it (`RTM_NEWNSID`), so no
+//! thread has to enter it: entering needs `CAP_SYS_ADMIN`, the id only the `CAP_NET_ADMIN` that a
+//! tap needs anyway. Only the needed attributes are decoded: one that a newer kernel changes must
+//! not hide the link.
 
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer, NetlinkMessage, NlasIterator,
@@ -41,12 +41,12 @@ const NETNSA_NSID: u16 = 1;
 /// No id is given yet, or the kernel is to choose one.
 const NSID_NONE: i32 = -1;
 
-/// An interface at one moment.
+/// A sample of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interface {
     /// Whether it is set up and passes frames (`IFF_UP` and `IFF_RUNNING`).
     pub(super) is_running: bool,
-    /// Its transmit queue's length: for a tap the frames that wait for whoever reads it.
+    /// Its transmit queue's length: for a tap, the frames that wait for its reader.
     pub(super) tx_queue_frames: u32,
     /// Frames that it dropped instead of transmitting them.
     pub(super) tx_dropped_frames: u64,
@@ -61,7 +61,7 @@ pub(super) struct Interface {
 pub(super) struct Tun {
     /// Whether it carries Ethernet frames, as a tap does, and not IP packets.
     pub(super) is_tap: bool,
-    /// Whether it stays when nobody has it open.
+    /// Whether it persists without an open descriptor.
     pub(super) is_persistent: bool,
     /// Whether it may be opened several times.
     pub(super) has_multi_queue: bool,
@@ -82,7 +82,7 @@ impl Rtnetlink {
         Ok(Self(socket))
     }
 
-    /// The interface `name`, in the namespace with the id `nsid` or in ours.
+    /// The interface `name`, in the namespace with the id `nsid` or in this one.
     pub(super) fn interface(&self, name: &str, nsid: Option<i32>) -> io::Result<Interface> {
         let mut request = LinkMessage::default();
         request.attributes.extend(nsid.map(LinkAttribute::IfNetnsId));
@@ -109,7 +109,7 @@ impl Rtnetlink {
         request.attributes.push(NsidAttribute::Id(NSID_NONE));
         match self.ask(RouteNetlinkMessage::NewNsId(request), NLM_F_ACK) {
             Ok(_) => {}
-            // Somebody else has just given it one.
+            // Another process has just assigned one.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -219,7 +219,7 @@ fn decode_nsid(answer: &[u8]) -> Result<i32, DecodeError> {
     Ok(NSID_NONE)
 }
 
-/// What a message of this type holds behind its netlink header.
+/// The length of the payload of a message of this type.
 fn payload(answer: &[u8], message_type: u16) -> Result<&[u8], DecodeError> {
     let message = NetlinkBuffer::new_checked(answer)?;
     if message.message_type() != message_type {
@@ -300,8 +300,8 @@ mod tests {
         for length in 0..whole.len() {
             let mut cut = whole[..length].to_vec();
             let _no_panic = decode_interface(&cut);
-            if let Some(says) = cut.first_chunk_mut() {
-                *says = u32::try_from(length).unwrap().to_ne_bytes();
+            if let Some(field) = cut.first_chunk_mut() {
+                *field = u32::try_from(length).unwrap().to_ne_bytes();
             }
             let _no_panic = decode_interface(&cut);
             let _no_panic = decode_nsid(&cut);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_from_an_acknowledgement() {
+    fn an_error_and_an_acknowledgement_are_distinguished() {
         let message =
             |errno: i32| framed(NLMSG_ERROR, &[&errno.to_ne_bytes()[..], &[0; 16]].concat());
         let error = refusal(&message(-19)).unwrap().unwrap();

@@ -34,7 +34,7 @@ impl Queue {
     fn attach(name: &str, flags: c_int) -> io::Result<Self> {
         let queue = Self(OpenOptions::new().read(true).write(true).open(CLONE_DEVICE)?);
         queue.request(libc::TUNSETIFF, &mut request(name, flags)?)?;
-        // Frames are spread over the queues that are attached; nobody reads this one.
+        // Frames are spread over the attached queues; this one is not read, so it is detached.
         queue.request(libc::TUNSETQUEUE, &mut request(name, libc::IFF_DETACH_QUEUE)?)?;
         Ok(queue)
     }

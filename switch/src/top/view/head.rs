@@ -1,8 +1,8 @@
-//! The switch as a whole: what it loses, how fast it is, how full its buffer, how busy its workers.
+//! The switch as a whole: losses, rates, buffer occupancy, load of the workers.
 
-use super::text::{BROKEN, FAINT, GOOD, LOSS, NAME, NOTABLE, Piece, bar, ends, full, plain, wrap};
+use super::text::{ALARM, FAINT, LOSS, NAME, NOTABLE, OK, Piece, bar, ends, full, plain, wrap};
 use crate::control::stats::FrameTotals;
-use crate::top::humane::{number, percent, rate, time};
+use crate::top::format::{number, percent, rate, time};
 use crate::top::sample::{Count, Rate, View, WorkerView};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -10,10 +10,10 @@ use ratatui::text::{Line, Span};
 /// What the two parts of the buffer take beside their bars, with the gap between them.
 const BUFFER_TEXT: usize = 65;
 
-/// The lines about the whole switch. `paused` says that the picture does not move.
+/// The lines about the whole switch. `paused`: the view does not update.
 pub(super) fn head(view: &View, paused: bool, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![identity(view, paused, width)];
-    lines.extend(promise(view, width));
+    lines.extend(lossless_drops(view, width));
     lines.extend(rates(view, width));
     lines.extend(balance(&view.totals, width));
     lines.push(buffer(view, width));
@@ -35,39 +35,43 @@ fn identity(view: &View, paused: bool, width: usize) -> Line<'static> {
         Span::raw(view.level.map_or_else(String::new, |level| format!("  level {level}"))),
     ];
     let right = if paused {
-        vec![Span::styled(" PAUSED, p goes on ", NOTABLE.patch(super::text::BAR))]
+        vec![Span::styled(" PAUSED, p resumes ", NOTABLE.patch(super::text::BAR))]
     } else {
         vec![Span::styled(over, FAINT)]
     };
     ends(left, right, width)
 }
 
-/// Whether what was promised is kept.
-fn promise(view: &View, width: usize) -> Vec<Line<'static>> {
-    if view.lost.total == 0 {
-        return vec![Line::styled("lossless drops 0", GOOD)];
+/// Lossless frames lost, by port and class.
+fn lossless_drops(view: &View, width: usize) -> Vec<Line<'static>> {
+    if view.lossless_drops.total == 0 {
+        return vec![Line::styled("lossless drops 0", OK)];
     }
     let mut pieces = Vec::new();
     for port in &view.ports {
         for (priority, class) in port.classes.iter().enumerate() {
-            if class.lost.total > 0 {
-                let text = format!("port {} class {priority}: {}", port.name, exactly(class.lost));
+            if class.lossless_drops.total > 0 {
+                let text = format!(
+                    "port {} class {priority}: {}",
+                    port.name,
+                    exactly(class.lossless_drops)
+                );
                 pieces.push(plain(text));
             }
         }
-        let classes = port.classes.iter().map(|class| class.lost.total);
+        let classes = port.classes.iter().map(|class| class.lossless_drops.total);
         let classified = classes.fold(0, u64::saturating_add);
-        if let Some(unknown @ 1..) = port.lost.total.checked_sub(classified) {
+        if let Some(unknown @ 1..) = port.lossless_drops.total.checked_sub(classified) {
             pieces.push(plain(format!("port {} class unknown: {unknown}", port.name)));
         }
     }
-    let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lost)));
-    // No more than two lines: with many ports the rest is found below, at each port.
+    let lead = plain(format!("LOSSLESS DROPS {}  ", exactly(view.lossless_drops)));
+    // At most two lines: the rest is shown at each port.
     let lines = wrap(lead, pieces, 2, width).into_iter().take(2);
-    lines.map(|line| full(&line.to_string(), BROKEN, width)).collect()
+    lines.map(|line| full(&line.to_string(), ALARM, width)).collect()
 }
 
-/// To the frame, for each one counts.
+/// The exact count.
 pub(super) fn exactly(count: Count) -> String {
     match count.new {
         0 => count.total.to_string(),
@@ -82,15 +86,15 @@ fn rates(view: &View, width: usize) -> Vec<Line<'static>> {
     let dropped_style = if view.dropped.new > 0 { NOTABLE } else { Style::new() };
     let dropped = format!("dropped {}/s", rate(view.dropped_rate));
     let imbalance = view.totals.imbalance;
-    let (books, style) = match imbalance {
-        0 => ("imbalance 0".to_owned(), GOOD),
-        frames => (format!(" IMBALANCE {frames} "), BROKEN),
+    let (text, style) = match imbalance {
+        0 => ("imbalance 0".to_owned(), OK),
+        frames => (format!(" IMBALANCE {frames} "), ALARM),
     };
     let pieces = vec![
         flow("rx", view.rx),
         flow("tx", view.tx),
         vec![Span::styled(dropped, dropped_style)],
-        vec![Span::styled(books, style)],
+        vec![Span::styled(text, style)],
     ];
     wrap(Vec::new(), pieces, 3, width)
 }
@@ -101,8 +105,7 @@ fn unit(text: &str) -> String {
     format!("{digits} {}", &text[digits.len()..])
 }
 
-/// Where all frames came from and how they ended. What workers hand to each other is on both sides,
-/// and left out.
+/// The frame balance. Handoffs between workers are on both sides, and left out.
 fn balance(totals: &FrameTotals, width: usize) -> Vec<Line<'static>> {
     let came = totals.received.saturating_add(totals.injected).saturating_add(totals.copied);
     let ends = [
@@ -146,15 +149,15 @@ fn buffer(view: &View, width: usize) -> Line<'static> {
 
 fn memory_and_latency(view: &View, width: usize) -> Vec<Line<'static>> {
     let (mbufs, latency) = (&view.mbufs, &view.latency_ns);
-    let mut pieces = vec![labelled(
+    let mut pieces = vec![labeled(
         "mbufs",
         format!("{} of {}", number(mbufs.data_in_use), number(mbufs.data_total)),
     )];
     if width >= 100 {
         let text = format!("{} of {}", number(mbufs.control_in_use), number(mbufs.control_total));
-        pieces.push(labelled("for PFC", text));
+        pieces.push(labeled("for PFC", text));
     }
-    pieces.push(labelled(
+    pieces.push(labeled(
         "latency",
         match latency.count {
             0 => "not measured yet".to_owned(),
@@ -169,14 +172,14 @@ fn memory_and_latency(view: &View, width: usize) -> Vec<Line<'static>> {
     wrap(Vec::new(), pieces, 3, width)
 }
 
-fn labelled(label: &str, text: String) -> Piece {
+fn labeled(label: &str, text: String) -> Piece {
     vec![Span::styled(label.to_owned(), FAINT), Span::raw(" "), Span::raw(text)]
 }
 
 fn workers(workers: &[WorkerView], width: usize) -> Vec<Line<'static>> {
     let mut pieces: Vec<Piece> = workers.iter().map(worker).collect();
     if let Some(longest) = workers.iter().max_by_key(|worker| worker.poll_gap_ns) {
-        pieces.push(labelled(
+        pieces.push(labeled(
             "longest poll gap",
             format!("{} (worker {})", time(longest.poll_gap_ns), longest.number),
         ));

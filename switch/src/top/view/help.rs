@@ -1,4 +1,4 @@
-//! What the columns and keys mean, in front of the rest.
+//! The help screen: columns and keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Flex, Layout};
@@ -19,25 +19,25 @@ const ASCII: Set<'static> = Set {
 
 const TEXT: [&str; 21] = [
     "q, Ctrl-C quit          Up Down PgUp PgDn Home End scroll",
-    "p  stop the picture     s  sort ports by number, rx, tx, pauses, drops",
-    "d  drops by cause       a  classes too that have been quiet for 30 s",
-    "r  let peaks begin anew, here only     ?  this",
+    "p  pause the view       s  sort ports by number, rx, tx, pauses, drops",
+    "d  drops by cause       a  show classes that are idle for 30 s, too",
+    "r  reset peaks, in this view only       ?  this help",
     "",
     "rx, tx  bits (of frames without FCS) and frames a second",
-    "VIQ     bytes in the buffer that came in by the port in that class",
-    "VEQ     bytes waiting to leave by the port in that class",
+    "VIQ     bytes in the buffer, by ingress port and class",
+    "VEQ     bytes queued for transmission, by egress port and class",
     "hroom   bytes of headroom in use; its peak as a share of it",
     "pauses  sent upstream, received from the peer: XOFF (paused now) or XON,",
     "        ms of each second paused, how often, and for how long in all",
-    "waits   what the peer keeps from leaving, and by which ports it came in",
-    "drops   by cause since start; +n is new since the last picture",
-    "lost outside  what the device lost or could not be copied: not in the",
-    "        switch's books, and of no class",
-    "not obeyed    flow control that this port does not act on",
-    "LOST    lossless frames not delivered, any cause: never 0 again",
-    "shared, lossy  what lossless classes share, and what lossy ones may hold",
+    "waits   frames behind a pause of the peer, and their ingress ports",
+    "drops   by cause since start; +n since the last sample",
+    "lost outside  frames that the device lost: not in the frame balance,",
+    "        and of unknown class",
+    "not obeyed    received flow control that this port ignores",
+    "LOST    lossless frames not delivered, any cause, since start",
+    "shared, lossy  buffer of lossless classes, buffer limit of lossy ones",
     "busy    share of a worker's time in which it moved frames; worker@CPU",
-    "poll gap       what `poll` in [headroom] must allow for",
+    "poll gap       the polling gap that `poll` in [headroom] must cover",
     "latency        of frames through the switch since its start",
 ];
 

@@ -1,7 +1,7 @@
-//! From what there is to see to what is drawn.
+//! Renders a [`View`](super::sample::View).
 //!
-//! The lines are the same whether they go to a terminal or, as plain text, to a file. All of it is
-//! ASCII and says in words what its colors say.
+//! The lines are the same on a terminal and in plain text. They are ASCII, and every color has a
+//! text that says the same.
 
 mod head;
 mod help;
@@ -24,14 +24,14 @@ use text::{BAR, NAME, NOTABLE, ends, full, plain};
 /// What is on the screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen<'a> {
-    /// The switch, if it was seen at all.
+    /// The switch, once a sample has arrived.
     pub(super) view: Option<&'a View>,
-    /// Why it cannot be seen now, if it cannot.
+    /// Why there is no new sample, if there is none.
     pub(super) waiting: Option<&'a str>,
     pub(super) choices: &'a Choices,
 }
 
-/// Draws it, and says how much of the ports there is.
+/// Draws the screen, and returns the extent of the ports.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) -> Extent {
     let area = frame.area();
     let Some(view) = screen.view else {
@@ -59,7 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) -> Extent {
     extent
 }
 
-/// Everything as lines, without a screen that could be too small.
+/// All lines, for output of any height.
 pub(super) fn all_lines(view: &View, choices: &Choices, width: usize) -> Vec<Line<'static>> {
     let columns = Columns::of(width);
     let mut lines = head(view, false, width);
@@ -94,7 +94,7 @@ fn nothing_yet(waiting: Option<&str>) -> Vec<Line<'static>> {
     ]
 }
 
-/// The keys, and where in the ports this is.
+/// The keys, and the scroll position.
 fn foot(choices: &Choices, extent: Extent, width: usize) -> Line<'static> {
     let keys = format!(
         " q quit  p pause  s sort:{}  d drops  a quiet  r peaks  ? help",

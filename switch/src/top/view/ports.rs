@@ -1,10 +1,10 @@
-//! The ports: a line each, below it a line for each class that is in use, and what went wrong.
+//! The ports: one line each, then one line for each class in use, and its losses.
 
 use super::head::exactly;
-use super::text::{BAR, BROKEN, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, lead, plain, wrap};
+use super::text::{ALARM, BAR, FAINT, LOSS, NAME, NOTABLE, Piece, fit, full, lead, plain, wrap};
 use super::waits;
 use crate::control::stats::LldpPortStats;
-use crate::top::humane::{ms_per_second, number, percent, rate, time};
+use crate::top::format::{ms_per_second, number, percent, rate, time};
 use crate::top::input::{Choices, Sort};
 use crate::top::sample::{Cause, ClassView, Count, Pauses, PortView, Rate, View};
 use ratatui::style::Style;
@@ -20,8 +20,8 @@ const QUEUES: usize = 35;
 const PAUSES: usize = 46;
 /// Two columns in, a digit, and `lossless`: less makes no sense.
 const NAMES_MIN: usize = 12;
-/// More only tears the line apart; without columns of pauses, what stands to the right of a port's
-/// rates needs the room.
+/// The widest name column. A wider one would separate the columns too far; without the pause
+/// columns, what follows a port's rates needs the space.
 const NAMES_MAX: usize = 24;
 const NAMES_MAX_NARROW: usize = 16;
 
@@ -43,7 +43,7 @@ impl Columns {
     }
 }
 
-/// What stands above the ports.
+/// The column headings.
 pub(super) fn headings(columns: Columns) -> Vec<Line<'static>> {
     let mut text = fit("port, class", columns.names);
     for (heading, width) in [
@@ -88,8 +88,8 @@ fn sort(ports: &mut [&PortView], by: Sort) {
         Sort::Sent => ports.sort_by(descending(|port| port.tx.bits)),
         Sort::Paused => ports.sort_by(descending(PortView::paused)),
         Sort::Dropped => ports.sort_by_key(|port| {
-            let (lost, dropped) = (port.lost, port.dropped);
-            Reverse((lost.new, lost.total, dropped.new, dropped.total))
+            let (lossless_drops, dropped) = (port.lossless_drops, port.dropped);
+            Reverse((lossless_drops.new, lossless_drops.total, dropped.new, dropped.total))
         }),
     }
 }
@@ -105,16 +105,18 @@ fn port(port: &PortView, choices: &Choices, columns: Columns) -> Vec<Line<'stati
         }
         let waits = port.waits.iter().filter(|wait| wait.priority == priority);
         lines.extend(waits.flat_map(|wait| waits::lines(wait, columns.width)));
-        if class.lost.total > 0 {
-            let text =
-                format!("    LOST {} lossless frames of class {priority}", exactly(class.lost));
-            lines.push(full(&text, BROKEN, columns.width));
+        if class.lossless_drops.total > 0 {
+            let text = format!(
+                "    LOST {} lossless frames of class {priority}",
+                exactly(class.lossless_drops)
+            );
+            lines.push(full(&text, ALARM, columns.width));
         }
     }
     if choices.drops {
         lines.extend(causes("dropped", &port.drops, NOTABLE, columns));
         lines.extend(causes("lost outside", &port.losses, LOSS, columns));
-        lines.extend(causes("not obeyed", &port.disobeyed, NOTABLE, columns));
+        lines.extend(causes("not obeyed", &port.pfc_ignored, NOTABLE, columns));
     }
     lines
 }
@@ -145,7 +147,7 @@ fn port_line(port: &PortView, folded: usize, columns: Columns) -> Line<'static> 
     Line::from(line)
 }
 
-/// Where the port leads, to whom, and what is wrong with that.
+/// The LLDP orientation, neighbor and conditions of the port.
 fn leads(lldp: &LldpPortStats) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     if lldp.orientation != "unknown" {
@@ -184,7 +186,7 @@ fn class_line(priority: usize, class: &ClassView, columns: Columns) -> Line<'sta
     Line::from(line)
 }
 
-/// What a class may do now.
+/// The pause state of a class.
 fn state(pauses: &Pauses) -> Span<'static> {
     match (pauses.xoff, pauses.times.total) {
         (true, _) => Span::styled("XOFF", NOTABLE),
@@ -237,8 +239,8 @@ fn causes(label: &str, causes: &[Cause], style: Style, columns: Columns) -> Vec<
         return Vec::new();
     }
     let pieces = causes.iter().map(|cause| {
-        if cause.breaks_a_promise {
-            return vec![Span::styled(format!("{} {}", cause.name, exactly(cause.count)), BROKEN)];
+        if cause.is_lossless {
+            return vec![Span::styled(format!("{} {}", cause.name, exactly(cause.count)), ALARM)];
         }
         let mut piece = plain(format!("{} ", cause.name));
         piece.extend(counted(cause.count, style));

@@ -1,4 +1,4 @@
-//! Whole pictures, to the character; what colors say; and that nothing makes drawing fail.
+//! Whole screens, to the character; colors; and that no input makes drawing fail.
 
 use super::*;
 use crate::control::stats::{LldpPortStats, LldpStats, Origin, Stats, Wait};
@@ -114,7 +114,7 @@ fn help_on_80_by_24() {
 }
 
 #[test]
-fn a_broken_promise_is_white_on_red_from_edge_to_edge() {
+fn lossless_drops_are_white_on_red_from_edge_to_edge() {
     let view = view_of(in_trouble());
     let screen = Screen { view: Some(&view), waiting: None, choices: &Choices::default() };
     let (buffer, _) = drawn(&screen, 80, 24);
@@ -150,7 +150,7 @@ fn what_is_new_and_what_is_paused_stands_out() {
 }
 
 #[test]
-fn books_that_do_not_balance_are_as_loud_as_a_broken_promise() {
+fn a_frame_imbalance_is_white_on_red_as_lossless_drops_are() {
     let (before, mut now) = many(1);
     now.totals.imbalance = -3;
     let view = view_of((before, now));
@@ -221,7 +221,7 @@ fn drops_and_quiet_classes_are_shown_as_chosen() {
 #[test]
 fn a_switch_that_is_gone_is_waited_for() {
     let choices = Choices::default();
-    let why = "no switch runs behind /run/knotless/leaf1.sock";
+    let why = "no switch listens on /run/knotless/leaf1.sock";
     let screen = Screen { view: None, waiting: Some(why), choices: &choices };
     let shown = lines(&drawn(&screen, 80, 24).0);
     assert_eq!(shown[2].trim_end(), "waiting for the switch");
@@ -237,10 +237,10 @@ fn a_switch_that_is_gone_is_waited_for() {
 }
 
 #[test]
-fn a_stopped_picture_says_so() {
+fn a_paused_view_is_marked() {
     let choices = Choices { paused: true, ..Choices::default() };
     let shown = show(&view_of(in_trouble()), &choices, 80, 24);
-    assert!(shown[0].ends_with(" PAUSED, p goes on"), "{}", shown[0]);
+    assert!(shown[0].ends_with(" PAUSED, p resumes"), "{}", shown[0]);
 }
 
 /// Puts numbers from `numbers` in the place of those in `value`, but where the type or the place

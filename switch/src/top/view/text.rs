@@ -1,25 +1,25 @@
-//! Pieces of text put together to lines, and the few styles that there are.
+//! Lines from pieces of styled text, and the styles.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// A promise broken: nobody may miss it.
-pub(super) const BROKEN: Style =
+/// An alarm: lossless frames lost, or a frame imbalance.
+pub(super) const ALARM: Style =
     Style::new().fg(Color::White).bg(Color::Red).add_modifier(Modifier::BOLD);
-/// A loss that was not promised away.
+/// A loss of other frames.
 pub(super) const LOSS: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
-/// Look here: a pause, something new.
+/// A pause, or a counter that increased.
 pub(super) const NOTABLE: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
-/// As it should be.
-pub(super) const GOOD: Style = Style::new().fg(Color::Green);
-/// What only labels the rest.
+/// A good state.
+pub(super) const OK: Style = Style::new().fg(Color::Green);
+/// Labels.
 pub(super) const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
-/// A name to begin reading at.
+/// Names.
 pub(super) const NAME: Style = Style::new().add_modifier(Modifier::BOLD);
-/// Headings, the last line, and what says that the picture is not live.
+/// Headings, the last line, and the notice that the view is not live.
 pub(super) const BAR: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-/// How far in that is which belongs to a port or a class.
+/// Indentation of lines that belong to a port or a class.
 const INDENT: usize = 4;
 
 /// Several spans that belong on one line together.
@@ -30,7 +30,7 @@ pub(super) fn plain(text: impl Into<String>) -> Piece {
     vec![Span::raw(text.into())]
 }
 
-/// What begins a line that belongs to a port or a class.
+/// The start of a line that belongs to a port or a class.
 pub(super) fn lead(label: &str) -> Piece {
     vec![Span::raw(" ".repeat(INDENT)), Span::styled(format!("{label}: "), FAINT)]
 }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_says_so() {
+    fn what_is_too_long_ends_in_a_tilde() {
         assert_eq!(fit("uplink", 8), "uplink  ");
         assert_eq!(fit("uplink", 6), "uplink");
         assert_eq!(fit("uplink", 5), "upli~");

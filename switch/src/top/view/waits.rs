@@ -1,12 +1,12 @@
-//! Frames that wait for the peer, and whom they hold up.
+//! Queues that the peer has paused, and the ingress ports of their frames.
 
 use super::text::{NOTABLE, Piece, lead, plain, wrap};
 use crate::control::stats::{Origin, Wait};
-use crate::top::humane::{number, time};
+use crate::top::format::{number, time};
 use ratatui::text::{Line, Span};
 
-/// What waits in a queue for how long, and by which ports it came in; those that pause their peers
-/// for it stand out.
+/// What is queued, for how long it has been paused, and its ingress ports; those that pause their
+/// peers for it are highlighted.
 pub(super) fn lines(wait: &Wait, width: usize) -> Vec<Line<'static>> {
     let (bytes, frames) = (number(wait.bytes.into()), number(wait.frames.into()));
     let paused = format!("paused by the peer for {}", time(wait.paused_for_ns));

@@ -1,8 +1,8 @@
-//! DPDK below a switch: memory, pools, ports, and the control thread's view of them.
+//! DPDK as the switch's platform: memory, pools, ports, and the control thread's view of them.
 
 use super::RunError;
+use super::cpus::main_cpus;
 use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
-use super::threads::main_cpus;
 use crate::dpdk::clock::Clock;
 use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort};
 use crate::dpdk::device_args::PciAddress;
@@ -24,14 +24,14 @@ use dataplane::time::Instant;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The machine under a switch.
+/// The DPDK platform of a switch.
 #[derive(Debug)]
-pub(super) struct Machine {
-    /// In the order of their numbers. They go before the pools, which go before the EAL.
+pub(super) struct DpdkPlatform {
+    /// In the order of their numbers. Dropped before the pools, which are dropped before the EAL.
     ports: Vec<Arc<Port>>,
     /// Their names.
     names: Vec<String>,
-    /// Of each, whether it has been said that its interface was deleted.
+    /// By port: whether the deletion of its interface has been reported.
     deleted: Vec<Cell<bool>>,
     data: Arc<Pool>,
     control: Arc<Pool>,
@@ -39,12 +39,12 @@ pub(super) struct Machine {
     eal: Arc<Eal>,
 }
 
-impl Machine {
-    /// Starts DPDK, makes the pools and opens the ports of `config`. The queues of the ports stand
-    /// in port order.
+impl DpdkPlatform {
+    /// Starts DPDK, creates the pools and opens the ports of `config`. The queues are in port
+    /// order.
     ///
     /// # Errors
-    /// What DPDK or a device says.
+    /// The error of DPDK or of a device.
     pub(super) fn start(
         config: &SwitchConfig,
         verbose: bool,
@@ -62,16 +62,16 @@ impl Machine {
             Pool::new(&eal, "control", sizes.control_frames, CONTROL_DATA_BYTES, CACHE_FRAMES)?;
         let names = config.ports.iter().map(|port| port.name.clone()).collect();
         let deleted = vec![Cell::new(false); config.ports.len()];
-        let mut machine = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
+        let mut platform = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
         let mut queues = Vec::with_capacity(config.ports.len());
         for port in &config.ports {
-            let opened = machine.open(config, port);
+            let opened = platform.open(config, port);
             let (port, its_queues) =
                 opened.map_err(|error| RunError::Port { name: port.name.clone(), error })?;
-            machine.ports.push(port);
+            platform.ports.push(port);
             queues.push(its_queues);
         }
-        Ok((machine, queues))
+        Ok((platform, queues))
     }
 
     fn open(
@@ -113,7 +113,7 @@ impl Machine {
         self.clock
     }
 
-    /// What was chosen, for the operator to see.
+    /// The memory in use.
     pub(super) fn memory(&self) -> MemoryInUse {
         self.eal.memory()
     }
@@ -133,23 +133,23 @@ impl Machine {
         facts.collect()
     }
 
-    /// Frames that the data pool has less than the buffer promises, because devices took more of it
-    /// than their rings: `net_pcap` holds all frames that it replays.
+    /// Buffers that the data pool is short of the shared buffer, because devices hold more than
+    /// their rings: `net_pcap` holds all frames that it replays.
     pub(super) fn missing_frames(&self, config: &SwitchConfig) -> u32 {
         let sent: u32 = self.infos().map(|info| u32::from(info.tx_descriptors)).sum();
-        let promised = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
-        promised.saturating_add(sent).saturating_sub(self.data.available())
+        let counted = u32::try_from(config.settings.buffer.frames_max).unwrap_or(u32::MAX);
+        counted.saturating_add(sent).saturating_sub(self.data.available())
     }
 
     /// Ports whose devices took more buffers than they have receive descriptors: name, buffers,
     /// descriptors.
-    pub(super) fn greedy_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
+    pub(super) fn oversized_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
         let ports = self.names.iter().zip(self.infos());
-        let greedy = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
-        greedy.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
+        let oversized = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
+        oversized.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
     }
 
-    /// Closes the ports and counts the buffers that are not back in their pools, and all there are.
+    /// Closes the ports; returns the buffers that are not back in their pools, and the total.
     pub(super) fn close(mut self) -> (u32, u32) {
         self.ports.clear();
         let missing = self.data.in_use() + self.control.in_use();
@@ -166,7 +166,7 @@ fn pci_addresses(config: &SwitchConfig) -> Vec<PciAddress> {
     pci.collect()
 }
 
-/// Only a NIC has a queue of its own behind its ring, at a speed that is known.
+/// Only a NIC has a queue behind its ring, at a known speed.
 fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
     let (settings, port) = (&config.settings.ports[port.index()], &config.ports[port.index()]);
     match port.device {
@@ -178,14 +178,14 @@ fn tx_cap(config: &SwitchConfig, port: PortId) -> Option<TxCap> {
     }
 }
 
-/// One for each worker, if any may send there without asking the owner: not where a pace or a cap
-/// has to be kept, which takes one who counts.
+/// One for each worker, if workers may send without the owner; one only where a pace or a cap must
+/// be kept by one sender.
 fn tx_queues(config: &SwitchConfig, port: PortId) -> u16 {
     let is_counted = config.settings.ports[port.index()].paced || tx_cap(config, port).is_some();
     if is_counted { 1 } else { u16::try_from(config.workers.count).unwrap_or(1) }
 }
 
-impl Platform for Machine {
+impl Platform for DpdkPlatform {
     type Frame = Mbuf;
 
     fn now(&self) -> Instant {
@@ -211,7 +211,7 @@ impl Platform for Machine {
         if let Some(flow_control) = port.watch_flow_control(link) {
             output::note(&format!("port {name}: {flow_control}"));
         }
-        LinkState { up: link.up, speed: link.speed }
+        link
     }
 
     fn flow_control(&self, port: PortId) -> Option<String> {
@@ -219,18 +219,7 @@ impl Platform for Machine {
     }
 
     fn device_counters(&self, port: PortId) -> DeviceCounters {
-        let Some(port) = self.ports.get(port.index()) else { return DeviceCounters::default() };
-        let counters = port.counters();
-        DeviceCounters {
-            rx_frames: counters.rx_frames,
-            rx_bytes: counters.rx_bytes,
-            tx_frames: counters.tx_frames,
-            tx_bytes: counters.tx_bytes,
-            rx_missed_frames: counters.rx_missed_frames,
-            rx_error_frames: counters.rx_error_frames,
-            rx_no_buffer: counters.rx_no_buffer,
-            tx_error_frames: counters.tx_error_frames,
-        }
+        self.ports.get(port.index()).map(|port| port.counters()).unwrap_or_default()
     }
 
     fn buffers(&self) -> FrameBuffers {

@@ -1,23 +1,23 @@
-//! One switch a name: whoever holds the lock beside the control socket is the one.
+//! One switch per name: a lock beside the control socket.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The right to be the switch behind a socket, until it is dropped.
+/// The lock of a control socket; released when dropped.
 #[derive(Debug)]
-pub struct Instance {
+pub(crate) struct InstanceLock {
     path: PathBuf,
     _locked: File,
 }
 
-/// Why this process cannot be that switch.
+/// Why the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
-pub enum InstanceError {
-    /// Another process is.
+pub(crate) enum InstanceLockError {
+    /// Another process holds it.
     #[error(
-        "a switch runs already behind {}{}; stop it (`knotless ctl stop`), or give this one \
+        "a switch is already running on {}{}; stop it (`knotless ctl stop`), or give this one \
          another name or [control] socket",
         socket.display(),
         pid.as_ref().map(|pid| format!(", process {pid}")).unwrap_or_default()
@@ -25,7 +25,7 @@ pub enum InstanceError {
     Running {
         /// Its socket.
         socket: PathBuf,
-        /// Its process, if it has said so.
+        /// Its process id, if it is in the lock file.
         pid: Option<u32>,
     },
     /// The directory of the socket cannot be made.
@@ -37,7 +37,7 @@ pub enum InstanceError {
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// What the system says.
+        /// The error.
         error: io::Error,
     },
     /// The lock cannot be made.
@@ -49,24 +49,24 @@ pub enum InstanceError {
     Lock {
         /// The lock.
         path: PathBuf,
-        /// What the system says.
+        /// The error.
         error: io::Error,
     },
 }
 
-impl Instance {
-    /// Becomes the switch behind `socket`.
+impl InstanceLock {
+    /// Acquires the lock of `socket`.
     ///
     /// # Errors
-    /// Another process is, or the lock cannot be made.
-    pub fn claim(socket: &Path) -> Result<Self, InstanceError> {
+    /// Another process holds the lock, or it cannot be created.
+    pub(crate) fn acquire(socket: &Path) -> Result<Self, InstanceLockError> {
         if let Some(directory) = socket.parent().filter(|path| !path.as_os_str().is_empty()) {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(
-                |error| InstanceError::Directory { directory: directory.to_owned(), error },
+                |error| InstanceLockError::Directory { directory: directory.to_owned(), error },
             )?;
         }
         let path = lock_path(socket);
-        let failed = |error| InstanceError::Lock { path: path.clone(), error };
+        let failed = |error| InstanceLockError::Lock { path: path.clone(), error };
         loop {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -79,15 +79,15 @@ impl Instance {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(InstanceError::Running {
+                    return Err(InstanceLockError::Running {
                         socket: socket.to_owned(),
                         pid: read_pid(&mut file),
                     });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            // Whoever held the lock before may have removed the file after we opened it; then what
-            // we locked is nobody's.
+            // The previous holder may have removed the file after this process opened it; then the
+            // locked file is not the one at the path.
             if is_still(&file, &path) {
                 write_pid(&mut file).map_err(failed)?;
                 return Ok(Self { path, _locked: file });
@@ -96,8 +96,9 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
-    /// The file goes before the lock, so nobody finds it unlocked and takes it for theirs.
+impl Drop for InstanceLock {
+    /// Removes the file before the lock is released, so that no other process locks a file that is
+    /// about to be removed.
     fn drop(&mut self) {
         let _gone_already = fs::remove_file(&self.path);
     }
@@ -134,36 +135,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_can_be_the_switch_behind_a_socket() {
+    fn a_socket_is_locked_once() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("new/dir/a.sock");
-        let first = Instance::claim(&socket).unwrap();
-        let error = Instance::claim(&socket).unwrap_err().to_string();
+        let first = InstanceLock::acquire(&socket).unwrap();
+        let error = InstanceLock::acquire(&socket).unwrap_err().to_string();
         let own = format!("process {}", std::process::id());
-        assert!(error.contains("runs already") && error.contains(&own), "{error}");
+        assert!(error.contains("already running") && error.contains(&own), "{error}");
         assert!(error.contains("new/dir/a.sock"), "{error}");
 
-        let other = Instance::claim(&directory.path().join("b.sock"));
+        let other = InstanceLock::acquire(&directory.path().join("b.sock"));
         assert!(other.is_ok(), "another socket is another switch");
         drop(first);
         assert!(!lock_path(&socket).exists());
-        assert!(Instance::claim(&socket).is_ok(), "the first has gone");
+        assert!(InstanceLock::acquire(&socket).is_ok(), "the first has gone");
     }
 
     #[test]
-    fn a_lock_that_a_dead_process_left_is_taken_over() {
+    fn the_lock_file_of_a_dead_process_is_reused() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
         fs::write(lock_path(&socket), "4194305\n").unwrap();
-        let instance = Instance::claim(&socket).unwrap();
+        let instance_lock = InstanceLock::acquire(&socket).unwrap();
         let pid = fs::read_to_string(lock_path(&socket)).unwrap();
         assert_eq!(pid.trim(), std::process::id().to_string());
-        drop(instance);
+        drop(instance_lock);
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_said() {
-        let error = Instance::claim(Path::new("/proc/no/such/a.sock")).unwrap_err().to_string();
+    fn a_directory_that_cannot_be_created_is_named() {
+        let error =
+            InstanceLock::acquire(Path::new("/proc/no/such/a.sock")).unwrap_err().to_string();
         assert!(error.starts_with("cannot create /proc/no/such"), "{error}");
         assert!(error.contains("[control] socket"), "{error}");
     }

@@ -1,17 +1,17 @@
-//! Which process has something open that this one needs for itself, as far as `/proc` tells.
+//! The process that has a resource open, as far as `/proc` shows.
 //!
-//! This is for messages only: whether something is taken, the kernel decides where it is taken.
+//! For error messages only: the kernel decides whether the resource is in use.
 
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Processes, for a message.
+/// Processes that own a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Holders(Vec<(u32, String)>);
+pub(super) struct Owners(Vec<(u32, String)>);
 
-impl fmt::Display for Holders {
+impl fmt::Display for Owners {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return write!(f, "another process");
@@ -28,7 +28,7 @@ impl fmt::Display for Holders {
     }
 }
 
-impl Holders {
+impl Owners {
     /// The process with this id.
     pub(super) fn process(pid: u32) -> Self {
         Self::named(Path::new("/proc"), vec![pid])
@@ -52,7 +52,7 @@ impl Holders {
     /// Processes with a whole-file lock (`flock`) on this file.
     pub(super) fn of_lock(file: &fs::Metadata) -> Self {
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-        Self::named(Path::new("/proc"), lock_holders(&locks, file.dev(), file.ino()))
+        Self::named(Path::new("/proc"), lock_owners(&locks, file.dev(), file.ino()))
     }
 
     /// Processes with a local socket of this path, or of this abstract name, open.
@@ -72,8 +72,8 @@ impl Holders {
         Self::named(proc, processes(proc).into_iter().filter(|&pid| holds(pid)).collect())
     }
 
-    /// Whether this process is the only one.
-    pub(super) fn are_this_process(&self) -> bool {
+    /// Whether this process is the only owner.
+    pub(super) fn is_this_process(&self) -> bool {
         matches!(&*self.0, [(pid, _)] if *pid == std::process::id())
     }
 
@@ -94,17 +94,17 @@ fn processes(proc: &Path) -> Vec<u32> {
 }
 
 /// From `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF`.
-fn lock_holders(locks: &str, device: u64, inode: u64) -> Vec<u32> {
+fn lock_owners(locks: &str, device: u64, inode: u64) -> Vec<u32> {
     let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
     let place = format!("{major:02x}:{minor:02x}:{inode}");
-    let holder = |line: &str| {
+    let owners = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
         let kind = words.next()?;
         let mut rest = words.skip(2);
         let (pid, at) = (rest.next()?, rest.next()?);
         (kind == "FLOCK" && at == place).then(|| pid.parse().ok()).flatten()
     };
-    locks.lines().filter_map(holder).collect()
+    locks.lines().filter_map(owners).collect()
 }
 
 /// From `/proc/net/unix`: `0: 00000002 00000000 00010000 0005 01 12345 @/run/memif.sock`.
@@ -132,9 +132,9 @@ mod tests {
 5: nonsense
 ";
         let device = |major, minor| nix::sys::stat::makedev(major, minor);
-        assert_eq!(lock_holders(locks, device(0xfd, 1), 5678), [321]);
-        assert_eq!(lock_holders(locks, device(0, 0x1a), 9), [325]);
-        assert_eq!(lock_holders(locks, device(0, 1), 9), [0_u32; 0]);
+        assert_eq!(lock_owners(locks, device(0xfd, 1), 5678), [321]);
+        assert_eq!(lock_owners(locks, device(0, 0x1a), 9), [325]);
+        assert_eq!(lock_owners(locks, device(0, 1), 9), [0_u32; 0]);
     }
 
     #[test]
@@ -161,10 +161,10 @@ Num       RefCount Protocol Flags    Type St Inode Path
         let mut pids = processes(proc.path());
         pids.sort_unstable();
         assert_eq!(pids, [7, 9]);
-        let holders = Holders::named(proc.path(), vec![9, 7, 7]);
-        assert_eq!(holders.to_string(), "process 7 (knotless) and process 9 (a\\u{1b}b)");
-        assert_eq!(Holders::default().to_string(), "another process");
-        let own = Holders::process(std::process::id());
+        let owners = Owners::named(proc.path(), vec![9, 7, 7]);
+        assert_eq!(owners.to_string(), "process 7 (knotless) and process 9 (a\\u{1b}b)");
+        assert_eq!(Owners::default().to_string(), "another process");
+        let own = Owners::process(std::process::id());
         assert_eq!(own.to_string(), "another port of this switch");
     }
 }

@@ -1,38 +1,40 @@
-//! What a configuration promises to lossless traffic, in words; and how long a thread of this
-//! machine is kept from its core, which every such promise depends on.
+//! For which polling gaps each port is lossless, as text; and the longest time that a thread of
+//! this machine was kept from its core.
 
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
 use std::time::{Duration, Instant};
 
-/// How long the machine is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// Duration of the measurement.
+const MEASURE: Duration = Duration::from_millis(100);
 
-/// One line for all ports that promise the same.
-pub fn lines(config: &SwitchConfig) -> Vec<String> {
-    let mut promises: Vec<(String, Vec<&str>)> = Vec::new();
+/// One line for all ports with the same text.
+pub(crate) fn lines(config: &SwitchConfig) -> Vec<String> {
+    let mut lossless_report: Vec<(String, Vec<&str>)> = Vec::new();
     for port in &config.ports {
         let Some(promise) = &port.promise else { continue };
         let text = describe(port, promise);
-        match promises.iter_mut().find(|(known, _)| *known == text) {
+        match lossless_report.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(&port.name),
-            None => promises.push((text, vec![&port.name])),
+            None => lossless_report.push((text, vec![&port.name])),
         }
     }
     let line = |(text, names): (String, Vec<&str>)| {
         let ports = if names.len() == 1 { "port" } else { "ports" };
         format!("{ports} {}: {text}", names.join(", "))
     };
-    promises.into_iter().map(line).collect()
+    lossless_report.into_iter().map(line).collect()
 }
 
 fn describe(port: &PortConfig, promise: &Promise) -> String {
     let queue = match (port.device.kind(), port.rx_queue_frames) {
-        (DeviceKind::File, _) => "; frames of a file obey no pause, and wait in it".to_owned(),
-        (DeviceKind::Nic, _) => {
-            format!("; after longer ones its ring keeps {} frames", port.rx_ring)
+        (DeviceKind::File, _) => {
+            "; a capture file cannot be paused, its frames wait in it".to_owned()
         }
-        (_, Some(frames)) => format!("; after longer ones its queue keeps {frames} frames"),
+        (DeviceKind::Nic, _) => {
+            format!("; beyond that its receive ring holds {} frames", port.rx_ring)
+        }
+        (_, Some(frames)) => format!("; beyond that its receive queue holds {frames} frames"),
         _ => String::new(),
     };
     let gaps = format!(
@@ -46,11 +48,11 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
     }
 }
 
-/// The longest time that a polling thread of this machine was kept from its core just now.
-pub fn measure_gap() -> Duration {
+/// The longest time for which this thread was kept from its core during the measurement.
+pub(crate) fn measure_gap() -> Duration {
     let start = Instant::now();
     let (mut last, mut longest) = (start, Duration::ZERO);
-    while last - start < LOOK {
+    while last - start < MEASURE {
         let now = Instant::now();
         longest = longest.max(now - last);
         last = now;
@@ -58,18 +60,18 @@ pub fn measure_gap() -> Duration {
     longest
 }
 
-/// What that gap means for `config`; `None` if nothing is lossless there.
-pub fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
+/// What that gap means for `config`; `None` if no class is lossless.
+pub(crate) fn gap_line(config: &SwitchConfig, gap: Duration) -> Option<String> {
     let allowed_ns = config.poll_gap_allowed_ns()?;
     let gap_ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
-    let said =
-        format!("longest polling gap here within {} ms: {}", LOOK.as_millis(), show_ns(gap_ns));
+    let line =
+        format!("longest polling gap here within {} ms: {}", MEASURE.as_millis(), show_ns(gap_ns));
     Some(if gap_ns <= allowed_ns {
-        said
+        line
     } else {
         format!(
-            "{said}; headroom allows for {}, so frames will wait in the devices, and those that do not \
-             fit there are lost; free the workers' cores, or set `[headroom] poll`",
+            "{line}; headroom covers {}: longer gaps fill the devices' receive queues, which lose frames \
+             when full; isolate the workers' cores, or set `[headroom] poll`",
             show_ns(allowed_ns)
         )
     })
@@ -101,12 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_promise_the_same_share_a_line() {
+    fn ports_with_the_same_text_share_a_line() {
         assert_eq!(
             lines(&config("")),
             [
                 "ports h1, h2: lossless for senders that obey PFC, with polling gaps of 10 ms here \
-                 and 10 ms at the peer; after longer ones its queue keeps 18601 frames",
+                 and 10 ms at the peer; beyond that its receive queue holds 18601 frames",
                 "port up: lossless for senders that obey PFC, with polling gaps of 20 us here and \
                  20 us at the peer",
             ]
@@ -125,7 +127,7 @@ mod tests {
         let config = config("");
         let line = |gap| gap_line(&config, gap).unwrap();
         assert_eq!(line(Duration::from_micros(9)), "longest polling gap here within 100 ms: 9 us");
-        assert!(line(Duration::from_millis(2)).contains("headroom allows for 20 us"));
+        assert!(line(Duration::from_millis(2)).contains("headroom covers 20 us"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Paths as routes of real switches: whose SWITCH.toml is whose, and what a path needs where.
+//! The routes that each path needs, and the control socket of each switch.
 //!
-//! A path is a route to its last host's network in each switch but the last, which is connected to
-//! it. A switch forwards by destination: two paths with one prefix that leave a switch by different
-//! ways cannot both be in force, so the one is removed before the other is added, or each gets a
-//! prefix of its own.
+//! A path is a route to its last host's network in every switch but the last, which is connected to
+//! that network. A switch forwards by destination: two paths with one prefix and different egress
+//! ports in a switch cannot be in force together. Either one is removed before the other is added,
+//! or each has its own prefix.
 
 use config::{ConfigError, SwitchConfig};
 use fabric::Network;
@@ -11,9 +11,9 @@ use fabric::plan::{Change, Kind, NamedPath, Order};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// What is wrong before anything has been done: the whole message.
+/// An error before anything is changed: the whole message.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WiringError {
+pub(super) enum PathRoutesError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error("{0}")]
@@ -22,7 +22,7 @@ pub(super) enum WiringError {
 
 /// A route that a path needs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Rule {
+pub(super) struct RouteEntry {
     /// The switch, by its number in the network.
     pub(super) switch: u32,
     /// Where to.
@@ -32,20 +32,20 @@ pub(super) struct Rule {
 }
 
 /// The running switches.
-pub(super) struct Wiring {
+pub(super) struct PathRoutes {
     /// By switch: its control socket.
     pub(super) sockets: BTreeMap<u32, PathBuf>,
     /// By operation: the routes of its path, from the first switch on.
-    pub(super) rules: Vec<Vec<Rule>>,
-    /// The routes of paths that are left alone.
-    pub(super) kept: Vec<Rule>,
+    pub(super) routes: Vec<Vec<RouteEntry>>,
+    /// The routes of paths that do not change.
+    pub(super) kept: Vec<RouteEntry>,
 }
 
 /// By switch and prefix: the operations whose paths have a route there, and its gateway. What has
 /// no operation is a path that is kept.
 type Users<'a> = HashMap<(u32, &'a str), Vec<(Option<u32>, &'a str)>>;
 
-/// The switches of a directory, as far as paths of a change need them.
+/// The switches of a directory that are on paths of a change.
 struct Switches<'a> {
     network: &'a Network,
     directory: &'a Path,
@@ -54,57 +54,57 @@ struct Switches<'a> {
     configs: BTreeMap<u32, SwitchConfig>,
 }
 
-impl Wiring {
+impl PathRoutes {
     /// Reads DIR/SWITCH.toml of every switch on a path.
     pub(super) fn load(
         network: &Network,
         change: &Change,
         directory: &Path,
         prefixes: &HashMap<String, String>,
-    ) -> Result<Self, WiringError> {
+    ) -> Result<Self, PathRoutesError> {
         let mut switches = Switches { network, directory, prefixes, configs: BTreeMap::new() };
-        let rules = change.operations.iter().map(|operation| switches.rules(&operation.path));
-        let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        let kept = change.kept.iter().map(|path| switches.rules(path));
+        let routes = change.operations.iter().map(|operation| switches.routes(&operation.path));
+        let routes = routes.collect::<Result<Vec<_>, _>>()?;
+        let kept = change.kept.iter().map(|path| switches.routes(path));
         let kept = kept.collect::<Result<Vec<_>, _>>()?.concat();
         let sockets = switches.configs.iter().map(|(&switch, config)| {
             let socket = switches.file(switch).parent().map(|place| place.join(&config.socket));
             (switch, socket.unwrap_or_else(|| config.socket.clone()))
         });
-        Ok(Self { sockets: sockets.collect(), rules, kept })
+        Ok(Self { sockets: sockets.collect(), routes, kept })
     }
 
     /// The order with what destination-based routes need in addition: more constraints are never
     /// less safe. Returns how many were added.
-    pub(super) fn strengthen(
+    pub(super) fn add_route_constraints(
         &self,
         network: &Network,
         change: &Change,
         order: &Order,
-    ) -> Result<(Order, usize), WiringError> {
+    ) -> Result<(Order, usize), PathRoutesError> {
         let mut users = Users::new();
-        let kept = self.kept.iter().map(|rule| (None, rule));
-        let changed = (0..).zip(&self.rules);
+        let kept = self.kept.iter().map(|route| (None, route));
+        let changed = (0..).zip(&self.routes);
         let changed =
-            changed.flat_map(|(at, rules)| rules.iter().map(move |rule| (Some(at), rule)));
-        for (operation, rule) in kept.chain(changed) {
-            let key = (rule.switch, rule.prefix.as_str());
-            users.entry(key).or_default().push((operation, &rule.gateway));
+            changed.flat_map(|(at, routes)| routes.iter().map(move |route| (Some(at), route)));
+        for (operation, route) in kept.chain(changed) {
+            let key = (route.switch, route.prefix.as_str());
+            users.entry(key).or_default().push((operation, &route.gateway));
         }
         let mut pairs = order.pairs().to_vec();
         let before = pairs.len();
         for ((switch, prefix), users) in users {
             for (at, &(one, gateway)) in users.iter().enumerate() {
                 for &(other, _) in users[at + 1..].iter().filter(|user| user.1 != gateway) {
-                    let pair = apart(change, one, other).ok_or_else(|| {
+                    let pair = exclusion(change, one, other).ok_or_else(|| {
                         let name = |of: Option<u32>| {
                             of.map_or("a path that is kept", |of| {
                                 change.operations[of as usize].path.name.as_str()
                             })
                         };
-                        WiringError::Impossible(format!(
-                            "`{}` and `{}` both lead to {prefix} and leave `{}` by different ways; \
-                             give one a prefix of its own with --prefix NAME=PREFIX",
+                        PathRoutesError::Impossible(format!(
+                            "`{}` and `{}` both lead to {prefix} and leave `{}` by different ports; \
+                             give one its own prefix with --prefix NAME=PREFIX",
                             name(one),
                             name(other),
                             network.switch_name(switch)
@@ -116,7 +116,7 @@ impl Wiring {
         }
         let strong = Order::new(change.operations.len(), pairs);
         strong.sorted().map_err(|_| {
-            WiringError::Impossible(
+            PathRoutesError::Impossible(
                 "the plan adds new paths before old ones to the same prefix are gone; give them \
                  prefixes of their own with --prefix NAME=PREFIX"
                     .to_owned(),
@@ -128,7 +128,7 @@ impl Wiring {
 }
 
 /// The constraint that keeps two operations' paths from being in force together, if one can.
-fn apart(change: &Change, one: Option<u32>, other: Option<u32>) -> Option<(u32, u32)> {
+fn exclusion(change: &Change, one: Option<u32>, other: Option<u32>) -> Option<(u32, u32)> {
     let (one, other) = (one?, other?);
     let kind = |of: u32| change.operations[of as usize].kind;
     match (kind(one), kind(other)) {
@@ -144,7 +144,7 @@ impl Switches<'_> {
     }
 
     /// The network at a port of a switch, with the switch's address in it.
-    fn network_at(&mut self, slot: u32) -> Result<ipnet::IpNet, WiringError> {
+    fn network_at(&mut self, slot: u32) -> Result<ipnet::IpNet, PathRoutesError> {
         let switch = self.network.owner(slot);
         if !self.configs.contains_key(&switch) {
             let config = SwitchConfig::load(&self.file(switch))?;
@@ -153,7 +153,7 @@ impl Switches<'_> {
         let port = &self.configs[&switch].ports.get(self.network.port(slot).index());
         let address = port.and_then(|port| port.addresses.first().copied());
         address.ok_or_else(|| {
-            WiringError::Impossible(format!(
+            PathRoutesError::Impossible(format!(
                 "{}:1:1: port {} has no address; `{}` is on a path",
                 self.file(switch).display(),
                 self.network.port(slot),
@@ -163,7 +163,7 @@ impl Switches<'_> {
     }
 
     /// The routes of a path, from its first switch on.
-    fn rules(&mut self, path: &NamedPath) -> Result<Vec<Rule>, WiringError> {
+    fn routes(&mut self, path: &NamedPath) -> Result<Vec<RouteEntry>, PathRoutesError> {
         let network = self.network;
         let route = &path.route;
         let switches: Vec<u32> = route.switches(network).collect();
@@ -172,20 +172,20 @@ impl Switches<'_> {
             (None, Some(slot)) => self.network_at(slot)?.trunc().to_string(),
             (None, None) => {
                 let name = &path.name;
-                return Err(WiringError::Impossible(format!(
+                return Err(PathRoutesError::Impossible(format!(
                     "`{name}` ends at no host; give it a prefix with --prefix {name}=PREFIX"
                 )));
             }
         };
-        let mut rules = Vec::new();
+        let mut routes = Vec::new();
         for (&switch, &input) in switches.iter().zip(&route.inputs) {
-            // The switch itself must be known, as well as who comes next.
+            // The switch's own configuration is needed, as well as the next switch's.
             if let Some(output) = network.far_slot(input) {
                 self.network_at(output)?;
             }
             let gateway = self.network_at(input)?.addr().to_string();
-            rules.push(Rule { switch, prefix: prefix.clone(), gateway });
+            routes.push(RouteEntry { switch, prefix: prefix.clone(), gateway });
         }
-        Ok(rules)
+        Ok(routes)
     }
 }

@@ -1,17 +1,17 @@
-//! What a switch says of itself when it starts.
+//! What a switch prints when it starts.
 
 use super::RunArgs;
-use super::machine::Machine;
+use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
+use crate::lossless_report;
 use crate::output;
-use crate::promises;
 use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
 use dataplane::settings::PortSettings;
 use dataplane::snapshot::PortMode;
 
-/// A line for whoever started the switch: on stdout, unless that is for JSON.
-pub(super) fn say(arguments: &RunArgs, text: &str) {
+/// Prints a line on stdout, or on stderr with `--json`.
+pub(super) fn print_line(arguments: &RunArgs, text: &str) {
     if arguments.json {
         output::note(text);
     } else {
@@ -19,44 +19,47 @@ pub(super) fn say(arguments: &RunArgs, text: &str) {
     }
 }
 
-/// The ports, and what each can and cannot do.
-pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, machine: &Machine) {
+/// Prints the ports and the properties of each.
+pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &DpdkPlatform) {
     let mut rows = table(["port", "name", "device", "speed", "mode", "worker", "lossless", "mac"]);
     for (port, settings) in config.ports.iter().zip(&config.settings.ports) {
         rows.add_row(row(port, settings));
     }
-    say(arguments, &text(&rows));
-    for (port, info) in config.ports.iter().zip(machine.infos()) {
+    print_line(arguments, &text(&rows));
+    for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
         let backlog = if info.tells_rx_backlog {
-            "its receive backlog is watched"
+            "the switch pauses on a receive backlog"
         } else {
-            "it cannot tell its receive backlog: cores that are too slow lose frames there"
+            "its driver does not report the receive backlog: a worker that is too slow loses frames there"
         };
         let queue = match info.rx_queue_frames {
-            Some(frames) => format!("its receive queue keeps {frames} frames"),
-            None => "its receive queue has no end".to_owned(),
+            Some(frames) => format!("its receive queue holds {frames} frames"),
+            None => "its receive queue is unbounded".to_owned(),
         };
         let (name, flow_control, losses) = (&port.name, &info.flow_control, info.rx_losses);
-        say(arguments, &format!("port {name}: {flow_control}; {backlog}; {queue}; {losses}"));
+        print_line(
+            arguments,
+            &format!("port {name}: {flow_control}; {backlog}; {queue}; {losses}"),
+        );
     }
-    for line in promises::lines(config) {
-        say(arguments, &line);
+    for line in lossless_report::lines(config) {
+        print_line(arguments, &line);
     }
-    say(arguments, &format!("memory: {}", machine.memory()));
-    let missing = machine.missing_frames(config);
+    print_line(arguments, &format!("memory: {}", dpdk_platform.memory()));
+    let missing = dpdk_platform.missing_frames(config);
     if missing > 0 {
-        let greedy = machine.greedy_ports().map(|(name, buffers, descriptors)| {
+        let oversized = dpdk_platform.oversized_ports().map(|(name, buffers, descriptors)| {
             format!("; port {name} holds {buffers} with {descriptors} receive descriptors")
         });
         output::note(&format!(
-            "devices hold so many buffers that {missing} of those the shared buffer counts on are \
-             missing{}; lossless frames can be lost",
-            greedy.collect::<String>()
+            "the data pool is {missing} buffers short of the shared buffer, because devices hold \
+             buffers{}; lossless frames can be lost",
+            oversized.collect::<String>()
         ));
     }
 }
 
-/// The switch is at work.
+/// Prints that the switch runs.
 pub(super) fn running(arguments: &RunArgs, config: &SwitchConfig) {
     let workers = config.workers.count;
     let line = format!(
@@ -66,7 +69,7 @@ pub(super) fn running(arguments: &RunArgs, config: &SwitchConfig) {
         if workers == 1 { "" } else { "s" },
         config.socket.display()
     );
-    say(arguments, &line);
+    print_line(arguments, &line);
 }
 
 fn row(port: &PortConfig, settings: &PortSettings) -> [String; 8] {

@@ -1,5 +1,5 @@
-//! A device with a gate: open while the switch runs; closed while it drains, when it lets in flow
-//! control and nothing else, so that queues run empty and a peer's pauses are still obeyed.
+//! A device that, while the switch drains, receives MAC control frames and nothing else: queues run
+//! empty, and a peer's pauses are still obeyed.
 
 use crate::platform::{DeviceLosses, PortDevice};
 use dataplane::device::Device;
@@ -8,52 +8,53 @@ use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;
 use dataplane::time::Instant;
 
-/// The ethertype of MAC control frames (IEEE 802.3, annex 31A), where it stands in a frame.
+/// The ethertype of MAC control frames (IEEE 802.3, annex 31A), and its offset in a frame.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
 const ETHERTYPE_OFFSET: usize = 12;
 
-/// `device` behind a gate.
+/// `device`, filtered while the switch drains.
 #[derive(Debug)]
-pub struct Gate<D> {
+pub(crate) struct DrainFilter<D> {
     device: D,
-    is_open: bool,
-    turned_away: Box<[u64; PORTS_MAX]>,
+    admits_data: bool,
+    filtered_frames: Box<[u64; PORTS_MAX]>,
 }
 
-impl<D: PortDevice> Gate<D> {
-    /// An open gate.
-    pub fn new(device: D) -> Self {
-        Self { device, is_open: true, turned_away: Box::new([0; PORTS_MAX]) }
+impl<D: PortDevice> DrainFilter<D> {
+    /// A filter that passes every frame.
+    pub(crate) fn new(device: D) -> Self {
+        Self { device, admits_data: true, filtered_frames: Box::new([0; PORTS_MAX]) }
     }
 
-    /// From now on data that arrives is thrown away, and counted.
-    pub const fn close(&mut self) {
-        self.is_open = false;
+    /// From now on, received data frames are dropped and counted.
+    pub(crate) const fn drain(&mut self) {
+        self.admits_data = false;
     }
 
-    /// What is behind the gate.
-    pub const fn device_mut(&mut self) -> &mut D {
+    /// The device.
+    #[cfg(test)]
+    pub(crate) const fn device_mut(&mut self) -> &mut D {
         &mut self.device
     }
 
     #[cold]
-    fn turn_away(&mut self, port: PortId, into: &mut Burst<D::Frame>, held: usize) {
-        let mut away: Burst<D::Frame> = Burst::new();
-        for frame in into.drain(held..).collect::<Burst<D::Frame>>() {
+    fn filter_burst(&mut self, port: PortId, into: &mut Burst<D::Frame>, before: usize) {
+        let mut filtered: Burst<D::Frame> = Burst::new();
+        for frame in into.drain(before..).collect::<Burst<D::Frame>>() {
             if is_mac_control(frame.head()) {
                 into.push(frame);
             } else {
-                away.push(frame);
+                filtered.push(frame);
             }
         }
-        self.turned_away[port.index()] += away.len() as u64;
-        self.device.recycle(&mut away);
+        self.filtered_frames[port.index()] += filtered.len() as u64;
+        self.device.recycle(&mut filtered);
     }
 }
 
-impl<D: PortDevice> PortDevice for Gate<D> {
+impl<D: PortDevice> PortDevice for DrainFilter<D> {
     fn losses(&self, port: PortId) -> DeviceLosses {
-        let rx_after_stop_frames = self.turned_away[port.index()];
+        let rx_after_stop_frames = self.filtered_frames[port.index()];
         DeviceLosses { rx_after_stop_frames, ..self.device.losses(port) }
     }
 }
@@ -62,7 +63,7 @@ fn is_mac_control(head: &[u8]) -> bool {
     head.get(ETHERTYPE_OFFSET..ETHERTYPE_OFFSET + 2) == Some(&MAC_CONTROL)
 }
 
-impl<D: PortDevice> Device for Gate<D> {
+impl<D: PortDevice> Device for DrainFilter<D> {
     type Frame = D::Frame;
 
     fn has_tx_queue(&self, port: PortId) -> bool {
@@ -76,10 +77,10 @@ impl<D: PortDevice> Device for Gate<D> {
 
     #[inline(always)]
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<D::Frame>) {
-        let held = into.len();
+        let before = into.len();
         self.device.rx_burst(port, frames_max, into);
-        if !self.is_open && into.len() > held {
-            self.turn_away(port, into, held);
+        if !self.admits_data && into.len() > before {
+            self.filter_burst(port, into, before);
         }
     }
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_gate_lets_flow_control_in_and_counts_what_it_turns_away() {
+    fn a_draining_filter_passes_mac_control_and_counts_what_it_drops() {
         let pfc =
             [&[1, 0x80, 0xC2, 0, 0, 1, 2, 0, 0, 0, 0, 9], &MAC_CONTROL[..], &[1; 46]].concat();
         let data = Udp::routed(1, 2, 0).bytes();
@@ -141,25 +142,25 @@ mod tests {
         for bytes in [&data, &pfc, &data, &data, &pfc] {
             device.arrive(PortId::FIRST, bytes);
         }
-        let mut gate = Gate::new(device);
+        let mut filter = DrainFilter::new(device);
         let mut burst: Burst<TestFrame> = Burst::new();
         burst.push(TestFrame::new(&data));
-        gate.close();
-        gate.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
+        filter.drain();
+        filter.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
         let kept: Vec<&[u8]> = burst.iter().map(Frame::head).collect();
         assert_eq!(kept, [&data[..], &pfc, &pfc], "what the burst held before is not looked at");
-        let losses = gate.losses(PortId::FIRST);
+        let losses = filter.losses(PortId::FIRST);
         assert_eq!((losses.rx_after_stop_frames, losses.tx_oversize_frames), (3, 7));
     }
 
     #[test]
-    fn an_open_gate_changes_nothing() {
+    fn before_the_drain_every_frame_passes() {
         let mut device = TestDevice::new(1);
         device.arrive(PortId::FIRST, &Udp::routed(1, 2, 0).bytes());
-        let mut gate = Gate::new(device);
+        let mut filter = DrainFilter::new(device);
         let mut burst: Burst<TestFrame> = Burst::new();
-        gate.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
+        filter.rx_burst(PortId::FIRST, BURST_MAX, &mut burst);
         assert_eq!(burst.len(), 1);
-        assert_eq!(gate.losses(PortId::FIRST).rx_after_stop_frames, 0);
+        assert_eq!(filter.losses(PortId::FIRST).rx_after_stop_frames, 0);
     }
 }

@@ -1,14 +1,14 @@
-//! Operations, each as soon as those it waits for are done, a few at a time.
+//! Executes the operations of a plan, several in parallel, each after those that it waits for.
 //!
 //! An operation is done when every switch of its path has acknowledged. A new path is installed
-//! from its end to its beginning, so that no frame comes to a switch that does not know further; an
-//! old one is taken away from its beginning on, and counts as done when its frames have had time to
-//! leave. If a switch does not answer, nothing new begins and what runs comes to its end: what has
-//! begun and not ended counts as in force, so the state is one that the plan was proven for.
-//! Rolling back undoes operations in the opposite order, through the same states.
+//! from its last switch to its first, so that no frame reaches a switch without the route. An old
+//! path is removed from its first switch on, and is done after the settle time, in which its frames
+//! leave. If a switch does not answer, no further operation starts and the running ones finish. An
+//! operation that has started and not finished counts as in force: the plan was verified for that
+//! state. A rollback undoes the operations in reverse order, through the same states.
 
 use super::journal::{Journal, Stage};
-use super::wiring::{Rule, Wiring};
+use super::path_routes::{PathRoutes, RouteEntry};
 use crate::control::protocol::{Reloaded, Request};
 use crate::ctl::client::{Client, CtlError};
 use fabric::Network;
@@ -17,10 +17,10 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// Operations that are worked on at the same time.
-const TOGETHER: usize = 8;
+/// Operations executed in parallel.
+const PARALLEL_MAX: usize = 8;
 
-/// Which way.
+/// The direction of the execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From old to new.
@@ -29,40 +29,40 @@ pub(super) enum Direction {
     Back,
 }
 
-/// Everything that an operation needs.
-pub(super) struct Drive<'a> {
+/// The plan, the switches and the state of the execution.
+pub(super) struct Executor<'a> {
     pub(super) network: &'a Network,
     pub(super) change: &'a Change,
-    pub(super) wiring: &'a Wiring,
+    pub(super) path_routes: &'a PathRoutes,
     /// By operation: its id in the plan.
     pub(super) ids: &'a [u64],
     pub(super) direction: Direction,
-    /// How long a switch may take to answer.
-    pub(super) patience: Duration,
-    /// How long frames of a removed path may be on their way still.
+    /// Timeout of a request.
+    pub(super) answer_timeout: Duration,
+    /// How long frames of a removed path may be in flight.
     pub(super) settle: Duration,
     /// By operation: whether its path is, or is to be, in force.
-    pub(super) wanted: Mutex<Vec<bool>>,
-    /// By switch: whoever tells it something.
-    pub(super) turns: Vec<Mutex<()>>,
+    pub(super) in_force: Mutex<Vec<bool>>,
+    /// By switch: held while a request is sent to it.
+    pub(super) switch_locks: Vec<Mutex<()>>,
 }
 
-/// How it ended.
-pub(super) struct Ended {
+/// The outcome of an execution.
+pub(super) struct Outcome {
     pub(super) done: usize,
     pub(super) of: usize,
     /// Why it stopped, if it did.
     pub(super) failures: Vec<String>,
 }
 
-impl Drive<'_> {
-    /// Drives every operation that is left. `tell` is called as each is done.
+impl Executor<'_> {
+    /// Executes every remaining operation. `report` is called as each is done.
     pub(super) fn run(
         &self,
         order: &Order,
         journal: &mut Journal,
-        tell: &dyn Fn(usize, usize, &str),
-    ) -> std::io::Result<Ended> {
+        report: &dyn Fn(usize, usize, &str),
+    ) -> std::io::Result<Outcome> {
         let target =
             if self.direction == Direction::Forward { Stage::Done } else { Stage::Pending };
         let order = self.ordered(order);
@@ -81,13 +81,13 @@ impl Drive<'_> {
             let (ended, outcomes) = mpsc::channel::<(u32, Result<(), String>)>();
             let mut running = 0;
             loop {
-                while running < TOGETHER && failures.is_empty() {
+                while running < PARALLEL_MAX && failures.is_empty() {
                     let Some(operation) = ready.pop() else { break };
                     journal.set(self.ids[operation as usize], Stage::Begun)?;
                     let ended = ended.clone();
                     running += 1;
                     scope.spawn(move || {
-                        // Who waits for the outcomes does so until all have come.
+                        // The receiver waits until all outcomes have come.
                         let _listens = ended.send((operation, self.perform(operation)));
                     });
                 }
@@ -100,7 +100,7 @@ impl Drive<'_> {
                     Ok(()) => {
                         journal.set(self.ids[operation as usize], target)?;
                         done += 1;
-                        tell(done, of, &self.name(operation));
+                        report(done, of, &self.name(operation));
                         for &after in order.after(operation) {
                             waits[after as usize] -= 1;
                             if waits[after as usize] == 0 && all.binary_search(&after).is_ok() {
@@ -112,10 +112,10 @@ impl Drive<'_> {
                 }
             }
         })?;
-        Ok(Ended { done, of, failures })
+        Ok(Outcome { done, of, failures })
     }
 
-    /// Back, what was done last is undone first.
+    /// In a rollback, what was done last is undone first.
     fn ordered(&self, order: &Order) -> Order {
         match self.direction {
             Direction::Forward => order.clone(),
@@ -139,61 +139,61 @@ impl Drive<'_> {
 
     fn perform(&self, operation: u32) -> Result<(), String> {
         let installs = self.installs(operation);
-        let lock = || self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         lock()[operation as usize] = installs;
-        let rules = &self.wiring.rules[operation as usize];
+        let routes = &self.path_routes.routes[operation as usize];
         if installs {
-            rules.iter().rev().try_for_each(|rule| self.install(rule))
+            routes.iter().rev().try_for_each(|route| self.install(route))
         } else {
-            rules.iter().try_for_each(|rule| self.withdraw(rule))?;
+            routes.iter().try_for_each(|route| self.withdraw(route))?;
             thread::sleep(self.settle);
             Ok(())
         }
     }
 
-    fn install(&self, rule: &Rule) -> Result<(), String> {
-        let (to, via) = (rule.prefix.clone(), vec![rule.gateway.clone()]);
-        self.ask(rule, |client| {
+    fn install(&self, route: &RouteEntry) -> Result<(), String> {
+        let (to, via) = (route.prefix.clone(), vec![route.gateway.clone()]);
+        self.ask(route, |client| {
             client.ask::<Reloaded>(&Request::AddRoute { to, via }).map(|_in_use| ())
         })
     }
 
-    /// Takes a route away, unless another path in force needs it, or it has gone already.
-    fn withdraw(&self, rule: &Rule) -> Result<(), String> {
-        self.ask(rule, |client| {
-            if self.is_needed(rule) {
+    /// Removes a route, unless another path in force needs it, or it is not there.
+    fn withdraw(&self, route: &RouteEntry) -> Result<(), String> {
+        self.ask(route, |client| {
+            if self.is_needed(route) {
                 return Ok(());
             }
             let has = client.routes()?;
-            if !has.iter().any(|row| row.prefix == rule.prefix && row.kind == "via") {
+            if !has.iter().any(|row| row.prefix == route.prefix && row.kind == "via") {
                 return Ok(());
             }
-            let request = Request::DelRoute { to: rule.prefix.clone() };
+            let request = Request::DelRoute { to: route.prefix.clone() };
             client.ask::<Reloaded>(&request).map(|_gone| ())
         })
     }
 
-    fn is_needed(&self, rule: &Rule) -> bool {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = self.wiring.rules.iter().zip(wanted.iter());
-        self.wiring.kept.contains(rule)
-            || changed.filter(|&(_, &wanted)| wanted).any(|(rules, _)| rules.contains(rule))
+    fn is_needed(&self, route: &RouteEntry) -> bool {
+        let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.path_routes.routes.iter().zip(in_force.iter());
+        self.path_routes.kept.contains(route)
+            || changed.filter(|&(_, &in_force)| in_force).any(|(routes, _)| routes.contains(route))
     }
 
-    /// Tells a switch something, while nobody else does.
+    /// Sends a switch one request at a time.
     fn ask(
         &self,
-        rule: &Rule,
+        route: &RouteEntry,
         what: impl FnOnce(&mut Client) -> Result<(), CtlError>,
     ) -> Result<(), String> {
-        let name = self.network.switch_name(rule.switch);
-        let turn = &self.turns[rule.switch as usize];
-        let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let socket = &self.wiring.sockets[&rule.switch];
-        let asked = Client::connect_for(socket, self.patience);
+        let name = self.network.switch_name(route.switch);
+        let lock = &self.switch_locks[route.switch as usize];
+        let _mine = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let socket = &self.path_routes.sockets[&route.switch];
+        let asked = Client::connect_for(socket, self.answer_timeout);
         asked.and_then(|mut client| what(&mut client)).map_err(|error| match error {
             CtlError::Broken(_) => {
-                format!("switch {name} does not answer within {:?}", self.patience)
+                format!("switch {name} does not answer within {:?}", self.answer_timeout)
             }
             other => format!("switch {name}: {other}"),
         })

@@ -1,10 +1,10 @@
-//! What a virtual device rests on, taken for this switch alone before the device is opened.
+//! Exclusive use of a device: what it depends on is locked before it is opened.
 //!
-//! DPDK opens an interface, a capture or a socket that another switch uses already, and both then
-//! work on it. Each of these is held by something of the kernel's that ends with the process,
-//! however that ends, so that nothing stale can refuse:
+//! DPDK opens an interface, a capture or a socket that another switch already uses; both would then
+//! work on it. Each lock here is a kernel object that ends with the process, so no stale lock
+//! remains:
 //!
-//! | device | what is held |
+//! | device | lock |
 //! |---|---|
 //! | `net_tap` | a queue of the tap ([`super::tap`]) |
 //! | `net_af_packet`, `net_af_xdp`, `net_pcap` on interfaces | an abstract socket by their index |
@@ -13,8 +13,8 @@
 //! | NICs | a lock on the device's file in sysfs, by the EAL |
 
 use super::device_args::{DeviceArgs, PciAddress};
-use super::holder::Holders;
-use super::memif;
+use super::memif::{self, SocketInUse};
+use super::owners::Owners;
 use super::tap::{NAME_DEFAULT, Tap, TapError};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -25,58 +25,58 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What is held for one device, until this is dropped.
+/// The locks of one device, until this is dropped.
 #[derive(Debug, Default)]
-pub(super) struct Claim {
+pub(super) struct DeviceLock {
     tap: Option<Tap>,
     _interfaces: Vec<UnixListener>,
     _files: Vec<File>,
 }
 
-/// Why a device cannot be this switch's alone.
+/// Why a device cannot be locked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ClaimError {
+pub(super) enum DeviceLockError {
     #[error(transparent)]
     Tap(#[from] TapError),
-    #[error("the interface {name} is in use by {holders}")]
-    Interface { name: String, holders: Holders },
-    #[error("the file {} is being written by {holders}", path.display())]
-    File { path: PathBuf, holders: Holders },
-    #[error("the NIC is in use by {holders}")]
-    Nic { holders: Holders },
-    #[error("the socket {path} is served by {holders}")]
-    Socket { path: String, holders: Holders },
+    #[error("the interface {name} is in use by {owners}")]
+    Interface { name: String, owners: Owners },
+    #[error("the file {} is being written by {owners}", path.display())]
+    File { path: PathBuf, owners: Owners },
+    #[error("the NIC is in use by {owners}")]
+    Nic { owners: Owners },
+    #[error(transparent)]
+    Socket(#[from] SocketInUse),
 }
 
-impl ClaimError {
-    /// What would be right, where this knows better than the driver's general advice.
-    pub(super) fn what_would_be_right(&self) -> Option<String> {
-        let right = match self {
-            Self::Tap(error) => return error.what_would_be_right(),
+impl DeviceLockError {
+    /// The advice, where it is more specific than the driver's general one.
+    pub(super) fn advice(&self) -> Option<String> {
+        let advice = match self {
+            Self::Tap(error) => return error.advice(),
             Self::Interface { .. } => "name another interface, or stop that process",
             Self::File { .. } => "name another file in tx_pcap=, or stop that process",
             Self::Nic { .. } => "name another NIC, or stop that process",
-            Self::Socket { .. } => {
+            Self::Socket(_) => {
                 "name another path in socket=, join it with role=client, or stop that process"
             }
         };
-        Some(right.to_owned())
+        Some(advice.to_owned())
     }
 }
 
-impl Claim {
-    /// Takes what the device of `args` rests on. Whatever is not there or cannot be read is left to
+impl DeviceLock {
+    /// Locks what the device of `args` depends on. What does not exist or cannot be read is left to
     /// the driver to refuse.
-    pub(super) fn take(
+    pub(super) fn acquire(
         args: &DeviceArgs,
         rx_queue_frames: Option<u32>,
-    ) -> Result<Self, ClaimError> {
-        let mut claim = Self::default();
+    ) -> Result<Self, DeviceLockError> {
+        let mut lock = Self::default();
         if !args.is_virtual() {
-            // The EAL holds it, which touches NICs when it starts.
+            // The EAL locks it, because the EAL accesses NICs when it starts.
         } else if args.is_of("net_tap") {
             let name = args.value("iface").unwrap_or(NAME_DEFAULT);
-            claim.tap = Some(Tap::claim(name, rx_queue_frames)?);
+            lock.tap = Some(Tap::acquire(name, rx_queue_frames)?);
         } else if args.is_of("net_memif") {
             memif::check_socket(args)?;
         } else {
@@ -85,18 +85,18 @@ impl Claim {
             names.sort_unstable();
             names.dedup();
             for name in names {
-                claim._interfaces.extend(hold_interface(name)?);
+                lock._interfaces.extend(lock_interface(name)?);
             }
             for path in args.values("tx_pcap") {
-                claim._files.extend(lock_output(Path::new(path))?);
+                lock._files.extend(lock_output(Path::new(path))?);
             }
         }
-        Ok(claim)
+        Ok(lock)
     }
 
-    /// The device is started: what goes on below it is watched.
-    pub(super) fn started(&mut self) -> Result<(), ClaimError> {
-        Ok(self.tap.as_mut().map_or(Ok(()), Tap::watch)?)
+    /// The device has started: the tap's interface is monitored from now on.
+    pub(super) fn started(&mut self) -> Result<(), DeviceLockError> {
+        Ok(self.tap.as_mut().map_or(Ok(()), Tap::monitor)?)
     }
 
     /// The tap, if the device is one.
@@ -108,57 +108,57 @@ impl Claim {
 /// Interfaces are numbered in each network namespace, and so are abstract sockets: a number that is
 /// free here is free. An interface that was moved away after the start takes its number with it, so
 /// that a new one of its name is another.
-fn hold_interface(name: &str) -> Result<Option<UnixListener>, ClaimError> {
+fn lock_interface(name: &str) -> Result<Option<UnixListener>, DeviceLockError> {
     let Ok(index) = if_nametoindex(name) else { return Ok(None) };
     let Ok(address) = SocketAddr::from_abstract_name(format!("knotless-interface-{index}")) else {
         return Ok(None);
     };
     match UnixListener::bind_addr(&address) {
-        Ok(held) => Ok(Some(held)),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(ClaimError::Interface {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(DeviceLockError::Interface {
             name: name.to_owned(),
-            holders: interface_holder(&address),
+            owners: interface_owner(&address),
         }),
         Err(_) => Ok(None),
     }
 }
 
-/// Who holds an interface.
-fn interface_holder(address: &SocketAddr) -> Holders {
+/// The process that has locked an interface.
+fn interface_owner(address: &SocketAddr) -> Owners {
     UnixStream::connect_addr(address).map(|socket| peer(&socket)).unwrap_or_default()
 }
 
-/// Who is at the other end.
-pub(super) fn peer(socket: &impl AsFd) -> Holders {
+/// The process at the other end.
+pub(super) fn peer(socket: &impl AsFd) -> Owners {
     let credentials = getsockopt(socket, PeerCredentials).ok();
     let pid = credentials.and_then(|it| u32::try_from(it.pid()).ok());
-    pid.map(Holders::process).unwrap_or_default()
+    pid.map(Owners::process).unwrap_or_default()
 }
 
-/// Locks a file that will be written. Not a pipe or device, which several may well write.
-fn lock_output(path: &Path) -> Result<Option<File>, ClaimError> {
+/// Locks a file that will be written. Not a pipe or device, which several processes may write.
+fn lock_output(path: &Path) -> Result<Option<File>, DeviceLockError> {
     let opened = OpenOptions::new().append(true).create(true).open(path);
     let Ok(file) = opened else { return Ok(None) };
     if !file.metadata().is_ok_and(|it| it.is_file()) {
         return Ok(None);
     }
-    let taken = |holders| ClaimError::File { path: path.to_owned(), holders };
+    let taken = |owners| DeviceLockError::File { path: path.to_owned(), owners };
     lock(file).map_err(taken)
 }
 
 /// Locks a NIC's entry in sysfs, which every user of the NIC sees. `uio` lets several processes
 /// drive one NIC.
-pub(super) fn lock_nic(sys: &Path, address: PciAddress) -> Result<Option<File>, ClaimError> {
+pub(super) fn lock_nic(sys: &Path, address: PciAddress) -> Result<Option<File>, DeviceLockError> {
     let path = sys.join(format!("bus/pci/devices/{address}/vendor"));
     let Ok(file) = File::open(path) else { return Ok(None) };
-    lock(file).map_err(|holders| ClaimError::Nic { holders })
+    lock(file).map_err(|owners| DeviceLockError::Nic { owners })
 }
 
-fn lock(file: File) -> Result<Option<File>, Holders> {
+fn lock(file: File) -> Result<Option<File>, Owners> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
-            Err(file.metadata().map(|it| Holders::of_lock(&it)).unwrap_or_default())
+            Err(file.metadata().map(|it| Owners::of_lock(&it)).unwrap_or_default())
         }
         // A filesystem without locks.
         Err(TryLockError::Error(_)) => Ok(None),
@@ -173,13 +173,13 @@ mod tests {
 
     #[test]
     fn an_interface_is_held_once_and_free_again() {
-        let first = hold_interface("lo").unwrap();
+        let first = lock_interface("lo").unwrap();
         assert!(first.is_some());
-        let error = hold_interface("lo").unwrap_err();
+        let error = lock_interface("lo").unwrap_err();
         assert_eq!(error.to_string(), format!("the interface lo {OWN}"));
         drop(first);
-        assert!(hold_interface("lo").unwrap().is_some());
-        assert!(hold_interface("knotless-none").unwrap().is_none(), "for the driver to refuse");
+        assert!(lock_interface("lo").unwrap().is_some());
+        assert!(lock_interface("knotless-none").unwrap().is_none(), "for the driver to refuse");
     }
 
     #[test]

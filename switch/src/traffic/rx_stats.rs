@@ -1,9 +1,9 @@
-//! What a receiver knows of the flows that reach it.
+//! The receiver's counters of each flow.
 //!
-//! No IO: the caller hands in each frame and when it came.
+//! No IO: the caller passes each frame and its arrival time.
 
 use super::frame::observe;
-use super::payload::{self, Mark, Payload};
+use super::payload::{self, Payload, TestHeader};
 use super::report::{FlowReceived, Latency, rate_bps};
 use super::sequence::SequenceTracker;
 use dataplane::ids::Priority;
@@ -15,12 +15,12 @@ use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-/// Flows kept apart; frames of more count as other frames. Bounds what a stranger can make us hold.
+/// The maximum number of flows, which bounds the memory; frames of more count as other frames.
 const FLOWS_MAX: usize = 1_024;
 
 /// One received frame, as the socket gave it.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrived<'a> {
+pub(super) struct RxFrame<'a> {
     /// The frame without its FCS.
     pub bytes: &'a [u8],
     /// The VLAN tag that the kernel took off it.
@@ -29,20 +29,20 @@ pub struct Arrived<'a> {
     pub cut: bool,
     /// When it came.
     pub when: Instant,
-    /// The same, as CLOCK_MONOTONIC tells it.
+    /// The same as CLOCK_MONOTONIC time.
     pub monotonic_ns: u64,
 }
 
-impl Arrived<'_> {
+impl RxFrame<'_> {
     /// Length on the wire without FCS, the VLAN tag included.
     fn wire_bytes(&self) -> u64 {
         self.bytes.len() as u64 + if self.tci.is_some() { 4 } else { 0 }
     }
 }
 
-/// PFC heard about one priority.
+/// PFC received for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PfcHeard {
+pub(super) struct PfcRxCount {
     /// Times above 0.
     pub xoff: u64,
     /// Times of 0.
@@ -51,27 +51,27 @@ pub struct PfcHeard {
 
 /// Everything received.
 #[derive(Debug)]
-pub struct Tally {
+pub(super) struct RxStats {
     own: MacAddress,
     any_mac: bool,
-    flows: HashMap<(IpAddr, u8, u8), FlowTally>,
-    /// Frames of ours to another station's MAC: flooded, or led astray.
+    flows: HashMap<(IpAddr, u8, u8), FlowStats>,
+    /// Test frames to another station's MAC: flooded or misdelivered.
     pub misdelivered: u64,
-    /// Frames that began as ours but whose header was damaged.
+    /// Test frames with a corrupt header.
     pub damaged_headers: u64,
-    /// Frames that are not ours at all.
+    /// Other frames.
     pub other: u64,
-    /// PFC heard, by priority.
-    pub pfc: [PfcHeard; PRIORITIES],
-    /// Link-level PAUSE frames heard.
+    /// PFC received, by priority.
+    pub pfc: [PfcRxCount; PRIORITIES],
+    /// Link-level PAUSE frames received.
     pub link_pauses: u64,
-    /// When a frame of ours last came.
+    /// When the last test frame arrived.
     pub last: Option<Instant>,
 }
 
 /// One flow, in one run of its sender.
 #[derive(Debug)]
-struct FlowTally {
+struct FlowStats {
     name: String,
     destination: IpAddr,
     priority: Priority,
@@ -90,12 +90,12 @@ struct FlowTally {
     latency_ns: Histogram<u64>,
 }
 
-/// A minute: frames that took longer count as having taken this.
+/// A minute: longer latencies count as this.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
-impl Tally {
+impl RxStats {
     /// Nothing yet. Frames to a MAC other than `own` count as misdelivered, unless `any_mac`.
-    pub fn new(own: MacAddress, any_mac: bool) -> Self {
+    pub(super) fn new(own: MacAddress, any_mac: bool) -> Self {
         Self {
             own,
             any_mac,
@@ -109,18 +109,18 @@ impl Tally {
         }
     }
 
-    /// Takes note of a frame; its priority and length if it is one of ours, meant for us.
-    pub fn arrived(&mut self, frame: &Arrived<'_>) -> Option<(Priority, u64)> {
+    /// Records a frame; returns its priority and length if it is a test frame for this station.
+    pub(super) fn record(&mut self, frame: &RxFrame<'_>) -> Option<(Priority, u64)> {
         if be16(frame.bytes, ethernet::HEADER_BYTES - 2) == Some(ethernet::MAC_CONTROL) {
-            self.heard(MacControl::parse(frame.bytes));
+            self.record_mac_control(MacControl::parse(frame.bytes));
             return None;
         }
         let Some(observed) = observe(frame.bytes) else {
             self.other += 1;
             return None;
         };
-        let (mark, name, intact) = match payload::read(observed.payload) {
-            Payload::Ours { mark, name, intact } => (mark, name, intact),
+        let (test_header, name, intact) = match payload::read(observed.payload) {
+            Payload::Ours { test_header, name, intact } => (test_header, name, intact),
             Payload::Damaged => {
                 self.damaged_headers += 1;
                 return None;
@@ -134,7 +134,7 @@ impl Tally {
             self.misdelivered += 1;
             return None;
         }
-        let key = (observed.source, mark.flow, mark.run);
+        let key = (observed.source, test_header.flow, test_header.run);
         if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&key) {
             self.other += 1;
             return None;
@@ -142,9 +142,9 @@ impl Tally {
         self.last = Some(frame.when);
         let flow = self.flows.entry(key).or_insert_with(|| {
             let payload_bytes = observed.payload.len() as u64;
-            FlowTally::new(&mark, name, observed.destination, payload_bytes, frame.when)
+            FlowStats::new(&test_header, name, observed.destination, payload_bytes, frame.when)
         });
-        flow.sequence.arrived(mark.sequence);
+        flow.sequence.record(test_header.sequence);
         flow.frames += 1;
         flow.bytes += frame.wire_bytes();
         flow.payload_bytes += observed.payload.len() as u64;
@@ -156,35 +156,39 @@ impl Tally {
             flow.pcp[usize::from(tci >> 13)] += 1;
         }
         flow.ttl = (flow.ttl.0.min(observed.ttl), flow.ttl.1.max(observed.ttl));
-        flow.latency_ns.saturating_record(mark.age_ns(frame.monotonic_ns));
-        Some((mark.priority, frame.wire_bytes()))
+        flow.latency_ns.saturating_record(test_header.age_ns(frame.monotonic_ns));
+        Some((test_header.priority, frame.wire_bytes()))
     }
 
-    fn heard(&mut self, control: MacControl) {
+    fn record_mac_control(&mut self, control: MacControl) {
         match control {
             MacControl::Pause => self.link_pauses += 1,
             MacControl::Unknown | MacControl::Truncated => self.other += 1,
             MacControl::Pfc(pfc) => {
                 let enabled = Priority::in_bits(pfc.enabled_bits);
                 for class in enabled.map(Priority::index) {
-                    let heard = &mut self.pfc[class];
-                    *(if pfc.quanta[class] == 0 { &mut heard.xon } else { &mut heard.xoff }) += 1;
+                    let record_mac_control = &mut self.pfc[class];
+                    *(if pfc.quanta[class] == 0 {
+                        &mut record_mac_control.xon
+                    } else {
+                        &mut record_mac_control.xoff
+                    }) += 1;
                 }
             }
         }
     }
 
-    /// What is known of each flow, in the order in which they first came.
-    pub fn flows(&self) -> Vec<FlowReceived> {
+    /// The report of each flow, in the order of their first frames.
+    pub(super) fn flows(&self) -> Vec<FlowReceived> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|&(&key, flow)| (flow.first, key));
         flows.into_iter().map(|(&(source, id, _), flow)| flow.report(source, id)).collect()
     }
 }
 
-impl FlowTally {
+impl FlowStats {
     fn new(
-        mark: &Mark,
+        test_header: &TestHeader,
         name: &[u8],
         destination: IpAddr,
         payload_bytes: u64,
@@ -196,7 +200,7 @@ impl FlowTally {
         Self {
             name: String::from_utf8_lossy(name).into_owned(),
             destination,
-            priority: mark.priority,
+            priority: test_header.priority,
             sequence: SequenceTracker::default(),
             frames: 0,
             bytes: 0,
@@ -274,14 +278,15 @@ mod tests {
             source: IpAddr::from([10, 0, 0, 1]),
             source_port: 50_000,
         };
-        let mark = Mark { flow: 4, priority: flow.priority, run: 1, sequence, sent_ns: 1_000 };
+        let test_header =
+            TestHeader { flow: 4, priority: flow.priority, run: 1, sequence, sent_ns: 1_000 };
         let mut buffer = vec![0; 10_000];
-        FrameTemplate::new(&flow, &addresses, "f4").write(&mark, &mut buffer).to_vec()
+        FrameTemplate::new(&flow, &addresses, "f4").write(&test_header, &mut buffer).to_vec()
     }
 
-    fn arrive(tally: &mut Tally, bytes: &[u8], ns: u64) -> Option<(Priority, u64)> {
+    fn arrive(rx_stats: &mut RxStats, bytes: &[u8], ns: u64) -> Option<(Priority, u64)> {
         let when = Instant::from_ns(ns);
-        tally.arrived(&Arrived {
+        rx_stats.record(&RxFrame {
             bytes,
             tci: Some(5 << 13),
             cut: false,
@@ -291,16 +296,16 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_told_in_full() {
-        let mut tally = Tally::new(OWN, false);
+    fn every_field_of_a_flow_report_is_filled() {
+        let mut rx_stats = RxStats::new(OWN, false);
         let spec = "dst-ip=10.0.0.2,dscp=26,size=142,ttl=9";
         for (sequence, ns) in [(0, 1_000), (2, 2_000), (1, 3_000), (1, 4_000), (5, 9_000)] {
-            let told = arrive(&mut tally, &frame(spec, sequence), ns);
-            assert_eq!(told, Some((Priority::from_low_bits(3), 146)), "its tag is four bytes");
+            let message = arrive(&mut rx_stats, &frame(spec, sequence), ns);
+            assert_eq!(message, Some((Priority::from_low_bits(3), 146)), "its tag is four bytes");
         }
         let marked = frame("dst-ip=10.0.0.2,dscp=26,size=142,ttl=7,ecn=3", 6);
-        arrive(&mut tally, &marked, 11_000);
-        let flows = tally.flows();
+        arrive(&mut rx_stats, &marked, 11_000);
+        let flows = rx_stats.flows();
         let wanted = FlowReceived {
             name: "f4".to_owned(),
             flow: 4,
@@ -326,12 +331,12 @@ mod tests {
             last_ns: 11_000,
         };
         assert_eq!(flows, [wanted]);
-        assert_eq!((tally.other, tally.damaged_headers, tally.misdelivered), (0, 0, 0));
+        assert_eq!((rx_stats.other, rx_stats.damaged_headers, rx_stats.misdelivered), (0, 0, 0));
     }
 
     #[test]
     fn every_frame_is_counted_in_one_place() {
-        let mut tally = Tally::new(OWN, false);
+        let mut rx_stats = RxStats::new(OWN, false);
         let good = frame("dst-ip=10.0.0.2", 0);
         let mut body = good.clone();
         body[500] ^= 1;
@@ -339,30 +344,30 @@ mod tests {
         header[50] ^= 1;
         let astray = frame("dst-ip=10.0.0.2,dst-mac=02:00:00:00:00:09", 0);
         for bytes in [&good[..], &body, &header, &astray, b"short", &[0; 60]] {
-            arrive(&mut tally, bytes, 1);
+            arrive(&mut rx_stats, bytes, 1);
         }
-        let flows = tally.flows();
+        let flows = rx_stats.flows();
         assert_eq!((flows.len(), flows[0].frames, flows[0].corrupt), (1, 2, 1));
-        assert_eq!((tally.damaged_headers, tally.misdelivered, tally.other), (1, 1, 2));
-        let mut any = Tally::new(OWN, true);
+        assert_eq!((rx_stats.damaged_headers, rx_stats.misdelivered, rx_stats.other), (1, 1, 2));
+        let mut any = RxStats::new(OWN, true);
         arrive(&mut any, &astray, 1);
         assert_eq!((any.flows().len(), any.misdelivered), (1, 0));
     }
 
     #[test]
-    fn pfc_is_heard_and_is_no_data() {
-        let mut tally = Tally::new(OWN, false);
+    fn pfc_is_counted_apart_from_data() {
+        let mut rx_stats = RxStats::new(OWN, false);
         let pfc = Pfc { enabled_bits: 0b0001_1000, quanta: [0, 0, 0, 7, 0, 9, 0, 0] };
-        arrive(&mut tally, &pfc.to_frame(OWN), 1);
-        assert_eq!(tally.pfc[3], PfcHeard { xoff: 1, xon: 0 });
-        assert_eq!(tally.pfc[4], PfcHeard { xoff: 0, xon: 1 });
-        assert_eq!(tally.pfc[5], PfcHeard::default(), "its bit is not set");
-        assert_eq!((tally.other, tally.flows().len(), tally.last), (0, 0, None));
+        arrive(&mut rx_stats, &pfc.to_frame(OWN), 1);
+        assert_eq!(rx_stats.pfc[3], PfcRxCount { xoff: 1, xon: 0 });
+        assert_eq!(rx_stats.pfc[4], PfcRxCount { xoff: 0, xon: 1 });
+        assert_eq!(rx_stats.pfc[5], PfcRxCount::default(), "its bit is not set");
+        assert_eq!((rx_stats.other, rx_stats.flows().len(), rx_stats.last), (0, 0, None));
     }
 
     #[test]
-    fn two_runs_of_a_sender_are_two_flows_and_strangers_have_a_limit() {
-        let mut tally = Tally::new(OWN, false);
+    fn two_runs_of_a_sender_are_two_flows_and_the_number_of_flows_is_limited() {
+        let mut rx_stats = RxStats::new(OWN, false);
         let flow: FlowSpec = "dst-ip=10.0.0.2,size=60".parse().expect("whole");
         let mut buffer = vec![0; 60];
         for index in 0..FLOWS_MAX as u64 + 3 {
@@ -373,12 +378,13 @@ mod tests {
                 source: IpAddr::from([10, 1, high, low]),
                 source_port: 1,
             };
-            let mark = Mark { flow: 0, priority: flow.priority, run: low, sequence: 0, sent_ns: 0 };
+            let test_header =
+                TestHeader { flow: 0, priority: flow.priority, run: low, sequence: 0, sent_ns: 0 };
             let bytes =
-                FrameTemplate::new(&flow, &addresses, "").write(&mark, &mut buffer).to_vec();
-            arrive(&mut tally, &bytes, index);
+                FrameTemplate::new(&flow, &addresses, "").write(&test_header, &mut buffer).to_vec();
+            arrive(&mut rx_stats, &bytes, index);
         }
-        assert_eq!((tally.flows().len(), tally.other), (FLOWS_MAX, 3));
-        assert_eq!(tally.flows()[0].name, "flow0", "60 bytes have no room for a name");
+        assert_eq!((rx_stats.flows().len(), rx_stats.other), (FLOWS_MAX, 3));
+        assert_eq!(rx_stats.flows()[0].name, "flow0", "60 bytes have no room for a name");
     }
 }

@@ -1,7 +1,8 @@
-//! A thread that looks after a tap's interface: its link and what its queue lost, wherever it is.
+//! A thread that polls a tap's interface: its link and the frames that its queue lost, in whatever
+//! network namespace it is.
 //!
-//! rtnetlink waits for the kernel's one lock of all interfaces, which others may hold for long, so
-//! neither the control thread nor a worker asks it.
+//! rtnetlink waits for the kernel's global lock of all interfaces, which may be held for long, so
+//! neither the control thread nor a worker calls it.
 
 use super::netlink::{Interface, Rtnetlink};
 use super::queue::Queue;
@@ -16,9 +17,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often a tap is looked at. With the control thread's own 100 ms a change is known to the
-/// worker within 200 ms.
-const LOOK: Duration = Duration::from_millis(50);
+/// Poll interval of a tap. With the control thread's own 100 ms a change reaches the worker within
+/// 200 ms.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The link of a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,47 +33,47 @@ pub(in crate::dpdk) enum TapLink {
     Deleted,
 }
 
-/// What the thread last saw.
+/// The state as of the last poll.
 #[derive(Debug)]
-struct Seen {
+struct TapState {
     link: AtomicU8,
     dropped_frames: AtomicU64,
 }
 
 /// The thread, which ends with this value.
 #[derive(Debug)]
-pub(super) struct Watch {
-    seen: Arc<Seen>,
-    /// What the thread will have.
-    looker: Option<Looker>,
+pub(super) struct TapMonitor {
+    state: Arc<TapState>,
+    /// The state of the thread before it starts.
+    poller: Option<TapPoller>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch {
-    /// A watch that has not begun.
-    pub(super) fn new(looker: Looker) -> Self {
-        let seen = Arc::new(Seen {
+impl TapMonitor {
+    /// A monitor that has not started.
+    pub(super) fn new(poller: TapPoller) -> Self {
+        let state = Arc::new(TapState {
             link: AtomicU8::new(TapLink::Down as u8),
             dropped_frames: AtomicU64::new(0),
         });
-        Self { seen, looker: Some(looker), stop: None, thread: None }
+        Self { state, poller: Some(poller), stop: None, thread: None }
     }
 
-    /// Looks once, then has the thread look.
+    /// Polls once, then starts the thread.
     pub(super) fn start(&mut self) -> io::Result<()> {
-        let Some(mut looker) = self.looker.take() else { return Ok(()) };
-        looker.look_once(&self.seen);
+        let Some(mut poller) = self.poller.take() else { return Ok(()) };
+        poller.poll_once(&self.state);
         let (stop, stopped) = bounded(0);
-        let seen = Arc::clone(&self.seen);
+        let state = Arc::clone(&self.state);
         let thread = thread::Builder::new().name("tap-watch".to_owned());
-        self.thread = Some(thread.spawn(move || looker.run(&seen, &stopped))?);
+        self.thread = Some(thread.spawn(move || poller.run(&state, &stopped))?);
         self.stop = Some(stop);
         Ok(())
     }
 
     pub(super) fn link(&self) -> TapLink {
-        match self.seen.link.load(Ordering::Relaxed) {
+        match self.state.link.load(Ordering::Relaxed) {
             0 => TapLink::Down,
             1 => TapLink::Up,
             _ => TapLink::Deleted,
@@ -80,11 +81,11 @@ impl Watch {
     }
 
     pub(super) fn dropped_frames(&self) -> u64 {
-        self.seen.dropped_frames.load(Ordering::Relaxed)
+        self.state.dropped_frames.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Watch {
+impl Drop for TapMonitor {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -93,30 +94,30 @@ impl Drop for Watch {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 #[derive(Debug)]
-pub(super) struct Looker {
+pub(super) struct TapPoller {
     queue: Queue,
     rtnetlink: Rtnetlink,
     /// The namespace of `rtnetlink`.
     home: u64,
-    last: Look,
+    last: Sample,
     dropped_frames: u64,
 }
 
-/// What a look at the interface found.
+/// A sample of the interface.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct Sample {
     is_running: bool,
-    /// What tells its namespace from others; 0 where the kernel does not tell.
+    /// The inode of its namespace; 0 where the kernel does not report it.
     namespace: u64,
     tx_dropped_frames: u64,
 }
 
-impl Look {
-    /// Frames that a full queue lost between two looks. An interface that is down, or that is on
-    /// its way to another namespace, drops what the kernel itself would send there, such as reports
-    /// of multicast groups: that is no loss of the queue.
+impl Sample {
+    /// Frames that a full queue lost between two samples. An interface that is down, or that is
+    /// moving to another namespace, drops what the kernel itself would send there, such as
+    /// multicast reports: that is not a loss of the queue.
     fn lost_since(&self, before: &Self) -> u64 {
         let was_up = before.is_running && self.is_running && before.namespace == self.namespace;
         let dropped_frames = self.tx_dropped_frames.saturating_sub(before.tx_dropped_frames);
@@ -124,38 +125,38 @@ impl Look {
     }
 }
 
-impl Looker {
-    /// Looks after the tap of `queue` through `rtnetlink`, of the calling thread's namespace.
+impl TapPoller {
+    /// Polls the tap of `queue` through `rtnetlink`, of the calling thread's namespace.
     pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink) -> io::Result<Self> {
         let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
-        let last = Look { is_running: false, namespace: home, tx_dropped_frames: 0 };
+        let last = Sample { is_running: false, namespace: home, tx_dropped_frames: 0 };
         Ok(Self { queue, rtnetlink, home, last, dropped_frames: 0 })
     }
 
-    fn run(mut self, seen: &Seen, stopped: &Receiver<()>) {
-        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            self.look_once(seen);
+    fn run(mut self, state: &TapState, stopped: &Receiver<()>) {
+        while stopped.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            self.poll_once(state);
         }
     }
 
-    fn look_once(&mut self, seen: &Seen) {
-        match self.look() {
-            Ok(look) => {
-                let link = if look.is_running { TapLink::Up } else { TapLink::Down };
-                self.dropped_frames += look.lost_since(&self.last);
-                self.last = look;
-                seen.link.store(link as u8, Ordering::Relaxed);
-                seen.dropped_frames.store(self.dropped_frames, Ordering::Relaxed);
+    fn poll_once(&mut self, state: &TapState) {
+        match self.sample() {
+            Ok(sample) => {
+                let link = if sample.is_running { TapLink::Up } else { TapLink::Down };
+                self.dropped_frames += sample.lost_since(&self.last);
+                self.last = sample;
+                state.link.store(link as u8, Ordering::Relaxed);
+                state.dropped_frames.store(self.dropped_frames, Ordering::Relaxed);
             }
             Err(error) if error.raw_os_error() == Some(libc::EBADFD) => {
-                seen.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
+                state.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
             }
-            // Between two of the questions it was moved or renamed: what was seen last holds.
+            // It was moved or renamed between two requests: the last state stays.
             Err(_) => {}
         }
     }
 
-    fn look(&self) -> io::Result<Look> {
+    fn sample(&self) -> io::Result<Sample> {
         let name = self.queue.name()?;
         let (interface, namespace) = match self.queue.namespace() {
             Ok(file) => {
@@ -164,21 +165,21 @@ impl Looker {
                 let nsid = if is_home { None } else { Some(self.rtnetlink.nsid(file.as_fd())?) };
                 (self.rtnetlink.interface(&name, nsid)?, namespace)
             }
-            Err(error) if is_unsupported(&error) => (self.look_at_home(&name)?, 0),
+            Err(error) if is_unsupported(&error) => (self.interface_at_home(&name)?, 0),
             Err(error) => return Err(error),
         };
         let Interface { is_running, tx_dropped_frames, .. } = interface;
-        Ok(Look { is_running, namespace, tx_dropped_frames })
+        Ok(Sample { is_running, namespace, tx_dropped_frames })
     }
 
-    /// Before Linux 5.11 the kernel does not tell where a tap is. One that has left is taken to be
-    /// up.
-    fn look_at_home(&self, name: &str) -> io::Result<Interface> {
+    /// Before Linux 5.11 the kernel does not report where a tap is. One that has left this
+    /// namespace is assumed to be up.
+    fn interface_at_home(&self, name: &str) -> io::Result<Interface> {
         match self.rtnetlink.interface(name, None) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
                 Ok(Interface { is_running: true, ..Interface::default() })
             }
-            looked => looked,
+            found => found,
         }
     }
 }
@@ -187,7 +188,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL))
 }
 
-/// What tells one namespace from another.
+/// The inode of a namespace.
 fn inode(namespace: &impl AsFd) -> io::Result<u64> {
     Ok(File::from(namespace.as_fd().try_clone_to_owned()?).metadata()?.ino())
 }
@@ -198,16 +199,16 @@ mod tests {
 
     #[test]
     fn only_an_interface_that_stays_up_where_it_is_loses_frames() {
-        let look = |is_running, namespace, tx_dropped_frames| Look {
+        let sample = |is_running, namespace, tx_dropped_frames| Sample {
             is_running,
             namespace,
             tx_dropped_frames,
         };
-        let lost = |before: Look, now: Look| now.lost_since(&before);
-        assert_eq!(lost(look(true, 1, 5), look(true, 1, 12)), 7);
-        assert_eq!(lost(look(false, 1, 5), look(true, 1, 12)), 0, "it came up");
-        assert_eq!(lost(look(true, 1, 5), look(false, 1, 12)), 0, "it went down");
-        assert_eq!(lost(look(true, 1, 5), look(true, 2, 12)), 0, "it moved");
-        assert_eq!(lost(look(true, 1, 12), look(true, 1, 0)), 0, "it counts from 0 again");
+        let lost = |before: Sample, now: Sample| now.lost_since(&before);
+        assert_eq!(lost(sample(true, 1, 5), sample(true, 1, 12)), 7);
+        assert_eq!(lost(sample(false, 1, 5), sample(true, 1, 12)), 0, "it came up");
+        assert_eq!(lost(sample(true, 1, 5), sample(false, 1, 12)), 0, "it went down");
+        assert_eq!(lost(sample(true, 1, 5), sample(true, 2, 12)), 0, "it moved");
+        assert_eq!(lost(sample(true, 1, 12), sample(true, 1, 0)), 0, "it counts from 0 again");
     }
 }

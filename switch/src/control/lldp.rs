@@ -1,8 +1,8 @@
-//! LLDP on the control thread: frames from and to the agent, what it has to tell, and the rules
-//! that follow from what it learns.
+//! LLDP on the control thread: frames to and from the agent, its conditions, and the rules that
+//! follow from the neighbors.
 //!
-//! A link that comes up is told to the worker only behind the tables that know of it: until then no
-//! frame passes, so none passes by rules that were made for another network.
+//! The worker is told of a link that came up only after the tables that include it. Until then no
+//! frame passes, so no frame is forwarded by rules for another topology.
 
 use super::protocol::{LldpRow, LldpTable};
 use super::stats::{LldpPortStats, LldpStats};
@@ -25,19 +25,19 @@ use fabric::compile::port_roles;
 /// What a frame has on the wire beyond what the switch counts: the FCS.
 const FCS_BYTES: u16 = 4;
 
-/// The agent, and what waits for tables.
+/// The agent, and the links that wait for tables.
 #[derive(Debug)]
-pub(super) struct Neighborhood {
+pub(super) struct LldpControl {
     agent: LldpAgent,
-    /// How often a frame may turn up again, if the switch writes its own rules.
+    /// The number of bounces that stay lossless, if the switch computes its own rules.
     bounces: Option<u8>,
-    /// Whether the agent has been told which links are up.
+    /// Whether the agent knows the initial state of the links.
     has_begun: bool,
-    /// Links that came up and that the workers are not told of yet.
-    rising: Vec<PortId>,
+    /// Links that came up and that wait for new tables before the workers are told.
+    pending_up: Vec<PortId>,
 }
 
-impl Neighborhood {
+impl LldpControl {
     /// The agent that `tables` ask for, if they do.
     pub(super) fn new(tables: &Tables) -> Option<Self> {
         let config = tables.config();
@@ -51,10 +51,10 @@ impl Neighborhood {
             allowed_peer: faces,
         });
         let agent = LldpAgent::new(system(config), ports.collect(), settings.clone());
-        Some(Self { agent, bounces: *bounces, has_begun: false, rising: Vec::new() })
+        Some(Self { agent, bounces: *bounces, has_begun: false, pending_up: Vec::new() })
     }
 
-    /// Tells the agent once which links are up to begin with.
+    /// Passes the initial link states to the agent, once.
     pub(super) fn begin(&mut self, now: Instant, is_up: impl Fn(PortId) -> bool) {
         if !std::mem::replace(&mut self.has_begun, true) {
             let ports = (0..self.agent.port_roles().count()).filter_map(PortId::from_index);
@@ -63,30 +63,30 @@ impl Neighborhood {
         }
     }
 
-    /// The link at `port` came up or went down. Returns whether the worker may be told at once.
+    /// The link at `port` came up or went down. Returns whether the worker can be told at once.
     pub(super) fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) -> bool {
         self.agent.handle_link(now, port, is_up);
-        self.rising.retain(|&rising| rising != port);
+        self.pending_up.retain(|&pending_up| pending_up != port);
         let waits = is_up && self.bounces.is_some();
         if waits {
-            self.rising.push(port);
+            self.pending_up.push(port);
         }
         !waits
     }
 
     /// A frame for the agent.
-    pub(super) fn hear(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
+    pub(super) fn handle_frame(&mut self, now: Instant, port: PortId, bytes: &[u8]) {
         self.agent.handle_frame(now, port, bytes);
     }
 
-    /// Does what is due.
-    pub(super) fn wake(&mut self, now: Instant) {
+    /// Handles the agent's timeout if it is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.agent.poll_timeout().is_some_and(|due| due <= now) {
             self.agent.handle_timeout(now);
         }
     }
 
-    /// Says goodbye to all neighbors.
+    /// Sends shutdown LLDPDUs to all neighbors.
     pub(super) fn shut_down(&mut self, now: Instant) {
         self.agent.shut_down(now);
     }
@@ -98,9 +98,9 @@ impl Neighborhood {
         self.write_rules(tables);
     }
 
-    /// Does what the agent wants done; `lost` counts frames for which no buffer was left. Returns
+    /// Processes the agent's outputs; `lost` counts frames for which no buffer was left. Returns
     /// whether the packet path needs new tables.
-    pub(super) fn obey<P: Platform>(
+    pub(super) fn process_outputs<P: Platform>(
         &mut self,
         platform: &P,
         workers: &mut Workers<P::Frame>,
@@ -130,21 +130,21 @@ impl Neighborhood {
         needs_tables
     }
 
-    /// Tells the workers of links that came up, now that their tables are on the way.
-    pub(super) fn raise<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
-        for port in self.rising.drain(..) {
+    /// Tells the workers of links that came up, after their tables have been sent.
+    pub(super) fn apply_pending_up<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
+        for port in self.pending_up.drain(..) {
             workers.command(port, Command::Link(port, true));
         }
     }
 
-    /// Puts the rules in `tables` that follow from what is known now; whether they are others.
+    /// Computes the rules from the known orientations; returns whether they changed.
     fn write_rules(&self, tables: &mut Tables) -> bool {
         let Some(bounces) = self.bounces else { return false };
         let facings: Vec<PortRole> = self.agent.port_roles().collect();
         tables.set_entries(port_roles::entries(&facings, bounces))
     }
 
-    /// Which ports lead where, in words.
+    /// The downlinks and uplinks, as text.
     fn directions(&self, tables: &Tables) -> String {
         let names = |wanted: PortRole| -> String {
             let ports = tables.config().ports.iter().zip(self.agent.port_roles());
@@ -236,8 +236,8 @@ fn note(port: &PortConfig, condition: Condition, begins: bool) {
     }
 }
 
-/// What the switch says of itself: its first port's MAC address is its chassis, its first IP
-/// address the way to manage it.
+/// The system's own TLVs: the first port's MAC address is the chassis id, the first IP address the
+/// management address.
 fn system(config: &SwitchConfig) -> System {
     let chassis = config.settings.ports.first().map(|port| port.mac).unwrap_or_default();
     let routed = |port: &PortConfig| matches!(port.mode, PortMode::Routed { .. });

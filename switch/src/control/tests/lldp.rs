@@ -1,4 +1,4 @@
-//! LLDP on a running switch: what it says, what it learns, and rules that change under traffic.
+//! LLDP on a running switch: what it sends and learns, and rules that change under traffic.
 
 use super::slow_path::introduction;
 use super::{ROUTED, Rig};
@@ -94,7 +94,7 @@ fn assert_rules(rig: &mut Rig, facings: &[PortRole]) {
 }
 
 #[test]
-fn without_lldp_nothing_is_said_and_nobody_is_known() {
+fn without_lldp_nothing_is_sent_and_no_neighbor_is_known() {
     let mut rig = Rig::new(ROUTED);
     rig.turns(9);
     assert!(!rig.sent(1).iter().any(|frame| is_lldp(frame)));
@@ -132,7 +132,7 @@ fn a_leaf_learns_its_level_and_writes_its_rules() {
 }
 
 #[test]
-fn rules_follow_a_neighbour_that_turns_out_to_be_below() {
+fn rules_follow_a_neighbor_that_turns_out_to_be_below() {
     let mut rig = fabric_rig();
     Other::new(Device::Router, Some(1)).converse(&mut rig, 2);
     assert_eq!(rig.stats().lldp.unwrap().level, Some(2));
@@ -197,10 +197,10 @@ fn a_link_that_comes_up_passes_frames_only_by_rules_that_know_of_it() {
 }
 
 #[test]
-fn the_end_is_said_to_all_neighbours() {
+fn all_neighbors_get_a_shutdown_frame_at_the_end() {
     let mut rig = fabric_rig();
     rig.sent(1);
-    rig.control.say_goodbye();
+    rig.control.send_lldp_shutdown();
     rig.turn_worker(0);
     for number in [1, 2] {
         let sent = rig.sent(number);

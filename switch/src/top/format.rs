@@ -1,5 +1,4 @@
-//! Numbers as a person reads them at a glance: three digits and a unit, in few characters, so that
-//! columns stay narrow and what changes is seen.
+//! Numbers with three digits and a unit, in few characters, so that columns stay narrow.
 
 /// Decimal units above 1.
 const UNITS: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
@@ -11,7 +10,7 @@ pub(super) fn number(value: u64) -> String {
 
 /// A rate, a second, in at most five characters: `0`, `0.4`, `12.3`, `999`, `1.23k`.
 pub(super) fn rate(per_second: f64) -> String {
-    match something(per_second) {
+    match positive(per_second) {
         0.0 => "0".to_owned(),
         value if value < 0.05 => "<0.1".to_owned(),
         value if value < 99.95 => format!("{value:.1}"),
@@ -21,7 +20,7 @@ pub(super) fn rate(per_second: f64) -> String {
 
 /// A share of a second in milliseconds, at most four characters: `0`, `0.4`, `1000`.
 pub(super) fn ms_per_second(share: f64) -> String {
-    match something(share * 1_000.0) {
+    match positive(share * 1_000.0) {
         0.0 => "0".to_owned(),
         value if value < 0.05 => "<0.1".to_owned(),
         value if value < 9.95 => format!("{value:.1}"),
@@ -32,7 +31,7 @@ pub(super) fn ms_per_second(share: f64) -> String {
 /// A share as a percentage, at most four characters. It is 100 % only if it is all, and 0 % only if
 /// it is nothing.
 pub(super) fn percent(part: f64, whole: f64) -> String {
-    match something(part / whole * 100.0) {
+    match positive(part / whole * 100.0) {
         0.0 => "0%".to_owned(),
         value if value < 1.0 => "<1%".to_owned(),
         value => format!("{:.0}%", value.floor().min(999.0)),
@@ -56,7 +55,7 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 /// The value, if it is above 0: nothing that is shown can be below, or no number at all.
-fn something(value: f64) -> f64 {
+fn positive(value: f64) -> f64 {
     if value > 0.0 { value } else { 0.0 }
 }
 
