@@ -220,7 +220,7 @@ impl<F: Frame> Pending<F> for Option<QueuedFrame<F>> {
     }
 
     #[inline(always)]
-    fn take(&mut self) -> Option<QueuedFrame<F>> {
-        Option::take(self)
+    fn take(&mut self) -> Self {
+        core::mem::take(self)
     }
 }
