@@ -1,8 +1,8 @@
 //! The two ways to drive a worker: [`Polling`], by a CPU core that visits every port in every turn,
 //! and [`EventDriven`], by an emulator that passes events in.
 //!
-//! What only event-driven turns need is a part of their driver: [`Polling`] has no state for it, and
-//! its methods are empty, so that a polling worker writes none of it.
+//! What only event-driven turns need is a part of their driver: [`Polling`] has no state for it,
+//! and its methods are empty, so that a polling worker writes none of it.
 
 use crate::frame::Frame;
 use crate::port_mask::PortMask;

@@ -99,8 +99,8 @@ impl<D: Device> Worker<D, EventDriven> {
         *timers_at = (*timers_at).min(wanted);
     }
 
-    /// Lets the port at `slot` transmit; returns whether it did. A pause that expired while the port
-    /// had no frames started no turn, so it ends here.
+    /// Lets the port at `slot` transmit; returns whether it did. A pause that expired while the
+    /// port had no frames started no turn, so it ends here.
     #[inline(always)]
     fn transmit(&mut self, slot: usize, now: Instant) -> bool {
         let Core { ports, device, accounting, .. } = &mut self.core;

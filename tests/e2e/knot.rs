@@ -12,7 +12,7 @@ fn answers(said: &str, answer: &str) -> usize {
 
 /// What it shows of the first part, whatever the second may be.
 const FROZEN: [&str; 10] = [
-    "NOT deadlock-free: 3 buffers can wait for each other in a ring",
+    "NOT deadlock-free: 3 buffers form a dependency cycle",
     "A waits for B: ",
     "B waits for C: ",
     "C waits for A: ",

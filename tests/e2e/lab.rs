@@ -112,7 +112,8 @@ impl Setup {
     /// As [`Setup::new`], but upstream is slowed down before it must stop.
     pub(crate) fn gentle() -> Self {
         let mut setup = Self::new();
-        let thresholds = ("xoff = \"200KB\"\nxon = \"150KB\"", "xoff = \"700KB\"\nxon = \"600KB\"");
+        let thresholds =
+            ("static_th = \"200KB\"\nxon = \"150KB\"", "static_th = \"700KB\"\nxon = \"600KB\"");
         setup.head = setup.head.replace(thresholds.0, thresholds.1) + "\n[gfc]\n";
         setup
     }

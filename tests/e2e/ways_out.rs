@@ -52,7 +52,7 @@ fn classes_by_hops_lose_nothing_in_an_overload() {
 #[test]
 fn gentle_flow_control_loses_nothing_in_an_overload_and_slows_instead_of_stopping() {
     let Some(mut lab) = Setup::gentle().start() else { return };
-    let load = overload(&mut lab, "--gentle", 3);
+    let load = overload(&mut lab, "--gfc", 3);
     load.check();
     assert!(load.dropped().is_empty(), "{:?}", load.dropped());
     for (port, sent) in load.after.ports.iter().zip(&load.sent) {

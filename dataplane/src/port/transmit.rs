@@ -1,4 +1,5 @@
-//! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device took.
+//! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device
+//! took.
 
 use super::enqueue::put_front;
 use super::{Port, Queue, takes_one};

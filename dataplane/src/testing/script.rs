@@ -1,4 +1,5 @@
-//! Bytes read as a script, for tests and fuzz targets: numbers, choices, pieces. When they end, so does the script.
+//! Bytes read as a script, for tests and fuzz targets: numbers, choices, pieces. The script ends
+//! with the bytes.
 
 /// What is left of the bytes.
 #[derive(Clone, Debug)]
