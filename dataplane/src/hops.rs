@@ -12,7 +12,7 @@
 
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use arrayvec::ArrayVec;
 
 /// The classes for which a switch has buffer.

@@ -11,49 +11,36 @@
 //!
 //! Lossy frames do not wait here; the control thread queues a few of them.
 
-use crate::buffer::{Admission, ViqId};
-use crate::control_rings::Punted;
-use crate::counters::DropReason;
-use crate::device::Device;
-use crate::driver::Driver;
-use crate::frame::{Frame, length_bytes};
-use crate::ids::{PortId, Priority};
-use crate::pipeline::receive::Arrival;
-use crate::punt::PuntReason;
-use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq, low_32_bits};
-use crate::snapshot::Snapshot;
+use crate::frame::Frame;
+use crate::queue::veq::{FrameMeta, FramePool, Veq, low_32_bits};
 use crate::time::Instant;
-use crate::wire::parse::{Kind, parse};
-use crate::worker::Core;
 
 /// How long a frame waits: as long as the agent tries to resolve the address (`AgentSettings`: 3
 /// tries, one second apart).
-const WAIT_NS_MAX: u32 = 3_000_000_000;
+pub(crate) const WAIT_NS_MAX: u32 = 3_000_000_000;
 /// How long no frame waits for a destination that did not answer. The agent holds down a neighbor
 /// for the same time.
-const GIVEN_UP_NS: u64 = 5_000_000_000;
-/// Interval between requests to the control thread for the same destination.
-const ASK_EVERY_NS: u64 = 1_000_000_000;
+pub(crate) const GIVEN_UP_NS: u64 = 5_000_000_000;
 /// Number of destinations that are remembered.
 const DESTINATIONS: usize = 16;
 
 /// The waiting frames, and the state of their destinations.
 #[derive(Debug, Default)]
 pub(crate) struct Unresolved {
-    frames: Veq,
+    pub(crate) frames: Veq,
     destinations: [Destination; DESTINATIONS],
     /// Arrival time of the frame that is entering the pipeline again.
-    arrived_ns: Option<u32>,
+    pub(crate) arrived_ns: Option<u32>,
 }
 
 /// A destination that frames wait for, or that did not answer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Destination {
+pub(crate) struct Destination {
     /// The IP address; IPv4 in the low bits.
-    address: u128,
+    pub(crate) address: u128,
     /// When the entry expires.
-    until: Instant,
-    is_given_up: bool,
+    pub(crate) until: Instant,
+    pub(crate) is_given_up: bool,
 }
 
 impl Unresolved {
@@ -70,147 +57,23 @@ impl Unresolved {
         self.frames.metas(frame_pool)
     }
 
-    fn find(&self, address: u128, now: Instant) -> Option<&Destination> {
+    pub(crate) fn find(&self, address: u128, now: Instant) -> Option<&Destination> {
         self.destinations.iter().find(|known| known.address == address && now < known.until)
     }
 
     /// Stores `destination` over the entry for the same address, or else over the entry that
     /// expires first.
-    fn remember(&mut self, destination: Destination) {
+    pub(crate) fn remember(&mut self, destination: Destination) {
         let same = self.destinations.iter().position(|it| it.address == destination.address);
         let first = (0..DESTINATIONS).min_by_key(|&at| self.destinations[at].until.ns);
         self.destinations[same.or(first).unwrap_or(0)] = destination;
     }
 
     /// How long the first frame has waited.
-    fn age_ns<F: Frame>(&self, frame_pool: &FramePool<F>, now: Instant) -> Option<u32> {
+    pub(crate) fn age_ns<F: Frame>(&self, frame_pool: &FramePool<F>, now: Instant) -> Option<u32> {
         if self.frames.is_empty() {
             return None;
         }
         Some(low_32_bits(now).wrapping_sub(self.frames.front(frame_pool)?.arrived_ns))
     }
-}
-
-impl<D: Device, V: Driver> Core<D, V> {
-    /// Queues a lossless frame of `class`, which the port at `slot` received, until its next hop
-    /// is resolved.
-    #[cold]
-    pub(crate) fn await_next_hop(
-        &mut self,
-        frame: D::Frame,
-        slot: usize,
-        class: Priority,
-        now: Instant,
-    ) {
-        let address = destination(&frame);
-        let known = self.unresolved.find(address, now).copied();
-        if known.is_some_and(|known| known.is_given_up) {
-            return self.punt(frame, slot, PuntReason::Unreachable, Some(class), now);
-        }
-        let viq = ViqId::new(self.own_ports[slot], class);
-        let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
-        if self.accounting.buffer.admit(viq, cost_bytes) != Admission::Admitted {
-            return self.drop(frame, slot, DropReason::LosslessOverrun, Some(class));
-        }
-        self.mark_headroom(viq, slot);
-        if known.is_none() && self.ask_for(&frame, slot) {
-            let until = now + ASK_EVERY_NS;
-            self.unresolved.remember(Destination { address, until, is_given_up: false });
-        }
-        let arrived_ns = self.unresolved.arrived_ns.unwrap_or_else(|| low_32_bits(now));
-        let meta = FrameMeta { viq, bytes: length_bytes(&frame), arrived_ns, ..FrameMeta::NONE };
-        if let Err(queued) = self
-            .unresolved
-            .frames
-            .push_back(&mut self.accounting.frame_pool, QueuedFrame { frame, meta })
-        {
-            self.accounting.release(&queued.meta);
-            self.drop(queued.frame, slot, DropReason::Unresolved, Some(class));
-        }
-        self.set_unresolved_until(now);
-    }
-
-    /// Punts a copy of `frame`, so that the control thread resolves its next hop. Returns whether
-    /// the copy was queued.
-    fn ask_for(&mut self, frame: &D::Frame, slot: usize) -> bool {
-        let Some(frame) = self.device.copy(frame) else { return false };
-        let punted = Punted { frame, port: self.own_ports[slot], reason: PuntReason::Resolve };
-        match self.punted.push(punted) {
-            Ok(()) => {
-                self.accounting.totals.copied += 1;
-                self.accounting.totals.punted += 1;
-                self.ports[slot].counters.copied_frames += 1;
-                self.ports[slot].counters.punted_frames += 1;
-                true
-            }
-            Err(rtrb::PushError::Full(punted)) => {
-                self.free(punted.frame);
-                false
-            }
-        }
-    }
-
-    /// Passes every waiting frame through the pipeline again, in order, after the tables changed.
-    pub(crate) fn receive_unresolved(&mut self, snapshot: &Snapshot, now: Instant) {
-        for _ in 0..self.unresolved.len() {
-            let Some((frame, slot, meta)) = self.take_unresolved() else { break };
-            self.unresolved.arrived_ns = Some(meta.arrived_ns);
-            self.rx.push(frame);
-            self.receive(snapshot, Arrival { slot, now, is_new: false });
-        }
-        self.unresolved.arrived_ns = None;
-        self.set_unresolved_until(now);
-    }
-
-    /// Punts the frames that have waited for [`WAIT_NS_MAX`] as unreachable. Returns whether there
-    /// were any.
-    #[cold]
-    pub(crate) fn give_up_unresolved(&mut self, now: Instant) -> bool {
-        let mut any = false;
-        while self
-            .unresolved
-            .age_ns(&self.accounting.frame_pool, now)
-            .is_some_and(|age| age >= WAIT_NS_MAX)
-        {
-            let Some((frame, slot, meta)) = self.take_unresolved() else { break };
-            any = true;
-            let (address, until) = (destination(&frame), now + GIVEN_UP_NS);
-            self.unresolved.remember(Destination { address, until, is_given_up: true });
-            let class = Some(meta.viq.priority());
-            self.punt(frame, slot, PuntReason::Unreachable, class, now);
-        }
-        self.flush_free_burst();
-        self.set_unresolved_until(now);
-        any
-    }
-
-    /// Removes the first waiting frame from the queue and releases its charge to its VIQ.
-    fn take_unresolved(&mut self) -> Option<(D::Frame, usize, FrameMeta)> {
-        let QueuedFrame { frame, meta } =
-            self.unresolved.frames.pop_front(&mut self.accounting.frame_pool)?;
-        self.accounting.release(&meta);
-        let slot = self.handoff_tx.slot(PortId::from_index(meta.viq.port_index())?);
-        debug_assert!(slot.is_some(), "frames wait at the worker that received them");
-        Some((frame, slot?, meta))
-    }
-
-    fn set_unresolved_until(&mut self, now: Instant) {
-        let age_ns = self.unresolved.age_ns(&self.accounting.frame_pool, now);
-        let left_ns = age_ns.map(|age| u64::from(WAIT_NS_MAX.saturating_sub(age)));
-        self.unresolved_until = left_ns.map_or(Instant::NEVER, |left| now + left);
-    }
-}
-
-/// The destination address of an IP frame; IPv4 in the low bits.
-fn destination<F: Frame>(frame: &F) -> u128 {
-    let parsed = parse(frame.head(), frame.len());
-    let at = |offset: usize| frame.head().get(usize::from(parsed.l3) + offset..);
-    let found = match parsed.kind {
-        Kind::Ipv4 => {
-            at(16).and_then(|rest| rest.first_chunk()).map(|&it| u32::from_be_bytes(it).into())
-        }
-        Kind::Ipv6 => at(24).and_then(|rest| rest.first_chunk()).map(|&it| u128::from_be_bytes(it)),
-        _ => None,
-    };
-    found.unwrap_or_default()
 }

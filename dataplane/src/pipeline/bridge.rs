@@ -8,7 +8,7 @@ use crate::counters::DropReason;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::{EgressForm, Learnt, MacTable, Vid, VlanPort};
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;

@@ -8,6 +8,7 @@
 use crate::hops::{HopClasses, HopTable};
 use crate::ids::{Priority, Tag};
 use crate::limits::{PRIORITIES, TAGS};
+use crate::pipeline::class::Class;
 use crate::wire::ethernet;
 use crate::wire::parse::{Kind, Parsed};
 use alloc::boxed::Box;
@@ -76,80 +77,6 @@ pub struct PortTrust {
     pub trusted: bool,
     /// The tag of frames that have no marking to classify by.
     pub default_tag: Tag,
-}
-
-/// The result of classification. It is packed so that the stages pass it in a register. Separate
-/// small fields would be written one by one and read as a whole, which defeats the CPU's
-/// store-to-load forwarding and causes a stall.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Class(u32);
-
-impl Class {
-    /// A frame with `tag` in `priority`; `lossless` if the tag is lossless, `remark` if the frame
-    /// carries a different marking.
-    pub const fn new(tag: Tag, priority: Priority, lossless: bool, remark: bool) -> Self {
-        Self(
-            tag.value() as u32
-                | (priority.value() as u32) << 8
-                | (lossless as u32) << 16
-                | (remark as u32) << 24,
-        )
-    }
-
-    /// Placeholder for an unknown class; no frame has it.
-    pub(crate) const UNKNOWN: Self = Self(u32::MAX);
-
-    /// The ingress tag.
-    #[inline(always)]
-    pub const fn tag(self) -> Tag {
-        Tag::from_low_bits((self.0 & 63) as u8)
-    }
-
-    /// The ingress priority, which selects the VIQ.
-    #[inline(always)]
-    pub const fn priority(self) -> Priority {
-        Priority::from_low_bits((self.0 >> 8 & 7) as u8)
-    }
-
-    /// Whether the tag is lossless.
-    #[inline(always)]
-    pub const fn is_lossless(self) -> bool {
-        self.0 >> 16 & 1 == 1
-    }
-
-    /// Whether a marking of the frame disagrees with the tag and must be rewritten.
-    #[inline(always)]
-    pub const fn must_remark(self) -> bool {
-        self.0 >> 24 & 1 == 1
-    }
-
-    /// The same class in another priority.
-    #[inline(always)]
-    pub(crate) const fn with_priority(self, priority: Priority) -> Self {
-        Self(self.0 & !0xFF00 | (priority.value() as u32) << 8)
-    }
-
-    /// The same class, to be re-marked or not.
-    const fn with_remark(self, remark: bool) -> Self {
-        Self::new(self.tag(), self.priority(), self.is_lossless(), remark)
-    }
-
-    /// The packed value.
-    #[inline(always)]
-    pub(crate) const fn bits(self) -> u32 {
-        self.0
-    }
-}
-
-impl core::fmt::Debug for Class {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Class")
-            .field("tag", &self.tag())
-            .field("priority", &self.priority())
-            .field("is_lossless", &self.is_lossless())
-            .field("must_remark", &self.must_remark())
-            .finish()
-    }
 }
 
 /// The compiled classification of a port.

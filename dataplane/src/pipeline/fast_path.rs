@@ -6,7 +6,7 @@
 //! and takes [`generic_path`](crate::pipeline::route::generic_path). The tests compare this
 //! file and [`rewrite_cache`](crate::pipeline::rewrite_cache) with that function, frame by frame.
 
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::route;
 use crate::snapshot::FastPathPort;
 use crate::wire::{ethernet, ipv4};

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | receive: a burst of one port through the stages | [`receive`], [`single`] for a burst of one |
 //! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_cache`] |
-//! | classify: marking to tag to ingress priority | [`classify`] |
+//! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
 //! | rules: the tag and priority it leaves with | [`rules`] |
 //! | outcome: what becomes of the frame | [`outcome`] |
@@ -12,14 +12,16 @@
 //! | group the outcomes of a burst | [`outcome_groups`] |
 //! | admit: charge the frames to their VIQ | [`admit`] |
 //! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
-//! | end: drop, hand to the control thread, consume | [`ends`] |
+//! | end: drop, hand to the control thread, consume; or wait for the next hop | [`ends`], [`next_hop`] |
 
 pub(crate) mod admit;
 pub(crate) mod bridge;
+pub mod class;
 pub mod classify;
 pub(crate) mod dispatch;
 mod ends;
 pub(crate) mod fast_path;
+mod next_hop;
 pub(crate) mod outcome;
 pub(crate) mod outcome_groups;
 pub(crate) mod receive;

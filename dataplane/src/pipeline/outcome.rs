@@ -51,7 +51,7 @@ const _: () = assert!(DropReason::COUNT < 192, "a verdict's code has eight bits"
 
 /// The outcome of a frame, with everything that accounting needs except the length. Frames of one
 /// burst with the same outcome are counted together. It is packed for the same reason as
-/// [`Class`](crate::pipeline::classify::Class), and so that a comparison is one instruction.
+/// [`Class`](crate::pipeline::class::Class), and so that a comparison is one instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome(u64);
 

@@ -15,7 +15,7 @@ use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
 use crate::limits::BURST_MAX;
 use crate::pipeline::bridge::{self, Destination};
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::outcome_groups::OutcomeGroup;

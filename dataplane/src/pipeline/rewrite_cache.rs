@@ -8,7 +8,7 @@ use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::fast_path::FAST_PATH_HEAD_BYTES;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::outcome_groups::{GroupIndex, OutcomeGroups};

@@ -12,7 +12,7 @@ use crate::fib::{Adjacency, Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::Vid;
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;

@@ -3,7 +3,7 @@
 //! Reads: class, ingress and egress port, the switch's rules. Counts: nothing. A frame that no rule
 //! keeps lossless becomes lossy.
 
-use super::classify::Class;
+use super::class::Class;
 use super::outcome::{Outcome, TagChange};
 use crate::buffer::ViqId;
 use crate::ids::{PortId, Tag};

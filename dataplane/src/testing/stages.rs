@@ -1,6 +1,6 @@
 //! Stages that the core keeps to itself, for benches that time them one by one.
 
-use crate::pipeline::classify::Class;
+use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
 use crate::snapshot::PortTables;
 
