@@ -20,8 +20,6 @@ use rand_xoshiro::SplitMix64;
 pub(crate) struct Accounting<F, V> {
     pub(crate) frame_pool: FramePool<F>,
     pub(crate) buffer: Buffer,
-    /// What the driver keeps of a turn, and the probe.
-    pub(crate) driver: V,
     pub(crate) totals: Totals,
     /// Bit by port index: ports whose VIQs this worker owns.
     owned: [u64; PORTS_MAX / 64],
@@ -31,6 +29,9 @@ pub(crate) struct Accounting<F, V> {
     /// Decides which frames ECN marks.
     pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
+    /// What the driver keeps of a turn, and the probe, whose histograms are large: so it comes after
+    /// what every frame needs.
+    pub(crate) driver: V,
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,
     has_news: bool,

@@ -3,22 +3,8 @@
 use super::dags::Dags;
 use super::trees::Trees;
 use super::updown::UpDownPaths;
-use super::{Part, PathKind, PathSet, PathSpec, k_shortest, random, simple};
+use super::{Part, PathKind, PathSet, PathSpec, PathsError, k_shortest, random, simple};
 use crate::network::Network;
-
-/// Why the paths cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathsError {
-    /// A network with more loop-free paths than can be listed.
-    #[error("there are too many loop-free paths to list; use k-shortest instead of all-simple")]
-    TooMany,
-    /// No random walk of that length was found.
-    #[error("there is no random loop-free path over {switches} switches; lower `random_switches`")]
-    NoRandom {
-        /// Its switches.
-        switches: usize,
-    },
-}
 
 impl PathSet {
     /// The paths of `spec`.

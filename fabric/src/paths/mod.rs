@@ -13,6 +13,7 @@
 mod build;
 mod dags;
 mod edge_ports;
+mod error;
 mod k_shortest;
 mod listed;
 mod random;
@@ -21,8 +22,8 @@ mod spec;
 mod trees;
 mod updown;
 
-pub use build::PathsError;
 pub use edge_ports::EdgePorts;
+pub use error::PathsError;
 pub use listed::{Listed, PathCollector, SWITCHES_MAX};
 pub use spec::{PathKind, PathSpec};
 
