@@ -29,8 +29,8 @@ pub(crate) struct Accounting<F, V> {
     /// Decides which frames ECN marks.
     pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
-    /// What the driver keeps of a turn, and the probe. The probe may be large, so it comes after what
-    /// every frame needs.
+    /// What the driver keeps of a turn, and the probe. The probe may be large, so it comes after
+    /// what every frame needs.
     pub(crate) driver: V,
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,

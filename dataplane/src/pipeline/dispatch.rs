@@ -102,10 +102,15 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// first.
     #[inline]
     fn fits_in_any_order(&self, slot: usize) -> bool {
-        let groups = || self.outcomes.groups.iter();
-        let charged = || groups().filter_map(|group| self.charged_viq(group.outcome, slot));
-        let cost_bytes = groups().map(|group| group.cost_bytes).sum();
-        charged().all(|viq| self.accounting.buffer.fits(viq, cost_bytes))
+        let charged = || {
+            let viq = |group: &OutcomeGroup| self.charged_viq(group.outcome, slot);
+            let groups = self.outcomes.groups.iter();
+            groups.filter_map(move |group| Some((viq(group)?, group.cost_bytes)))
+        };
+        let (groups, cost_bytes) =
+            charged().fold((0, 0), |(groups, sum), (_, cost_bytes)| (groups + 1, sum + cost_bytes));
+        // One group has only one order: that of arrival.
+        groups < 2 || charged().all(|(viq, _)| self.accounting.buffer.fits(viq, cost_bytes))
     }
 
     /// The VIQ to which frames with this outcome are charged: those that are forwarded, and the
