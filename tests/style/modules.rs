@@ -38,7 +38,8 @@ fn imports(text: &str) -> Vec<(Vec<String>, bool)> {
         let before = rest[line_start..at].trim();
         rest = &rest[at + 4..];
         let is_public = before.starts_with("pub");
-        if !before.is_empty() && !(is_public && !before.contains(' ')) {
+        let is_import = before.is_empty() || is_public && !before.contains(' ');
+        if !is_import {
             continue;
         }
         let Some(end) = rest.find(';') else { break };
@@ -133,9 +134,8 @@ impl Graph {
                 (child, &path[1..])
             }
         };
-        let mut rest = rest.iter();
-        while let Some(part) = rest.next() {
-            let child = [from.as_slice(), &[part.clone()]].concat();
+        for part in rest {
+            let child = [from.as_slice(), std::slice::from_ref(part)].concat();
             if !self.texts.contains_key(&child) {
                 return Some((from, part.clone()));
             }

@@ -11,7 +11,7 @@ type Banned = (&'static str, &'static str, &'static str);
 /// workspace.
 const BANNED: [Banned; 41] = [
     ("Arena", "", "FramePool"),
-    ("Attention", "dataplane/", "DirtyPorts"),
+    ("Attention", "dataplane/", "EventDriven"),
     ("Books", "dataplane/", "Accounting"),
     ("ControlLinks", "", "ControlRings"),
     ("Crossing", "", "RunDescriptor"),
