@@ -12,7 +12,8 @@
 //! | group the outcomes of a burst | [`outcome_groups`] |
 //! | admit: charge the frames to their VIQ | [`admit`] |
 //! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
-//! | end: drop, hand to the control thread, consume; or wait for the next hop | [`ends`], [`next_hop`] |
+//! | end: drop, hand to the control thread, consume | [`ends`] |
+//! | wait for the next hop, lossless frames only | [`next_hop`] |
 
 pub(crate) mod admit;
 pub(crate) mod bridge;
