@@ -25,7 +25,7 @@ pub trait Driver: Debug {
     fn probe(&mut self) -> &mut Self::Probe;
 
     /// Called once, by the worker.
-    fn configure(&mut self, _settings: &SwitchSettings, _workers: usize) {}
+    fn configure(&mut self, _settings: &SwitchSettings) {}
 
     /// The port at `slot` was given frames to transmit, or its peer's flow control changed.
     #[inline(always)]
@@ -139,8 +139,6 @@ pub struct EventDriven {
     pub(crate) has_dynamic: bool,
     /// Whether each received frame may change the rate that is sent upstream.
     pub(crate) sends_rates: bool,
-    /// Whether the switch has other workers, whose events this worker is not told.
-    pub(crate) has_others: bool,
 }
 
 impl Default for EventDriven {
@@ -156,7 +154,6 @@ impl Default for EventDriven {
             timers_at: Instant::ZERO,
             has_dynamic: false,
             sends_rates: false,
-            has_others: false,
         }
     }
 }
@@ -171,10 +168,9 @@ impl Driver for EventDriven {
         &mut self.probe
     }
 
-    fn configure(&mut self, settings: &SwitchSettings, workers: usize) {
+    fn configure(&mut self, settings: &SwitchSettings) {
         self.has_dynamic = settings.has_dynamic_thresholds();
         self.sends_rates = settings.sends_rates();
-        self.has_others = workers > 1;
     }
 
     #[inline(always)]

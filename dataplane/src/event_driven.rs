@@ -29,7 +29,7 @@ impl<D: Device> Worker<D, EventDriven> {
     #[inline(always)]
     pub const fn may_turn_event_driven(&self, now: Instant) -> bool {
         let driver = &self.core.accounting.driver;
-        now.ns < driver.timers_at.ns && now.ns < self.core.unresolved_until.ns && !driver.has_others
+        now.ns < driver.timers_at.ns && now.ns < self.core.unresolved_until.ns && !self.has_others
     }
 
     /// Handles `frame`, the only one that arrived at `port`.

@@ -85,7 +85,7 @@ fn tx_frame_bytes_max(port: &PortSettings) -> u16 {
 #[repr(C)]
 pub struct Worker<D: Device, V: Driver = Polling> {
     /// Whether the switch has other workers.
-    has_others: bool,
+    pub(crate) has_others: bool,
     /// Outside `core`, so that a burst reads the tables without counting a reference.
     pub(crate) snapshot: Arc<Snapshot>,
     age_at: Instant,
@@ -113,7 +113,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         rings: WorkerRings<D::Frame>,
         mut driver: V,
     ) -> Self {
-        driver.configure(settings, rings.ledgers.len());
+        driver.configure(settings);
         let own_ports: Vec<PortId> = (0..settings.ports.len())
             .filter_map(PortId::from_index)
             .filter(|port| settings.ports[port.index()].worker == rings.id)

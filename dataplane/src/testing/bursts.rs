@@ -1,6 +1,7 @@
 //! One switch that receives the same frames in bursts of different lengths: N bursts of one frame
 //! have the result of one burst of N frames, which is why there may be a path for single frames.
 
+use super::drivers::report_lines;
 use super::random_switch::{self, port_id};
 use super::{RigBuilder, Script, TestDevice, TestFrame};
 use crate::control_rings::{Command, ControlRings};
@@ -10,13 +11,12 @@ use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::pipeline::receive::Arrival;
-use crate::report::{QueueGauges, Report};
+use crate::report::Report;
 use crate::snapshot::PortMode;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Worker;
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -186,21 +186,13 @@ impl Switch {
 
     /// All counters and gauges, a line each.
     fn report(&mut self, now: Instant) -> Vec<String> {
-        let mut lines = Vec::new();
         let mut report = Box::<Report>::default();
         self.worker.report(&mut report, now);
-        let ports = core::mem::take(&mut report.ports);
         // A whole burst is charged before any of its frames is dropped at a port that is down.
         (report.shared_peak_bytes, report.lossy_peak_bytes) = (0, 0);
-        lines.push(format!("{report:?}"));
-        for port in ports {
-            let id = port.port.index();
-            lines.push(format!("{id} up {} {:?}", port.up, port.counters.nonzero()));
-            for (priority, gauges) in port.queues.iter().enumerate() {
-                let gauges = QueueGauges { viq_peak_bytes: 0, headroom_peak_bytes: 0, ..*gauges };
-                lines.push(format!("{id} {priority} {gauges:?}"));
-            }
+        for gauges in report.ports.iter_mut().flat_map(|port| &mut port.queues) {
+            (gauges.viq_peak_bytes, gauges.headroom_peak_bytes) = (0, 0);
         }
-        lines
+        report_lines(&report)
     }
 }

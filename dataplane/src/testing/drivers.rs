@@ -239,17 +239,21 @@ impl<V: Driver> Driven<V> {
         self.worker.turn(now);
         let mut report = Box::<Report>::default();
         self.worker.report(&mut report, now);
-        let ports = core::mem::take(&mut report.ports);
         (report.turns, report.busy_turns) = (0, 0);
-        let mut lines = Vec::from([format!("{report:?}")]);
-        for port in ports {
-            let id = port.port.index();
-            lines.push(format!("{id} up {} {:?}", port.up, port.counters.nonzero()));
-            let queues = port.queues.iter().enumerate();
-            lines.extend(queues.map(|(priority, gauges)| format!("{id} {priority} {gauges:?}")));
-        }
-        lines
+        report_lines(&report)
     }
+}
+
+/// All counters and gauges of a report, a line each, so that a difference is one line.
+pub(super) fn report_lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::from([format!("{:?}", Report { ports: Vec::new(), ..report.clone() })]);
+    for port in &report.ports {
+        let id = port.port.index();
+        lines.push(format!("{id} up {} {:?}", port.up, port.counters.nonzero()));
+        let queues = port.queues.iter().enumerate();
+        lines.extend(queues.map(|(priority, gauges)| format!("{id} {priority} {gauges:?}")));
+    }
+    lines
 }
 
 impl Driven<EventDriven> {
