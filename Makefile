@@ -92,7 +92,7 @@ bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
 	cargo run --release --locked -p bench --bin bench-netsim
 
-bench-neighbor: setup ## what a hostile LLDP neighbour costs the data path
+bench-neighbor: setup ## what a hostile LLDP neighbor costs the data path
 	cargo bench -p bench --bench neighbor
 
 bench-papers: setup ## the papers' experiments on the emulator, with and without the scheme, as tables and pages

@@ -42,7 +42,7 @@ fn routes_of_64_ports() -> Routes {
             });
         }
         let mac = MacAddress([2, 0, 0, 0, 1, number]);
-        routes.set_neighbour(gateway(number), port(number), mac).expect("a unicast address");
+        routes.set_neighbor(gateway(number), port(number), mac).expect("a unicast address");
     }
     routes
 }
@@ -188,10 +188,10 @@ fn compiling(c: &mut Criterion) {
         for number in 0..PORTS {
             let address = IpAddr::from([10, 255, number, host]);
             let mac = MacAddress([2, 0, 0, 2, host, number]);
-            routes.set_neighbour(address, port(number), mac).expect("a unicast address");
+            routes.set_neighbor(address, port(number), mac).expect("a unicast address");
         }
     }
-    group.bench_function("1000_routes_10000_neighbours", |b| b.iter(|| routes.compile()));
+    group.bench_function("1000_routes_10000_neighbors", |b| b.iter(|| routes.compile()));
     group.finish();
 }
 

@@ -3,7 +3,7 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use dataplane::ids::PortId;
-use dataplane::l2::{Learnt, MacTable, Vid};
+use dataplane::l2::{Learned, MacTable, Vid};
 use dataplane::settings::MacTableSettings;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
@@ -33,7 +33,7 @@ fn table(entries_max: usize, count: usize) -> (MacTable, Vec<Station>) {
         let (vid, mac) = random_station(&mut rng);
         let port = PortId::from_index(rng.index(PORTS)).expect("64 ports");
         if known.insert((vid, mac), port).is_none() {
-            assert_eq!(table.learn(vid, mac, port, Instant::ZERO), Learnt::New);
+            assert_eq!(table.learn(vid, mac, port, Instant::ZERO), Learned::New);
         }
     }
     for (&(vid, mac), &port) in &known {

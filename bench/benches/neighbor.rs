@@ -91,7 +91,7 @@ fn main() {
     ratios.sort_by(f64::total_cmp);
     let (calm_report, report) = (calm.report(), flooded.report());
     assert_eq!((calm_report.totals.dropped, calm_report.totals.punted), (0, 0));
-    let limited = report.ports[1].counters.dropped(DropReason::PuntLimited);
+    let limited = report.ports[1].counters.dropped(DropReason::PuntPoliced);
     let lldp = limited + report.totals.punted;
     assert_eq!(report.totals.dropped, limited, "nothing else is dropped");
     assert_eq!(report.totals.punted, flooded.punted);

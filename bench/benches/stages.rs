@@ -14,7 +14,7 @@ use dataplane::buffer::{Admission, Buffer, ViqId};
 use dataplane::fib::{Hop, Leaf, Route};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::BURST_MAX;
-use dataplane::pfc::generator::Slowing;
+use dataplane::pfc::generator::RateCodes;
 use dataplane::pfc::generator::{Generator, QUANTA_MAX};
 use dataplane::queue::scheduler::Scheduler;
 use dataplane::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq};
@@ -302,14 +302,14 @@ fn pfc(bench: &mut Bench) {
     let both = Priority::from_low_bits(3).bit() | Priority::from_low_bits(4).bit();
     let generator = Generator::new(Speed::from_gbps(10));
     let pfc =
-        generator.poll(both, &Slowing::NONE, Instant::ZERO).expect("upstream has not been told");
+        generator.poll(both, &RateCodes::NONE, Instant::ZERO).expect("upstream has not been told");
     let [three, four] = [3, 4].map(Priority::from_low_bits);
     assert_eq!(pfc, Pfc::default().with(three, QUANTA_MAX).with(four, QUANTA_MAX));
     let frame = pfc.to_frame(port_mac(1));
     assert_eq!(MacControl::parse(&frame), MacControl::Pfc(pfc));
     bench.stage("PFC, encode", |range| {
         for _ in range {
-            let pfc = generator.poll(black_box(both), &Slowing::NONE, Instant::ZERO);
+            let pfc = generator.poll(black_box(both), &RateCodes::NONE, Instant::ZERO);
             black_box(pfc.map(|pfc| pfc.to_frame(port_mac(1))));
         }
     });

@@ -15,7 +15,7 @@ mod error;
 mod explain;
 mod fields;
 mod file;
-pub mod gentle;
+pub mod gfc;
 pub mod headroom;
 pub mod json;
 pub mod message;

@@ -308,7 +308,7 @@ fn addresses() {
 }
 
 #[test]
-fn routes_and_neighbours() {
+fn routes_and_neighbors() {
     let to = "to = \"10.9.0.0/16\"";
     check(to, "to = \"10.9.1.0/16\"", "\"10.9.1.0/16\"", "write 10.9.0.0/16");
     check(to, "to = \"10.0.1.0/24\"", "\"10.0.1.0/24\"", "is connected to port `p1`");

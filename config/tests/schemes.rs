@@ -2,9 +2,9 @@
 //! figures.
 
 use config::SwitchConfig;
-use dataplane::hops::Parity;
 use dataplane::ids::Priority;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
+use dataplane::ttl_class::Parity;
 use std::path::Path;
 
 /// A port of a switch.
@@ -36,8 +36,8 @@ fn refused(cases: &[(String, &str)]) {
 fn classes_by_hops_have_one_lossless_marking() {
     let text = format!("[ttl]\nclasses = [0, 3, 1, 4]\n{}", lossless(&[3, 1, 4]));
     let config = load(&text).unwrap();
-    let hops = config.tag_map.hops.as_ref().unwrap();
-    assert_eq!((hops.ttl0, hops.parity), (64, Parity::All));
+    let ttl_classes = config.tag_map.ttl_classes.as_ref().unwrap();
+    assert_eq!((ttl_classes.ttl0, ttl_classes.parity), (64, Parity::All));
     assert_eq!(config.tag_map.lossless_tags, 1 << 3, "DSCP 3, whatever the class");
     let port = &config.settings.ports[0];
     assert_eq!(port.upstream.map(Priority::value), [0, 3, 2, 0, 1, 5, 6, 7]);
@@ -123,19 +123,19 @@ fn more_classes_than_headroom_are_refused_with_the_size_that_would_do() {
 
 #[test]
 fn stages_begin_where_the_file_says_or_as_late_as_the_bound_allows() {
-    let slope = |more: &str| {
+    let rate_map = |more: &str| {
         let text = format!("[gfc]\n{more}[[lossless]]\npriority = 3\nstatic_th = '2MB'\n");
         let config = load(&text).unwrap();
         let port = &config.settings.ports[0];
-        assert!(port.gentle.is_some());
-        port.lossless[3].unwrap().slope.unwrap()
+        assert!(port.gfc.is_some());
+        port.lossless[3].unwrap().rate_map.unwrap()
     };
-    let given = slope("b1 = '1MB'\n");
+    let given = rate_map("b1 = '1MB'\n");
     assert_eq!(
         (given.full_bytes, given.stage_bytes(1), given.stage_bytes(2)),
         (2_000_000, 1_000_000, 1_500_000)
     );
-    let late = slope("");
+    let late = rate_map("");
     assert!(late.stage_bytes(1) > 1_000_000, "{late:?}");
     // The last stage is as long as a frame, and the next would not be.
     assert!(late.span_bytes >> (late.stages + 1) >= 1_522);

@@ -3,8 +3,8 @@
 //! This balance holds in each worker, to the frame, at all times:
 //!
 //! ```text
-//! received + injected + copied + taken_over
-//!     = sent + dropped + punted + consumed + handed_over + held
+//! received + injected + copied + handoff_rx
+//!     = sent + dropped + punted + consumed + handoff_tx + held
 //! ```
 
 use crate::ids::Priority;
@@ -76,29 +76,29 @@ drop_reasons! {
     /// For the switch itself, and the ring to the control thread is full.
     PuntFull => "punt_full",
     /// LLDP, above the rate that a neighbor needs.
-    PuntLimited => "punt_limited",
+    PuntPoliced => "punt_policed",
     /// The destination was learned on the ingress port, so the frame has already reached it.
-    SamePort => "same_port",
+    SourcePortFiltered => "source_port_filtered",
     /// No other port is in the frame's VLAN.
-    NowhereToFlood => "nowhere_to_flood",
+    NoFloodMembers => "no_flood_members",
     /// The egress port or the ingress port is down.
     PortDown => "port_down",
     /// Lossy traffic is at its buffer limit.
-    LossyFull => "lossy_full",
+    IngressLimit => "ingress_limit",
     /// The lossy queue of the egress port is full.
-    LossyTail => "lossy_tail",
+    TailDrop => "tail_drop",
     /// In or for a queue in which the PFC watchdog detected a storm.
     Watchdog => "watchdog",
     /// A lossless frame beyond its headroom. The zero-loss guarantee is broken until this is
     /// investigated.
-    LosslessOverrun => "lossless_overrun",
+    HeadroomOverrun => "headroom_overrun",
 }
 
 impl DropReason {
     /// Whether the drop means that a receiver lacks the frame. Not so if the frame was not
     /// addressed to this switch, or its receiver is on the link where it arrived.
     pub const fn is_loss(self) -> bool {
-        !matches!(self, Self::NotOurMac | Self::SamePort)
+        !matches!(self, Self::NotOurMac | Self::SourcePortFiltered)
     }
 }
 
@@ -116,7 +116,7 @@ pub struct PortCounters {
     /// Their bytes, without FCS.
     pub tx_bytes: [u64; PRIORITIES],
     /// Frames dropped, by [`DropReason`]: on the ingress port for reasons found on arrival, on the
-    /// egress port for `lossy_tail` and `port_down`.
+    /// egress port for `tail_drop` and `port_down`.
     pub drops: [u64; DropReason::COUNT],
     /// Frames of a lossless class that were not delivered, by ingress priority and [`DropReason`],
     /// on the port where `drops` counts them. Frames that were punted because they cannot be
@@ -219,7 +219,7 @@ impl PortCounters {
 
     /// Frames that exceeded the headroom of their VIQ (virtual ingress queue), by ingress priority.
     pub fn headroom_overruns(&self, priority: Priority) -> u64 {
-        self.lossless_drops[priority.index()][DropReason::LosslessOverrun as usize]
+        self.lossless_drops[priority.index()][DropReason::HeadroomOverrun as usize]
     }
 
     /// Frames dropped for `reason`.
@@ -307,7 +307,7 @@ pub struct Totals {
     /// Copies made for flooding.
     pub copied: u64,
     /// Frames received by handoff from other workers.
-    pub taken_over: u64,
+    pub handoff_rx: u64,
     /// Data frames and the switch's own frames that devices took for transmission.
     pub sent: u64,
     /// Frames dropped, all reasons.
@@ -317,7 +317,7 @@ pub struct Totals {
     /// MAC control frames, which are consumed here.
     pub consumed: u64,
     /// Frames handed off to other workers.
-    pub handed_over: u64,
+    pub handoff_tx: u64,
     /// Frames still queued in the worker.
     pub held: u64,
 }
@@ -325,9 +325,9 @@ pub struct Totals {
 impl Totals {
     /// Frames received minus frames with an outcome: 0 unless the accounting is wrong.
     pub const fn imbalance(&self) -> i64 {
-        let came = self.received + self.injected + self.copied + self.taken_over;
+        let came = self.received + self.injected + self.copied + self.handoff_rx;
         let ended =
-            self.sent + self.dropped + self.punted + self.consumed + self.handed_over + self.held;
+            self.sent + self.dropped + self.punted + self.consumed + self.handoff_tx + self.held;
         came.cast_signed() - ended.cast_signed()
     }
 }

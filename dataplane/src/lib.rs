@@ -26,12 +26,11 @@ mod event_driven;
 pub mod fib;
 pub mod frame;
 #[cfg(feature = "gfc")]
-pub mod gentle;
+pub mod gfc;
 #[cfg(not(feature = "gfc"))]
-#[path = "gentle_absent.rs"]
-pub mod gentle;
+#[path = "gfc_stub.rs"]
+pub mod gfc;
 mod handoff;
-pub mod hops;
 pub mod ids;
 pub mod l2;
 pub mod limiter;
@@ -51,6 +50,7 @@ pub mod snapshot;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+pub mod ttl_class;
 mod unresolved;
 pub mod wire;
 pub mod worker;

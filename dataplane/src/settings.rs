@@ -1,7 +1,7 @@
 //! The settings that are fixed at start. The tables that can change while the switch runs are a
 //! [`Snapshot`](crate::snapshot::Snapshot).
 
-use crate::gentle::{Form, Slope};
+use crate::gfc::{Form, RateMap};
 use crate::ids::{Priority, WorkerId};
 use crate::limits::PRIORITIES;
 use crate::pfc::watchdog::WatchdogSettings;
@@ -51,7 +51,7 @@ pub struct PortSettings {
     /// The same priority, unless TTL classes are in use.
     pub upstream: [Priority; PRIORITIES],
     /// How the port's peer sets rates, if it does (gentle flow control, GFC).
-    pub gentle: Option<GentleSettings>,
+    pub gfc: Option<GfcSettings>,
     /// The PFC watchdog, if there is one.
     pub watchdog: Option<WatchdogSettings>,
     /// Frames in the receive ring above which the port's lossless priorities are paused.
@@ -89,13 +89,13 @@ impl SwitchSettings {
 
     /// Whether any port sends rates upstream.
     pub fn sends_rates(&self) -> bool {
-        self.ports.iter().any(|port| port.gentle.is_some())
+        self.ports.iter().any(|port| port.gfc.is_some())
     }
 }
 
 /// Gentle flow control (GFC) of one port, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GentleSettings {
+pub struct GfcSettings {
     /// The encoding of rates.
     pub form: Form,
     /// How much of its rate a class may catch up on after a late poll, in nanoseconds.
@@ -116,7 +116,7 @@ pub struct ViqSettings {
     /// Buffer for the frames that still arrive after XOFF was sent.
     pub headroom_bytes: u32,
     /// How upstream is slowed down before XOFF, if it is (gentle flow control).
-    pub slope: Option<Slope>,
+    pub rate_map: Option<RateMap>,
 }
 
 /// The fill of a VIQ above which its headroom is used and XOFF is due.

@@ -5,13 +5,13 @@
 //! reorders no frame.
 
 use crate::fib::{Fib, FlowHash};
-use crate::hops::HopTable;
 use crate::ids::{PortId, Tag};
 use crate::l2::{Vid, VlanPort, VlanTable};
 use crate::limits::TAGS;
 use crate::pipeline::class::Class;
 use crate::pipeline::classify::{Classifier, PortTrust, TagMap};
 use crate::rules::RuleTable;
+use crate::ttl_class::TtlClassTable;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -88,7 +88,7 @@ pub(crate) struct FastPathPort {
     /// The class of each DSCP, shared among ports that classify alike.
     pub(crate) by_dscp: Arc<[Class; TAGS]>,
     /// The TTL classes, if they are in use.
-    pub(crate) hops: Option<Box<HopTable>>,
+    pub(crate) ttl_classes: Option<Box<TtlClassTable>>,
 }
 
 impl PortTables {
@@ -105,7 +105,7 @@ impl PortTables {
                 PortMode::Bridged(_) => u64::MAX,
             },
             by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
-            hops: classifier.hops(),
+            ttl_classes: classifier.ttl_classes(),
         };
         Self {
             mac: port.mac,

@@ -74,8 +74,8 @@ fn where_no_ring_holds_frames_those_beyond_headroom_are_lost_and_counted() {
     let expected = [
         "p1 rx_frames[3] = 61",
         "p1 rx_bytes[3] = 61000",
-        "p1 drop.lossless_overrun = 1",
-        "p1 lossless_drops.lossless_overrun[3] = 1",
+        "p1 drop.headroom_overrun = 1",
+        "p1 lossless_drops.headroom_overrun[3] = 1",
         "p1 pfc.tx_frames = 1",
         "p1 pfc.tx_xoff[3] = 1",
         "p1 pfc.tx_pauses[3] = 1",
@@ -120,5 +120,5 @@ fn pauses_behind_a_flood_that_waits_are_obeyed_once() {
     assert_eq!(rig.report(1).counters.pfc.rx_xoff[3], 1);
     assert_eq!(rig.totals().consumed, 3);
     assert_eq!(data(&mut rig, 2).len(), 62);
-    assert_eq!(rig.dropped(1, DropReason::LosslessOverrun), 0);
+    assert_eq!(rig.dropped(1, DropReason::HeadroomOverrun), 0);
 }

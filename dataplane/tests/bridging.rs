@@ -21,7 +21,7 @@ fn unknown_addresses_flood_and_learnt_ones_do_not() {
     let back = Udp::bridged(2, 1, 26).bytes();
     rig.arrive(2, &back);
     rig.settle();
-    assert_eq!((rig.sent(1), rig.sent(3).len()), (vec![back], 0), "port 1 was learnt");
+    assert_eq!((rig.sent(1), rig.sent(3).len()), (vec![back], 0), "port 1 was learned");
     let totals = rig.totals();
     assert_eq!((totals.received, totals.copied, totals.sent), (2, 1, 3));
 }
@@ -75,7 +75,9 @@ fn a_frame_for_its_own_segment_and_reserved_addresses_stay() {
     rig.arrive(1, &Udp { tags: vec![99], frame_bytes: 64, ..Udp::bridged(1, 2, 0) }.bytes());
     rig.settle();
     assert_eq!(rig.sent(2).len(), 0);
-    for reason in [DropReason::SamePort, DropReason::ReservedAddress, DropReason::VlanNotAllowed] {
+    for reason in
+        [DropReason::SourcePortFiltered, DropReason::ReservedAddress, DropReason::VlanNotAllowed]
+    {
         assert_eq!(rig.dropped(1, reason), 1, "{}", reason.name());
     }
     rig.totals();

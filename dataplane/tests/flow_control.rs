@@ -240,8 +240,8 @@ fn lossy_overload_drops_lossy_frames_and_harms_no_lossless_one() {
         load(&mut rig, 2, 3, 26, 1);
         rig.settle();
     }
-    assert_eq!(rig.dropped(3, DropReason::LossyTail), 400, "100,000 bytes of queue");
-    assert_eq!(rig.dropped(1, DropReason::LossyFull), 0);
+    assert_eq!(rig.dropped(3, DropReason::TailDrop), 400, "100,000 bytes of queue");
+    assert_eq!(rig.dropped(1, DropReason::IngressLimit), 0);
     rig.port(3).takes_frames = None;
     rig.settle();
     let lossless = sent(&mut rig, 3).1.iter().filter(|frame| frame[15] >> 2 == 26).count();
@@ -260,7 +260,7 @@ fn a_rule_made_lossy_frame_is_charged_as_lossy_and_pauses_nobody() {
     assert_eq!(sent(&mut rig, 1).0, []);
     let report = rig.report(1);
     assert_eq!((report.queues[3].viq_bytes, report.queues[0].viq_bytes), (0, 100_000));
-    assert_eq!(rig.dropped(2, DropReason::LossyTail), 50);
+    assert_eq!(rig.dropped(2, DropReason::TailDrop), 50);
 }
 
 #[test]

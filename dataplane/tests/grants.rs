@@ -49,7 +49,7 @@ fn a_frame_that_need_not_wait_does_not_cross() {
     let sent = sent_by(&mut rig).map(|frames| frames.len());
     assert_eq!(sent, [5, 0], "the worker that received them sent them");
     let totals = rig.totals();
-    assert_eq!((totals.sent, totals.handed_over, totals.held), (5, 0, 0));
+    assert_eq!((totals.sent, totals.handoff_tx, totals.held), (5, 0, 0));
     assert_eq!(rig.report(1).queues[3].viq_bytes, 0, "released where they were admitted");
     let mut report = Report::default();
     rig.workers[0].report(&mut report, rig.now);
@@ -220,11 +220,11 @@ fn a_worker_that_fell_behind_uses_the_grant_again() {
         load(&mut rig, 64 * number);
         rig.turn();
     }
-    let before = rig.totals().handed_over;
+    let before = rig.totals().handoff_tx;
     for number in 60..80 {
         load(&mut rig, 64 * number);
         rig.turn();
     }
     let after = rig.totals();
-    assert_eq!((after.handed_over - before, after.held, after.dropped), (0, 0, 0));
+    assert_eq!((after.handoff_tx - before, after.held, after.dropped), (0, 0, 0));
 }

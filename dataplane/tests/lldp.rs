@@ -54,8 +54,8 @@ fn a_flood_ends_at_its_port_and_data_and_other_ports_do_not_notice() {
     rig.settle();
     assert_eq!(rig.sent(3).len(), 1_000);
     assert_eq!(punted(&mut rig).len(), 33, "32 of the flood, and the other port's");
-    assert_eq!(rig.dropped(1, DropReason::PuntLimited), 968);
-    assert_eq!(rig.dropped(2, DropReason::PuntLimited), 0);
+    assert_eq!(rig.dropped(1, DropReason::PuntPoliced), 968);
+    assert_eq!(rig.dropped(2, DropReason::PuntPoliced), 0);
     let totals = rig.totals();
     assert_eq!(
         (totals.dropped, totals.punted, totals.sent, totals.imbalance()),

@@ -23,7 +23,7 @@ fn routed(change: impl Fn(Udp) -> Vec<u8>) -> Vec<String> {
         let mut rig = RigBuilder::routed(2).build();
         let port = PortId::from_number(2).unwrap();
         let far = IpAddr::V4(Ipv4Addr::from(host_v4(2, 1)));
-        rig.builder.routes.set_neighbour(far, port, MacAddress([2, 0, 0, 9, 9, 9])).unwrap();
+        rig.builder.routes.set_neighbor(far, port, MacAddress([2, 0, 0, 9, 9, 9])).unwrap();
         rig.arrive(1, &change(Udp::routed(1, 2, dscp)));
         rig.settle();
         assert_eq!(rig.sent(2).len(), 0);

@@ -33,7 +33,7 @@ fn install(rig: &mut Rig, knows: bool) {
     if knows {
         let address = IpAddr::V4(Ipv4Addr::from(host_v4(2, 99)));
         let port = PortId::from_number(2).unwrap();
-        rig.builder.routes.set_neighbour(address, port, MacAddress([2, 0, 0, 9, 9, 9])).unwrap();
+        rig.builder.routes.set_neighbor(address, port, MacAddress([2, 0, 0, 9, 9, 9])).unwrap();
     }
     let snapshot = Arc::new(rig.builder.snapshot(1));
     rig.command(|| Command::Install(Arc::clone(&snapshot)));

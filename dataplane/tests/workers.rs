@@ -27,7 +27,7 @@ fn frames_cross_in_order_and_their_bytes_come_back() {
     rig.turn();
     assert_eq!(rig.report(1).queues[3].viq_bytes, 0, "released by the other worker");
     let totals = rig.totals();
-    assert_eq!((totals.handed_over, totals.taken_over, totals.held), (19, 19, 0));
+    assert_eq!((totals.handoff_tx, totals.handoff_rx, totals.held), (19, 19, 0));
 }
 
 #[test]

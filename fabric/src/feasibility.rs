@@ -1,7 +1,7 @@
 //! What a scheme needs of a network: how long paths are, and whether the network is a tree.
 
 use crate::network::{End, Network};
-use dataplane::hops::Parity;
+use dataplane::ttl_class::Parity;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The links between a network's switches, without those that are down.

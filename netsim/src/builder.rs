@@ -21,14 +21,14 @@ use crate::tags::tag_map;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use agents::lldp::Device;
 use dataplane::fib::Routes;
-use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
 use dataplane::rules::TcamEntry;
-use dataplane::settings::GentleSettings;
+use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
+use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -51,7 +51,7 @@ pub struct NetworkBuilder {
     seed: u64,
     lossless: Vec<(Tag, Priority)>,
     classes: Vec<Priority>,
-    gentle: Option<GentleSettings>,
+    gfc: Option<GfcSettings>,
     switch_names: Vec<String>,
     switches: Vec<SwitchDraft>,
     host_names: Vec<String>,
@@ -72,7 +72,7 @@ impl NetworkBuilder {
             seed,
             lossless: Vec::new(),
             classes: Vec::new(),
-            gentle: None,
+            gfc: None,
             switch_names: Vec::new(),
             switches: Vec::new(),
             host_names: Vec::new(),
@@ -102,16 +102,16 @@ impl NetworkBuilder {
         self.switches[switch.0].parity = parity;
     }
 
-    /// Signals rates (gentle flow control) where a switch's queues have a slope.
-    pub const fn gentle(&mut self, gentle: GentleSettings) {
-        self.gentle = Some(gentle);
+    /// Signals rates (gentle flow control) where a switch's queues have a rate map.
+    pub const fn gfc(&mut self, gfc: GfcSettings) {
+        self.gfc = Some(gfc);
     }
 
     /// The classes as the switches that hold `parity` know them.
-    fn hops(&self, parity: Parity) -> Option<HopClasses> {
+    fn ttl_classes(&self, parity: Parity) -> Option<TtlClasses> {
         let priorities = self.classes.iter().copied().take(PRIORITIES).collect();
-        let hops = HopClasses { ttl0: TTL_START, priorities, parity };
-        (!self.classes.is_empty()).then_some(hops)
+        let ttl_classes = TtlClasses { ttl0: TTL_START, priorities, parity };
+        (!self.classes.is_empty()).then_some(ttl_classes)
     }
 
     /// Bits of all lossless priorities.
@@ -179,7 +179,7 @@ impl NetworkBuilder {
     /// A link is wrong, a buffer is smaller than what it promises, or a path has no link.
     pub fn build(self) -> Result<Network, BuildError> {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
-        let tags = TagMap { hops: self.hops(Parity::All), ..tag_map(&self.lossless) };
+        let tags = TagMap { ttl_classes: self.ttl_classes(Parity::All), ..tag_map(&self.lossless) };
         let tags = Rc::new(tags);
         let pool = Pool::default();
         let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
@@ -203,7 +203,7 @@ impl NetworkBuilder {
             tags,
             pool,
             lossless_bits,
-            gentle: self.gentle,
+            gfc: self.gfc,
             runs_lldp: self.lldp_bounces.is_some(),
             switches,
             topology,
@@ -288,13 +288,13 @@ impl NetworkBuilder {
         let name = &self.switch_names[id.0];
         let attachments = &topology.ports[id.0];
         let seed = random::substream(!self.seed, id.0 as u64).next_u64();
-        let hops = self.hops(draft.parity);
+        let ttl_classes = self.ttl_classes(draft.parity);
         let common = Common {
-            lossless_bits: hops
+            lossless_bits: ttl_classes
                 .as_ref()
-                .map_or_else(|| self.lossless_bits(), HopClasses::lossless_bits),
-            upstream: hops.as_ref().map_or(Priority::EACH, HopClasses::upstream),
-            gentle: self.gentle,
+                .map_or_else(|| self.lossless_bits(), TtlClasses::lossless_bits),
+            upstream: ttl_classes.as_ref().map_or(Priority::EACH, TtlClasses::upstream),
+            gfc: self.gfc,
             frame_bytes_max: FRAME_BYTES_MOST,
             seed,
         };
@@ -310,7 +310,7 @@ impl NetworkBuilder {
         });
         let tables = TableParts {
             forwarding: forwarding.collect(),
-            tags: TagMap { hops, ..tags.clone() },
+            tags: TagMap { ttl_classes, ..tags.clone() },
             rules: draft.rules.clone(),
             seed,
             epoch: 0,
@@ -349,7 +349,7 @@ impl NetworkBuilder {
             wire: against.map_or(0, Attachment::wire_back),
             speed,
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
-            gentle: self.gentle,
+            gfc: self.gfc,
             sources,
             lldp: self.lldp_node(
                 Device::EndStation,

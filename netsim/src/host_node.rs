@@ -18,10 +18,10 @@ use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
-use dataplane::pfc::generator::{Generator, Slowing};
+use dataplane::pfc::generator::{Generator, RateCodes};
 use dataplane::pfc::receiver::Receiver;
 use dataplane::pipeline::classify::TagMap;
-use dataplane::settings::GentleSettings;
+use dataplane::settings::GfcSettings;
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::MacControl;
@@ -102,7 +102,7 @@ pub(crate) struct HostParts {
     pub(crate) wire: u32,
     pub(crate) speed: Speed,
     /// How rates are signaled (gentle flow control), if they are.
-    pub(crate) gentle: Option<GentleSettings>,
+    pub(crate) gfc: Option<GfcSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
     pub(crate) lldp: Option<Box<LldpNode>>,
@@ -112,8 +112,8 @@ impl HostNode {
     /// A host that obeys and sends PFC for the priorities of `lossless_bits`.
     pub(crate) fn new(parts: HostParts, tags: Rc<TagMap>, lossless_bits: u8, pool: Pool) -> Self {
         let receiver = Receiver::new(lossless_bits, parts.speed);
-        let receiver = match parts.gentle {
-            Some(gentle) => receiver.gentle(gentle.form, 0),
+        let receiver = match parts.gfc {
+            Some(gfc) => receiver.gfc(gfc.form, 0),
             None => receiver,
         };
         let mut host = Self {
@@ -329,7 +329,7 @@ impl HostNode {
         let xoff_bits = self.xoff_bits();
         let mut launched = None;
         if self.transmitter.is_free(now_ps) {
-            let frame = match self.generator.poll(xoff_bits, &Slowing::NONE, now) {
+            let frame = match self.generator.poll(xoff_bits, &RateCodes::NONE, now) {
                 Some(pfc) => {
                     self.generator.sent(&pfc, now);
                     Some(self.pool.take(&pfc.to_frame(self.mac), 0))
@@ -342,7 +342,7 @@ impl HostNode {
                 frame,
             });
         }
-        let pfc_is_due = self.generator.poll(xoff_bits, &Slowing::NONE, now).is_some();
+        let pfc_is_due = self.generator.poll(xoff_bits, &RateCodes::NONE, now).is_some();
         (self.wants_turn_at_ps(now_ps, pfc_is_due), launched)
     }
 

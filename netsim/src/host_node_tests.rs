@@ -46,7 +46,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         Source::new(FlowId(flow as usize), &spec, of_flow, head, random::seeded(1))
     };
     let parts = HostParts {
-        gentle: None,
+        gfc: None,
         name: "h".into(),
         id: HostId(0),
         mac: MacAddress([2, 0, 0, 0, 0, 9]),

@@ -24,7 +24,7 @@ use dataplane::ids::PortId;
 use dataplane::pipeline::classify::TagMap;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
-use dataplane::settings::GentleSettings;
+use dataplane::settings::GfcSettings;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -63,7 +63,7 @@ pub(crate) struct NetworkParts {
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
     /// How rates are signaled (gentle flow control), if they are.
-    pub(crate) gentle: Option<GentleSettings>,
+    pub(crate) gfc: Option<GfcSettings>,
     pub(crate) lossless_bits: u8,
     pub(crate) runs_lldp: bool,
 }
@@ -77,7 +77,7 @@ impl Network {
         let has_order = has_order(&parts.wires, nodes);
         let events = EventQueue::new(spans.min().unwrap_or(NEVER), &bipartition);
         let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
-            .gentle(parts.gentle.map(|gentle| gentle.form))
+            .gfc(parts.gfc.map(|gfc| gfc.form))
             .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
         let links = Links {
             wires: parts.wires,

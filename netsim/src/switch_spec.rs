@@ -5,12 +5,12 @@ use crate::link::LinkSpec;
 use crate::topology::{SwitchId, mac};
 use config::headroom::{Link, Software, needed_bytes};
 pub(crate) use config::scenario::FRAME_BYTES_MOST;
-use config::scenario::Gentle;
+use config::scenario::Gfc;
 use dataplane::ids::{PortId, Priority, WorkerId};
 use dataplane::limits::PRIORITIES;
 use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::settings::{
-    BufferSettings, EcnSettings, GentleSettings, MacTableSettings, PortSettings, SchedulerSettings,
+    BufferSettings, EcnSettings, GfcSettings, MacTableSettings, PortSettings, SchedulerSettings,
     SwitchSettings, Threshold, ViqSettings,
 };
 use dataplane::time::Speed;
@@ -35,7 +35,7 @@ pub struct SwitchSpec {
     /// Whether a queue serves ingress ports by deficit round robin.
     pub fair: bool,
     /// How rates follow queues (gentle flow control), if they do.
-    pub slope: Option<Gentle>,
+    pub rate_map: Option<Gfc>,
     /// The watchdog of pauses from peers, if any.
     pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
@@ -55,7 +55,7 @@ impl Default for SwitchSpec {
             xon_offset_bytes: None,
             quantum_bytes: [FRAME_BYTES_MOST.into(); PRIORITIES],
             fair: false,
-            slope: None,
+            rate_map: None,
             watchdog: None,
             ecn: [None; PRIORITIES],
         }
@@ -67,7 +67,7 @@ impl Default for SwitchSpec {
 pub(crate) struct Common {
     pub(crate) lossless_bits: u8,
     pub(crate) upstream: [Priority; PRIORITIES],
-    pub(crate) gentle: Option<GentleSettings>,
+    pub(crate) gfc: Option<GfcSettings>,
     pub(crate) frame_bytes_max: u16,
     pub(crate) seed: u64,
 }
@@ -135,7 +135,7 @@ impl SwitchSpec {
             worker: WorkerId(0),
             lossless,
             upstream: common.upstream,
-            gentle: common.gentle,
+            gfc: common.gfc,
             watchdog: self.watchdog,
             rx_backlog_xoff_frames: u32::MAX,
         }
@@ -154,13 +154,13 @@ impl SwitchSpec {
             threshold: self.threshold,
             xon_offset_bytes: self.xon_offset_bytes.unwrap_or(2 * frame_cost),
             headroom_bytes: u32::try_from(headroom).unwrap_or(u32::MAX),
-            slope: None,
+            rate_map: None,
         };
-        if let (Some(gentle), Threshold::Static { xoff_bytes }) = (&self.slope, self.threshold) {
-            let full_bytes = gentle.full_bytes(xoff_bytes);
+        if let (Some(gfc), Threshold::Static { xoff_bytes }) = (&self.rate_map, self.threshold) {
+            let full_bytes = gfc.full_bytes(xoff_bytes);
             viq.threshold = Threshold::Static { xoff_bytes: full_bytes };
             // `config` has checked the bound, unless the check is turned off.
-            viq.slope = gentle.slope(&on_wire, full_bytes, headroom).unwrap_or_default();
+            viq.rate_map = gfc.rate_map(&on_wire, full_bytes, headroom).unwrap_or_default();
         }
         viq
     }

@@ -16,7 +16,7 @@ pub(crate) fn tag_map(lossless: &[(Tag, Priority)]) -> TagMap {
     let lossy_priority = Priority::all().find(|p| lossless_bits & p.bit() == 0).unwrap_or_default();
     let lossy_tag = Tag::all().find(|tag| priority[tag.index()].is_none()).unwrap_or_default();
     TagMap {
-        hops: None,
+        ttl_classes: None,
         dscp_to_tag: std::array::from_fn(tag_of),
         pcp_to_tag: [lossy_tag; PRIORITIES],
         priority: priority.map(|of_tag| of_tag.unwrap_or(lossy_priority)),

@@ -166,17 +166,17 @@ fn late_depths(outcome: &Outcome) -> Vec<u64> {
 #[test]
 fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
     let config = load("gentle-figure-5.toml");
-    let (pfc, gentle) = (simulate(&config, SchemeKind::Pfc), simulate(&config, SchemeKind::Gfc));
-    let (swinging, settled) = (late_depths(&pfc), late_depths(&gentle));
+    let (pfc, gfc) = (simulate(&config, SchemeKind::Pfc), simulate(&config, SchemeKind::Gfc));
+    let (swinging, settled) = (late_depths(&pfc), late_depths(&gfc));
     let span = |depths: &[u64]| depths.iter().max().unwrap() - depths.iter().min().unwrap();
     assert!(span(&swinging) > 12_000, "{swinging:?}");
     assert!(span(&settled) < 5_000, "{settled:?}");
     assert!(settled.iter().all(|depth| depth.abs_diff(75_000) < 4_000), "{settled:?}");
-    assert!(pfc.paused_ps > 1_000 * US && gentle.paused_ps == 0);
+    assert!(pfc.paused_ps > 1_000 * US && gfc.paused_ps == 0);
 }
 
 /// Senders at 10G, 500 m away, so that `tau` is the paper's 7.4 us: two frames, and twice 2.5 us of
-/// wire, as nobody here takes time to react. Slopes as `scheme` says.
+/// wire, as nobody here takes time to react. Rate maps as `scheme` says.
 fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
     let mut text = format!(
         "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '500m'\n\
@@ -243,7 +243,7 @@ fn the_tighter_bound_keeps_queues_below_full_and_a_fifth_of_it_does_not() {
             peak(senders, "full = '60KB'\nstart = '57KB'\nform = 'conceptual'\nbound = 'none'");
         assert!(
             is_stopped || senders == 2,
-            "{senders} senders with a slope of 3 KB are not stopped"
+            "{senders} senders whose queues slow them down for 3 KB are not stopped"
         );
         let (_, is_stopped, bytes) = peak(senders, "full = '60KB'");
         assert!(!is_stopped && bytes <= 60_000, "{senders} senders in stages: {bytes}");
@@ -323,9 +323,9 @@ fn a_scheme_that_cannot_hold_is_refused_with_the_figure_that_would_do() {
         "`ttl` cannot hold here: classes of both parities meet in S2 and S3, which are linked: this is no \
          tree; remove `tree`"
     );
-    let gentle =
+    let gfc =
         refusal(&format!("{}\n[switches]\nxoff = '20KB'\ncell = 64\n", chain(2)), SchemeKind::Gfc);
-    assert!(gentle.contains("more than there is; raise `full` or `xoff`"), "{gentle}");
+    assert!(gfc.contains("more than there is; raise `full` or `xoff`"), "{gfc}");
     let small = format!("{}\n[switches]\nsize = '100KB'\nlossy = '10KB'\n", chain(7));
     let small = refusal(&small, SchemeKind::Ttl);
     assert!(small.contains("promises") && small.contains("give it"), "{small}");

@@ -3,7 +3,7 @@
 use crate::ctl::tables::{numbers, text};
 use crate::output;
 use clap::{Args, ValueEnum};
-use config::gentle;
+use config::gfc;
 use config::headroom::{
     Link, Software, SonicAsic, charged_bytes, needed_bytes, paper, response_quanta, sonic, standard,
 };
@@ -104,7 +104,7 @@ impl Whole {
 
 /// Gentle flow control on this link: the distance below a full queue at which it must start, and
 /// the bandwidth of its frames.
-fn gentle_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
+fn gfc_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
     let delay_bytes = standard(link);
     let tau_ps = link.speed.bytes_ps(delay_bytes);
     let mbps = |bps: u64| format!("{}.{} Mb/s", bps / 1_000_000, bps / 100_000 % 10);
@@ -112,27 +112,27 @@ fn gentle_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
         "tau {}.{} us; GFC frames take {} at most, {} in steady state",
         tau_ps / 1_000_000,
         tau_ps / 100_000 % 10,
-        mbps(gentle::worst_load_bps(tau_ps)),
-        mbps(gentle::steady_load_bps(tau_ps))
+        mbps(gfc::worst_load_bps(tau_ps)),
+        mbps(gfc::steady_load_bps(tau_ps))
     );
     vec![
         ("GFC, C tau", "gfc_c_tau", delay_bytes, messages),
         (
             "GFC, theorem 4.1",
             "gfc_theorem",
-            gentle::theorem(delay_bytes),
+            gfc::theorem(delay_bytes),
             "Bm - B0 at least, 4 C tau".to_owned(),
         ),
         (
             "GFC, tight",
             "gfc_tight",
-            gentle::tight(delay_bytes, u64::from(link.mtu_bytes)),
+            gfc::tight(delay_bytes, u64::from(link.mtu_bytes)),
             "the same, e C tau and a frame".to_owned(),
         ),
         (
             "GFC, in stages",
             "gfc_staged",
-            gentle::staged(delay_bytes),
+            gfc::staged(delay_bytes),
             "Bm - B1 at least, 2 C tau".to_owned(),
         ),
     ]
@@ -179,7 +179,7 @@ fn lines(link: &Link) -> Vec<Line> {
         },
     ]
     .into_iter()
-    .chain(gentle_rows(link).into_iter().map(|(name, key, bytes, remark)| Line {
+    .chain(gfc_rows(link).into_iter().map(|(name, key, bytes, remark)| Line {
         model: Model::Gfc,
         name,
         key,

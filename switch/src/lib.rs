@@ -19,6 +19,7 @@ pub mod histograms;
 mod instance_lock;
 mod lossless_report;
 pub mod network;
+pub mod old_names;
 pub mod output;
 pub mod plan;
 pub mod platform;

@@ -111,8 +111,8 @@ fn two_workers_hand_frames_off_and_json_has_the_same_totals() {
     let stats: Stats = serde_json::from_str(&output).expect("one JSON object and nothing else");
     assert!(error.contains("s1 runs: 2 ports, 2 workers"), "{error}");
     assert_eq!(stats.workers.len(), 2);
-    assert_eq!((stats.totals.received, stats.totals.handed_over), (2_000, 2_000));
-    assert_eq!((stats.totals.taken_over, stats.totals.held), (2_000, 0));
+    assert_eq!((stats.totals.received, stats.totals.handoff_tx), (2_000, 2_000));
+    assert_eq!((stats.totals.handoff_rx, stats.totals.held), (2_000, 0));
     assert_eq!((stats.totals.dropped, stats.totals.imbalance), (0, 0));
     assert_eq!(stats.ports[1].device_counters.tx_frames, 2_000 + stats.ports[1].injected_frames);
     assert_eq!(numbers(&place, "out.pcap").len(), 2_000);

@@ -82,7 +82,7 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     let load = Load { sent, received, before, after: far.settled() };
     load.check();
     assert_eq!(load.flow("lossless").0.frames, load.flow("lossless").1);
-    assert!(load.dropped()["lossy_tail"] > 0, "{:?}", load.dropped());
+    assert!(load.dropped()["tail_drop"] > 0, "{:?}", load.dropped());
     assert_eq!(near_end.totals.dropped, near_before.totals.dropped, "{:?}", near_end.ports[1]);
     assert_eq!((near_end.lossless_dropped(), near_end.totals.imbalance), (0, 0));
 

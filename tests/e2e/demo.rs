@@ -15,7 +15,7 @@ fn the_demo_keeps_its_promises() {
         "lossless drops 0",
         "Opcode: Class Based Flow Control [CBFC] Pause (0x0101)",
         "CBFC Class Enable Vector: 0x0008, C3",
-        "lossy_tail",
+        "tail_drop",
         "yes  0 lossless drops",
     ];
     assert_said(&said, &parts);

@@ -110,7 +110,7 @@ impl Setup {
     }
 
     /// As [`Setup::new`], but upstream is slowed down before it must stop.
-    pub(crate) fn gentle() -> Self {
+    pub(crate) fn gfc() -> Self {
         let mut setup = Self::new();
         let thresholds =
             ("static_th = \"200KB\"\nxon = \"150KB\"", "static_th = \"700KB\"\nxon = \"600KB\"");

@@ -118,7 +118,7 @@ fn lldpd_and_the_switch_know_each_other() {
     };
     assert_eq!((&row["port"], &row["system_description"]), (&json!("h1"), &json!("a-linux-host")));
     assert_eq!((&row["management"], &row["ttl_s"]), (&json!("10.1.1.2"), &json!(120)));
-    assert_eq!(row["orientation"], json!("unknown"), "levels are not learnt here");
+    assert_eq!(row["orientation"], json!("unknown"), "levels are not learned here");
     // lldpd has no words for these two, and can be made to say them octet by octet: an end station,
     // whose PFC protects priority 3 only.
     for (subtype, octets) in [(20, "00,00,ff"), (11, "08,08")] {

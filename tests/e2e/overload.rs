@@ -40,8 +40,8 @@ fn overload_loses_nothing_lossless_and_every_frame_is_accounted_for() {
 
     // The lossy class was overloaded and says where.
     let dropped = load.dropped();
-    assert_eq!(dropped.keys().copied().collect::<Vec<_>>(), ["lossy_tail"]);
-    assert_eq!(load.after.ports[2].drops["lossy_tail"], dropped["lossy_tail"]);
+    assert_eq!(dropped.keys().copied().collect::<Vec<_>>(), ["tail_drop"]);
+    assert_eq!(load.after.ports[2].drops["tail_drop"], dropped["tail_drop"]);
     // Both classes got their half of the port, as long as there was any load.
     let [lossy, .., lossless] = &load.after.ports[2].tx_frames[..4] else {
         panic!("eight classes")

@@ -58,12 +58,12 @@ fn vlans_are_kept_apart_and_addresses_are_learnt_in_each() {
     assert_eq!((received.frames, received.misdelivered), (10, 0));
     assert_eq!(received.flows[0].pcp, [].into(), "an access port takes the tag off");
     let stats = lab.switch.settled();
-    assert_eq!(dropped(&stats, "nowhere_to_flood"), 10);
+    assert_eq!(dropped(&stats, "no_flood_members"), 10);
     assert_eq!(dropped(&stats, "vlan_not_allowed"), 10);
 
     let table = lab.switch.ask(&json!({ "request": "mac" }));
     let rows = table["addresses"].as_array().expect("rows").iter();
-    let learnt: BTreeSet<String> = rows
+    let learned: BTreeSet<String> = rows
         .map(|row| format!("{} {} {}", row["vlan"], row["mac"], row["port"]).replace('"', ""))
         .collect();
     let [one, two, three] = macs;
@@ -73,7 +73,7 @@ fn vlans_are_kept_apart_and_addresses_are_learnt_in_each() {
         format!("10 {three} h3"),
         format!("20 {three} h3"),
     ];
-    assert_eq!(learnt, expected.into());
+    assert_eq!(learned, expected.into());
     assert_eq!(stats.totals.imbalance, 0);
     lab.stop();
 }
@@ -94,6 +94,6 @@ fn a_class_stays_lossless_from_an_access_port_to_a_trunk_that_is_too_slow() {
     let (flow, sent) = load.flow("up");
     assert_eq!((flow.frames, &flow.pcp), (sent, &[(3, sent)].into()), "tagged, in its class");
     assert!(load.sent[0].priorities[3].xoff > 0, "half as much again as the trunk carries");
-    assert_eq!(load.after.totals.copied, load.before.totals.copied, "learnt: nothing is flooded");
+    assert_eq!(load.after.totals.copied, load.before.totals.copied, "learned: nothing is flooded");
     lab.stop();
 }

@@ -51,7 +51,7 @@ fn classes_by_hops_lose_nothing_in_an_overload() {
 /// would pause them for a sixth of the time.
 #[test]
 fn gentle_flow_control_loses_nothing_in_an_overload_and_slows_instead_of_stopping() {
-    let Some(mut lab) = Setup::gentle().start() else { return };
+    let Some(mut lab) = Setup::gfc().start() else { return };
     let load = overload(&mut lab, "--gfc", 3);
     load.check();
     assert!(load.dropped().is_empty(), "{:?}", load.dropped());

@@ -1,6 +1,6 @@
 """One case: its switch.toml as far as frames depend on it, what arrives, and what must leave.
 
-A switch sends three kinds of frames at a port: those it forwards, PFC, and its own (ARP, neighbour
+A switch sends three kinds of frames at a port: those it forwards, PFC, and its own (ARP, neighbor
 discovery, ICMP), which another thread makes. Each kind has an order; between kinds there is none,
 so expectations are written kind after kind, and the runner compares each by itself.
 """

@@ -193,7 +193,7 @@ def arp(operation, sender, target, *, destination=BROADCAST, source=None):
 
 
 def solicitation(sender, target, *, mac=None, destination=None):
-    """An IPv6 neighbour solicitation of `sender`, (MAC, IP), for `target`."""
+    """An IPv6 neighbor solicitation of `sender`, (MAC, IP), for `target`."""
     destination = destination or solicited_node(target)
     return bytes(Ether(src=sender[0], dst=mac or group_mac(destination))
                  / IPv6(src=sender[1], dst=destination, hlim=255)
@@ -201,7 +201,7 @@ def solicitation(sender, target, *, mac=None, destination=None):
 
 
 def advertisement(sender, target, destination):
-    """An IPv6 neighbour advertisement of `target` at `sender`'s MAC, answered to `destination`."""
+    """An IPv6 neighbor advertisement of `target` at `sender`'s MAC, answered to `destination`."""
     return bytes(Ether(src=sender[0], dst=destination[0])
                  / IPv6(src=target, dst=destination[1], hlim=255)
                  / ICMPv6ND_NA(R=0, S=1, O=1, tgt=target) / ICMPv6NDOptDstLLAddr(lladdr=sender[0]))

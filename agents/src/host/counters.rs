@@ -97,7 +97,7 @@ impl Outcome {
             Self::HostUnreachable => "host_unreachable",
             Self::PortUnreachable => "port_unreachable",
             Self::Asked => "asked",
-            Self::Pending => "parked",
+            Self::Pending => "pending",
             Self::Released => "released",
             Self::Malformed => "malformed",
             Self::Spoofed => "spoofed",
@@ -108,7 +108,7 @@ impl Outcome {
             Self::NoInterface => "no_interface",
             Self::NoNextHop => "no_next_hop",
             Self::NeighborsFull => "neighbors_full",
-            Self::PendingFull => "parking_full",
+            Self::PendingFull => "pending_full",
             Self::OutputsFull => "outputs_full",
             Self::InterfaceGone => "interface_gone",
         }

@@ -88,7 +88,7 @@ impl LldpCounters {
             ("frames_in", self.frames_in),
             ("frames_out", self.frames_out),
             ("tlvs_discarded", self.tlvs_discarded),
-            ("tlvs_unrecognised", self.tlvs_unrecognized),
+            ("tlvs_unrecognized", self.tlvs_unrecognized),
             ("aged_out", self.aged_out),
             ("unlinked", self.unlinked),
             ("level_changes", self.level_changes),

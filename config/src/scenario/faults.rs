@@ -173,7 +173,7 @@ fn meaning(kind: &str, field: &str) -> &'static str {
         (_, "host") => "the host",
         ("route", "to") => "the host that frames are for",
         (_, "to") => "the end that PFC is on its way to, such as \"A:1\"",
-        (_, "via") => "the neighbour that frames go to",
+        (_, "via") => "the neighbor that frames go to",
         (_, "speed") => "such as \"1G\"; one that takes nothing is a `hung-receiver`",
         _ => "a value",
     }
@@ -183,12 +183,12 @@ fn route(reader: &Reader<'_>, table: &FaultTable) -> Result<FaultKind, ConfigErr
     let (Some(switch), Some(to), Some(via)) = (&table.switch, &table.to, &table.via) else {
         return Err(reader.wrong(table.kind.span(), "`route` needs `switch`, `to` and `via`"));
     };
-    let (number, host, neighbour) = (reader.switch(switch)?, reader.host(to)?, reader.switch(via)?);
+    let (number, host, neighbor) = (reader.switch(switch)?, reader.host(to)?, reader.switch(via)?);
     let network = reader.network;
-    let leads = |slot: &u32| matches!(network.peer(*slot), Peer::Slot(far) if network.owner(far) == neighbour);
+    let leads = |slot: &u32| matches!(network.peer(*slot), Peer::Slot(far) if network.owner(far) == neighbor);
     let Some(via_slot) = network.slots_of(number).find(leads) else {
         let message =
-            format!("`{}` has no link to `{}`; name a neighbour", switch.get_ref(), via.get_ref());
+            format!("`{}` has no link to `{}`; name a neighbor", switch.get_ref(), via.get_ref());
         return Err(reader.wrong(via.span(), message));
     };
     Ok(FaultKind::Route { switch: number, to: host, via: via_slot })

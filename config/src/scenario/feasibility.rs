@@ -2,10 +2,10 @@
 
 use super::{FRAME_BYTES_MOST, Route, ScenarioConfig, SchemeKind};
 use crate::headroom::{Link, Software, needed_bytes};
-use dataplane::gentle::IS_BUILT;
-use dataplane::hops::Parity;
+use dataplane::gfc::IS_BUILT;
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::Threshold;
+use dataplane::ttl_class::Parity;
 use fabric::feasibility::LiveLinks;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub fn check(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
             classes(config)?;
             parities(config).map(drop)
         }
-        SchemeKind::Gfc => gentle(config),
+        SchemeKind::Gfc => gfc(config),
         SchemeKind::Pfc
         | SchemeKind::Watchdog
         | SchemeKind::Tagger
@@ -109,7 +109,7 @@ fn live_links(config: &ScenarioConfig) -> LiveLinks<'_> {
 ///
 /// # Errors
 /// One does not, has none to keep, or this build has no gentle flow control.
-pub fn gentle(config: &ScenarioConfig) -> Result<(), String> {
+pub fn gfc(config: &ScenarioConfig) -> Result<(), String> {
     if !IS_BUILT {
         return Err(
             "this build has no gentle flow control; build with the feature `gfc`".to_owned()
@@ -124,9 +124,9 @@ pub fn gentle(config: &ScenarioConfig) -> Result<(), String> {
             length: link.length.unwrap_or(config.links.length),
             mtu_bytes: FRAME_BYTES_MOST.into(),
         };
-        let full_bytes = config.scheme.gentle.full_bytes(xoff_bytes);
+        let full_bytes = config.scheme.gfc.full_bytes(xoff_bytes);
         let delay_bytes = needed_bytes(&on_wire, &Software::default(), config.buffers.cell_bytes);
-        config.scheme.gentle.slope(&on_wire, full_bytes, delay_bytes)?;
+        config.scheme.gfc.rate_map(&on_wire, full_bytes, delay_bytes)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 mod expect;
 mod faults;
 pub mod feasibility;
-mod gentle;
+mod gfc;
 mod reader;
 mod schema;
 mod schemes;
@@ -15,7 +15,7 @@ mod traffic;
 
 pub use expect::Expectation;
 pub use faults::{Fault, FaultKind};
-pub use gentle::{Bound, Gentle, GentleForm};
+pub use gfc::{Bound, Gfc, GfcForm};
 pub use schemes::{Scheme, SchemeKind};
 pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing};
 pub use traffic::{

@@ -1,7 +1,7 @@
 //! `[scheme]`: how deadlock is, or is not, prevented. One file is run under many schemes, so it may
 //! say something of each.
 
-use super::gentle::{Bound, Gentle, GentleForm};
+use super::gfc::{Bound, Gfc, GfcForm};
 use super::reader::Reader;
 use super::schema::SchemeTable;
 use super::settings::{bytes, narrow, one_of};
@@ -32,7 +32,7 @@ pub struct Scheme {
     /// `watchdog`: when it acts, and how.
     pub watchdog: WatchdogSettings,
     /// `gfc`: how rates follow queues.
-    pub gentle: Gentle,
+    pub gfc: Gfc,
 }
 
 impl Default for Scheme {
@@ -50,7 +50,7 @@ impl Default for Scheme {
                 restoration_ns: 400 * MS,
                 action: Action::Drop,
             },
-            gentle: Gentle::default(),
+            gfc: Gfc::default(),
         }
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn scheme(reader: &Reader<'_>, table: &SchemeTable) -> Result<Scheme,
         classes: count(reader, "classes", &table.classes, 2, CLASSES_MAX)?,
         tree: table.tree,
         watchdog: watchdog(reader, table, default.watchdog)?,
-        gentle: gentle(reader, table)?,
+        gfc: gfc(reader, table)?,
     })
 }
 
@@ -170,9 +170,9 @@ fn watchdog(
     })
 }
 
-fn gentle(reader: &Reader<'_>, table: &SchemeTable) -> Result<Gentle, ConfigError> {
-    let default = Gentle::default();
-    let form = named(reader, &table.form, |name| one_of("form", name, &GentleForm::ALL))?;
+fn gfc(reader: &Reader<'_>, table: &SchemeTable) -> Result<Gfc, ConfigError> {
+    let default = Gfc::default();
+    let form = named(reader, &table.form, |name| one_of("form", name, &GfcForm::ALL))?;
     let bound = named(reader, &table.bound, |name| one_of("bound", name, &Bound::ALL))?;
     let period = table.period.as_ref().map(|field| {
         reader.at_least(field, 100, "messages of a link with credits are 100 ns apart at the least")
@@ -183,7 +183,7 @@ fn gentle(reader: &Reader<'_>, table: &SchemeTable) -> Result<Gentle, ConfigErro
         let message = "slowing down begins below `full`; lower `start`";
         return Err(reader.wrong(start.span(), message));
     }
-    Ok(Gentle {
+    Ok(Gfc {
         form: form.unwrap_or(default.form),
         bound: bound.unwrap_or(default.bound),
         full_bytes: narrow(reader, &table.full)?,

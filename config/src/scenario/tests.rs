@@ -60,8 +60,8 @@ fn every_setting_is_read() {
             restoration_ns: 500_000_000,
             action: Action::Forward,
         },
-        gentle: Gentle {
-            form: GentleForm::TimeBased,
+        gfc: Gfc {
+            form: GfcForm::TimeBased,
             bound: Bound::Tight,
             full_bytes: Some(200_000),
             start_bytes: Some(20_000),

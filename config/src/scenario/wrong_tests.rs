@@ -303,7 +303,7 @@ fn faults() {
         ),
         (
             "[[fault]]\nkind = 'route'\nat = '2us'\nswitch = 'L'\nto = 'charlie'\nvia = 'M'",
-            "19:7: `L` has no link to `M`; name a neighbour",
+            "19:7: `L` has no link to `M`; name a neighbor",
         ),
         (
             "[[fault]]\nkind = 'route'\nat = '2us'\nswitch = 'L'\nto = 'charlie'\nvia = 'bravo'",
@@ -311,7 +311,7 @@ fn faults() {
         ),
         (
             "[[fault]]\nkind = 'route'\nat = '2us'\nswitch = 'L'\nto = 'charlie'",
-            "15:8: `route` needs `via`, the neighbour that frames go to",
+            "15:8: `route` needs `via`, the neighbor that frames go to",
         ),
         (
             "[[fault]]\nkind = 'slow-receiver'\nat = '2us'\nhost = 'charlie'",

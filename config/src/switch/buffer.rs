@@ -59,7 +59,7 @@ pub(super) fn build(
         warnings,
     };
     for port in &mut *ports {
-        port.settings.gentle = planner.gentle().filter(|_| port.pfc);
+        port.settings.gfc = planner.gfc().filter(|_| port.pfc);
         port.config.tx_limit_bytes = planner.tx_limit(port)?;
         for table in file.lossless.iter().filter(|_| port.pfc) {
             let priority = table.get_ref().priority.get_ref().0;

@@ -39,7 +39,7 @@ pub(super) fn build(
     match (is_enabled, fabric) {
         (Some(false), Some(fabric)) => {
             let message =
-                "levels are learnt by LLDP, which [lldp] turns off; remove one of the two";
+                "levels are learned by LLDP, which [lldp] turns off; remove one of the two";
             return Err(source.at(fabric.span(), message));
         }
         (None | Some(false), None) => {
@@ -116,7 +116,7 @@ fn level(source: &Source, field: &Spanned<u64>) -> Result<u8, ConfigError> {
     level.ok_or_else(|| {
         let message = format!(
             "a `level` of {}; switches with hosts are 1, those above them 2, and {LEVEL_MAX} is the most; \
-             without it the level is learnt",
+             without it the level is learned",
             field.get_ref()
         );
         source.at(field.span(), message)

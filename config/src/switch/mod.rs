@@ -6,7 +6,7 @@
 
 mod buffer;
 mod device;
-mod gentle;
+mod gfc;
 mod lldp;
 mod mode;
 mod old_words;
@@ -232,8 +232,8 @@ fn assemble(
     let workers = runtime::workers(source, &file)?;
     let lossless = buffer::lossless_priorities(source, &file)?;
     let own_rules = lldp::first_rules(source, &file, rules.is_some())?;
-    let hops = ttl::classes(source, &file)?;
-    gentle::check(source, &file)?;
+    let ttl_classes = ttl::classes(source, &file)?;
+    gfc::check(source, &file)?;
     let rules = match (rules, &file.rules) {
         (Some((path, rules)), _) => Some((path.to_owned(), rules)),
         (None, Some(field)) => Some(read_rules(source, field)?),
@@ -244,10 +244,10 @@ fn assemble(
     }
     let (rules_file, rules) = rules.unzip();
     let rules = rules.or(own_rules);
-    let tag_map = tags::build(source, &file, lossless, rules.as_ref(), hops.clone())?;
+    let tag_map = tags::build(source, &file, lossless, rules.as_ref(), ttl_classes.clone())?;
     let mut drafts = ports::build(source, &file, &tag_map, &workers, lossless != 0)?;
-    if let Some(hops) = &hops {
-        ttl::apply(source, hops, &mut drafts)?;
+    if let Some(ttl_classes) = &ttl_classes {
+        ttl::apply(source, ttl_classes, &mut drafts)?;
     }
     watchdog::apply(source, &file, &mut drafts)?;
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;

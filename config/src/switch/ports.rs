@@ -99,7 +99,7 @@ impl PortReader<'_> {
             worker: self.worker(table, workers)?,
             lossless: [None; PRIORITIES],
             upstream: Priority::EACH,
-            gentle: None,
+            gfc: None,
             watchdog: None,
             rx_backlog_xoff_frames: rx_backlog,
         };

@@ -175,7 +175,7 @@ impl Changes {
             worker,
             lossless,
             upstream,
-            gentle,
+            gfc,
             watchdog,
             rx_backlog_xoff_frames,
         } = old;
@@ -187,7 +187,7 @@ impl Changes {
         self.compare(&field("worker"), &worker.index(), &new.worker.index());
         self.differ(&field("lossless thresholds"), lossless, &new.lossless);
         self.differ(&field("ttl.classes"), upstream, &new.upstream);
-        self.differ(&field("gfc"), gentle, &new.gentle);
+        self.differ(&field("gfc"), gfc, &new.gfc);
         self.differ(&field("watchdog"), watchdog, &new.watchdog);
         self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);
     }

@@ -7,7 +7,7 @@ use super::{Neighbor, PortConfig, StaticRoute};
 use crate::error::ConfigError;
 use crate::fields::{Address, Network, Value};
 use crate::source::Source;
-use dataplane::fib::{NEIGHBOURS_MAX, ROUTES_MAX, Route};
+use dataplane::fib::{NEIGHBORS_MAX, ROUTES_MAX, Route};
 use dataplane::ids::PortId;
 use dataplane::limits::ECMP_MAX;
 use dataplane::snapshot::PortMode;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Route, ConfigError> {
         for &(gateway, ref span) in gateways {
             if !self.known.contains(&gateway) {
-                neighbouring_port(self.ports, gateway)
+                neighboring_port(self.ports, gateway)
                     .map_err(|message| source.at(span.clone(), message))?;
                 self.known.insert(gateway);
             }
@@ -182,9 +182,9 @@ impl<'a> Reader<'a> {
 }
 
 /// The port behind which a neighbor with `address` is.
-fn neighbouring_port(ports: &[PortConfig], address: IpAddr) -> Result<PortId, String> {
+fn neighboring_port(ports: &[PortConfig], address: IpAddr) -> Result<PortId, String> {
     if connected(ports).any(|(_, network)| network.addr() == address) {
-        return Err(format!("{address} is an address of this switch; name a neighbour's"));
+        return Err(format!("{address} is an address of this switch; name a neighbor's"));
     }
     let mut holders = connected(ports).filter(|(_, network)| network.contains(&address));
     if let Some(why) = holders.clone().find_map(|(_, network)| no_host_of(network, address)) {
@@ -221,8 +221,8 @@ pub(super) fn neighbors(
             let message = format!("{} has a [[neighbor]] already", neighbor.address);
             return Err(source.at(field.span(), message));
         }
-        if seen.len() > NEIGHBOURS_MAX {
-            let message = format!("there are more than {NEIGHBOURS_MAX} neighbours");
+        if seen.len() > NEIGHBORS_MAX {
+            let message = format!("there are more than {NEIGHBORS_MAX} neighbors");
             return Err(source.at(field.span(), message));
         }
         neighbors.push(neighbor);
@@ -238,19 +238,19 @@ fn neighbor(
     let (address, mac) = (table.address.get_ref().0, table.mac.get_ref().0);
     let wrong = |span: Range<usize>, message: String| Err(source.at(span, message));
     if connected(ports).any(|(_, network)| network.addr() == address) {
-        let message = format!("{address} is an address of this switch; a neighbour has another");
+        let message = format!("{address} is an address of this switch; a neighbor has another");
         return wrong(table.address.span(), message);
     }
     if mac.is_multicast() {
-        let message = format!("{mac} is a multicast address; a neighbour has one of its own");
+        let message = format!("{mac} is a multicast address; a neighbor has one of its own");
         return wrong(table.mac.span(), message);
     }
     if mac == MacAddress::default() {
-        let message = format!("{mac} is no station's address; use the neighbour's own");
+        let message = format!("{mac} is no station's address; use the neighbor's own");
         return wrong(table.mac.span(), message);
     }
     let Some(field) = &table.port else {
-        return match neighbouring_port(ports, address) {
+        return match neighboring_port(ports, address) {
             Ok(port) => Ok(Neighbor { address, mac, port }),
             Err(message) => wrong(table.address.span(), message),
         };
@@ -266,10 +266,7 @@ fn neighbor(
                 port.name
             ),
             PortMode::Bridged(_) => {
-                format!(
-                    "port `{}` bridges; neighbours are behind ports with `addresses`",
-                    port.name
-                )
+                format!("port `{}` bridges; neighbors are behind ports with `addresses`", port.name)
             }
         };
         return wrong(field.span(), message);

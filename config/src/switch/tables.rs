@@ -74,7 +74,7 @@ impl SwitchConfig {
         }
         for neighbor in &self.neighbors {
             let refused = |why| TablesError { prefix: neighbor.address.into(), why };
-            routes.set_neighbour(neighbor.address, neighbor.port, neighbor.mac).map_err(refused)?;
+            routes.set_neighbor(neighbor.address, neighbor.port, neighbor.mac).map_err(refused)?;
         }
         Ok(routes)
     }

@@ -7,10 +7,10 @@
 use super::schema::{SwitchFile, TagTable};
 use crate::error::ConfigError;
 use crate::source::Source;
-use dataplane::hops::HopClasses;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pipeline::classify::TagMap;
+use dataplane::ttl_class::TtlClasses;
 use fabric::RuleSet;
 use std::ops::Range;
 use toml::Spanned;
@@ -34,7 +34,7 @@ pub(super) fn build(
     file: &SwitchFile,
     lossless_priorities: u8,
     rules: Option<&RuleSet>,
-    hops: Option<HopClasses>,
+    ttl_classes: Option<TtlClasses>,
 ) -> Result<TagMap, ConfigError> {
     let mut draft = Draft {
         source,
@@ -47,8 +47,8 @@ pub(super) fn build(
         draft.take_rules(file, rules)?;
     }
     draft.take_tables(&file.tag, rules)?;
-    match &hops {
-        Some(hops) => draft.reach_first_class(file, hops)?,
+    match &ttl_classes {
+        Some(ttl_classes) => draft.reach_first_class(file, ttl_classes)?,
         None if rules.is_none() => draft.reach_every_lossless_priority(file)?,
         None => {}
     }
@@ -60,7 +60,7 @@ pub(super) fn build(
     draft.number_lossless_dscps(file)?;
     draft.number_other_dscps();
     let pcp_to_tag = draft.number_pcps(file, lossy_tag)?;
-    Ok(TagMap { hops, ..draft.finish(lossy_tag, initial_tag, pcp_to_tag) })
+    Ok(TagMap { ttl_classes, ..draft.finish(lossy_tag, initial_tag, pcp_to_tag) })
 }
 
 impl Draft<'_> {
@@ -180,13 +180,15 @@ impl Draft<'_> {
     fn reach_first_class(
         &mut self,
         file: &SwitchFile,
-        hops: &HopClasses,
+        ttl_classes: &TtlClasses,
     ) -> Result<(), ConfigError> {
-        let Some(here) = hops.classes_here().next().map(|class| hops.priorities[class]) else {
+        let Some(here) =
+            ttl_classes.classes_here().next().map(|class| ttl_classes.priorities[class])
+        else {
             return Ok(());
         };
         // The same marking in the whole network, whichever classes come to this switch.
-        let first = hops.priorities[1];
+        let first = ttl_classes.priorities[1];
         for table in &file.tag {
             let Some(field) = &table.get_ref().priority else { continue };
             let priority = field.get_ref().0;
@@ -332,7 +334,7 @@ impl Draft<'_> {
             dscp_to_tag[usize::from(dscp)] = tag;
         }
         TagMap {
-            hops: None,
+            ttl_classes: None,
             dscp_to_tag,
             pcp_to_tag,
             priority: self.priority.map(|priority| priority.unwrap_or(lossy)),
@@ -346,6 +348,6 @@ impl Draft<'_> {
 }
 
 fn rules_span(file: &SwitchFile) -> Range<usize> {
-    let learnt = || file.fabric.as_ref().map_or(0..0, Spanned::span);
-    file.rules.as_ref().map_or_else(learnt, Spanned::span)
+    let learned = || file.fabric.as_ref().map_or(0..0, Spanned::span);
+    file.rules.as_ref().map_or_else(learned, Spanned::span)
 }

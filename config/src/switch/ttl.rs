@@ -4,10 +4,10 @@ use super::port_draft::PortDraft;
 use super::schema::{SwitchFile, TreeField, TtlTable};
 use crate::error::ConfigError;
 use crate::source::Source;
-use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 use dataplane::snapshot::PortMode;
+use dataplane::ttl_class::{Parity, TtlClasses};
 use toml::Spanned;
 
 /// The TTL that hosts send with, by Linux's custom.
@@ -20,7 +20,7 @@ const START_DEFAULT: u64 = 64;
 pub(super) fn classes(
     source: &Source,
     file: &SwitchFile,
-) -> Result<Option<HopClasses>, ConfigError> {
+) -> Result<Option<TtlClasses>, ConfigError> {
     let Some(table) = &file.ttl else { return Ok(None) };
     if let Some(rules) = &file.rules {
         let message = "classes go by hops ([ttl]) or by rules, not both; remove one of them";
@@ -31,7 +31,7 @@ pub(super) fn classes(
             "classes go by hops ([ttl]) or by levels ([fabric]), not both; remove one of them";
         return Err(source.at(fabric.span(), message));
     }
-    let hops = HopClasses {
+    let ttl_classes = TtlClasses {
         ttl0: start(source, table.get_ref())?,
         priorities: priorities(source, table)?.into_iter().collect(),
         parity: match table.get_ref().tree {
@@ -40,9 +40,9 @@ pub(super) fn classes(
             Some(TreeField::Even) => Parity::Even,
         },
     };
-    check_path(source, table.get_ref(), &hops)?;
-    check_lossless(source, file, table, &hops)?;
-    Ok(Some(hops))
+    check_path(source, table.get_ref(), &ttl_classes)?;
+    check_lossless(source, file, table, &ttl_classes)?;
+    Ok(Some(ttl_classes))
 }
 
 fn start(source: &Source, table: &TtlTable) -> Result<u8, ConfigError> {
@@ -79,9 +79,13 @@ fn priorities(source: &Source, table: &Spanned<TtlTable>) -> Result<Vec<Priority
 }
 
 /// `k >= d`: a class for each link of the longest path (section 1.3).
-fn check_path(source: &Source, table: &TtlTable, hops: &HopClasses) -> Result<(), ConfigError> {
+fn check_path(
+    source: &Source,
+    table: &TtlTable,
+    ttl_classes: &TtlClasses,
+) -> Result<(), ConfigError> {
     let Some(field) = &table.hops else { return Ok(()) };
-    let (links, classes) = (*field.get_ref(), hops.priorities.len());
+    let (links, classes) = (*field.get_ref(), ttl_classes.priorities.len());
     if u64::try_from(classes).is_ok_and(|classes| links <= classes) {
         return Ok(());
     }
@@ -101,12 +105,12 @@ fn check_lossless(
     source: &Source,
     file: &SwitchFile,
     ttl: &Spanned<TtlTable>,
-    hops: &HopClasses,
+    ttl_classes: &TtlClasses,
 ) -> Result<(), ConfigError> {
     for table in &file.lossless {
         let field = &table.get_ref().priority;
         let priority = field.get_ref().0;
-        if hops.lossless_bits() & priority.bit() == 0 {
+        if ttl_classes.lossless_bits() & priority.bit() == 0 {
             let message = format!(
                 "priority {priority} is no class that comes to this switch, so nothing would use it; \
                  take this table out or name it in `classes`"
@@ -114,8 +118,8 @@ fn check_lossless(
             return Err(source.at(field.span(), message));
         }
     }
-    for class in hops.classes_here() {
-        let priority = hops.priorities[class];
+    for class in ttl_classes.classes_here() {
+        let priority = ttl_classes.priorities[class];
         if !file.lossless.iter().any(|table| table.get_ref().priority.get_ref().0 == priority) {
             let message = format!(
                 "class {class} is priority {priority}; add [[lossless]] with priority = {priority}"
@@ -132,7 +136,7 @@ fn check_lossless(
 /// A port bridges.
 pub(super) fn apply(
     source: &Source,
-    hops: &HopClasses,
+    ttl_classes: &TtlClasses,
     ports: &mut [PortDraft<'_>],
 ) -> Result<(), ConfigError> {
     for port in ports {
@@ -144,7 +148,7 @@ pub(super) fn apply(
             );
             return Err(source.at(port.table.span(), message));
         }
-        port.settings.upstream = hops.upstream();
+        port.settings.upstream = ttl_classes.upstream();
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ impl Planner<'_> {
             threshold,
             xon_offset_bytes: narrow(xon_offset, "xon_offset")?,
             headroom_bytes: narrow(headroom, "headroom")?,
-            slope: self.slope(table, port, threshold)?,
+            rate_map: self.rate_map(table, port, threshold)?,
         })
     }
 

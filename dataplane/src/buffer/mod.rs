@@ -16,7 +16,7 @@ pub use viq::Viq;
 
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
-use crate::pfc::generator::Slowing;
+use crate::pfc::generator::RateCodes;
 use crate::settings::{BufferSettings, SwitchSettings};
 use alloc::vec::Vec;
 
@@ -76,9 +76,9 @@ pub enum Admission {
     /// Charged; it must be released when it leaves.
     Admitted,
     /// Lossy traffic is at its limit.
-    LossyFull,
+    IngressLimit,
     /// Beyond the headroom of a lossless VIQ.
-    LosslessOverrun,
+    HeadroomOverrun,
 }
 
 /// The VIQs of all ports. Only the worker that owns a port uses the port's VIQs here.
@@ -166,11 +166,12 @@ impl Buffer {
 
     /// The rates to send upstream of `port`, by priority, when `sent` was sent last; 0 for the
     /// priorities in `xoff_bits`, which are paused.
-    pub fn slowing(&self, port: PortId, xoff_bits: u8, sent: &Slowing) -> Slowing {
+    pub fn rate_codes(&self, port: PortId, xoff_bits: u8, sent: &RateCodes) -> RateCodes {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
-        let code = |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].slowing(sent.0[p]) };
-        Slowing(core::array::from_fn(code))
+        let code =
+            |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].rate_codes(sent.0[p]) };
+        RateCodes(core::array::from_fn(code))
     }
 
     /// The least free headroom among the VIQs of `port` in `bits`, which are lossless. So many

@@ -30,7 +30,7 @@ pub(super) fn settings(
         worker: crate::ids::WorkerId(0),
         lossless: by_priority,
         upstream: Priority::EACH,
-        gentle: None,
+        gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 0,
     };
@@ -56,7 +56,7 @@ fn viq(threshold: Threshold) -> ViqSettings {
         threshold,
         xon_offset_bytes: 3_000,
         headroom_bytes: 10_000,
-        slope: None,
+        rate_map: None,
     }
 }
 
@@ -94,7 +94,7 @@ fn static_limits_hold_to_the_frame() {
     for _ in 0..9 {
         assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "headroom");
     }
-    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::LosslessOverrun, "one beyond headroom");
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::HeadroomOverrun, "one beyond headroom");
     assert_eq!(xoff(&mut buffer, 1), 0, "another port is not told");
 
     for left in (18..30).rev() {
@@ -154,7 +154,7 @@ fn a_dynamic_threshold_below_the_offset_does_not_hold_an_empty_viq() {
 fn lossy_traffic_stops_at_its_limit_and_never_asks_for_a_pause() {
     let mut buffer = Buffer::new(&settings(&[(3, static_xoff(20_000))], 200_000, 5_000));
     (0..5).for_each(|_| assert_eq!(buffer.admit(id(0, 0), 1_000), Admission::Admitted));
-    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::LossyFull, "one limit for all ports");
+    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::IngressLimit, "one limit for all ports");
     assert_eq!(xoff(&mut buffer, 0), 0);
     assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "lossless has room of its own");
     buffer.release(id(0, 0), 1_000);
@@ -210,7 +210,7 @@ impl Oracle {
     fn admit(&mut self, settings: &SwitchSettings, port: usize, p: usize, cost: u32) -> Admission {
         let Some(viq) = settings.ports[port].lossless[p] else {
             if self.lossy() + u64::from(cost) > settings.buffer.lossy_bytes {
-                return Admission::LossyFull;
+                return Admission::IngressLimit;
             }
             self.charges[port][p].push((cost, Segment::Lossy));
             return Admission::Admitted;
@@ -229,7 +229,7 @@ impl Oracle {
             self.charges[port][p].pop();
         }
         if headroom + cost > viq.headroom_bytes {
-            return Admission::LosslessOverrun;
+            return Admission::HeadroomOverrun;
         }
         self.charges[port][p].push((cost, Segment::Headroom));
         Admission::Admitted

@@ -185,12 +185,12 @@ impl Viq {
             return Admission::Admitted;
         }
         if self.settings.is_none() {
-            return Admission::LossyFull;
+            return Admission::IngressLimit;
         }
         if self.admit_headroom(cost_bytes) {
             Admission::Admitted
         } else {
-            Admission::LosslessOverrun
+            Admission::HeadroomOverrun
         }
     }
 
@@ -214,9 +214,9 @@ impl Viq {
     }
 
     /// The rate code to send upstream when `sent` was sent last; 0 for none.
-    pub(super) fn slowing(&self, sent: u16) -> u16 {
-        let slope = self.settings.as_ref().and_then(|settings| settings.slope);
-        slope.map_or(0, |slope| slope.code(self.bytes(), sent))
+    pub(super) fn rate_codes(&self, sent: u16) -> u16 {
+        let rate_map = self.settings.as_ref().and_then(|settings| settings.rate_map);
+        rate_map.map_or(0, |rate_map| rate_map.code(self.bytes(), sent))
     }
 
     /// Whether upstream must be paused: from the first byte over the threshold until the VIQ is

@@ -29,7 +29,7 @@ pub use compile::Prefix;
 pub use hash::FlowHash;
 pub use hop::{Adjacency, Hop};
 pub use leaf::Leaf;
-pub use routes::{Interface, NEIGHBOURS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
+pub use routes::{Interface, NEIGHBORS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
 pub use trie::{Key, Trie};
 
 #[cfg(doc)]

@@ -12,14 +12,14 @@ use core::fmt;
 use core::net::IpAddr;
 use ipnet::IpNet;
 
-/// Static routes of one table. With [`NEIGHBOURS_MAX`] it keeps the hops of any table, 64 for each
+/// Static routes of one table. With [`NEIGHBORS_MAX`] it keeps the hops of any table, 64 for each
 /// route at the worst, within what a leaf can name.
 pub const ROUTES_MAX: usize = 1 << 18;
 /// Neighbors of one table.
-pub const NEIGHBOURS_MAX: usize = 1 << 20;
+pub const NEIGHBORS_MAX: usize = 1 << 20;
 
 const _: () = assert!(
-    ROUTES_MAX * ECMP_MAX + NEIGHBOURS_MAX + 2 * crate::limits::PORTS_MAX < super::leaf::HOPS_MAX,
+    ROUTES_MAX * ECMP_MAX + NEIGHBORS_MAX + 2 * crate::limits::PORTS_MAX < super::leaf::HOPS_MAX,
     "every hop of a full table has an index"
 );
 
@@ -58,10 +58,10 @@ pub enum RoutesError {
     TooManyGateways(usize),
     /// There are [`ROUTES_MAX`] static routes.
     RoutesFull,
-    /// There are [`NEIGHBOURS_MAX`] neighbors.
-    NeighboursFull,
+    /// There are [`NEIGHBORS_MAX`] neighbors.
+    NeighborsFull,
     /// A neighbor's MAC address cannot be a multicast address.
-    MulticastNeighbour(MacAddress),
+    MulticastNeighbor(MacAddress),
 }
 
 impl fmt::Display for RoutesError {
@@ -74,14 +74,11 @@ impl fmt::Display for RoutesError {
                 write!(f, "a route with {count} gateways; {ECMP_MAX} is the most")
             }
             Self::RoutesFull => write!(f, "the table has {ROUTES_MAX} static routes, its most"),
-            Self::NeighboursFull => {
-                write!(f, "the table has {NEIGHBOURS_MAX} neighbours, its most")
+            Self::NeighborsFull => {
+                write!(f, "the table has {NEIGHBORS_MAX} neighbors, its most")
             }
-            Self::MulticastNeighbour(mac) => {
-                write!(
-                    f,
-                    "a neighbour with the multicast address {mac}; a neighbour is one station"
-                )
+            Self::MulticastNeighbor(mac) => {
+                write!(f, "a neighbor with the multicast address {mac}; a neighbor is one station")
             }
         }
     }
@@ -102,7 +99,7 @@ pub struct NextHop {
 
 /// Where a neighbor was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Neighbour {
+pub(super) struct Neighbor {
     pub(super) port: PortId,
     pub(super) mac: MacAddress,
 }
@@ -113,7 +110,7 @@ pub struct Routes {
     /// By network; several ports or VLANs may claim the same one, as with IPv6's fe80::/64.
     pub(super) connected: PrefixMap<Vec<Interface>>,
     pub(super) routes: PrefixMap<Route>,
-    pub(super) neighbours: BTreeMap<IpAddr, Neighbour>,
+    pub(super) neighbors: BTreeMap<IpAddr, Neighbor>,
 }
 
 impl Routes {
@@ -180,30 +177,30 @@ impl Routes {
 
     /// Notes the MAC address of a neighbor and the port it answered on. Returns whether that is
     /// news, so that nothing need be compiled if it is not.
-    pub fn set_neighbour(
+    pub fn set_neighbor(
         &mut self,
         address: IpAddr,
         port: PortId,
         mac: MacAddress,
     ) -> Result<bool, RoutesError> {
         if mac.is_multicast() {
-            return Err(RoutesError::MulticastNeighbour(mac));
+            return Err(RoutesError::MulticastNeighbor(mac));
         }
-        if self.neighbours.len() >= NEIGHBOURS_MAX && !self.neighbours.contains_key(&address) {
-            return Err(RoutesError::NeighboursFull);
+        if self.neighbors.len() >= NEIGHBORS_MAX && !self.neighbors.contains_key(&address) {
+            return Err(RoutesError::NeighborsFull);
         }
-        let neighbour = Neighbour { port, mac };
-        Ok(self.neighbours.insert(address, neighbour) != Some(neighbour))
+        let neighbor = Neighbor { port, mac };
+        Ok(self.neighbors.insert(address, neighbor) != Some(neighbor))
     }
 
     /// Forgets a neighbor; returns where it was.
-    pub fn remove_neighbour(&mut self, address: IpAddr) -> Option<(PortId, MacAddress)> {
-        self.neighbours.remove(&address).map(|n| (n.port, n.mac))
+    pub fn remove_neighbor(&mut self, address: IpAddr) -> Option<(PortId, MacAddress)> {
+        self.neighbors.remove(&address).map(|n| (n.port, n.mac))
     }
 
     /// All neighbors, by address.
-    pub fn neighbours(&self) -> impl Iterator<Item = (IpAddr, PortId, MacAddress)> {
-        self.neighbours.iter().map(|(&address, n)| (address, n.port, n.mac))
+    pub fn neighbors(&self) -> impl Iterator<Item = (IpAddr, PortId, MacAddress)> {
+        self.neighbors.iter().map(|(&address, n)| (address, n.port, n.mac))
     }
 
     /// The stations that a frame to `destination` may be handed to: all gateways of its route, or
@@ -256,9 +253,9 @@ impl Routes {
         if self.is_ours(address) {
             return Vec::new();
         }
-        let known = self.neighbours.get(&address).and_then(|neighbour| {
-            let there = claims.iter().find(|claim| claim.port == neighbour.port)?;
-            Some(NextHop { address, mac: Some(neighbour.mac), interface: *there })
+        let known = self.neighbors.get(&address).and_then(|neighbor| {
+            let there = claims.iter().find(|claim| claim.port == neighbor.port)?;
+            Some(NextHop { address, mac: Some(neighbor.mac), interface: *there })
         });
         let unknown = |&interface| NextHop { address, mac: None, interface };
         known.map_or_else(|| claims.iter().map(unknown).collect(), |station| Vec::from([station]))

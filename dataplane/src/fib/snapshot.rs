@@ -40,7 +40,7 @@ impl Routes {
         snapshot.add_never_forwarded();
         snapshot.add_routes(self);
         snapshot.add_connected(self);
-        snapshot.add_neighbours(self);
+        snapshot.add_neighbors(self);
         snapshot.add_addresses(self);
         snapshot.finish()
     }
@@ -100,8 +100,8 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    fn add_neighbours(&mut self, routes: &Routes) {
-        for &address in routes.neighbours.keys() {
+    fn add_neighbors(&mut self, routes: &Routes) {
+        for &address in routes.neighbors.keys() {
             let host = IpNet::from(address);
             let Some((near, _)) = routes.connected.longest_match(address) else { continue };
             let far_len = routes.routes.longest_match(address).map(|(far, _)| far.prefix_len());

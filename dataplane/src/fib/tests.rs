@@ -79,7 +79,7 @@ fn two_networks() -> Routes {
     for (host, number) in [("10.0.1.10", 1), ("fd00:1::10", 1), ("10.0.2.10", 2), ("fd00:2::10", 2)]
     {
         assert_eq!(
-            routes.set_neighbour(ip(host), port(number.into()), station_mac(number)),
+            routes.set_neighbor(ip(host), port(number.into()), station_mac(number)),
             Ok(true)
         );
     }
@@ -87,7 +87,7 @@ fn two_networks() -> Routes {
 }
 
 #[test]
-fn an_interface_brings_its_network_its_address_and_its_neighbours() {
+fn an_interface_brings_its_network_its_address_and_its_neighbors() {
     let fib = two_networks().compile();
     for (address, hop) in [
         ("10.0.1.10", forward(1, 1)),
@@ -131,14 +131,14 @@ fn a_group_has_the_gateways_that_are_known() {
     assert_eq!(unresolved.len(), 1, "the group goes on, and the one left out is asked for");
     assert_eq!((unresolved[0].address, unresolved[0].interface.port), (ip("10.0.2.11"), port(2)));
 
-    routes.set_neighbour(ip("10.0.2.11"), port(2), station_mac(9)).unwrap();
+    routes.set_neighbor(ip("10.0.2.11"), port(2), station_mac(9)).unwrap();
     let fib = routes.compile();
     assert_eq!(hops(&fib, "20.1.1.1"), [forward(1, 1), forward(2, 9), forward(2, 2)]);
     assert!(leaf(&fib, ip("20.1.1.1")).is_group());
     assert_eq!(routes.unresolved_gateways(), []);
 
     for gateway in gateways {
-        assert!(routes.remove_neighbour(ip(gateway)).is_some());
+        assert!(routes.remove_neighbor(ip(gateway)).is_some());
     }
     let fib = routes.compile();
     assert_eq!(hops(&fib, "20.1.1.1"), [Hop::Resolve { port: port(1) }]);
@@ -169,7 +169,7 @@ fn a_v4_route_may_have_a_link_local_v6_gateway() {
     let asked: Vec<PortId> =
         routes.next_hops(ip("20.1.1.1")).iter().map(|n| n.interface.port).collect();
     assert_eq!(asked, [port(1), port(2)], "it can be on either port");
-    routes.set_neighbour(ip("fe80::7"), port(2), station_mac(7)).unwrap();
+    routes.set_neighbor(ip("fe80::7"), port(2), station_mac(7)).unwrap();
     let fib = routes.compile();
     assert_eq!(hops(&fib, "20.1.1.1"), [forward(2, 7)]);
     assert_eq!(hops(&fib, "fe80::7"), [Hop::Discard], "link-local addresses are not forwarded to");
@@ -217,20 +217,16 @@ fn what_no_router_forwards_is_discarded_even_with_a_default_route() {
 }
 
 #[test]
-fn a_neighbour_that_moved_leaves_by_its_new_port_with_that_ports_header() {
+fn a_neighbor_that_moved_leaves_by_its_new_port_with_that_ports_header() {
     let mut routes = two_networks();
     let tagged = Interface { vlan: Vid::new(7), ..interface("10.0.1.2/24", 3) };
     routes.set_interface(tagged);
-    assert_eq!(
-        routes.set_neighbour(ip("10.0.1.10"), port(1), station_mac(1)),
-        Ok(false),
-        "no news"
-    );
-    assert_eq!(routes.set_neighbour(ip("10.0.1.10"), port(3), station_mac(1)), Ok(true));
+    assert_eq!(routes.set_neighbor(ip("10.0.1.10"), port(1), station_mac(1)), Ok(false), "no news");
+    assert_eq!(routes.set_neighbor(ip("10.0.1.10"), port(3), station_mac(1)), Ok(true));
     let adjacency = Adjacency::new(port(3), Vid::new(7), 1514, station_mac(1), our_mac(3));
     assert_eq!(hops(&routes.compile(), "10.0.1.10"), [Hop::Forward(adjacency)]);
     // On a port that is not in its network it is as good as unknown.
-    routes.set_neighbour(ip("10.0.1.10"), port(2), station_mac(1)).unwrap();
+    routes.set_neighbor(ip("10.0.1.10"), port(2), station_mac(1)).unwrap();
     assert_eq!(hops(&routes.compile(), "10.0.1.10"), [Hop::Resolve { port: port(1) }]);
 }
 
@@ -255,16 +251,16 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let crowd = Route::Via(vec![ip("10.0.0.1"); 65]);
     assert_eq!(routes.set_route(any, crowd), Err(RoutesError::TooManyGateways(65)));
     let group = MacAddress([1, 0, 0, 0, 0, 1]);
-    let refused = Err(RoutesError::MulticastNeighbour(group));
-    assert_eq!(routes.set_neighbour(ip("10.0.0.1"), port(1), group), refused);
-    assert_eq!((routes.routes().count(), routes.neighbours().count()), (0, 0));
+    let refused = Err(RoutesError::MulticastNeighbor(group));
+    assert_eq!(routes.set_neighbor(ip("10.0.0.1"), port(1), group), refused);
+    assert_eq!((routes.routes().count(), routes.neighbors().count()), (0, 0));
 }
 
 /// What [`Routes`] means, as slowly and plainly as it can be said.
 struct Plain {
     interfaces: Vec<Interface>,
     routes: Vec<(IpNet, Route)>,
-    neighbours: Vec<(IpAddr, PortId, MacAddress)>,
+    neighbors: Vec<(IpAddr, PortId, MacAddress)>,
 }
 
 impl Plain {
@@ -279,7 +275,7 @@ impl Plain {
             return None;
         }
         let around = self.connected(address);
-        let known = self.neighbours.iter().find(|(station, ..)| *station == address);
+        let known = self.neighbors.iter().find(|(station, ..)| *station == address);
         let known = known.and_then(|&(_, port, mac)| {
             let i = around.iter().find(|i| i.port == port)?;
             Some(Hop::Forward(Adjacency::new(port, i.vlan, i.frame_bytes_max, mac, i.mac)))
@@ -348,10 +344,10 @@ proptest! {
         interfaces in interfaces(),
         routes in proptest::collection::vec(
             (prefix(), proptest::collection::vec(address(), 0..4)), 0..6),
-        neighbours in proptest::collection::vec((address(), 1..4_u8, 0..9_u8), 0..30),
+        neighbors in proptest::collection::vec((address(), 1..4_u8, 0..9_u8), 0..30),
     ) {
         let mut table = Routes::new();
-        let mut fast_path = Plain { interfaces, routes: vec![], neighbours: vec![] };
+        let mut fast_path = Plain { interfaces, routes: vec![], neighbors: vec![] };
         for interface in &fast_path.interfaces {
             table.set_interface(*interface);
         }
@@ -362,11 +358,11 @@ proptest! {
             fast_path.routes.push((prefix.trunc(), route.clone()));
             table.set_route(prefix, route).unwrap();
         }
-        for (address, number, mac) in neighbours {
+        for (address, number, mac) in neighbors {
             let (port, mac) = (port(number.into()), station_mac(mac));
-            fast_path.neighbours.retain(|(old, ..)| *old != address);
-            fast_path.neighbours.push((address, port, mac));
-            table.set_neighbour(address, port, mac).unwrap();
+            fast_path.neighbors.retain(|(old, ..)| *old != address);
+            fast_path.neighbors.push((address, port, mac));
+            table.set_neighbor(address, port, mac).unwrap();
         }
         let fib = table.compile();
         for n in 0..64_u8 {

@@ -1,7 +1,7 @@
 //! Handoff, receive: takes a burst from another worker's ring, run by run, to the ports.
 //!
 //! Reads: run descriptors. Writes: the port's transmit batch and queues, accounting. Counts:
-//! `taken_over`. The worker that sent the frames has admitted them, matched them with the rules and
+//! `handoff_rx`. The worker that sent the frames has admitted them, matched them with the rules and
 //! rewritten them.
 
 use crate::counters::DropReason;
@@ -29,7 +29,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         now: Instant,
     ) {
         frames.iter().for_each(Frame::prefetch_bookkeeping);
-        self.accounting.totals.taken_over += frames.len() as u64;
+        self.accounting.totals.handoff_rx += frames.len() as u64;
         let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
         let mut runs = [0; BURST_MAX];
         for (descriptor, number) in descriptors.iter().zip(&mut runs) {

@@ -252,7 +252,7 @@ fn slot_in(slot_of: &[u16], port_index: usize) -> Option<usize> {
 
 impl<F: Frame> Peer<F> {
     fn send(&mut self, totals: &mut Totals) {
-        totals.handed_over += self.frames.len() as u64;
+        totals.handoff_tx += self.frames.len() as u64;
         self.sent_bursts += 1;
         if let Some(ring) = &mut self.ring {
             ring.send(&mut self.frames, &mut self.descriptors);

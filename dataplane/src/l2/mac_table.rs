@@ -38,7 +38,7 @@ const ENTRIES_MAX: usize = 1 << 24;
 
 /// What came of learning an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learnt {
+pub enum Learned {
     /// It was unknown, and is known now.
     New,
     /// It was known on another port, and is known on this one now.
@@ -106,16 +106,16 @@ impl MacTable {
 
     /// Notes that a frame from `mac` came in by `port`, one of this worker's.
     #[inline]
-    pub fn learn(&mut self, vid: Vid, mac: MacAddress, port: PortId, now: Instant) -> Learnt {
+    pub fn learn(&mut self, vid: Vid, mac: MacAddress, port: PortId, now: Instant) -> Learned {
         if !is_station(mac) {
-            return Learnt::Ignored;
+            return Learned::Ignored;
         }
         let key = Key::new(vid, mac);
         let slot = Slot::new(key, port, Origin::Local, now);
         match self.place(key) {
             Place::At(at) => self.replace(at, slot),
             Place::Free(at) => self.insert(at, slot),
-            Place::Nowhere => Learnt::Full,
+            Place::Nowhere => Learned::Full,
         }
     }
 
@@ -130,17 +130,17 @@ impl MacTable {
         mac: MacAddress,
         port: PortId,
         since: Instant,
-    ) -> Learnt {
+    ) -> Learned {
         if !is_station(mac) {
-            return Learnt::Ignored;
+            return Learned::Ignored;
         }
         let key = Key::new(vid, mac);
         let slot = Slot::new(key, port, Origin::Remote, since);
         match self.place(key) {
-            Place::At(at) if self.is_newer_news(at, slot) => Learnt::Ignored,
+            Place::At(at) if self.is_newer_news(at, slot) => Learned::Ignored,
             Place::At(at) => self.replace(at, slot),
             Place::Free(at) => self.insert(at, slot),
-            Place::Nowhere => Learnt::Full,
+            Place::Nowhere => Learned::Full,
         }
     }
 
@@ -274,25 +274,25 @@ impl MacTable {
     }
 
     #[inline(always)]
-    fn replace(&mut self, at: usize, slot: Slot) -> Learnt {
+    fn replace(&mut self, at: usize, slot: Slot) -> Learned {
         let old = core::mem::replace(&mut self.slots[at], slot);
         self.local_len =
             self.local_len + usize::from(slot.is_local()) - usize::from(old.is_local());
         if old.port() == slot.port() {
-            Learnt::Refreshed
+            Learned::Refreshed
         } else {
-            Learnt::Moved { from: old.port() }
+            Learned::Moved { from: old.port() }
         }
     }
 
-    fn insert(&mut self, at: usize, slot: Slot) -> Learnt {
+    fn insert(&mut self, at: usize, slot: Slot) -> Learned {
         if self.len >= self.entries_max {
-            return Learnt::Full;
+            return Learned::Full;
         }
         self.slots[at] = slot;
         self.len += 1;
         self.local_len += usize::from(slot.is_local());
-        Learnt::New
+        Learned::New
     }
 
     /// Empties slot `at`, and moves back what had to make way for it: every entry of the run behind

@@ -42,9 +42,9 @@ fn a_station_is_found_where_it_was_last_heard() {
     let mut table = table(8);
     let now = Instant::ZERO;
     assert_eq!(table.lookup(vid(1), mac(1)), None);
-    assert_eq!(table.learn(vid(1), mac(1), port(1), now), Learnt::New);
-    assert_eq!(table.learn(vid(1), mac(1), port(1), now), Learnt::Refreshed);
-    assert_eq!(table.learn(vid(1), mac(1), port(2), now), Learnt::Moved { from: port(1) });
+    assert_eq!(table.learn(vid(1), mac(1), port(1), now), Learned::New);
+    assert_eq!(table.learn(vid(1), mac(1), port(1), now), Learned::Refreshed);
+    assert_eq!(table.learn(vid(1), mac(1), port(2), now), Learned::Moved { from: port(1) });
     assert_eq!(table.lookup(vid(1), mac(1)), Some(port(2)));
     assert_eq!(table.lookup(vid(2), mac(1)), None, "another VLAN is another network");
     assert_eq!((table.len(), table.local_len()), (1, 1));
@@ -54,8 +54,8 @@ fn a_station_is_found_where_it_was_last_heard() {
 fn group_addresses_and_zero_are_no_stations() {
     let mut table = table(8);
     for nobody in [MacAddress::BROADCAST, MacAddress::LLDP, MacAddress::default()] {
-        assert_eq!(table.learn(vid(1), nobody, port(1), Instant::ZERO), Learnt::Ignored);
-        assert_eq!(table.remote_learn(vid(1), nobody, port(1), Instant::ZERO), Learnt::Ignored);
+        assert_eq!(table.learn(vid(1), nobody, port(1), Instant::ZERO), Learned::Ignored);
+        assert_eq!(table.remote_learn(vid(1), nobody, port(1), Instant::ZERO), Learned::Ignored);
         assert_eq!(table.lookup(vid(1), nobody), None);
     }
     assert!(table.is_empty());
@@ -68,13 +68,16 @@ fn a_full_table_learns_nothing_new_and_still_serves_what_it_knows() {
         let slots = table.slots();
         let stations = entries_max as u64;
         for n in 0..stations {
-            assert_eq!(table.learn(vid(1), mac(n), port(1), Instant::ZERO), Learnt::New, "{n}");
+            assert_eq!(table.learn(vid(1), mac(n), port(1), Instant::ZERO), Learned::New, "{n}");
         }
-        assert_eq!(table.learn(vid(1), mac(stations), port(1), Instant::ZERO), Learnt::Full);
-        assert_eq!(table.remote_learn(vid(1), mac(stations), port(1), Instant::ZERO), Learnt::Full);
+        assert_eq!(table.learn(vid(1), mac(stations), port(1), Instant::ZERO), Learned::Full);
+        assert_eq!(
+            table.remote_learn(vid(1), mac(stations), port(1), Instant::ZERO),
+            Learned::Full
+        );
         for n in 0..stations {
             let moved = table.learn(vid(1), mac(n), port(2), Instant::ZERO);
-            assert_eq!(moved, Learnt::Moved { from: port(1) });
+            assert_eq!(moved, Learned::Moved { from: port(1) });
         }
         assert_eq!((table.len(), table.slots()), (entries_max, slots));
     }
@@ -117,11 +120,11 @@ fn a_station_is_never_forgotten_before_its_age() {
 fn what_others_learnt_is_theirs_to_forget() {
     let mut table = table(8);
     let later = Instant::from_ns(100 * AGE_NS);
-    assert_eq!(table.remote_learn(vid(1), mac(1), port(9), Instant::ZERO), Learnt::New);
+    assert_eq!(table.remote_learn(vid(1), mac(1), port(9), Instant::ZERO), Learned::New);
     assert_eq!((table.len(), table.local_len()), (1, 0));
     assert_eq!(age_all(&mut table, later), []);
     assert_eq!(table.lookup(vid(1), mac(1)), Some(port(9)));
-    assert!(!table.remote_forget(vid(1), mac(1), port(8)), "it has been learnt elsewhere since");
+    assert!(!table.remote_forget(vid(1), mac(1), port(8)), "it has been learned elsewhere since");
     assert!(table.remote_forget(vid(1), mac(1), port(9)));
     assert!(!table.remote_forget(vid(1), mac(1), port(9)));
     table.learn(vid(1), mac(2), port(1), later);
@@ -134,9 +137,9 @@ fn a_station_that_changes_workers_changes_hands() {
     let at = |number| Instant::from_ns(number * STAMP_NS);
     table.learn(vid(1), mac(1), port(1), at(1));
     let moved = table.remote_learn(vid(1), mac(1), port(9), at(5));
-    assert_eq!((moved, table.local_len()), (Learnt::Moved { from: port(1) }, 0));
+    assert_eq!((moved, table.local_len()), (Learned::Moved { from: port(1) }, 0));
     let back = table.learn(vid(1), mac(1), port(1), at(6));
-    assert_eq!((back, table.local_len()), (Learnt::Moved { from: port(9) }, 1));
+    assert_eq!((back, table.local_len()), (Learned::Moved { from: port(9) }, 1));
 }
 
 #[test]
@@ -146,11 +149,11 @@ fn news_of_two_workers_end_alike_in_either_order() {
     in_order.remote_learn(vid(1), mac(1), port(8), early);
     assert_eq!(
         in_order.remote_learn(vid(1), mac(1), port(9), late),
-        Learnt::Moved { from: port(8) }
+        Learned::Moved { from: port(8) }
     );
     let mut reversed = table(8);
     reversed.remote_learn(vid(1), mac(1), port(9), late);
-    assert_eq!(reversed.remote_learn(vid(1), mac(1), port(8), early), Learnt::Ignored);
+    assert_eq!(reversed.remote_learn(vid(1), mac(1), port(8), early), Learned::Ignored);
     assert_eq!(in_order.lookup(vid(1), mac(1)), Some(port(9)));
     assert_eq!(reversed.lookup(vid(1), mac(1)), Some(port(9)));
 }
@@ -163,14 +166,14 @@ fn addresses_made_to_collide_cost_no_frame_more_than_the_limit() {
     let colliding: Vec<MacAddress> = colliding.take(PROBES_MAX + 1).collect();
     let (&last, fitting) = colliding.split_last().unwrap();
     for &mac in fitting {
-        assert_eq!(table.learn(vid(1), mac, port(1), Instant::ZERO), Learnt::New);
+        assert_eq!(table.learn(vid(1), mac, port(1), Instant::ZERO), Learned::New);
     }
-    assert_eq!(table.learn(vid(1), last, port(1), Instant::ZERO), Learnt::Full);
+    assert_eq!(table.learn(vid(1), last, port(1), Instant::ZERO), Learned::Full);
     assert_eq!(table.lookup(vid(1), last), None);
     assert!(fitting.iter().all(|&mac| table.lookup(vid(1), mac) == Some(port(1))));
     table.learn(vid(1), fitting[3], port(2), Instant::ZERO);
     assert_eq!(table.flush_port(port(2), |_| ()), 1);
-    assert_eq!(table.learn(vid(1), last, port(1), Instant::ZERO), Learnt::New, "a place is free");
+    assert_eq!(table.learn(vid(1), last, port(1), Instant::ZERO), Learned::New, "a place is free");
 }
 
 /// What can happen to a table.
@@ -205,21 +208,21 @@ struct Plain {
 }
 
 impl Plain {
-    fn learn(&mut self, max: usize, entry: MacEntry) -> Learnt {
+    fn learn(&mut self, max: usize, entry: MacEntry) -> Learned {
         let key = (entry.vid, entry.mac);
         let value = (entry.port, entry.seen, entry.origin == Origin::Local);
         match self.entries.get(&key) {
-            None if self.entries.len() >= max => return Learnt::Full,
+            None if self.entries.len() >= max => return Learned::Full,
             None => {
                 self.entries.insert(key, value);
-                return Learnt::New;
+                return Learned::New;
             }
-            Some(&(_, seen, false)) if !value.2 && seen > value.1 => return Learnt::Ignored,
+            Some(&(_, seen, false)) if !value.2 && seen > value.1 => return Learned::Ignored,
             Some(_) => {}
         }
         match self.entries.insert(key, value) {
-            Some((from, ..)) if from != entry.port => Learnt::Moved { from },
-            _ => Learnt::Refreshed,
+            Some((from, ..)) if from != entry.port => Learned::Moved { from },
+            _ => Learned::Refreshed,
         }
     }
 

@@ -8,6 +8,6 @@ mod vlan;
 
 pub use mac_slice::{MacSlice, SLICE_SLOTS};
 pub use mac_slot::{MacEntry, Origin, STAMP_NS};
-pub use mac_table::{Learnt, MacTable};
+pub use mac_table::{Learned, MacTable};
 pub use vid::{Vid, VidSet};
 pub use vlan::{EgressForm, VlanPort, VlanTable};

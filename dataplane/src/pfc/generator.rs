@@ -18,12 +18,12 @@ pub const QUANTA_MAX: u16 = 0xFFFF;
 /// turn.
 const REFRESH_QUANTA: u16 = 0x6000;
 
-/// The rates sent upstream for classes that need not stop but slow down ([`gentle`](crate::gentle)
+/// The rates sent upstream for classes that need not stop but slow down ([`gfc`](crate::gfc)
 /// flow control), by priority: a code for the time field, 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slowing(pub [u16; 8]);
+pub struct RateCodes(pub [u16; 8]);
 
-impl Slowing {
+impl RateCodes {
     /// No class is slowed down.
     pub const NONE: Self = Self([0; 8]);
 
@@ -42,7 +42,7 @@ pub struct Generator {
     /// Boxed, so that the fields that every frame needs of a worker's ports lie in few pages.
     stats: Box<PfcTxStats>,
     /// The rates last sent; `None` if this port sends no rates.
-    rates: Option<Box<ToldRates>>,
+    rates: Option<Box<SentRates>>,
     refresh_at: Instant,
     refresh_ns: u32,
     /// Priorities for which XOFF was sent last.
@@ -70,8 +70,8 @@ struct Class {
 
 /// The rates last sent upstream.
 #[derive(Clone, Debug, Default)]
-struct ToldRates {
-    slowing: Slowing,
+struct SentRates {
+    rate_codes: RateCodes,
     /// If set, rates are sent periodically, and not when they change.
     period_ns: Option<u64>,
 }
@@ -92,9 +92,9 @@ impl Generator {
     /// The same, which sends rates too: when they change, or every `period_ns`, like credits on
     /// links with credit-based flow control.
     #[must_use]
-    pub fn gentle(self, period_ns: Option<u64>) -> Self {
+    pub fn gfc(self, period_ns: Option<u64>) -> Self {
         let refresh_at = if period_ns.is_some() { Instant::ZERO } else { self.refresh_at };
-        let rates = Some(Box::new(ToldRates { slowing: Slowing::NONE, period_ns }));
+        let rates = Some(Box::new(SentRates { rate_codes: RateCodes::NONE, period_ns }));
         Self { rates, refresh_at, ..self }
     }
 
@@ -109,24 +109,24 @@ impl Generator {
     }
 
     /// The frame to send now, so that upstream is paused in exactly `xoff_bits` and slowed down by
-    /// `slowing` in others; `None` if no frame is due.
+    /// `rate_codes` in others; `None` if no frame is due.
     #[inline(always)]
-    pub fn poll(&self, xoff_bits: u8, slowing: &Slowing, now: Instant) -> Option<Pfc> {
+    pub fn poll(&self, xoff_bits: u8, rate_codes: &RateCodes, now: Instant) -> Option<Pfc> {
         let may_wait = match &self.rates {
             None => true,
-            Some(rates) => rates.period_ns.is_some() || rates.slowing == *slowing,
+            Some(rates) => rates.period_ns.is_some() || rates.rate_codes == *rate_codes,
         };
         if xoff_bits == self.xoff_sent_bits && may_wait && now < self.refresh_at {
             return None;
         }
-        self.frame(xoff_bits, slowing)
+        self.frame(xoff_bits, rate_codes)
     }
 
-    fn frame(&self, xoff_bits: u8, slowing: &Slowing) -> Option<Pfc> {
-        let was_sent = self.xoff_sent_bits | self.told_slowing().bits();
-        let addressed = xoff_bits | slowing.bits() | was_sent;
+    fn frame(&self, xoff_bits: u8, rate_codes: &RateCodes) -> Option<Pfc> {
+        let was_sent = self.xoff_sent_bits | self.rates_sent().bits();
+        let addressed = xoff_bits | rate_codes.bits() | was_sent;
         let time = |p: Priority| {
-            if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { slowing.0[p.index()] }
+            if xoff_bits & p.bit() != 0 { QUANTA_MAX } else { rate_codes.0[p.index()] }
         };
         let addressed_priorities = Priority::in_bits(addressed);
         let pfc = addressed_priorities.fold(Pfc::default(), |pfc, p| pfc.with(p, time(p)));
@@ -158,7 +158,7 @@ impl Generator {
             }
         }
         if let Some(rates) = &mut self.rates {
-            rates.slowing = told_by(pfc);
+            rates.rate_codes = rates_in(pfc);
         }
         self.refresh_at = match self.period_ns() {
             Some(period_ns) => now + period_ns,
@@ -175,7 +175,7 @@ impl Generator {
         }
         self.xoff_sent_bits = 0;
         if let Some(rates) = &mut self.rates {
-            rates.slowing = Slowing::NONE;
+            rates.rate_codes = RateCodes::NONE;
         }
         self.refresh_at = if self.period_ns().is_some() { now } else { Instant::NEVER };
     }
@@ -183,12 +183,12 @@ impl Generator {
     /// Whether an XOFF or a rate is in effect upstream, which will have to be withdrawn.
     #[inline(always)]
     pub fn has_sent_pause(&self) -> bool {
-        self.xoff_sent_bits != 0 || self.rates.is_some() && *self.told_slowing() != Slowing::NONE
+        self.xoff_sent_bits != 0 || self.rates.is_some() && *self.rates_sent() != RateCodes::NONE
     }
 
     /// The rates last sent upstream.
-    pub fn told_slowing(&self) -> &Slowing {
-        self.rates.as_ref().map_or(&Slowing::NONE, |rates| &rates.slowing)
+    pub fn rates_sent(&self) -> &RateCodes {
+        self.rates.as_ref().map_or(&RateCodes::NONE, |rates| &rates.rate_codes)
     }
 
     /// Priorities for which XOFF was sent last.
@@ -221,9 +221,9 @@ impl Generator {
 }
 
 /// The rates in `pfc`: every time that is not an XOFF.
-fn told_by(pfc: &Pfc) -> Slowing {
-    let is_told = |p: usize| pfc.enabled_bits >> p & 1 == 1 && pfc.quanta[p] != QUANTA_MAX;
-    Slowing(core::array::from_fn(|p| if is_told(p) { pfc.quanta[p] } else { 0 }))
+fn rates_in(pfc: &Pfc) -> RateCodes {
+    let has_rate = |p: usize| pfc.enabled_bits >> p & 1 == 1 && pfc.quanta[p] != QUANTA_MAX;
+    RateCodes(core::array::from_fn(|p| if has_rate(p) { pfc.quanta[p] } else { 0 }))
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
 
     fn step(generator: &mut Generator, bits: u8, ns: u64) -> Option<Pfc> {
         let now = Instant::from_ns(ns);
-        let pfc = generator.poll(bits, &Slowing::NONE, now)?;
+        let pfc = generator.poll(bits, &RateCodes::NONE, now)?;
         generator.sent(&pfc, now);
         Some(pfc)
     }
@@ -276,7 +276,7 @@ mod tests {
         let half = speed.quanta_ns(QUANTA_MAX) / 2;
         let at = (0..=half)
             .step_by(100)
-            .find(|&ns| generator.poll(P3, &Slowing::NONE, Instant::from_ns(ns)).is_some());
+            .find(|&ns| generator.poll(P3, &RateCodes::NONE, Instant::from_ns(ns)).is_some());
         assert!(at.is_some_and(|ns| ns > half / 2), "refreshed, but not all the time: {at:?}");
     }
 
@@ -295,19 +295,19 @@ mod tests {
     #[test]
     fn a_frame_that_could_not_go_is_made_again() {
         let generator = Generator::new(Speed::from_gbps(10));
-        let first = generator.poll(P3, &Slowing::NONE, Instant::ZERO);
+        let first = generator.poll(P3, &RateCodes::NONE, Instant::ZERO);
         assert!(first.is_some());
-        assert_eq!(generator.poll(P3, &Slowing::NONE, Instant::from_ns(5)), first);
+        assert_eq!(generator.poll(P3, &RateCodes::NONE, Instant::from_ns(5)), first);
     }
 
     /// Priority 3 slowed down by `code`.
-    fn slow(code: u16) -> Slowing {
-        Slowing([0, 0, 0, code, 0, 0, 0, 0])
+    fn slow(code: u16) -> RateCodes {
+        RateCodes([0, 0, 0, code, 0, 0, 0, 0])
     }
 
     #[test]
     fn a_rate_is_told_when_it_changes_and_is_neither_xoff_nor_a_pause() {
-        let mut generator = Generator::new(Speed::from_gbps(10)).gentle(None);
+        let mut generator = Generator::new(Speed::from_gbps(10)).gfc(None);
         let mut told = |bits, code, ns| {
             let now = Instant::from_ns(ns);
             let pfc = generator.poll(bits, &slow(code), now)?;
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn on_a_link_with_credits_it_is_told_at_even_intervals_and_a_pause_at_once() {
-        let mut generator = Generator::new(Speed::from_gbps(10)).gentle(Some(1_000));
+        let mut generator = Generator::new(Speed::from_gbps(10)).gfc(Some(1_000));
         let mut times = Vec::new();
         for ns in 0..3_500 {
             let now = Instant::from_ns(ns);

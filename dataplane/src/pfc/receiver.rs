@@ -1,7 +1,7 @@
 //! Applies received PFC frames on one port: which priorities are paused, and until when.
 
 use crate::counters::PfcCounters;
-use crate::gentle::{Form, RateAdjuster};
+use crate::gfc::{Form, RateAdjuster};
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::time::{Instant, Speed};
@@ -72,7 +72,7 @@ impl Receiver {
     /// The same, whose peer sets rates in `form`. After a late poll, a class may catch up on
     /// `catch_up_ns` of its rate.
     #[must_use]
-    pub fn gentle(self, form: Form, catch_up_ns: u64) -> Self {
+    pub fn gfc(self, form: Form, catch_up_ns: u64) -> Self {
         let rates = RateAdjuster::new(form, self.speed, catch_up_ns);
         Self { rates: Some(Box::new(rates)), ..self }
     }

@@ -1,13 +1,13 @@
 //! Forward, bridged: VLAN admission, learning, lookup by MAC address.
 //!
 //! Reads: the Ethernet header. Writes: the MAC table, the frame outcome; [`finish`] writes the
-//! frame's headers. Drops: `truncated`, `vlan_not_allowed`, `reserved_address`, `same_port`,
-//! `too_long`.
+//! frame's headers. Drops: `truncated`, `vlan_not_allowed`, `reserved_address`,
+//! `source_port_filtered`, `too_long`.
 
 use crate::counters::DropReason;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
-use crate::l2::{EgressForm, Learnt, MacTable, Vid, VlanPort};
+use crate::l2::{EgressForm, Learned, MacTable, Vid, VlanPort};
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::pipeline::rewrite;
@@ -57,14 +57,14 @@ pub(crate) fn look_up(
     let Some(vid) = vlan_port.admit(parsed.is_tagged().then_some(ethernet::vid(parsed.tci))) else {
         return drop(DropReason::VlanNotAllowed);
     };
-    if let Learnt::New | Learnt::Moved { .. } = table.learn(vid, src, input, now) {
+    if let Learned::New | Learned::Moved { .. } = table.learn(vid, src, input, now) {
         mac_events(vid, src);
     }
     if dst.is_multicast() {
         return Destination::Flood(vid);
     }
     match table.lookup(vid, dst) {
-        Some(out) if out == input => drop(DropReason::SamePort),
+        Some(out) if out == input => drop(DropReason::SourcePortFiltered),
         Some(out) => Destination::Port(out, vid),
         None => Destination::Flood(vid),
     }

@@ -5,10 +5,10 @@
 //! Reads: DSCP, PCP, the port's trust. Writes: tag, VIQ priority, whether the marking must change.
 //! Counts: nothing; every frame has a class.
 
-use crate::hops::{HopClasses, HopTable};
 use crate::ids::{Priority, Tag};
 use crate::limits::{PRIORITIES, TAGS};
 use crate::pipeline::class::Class;
+use crate::ttl_class::{TtlClassTable, TtlClasses};
 use crate::wire::ethernet;
 use crate::wire::parse::{Kind, Parsed};
 use alloc::boxed::Box;
@@ -33,7 +33,7 @@ pub struct TagMap {
     /// The tag that a lossless frame gets on an untrusted port.
     pub initial_tag: Tag,
     /// If set, the TTL class of a lossless frame determines its priority, not its tag.
-    pub hops: Option<HopClasses>,
+    pub ttl_classes: Option<TtlClasses>,
 }
 
 impl TagMap {
@@ -46,10 +46,10 @@ impl TagMap {
     /// The priority in which a node (the sending host or the upstream switch) queued a frame that
     /// it sends with `tag` and `ttl`.
     pub fn priority_leaving(&self, tag: Tag, ttl: u8) -> Priority {
-        match &self.hops {
-            Some(hops) if self.is_lossless(tag) => {
-                hops.priority_leaving(ttl).unwrap_or_else(|| self.priority[self.lossy_tag.index()])
-            }
+        match &self.ttl_classes {
+            Some(ttl_classes) if self.is_lossless(tag) => ttl_classes
+                .priority_leaving(ttl)
+                .unwrap_or_else(|| self.priority[self.lossy_tag.index()]),
             _ => self.priority[tag.index()],
         }
     }
@@ -96,7 +96,7 @@ pub struct Classifier {
     dscp_says: [Tag; TAGS],
     pcp_says: [Tag; PRIORITIES],
     lossless_tags: u64,
-    hops: Option<Box<HopTable>>,
+    ttl_classes: Option<Box<TtlClassTable>>,
 }
 
 impl Classifier {
@@ -118,7 +118,7 @@ impl Classifier {
             dscp_says: tags.dscp_to_tag,
             pcp_says: tags.pcp_to_tag,
             lossless_tags: tags.lossless_tags,
-            hops: hop_table(tags, trust.trusted),
+            ttl_classes: ttl_class_table(tags, trust.trusted),
         }
     }
 
@@ -160,16 +160,16 @@ impl Classifier {
         let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
         let dscp = is_ip.then_some(parsed.tos >> 2);
         let class = self.classify(dscp, parsed.is_tagged().then(|| ethernet::pcp(parsed.tci)));
-        match &self.hops {
-            Some(hops) if is_ip => hops.of(class, parsed.ttl),
-            Some(hops) => hops.of_none(class),
+        match &self.ttl_classes {
+            Some(ttl_classes) if is_ip => ttl_classes.of(class, parsed.ttl),
+            Some(ttl_classes) => ttl_classes.of_none(class),
             None => class,
         }
     }
 
     /// The TTL class table, if the switch uses TTL classes.
-    pub(crate) fn hops(&self) -> Option<Box<HopTable>> {
-        self.hops.clone()
+    pub(crate) fn ttl_classes(&self) -> Option<Box<TtlClassTable>> {
+        self.ttl_classes.clone()
     }
 
     /// The class of each DSCP on an untagged IP frame.
@@ -180,11 +180,11 @@ impl Classifier {
 
 /// The TTL class table of a port with this trust, if the switch uses TTL classes. A frame with a
 /// lossless marking but no TTL class is re-marked, so that it is lossy on every later switch too.
-fn hop_table(tags: &TagMap, trusted: bool) -> Option<Box<HopTable>> {
-    let hops = tags.hops.as_ref()?;
+fn ttl_class_table(tags: &TagMap, trusted: bool) -> Option<Box<TtlClassTable>> {
+    let ttl_classes = tags.ttl_classes.as_ref()?;
     let lossy = tags.lossy_tag;
     let lossy = Class::new(lossy, tags.priority[lossy.index()], false, true);
-    Some(Box::new(HopTable::compile(hops, trusted, lossy)))
+    Some(Box::new(TtlClassTable::compile(ttl_classes, trusted, lossy)))
 }
 
 #[cfg(test)]
@@ -206,7 +206,7 @@ mod tests {
             lossless_tags: 0b110,
             lossy_tag: tag(0),
             initial_tag: tag(1),
-            hops: None,
+            ttl_classes: None,
         };
         for (value, dscp, priority) in [(1, 26, 3), (2, 27, 4)] {
             map.dscp_to_tag[dscp] = tag(value);

@@ -2,7 +2,7 @@
 //! worker, or to its end.
 //!
 //! Reads: outcomes. Writes: VIQs, transmit batches, queues, handoff rings. Counts: `rx_*`,
-//! `oversize`, `lossy_full`, `lossless_overrun`, `watchdog`.
+//! `oversize`, `ingress_limit`, `headroom_overrun`, `watchdog`.
 
 use super::admit::{Disposition, meta_of};
 use crate::buffer::{Admission, ViqId};
@@ -241,9 +241,11 @@ impl<D: Device, V: Driver> Core<D, V> {
                 self.mark_headroom(queued.meta.viq, slot);
                 self.enqueue(queued, out, slot, now);
             }
-            Admission::LossyFull => self.drop(queued.frame, slot, DropReason::LossyFull, class),
-            Admission::LosslessOverrun => {
-                self.drop(queued.frame, slot, DropReason::LosslessOverrun, class);
+            Admission::IngressLimit => {
+                self.drop(queued.frame, slot, DropReason::IngressLimit, class)
+            }
+            Admission::HeadroomOverrun => {
+                self.drop(queued.frame, slot, DropReason::HeadroomOverrun, class);
             }
         }
     }

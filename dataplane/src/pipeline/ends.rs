@@ -30,7 +30,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
             Verdict::Flood | Verdict::Forward => {
                 debug_assert!(false, "flooded and forwarded frames do not end here");
-                self.drop(frame, slot, DropReason::NowhereToFlood, outcome.marked_class());
+                self.drop(frame, slot, DropReason::NoFloodMembers, outcome.marked_class());
             }
         }
     }
@@ -76,7 +76,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     ) {
         // The control thread reads every LLDP frame, so the number for each port is limited.
         if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
-            return self.drop(frame, slot, DropReason::PuntLimited, class);
+            return self.drop(frame, slot, DropReason::PuntPoliced, class);
         }
         let port = self.own_ports[slot];
         match self.punted.push(Punted { frame, port, reason }) {

@@ -60,7 +60,7 @@ pub(crate) fn classify(
         return None;
     }
     let class = port.by_dscp[usize::from(header[15] >> 2)];
-    let class = port.hops.as_ref().map_or(class, |hops| hops.of(class, ip[8]));
+    let class = port.ttl_classes.as_ref().map_or(class, |ttl_classes| ttl_classes.of(class, ip[8]));
     Some((class, u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]])))
 }
 

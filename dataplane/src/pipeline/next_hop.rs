@@ -1,6 +1,6 @@
 //! Lossless frames whose next hop is not resolved: they wait, enter the pipeline again, or end.
 //!
-//! Counts: `copied_frames`, `punted_frames`. Drop reasons: `lossless_overrun`, `unresolved`.
+//! Counts: `copied_frames`, `punted_frames`. Drop reasons: `headroom_overrun`, `unresolved`.
 
 use crate::buffer::{Admission, ViqId};
 use crate::control_rings::Punted;
@@ -40,7 +40,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let viq = ViqId::new(self.own_ports[slot], class);
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
         if self.accounting.buffer.admit(viq, cost_bytes) != Admission::Admitted {
-            return self.drop(frame, slot, DropReason::LosslessOverrun, Some(class));
+            return self.drop(frame, slot, DropReason::HeadroomOverrun, Some(class));
         }
         self.mark_headroom(viq, slot);
         if known.is_none() && self.ask_for(&frame, slot) {

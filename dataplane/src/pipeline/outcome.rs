@@ -208,7 +208,7 @@ impl FrameOutcome {
 /// as received in `class`; for other frames `class` only records the marking.
 pub(crate) fn ends_with(verdict: Verdict, class: Priority, rx_bytes: u16) -> FrameOutcome {
     match verdict {
-        Verdict::Punt(_) | Verdict::Drop(DropReason::SamePort) => {
+        Verdict::Punt(_) | Verdict::Drop(DropReason::SourcePortFiltered) => {
             FrameOutcome::ends(verdict, Some(class), rx_bytes)
         }
         _ => {

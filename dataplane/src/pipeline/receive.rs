@@ -272,7 +272,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let input = self.own_ports[slot];
         let members = snapshot.vlans.members(vid);
         let Some(&last) = members.iter().rfind(|&&port| port != input) else {
-            return self.drop(frame, slot, DropReason::NowhereToFlood, Some(class.priority()));
+            return self.drop(frame, slot, DropReason::NoFloodMembers, Some(class.priority()));
         };
         for &out in members.iter().filter(|&&port| port != input && port != last) {
             self.accounting.totals.copied += 1;

@@ -104,7 +104,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
             > accounting.lossy_queue_bytes;
         if over && accounting.is_lossy(&queued.meta) {
-            return drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
+            return drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting);
         }
         self.queue(queued, accounting);
     }
@@ -123,7 +123,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
         self.occupied_bits |= priority.bit();
         for queued in refused {
-            drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting);
+            drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting);
         }
     }
 
@@ -135,7 +135,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
             Ok(()) => self.occupied_bits |= 1 << priority,
             Err(queued) => {
-                drop_queued(queued, DropReason::LossyTail, &mut self.counters, accounting)
+                drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting)
             }
         }
     }
@@ -169,6 +169,6 @@ pub(super) fn put_front<F: Frame, V: Driver>(
     let priority = usize::from(queued.meta.priority & 7);
     match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
         Ok(()) => *occupied_bits |= 1 << priority,
-        Err(queued) => drop_queued(queued, DropReason::LossyTail, counters, accounting),
+        Err(queued) => drop_queued(queued, DropReason::TailDrop, counters, accounting),
     }
 }

@@ -9,7 +9,7 @@ use crate::counters::DropReason;
 use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
-use crate::pfc::generator::{Generator, Slowing};
+use crate::pfc::generator::{Generator, RateCodes};
 use crate::pfc::receiver::Receiver;
 use crate::settings::PortSettings;
 use crate::time::Instant;
@@ -54,11 +54,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// The rates to send upstream for the priorities that are not paused.
     #[inline(always)]
-    pub(crate) fn slowing(&self, xoff_bits: u8, accounting: &Accounting<F, V>) -> Slowing {
+    pub(crate) fn rate_codes(&self, xoff_bits: u8, accounting: &Accounting<F, V>) -> RateCodes {
         if self.generator.sends_rates() {
-            accounting.buffer.slowing(self.id, xoff_bits, self.generator.told_slowing())
+            accounting.buffer.rate_codes(self.id, xoff_bits, self.generator.rates_sent())
         } else {
-            Slowing::NONE
+            RateCodes::NONE
         }
     }
 
@@ -108,8 +108,8 @@ impl<F: Frame, V: Driver> Port<F, V> {
 /// The PFC generator of a port.
 pub(super) fn generator(settings: &PortSettings) -> Generator {
     let generator = Generator::new(settings.speed);
-    match settings.gentle {
-        Some(gentle) => generator.gentle(gentle.period_ns),
+    match settings.gfc {
+        Some(gfc) => generator.gfc(gfc.period_ns),
         None => generator,
     }
 }
@@ -117,8 +117,8 @@ pub(super) fn generator(settings: &PortSettings) -> Generator {
 /// The PFC receiver of a port.
 pub(super) fn receiver(settings: &PortSettings, obeyed_bits: u8) -> Receiver {
     let receiver = Receiver::new(obeyed_bits, settings.speed);
-    match settings.gentle {
-        Some(gentle) => receiver.gentle(gentle.form, gentle.catch_up_ns),
+    match settings.gfc {
+        Some(gfc) => receiver.gfc(gfc.form, gfc.catch_up_ns),
         None => receiver,
     }
 }

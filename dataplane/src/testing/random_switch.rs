@@ -3,12 +3,12 @@
 
 use super::wire::{Udp, host_mac, host_v4, port_mac};
 use super::{RigBuilder, Script};
-use crate::hops::{HopClasses, Parity};
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::rules::{TagMatch, TcamEntry};
-use crate::settings::{EcnSettings, GentleSettings, Threshold};
+use crate::settings::{EcnSettings, GfcSettings, Threshold};
 use crate::time::Speed;
+use crate::ttl_class::{Parity, TtlClasses};
 use crate::wire::MacAddress;
 use crate::wire::mac_control::Pfc;
 use alloc::vec;
@@ -83,7 +83,7 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
 /// TTL classes on the two lossless priorities.
 fn give_ttl_classes(builder: &mut RigBuilder) {
     let priorities = [3, 4].into_iter().filter_map(Priority::new).collect();
-    let classes = HopClasses { ttl0: TTL0, priorities, parity: Parity::All };
+    let classes = TtlClasses { ttl0: TTL0, priorities, parity: Parity::All };
     for port in &mut builder.settings.ports {
         for priority in Priority::all() {
             if classes.lossless_bits() & priority.bit() == 0 {
@@ -92,21 +92,21 @@ fn give_ttl_classes(builder: &mut RigBuilder) {
         }
         port.upstream = classes.upstream();
     }
-    builder.tags.hops = Some(classes);
+    builder.tags.ttl_classes = Some(classes);
 }
 
 /// Gentle flow control on each port, if it is built in.
 fn give_rates(builder: &mut RigBuilder, full_bytes: u32, is_staged: bool) {
-    use crate::gentle::{Form, Slope};
-    let (form, slope) = if is_staged {
-        (Form::STAGED, Slope::staged(full_bytes, full_bytes / 2, 3))
+    use crate::gfc::{Form, RateMap};
+    let (form, rate_map) = if is_staged {
+        (Form::STAGED, RateMap::staged(full_bytes, full_bytes / 2, 3))
     } else {
-        (Form::LINEAR, Slope::linear(full_bytes, full_bytes / 2))
+        (Form::LINEAR, RateMap::linear(full_bytes, full_bytes / 2))
     };
-    let (Some(form), Some(slope)) = (form, slope) else { return };
+    let (Some(form), Some(rate_map)) = (form, rate_map) else { return };
     for port in &mut builder.settings.ports {
-        port.gentle = Some(GentleSettings { form, catch_up_ns: 1_000, period_ns: None });
-        port.lossless.iter_mut().flatten().for_each(|viq| viq.slope = Some(slope));
+        port.gfc = Some(GfcSettings { form, catch_up_ns: 1_000, period_ns: None });
+        port.lossless.iter_mut().flatten().for_each(|viq| viq.rate_map = Some(rate_map));
     }
 }
 
@@ -135,7 +135,7 @@ pub fn resolve_second_hosts(builder: &mut RigBuilder) {
     for number in (1..).take(builder.settings.ports.len()) {
         let address = IpAddr::V4(Ipv4Addr::from(host_v4(number, 2)));
         let Some(port) = port_id(number) else { continue };
-        let _refused = builder.routes.set_neighbour(address, port, host_mac(number, 2));
+        let _refused = builder.routes.set_neighbor(address, port, host_mac(number, 2));
     }
 }
 

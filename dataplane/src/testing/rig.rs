@@ -63,7 +63,7 @@ fn tag_map() -> TagMap {
         pcp: [0; TAGS],
         lossless_tags: 0b110,
         lossy_tag: tag(0),
-        hops: None,
+        ttl_classes: None,
         initial_tag: tag(1),
     };
     for (value, dscp, priority) in [(1_u8, 26_u8, 3_u8), (2, 27, 4)] {
@@ -88,7 +88,7 @@ fn settings(ports: u8) -> SwitchSettings {
         threshold: Threshold::Static { xoff_bytes: 20_000 },
         xon_offset_bytes: 3_028,
         headroom_bytes: 40_000,
-        slope: None,
+        rate_map: None,
     };
     let mut lossless = [None; 8];
     lossless[3] = Some(viq);
@@ -102,7 +102,7 @@ fn settings(ports: u8) -> SwitchSettings {
         worker: WorkerId(0),
         lossless,
         upstream: Priority::EACH,
-        gentle: None,
+        gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 512,
     };
@@ -151,7 +151,7 @@ impl RigBuilder {
             });
             let address = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
             let mac = host_mac(number, 1);
-            builder.routes.set_neighbour(address, port(number), mac).expect("room for neighbours");
+            builder.routes.set_neighbor(address, port(number), mac).expect("room for neighbors");
         }
         builder
     }
@@ -324,12 +324,12 @@ impl Rig {
             sum.received += totals.received;
             sum.injected += totals.injected;
             sum.copied += totals.copied;
-            sum.taken_over += totals.taken_over;
+            sum.handoff_rx += totals.handoff_rx;
             sum.sent += totals.sent;
             sum.dropped += totals.dropped;
             sum.punted += totals.punted;
             sum.consumed += totals.consumed;
-            sum.handed_over += totals.handed_over;
+            sum.handoff_tx += totals.handoff_tx;
             sum.held += totals.held;
         }
         sum

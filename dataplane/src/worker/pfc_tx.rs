@@ -26,8 +26,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
             xoff_bits |= port.lossless_bits;
         }
         let paused_bits = port.paused_upstream(xoff_bits);
-        let slowing = port.slowing(xoff_bits, &self.core.accounting);
-        let Some(pfc) = port.generator.poll(paused_bits, &slowing, now) else { return false };
+        let rate_codes = port.rate_codes(xoff_bits, &self.core.accounting);
+        let Some(pfc) = port.generator.poll(paused_bits, &rate_codes, now) else { return false };
         self.send_pfc(slot, &pfc, now);
         true
     }

@@ -80,8 +80,8 @@ pub(crate) fn judge(world: &World, what: &str) {
             assert_eq!(found, expected, "{what}: {name}:{}", left.port(slot));
         }
         if let Some((rules, bounces)) = &compiled {
-            let learnt = port_roles::rules(name, &found, *bounces);
-            assert_eq!(learnt, rules[switch], "{what}: rules of {name}");
+            let learned = port_roles::rules(name, &found, *bounces);
+            assert_eq!(learned, rules[switch], "{what}: rules of {name}");
         }
     }
 }

@@ -276,7 +276,7 @@ mod tests {
         threshold: Threshold::Static { xoff_bytes: 10_000 },
         xon_offset_bytes: 3_000,
         headroom_bytes: 50_000,
-        slope: None,
+        rate_map: None,
     };
 
     /// A VIQ of so many bytes, some of them in its headroom.

@@ -7,7 +7,7 @@ use super::violation::Violation;
 use crate::event::Picoseconds;
 use crate::frame::SimFrame;
 use dataplane::frame::Frame;
-use dataplane::gentle::{Form, is_rate};
+use dataplane::gfc::{Form, is_rate};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 use dataplane::time::Speed;
@@ -60,7 +60,7 @@ impl PauseWatch {
     }
 
     /// Treats rates in `form` as no pauses.
-    pub(crate) fn gentle(self, form: Option<Form>) -> Self {
+    pub(crate) fn gfc(self, form: Option<Form>) -> Self {
         Self { form, ..self }
     }
 

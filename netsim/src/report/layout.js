@@ -7,13 +7,13 @@ const HOST_PITCH = 8;
 // Nodes with `x` and `y`, links with their nodes, and the size of the picture, at most `room` wide
 // if it fits.
 function layOut(topology, room) {
-  const nodes = topology.nodes.map((node, index) => ({ ...node, index, neighbours: [] }));
+  const nodes = topology.nodes.map((node, index) => ({ ...node, index, neighbors: [] }));
   const links = topology.links
     .filter(({ nodes: ends }) => ends.every((end) => nodes[end] !== undefined))
     .map((link) => ({ ...link, from: nodes[link.nodes[0]], to: nodes[link.nodes[1]] }));
   for (const { from, to } of links) {
-    from.neighbours.push(to);
-    to.neighbours.push(from);
+    from.neighbors.push(to);
+    to.neighbors.push(from);
   }
   const switches = nodes.filter((node) => !node.is_host);
   const isFlat = switches.length >= 3 && switches.every((node) => node.level === switches[0].level);
@@ -26,7 +26,7 @@ function layOut(topology, room) {
   return { nodes, links, isFlat, ...size };
 }
 
-// The order in which switches stand on the circle: from each to a neighbour not yet placed, so that
+// The order in which switches stand on the circle: from each to a neighbor not yet placed, so that
 // a ring is a ring.
 function ringOrder(switches) {
   const left = new Set(switches);
@@ -35,7 +35,7 @@ function ringOrder(switches) {
   while (node) {
     order.push(node);
     left.delete(node);
-    const free = (of) => of.neighbours.filter((next) => left.has(next));
+    const free = (of) => of.neighbors.filter((next) => left.has(next));
     const next = free(node).sort((a, b) => free(a).length - free(b).length || a.index - b.index);
     node = next[0] ?? [...left][0];
   }
@@ -45,7 +45,7 @@ function ringOrder(switches) {
 function hostsOf(nodes) {
   const hosts = new Map();
   for (const host of nodes.filter((node) => node.is_host)) {
-    const parent = host.neighbours.find((node) => !node.is_host) ?? null;
+    const parent = host.neighbors.find((node) => !node.is_host) ?? null;
     hosts.set(parent, [...(hosts.get(parent) ?? []), host]);
   }
   return hosts;
@@ -128,15 +128,15 @@ function rows(nodes, room) {
 
 function hasOwnLinks(level) {
   const own = new Set(level);
-  return level.some((node) => node.neighbours.some((next) => own.has(next)));
+  return level.some((node) => node.neighbors.some((next) => own.has(next)));
 }
 
-// Sorts a row by where its neighbours of the `other` row stand on average, so that few links cross.
+// Sorts a row by where its neighbors of the `other` row stand on average, so that few links cross.
 function sortBelow(row, other) {
   const places = new Map(other.map((node, n) => [node, n]));
   const middles = new Map(
     row.map((node, n) => {
-      const at = node.neighbours.map((next) => places.get(next)).filter((place) => place !== undefined);
+      const at = node.neighbors.map((next) => places.get(next)).filter((place) => place !== undefined);
       return [node, at.length > 0 ? at.reduce((sum, place) => sum + place, 0) / at.length : n];
     }),
   );

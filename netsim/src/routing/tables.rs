@@ -31,7 +31,7 @@ pub(crate) fn table(
             Peer::Switch(peer, port) => mac(peer.0, port),
             Peer::Host(host) => mac(topology.ports.len() + host.0, PortId::FIRST),
         };
-        let known = routes.set_neighbour(gateway, port, peer_mac);
+        let known = routes.set_neighbor(gateway, port, peer_mac);
         debug_assert_eq!(known, Ok(true), "at most 256 neighbors, each unicast, each once");
         gateways.insert(port, gateway);
     }

@@ -67,13 +67,13 @@ pub fn build(
         builder.run_lldp(bounces);
     }
     builder.classes(&scheme.classes);
-    if let Some((settings, _)) = scheme.gentle {
-        builder.gentle(settings);
+    if let Some((settings, _)) = scheme.gfc {
+        builder.gfc(settings);
     }
     let lossless = scheme.priorities();
     let spec = SwitchSpec {
-        slope: scheme.gentle.map(|(_, gentle)| gentle),
-        fair: config.buffers.fair.unwrap_or_else(|| scheme.gentle.is_some()),
+        rate_map: scheme.gfc.map(|(_, gfc)| gfc),
+        fair: config.buffers.fair.unwrap_or_else(|| scheme.gfc.is_some()),
         watchdog: scheme.watchdog,
         ..switch_spec(config, &lossless)
     };

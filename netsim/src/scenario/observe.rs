@@ -171,7 +171,7 @@ impl Observer {
             lossless_priorities: built.lossless.len(),
             reserved_bytes: reserved_bytes(network),
             rate_frames: by_priority(network, |pfc| &pfc.tx_slowed),
-            lossy_drops: of(DropReason::LossyFull) + of(DropReason::LossyTail),
+            lossy_drops: of(DropReason::IngressLimit) + of(DropReason::TailDrop),
             drops,
             pfc_frames: pfc_frames(network),
             paused_ps: network
@@ -296,7 +296,7 @@ fn lossless_drops(built: &Built) -> u64 {
     let at_switches: u64 = network
         .switch_reports()
         .map(|(switch, report)| {
-            let of = |port: &PortReport| port.counters.dropped(DropReason::LosslessOverrun);
+            let of = |port: &PortReport| port.counters.dropped(DropReason::HeadroomOverrun);
             report.ports.iter().map(of).sum::<u64>() + switch.past.lossless_drops
         })
         .sum();

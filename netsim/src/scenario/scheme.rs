@@ -2,13 +2,13 @@
 
 use super::ScenarioError;
 use config::rule_file;
-use config::scenario::{Gentle, GentleForm, ScenarioConfig, SchemeKind, feasibility};
-use dataplane::hops::Parity;
+use config::scenario::{Gfc, GfcForm, ScenarioConfig, SchemeKind, feasibility};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::rules::TcamEntry;
-use dataplane::settings::GentleSettings;
+use dataplane::settings::GfcSettings;
+use dataplane::ttl_class::Parity;
 use fabric::RuleSet;
 use fabric::compile::{Algorithm, Options, compile};
 use fabric::paths::PathKind;
@@ -27,7 +27,7 @@ pub(super) struct Scheme {
     /// By switch: which classes it holds.
     pub(super) parities: Vec<Parity>,
     /// How rates are signaled, and how they follow queues.
-    pub(super) gentle: Option<(GentleSettings, Gentle)>,
+    pub(super) gfc: Option<(GfcSettings, Gfc)>,
     pub(super) watchdog: Option<WatchdogSettings>,
 }
 
@@ -59,8 +59,8 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
         SchemeKind::Pfc => Ok(one()),
         SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
         SchemeKind::Gfc => {
-            feasibility::gentle(config).map_err(cannot)?;
-            Ok(Scheme { gentle: gentle(config), ..one() })
+            feasibility::gfc(config).map_err(cannot)?;
+            Ok(Scheme { gfc: gfc(config), ..one() })
         }
         SchemeKind::Ttl => {
             let count = feasibility::classes(config).map_err(cannot)?;
@@ -104,15 +104,15 @@ fn bounces(config: &ScenarioConfig) -> u8 {
 }
 
 /// Nodes react at once here, so there is no delay to catch up.
-fn gentle(config: &ScenarioConfig) -> Option<(GentleSettings, Gentle)> {
-    let gentle = config.scheme.gentle;
-    let is_periodic = gentle.form == GentleForm::TimeBased;
-    let settings = GentleSettings {
-        form: gentle.form.form()?,
+fn gfc(config: &ScenarioConfig) -> Option<(GfcSettings, Gfc)> {
+    let gfc = config.scheme.gfc;
+    let is_periodic = gfc.form == GfcForm::TimeBased;
+    let settings = GfcSettings {
+        form: gfc.form.form()?,
         catch_up_ns: 0,
-        period_ns: is_periodic.then_some(gentle.period_ns),
+        period_ns: is_periodic.then_some(gfc.period_ns),
     };
-    Some((settings, gentle))
+    Some((settings, gfc))
 }
 
 fn compiled(config: &ScenarioConfig) -> Result<Vec<RuleSet>, ScenarioError> {

@@ -257,7 +257,7 @@ fn a_pause_storm_silences_who_sends_there_until_it_is_over() {
 #[test]
 fn where_pfc_is_lost_frames_are_and_that_is_said_and_no_violation() {
     let slow = "[[fault]]\nkind = 'slow-receiver'\nhost = 'c'\nspeed = '2G'\nat = '0s'\n";
-    for (to, reason) in [("M:3", "host_overrun"), ("S:2", "lossless_overrun")] {
+    for (to, reason) in [("M:3", "host_overrun"), ("S:2", "headroom_overrun")] {
         let lose = format!("[[fault]]\nkind = 'lose-pfc'\nto = '{to}'\nat = '0s'\n");
         let outcome = outcome(&format!("{FAST}{slow}{lose}"));
         let lost_pfc = drops(&outcome).iter().find(|drop| drop.0 == "pfc_lost").unwrap().1;

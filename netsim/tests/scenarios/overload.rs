@@ -128,7 +128,7 @@ fn lossy_overload_is_dropped_by_name_beside_lossless_traffic_that_is_not() {
     network.check().unwrap();
     let missing: u64 = lossy.iter().map(|&flow| network.flow(flow).missing_frames()).sum();
     assert!(missing > 1_000, "{missing}");
-    assert_eq!(drops(&network, switch), [("lossy_tail", missing)]);
+    assert_eq!(drops(&network, switch), [("tail_drop", missing)]);
     assert_eq!(network.flow(lossless).missing_frames(), 0);
     assert_eq!(port_of(&network, switch, 2).counters.pfc.tx_frames, 0, "b sends lossy frames only");
 }

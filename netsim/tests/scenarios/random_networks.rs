@@ -28,7 +28,7 @@ struct RandomNetwork {
     switches: Vec<SwitchId>,
     hosts: Vec<(HostId, usize)>,
     /// By switch: ports that lead to switches, and to which.
-    neighbours: Vec<Vec<(PortId, usize)>>,
+    neighbors: Vec<Vec<(PortId, usize)>>,
     /// By switch: ports linked so far.
     ports: Vec<usize>,
     lossless: Vec<Drawn>,
@@ -76,7 +76,7 @@ impl RandomNetwork {
             builder,
             switches,
             hosts: Vec::new(),
-            neighbours: vec![Vec::new(); count],
+            neighbors: vec![Vec::new(); count],
             ports: vec![0; count],
             lossless: Vec::new(),
         }
@@ -95,8 +95,8 @@ impl RandomNetwork {
     fn join(&mut self, one: usize, other: usize) {
         let spec = self.link_spec();
         let (one_port, other_port) = (self.next_port(one), self.next_port(other));
-        self.neighbours[one].push((port(one_port), other));
-        self.neighbours[other].push((port(other_port), one));
+        self.neighbors[one].push((port(one_port), other));
+        self.neighbors[other].push((port(other_port), one));
         let ends = (self.switches[one].port(one_port), self.switches[other].port(other_port));
         self.builder.link(ends.0, ends.1, spec);
     }
@@ -135,7 +135,7 @@ impl RandomNetwork {
         let mut way = vec![first];
         for _ in 0..pick(&mut self.rng, self.switches.len()) {
             let here = way[way.len() - 1];
-            let fresh = self.neighbours[here].iter().map(|&(_, next)| next);
+            let fresh = self.neighbors[here].iter().map(|&(_, next)| next);
             let fresh: Vec<usize> = fresh.filter(|next| !way.contains(next)).collect();
             match fresh.len() {
                 0 => break,
@@ -196,8 +196,8 @@ impl RandomNetwork {
 
     fn add_rules(&mut self) {
         for (number, &switch) in self.switches.iter().enumerate() {
-            let (neighbours, ports) = (&self.neighbours[number], self.ports[number]);
-            self.builder.rules(switch, up_down_rules(number, neighbours, ports, TAGS));
+            let (neighbors, ports) = (&self.neighbors[number], self.ports[number]);
+            self.builder.rules(switch, up_down_rules(number, neighbors, ports, TAGS));
         }
     }
 }

@@ -105,15 +105,15 @@ pub(crate) fn all_ports(count: usize) -> PortSet {
 
 /// Rules by numbering the switches (DESIGN.md, section 1): a link leads up if it leads to a lower
 /// number, and a turn from down to up raises the tag; beyond tag `tags` it makes the frame lossy.
-/// `neighbours` are the ports that lead to switches, each with that switch's number.
+/// `neighbors` are the ports that lead to switches, each with that switch's number.
 pub(crate) fn up_down_rules(
     number: usize,
-    neighbours: &[(PortId, usize)],
+    neighbors: &[(PortId, usize)],
     ports: usize,
     tags: u8,
 ) -> Vec<TcamEntry> {
     let lower: PortSet =
-        neighbours.iter().filter(|(_, other)| *other < number).map(|(port, _)| *port).collect();
+        neighbors.iter().filter(|(_, other)| *other < number).map(|(port, _)| *port).collect();
     let all = all_ports(ports);
     let turn = |t| entry(t, &lower, &lower, if t < tags { t + 1 } else { 0 });
     (1..=tags).flat_map(|t| [turn(t), entry(t, &all, &all, t)]).collect()

@@ -41,9 +41,9 @@ impl<P: Platform> Control<P> {
         // already be received, and even sent, by another when that one reports.
         let reports = || self.workers.iter().filter_map(|worker| worker.answer());
         let held: u64 = reports().map(|report| report.totals.held).sum();
-        let handed_over: u64 = reports().map(|report| report.totals.handed_over).sum();
-        let taken_over: u64 = reports().map(|report| report.totals.taken_over).sum();
-        Some(held + handed_over.abs_diff(taken_over))
+        let handoff_tx: u64 = reports().map(|report| report.totals.handoff_tx).sum();
+        let handoff_rx: u64 = reports().map(|report| report.totals.handoff_rx).sum();
+        Some(held + handoff_tx.abs_diff(handoff_rx))
     }
 
     fn poll_workers(&mut self) {

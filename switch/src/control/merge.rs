@@ -21,12 +21,12 @@ pub(super) const fn totals(totals: &Totals) -> FrameTotals {
         received: totals.received,
         injected: totals.injected,
         copied: totals.copied,
-        taken_over: totals.taken_over,
+        handoff_rx: totals.handoff_rx,
         sent: totals.sent,
         dropped: totals.dropped,
         punted: totals.punted,
         consumed: totals.consumed,
-        handed_over: totals.handed_over,
+        handoff_tx: totals.handoff_tx,
         held: totals.held,
         imbalance: totals.imbalance(),
     }
@@ -39,12 +39,12 @@ pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
         sum.received += totals.received;
         sum.injected += totals.injected;
         sum.copied += totals.copied;
-        sum.taken_over += totals.taken_over;
+        sum.handoff_rx += totals.handoff_rx;
         sum.sent += totals.sent;
         sum.dropped += totals.dropped;
         sum.punted += totals.punted;
         sum.consumed += totals.consumed;
-        sum.handed_over += totals.handed_over;
+        sum.handoff_tx += totals.handoff_tx;
         sum.held += totals.held;
         sum.imbalance += totals.imbalance;
     }
@@ -262,13 +262,13 @@ const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
 }
 
 /// The switch as a host.
-pub(super) fn agent(counters: &AgentCounters, parked_frames: usize) -> AgentStats {
+pub(super) fn agent(counters: &AgentCounters, pending_frames: usize) -> AgentStats {
     let outcomes = Outcome::ALL.iter().map(|&outcome| (outcome, counters.frames(outcome)));
     let outcomes = outcomes.filter(|&(_, frames)| frames > 0);
     AgentStats {
         frames_in: counters.frames_in,
         outcomes: outcomes.map(|(outcome, n)| (outcome.name().to_owned(), n)).collect(),
-        parked_frames: parked_frames as u64,
+        pending_frames: pending_frames as u64,
         requests_sent: counters.requests_sent,
         probes_sent: counters.probes_sent,
         announcements_sent: counters.announcements_sent,

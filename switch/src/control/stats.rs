@@ -323,8 +323,8 @@ pub struct WorkerStats {
     pub commands_lost: u64,
 }
 
-/// The frame balance. `received + injected + copied + taken_over = sent + dropped + punted +
-/// consumed + handed_over + held`; `imbalance` is the difference.
+/// The frame balance. `received + injected + copied + handoff_rx = sent + dropped + punted +
+/// consumed + handoff_tx + held`; `imbalance` is the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameTotals {
     /// Received from devices.
@@ -334,7 +334,8 @@ pub struct FrameTotals {
     /// Copied for flooding.
     pub copied: u64,
     /// Received by handoff from other workers.
-    pub taken_over: u64,
+    #[serde(alias = "taken_over")]
+    pub handoff_rx: u64,
     /// Accepted by devices.
     pub sent: u64,
     /// Dropped, all causes.
@@ -344,7 +345,8 @@ pub struct FrameTotals {
     /// MAC control frames, which end in the switch.
     pub consumed: u64,
     /// Sent by handoff to other workers.
-    pub handed_over: u64,
+    #[serde(alias = "handed_over")]
+    pub handoff_tx: u64,
     /// Still in queues.
     pub held: u64,
     /// Frames received minus frames sent, dropped or queued: always 0.
@@ -359,7 +361,8 @@ pub struct AgentStats {
     /// How they ended; outcomes that never occurred are left out.
     pub outcomes: BTreeMap<String, u64>,
     /// Frames that wait for a neighbor now.
-    pub parked_frames: u64,
+    #[serde(alias = "parked_frames")]
+    pub pending_frames: u64,
     /// ARP requests and neighbor solicitations sent to resolve an address.
     pub requests_sent: u64,
     /// Probes sent to known neighbors.

@@ -56,26 +56,26 @@ impl Tables {
     /// Copies the neighbors that `old` knew, unless the configuration sets them.
     pub(crate) fn take_neighbors(&mut self, old: &Self) {
         let fixed: HashSet<IpAddr> = self.config.neighbors.iter().map(|n| n.address).collect();
-        for (address, port, mac) in old.routes.neighbours().filter(|n| !fixed.contains(&n.0)) {
+        for (address, port, mac) in old.routes.neighbors().filter(|n| !fixed.contains(&n.0)) {
             // The table was large enough for them before.
-            let _known = self.routes.set_neighbour(address, port, mac);
+            let _known = self.routes.set_neighbor(address, port, mac);
         }
     }
 
     /// `neighbor` is resolved to `mac`. Returns whether the packet path needs new tables.
     pub(crate) fn neighbor_up(&mut self, neighbor: NeighborKey, mac: MacAddress) -> bool {
         // The agent's own table is the smaller one, so there is room.
-        self.routes.set_neighbour(neighbor.address, neighbor.port, mac).unwrap_or(false)
+        self.routes.set_neighbor(neighbor.address, neighbor.port, mac).unwrap_or(false)
     }
 
     /// `neighbor` is not reachable. Returns whether the packet path needs new tables.
     pub(crate) fn neighbor_down(&mut self, neighbor: NeighborKey) -> bool {
-        match self.routes.remove_neighbour(neighbor.address) {
+        match self.routes.remove_neighbor(neighbor.address) {
             None => false,
             Some((port, _)) if port == neighbor.port => true,
             Some((port, mac)) => {
                 // The same address was found on another port since.
-                let _as_before = self.routes.set_neighbour(neighbor.address, port, mac);
+                let _as_before = self.routes.set_neighbor(neighbor.address, port, mac);
                 false
             }
         }

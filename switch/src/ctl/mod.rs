@@ -18,6 +18,7 @@ mod waits;
 
 use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
+use crate::old_names::OldNames;
 use crate::output;
 use clap::{Args, Subcommand, ValueEnum};
 use client::{Client, CtlError, find_socket};
@@ -38,6 +39,8 @@ pub struct CtlArgs {
     /// Print one JSON object
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    old_names: OldNames,
     #[command(subcommand)]
     command: CtlCommand,
 }
@@ -121,8 +124,9 @@ struct Answer {
 
 /// Sends a request. Exit 2: there is no switch, or it refused; 1: the connection broke.
 pub fn run(arguments: &CtlArgs) -> ExitCode {
+    arguments.old_names.tell();
     match answer(arguments) {
-        Ok(answer) if arguments.json => output::print(answer.json),
+        Ok(answer) if arguments.json => output::print(arguments.old_names.json(answer.json)),
         Ok(answer) => output::print(answer.text.trim_end()),
         Err(error) => {
             output::error(&error);
@@ -135,7 +139,7 @@ pub fn run(arguments: &CtlArgs) -> ExitCode {
 fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
     let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
     let mut client = Client::connect(&socket)?;
-    let client = &mut client;
+    let (client, old_names) = (&mut client, arguments.old_names);
     match &arguments.command {
         CtlCommand::Stats => stats(client, views::stats, |stats| json!(stats)),
         CtlCommand::Ports => stats(client, views::ports, |stats| json!({ "ports": stats.ports })),
@@ -153,7 +157,8 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         ),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {
-            stats(client, metrics::text, |stats| json!({ "metrics": metrics::text(stats) }))
+            let text = |stats: &Stats| old_names.metrics(metrics::text(stats));
+            stats(client, text, |stats| json!({ "metrics": text(stats) }))
         }
         CtlCommand::Neighbors => {
             let (lldp, rows): (LldpTable, _) = (client.ask(&Request::Lldp)?, client.neighbors()?);

@@ -12,12 +12,14 @@ use crate::control::{Control, FIRST_EPOCH, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
+use crate::old_names::OldNames;
 use crate::output;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
 use config::{ConfigError, SwitchConfig};
 use dpdk_platform::DpdkPlatform;
+use serde_json::json;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +37,8 @@ pub struct RunArgs {
     /// Print the totals at the end as one JSON object, and everything else to stderr
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    old_names: OldNames,
     /// Print DPDK's log to stderr
     #[arg(long)]
     verbose: bool,
@@ -132,8 +136,9 @@ fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads
 /// Prints the totals, and checks them.
 fn finish(arguments: &RunArgs, ended: &RunOutcome) -> ExitCode {
     let RunOutcome { stats, failed, missing: (missing, buffers) } = ended;
+    arguments.old_names.tell();
     if arguments.json {
-        output::print(serde_json::to_string(stats).unwrap_or_default());
+        output::print(arguments.old_names.json(json!(stats)));
     } else {
         output::print(show::totals(stats));
     }
@@ -142,7 +147,7 @@ fn finish(arguments: &RunArgs, ended: &RunOutcome) -> ExitCode {
     if totals.imbalance != 0 {
         wrong.push(format!("the frame balance is off by {} frames", totals.imbalance));
     }
-    let between = totals.handed_over.abs_diff(totals.taken_over);
+    let between = totals.handoff_tx.abs_diff(totals.handoff_rx);
     if between != 0 && totals.held == 0 {
         wrong.push(format!("{between} frames were lost between workers"));
     }

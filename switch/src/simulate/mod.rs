@@ -3,6 +3,7 @@
 mod json;
 mod text;
 
+use crate::old_names::OldNames;
 use crate::output;
 use clap::Args;
 use config::scenario::{ScenarioConfig, SchemeKind};
@@ -30,6 +31,8 @@ pub struct SimulateArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    old_names: OldNames,
     /// Write the results as one HTML page
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
@@ -57,8 +60,9 @@ pub fn run(arguments: &SimulateArgs) -> ExitCode {
     netsim::huge_pages::ask();
     match simulate(arguments) {
         Ok((outcome, surprises)) => {
+            arguments.old_names.tell();
             if arguments.json {
-                output::print(json::object(&outcome, &surprises));
+                output::print(arguments.old_names.json(json::object(&outcome, &surprises)));
             } else {
                 output::print(text::table(&outcome, &surprises));
             }

@@ -257,7 +257,7 @@ mod tests {
         let [h1, up1, up2] = &view.ports[..] else { panic!("three ports") };
         assert_eq!(
             causes(&h1.drops),
-            [("lossless_overrun", 17, 17), ("lossy_tail", 12_000, 12_000)]
+            [("headroom_overrun", 17, 17), ("tail_drop", 12_000, 12_000)]
         );
         assert_eq!(
             (h1.lossless_drops, view.lossless_drops),

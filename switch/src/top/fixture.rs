@@ -78,8 +78,8 @@ pub(super) fn in_trouble() -> (Stats, Stats) {
     h1.rx_frames = [1_000, 0, 0, 100_000, 0, 0, 0, 0];
     h1.rx_bytes = [1_500_000, 0, 0, 150_000_000, 0, 0, 0, 0];
     h1.lossless_drops = only(3, 17);
-    h1.lossless_drops_by_cause = drops(&[("lossless_overrun", 17)]);
-    h1.drops = drops(&[("lossless_overrun", 17), ("lossy_tail", 12_000)]);
+    h1.lossless_drops_by_cause = drops(&[("headroom_overrun", 17)]);
+    h1.drops = drops(&[("headroom_overrun", 17), ("tail_drop", 12_000)]);
     h1.pfc.tx_pauses = only(3, 12);
     h1.pfc.tx_xoff = only(3, 40);
     h1.pfc.tx_paused_ns = only(3, 234_000_000);

@@ -14,7 +14,7 @@ use arrayvec::ArrayVec;
 use clap::Args;
 use config::units::parse_duration_ns;
 use dataplane::counters::PfcCounters;
-use dataplane::gentle::Form;
+use dataplane::gfc::Form;
 use dataplane::ids::Priority;
 use dataplane::limits::{FRAME_BYTES_MAX, WIRE_OVERHEAD_BYTES};
 use dataplane::pfc::receiver::Receiver;
@@ -175,7 +175,7 @@ fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficEr
     let receiver = Receiver::new(obeyed_bits, arguments.speed);
     match (arguments.gfc || arguments.gentle, Form::STAGED) {
         (false, _) => Ok(receiver),
-        (true, Some(form)) => Ok(receiver.gentle(form, arguments.burst_time)),
+        (true, Some(form)) => Ok(receiver.gfc(form, arguments.burst_time)),
         (true, None) => {
             let why = "--gfc: this build has no gentle flow control; build with the feature `gfc`";
             Err(TrafficError::Arguments(why.to_owned()))

@@ -33,7 +33,7 @@ pub(super) fn classes(config: &SwitchConfig, port: usize) -> Vec<Class> {
         if tags.is_lossless(trust.default_tag) && is_lossless(priority) {
             classes.push(class(priority, trust.default_tag, 64));
         }
-    } else if let Some(hops) = &tags.hops {
+    } else if let Some(hops) = &tags.ttl_classes {
         let here = hops.classes_here().filter(|&number| trust.trusted || number == 1);
         for number in here.filter(|&number| is_lossless(hops.priorities[number].index())) {
             // It is counted down once before it leaves the switch, which decides.

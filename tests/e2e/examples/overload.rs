@@ -195,7 +195,7 @@ fn send(network: &Network, port: usize, classes: &[Class], path: &str) -> Sender
         )
     };
     let flows: Vec<String> = classes.iter().map(flow).collect();
-    let gentle = if network.config.settings.ports[port].gentle.is_some() { "--gfc" } else { "" };
+    let gfc = if network.config.settings.ports[port].gfc.is_some() { "--gfc" } else { "" };
     let seconds = load_seconds(3);
-    host.send(&format!("--speed {speed} --duration {seconds}s {gentle} {}", flows.join(" ")))
+    host.send(&format!("--speed {speed} --duration {seconds}s {gfc} {}", flows.join(" ")))
 }

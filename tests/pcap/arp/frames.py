@@ -8,7 +8,7 @@ NOBODY = "00:00:00:00:00:00"
 me = (host_mac(1), host_v4(1))
 case.arrive(1, arp(1, me, (NOBODY, US)))
 case.arp_reply(1, US, me)
-# To the switch alone, as when a neighbour checks whether it is still there.
+# To the switch alone, as when a neighbor checks whether it is still there.
 case.arrive(1, arp(1, me, (port_mac(1), US), destination=port_mac(1)))
 case.arp_reply(1, US, me)
 # A probe (RFC 5227): is the address free? It names no sender.

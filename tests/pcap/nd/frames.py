@@ -13,7 +13,7 @@ own = link_local(port_mac(1))
 case.arrive(1, solicitation(local, own, mac=port_mac(1), destination=own))
 case.advertise(1, own, local)
 
-# For a neighbour, and for an address of another port.
+# For a neighbor, and for an address of another port.
 case.arrive(1, solicitation(me, host_v6(1, 7)))
 case.arrive(1, solicitation(me, "fd00:0:0:2::fe"))
 # A hop limit below 255 says that a router sent it on; and a broken checksum.

@@ -4,7 +4,7 @@ from wire import arp, host_mac, host_v4, port_mac, routed, udp
 case = Case(__file__)
 
 waiting = [udp(1, 2, n) for n in range(5)]
-# The neighbour that switch.toml names is not asked for.
+# The neighbor that switch.toml names is not asked for.
 at_once = udp(1, 2, 9, host=2)
 case.arrive(1, *waiting[:3], at_once, *waiting[3:])
 case.arp_request(2, host_v4(2))

@@ -16,7 +16,7 @@ for number, source in enumerate(("0.1.2.3", "127.0.0.1", "169.254.7.7")):
 for number, target in enumerate(("0.1.2.3", "127.0.0.1", "169.254.7.7")):
     case.arrive(1, udp(1, 2, number, target=target))
 
-# Neighbours of those are ordinary addresses, and the switch itself may be spoken to from its link.
+# Neighbors of those are ordinary addresses, and the switch itself may be spoken to from its link.
 near = [udp6(1, 2, 20, source="fec0::1"), udp6(1, 2, 21, source="::2"),
         udp6(1, 2, 22, target="fe7f::1"), udp(1, 2, 23, source="169.253.0.1"),
         udp(1, 2, 24, source="169.255.0.1"), udp(1, 2, 25, target="128.0.0.1")]

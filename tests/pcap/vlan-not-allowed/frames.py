@@ -7,7 +7,7 @@ case = Case(__file__)
 case.arrive(1, bridged(1, 2, 2, tags=[20]), bridged(1, 2, 3, tags=[4095]))
 # A trunk without a native VLAN takes no untagged frame.
 case.arrive(2, bridged(2, 1, 4), bridged(2, 1, 5, tags=[30]))
-# Nobody was learnt from those: this floods.
+# Nobody was learned from those: this floods.
 last = bridged(3, 1, 6)
 case.arrive(3, last)
 case.forward(1, last)

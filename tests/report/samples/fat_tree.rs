@@ -28,7 +28,7 @@ pub(super) fn clean() -> Outcome {
         drained_ps: Some(STOPS_PS + 12 * MICROSECOND),
         lossy_drops: 18_220,
         drops: vec![
-            DropOutcome { reason: "lossy_tail".to_owned(), frames: 18_220 },
+            DropOutcome { reason: "tail_drop".to_owned(), frames: 18_220 },
             DropOutcome { reason: "port_down".to_owned(), frames: 41 },
         ],
         pfc_frames: 91_402,

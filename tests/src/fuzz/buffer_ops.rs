@@ -62,7 +62,7 @@ fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
                 threshold,
                 xon_offset_bytes,
                 headroom_bytes,
-                slope: None,
+                rate_map: None,
             };
             if priority != 0 {
                 committed += u64::from(reserved_bytes) + u64::from(headroom_bytes);
@@ -124,10 +124,10 @@ impl State {
                 slow.frames.push(cost);
                 slow.since_xoff_bytes = slow.since_xoff_bytes.map(|bytes| bytes + cost);
             }
-            (None, Admission::LossyFull) => {
+            (None, Admission::IngressLimit) => {
                 assert!(lossy_before + u64::from(cost) > self.settings.buffer.lossy_bytes);
             }
-            (Some(viq), Admission::LosslessOverrun) => {
+            (Some(viq), Admission::HeadroomOverrun) => {
                 let in_reserve = in_headroom == 0 && held + cost <= viq.reserved_bytes;
                 assert!(!in_reserve, "{cost} bytes do not come into a reserve of {viq:?}");
                 if let Some(since) = slow.since_xoff_bytes {

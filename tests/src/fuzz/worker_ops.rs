@@ -153,7 +153,7 @@ impl State {
 
     fn lossless_lost(&self) -> u64 {
         // Garbage may end for any other reason.
-        let of = |port| self.rig.dropped(port, DropReason::LosslessOverrun);
+        let of = |port| self.rig.dropped(port, DropReason::HeadroomOverrun);
         (1..=PORTS).map(of).sum()
     }
 

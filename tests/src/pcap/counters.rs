@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Values by name: `p1 rx_frames[3]`, `totals received`, `agent outcomes.parked`.
+/// Values by name: `p1 rx_frames[3]`, `totals received`, `agent outcomes.pending`.
 pub(super) type Counters = BTreeMap<String, i64>;
 
 /// Of a port: what it is, and what depends on how the device batches.
@@ -151,10 +151,10 @@ mod tests {
                 "of_the_future": 4,
             }],
             "totals": { "received": 5, "imbalance": -1 },
-            "agent": { "outcomes": { "parked": 1 }, "probes_sent": 0 },
+            "agent": { "outcomes": { "pending": 1 }, "probes_sent": 0 },
             "neighbors": 2,
         });
-        let expected = "agent outcomes.parked = 1\n\
+        let expected = "agent outcomes.pending = 1\n\
             p2 device_counters.rx_missed_frames = 3\n\
             p2 drops.too_long = 2\n\
             p2 of_the_future = 4\n\

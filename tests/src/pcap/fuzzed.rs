@@ -51,8 +51,8 @@ pub fn replay(case: &Case, program: &Path, seed: u64) -> Result<(), RunError> {
     let seen = run::run(&Case::load(folder.path())?, program)?;
     let value = |name: &str| seen.counters.get(name).copied().unwrap_or_default();
     let sum = |names: &[&str]| names.iter().map(|name| value(&format!("totals {name}"))).sum();
-    let came = sum(&["received", "injected", "copied", "taken_over"]);
-    let ended = sum(&["sent", "dropped", "punted", "consumed", "handed_over", "held"]);
+    let came = sum(&["received", "injected", "copied", "handoff_rx"]);
+    let ended = sum(&["sent", "dropped", "punted", "consumed", "handoff_tx", "held"]);
     match came == ended {
         true => Ok(()),
         false => Err(RunError::Unbalanced { came, ended }),

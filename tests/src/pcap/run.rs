@@ -193,7 +193,7 @@ impl Running {
             }
             let value = |name: &str| last.get(name).copied().unwrap_or_default();
             let all_in = value("totals received") == i64::try_from(frames_in).unwrap_or(i64::MAX);
-            let all_found = value("agent parked_frames") == 0;
+            let all_found = value("agent pending_frames") == 0;
             let held = value("totals held") > 0;
             let quiet = if held { QUIET_WITH_FRAMES_HELD } else { QUIET };
             if all_in && all_found && now - since >= quiet {

@@ -38,7 +38,7 @@ fn frames_wait_for_their_next_hop_and_are_released_in_order() {
     for frame in &frames {
         assert_eq!(bench.unresolved(frame, at(2, HOST_IP)).0, Outcome::Pending);
     }
-    assert_eq!(bench.counted(), [("parked", 3), ("requests_sent", 1)], "one question for all");
+    assert_eq!(bench.counted(), [("pending", 3), ("requests_sent", 1)], "one question for all");
     assert_eq!((bench.agent.pending_frames(), bench.agent.pending_bytes()), (3, 3 * 74));
 
     let released = frames.iter().map(|f| Output::Release { port: port(1), frame: f.clone() });
@@ -66,7 +66,7 @@ fn a_next_hop_that_does_not_answer_gets_three_requests_and_is_held_down() {
             ("errors_sent", 1),
             ("host_unreachable", 1),
             ("neighbors_failed", 1),
-            ("parked", 1),
+            ("pending", 1),
             ("requests_sent", 3),
         ]
     );
@@ -84,7 +84,7 @@ fn a_next_hop_that_does_not_answer_gets_three_requests_and_is_held_down() {
         Outcome::Pending,
         "a new request is sent"
     );
-    assert_eq!(bench.counted(), [("parked", 1), ("requests_sent", 1)]);
+    assert_eq!(bench.counted(), [("pending", 1), ("requests_sent", 1)]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn the_newest_frame_is_refused() {
         let expected = if marker < 64 { Outcome::Pending } else { Outcome::PendingFull };
         assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, expected);
     }
-    assert_eq!(bench.counted(), [("parked", 64), ("parking_full", 6), ("requests_sent", 1)]);
+    assert_eq!(bench.counted(), [("pending", 64), ("pending_full", 6), ("requests_sent", 1)]);
     let markers: Vec<_> = answer(&mut bench)
         .into_iter()
         .filter_map(|output| match output {

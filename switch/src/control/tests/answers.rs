@@ -52,7 +52,7 @@ fn the_stats_are_the_sum_of_all_workers_and_each_port_has_its_own() {
     assert_eq!(stats.workers.len(), 2);
     assert_eq!(stats.totals.received, 14);
     assert_eq!(stats.totals.sent, 14);
-    assert_eq!((stats.totals.handed_over, stats.totals.taken_over), (14, 14));
+    assert_eq!((stats.totals.handoff_tx, stats.totals.handoff_rx), (14, 14));
     let held: Vec<u64> = stats.workers.iter().map(|worker| worker.totals.received).collect();
     assert_eq!(held, [10, 4]);
     assert_eq!(stats.mac_addresses, 2);

@@ -243,7 +243,7 @@ fn a_flood_at_one_port_costs_another_nothing() {
     let stats = rig.stats();
     let lldp = stats.lldp.clone().unwrap();
     assert_eq!(lldp.level, Some(3), "port a believes no switch, port b does");
-    let limited = stats.ports[0].drops["punt_limited"];
+    let limited = stats.ports[0].drops["punt_policed"];
     assert_eq!((limited, stats.ports[0].punted_frames), (968, 32));
     assert_eq!((lldp.counters["inserted"], lldp.counters["too_many"]), (4 + 1, 28));
     rig.assert_balanced();

@@ -194,7 +194,7 @@ impl Rig {
     fn assert_balanced(&mut self) {
         let stats = self.stats();
         assert_eq!(stats.totals.imbalance, 0, "{:?}", stats.totals);
-        assert_eq!(stats.totals.handed_over, stats.totals.taken_over);
+        assert_eq!(stats.totals.handoff_tx, stats.totals.handoff_rx);
     }
 
     fn write(&self, text: &str) {

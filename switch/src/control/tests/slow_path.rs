@@ -116,7 +116,7 @@ fn a_link_that_goes_down_takes_its_neighbors_along() {
     let stats = rig.stats();
     assert!(!stats.ports[1].up && !stats.ports[1].link && stats.ports[1].in_service);
     assert_eq!(stats.neighbors, 0);
-    assert!(stats.epoch >= 3, "once for the neighbour's coming, once for its going");
+    assert!(stats.epoch >= 3, "once for the neighbor's coming, once for its going");
     rig.arrive(1, &Udp::routed(1, 2, 0).bytes());
     rig.turns(4);
     assert!(!rig.sent(2).iter().any(|frame| is_data(frame)));

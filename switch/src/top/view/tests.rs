@@ -124,7 +124,7 @@ fn lossless_drops_are_white_on_red_from_edge_to_edge() {
         assert_eq!((cell.fg, cell.bg, cell.modifier), broken, "column {column}");
     }
     assert_eq!(style_of(&buffer, "LOST 17"), broken);
-    assert_eq!(style_of(&buffer, "lossless_overrun"), broken);
+    assert_eq!(style_of(&buffer, "headroom_overrun"), broken);
 
     let fine = view_of(many(1));
     let screen = Screen { view: Some(&fine), waiting: None, choices: &Choices::default() };

@@ -12,7 +12,7 @@
 //!   and only if `k tau <= 1 / e`; the frame is for bytes that come in packets;
 //! - [`staged`]: `Bm - B1 >= 2 C tau`, equation 5.
 
-use dataplane::gentle::STAGES_MAX;
+use dataplane::gfc::STAGES_MAX;
 
 /// A PFC frame with its FCS, in bits.
 const MESSAGE_BITS: u64 = 512;
@@ -72,5 +72,5 @@ pub fn steady_load_bps(tau_ps: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "gentle_tests.rs"]
+#[path = "gfc_tests.rs"]
 mod tests;

@@ -1,16 +1,16 @@
 //! What `gfc` does with a queue of a scenario: where upstream is slowed down, and whether the bound
 //! is kept.
 
-use crate::gentle::{rest_bytes, staged, stages, theorem, tight, time_based};
+use crate::gfc::{rest_bytes, staged, stages, theorem, tight, time_based};
 use crate::headroom::Link;
 use crate::units::show_size;
-use dataplane::gentle::{Form, Slope};
+use dataplane::gfc::{Form, RateMap};
 
 /// How rates follow queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gentle {
+pub struct Gfc {
     /// What is told, and when.
-    pub form: GentleForm,
+    pub form: GfcForm,
     /// What must hold.
     pub bound: Bound,
     /// `Bm`; `None` for the switches' static `xoff`.
@@ -22,10 +22,10 @@ pub struct Gentle {
     pub period_ns: u64,
 }
 
-impl Default for Gentle {
+impl Default for Gfc {
     fn default() -> Self {
         Self {
-            form: GentleForm::Staged,
+            form: GfcForm::Staged,
             bound: Bound::Theorem,
             full_bytes: None,
             start_bytes: None,
@@ -36,7 +36,7 @@ impl Default for Gentle {
 
 /// What is told, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GentleForm {
+pub enum GfcForm {
     /// Each halving of the rate, when it is due (section 4.2): what switches can do.
     Staged,
     /// The rate, at every change of the queue (section 4.1).
@@ -45,7 +45,7 @@ pub enum GentleForm {
     TimeBased,
 }
 
-impl GentleForm {
+impl GfcForm {
     /// All of them, as they are written.
     pub const ALL: [(&'static str, Self); 3] = [
         ("staged", Self::Staged),
@@ -62,7 +62,7 @@ impl GentleForm {
     }
 }
 
-/// What a queue's slope is held to.
+/// What a queue's rate map is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The paper's.
@@ -79,23 +79,23 @@ impl Bound {
         [("theorem", Self::Theorem), ("tight", Self::Tight), ("none", Self::None)];
 }
 
-impl Gentle {
+impl Gfc {
     /// `Bm` of a queue whose XOFF is at `xoff_bytes`.
     pub fn full_bytes(&self, xoff_bytes: u32) -> u32 {
         self.full_bytes.unwrap_or(xoff_bytes)
     }
 
-    /// The slope of a queue that `link` fills, up to `full_bytes`; `delay_bytes` still arrive after
-    /// a message, as the buffer counts. `Err` is the whole message.
+    /// The rate map of a queue that `link` fills, up to `full_bytes`; `delay_bytes` still arrive
+    /// after a message, as the buffer counts. `Err` is the whole message.
     ///
     /// # Errors
     /// The bound is not kept.
-    pub fn slope(
+    pub fn rate_map(
         &self,
         link: &Link,
         full_bytes: u32,
         delay_bytes: u64,
-    ) -> Result<Option<Slope>, String> {
+    ) -> Result<Option<RateMap>, String> {
         let frame_bytes = u64::from(link.mtu_bytes);
         let full = u64::from(full_bytes);
         let needed = self.needed_bytes(link, delay_bytes);
@@ -111,13 +111,11 @@ impl Gentle {
         }
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         Ok(match self.form {
-            GentleForm::Staged => {
+            GfcForm::Staged => {
                 let last = stages(2 * rest, frame_bytes);
-                Slope::staged(full_bytes, narrow(2 * rest), last)
+                RateMap::staged(full_bytes, narrow(2 * rest), last)
             }
-            GentleForm::Conceptual | GentleForm::TimeBased => {
-                Slope::linear(full_bytes, narrow(rest))
-            }
+            GfcForm::Conceptual | GfcForm::TimeBased => RateMap::linear(full_bytes, narrow(rest)),
         })
     }
 
@@ -125,10 +123,10 @@ impl Gentle {
     fn needed_bytes(&self, link: &Link, delay_bytes: u64) -> u64 {
         let frame_bytes = u64::from(link.mtu_bytes);
         match (self.form, self.bound) {
-            (GentleForm::Staged, _) => staged(delay_bytes) + frame_bytes,
-            (GentleForm::Conceptual, Bound::Tight) => tight(delay_bytes, frame_bytes),
-            (GentleForm::Conceptual, _) => theorem(delay_bytes) + frame_bytes,
-            (GentleForm::TimeBased, _) => {
+            (GfcForm::Staged, _) => staged(delay_bytes) + frame_bytes,
+            (GfcForm::Conceptual, Bound::Tight) => tight(delay_bytes, frame_bytes),
+            (GfcForm::Conceptual, _) => theorem(delay_bytes) + frame_bytes,
+            (GfcForm::TimeBased, _) => {
                 let bits = u128::from(link.speed.bps()) * u128::from(self.period_ns);
                 let period_bytes = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
                 time_based(delay_bytes, period_bytes) + frame_bytes

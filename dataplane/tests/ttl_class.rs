@@ -1,9 +1,9 @@
 //! The TTL scheme through a whole worker: classes by hops, and pauses that name the class before.
 
-use dataplane::hops::{HopClasses, Parity};
 use dataplane::ids::Priority;
 use dataplane::testing::wire::{Udp, port_mac};
 use dataplane::testing::{Rig, RigBuilder};
+use dataplane::ttl_class::{Parity, TtlClasses};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::{MacControl, Pfc};
 
@@ -12,23 +12,23 @@ fn p(value: u8) -> Priority {
 }
 
 /// Classes 0 to 3 on priorities 1, 3, 4 and 5, from TTL 64; DSCP 26 is lossless.
-fn classes(parity: Parity) -> HopClasses {
-    HopClasses { ttl0: 64, priorities: [1, 3, 4, 5].map(p).into_iter().collect(), parity }
+fn classes(parity: Parity) -> TtlClasses {
+    TtlClasses { ttl0: 64, priorities: [1, 3, 4, 5].map(p).into_iter().collect(), parity }
 }
 
 fn rig(parity: Parity, trusted: bool) -> Rig {
     let mut builder = RigBuilder::routed(3);
-    let hops = classes(parity);
+    let ttl_classes = classes(parity);
     let viq = builder.settings.ports[0].lossless[3];
     for port in &mut builder.settings.ports {
-        let held = |p: &Priority| hops.lossless_bits() & p.bit() != 0;
+        let held = |p: &Priority| ttl_classes.lossless_bits() & p.bit() != 0;
         port.lossless = Priority::EACH.map(|p| viq.filter(|_| held(&p)));
-        port.upstream = hops.upstream();
+        port.upstream = ttl_classes.upstream();
     }
     for port in &mut builder.forwarding {
         port.trust.trusted = trusted;
     }
-    builder.tags.hops = Some(hops);
+    builder.tags.ttl_classes = Some(ttl_classes);
     builder.build()
 }
 

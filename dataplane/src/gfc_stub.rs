@@ -28,9 +28,9 @@ impl Form {
 
 /// The rate that a VIQ requests for each fill level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slope {}
+pub enum RateMap {}
 
-impl Slope {
+impl RateMap {
     /// Not built.
     pub const fn staged(_full_bytes: u32, _span_bytes: u32, _stages: u8) -> Option<Self> {
         None

@@ -11,10 +11,10 @@
 //! - Staged (4.2): only halvings are sent. `R_k = C / 2^k` from `B_k` on, and
 //!   `Bm - B_k = (Bm - B0) / 2^k`. Safe if `Bm - B1 >= 2 C tau`.
 //!
-//! The message generator is [`Slope`], one at each VIQ. The rate adjuster is [`RateAdjuster`], one
-//! at each port that sends. The time field of a PFC frame carries the rate code between them. Above
-//! `Bm`, ordinary XOFF and its headroom apply. The headroom is never used while the bound holds and
-//! the queue drains. If neither is the case, it prevents loss.
+//! The message generator is [`RateMap`], one at each VIQ. The rate adjuster is [`RateAdjuster`],
+//! one at each port that sends. The time field of a PFC frame carries the rate code between them.
+//! Above `Bm`, ordinary XOFF and its headroom apply. The headroom is never used while the bound
+//! holds and the queue drains. If neither is the case, it prevents loss.
 //!
 //! The mechanism is claimed by a patent, see NOTICE. Without the feature `gfc` this module is not
 //! built.
@@ -44,7 +44,7 @@ pub enum Form {
 /// The rate that a VIQ requests for each fill level (the paper's mapping function, Figures 4 and
 /// 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slope {
+pub struct RateMap {
     /// The encoding of the rate.
     pub form: Form,
     /// `Bm`: at this fill the rate is zero.
@@ -62,7 +62,7 @@ impl Form {
     pub const LINEAR: Option<Self> = Some(Self::Linear);
 }
 
-impl Slope {
+impl RateMap {
     /// Stages 1 to `stages`, with `Bm` at `full_bytes`.
     pub const fn staged(full_bytes: u32, span_bytes: u32, stages: u8) -> Option<Self> {
         Some(Self { form: Form::Staged, full_bytes, span_bytes, stages })
@@ -150,9 +150,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// The paper's Figure 5 in stages: `Bm` 100 KB, `B0` 50 KB.
-    const STAGED: Slope =
-        Slope { form: Form::Staged, full_bytes: 100_000, span_bytes: 50_000, stages: 4 };
-    const LINEAR: Slope = Slope { form: Form::Linear, ..STAGED };
+    const STAGED: RateMap =
+        RateMap { form: Form::Staged, full_bytes: 100_000, span_bytes: 50_000, stages: 4 };
+    const LINEAR: RateMap = RateMap { form: Form::Linear, ..STAGED };
 
     #[test]
     fn stages_begin_where_the_rest_of_the_buffer_halves() {
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(STAGED.code(10_000, 4), 0, "all at once");
         assert_eq!(STAGED.code(74_000, QUANTA_MAX), 0, "after a pause there is none to stay in");
         // B1 is at 10,000: the stage ends at 5,000, not at -80,000.
-        let steep = Slope { span_bytes: 180_000, ..STAGED };
+        let steep = RateMap { span_bytes: 180_000, ..STAGED };
         assert_eq!((steep.code(5_000, 1), steep.code(4_999, 1)), (1, 0));
     }
 
@@ -202,9 +202,9 @@ mod tests {
         #[test]
         fn stages_follow_the_line(span in 2_000_u32..1_000_000, above: u32, stages in 1_u8..20) {
             let full_bytes = span + above % 1_000_000;
-            let slope = Slope { form: Form::Staged, full_bytes, span_bytes: span, stages };
+            let rate_map = RateMap { form: Form::Staged, full_bytes, span_bytes: span, stages };
             for bytes in (0..full_bytes).step_by(usize::try_from(full_bytes / 97).unwrap().max(1)) {
-                let stage = slope.code(bytes, 0);
+                let stage = rate_map.code(bytes, 0);
                 let left = u64::from(full_bytes - bytes);
                 prop_assert!(stage == 0 || left <= u64::from(span) >> stage);
                 prop_assert!(stage == u16::from(stages) || left > u64::from(span) >> (stage + 1));

@@ -4,12 +4,12 @@ use super::port_draft::PortDraft;
 use super::schema::{LosslessTable, SwitchFile};
 use super::viq::Planner;
 use crate::error::ConfigError;
-use crate::gentle::{rest_bytes, staged, stages};
+use crate::gfc::{rest_bytes, staged, stages};
 use crate::headroom::charged_bytes;
 use crate::source::Source;
 use crate::units::show_size;
-use dataplane::gentle::{Form, IS_BUILT, Slope};
-use dataplane::settings::{GentleSettings, Threshold};
+use dataplane::gfc::{Form, IS_BUILT, RateMap};
+use dataplane::settings::{GfcSettings, Threshold};
 use toml::Spanned;
 
 /// What a class may make up for after a late poll: two polls.
@@ -35,10 +35,10 @@ pub(super) fn check(source: &Source, file: &SwitchFile) -> Result<(), ConfigErro
 
 impl Planner<'_> {
     /// How this switch says rates to a neighbor and obeys them, if it does.
-    pub(super) fn gentle(&self) -> Option<GentleSettings> {
+    pub(super) fn gfc(&self) -> Option<GfcSettings> {
         self.gfc?;
         let catch_up_ns = self.catch_up_ns();
-        Form::STAGED.map(|form| GentleSettings { form, catch_up_ns, period_ns: None })
+        Form::STAGED.map(|form| GfcSettings { form, catch_up_ns, period_ns: None })
     }
 
     fn catch_up_ns(&self) -> u64 {
@@ -46,12 +46,12 @@ impl Planner<'_> {
     }
 
     /// The stages of a lossless queue: as late as the bound allows, or from `b1` on.
-    pub(super) fn slope(
+    pub(super) fn rate_map(
         &self,
         table: &Spanned<LosslessTable>,
         port: &PortDraft<'_>,
         threshold: Threshold,
-    ) -> Result<Option<Slope>, ConfigError> {
+    ) -> Result<Option<RateMap>, ConfigError> {
         let Some(gfc) = self.gfc else { return Ok(None) };
         let priority = table.get_ref().priority.get_ref().0;
         let needed_bytes = self.needed_below_full(port);
@@ -81,7 +81,7 @@ impl Planner<'_> {
         let span_bytes = u32::try_from(2 * rest_bytes).unwrap_or(u32::MAX);
         let frame_bytes = self.frame_cost(port);
         let stages = stages(u64::from(span_bytes), frame_bytes);
-        Ok(Slope::staged(xoff_bytes, span_bytes, stages))
+        Ok(RateMap::staged(xoff_bytes, span_bytes, stages))
     }
 
     /// `2 C tau` and a frame, in charged bytes. `C tau` is what still arrives after a message,

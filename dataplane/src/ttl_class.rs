@@ -42,7 +42,7 @@ impl Parity {
 
 /// The TTL classes of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HopClasses {
+pub struct TtlClasses {
     /// The initial TTL of lossless frames.
     pub ttl0: u8,
     /// The priority of each class, by class number. Class 0 is that of the sending hosts.
@@ -51,7 +51,7 @@ pub struct HopClasses {
     pub parity: Parity,
 }
 
-impl HopClasses {
+impl TtlClasses {
     /// The class of a frame that leaves a node with `ttl`; `None` if it has none.
     pub fn class_leaving(&self, ttl: u8) -> Option<usize> {
         let class = usize::from(self.ttl0.checked_sub(ttl)?);
@@ -86,7 +86,7 @@ impl HopClasses {
 
 /// By the TTL with which a frame arrives: its priority, if it is lossless.
 #[derive(Clone, Debug)]
-pub(crate) struct HopTable {
+pub(crate) struct TtlClassTable {
     by_ttl: [u8; 256],
     /// The class of frames that are not lossless.
     lossy: Class,
@@ -95,17 +95,17 @@ pub(crate) struct HopTable {
 /// No lossless class.
 const NONE: u8 = u8::MAX;
 
-impl HopTable {
+impl TtlClassTable {
     /// The table of a port. If the port is not `trusted` (it faces hosts), only the first hop is
     /// lossless.
-    pub(crate) fn compile(hops: &HopClasses, trusted: bool, lossy: Class) -> Self {
+    pub(crate) fn compile(ttl_classes: &TtlClasses, trusted: bool, lossy: Class) -> Self {
         let by_ttl = core::array::from_fn(|ttl| {
             // TTL 0 cannot be decremented; such a frame is handled as one whose TTL has expired.
             let left = u8::try_from(ttl).ok().and_then(|ttl| ttl.checked_sub(1));
-            let class = left.and_then(|ttl| hops.class_leaving(ttl));
-            let class = class.filter(|&class| class > 0 && hops.parity.holds(class));
+            let class = left.and_then(|ttl| ttl_classes.class_leaving(ttl));
+            let class = class.filter(|&class| class > 0 && ttl_classes.parity.holds(class));
             let class = class.filter(|&class| trusted || class == 1);
-            class.map_or(NONE, |class| hops.priorities[class].value())
+            class.map_or(NONE, |class| ttl_classes.priorities[class].value())
         });
         Self { by_ttl, lossy }
     }
@@ -137,15 +137,15 @@ mod tests {
     }
 
     /// Classes 0 to 3 on priorities 0, 3, 1 and 4, from TTL 64.
-    fn hops(parity: Parity) -> HopClasses {
-        HopClasses { ttl0: 64, priorities: [p(0), p(3), p(1), p(4)].into_iter().collect(), parity }
+    fn ttl_classes(parity: Parity) -> TtlClasses {
+        TtlClasses { ttl0: 64, priorities: [p(0), p(3), p(1), p(4)].into_iter().collect(), parity }
     }
 
     const LOSSY: Class = Class::new(Tag::from_low_bits(9), Priority::from_low_bits(7), false, true);
 
     /// The priority of a lossless frame that arrives with each TTL.
     fn found(parity: Parity, trusted: bool) -> alloc::vec::Vec<(u8, u8)> {
-        let table = HopTable::compile(&hops(parity), trusted, LOSSY);
+        let table = TtlClassTable::compile(&ttl_classes(parity), trusted, LOSSY);
         let class = Class::new(Tag::from_low_bits(1), p(6), true, false);
         let of = |ttl| (ttl, table.of(class, ttl));
         let lossless = (0..=255).map(of).filter(|(_, class)| class.is_lossless());
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn lossy_frames_stay_as_they_are_and_frames_without_a_ttl_are_not_lossless() {
-        let table = HopTable::compile(&hops(Parity::All), true, LOSSY);
+        let table = TtlClassTable::compile(&ttl_classes(Parity::All), true, LOSSY);
         let lossy = Class::new(Tag::from_low_bits(2), p(2), false, false);
         let lossless = Class::new(Tag::from_low_bits(1), p(6), true, false);
         assert_eq!((table.of(lossy, 64), table.of_none(lossy)), (lossy, lossy));
@@ -172,12 +172,15 @@ mod tests {
 
     #[test]
     fn a_pause_names_the_class_before() {
-        let upstream = hops(Parity::All).upstream().map(Priority::value);
+        let upstream = ttl_classes(Parity::All).upstream().map(Priority::value);
         assert_eq!(upstream, [0, 3, 2, 0, 1, 5, 6, 7]);
-        assert_eq!(hops(Parity::Odd).lossless_bits(), 1 << 3 | 1 << 4);
-        assert_eq!(hops(Parity::All).priority_leaving(64), Some(p(0)));
+        assert_eq!(ttl_classes(Parity::Odd).lossless_bits(), 1 << 3 | 1 << 4);
+        assert_eq!(ttl_classes(Parity::All).priority_leaving(64), Some(p(0)));
         assert_eq!(
-            (hops(Parity::All).priority_leaving(60), hops(Parity::All).class_leaving(65)),
+            (
+                ttl_classes(Parity::All).priority_leaving(60),
+                ttl_classes(Parity::All).class_leaving(65)
+            ),
             (None, None)
         );
     }

@@ -1,9 +1,9 @@
 //! Gentle flow control through a whole worker: rates told and obeyed, XOFF only above them.
 #![cfg(feature = "gfc")]
 
-use dataplane::gentle::{Form, Slope};
+use dataplane::gfc::{Form, RateMap};
 use dataplane::ids::Priority;
-use dataplane::settings::{GentleSettings, Threshold};
+use dataplane::settings::{GfcSettings, Threshold};
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
@@ -15,10 +15,10 @@ const P3: Priority = Priority::from_low_bits(3);
 fn builder() -> RigBuilder {
     let mut builder = RigBuilder::routed(2);
     for port in &mut builder.settings.ports {
-        port.gentle = Some(GentleSettings { form: Form::Staged, catch_up_ns: 0, period_ns: None });
+        port.gfc = Some(GfcSettings { form: Form::Staged, catch_up_ns: 0, period_ns: None });
         for viq in port.lossless.iter_mut().flatten() {
             viq.threshold = Threshold::Static { xoff_bytes: 20_000 };
-            viq.slope = Some(Slope {
+            viq.rate_map = Some(RateMap {
                 form: Form::Staged,
                 full_bytes: 20_000,
                 span_bytes: 20_000,
