@@ -10,7 +10,7 @@ setup: ## install what is missing (Debian 12, as root)
 	@scripts/setup.sh
 
 build: setup ## build the release binary, target/release/knotless
-	cargo build --release --locked -p switch
+	cargo build --release --locked -p knotless-switch
 
 demo: build ## three hosts, one paced port, lossless and lossy streams: watch nothing get lost
 	@/usr/bin/python3 scripts/demo
@@ -33,26 +33,26 @@ lint: setup ## rustfmt and clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 unit: setup ## unit, property and in-process tests of every crate
-	cargo test --workspace --locked --exclude tests
-	cargo test -p tests --locked --lib --test layering --test modules --test tidy --test words --test fuzz_bodies
+	cargo test --workspace --locked --exclude knotless-tests
+	cargo test -p knotless-tests --locked --lib --test layering --test modules --test tidy --test words --test fuzz_bodies
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
-	RUSTFLAGS="--cfg loom" cargo test -p dataplane --locked --lib --target-dir target/loom -- buffer::ledger handoff::grants
+	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger handoff::grants
 
 pcap: build ## pcap regressions through the real binary
-	KNOTLESS_PROFILE=release cargo test -p tests --locked --test pcap
+	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test pcap
 
 record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=name
-	KNOTLESS_RECORD=$(CASE) cargo test -p tests --locked --test pcap -- --nocapture
+	KNOTLESS_RECORD=$(CASE) cargo test -p knotless-tests --locked --test pcap -- --nocapture
 	git diff --stat -- tests/pcap
 
 e2e: privileges build ## real processes in network namespaces (root)
-	KNOTLESS_PROFILE=release cargo test -p tests --locked --test e2e -- --nocapture --test-threads=1
+	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test e2e -- --nocapture --test-threads=1
 
 report: setup ## the page of a simulation, as a browser shows it (installs Chromium)
 	@scripts/setup.sh chromium
-	cargo test -p tests --locked --test report
+	cargo test -p knotless-tests --locked --test report
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
@@ -61,12 +61,12 @@ compare: build ## the ways out of a deadlock side by side, under the same failur
 	@target/release/knotless compare netsim/scenarios/compare/*.toml
 
 sim-fuzz: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make sim-fuzz SECONDS=60 SEED=1
-	cargo run --release --locked -p bench --bin sim-fuzz -- --seconds $(or $(SECONDS),60) \
+	cargo run --release --locked -p knotless-bench --bin sim-fuzz -- --seconds $(or $(SECONDS),60) \
 		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 lldp-fuzz: setup ## networks that start and fail at random: levels learned, the compiler's rules: make lldp-fuzz COUNT=1000
-	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p fabric --test levels -- --nocapture learning
-	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p netsim --test scenarios -- --nocapture levels_are
+	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p knotless-fabric --test levels -- --nocapture learning
+	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p knotless-netsim --test scenarios -- --nocapture levels_are
 
 # The old names of the two.
 hunt:
@@ -83,23 +83,23 @@ soak: build ## an hour at full rate, everything on: nothing grows, every buffer 
 
 bench-line: build ## beside testpmd and OVS-DPDK on one core, in one run: make bench-line FRAMES=imix
 	@scripts/setup.sh openvswitch-switch-dpdk
-	cargo bench -p bench --bench congested --bench growth --bench reaction --bench latency
+	cargo bench -p knotless-bench --bench congested --bench growth --bench reaction --bench latency
 	@/usr/bin/python3 bench/line/line.py --frames $(or $(FRAMES),64)
 
 bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
-	cargo run --release --locked -p bench --bin bench-tagger
+	cargo run --release --locked -p knotless-bench --bin bench-tagger
 
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
-	cargo run --release --locked -p bench --bin bench-netsim
+	cargo run --release --locked -p knotless-bench --bin bench-netsim
 
 bench-neighbor: setup ## what a hostile LLDP neighbor costs the data path
-	cargo bench -p bench --bench neighbor
+	cargo bench -p knotless-bench --bench neighbor
 
 bench-papers: setup ## the papers' experiments on the emulator, with and without the scheme, as tables and pages
-	cargo run --release --locked -p bench --bin bench-papers
+	cargo run --release --locked -p knotless-bench --bin bench-papers
 
 bench-reconfiguration: setup ## changing routes after failures: removing all first, the paper's rule, ours; table and plot
-	cargo run --release --locked -p bench --bin bench-reconfiguration
+	cargo run --release --locked -p knotless-bench --bin bench-reconfiguration
 
 bench: ## criterion benches of the parts
-	cargo bench -p bench
+	cargo bench -p knotless-bench

@@ -1,4 +1,5 @@
-//! Each folder of `tests/pcap/` is a test of its own: `cargo test -p tests --test pcap -- NAME`.
+//! Each folder of `tests/pcap/` is a test of its own:
+//! `cargo test -p knotless-tests --test pcap -- NAME`.
 //!
 //! Some of them are followed by their frames with octets changed, 100,000 in all (`fuzzed-NAME`).
 //!

@@ -6,7 +6,7 @@
 //! equally many different frames, so that what the bench itself takes of the caches stays the same.
 //! Every row proves its answer before it is timed, and its books afterwards.
 //!
-//! `cargo bench -p bench --bench growth -- ports routes` runs these axes alone.
+//! `cargo bench -p knotless-bench --bench growth -- ports routes` runs these axes alone.
 
 use bench::line_switch::LineSwitch;
 use bench::loop_device::LoopDevice;

@@ -1,4 +1,5 @@
-//! Writes the seeds of a fuzz target: `cargo run -p tests --example fuzz_seeds TARGET DIRECTORY`.
+//! Writes the seeds of a fuzz target:
+//! `cargo run -p knotless-tests --example fuzz_seeds TARGET DIRECTORY`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

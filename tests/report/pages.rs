@@ -1,4 +1,5 @@
-//! Writes the sample pages, to be looked at: `cargo run -p tests --example report_pages DIRECTORY`.
+//! Writes the sample pages, to be looked at:
+//! `cargo run -p knotless-tests --example report_pages DIRECTORY`.
 
 mod samples;
 

@@ -30,7 +30,7 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let profile = std::env::var("KNOTLESS_PROFILE").unwrap_or_else(|_| "dev".to_owned());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--package", "switch", "--bin", "knotless", "--profile", &profile])
+        .args(["build", "--package", "knotless-switch", "--bin", "knotless", "--profile", &profile])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(tree::root())
         .stderr(Stdio::inherit())

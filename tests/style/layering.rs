@@ -20,7 +20,16 @@ const MAY_IMPORT: [(&str, &[&str]); 10] = [
     ("tests", &["dataplane", "agents", "config", "fabric", "netsim", "random", "switch"]),
 ];
 
-/// The packages of the workspace, by name.
+/// What stands before the name of every package of ours, which is otherwise its folder's.
+const PREFIX: &str = "knotless-";
+
+/// A package by its folder's name.
+fn short(name: &Value) -> String {
+    let name = name.as_str().unwrap();
+    name.strip_prefix(PREFIX).unwrap_or_else(|| panic!("`{name}` is not {PREFIX}*")).to_owned()
+}
+
+/// The packages of the workspace, by the names of their folders.
 fn packages() -> BTreeMap<String, Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -31,16 +40,14 @@ fn packages() -> BTreeMap<String, Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap().iter();
-    packages
-        .map(|package| (package["name"].as_str().unwrap().to_owned(), package.clone()))
-        .collect()
+    packages.map(|package| (short(&package["name"]), package.clone())).collect()
 }
 
 /// What `package` depends on, in any way, of what stands in this tree.
 fn imports(package: &Value) -> BTreeSet<String> {
     let dependencies = package["dependencies"].as_array().unwrap().iter();
     let ours = dependencies.filter(|dependency| dependency["path"].is_string());
-    ours.map(|dependency| dependency["name"].as_str().unwrap().to_owned()).collect()
+    ours.map(|dependency| short(&dependency["name"])).collect()
 }
 
 #[test]
@@ -85,7 +92,7 @@ fn only_the_program_links_dpdk() {
     // Whoever takes the program as a library must be able to leave DPDK out.
     let switch = &packages()["switch"];
     let optional = switch["dependencies"].as_array().unwrap().iter().any(|dependency| {
-        dependency["name"] == "dpdk-sys" && dependency["optional"] == Value::Bool(true)
+        dependency["name"] == "knotless-dpdk-sys" && dependency["optional"] == Value::Bool(true)
     });
     assert!(optional, "`switch` must build without DPDK");
 }
