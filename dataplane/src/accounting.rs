@@ -34,7 +34,7 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) driver: V,
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,
-    has_news: bool,
+    has_releases: bool,
     /// Shared and lossy bytes as last published to the other workers.
     published_bytes: (u64, u64),
 }
@@ -64,7 +64,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
             driver,
             ledger: LedgerWriter::new(ledger),
-            has_news: false,
+            has_releases: false,
             published_bytes: (0, 0),
             owned,
             lossless_bits,
@@ -109,7 +109,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             self.buffer.release(viq, cost_bytes);
         } else {
             self.ledger.add_release(viq, cost_bytes);
-            self.has_news = true;
+            self.has_releases = true;
         }
     }
 
@@ -121,7 +121,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             self.published_bytes = used_bytes;
             self.ledger.publish_use(used_bytes.0, used_bytes.1);
         }
-        if core::mem::take(&mut self.has_news) {
+        if core::mem::take(&mut self.has_releases) {
             self.ledger.publish_releases();
         }
     }

@@ -16,8 +16,8 @@ use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::Priority;
 use crate::limits::BURST_MAX;
+use crate::pipeline::arrival::Arrival;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
-use crate::pipeline::receive::Arrival;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
@@ -37,8 +37,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         slot: usize,
         now: Instant,
     ) -> bool {
-        if !self.kept[slot].is_empty() {
-            return self.receive_kept(snapshot, slot, now);
+        if !self.deferred[slot].is_empty() {
+            return self.receive_deferred(snapshot, slot, now);
         }
         let frames_max = self.rx_frames_max(slot);
         if frames_max == 0 {
@@ -89,10 +89,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             || buffer.viq_of(port.id, class).bytes() == 0
     }
 
-    /// Keeps `frames`, the rest of a burst, until there is room. The MAC control frames of the
+    /// Defers `frames`, the rest of a burst, until there is room. The MAC control frames of the
     /// burst have been processed; those among `frames` are consumed.
     #[cold]
-    pub(crate) fn keep(
+    pub(crate) fn defer(
         &mut self,
         frames: impl Iterator<Item = D::Frame>,
         slot: usize,
@@ -103,21 +103,21 @@ impl<D: Device, V: Driver> Core<D, V> {
                 let frame_outcome = FrameOutcome::ends(Verdict::Consume, None, 0);
                 self.dispatch_frame(frame, &frame_outcome, slot, now);
             } else {
-                self.kept[slot].push(frame);
+                self.deferred[slot].push(frame);
             }
         }
     }
 
     #[cold]
-    fn receive_kept(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) -> bool {
-        self.rx = core::mem::take(&mut self.kept[slot]);
+    fn receive_deferred(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) -> bool {
+        self.rx = core::mem::take(&mut self.deferred[slot]);
         let before = self.rx.len();
         self.receive_burst(snapshot, Arrival { slot, now, is_new: true });
-        self.kept[slot].len() < before
+        self.deferred[slot].len() < before
     }
 
-    /// Number of kept frames, of all ports.
-    pub(crate) fn kept_frames(&self) -> u64 {
-        self.kept.iter().map(Burst::len).sum::<usize>() as u64
+    /// Number of deferred frames, of all ports.
+    pub(crate) fn deferred_frames(&self) -> u64 {
+        self.deferred.iter().map(Burst::len).sum::<usize>() as u64
     }
 }

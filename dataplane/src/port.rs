@@ -31,11 +31,12 @@ mod gauges;
 mod granted;
 mod link;
 mod pending;
+mod requeue;
 mod timers;
 mod transmit;
 pub(crate) mod tx_batch;
 
-pub(crate) use enqueue::drop_queued;
+pub(crate) use requeue::drop_queued;
 
 /// The state of a port in its worker.
 ///

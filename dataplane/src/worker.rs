@@ -146,7 +146,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             outcomes: OutcomeGroups::new(u32::from(settings.buffer.cell_bytes)),
             rewrite_cache: RewriteCache::default(),
             rx: Burst::new(),
-            kept: own_ports.iter().map(|_| Burst::new()).collect(),
+            deferred: own_ports.iter().map(|_| Burst::new()).collect(),
             free_burst: Burst::new(),
             punted: rings.punt,
             tx_frame_bytes_max: settings.ports.iter().map(tx_frame_bytes_max).collect(),
@@ -193,7 +193,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             busy |= self.core.give_up_unresolved(now);
         }
         if self.has_others {
-            self.learn_of_releases();
+            self.collect_releases();
             busy |= self.handoff_rx(now);
         }
         for slot in 0..own_ports {
@@ -237,7 +237,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         self.age_at = now + AGE_EVERY_NS;
         let handoff_tx = &mut self.core.handoff_tx;
         self.core.mac_table.age(now, AGE_SLOTS_A_TURN, |entry| {
-            handoff_tx.announce(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
+            handoff_tx.push_event(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
         });
         self.core.has_addresses = !self.core.mac_table.is_empty();
     }

@@ -202,6 +202,37 @@ fn no_file_imports_from_one_that_imports_from_it() {
     assert!(files > 200, "{files} files were read");
 }
 
+/// The files that ARCHITECTURE.md lists for a plain frame, in call order.
+fn walk() -> Vec<String> {
+    let architecture = fs::read_to_string(tree::root().join("ARCHITECTURE.md")).unwrap();
+    let from = architecture.find("A plain IPv4 frame passes through these files").unwrap();
+    let paragraph = architecture[from..].split("\n\n").next().unwrap();
+    let links = paragraph.split("](").skip(1);
+    links.map(|link| link.split(')').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_walk_of_a_plain_frame_is_in_call_order_and_imports_follow_it() {
+    let walk = walk();
+    assert!((10..=15).contains(&walk.len()), "{} files", walk.len());
+    let missing = walk.iter().filter(|path| !tree::root().join(path).is_file());
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&String>::new());
+    let graph = Graph::read("dataplane");
+    let inside = walk.iter().filter_map(|path| path.strip_prefix("dataplane/src/"));
+    let modules: Vec<Module> = inside.map(module).collect();
+    for (at, called) in modules.iter().enumerate() {
+        let imports = graph.imports_of(called);
+        let back: Vec<&Module> = modules[..at].iter().filter(|it| imports.contains(*it)).collect();
+        assert!(back.is_empty(), "{} imports from its callers {back:?}", called.join("::"));
+    }
+    // The graph sees these files: an empty one would pass above.
+    let calls =
+        |caller: &str, called: &str| graph.imports_of(&module(caller)).contains(&module(called));
+    assert!(calls("pipeline/receive.rs", "pipeline/fast_path.rs"));
+    assert!(calls("pipeline/rewrite_cache.rs", "pipeline/outcome_groups.rs"));
+    assert!(calls("port/enqueue.rs", "port/tx_batch.rs"));
+}
+
 #[test]
 fn a_circle_is_found_through_re_exports() {
     let text = |text: &str| text.to_owned();

@@ -175,7 +175,7 @@ impl<F: Frame> HandoffTx<F> {
     }
 
     /// Sends `event` to every other worker.
-    pub(crate) fn announce(&mut self, event: MacEvent) {
+    pub(crate) fn push_event(&mut self, event: MacEvent) {
         for peer in self.peers.iter_mut().filter(|peer| peer.ring.is_some()) {
             if peer.mac_events.len() < MAC_EVENTS_MAX {
                 peer.mac_events.push_back(event);
@@ -236,7 +236,7 @@ impl<F: Frame> HandoffTx<F> {
     }
 
     /// The number of frames that wait for other workers.
-    pub(crate) fn held(&self) -> u64 {
+    pub(crate) fn waiting_frames(&self) -> u64 {
         self.peers.iter().map(|peer| u64::from(peer.waiting.frames())).sum()
     }
 }

@@ -4,8 +4,7 @@
 //! Reads: an outcome group. Writes: the VIQ, a run of the egress port's transmit batch. Counts:
 //! `remarked_frames`, `raised_frames`, `demoted_frames`.
 
-use super::outcome::Outcome;
-use super::outcome_groups::OutcomeGroup;
+use super::outcome::{Outcome, OutcomeGroup};
 use crate::buffer::ViqId;
 use crate::device::Device;
 use crate::driver::Driver;

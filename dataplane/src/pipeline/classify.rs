@@ -93,8 +93,8 @@ pub struct Classifier {
     /// The class of the port's default tag.
     default: Class,
     /// The tags that the markings encode, trusted or not.
-    dscp_says: [Tag; TAGS],
-    pcp_says: [Tag; PRIORITIES],
+    dscp_tag: [Tag; TAGS],
+    pcp_tag: [Tag; PRIORITIES],
     lossless_tags: u64,
     ttl_classes: Option<Box<TtlClassTable>>,
 }
@@ -115,8 +115,8 @@ impl Classifier {
             by_dscp: tags.dscp_to_tag.map(class),
             by_pcp: tags.pcp_to_tag.map(class),
             default,
-            dscp_says: tags.dscp_to_tag,
-            pcp_says: tags.pcp_to_tag,
+            dscp_tag: tags.dscp_to_tag,
+            pcp_tag: tags.pcp_to_tag,
             lossless_tags: tags.lossless_tags,
             ttl_classes: ttl_class_table(tags, trust.trusted),
         }
@@ -127,18 +127,18 @@ impl Classifier {
     pub fn classify(&self, dscp: Option<u8>, pcp: Option<u8>) -> Class {
         let dscp = dscp.map(|dscp| usize::from(dscp) % TAGS);
         let pcp = pcp.map(|pcp| usize::from(pcp) % PRIORITIES);
-        let dscp_says = dscp.map(|dscp| self.dscp_says[dscp]);
-        let pcp_says = pcp.map(|pcp| self.pcp_says[pcp]);
+        let dscp_tag = dscp.map(|dscp| self.dscp_tag[dscp]);
+        let pcp_tag = pcp.map(|pcp| self.pcp_tag[pcp]);
         match (self.by, dscp, pcp) {
-            (ClassifyBy::Dscp, Some(dscp), _) => self.beside(self.by_dscp[dscp], pcp_says),
+            (ClassifyBy::Dscp, Some(dscp), _) => self.beside(self.by_dscp[dscp], pcp_tag),
             (ClassifyBy::Dscp, None, Some(pcp)) => self.by_pcp[pcp],
-            (ClassifyBy::Pcp, _, Some(pcp)) => self.beside(self.by_pcp[pcp], dscp_says),
+            (ClassifyBy::Pcp, _, Some(pcp)) => self.beside(self.by_pcp[pcp], dscp_tag),
             // The operator configures the default tag, so it is always trusted. The frame's own
             // marking is rewritten to match it.
             _ => {
-                let said = dscp_says.or(pcp_says);
+                let said = dscp_tag.or(pcp_tag);
                 let class = self.default.with_remark(said.is_some_and(|s| s != self.default.tag()));
-                self.beside(class, pcp_says)
+                self.beside(class, pcp_tag)
             }
         }
     }

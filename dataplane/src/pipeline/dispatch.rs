@@ -12,9 +12,8 @@ use crate::driver::Driver;
 use crate::frame::length_bytes;
 use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
-use crate::pipeline::outcome::{FrameOutcome, Outcome, TagChange, Verdict};
-use crate::pipeline::outcome_groups::OutcomeGroup;
-use crate::pipeline::receive::Arrival;
+use crate::pipeline::arrival::Arrival;
+use crate::pipeline::outcome::{FrameOutcome, Outcome, OutcomeGroup, TagChange, Verdict};
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
@@ -67,7 +66,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 };
                 QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame }
             });
-            return self.ports[out_slot].queue_burst(priority, queued, &mut self.accounting);
+            return self.ports[out_slot].enqueue_burst(priority, queued, &mut self.accounting);
         }
         let frames = core::mem::take(&mut self.rx);
         for (frame, group) in frames.into_iter().zip(group_of) {
@@ -260,7 +259,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if let Some(out_slot) = out_slot {
             self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];
-            port.enqueue_one(queued, &mut self.device, &mut self.accounting, now);
+            port.enqueue(queued, &mut self.device, &mut self.accounting, now);
         } else if let Err(queued) = self.handoff_tx.push(queued, &mut self.accounting) {
             self.accounting.release(&queued.meta);
             let class = Some(queued.meta.viq.priority());

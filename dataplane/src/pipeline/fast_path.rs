@@ -7,12 +7,11 @@
 //! file and [`rewrite_cache`](crate::pipeline::rewrite_cache) with that function, frame by frame.
 
 use crate::pipeline::class::Class;
+use crate::pipeline::rewrite_cache::FAST_PATH_HEAD_BYTES;
 use crate::pipeline::route;
 use crate::snapshot::FastPathPort;
-use crate::wire::{ethernet, ipv4};
+use crate::wire::ipv4;
 
-/// Length of the Ethernet and IPv4 headers.
-pub(crate) const FAST_PATH_HEAD_BYTES: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
 /// The four octets from offset 12 on: ethertype IPv4, version 4 with a header of five words, TOS.
 /// The mask leaves out TOS.
 const START: u32 = u32::from_le_bytes([0x08, 0x00, 0x45, 0x00]);

@@ -14,6 +14,7 @@ use crate::rules::{PortSet, TagMatch, TcamEntry};
 use crate::snapshot::Snapshot;
 use crate::testing::wire::{Udp, header_checksum, host_v4, port_mac};
 use crate::testing::{RigBuilder, TestFrame};
+use crate::wire::ethernet;
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr};
 use std::vec;
@@ -60,7 +61,7 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<Option<(FrameOutcome, Tes
         Some((usize::from(group?), frame))
     };
     let taken: Vec<_> = burst.iter().map(&mut take).collect();
-    rewrite_cache.book(&mut outcomes);
+    rewrite_cache.add_to_groups(&mut outcomes);
     let frame_outcome = |group: usize, frame: &TestFrame| {
         let bytes = u16::try_from(frame.len()).unwrap();
         FrameOutcome { outcome: outcomes.groups[group].outcome, rx_bytes: bytes, bytes }

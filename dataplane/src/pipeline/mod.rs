@@ -2,7 +2,7 @@
 //!
 //! | stage | file |
 //! |---|---|
-//! | receive: a burst of one port through the stages | [`receive`], [`single`] for a burst of one |
+//! | receive: one port's burst through the stages | [`receive`], [`single`]; input: [`arrival`] |
 //! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_cache`] |
 //! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
@@ -16,6 +16,7 @@
 //! | wait for the next hop, lossless frames only | [`next_hop`] |
 
 pub(crate) mod admit;
+pub(crate) mod arrival;
 pub(crate) mod bridge;
 pub mod class;
 pub mod classify;

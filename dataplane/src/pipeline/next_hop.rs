@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::{PortId, Priority};
-use crate::pipeline::receive::Arrival;
+use crate::pipeline::arrival::Arrival;
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 use crate::snapshot::Snapshot;

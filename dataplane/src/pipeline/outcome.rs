@@ -231,6 +231,25 @@ pub(crate) enum TagChange {
     Demoted,
 }
 
+/// The frames of a burst with one outcome, and their sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutcomeGroup {
+    pub(crate) outcome: Outcome,
+    pub(crate) frames: u32,
+    pub(crate) rx_bytes: u32,
+    pub(crate) bytes: u32,
+    /// Buffer cost of the frames, at least one cell for each.
+    pub(crate) cost_bytes: u32,
+}
+
+impl OutcomeGroup {
+    /// A group of one frame whose buffer cost is charged elsewhere.
+    pub(crate) fn of_one(frame_outcome: &FrameOutcome) -> Self {
+        let (rx_bytes, bytes) = (u32::from(frame_outcome.rx_bytes), u32::from(frame_outcome.bytes));
+        Self { outcome: frame_outcome.outcome, frames: 1, rx_bytes, bytes, cost_bytes: 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,32 +6,13 @@
 //! in the order of the burst.
 
 use crate::limits::BURST_MAX;
-use crate::pipeline::outcome::{FrameOutcome, Outcome};
+use crate::pipeline::outcome::{FrameOutcome, Outcome, OutcomeGroup};
 use arrayvec::ArrayVec;
 
 /// Buckets of the index: twice the frames of a burst, so that probe sequences stay short.
 const BUCKETS: usize = 2 * BURST_MAX;
 /// An empty bucket.
 const EMPTY: u8 = u8::MAX;
-
-/// The frames of a burst with one outcome, and their sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutcomeGroup {
-    pub(crate) outcome: Outcome,
-    pub(crate) frames: u32,
-    pub(crate) rx_bytes: u32,
-    pub(crate) bytes: u32,
-    /// Buffer cost of the frames, at least one cell for each.
-    pub(crate) cost_bytes: u32,
-}
-
-impl OutcomeGroup {
-    /// A group of one frame whose buffer cost is charged elsewhere.
-    pub(crate) fn of_one(frame_outcome: &FrameOutcome) -> Self {
-        let (rx_bytes, bytes) = (u32::from(frame_outcome.rx_bytes), u32::from(frame_outcome.bytes));
-        Self { outcome: frame_outcome.outcome, frames: 1, rx_bytes, bytes, cost_bytes: 0 }
-    }
-}
 
 /// Maps a key to an index of a burst's table: open addressing over bytes, two cache lines.
 #[derive(Debug)]
@@ -103,7 +84,7 @@ impl OutcomeGroups {
     /// Adds a frame of the burst to its group, and returns the index of the group.
     #[inline(always)]
     pub(crate) fn add(&mut self, frame_outcome: &FrameOutcome) -> u8 {
-        let at = self.place(frame_outcome.outcome);
+        let at = self.group_index(frame_outcome.outcome);
         let group = &mut self.groups[usize::from(at)];
         group.frames += 1;
         group.rx_bytes += u32::from(frame_outcome.rx_bytes);
@@ -114,18 +95,18 @@ impl OutcomeGroups {
 
     /// The index of the group of `outcome`, which is created if there is none.
     #[inline(always)]
-    pub(crate) fn place(&mut self, outcome: Outcome) -> u8 {
+    pub(crate) fn group_index(&mut self, outcome: Outcome) -> u8 {
         let groups = &self.groups;
         let key_at =
             |at| groups.get(usize::from(at)).map(|group: &OutcomeGroup| group.outcome.key());
         match self.index.find(outcome.key(), key_at) {
             Ok(at) => at,
-            Err(bucket) => self.found(bucket, outcome),
+            Err(bucket) => self.new_group(bucket, outcome),
         }
     }
 
     #[inline(never)]
-    fn found(&mut self, bucket: usize, outcome: Outcome) -> u8 {
+    fn new_group(&mut self, bucket: usize, outcome: Outcome) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 outcomes at the most")]
         let at = self.groups.len() as u8;
         self.groups.push(OutcomeGroup { outcome, frames: 0, rx_bytes: 0, bytes: 0, cost_bytes: 0 });

@@ -14,11 +14,11 @@ use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
 use crate::limits::BURST_MAX;
+use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge::{self, Destination};
 use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
-use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
-use crate::pipeline::outcome_groups::OutcomeGroup;
+use crate::pipeline::outcome::{FrameOutcome, OutcomeGroup, Verdict, ends_with};
 use crate::pipeline::route;
 use crate::probe::Probe;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
@@ -27,17 +27,6 @@ use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
-
-/// Where and when the frames of a burst came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// Slot of the ingress port, which the worker owns.
-    pub(crate) slot: usize,
-    pub(crate) now: Instant,
-    /// Whether the arrival of the frames is still to be counted. It is not for frames that enter
-    /// the pipeline again, from the control thread or after they waited for their next hop.
-    pub(crate) is_new: bool,
-}
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Processes the burst in `self.rx`, which the port at `slot` received.
@@ -183,7 +172,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, frame);
             *group = outcomes.add(&frame_outcome);
         }
-        self.rewrite_cache.book(&mut self.outcomes);
+        self.rewrite_cache.add_to_groups(&mut self.outcomes);
         self.dispatch(group_of, arrival);
     }
 
@@ -229,7 +218,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                         let copies = members.iter().filter(|&&port| port != input).count();
                         if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
                             let later = frames.map(|(frame, _)| frame);
-                            return self.keep(core::iter::once(frame).chain(later), slot, now);
+                            return self.defer(core::iter::once(frame).chain(later), slot, now);
                         }
                         let frame_outcome =
                             FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
@@ -257,7 +246,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         now: Instant,
     ) -> Destination {
         let handoff_tx = &mut self.handoff_tx;
-        let learned = |vid, mac| handoff_tx.announce(MacEvent::Learned(vid, mac, input, now));
+        let learned = |vid, mac| handoff_tx.push_event(MacEvent::Learned(vid, mac, input, now));
         match parsed.kind {
             Kind::MacControl => Destination::Ends(Verdict::Consume),
             Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),

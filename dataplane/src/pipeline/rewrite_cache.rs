@@ -9,7 +9,6 @@ use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::pipeline::class::Class;
-use crate::pipeline::fast_path::FAST_PATH_HEAD_BYTES;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::outcome_groups::{GroupIndex, OutcomeGroups};
 use crate::pipeline::route;
@@ -17,6 +16,9 @@ use crate::pipeline::rules;
 use crate::snapshot::Snapshot;
 use crate::wire::{ethernet, ipv4};
 use arrayvec::ArrayVec;
+
+/// Length of the Ethernet and IPv4 headers.
+pub(crate) const FAST_PATH_HEAD_BYTES: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
 
 /// Bit offsets of the fields of [`RewriteEntry::sums`]; the bytes are at 0. Each field has room for
 /// a burst of the longest frames.
@@ -82,7 +84,7 @@ impl RewriteCache {
         let at = match found {
             Ok(at) => at,
             Err(bucket) => match self.write(snapshot, input, class, hop, frame, outcomes) {
-                Some(entry) => self.keep(bucket, RewriteEntry { key, ..entry }),
+                Some(entry) => self.insert(bucket, RewriteEntry { key, ..entry }),
                 None => return None,
             },
         };
@@ -102,11 +104,11 @@ impl RewriteCache {
         outcomes: &mut OutcomeGroups,
     ) -> Option<RewriteEntry> {
         let (entry, outcome) = RewriteEntry::new(snapshot, input, class, hop, length_bytes(frame))?;
-        Some(RewriteEntry { group: outcomes.place(outcome), ..entry })
+        Some(RewriteEntry { group: outcomes.group_index(outcome), ..entry })
     }
 
     #[inline(always)]
-    fn keep(&mut self, bucket: usize, entry: RewriteEntry) -> u8 {
+    fn insert(&mut self, bucket: usize, entry: RewriteEntry) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 frames at the most")]
         let at = self.rewrite_cache.len() as u8;
         self.rewrite_cache.push(entry);
@@ -116,7 +118,7 @@ impl RewriteCache {
 
     /// Adds the sums of the entries to their outcome groups.
     #[inline(always)]
-    pub(crate) fn book(&self, outcomes: &mut OutcomeGroups) {
+    pub(crate) fn add_to_groups(&self, outcomes: &mut OutcomeGroups) {
         for entry in &self.rewrite_cache {
             let part = |shift: u32| (entry.sums >> shift & 0xFF_FFFF) as u32;
             let Some(group) = outcomes.groups.get_mut(usize::from(entry.group)) else { continue };

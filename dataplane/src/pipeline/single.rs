@@ -6,9 +6,9 @@
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
+use crate::pipeline::arrival::Arrival;
 use crate::pipeline::fast_path;
-use crate::pipeline::outcome_groups::OutcomeGroup;
-use crate::pipeline::receive::Arrival;
+use crate::pipeline::outcome::OutcomeGroup;
 use crate::pipeline::rewrite_cache::{RewriteEntry, hop_of};
 use crate::probe::Probe;
 use crate::snapshot::{PortTables, Snapshot};

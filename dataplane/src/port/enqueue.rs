@@ -1,13 +1,13 @@
 //! Ways into a port: to the transmit batch where the port is free, else into a VEQ.
 
-use super::{Port, Queue};
+use super::Port;
+use super::requeue::drop_queued;
 use crate::accounting::Accounting;
-use crate::counters::{DropReason, PortCounters};
+use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::Priority;
-use crate::limits::PRIORITIES;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::QueuedFrame;
 use crate::time::Instant;
@@ -68,7 +68,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
     }
 
     /// Takes one admitted frame that leaves here.
-    pub(crate) fn enqueue_one<D: Device<Frame = F>>(
+    pub(crate) fn enqueue<D: Device<Frame = F>>(
         &mut self,
         queued: QueuedFrame<F>,
         device: &mut D,
@@ -111,7 +111,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// Puts admitted frames of `priority` at the end of its VEQ.
     #[inline(always)]
-    pub(crate) fn queue_burst(
+    pub(crate) fn enqueue_burst(
         &mut self,
         priority: Priority,
         frames: impl Iterator<Item = QueuedFrame<F>>,
@@ -138,37 +138,5 @@ impl<F: Frame, V: Driver> Port<F, V> {
                 drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting)
             }
         }
-    }
-}
-
-/// Drops a frame at this port after admission: releases it and counts the drop.
-#[cold]
-pub(crate) fn drop_queued<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    reason: DropReason,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    accounting.release(&queued.meta);
-    accounting.totals.dropped += 1;
-    counters.count_drop(reason);
-    if accounting.is_lossless(&queued.meta) {
-        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
-    }
-}
-
-/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
-#[inline]
-pub(super) fn put_front<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    queues: &mut [Queue; PRIORITIES],
-    occupied_bits: &mut u8,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    let priority = usize::from(queued.meta.priority & 7);
-    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
-        Ok(()) => *occupied_bits |= 1 << priority,
-        Err(queued) => drop_queued(queued, DropReason::TailDrop, counters, accounting),
     }
 }

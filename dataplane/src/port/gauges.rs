@@ -14,7 +14,7 @@ use crate::time::Instant;
 
 impl<F: Frame, V: Driver> Port<F, V> {
     /// The number of frames in the queues and the transmit batch.
-    pub(crate) fn held(&self) -> u64 {
+    pub(crate) fn queued_frames(&self) -> u64 {
         let queued: u64 = self.queues.iter().map(|queue| u64::from(queue.veq.frames())).sum();
         queued + self.tx_batch.frames.len() as u64
     }

@@ -5,7 +5,7 @@
 //! that. Until then it is *pending*: it is the head of its VEQ and marks the priority as occupied,
 //! but is not stored in the VEQ. It is put there only if it has to wait longer.
 
-use super::enqueue::put_front;
+use super::requeue::put_front;
 use super::transmit::count_sent_run;
 use super::{Port, takes_one};
 use crate::accounting::Accounting;

@@ -1,7 +1,7 @@
 //! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device
 //! took.
 
-use super::enqueue::put_front;
+use super::requeue::put_front;
 use super::{Port, Queue, takes_one};
 use crate::accounting::Accounting;
 use crate::device::Device;
@@ -198,7 +198,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         let cell_bytes = accounting.buffer.cell_bytes();
         let queues = &mut self.queues;
         self.tx_batch
-            .book_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting, now));
+            .account_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting, now));
         let all = self.tx_batch.is_empty();
         if !all {
             self.bypasses_queue = false;

@@ -164,21 +164,26 @@ impl<F: Frame> TxBatch<F> {
         }
     }
 
-    /// Calls `book` for each run, with the frames that were sent. Before the call, `frames` had
-    /// `staged` frames; the device took some from its front, and the rest has not been sent.
+    /// Calls `account` for each run, with the frames that were sent. Before the call, `frames` had
+    /// `batched` frames; the device took some from its front, and the rest has not been sent.
     #[inline(always)]
-    pub(crate) fn book_sent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
+    pub(crate) fn account_sent(
+        &mut self,
+        batched: usize,
+        cell_bytes: u32,
+        mut account: impl FnMut(&Run),
+    ) {
         if !self.frames.is_empty() {
-            self.split_off_unsent(staged, cell_bytes, book);
+            self.split_off_unsent(batched, cell_bytes, account);
             return;
         }
-        self.runs.iter().for_each(&mut book);
+        self.runs.iter().for_each(&mut account);
         self.runs.clear();
     }
 
     #[cold]
-    fn split_off_unsent(&mut self, staged: usize, cell_bytes: u32, mut book: impl FnMut(&Run)) {
-        self.run_of.copy_within(staged - self.frames.len()..staged, 0);
+    fn split_off_unsent(&mut self, batched: usize, cell_bytes: u32, mut account: impl FnMut(&Run)) {
+        self.run_of.copy_within(batched - self.frames.len()..batched, 0);
         let mut unsent: ArrayVec<Run, BURST_MAX> =
             self.runs.iter().map(|run| run.without_frames()).collect();
         for (frame, &run) in self.frames.iter().zip(&self.run_of) {
@@ -192,7 +197,7 @@ impl<F: Frame> TxBatch<F> {
             run.frames -= unsent.frames;
             run.bytes -= unsent.bytes;
             run.cost_bytes -= unsent.cost_bytes;
-            book(run);
+            account(run);
             *run = unsent;
         }
     }

@@ -10,7 +10,7 @@ use crate::driver::Polling;
 use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
-use crate::pipeline::receive::Arrival;
+use crate::pipeline::arrival::Arrival;
 use crate::report::Report;
 use crate::snapshot::PortMode;
 use crate::time::Instant;

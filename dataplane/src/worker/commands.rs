@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::MacEntry;
-use crate::pipeline::receive::Arrival;
+use crate::pipeline::arrival::Arrival;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::time::Instant;
 
@@ -71,7 +71,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         if meta.bytes > self.core.tx_frame_bytes_max[port.id.index()] {
             return self.core.drop(frame, slot, DropReason::Oversize, None);
         }
-        port.enqueue_one(
+        port.enqueue(
             QueuedFrame { frame, meta },
             &mut self.core.device,
             &mut self.core.accounting,
@@ -82,7 +82,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
     fn flush_mac_table(&mut self, port: PortId) {
         let handoff_tx = &mut self.core.handoff_tx;
         self.core.mac_table.flush_port(port, |entry: MacEntry| {
-            handoff_tx.announce(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
+            handoff_tx.push_event(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
         });
     }
 }

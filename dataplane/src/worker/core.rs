@@ -35,7 +35,7 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) rx: Burst<D::Frame>,
     pub(crate) unresolved: Unresolved,
     /// By own-port slot: frames kept until all of their flood copies can be admitted.
-    pub(crate) kept: Vec<Burst<D::Frame>>,
+    pub(crate) deferred: Vec<Burst<D::Frame>>,
     pub(crate) free_burst: Burst<D::Frame>,
     pub(crate) outcomes: OutcomeGroups,
     pub(crate) rewrite_cache: RewriteCache,

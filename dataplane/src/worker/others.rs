@@ -13,7 +13,7 @@ const HANDOFF_RX_BURSTS: usize = 4;
 
 impl<D: Device, V: Driver> Worker<D, V> {
     /// Releases, in this worker's accounting, what other workers sent of its VIQs.
-    pub(super) fn learn_of_releases(&mut self) {
+    pub(super) fn collect_releases(&mut self) {
         let (mut shared_bytes, mut lossy_bytes) = (0, 0);
         for reader in &mut self.readers {
             reader.collect(&self.core.own_ports, &mut self.core.accounting.buffer);
@@ -41,7 +41,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 handoff_tx
                     .pop_waiting(worker, accounting, |slot, priority| ports[slot].takes(priority))
             {
-                ports[slot].enqueue_one(queued, device, accounting, now);
+                ports[slot].enqueue(queued, device, accounting, now);
             }
         }
     }

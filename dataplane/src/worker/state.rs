@@ -15,9 +15,9 @@ use alloc::vec::Vec;
 impl<D: Device, V: Driver> Worker<D, V> {
     /// The frame balance of this worker, as of now.
     pub fn totals(&self) -> Totals {
-        let queued: u64 = self.core.ports.iter().map(Port::held).sum();
-        let waiting = self.core.unresolved.len() + self.core.kept_frames();
-        let held = queued + self.core.handoff_tx.held() + waiting;
+        let queued: u64 = self.core.ports.iter().map(Port::queued_frames).sum();
+        let waiting = self.core.unresolved.len() + self.core.deferred_frames();
+        let held = queued + self.core.handoff_tx.waiting_frames() + waiting;
         Totals { held, ..self.core.accounting.totals }
     }
 
