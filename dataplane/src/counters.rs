@@ -142,7 +142,8 @@ pub struct PortCounters {
 }
 
 /// The flow-control counters of one port.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct PfcCounters {
     /// PFC frames received.
     pub rx_frames: u64,

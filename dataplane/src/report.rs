@@ -56,6 +56,7 @@ impl Origins {
 
 /// Gauges of one port and priority, in bytes unless stated otherwise. VEQ: virtual egress queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct QueueGauges {
     /// Bytes in the buffer that were received on this port in this priority.
     pub viq_bytes: u32,
@@ -65,6 +66,8 @@ pub struct QueueGauges {
     pub headroom_bytes: u32,
     /// The peak of headroom in use.
     pub headroom_peak_bytes: u32,
+    /// Size of the headroom.
+    pub headroom_size_bytes: u32,
     /// Bytes queued for transmission on this port in this priority.
     pub veq_bytes: u32,
     /// The peak of `veq_bytes`.
@@ -89,6 +92,7 @@ pub struct QueueGauges {
     /// For how many nanoseconds this port has paused the peer without a break; 0 if it has not.
     pub tx_paused_for_ns: u64,
     /// The VIQs of the frames that are queued here and may not leave.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub origins: Origins,
 }
 

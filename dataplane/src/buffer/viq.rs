@@ -88,6 +88,14 @@ impl Viq {
         self.headroom_peak_bytes
     }
 
+    /// Size of the headroom; 0 for a lossy VIQ.
+    pub const fn headroom_size_bytes(&self) -> u32 {
+        match &self.settings {
+            Some(settings) => settings.headroom_bytes,
+            None => 0,
+        }
+    }
+
     /// Whether the last state computed was XOFF.
     pub const fn is_xoff(&self) -> bool {
         self.xoff

@@ -63,6 +63,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
                 viq_peak_bytes: viq.peak_bytes(),
                 headroom_bytes: viq.headroom_used_bytes(),
                 headroom_peak_bytes: viq.headroom_peak_bytes(),
+                headroom_size_bytes: viq.headroom_size_bytes(),
                 veq_bytes: self.queues[p].veq.bytes(),
                 veq_peak_bytes: self.queues[p].veq.peak_bytes(),
                 veq_frames: self.queues[p].veq.frames(),

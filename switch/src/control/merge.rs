@@ -1,17 +1,14 @@
 //! Merges the workers' reports into [`Stats`].
 
 use super::lossless;
-use super::stats::{
-    AgentStats, BufferStats, FrameTotals, PfcStats, PortStats, QueueStats, WorkerStats,
-};
+use super::stats::{AgentStats, BufferStats, FrameTotals, PortStats, WorkerStats};
 use agents::host::{AgentCounters, Outcome};
 use config::SwitchConfig;
 use config::switch::Device;
-use dataplane::counters::{DropReason, PfcCounters, PortCounters, Totals};
+use dataplane::counters::{DropReason, PortCounters, Totals};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
-use dataplane::report::{PortReport, QueueGauges, Report};
-use dataplane::settings::ViqSettings;
+use dataplane::report::{PortReport, Report};
 use dataplane::snapshot::PortMode;
 use std::collections::BTreeMap;
 
@@ -96,20 +93,13 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
 }
 
 /// Adds a worker's report of its own port, or of a port of another worker where it sends.
-pub(super) fn add_report(
-    stats: &mut PortStats,
-    report: &PortReport,
-    lossless: &[Option<ViqSettings>; PRIORITIES],
-) {
+pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
     if !report.is_owner {
         return add_sent_for_owner(stats, report);
     }
     stats.up = report.up;
     add_counters(stats, &report.counters);
-    for (priority, gauges) in report.queues.iter().enumerate() {
-        let headroom = lossless[priority].map_or(0, |viq| viq.headroom_bytes);
-        stats.queues[priority] = queue(gauges, headroom);
-    }
+    stats.queues = report.queues;
 }
 
 /// A worker that sends at another worker's port counts what it sends, queues and drops there.
@@ -170,95 +160,12 @@ fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
     stats.remarked_frames = *remarked_frames;
     stats.raised_frames = *raised_frames;
     stats.demoted_frames = *demoted_frames;
-    stats.pfc = self::pfc(pfc);
+    stats.pfc = *pfc;
 }
 
 fn drops(counters: &PortCounters) -> BTreeMap<String, u64> {
     let counted = DropReason::ALL.iter().map(|&reason| (reason, counters.dropped(reason)));
     counted.filter(|&(_, frames)| frames > 0).map(|(r, n)| (r.name().to_owned(), n)).collect()
-}
-
-const fn pfc(counters: &PfcCounters) -> PfcStats {
-    let PfcCounters {
-        rx_frames,
-        rx_xoff,
-        rx_xon,
-        rx_ignored,
-        rx_slowed,
-        rx_pauses,
-        rx_paused_ns,
-        rx_link_pause_frames,
-        rx_unknown_frames,
-        rx_truncated_frames,
-        tx_frames,
-        tx_xoff,
-        tx_xon,
-        tx_slowed,
-        tx_pauses,
-        tx_paused_ns,
-        storms,
-        restored,
-    } = *counters;
-    PfcStats {
-        rx_frames,
-        rx_xoff,
-        rx_xon,
-        rx_ignored,
-        rx_slowed,
-        rx_pauses,
-        rx_paused_ns,
-        rx_link_pause_frames,
-        rx_unknown_frames,
-        rx_truncated_frames,
-        tx_frames,
-        tx_xoff,
-        tx_xon,
-        tx_slowed,
-        tx_pauses,
-        tx_paused_ns,
-        storms,
-        restored,
-    }
-}
-
-const fn queue(gauges: &QueueGauges, headroom_size_bytes: u32) -> QueueStats {
-    let QueueGauges {
-        viq_bytes,
-        viq_peak_bytes,
-        headroom_bytes,
-        headroom_peak_bytes,
-        veq_bytes,
-        veq_peak_bytes,
-        veq_frames,
-        lossless,
-        rx_paused,
-        tx_paused,
-        rx_paused_for_ns,
-        tx_paused_for_ns,
-        rx_recent_pause_ns,
-        rx_slowed,
-        stormed,
-        // Includes other ports: see `waits`.
-        origins: _,
-    } = *gauges;
-    QueueStats {
-        lossless,
-        viq_bytes,
-        viq_peak_bytes,
-        headroom_bytes,
-        headroom_peak_bytes,
-        headroom_size_bytes,
-        veq_bytes,
-        veq_peak_bytes,
-        veq_frames,
-        rx_paused,
-        tx_paused,
-        rx_paused_for_ns,
-        tx_paused_for_ns,
-        rx_recent_pause_ns,
-        rx_slowed,
-        stormed,
-    }
 }
 
 /// The switch as a host.

@@ -94,9 +94,7 @@ impl<P: Platform> Control<P> {
         let reports = || answers().flat_map(|report| &report.ports);
         for is_owner in [true, false] {
             for report in reports().filter(|report| report.is_owner == is_owner) {
-                let index = report.port.index();
-                let viqs = &config.settings.ports[index].lossless;
-                merge::add_report(&mut ports[index], report, viqs);
+                merge::add_report(&mut ports[report.port.index()], report);
             }
         }
         ports.iter_mut().for_each(lossless::add_unclassified);

@@ -7,7 +7,9 @@
 
 use crate::histograms::Distribution;
 use crate::platform::{DeviceCounters, DeviceLosses, FrameBuffers};
+use dataplane::counters::PfcCounters;
 use dataplane::limits::PRIORITIES;
+use dataplane::report::QueueGauges;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -149,99 +151,13 @@ pub struct PortStats {
     /// Frames that the rules made lossy.
     pub demoted_frames: u64,
     /// Flow control.
-    pub pfc: PfcStats,
+    pub pfc: PfcCounters,
     /// Queues.
-    pub queues: [QueueStats; PRIORITIES],
+    pub queues: [QueueGauges; PRIORITIES],
     /// What the device counts by itself.
     pub device_counters: DeviceCounters,
     /// Frames lost between the device and the core.
     pub device_losses: DeviceLosses,
-}
-
-/// Flow control of a port.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PfcStats {
-    /// PFC frames received.
-    pub rx_frames: u64,
-    /// Of those, the ones that pause this priority (time above 0).
-    pub rx_xoff: ByPriority,
-    /// Of those, the ones that resume this priority (time 0).
-    pub rx_xon: ByPriority,
-    /// Of those, the ones that address a priority this port does not protect.
-    pub rx_ignored: ByPriority,
-    /// Of those, the ones that set this priority a rate (gentle flow control).
-    #[serde(default)]
-    pub rx_slowed: ByPriority,
-    /// Times this priority went from sending to paused.
-    pub rx_pauses: ByPriority,
-    /// Nanoseconds this priority has been paused by its peer.
-    pub rx_paused_ns: ByPriority,
-    /// Link PAUSE frames received, which are not obeyed.
-    pub rx_link_pause_frames: u64,
-    /// Other MAC control frames received.
-    pub rx_unknown_frames: u64,
-    /// MAC control frames cut short.
-    pub rx_truncated_frames: u64,
-    /// PFC frames sent.
-    pub tx_frames: u64,
-    /// Of those, the ones that pause this priority, refreshes included.
-    pub tx_xoff: ByPriority,
-    /// Of those, the ones that resume this priority.
-    pub tx_xon: ByPriority,
-    /// Of those, the ones that set this priority's upstream a rate.
-    #[serde(default)]
-    pub tx_slowed: ByPriority,
-    /// Transitions of this priority from running to paused by this port.
-    pub tx_pauses: ByPriority,
-    /// Nanoseconds for which this port paused the peer in this priority.
-    pub tx_paused_ns: ByPriority,
-    /// PFC storms that the watchdog detected.
-    #[serde(default)]
-    pub storms: ByPriority,
-    /// Storms that ended.
-    #[serde(default)]
-    pub restored: ByPriority,
-}
-
-/// Gauges of one port and priority, in bytes unless named otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueStats {
-    /// Whether PFC protects it.
-    pub lossless: bool,
-    /// Bytes in the buffer that this port received (the VIQ).
-    pub viq_bytes: u32,
-    /// The peak.
-    pub viq_peak_bytes: u32,
-    /// Headroom in use.
-    pub headroom_bytes: u32,
-    /// The peak.
-    pub headroom_peak_bytes: u32,
-    /// Size of the headroom.
-    pub headroom_size_bytes: u32,
-    /// Bytes queued for transmission here (the VEQ).
-    pub veq_bytes: u32,
-    /// The peak.
-    pub veq_peak_bytes: u32,
-    /// Frames queued for transmission.
-    pub veq_frames: u32,
-    /// Whether the peer has paused this priority.
-    pub rx_paused: bool,
-    /// Whether this port has paused the peer.
-    pub tx_paused: bool,
-    /// Nanoseconds for which the peer has paused this priority without interruption; 0 if it is not
-    /// paused.
-    pub rx_paused_for_ns: u64,
-    /// Nanoseconds for which this port has paused the peer without interruption; 0 if it has not.
-    pub tx_paused_for_ns: u64,
-    /// Duration of the peer's current pause, or of the last one.
-    #[serde(default)]
-    pub rx_recent_pause_ns: u64,
-    /// Whether the peer limits this priority to a rate.
-    #[serde(default)]
-    pub rx_slowed: bool,
-    /// Whether the watchdog sees a PFC storm.
-    #[serde(default)]
-    pub stormed: bool,
 }
 
 /// A queue that the peer has paused, and the ingress ports of its frames. Followed from switch to

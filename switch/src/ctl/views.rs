@@ -2,8 +2,9 @@
 
 use super::tables::{balance, by_priority, device_losses, drops, numbers, speed, sum, table, text};
 use crate::control::protocol::{MacRow, RouteRow, Rules};
-use crate::control::stats::{PortStats, QueueStats, Stats};
+use crate::control::stats::{PortStats, Stats};
 use crate::histograms::Distribution;
+use dataplane::report::QueueGauges;
 use serde_json::{Value, json};
 
 /// An object with `part` of each port.
@@ -266,7 +267,7 @@ pub(super) fn queues(stats: &Stats) -> String {
     text(&rows)
 }
 
-const fn is_used(queue: &QueueStats) -> bool {
+const fn is_used(queue: &QueueGauges) -> bool {
     queue.viq_peak_bytes > 0 || queue.veq_peak_bytes > 0
 }
 

@@ -1,11 +1,10 @@
 //! Switches for tests: two samples of one in trouble, and one with many ports.
 
-use crate::control::stats::{
-    BufferStats, ByPriority, FrameTotals, PortStats, QueueStats, Stats, WorkerStats,
-};
+use crate::control::stats::{BufferStats, ByPriority, FrameTotals, PortStats, Stats, WorkerStats};
 use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
 use dataplane::limits::PRIORITIES;
+use dataplane::report::QueueGauges;
 use std::collections::BTreeMap;
 
 /// Nothing but `value` at `priority`.
@@ -83,7 +82,7 @@ pub(super) fn in_trouble() -> (Stats, Stats) {
     h1.pfc.tx_pauses = only(3, 12);
     h1.pfc.tx_xoff = only(3, 40);
     h1.pfc.tx_paused_ns = only(3, 234_000_000);
-    h1.queues[3] = QueueStats {
+    h1.queues[3] = QueueGauges {
         viq_bytes: 612_000,
         viq_peak_bytes: 640_000,
         headroom_bytes: 96_000,
@@ -99,7 +98,7 @@ pub(super) fn in_trouble() -> (Stats, Stats) {
     up1.pfc.rx_paused_ns = only(3, 4_200_000);
     up1.pfc.rx_link_pause_frames = 5;
     up1.device_counters.rx_missed_frames = 8;
-    up1.queues[3] = QueueStats {
+    up1.queues[3] = QueueGauges {
         veq_bytes: 612_000,
         veq_peak_bytes: 640_000,
         veq_frames: 408,

@@ -3,8 +3,9 @@
 
 use super::delta::{compare, continues};
 use super::sample::{ClassView, View};
-use crate::control::stats::{QueueStats, Stats};
+use crate::control::stats::Stats;
 use dataplane::limits::PRIORITIES;
+use dataplane::report::QueueGauges;
 use std::collections::BTreeMap;
 
 /// A class is folded when nothing has happened in it for so long. Bursts are intermittent; a line
@@ -111,13 +112,13 @@ impl History {
 }
 
 impl ClassMemory {
-    fn see(&mut self, queue: &QueueStats) {
+    fn see(&mut self, queue: &QueueGauges) {
         self.viq.see(queue.viq_bytes.into());
         self.veq.see(queue.veq_bytes.into());
         self.headroom.see(queue.headroom_bytes.into());
     }
 
-    fn reset(&mut self, queue: &QueueStats) {
+    fn reset(&mut self, queue: &QueueGauges) {
         self.viq.reset(queue.viq_peak_bytes.into(), queue.viq_bytes.into());
         self.veq.reset(queue.veq_peak_bytes.into(), queue.veq_bytes.into());
         self.headroom.reset(queue.headroom_peak_bytes.into(), queue.headroom_bytes.into());

@@ -344,7 +344,7 @@ impl Sender {
                 }
             })
             .collect();
-        let mut counters = self.counters.clone();
+        let mut counters = self.counters;
         self.pauses.count_into(&mut counters);
         SendReport {
             interface: interface.name.clone(),
