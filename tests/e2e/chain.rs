@@ -77,14 +77,13 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     let receiver = three.recv("");
     let sent = vec![one.send(FLOWS).report()];
     let received = receiver.report();
-    // All of the lossy class fits between the switches: what is too much is dropped at the far one.
     let near_end = near.settled();
     let load = Load { sent, received, before, after: far.settled() };
-    load.check();
+    // What is too much of the lossy class is dropped at the far switch; at the near one only if the
+    // far one went without a core.
+    load.check_behind(&[(&near_before, &near_end)]);
     assert_eq!(load.flow("lossless").0.frames, load.flow("lossless").1);
     assert!(load.dropped()["tail_drop"] > 0, "{:?}", load.dropped());
-    assert_eq!(near_end.totals.dropped, near_before.totals.dropped, "{:?}", near_end.ports[1]);
-    assert_eq!((near_end.lossless_dropped(), near_end.totals.imbalance), (0, 0));
 
     let [to_host, to_far] = &near_end.ports[..] else { panic!("two ports") };
     let to_near = &load.after.ports[1];
