@@ -34,7 +34,7 @@ lint: setup ## rustfmt and clippy, warnings are errors
 
 unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked --exclude knotless-tests
-	cargo test -p knotless-tests --locked --lib --test layering --test modules --test tidy --test words --test fuzz_bodies
+	cargo test -p knotless-tests --locked --lib --test layering --test modules --test publics --test tidy --test words --test fuzz_bodies
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores

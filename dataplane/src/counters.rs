@@ -97,7 +97,7 @@ drop_reasons! {
 impl DropReason {
     /// Whether the drop means that a receiver lacks the frame. Not so if the frame was not
     /// addressed to this switch, or its receiver is on the link where it arrived.
-    pub const fn is_loss(self) -> bool {
+    pub(crate) const fn is_loss(self) -> bool {
         !matches!(self, Self::NotOurMac | Self::SourcePortFiltered)
     }
 }
@@ -196,7 +196,7 @@ impl PfcCounters {
 impl PortCounters {
     /// Counts one frame dropped for `reason`.
     #[inline(always)]
-    pub const fn count_drop(&mut self, reason: DropReason) {
+    pub(crate) const fn count_drop(&mut self, reason: DropReason) {
         self.drops[reason as usize] += 1;
     }
 

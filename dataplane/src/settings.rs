@@ -82,13 +82,13 @@ impl ViqSettings {
 
 impl SwitchSettings {
     /// Whether any VIQ's threshold depends on what other VIQs use.
-    pub fn has_dynamic_thresholds(&self) -> bool {
+    pub(crate) fn has_dynamic_thresholds(&self) -> bool {
         let viqs = self.ports.iter().flat_map(|port| port.lossless.iter().flatten());
         viqs.into_iter().any(|viq| matches!(viq.threshold, Threshold::Dynamic { .. }))
     }
 
     /// Whether any port sends rates upstream.
-    pub fn sends_rates(&self) -> bool {
+    pub(crate) fn sends_rates(&self) -> bool {
         self.ports.iter().any(|port| port.gfc.is_some())
     }
 }

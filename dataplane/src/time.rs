@@ -74,11 +74,6 @@ impl Speed {
         self.bits_ns(quanta as u64 * QUANTUM_BITS)
     }
 
-    /// How long `bytes` occupy the wire, in nanoseconds, rounded up.
-    pub const fn bytes_ns(self, bytes: u64) -> u64 {
-        self.bits_ns(bytes * 8)
-    }
-
     /// How long `bytes` occupy the wire, in picoseconds, rounded down. Pacing adds these up, so the
     /// rounding of one frame causes no rate error.
     pub const fn bytes_ps(self, bytes: u64) -> u64 {
@@ -113,7 +108,6 @@ mod tests {
     #[test]
     fn wire_time_of_a_minimum_frame_at_10g_is_the_known_67_2_ns() {
         assert_eq!(Speed::from_gbps(10).bytes_ps(84), 67_200);
-        assert_eq!(Speed::from_gbps(10).bytes_ns(84), 68);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct TtlClasses {
 
 impl TtlClasses {
     /// The class of a frame that leaves a node with `ttl`; `None` if it has none.
-    pub fn class_leaving(&self, ttl: u8) -> Option<usize> {
+    pub(crate) fn class_leaving(&self, ttl: u8) -> Option<usize> {
         let class = usize::from(self.ttl0.checked_sub(ttl)?);
         (class < self.priorities.len()).then_some(class)
     }

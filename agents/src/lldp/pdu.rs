@@ -95,7 +95,7 @@ impl Capabilities {
     /// Router.
     pub const ROUTER: u16 = 1 << 4;
     /// Station only.
-    pub const STATION: u16 = 1 << 7;
+    pub(crate) const STATION: u16 = 1 << 7;
 }
 
 /// A management address.

@@ -153,7 +153,7 @@ impl Device {
 }
 
 /// A static route: its prefix, without bits beyond its length, and where it leads.
-pub type StaticRoute = (IpNet, Route);
+pub(crate) type StaticRoute = (IpNet, Route);
 
 /// A neighbor that need not be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

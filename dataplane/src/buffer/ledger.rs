@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     /// The pool bytes that the writer's VIQs use: (lossless shared, lossy), at most a turn old.
-    pub fn used_bytes(&self) -> (u64, u64) {
+    pub(crate) fn used_bytes(&self) -> (u64, u64) {
         (self.shared_bytes.0.load(Ordering::Relaxed), self.lossy_bytes.0.load(Ordering::Relaxed))
     }
 }
@@ -67,14 +67,14 @@ impl LedgerWriter {
     }
 
     /// Publishes the pool bytes that this worker's VIQs use.
-    pub fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
+    pub(crate) fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
         self.ledger.shared_bytes.0.store(shared_bytes, Ordering::Relaxed);
         self.ledger.lossy_bytes.0.store(lossy_bytes, Ordering::Relaxed);
     }
 
     /// Adds `cost_bytes` released for `viq`; [`Self::publish_releases`] makes them visible.
     #[inline(always)]
-    pub fn add_release(&mut self, viq: ViqId, cost_bytes: u32) {
+    pub(crate) fn add_release(&mut self, viq: ViqId, cost_bytes: u32) {
         let (port, priority) = (viq.port_index(), viq.priority().index());
         let released_bytes = &mut self.released_bytes[port][priority];
         *released_bytes += u64::from(cost_bytes);
@@ -82,7 +82,7 @@ impl LedgerWriter {
     }
 
     /// Makes the releases added so far visible to readers.
-    pub fn publish_releases(&mut self) {
+    pub(crate) fn publish_releases(&mut self) {
         self.version += 1;
         self.ledger.version.0.store(self.version, Ordering::Release);
     }
@@ -104,7 +104,7 @@ impl LedgerReader {
     }
 
     /// The pool bytes that the writer's VIQs use: (lossless shared, lossy).
-    pub fn used_bytes(&self) -> (u64, u64) {
+    pub(crate) fn used_bytes(&self) -> (u64, u64) {
         self.ledger.used_bytes()
     }
 

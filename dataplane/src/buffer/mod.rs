@@ -139,7 +139,7 @@ impl Buffer {
     /// Charges `frames` frames of a cell each to `viq`. Returns false and charges nothing if not
     /// all of them can be admitted.
     #[inline]
-    pub fn admit_cells(&mut self, viq: ViqId, frames: u32) -> bool {
+    pub(crate) fn admit_cells(&mut self, viq: ViqId, frames: u32) -> bool {
         self.viqs[viq.index()].admit_equal(frames, self.cell_bytes, &mut self.pool)
     }
 
@@ -166,7 +166,7 @@ impl Buffer {
 
     /// The rates to send upstream of `port`, by priority, when `sent` was sent last; 0 for the
     /// priorities in `xoff_bits`, which are paused.
-    pub fn rate_codes(&self, port: PortId, xoff_bits: u8, sent: &RateCodes) -> RateCodes {
+    pub(crate) fn rate_codes(&self, port: PortId, xoff_bits: u8, sent: &RateCodes) -> RateCodes {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
         let code =
@@ -209,7 +209,7 @@ impl Buffer {
     }
 
     /// Sets the pool bytes that the other workers' VIQs use.
-    pub const fn set_others_bytes(&mut self, shared_bytes: u64, lossy_bytes: u64) {
+    pub(crate) const fn set_others_bytes(&mut self, shared_bytes: u64, lossy_bytes: u64) {
         self.pool.set_others_bytes(shared_bytes, lossy_bytes);
     }
 }

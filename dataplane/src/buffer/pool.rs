@@ -37,13 +37,13 @@ impl Pool {
 
     /// Free bytes of the lossless pool.
     #[inline(always)]
-    pub const fn shared_free_bytes(&self) -> u64 {
+    pub(crate) const fn shared_free_bytes(&self) -> u64 {
         self.shared_size_bytes.saturating_sub(self.shared_bytes + self.others_shared_bytes)
     }
 
     /// Free bytes below the lossy limit.
     #[inline(always)]
-    pub const fn lossy_free_bytes(&self) -> u64 {
+    pub(crate) const fn lossy_free_bytes(&self) -> u64 {
         self.lossy_size_bytes.saturating_sub(self.lossy_bytes + self.others_lossy_bytes)
     }
 

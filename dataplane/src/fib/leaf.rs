@@ -41,7 +41,7 @@ impl Leaf {
 
     /// Number of hops: 1 to [`ECMP_MAX`].
     #[inline(always)]
-    pub const fn members(self) -> usize {
+    pub(crate) const fn members(self) -> usize {
         (self.0 >> MEMBERS_SHIFT) as usize + 1
     }
 

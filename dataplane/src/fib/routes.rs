@@ -129,7 +129,7 @@ impl Routes {
     }
 
     /// Removes and returns the interface with this address.
-    pub fn remove_interface(
+    pub(crate) fn remove_interface(
         &mut self,
         port: PortId,
         vlan: Option<Vid>,
@@ -163,11 +163,6 @@ impl Routes {
             return Err(RoutesError::RoutesFull);
         }
         Ok(self.routes.insert(prefix, route))
-    }
-
-    /// Removes and returns the static route for `prefix`.
-    pub fn remove_route(&mut self, prefix: &IpNet) -> Option<Route> {
-        self.routes.remove(prefix)
     }
 
     /// All static routes, by prefix.

@@ -167,7 +167,7 @@ impl<K: Key> Trie<K> {
     /// step is taken for all keys before the next, so that their loads wait for memory together and
     /// not one after the other.
     #[inline]
-    pub fn lookup_burst(&self, keys: &[K], leaves: &mut [Leaf]) {
+    pub(crate) fn lookup_burst(&self, keys: &[K], leaves: &mut [Leaf]) {
         let nowhere = Entry::leaf(Leaf::NO_ROUTE);
         let mut entries = [nowhere; BURST_MAX];
         for (entry, key) in entries.iter_mut().zip(keys) {

@@ -6,7 +6,7 @@ use super::{MacEntry, Origin};
 use alloc::vec::Vec;
 
 /// Slots of the table that one slice covers: 4 KB, which are read in about a microsecond.
-pub const SLICE_SLOTS: usize = 256;
+pub(crate) const SLICE_SLOTS: usize = 256;
 
 /// What the slots from one on hold of the addresses that their worker has learned by itself; the
 /// tables of all workers together then hold each address once.

@@ -32,7 +32,7 @@ pub struct MacEntry {
 }
 
 /// Resolution of time stamps.
-pub const STAMP_NS: u64 = 1 << STAMP_SHIFT;
+pub(crate) const STAMP_NS: u64 = 1 << STAMP_SHIFT;
 const STAMP_SHIFT: u32 = 10;
 
 /// Bit 63 is set in a used slot; then 3 zero bits, 12 bits of VLAN, 48 bits of address.

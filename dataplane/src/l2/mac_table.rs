@@ -65,7 +65,6 @@ pub struct MacTable {
     entries_max: usize,
     age_ns: u64,
     len: usize,
-    local_len: usize,
     /// The slot that aging looks at next.
     cursor: usize,
 }
@@ -90,7 +89,6 @@ impl MacTable {
             entries_max,
             age_ns: settings.age_ns,
             len: 0,
-            local_len: 0,
             cursor: 0,
         }
     }
@@ -124,7 +122,7 @@ impl MacTable {
     /// Between the news of two other workers the later wins, in whatever order they arrive. An
     /// address of our own gives way to any news: if it has come back to us since, its next frame
     /// says so, whereas a straggler that we heard after it had left would keep it here for good.
-    pub fn remote_learn(
+    pub(crate) fn remote_learn(
         &mut self,
         vid: Vid,
         mac: MacAddress,
@@ -146,7 +144,7 @@ impl MacTable {
 
     /// Notes that the worker of `port` has forgotten `mac`. True if it is forgotten here too; false
     /// if it has been learned elsewhere meanwhile.
-    pub fn remote_forget(&mut self, vid: Vid, mac: MacAddress, port: PortId) -> bool {
+    pub(crate) fn remote_forget(&mut self, vid: Vid, mac: MacAddress, port: PortId) -> bool {
         if let Place::At(at) = self.place(Key::new(vid, mac)) {
             let slot = self.slot(at);
             if !slot.is_local() && slot.port() == port {
@@ -205,11 +203,6 @@ impl MacTable {
     /// Addresses in the table, local and remote.
     pub const fn len(&self) -> usize {
         self.len
-    }
-
-    /// Addresses that this worker has learned itself.
-    pub const fn local_len(&self) -> usize {
-        self.local_len
     }
 
     /// Whether the table has no address.
@@ -276,8 +269,6 @@ impl MacTable {
     #[inline(always)]
     fn replace(&mut self, at: usize, slot: Slot) -> Learned {
         let old = core::mem::replace(&mut self.slots[at], slot);
-        self.local_len =
-            self.local_len + usize::from(slot.is_local()) - usize::from(old.is_local());
         if old.port() == slot.port() {
             Learned::Refreshed
         } else {
@@ -291,7 +282,6 @@ impl MacTable {
         }
         self.slots[at] = slot;
         self.len += 1;
-        self.local_len += usize::from(slot.is_local());
         Learned::New
     }
 
@@ -300,7 +290,6 @@ impl MacTable {
     /// end the run, since half of them are.
     fn remove(&mut self, at: usize) {
         self.len -= 1;
-        self.local_len -= usize::from(self.slot(at).is_local());
         let mask = self.mask();
         let (mut hole, mut next) = (at, at);
         loop {

@@ -6,8 +6,8 @@ mod mac_table;
 mod vid;
 mod vlan;
 
-pub use mac_slice::{MacSlice, SLICE_SLOTS};
-pub use mac_slot::{MacEntry, Origin, STAMP_NS};
+pub use mac_slice::MacSlice;
+pub use mac_slot::{MacEntry, Origin};
 pub use mac_table::{Learned, MacTable};
 pub use vid::{Vid, VidSet};
 pub use vlan::{EgressForm, VlanPort, VlanTable};

@@ -125,7 +125,7 @@ impl VlanTable {
     /// The ports that a frame of `vid` is flooded to, the lowest first; the caller leaves out the
     /// one it came from.
     #[inline]
-    pub fn members(&self, vid: Vid) -> &[PortId] {
+    pub(crate) fn members(&self, vid: Vid) -> &[PortId] {
         let list = usize::from(self.list_of[vid.index()]);
         match self.starts.get(list..list + 2) {
             Some(&[start, end]) => self.members.get(start as usize..end as usize).unwrap_or(&[]),

@@ -100,7 +100,7 @@ impl Generator {
 
     /// Whether this port sends rates at all.
     #[inline(always)]
-    pub const fn sends_rates(&self) -> bool {
+    pub(crate) const fn sends_rates(&self) -> bool {
         self.rates.is_some()
     }
 
@@ -187,7 +187,7 @@ impl Generator {
     }
 
     /// The rates last sent upstream.
-    pub fn rates_sent(&self) -> &RateCodes {
+    pub(crate) fn rates_sent(&self) -> &RateCodes {
         self.rates.as_ref().map_or(&RateCodes::NONE, |rates| &rates.rate_codes)
     }
 

@@ -117,25 +117,25 @@ impl Receiver {
     }
 
     /// Since when `priority` has been paused without a break; `None` if it is not paused.
-    pub fn paused_since(&self, priority: Priority) -> Option<Instant> {
+    pub(crate) fn paused_since(&self, priority: Priority) -> Option<Instant> {
         (self.paused_bits & priority.bit() != 0).then(|| self.stats.classes[priority.index()].since)
     }
 
     /// How long the current pause of `priority` has lasted at `now`, or how long the last one
     /// lasted.
-    pub fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
+    pub(crate) fn recent_ns(&self, priority: Priority, now: Instant) -> u64 {
         let ended_at =
             if self.paused_since(priority).is_some() { now } else { self.resumed_at(priority) };
         ended_at.ns_since(self.stats.classes[priority.index()].since)
     }
 
     /// When the current pause of `priority` runs out.
-    pub fn paused_until(&self, priority: Priority) -> Instant {
+    pub(crate) fn paused_until(&self, priority: Priority) -> Instant {
         self.stats.classes[priority.index()].until
     }
 
     /// When the last pause of `priority` ended.
-    pub fn resumed_at(&self, priority: Priority) -> Instant {
+    pub(crate) fn resumed_at(&self, priority: Priority) -> Instant {
         self.stats.classes[priority.index()].resumed_at
     }
 

@@ -119,17 +119,17 @@ impl Watchdog {
     }
 
     /// Classes in a storm.
-    pub const fn stormed_bits(&self) -> u8 {
+    pub(crate) const fn stormed_bits(&self) -> u8 {
         self.stormed_bits
     }
 
     /// Classes whose pauses are ignored.
-    pub const fn ignored_bits(&self) -> u8 {
+    pub(crate) const fn ignored_bits(&self) -> u8 {
         if self.settings.action.ignores_pauses() { self.stormed_bits } else { 0 }
     }
 
     /// Classes whose frames are discarded.
-    pub const fn discarded_bits(&self) -> u8 {
+    pub(crate) const fn discarded_bits(&self) -> u8 {
         match self.settings.action {
             Action::Drop => self.stormed_bits,
             Action::Forward | Action::Alert => 0,

@@ -70,7 +70,7 @@ impl Scheduler {
 
     /// Resets the deficit of `priority`, which has no frames left.
     #[inline(always)]
-    pub fn emptied(&mut self, priority: usize) {
+    pub(crate) fn emptied(&mut self, priority: usize) {
         let bit = 1 << (priority % PRIORITIES);
         if self.credit_bits & bit != 0 {
             self.deficit_bytes[priority % PRIORITIES] = 0;

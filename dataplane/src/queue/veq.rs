@@ -160,7 +160,7 @@ impl Veq {
 
     /// The metadata of all frames, in order; ingress port by ingress port if these are served in
     /// turn.
-    pub fn metas<'a, F: Frame>(
+    pub(crate) fn metas<'a, F: Frame>(
         &'a self,
         frame_pool: &'a FramePool<F>,
     ) -> impl Iterator<Item = &'a FrameMeta> {

@@ -61,7 +61,7 @@ pub fn set_tos_and_ttl(header: &mut [u8; HEADER_BYTES], tos: u8, ttl: u8) {
 }
 
 /// Marks congestion experienced if the frame is ECN-capable; whether it was marked (or was before).
-pub fn mark_congestion(header: &mut [u8; HEADER_BYTES]) -> bool {
+pub(crate) fn mark_congestion(header: &mut [u8; HEADER_BYTES]) -> bool {
     let tos = header[field::TOS];
     if tos & 0b11 == 0 {
         return false;

@@ -12,14 +12,14 @@ pub const fn traffic_class(header: &[u8; HEADER_BYTES]) -> u8 {
 
 /// Sets the traffic class and the hop limit; the flow label stays.
 #[inline(always)]
-pub const fn set_class_and_hops(header: &mut [u8; HEADER_BYTES], class: u8, hops: u8) {
+pub(crate) const fn set_class_and_hops(header: &mut [u8; HEADER_BYTES], class: u8, hops: u8) {
     header[0] = header[0] & 0xF0 | class >> 4;
     header[1] = header[1] & 0x0F | class << 4;
     header[HOP_LIMIT] = hops;
 }
 
 /// Marks congestion experienced if the frame is ECN-capable; whether it was marked (or was before).
-pub const fn mark_congestion(header: &mut [u8; HEADER_BYTES]) -> bool {
+pub(crate) const fn mark_congestion(header: &mut [u8; HEADER_BYTES]) -> bool {
     let class = traffic_class(header);
     if class & 0b11 == 0 {
         return false;

@@ -31,7 +31,7 @@ impl MacAddress {
 
     /// The address as a number, the first octet highest.
     #[inline(always)]
-    pub const fn to_u64(self) -> u64 {
+    pub(crate) const fn to_u64(self) -> u64 {
         let [a, b, c, d, e, f] = self.0;
         u64::from_be_bytes([0, 0, a, b, c, d, e, f])
     }

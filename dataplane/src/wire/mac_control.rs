@@ -5,9 +5,9 @@ use crate::ids::Priority;
 use crate::limits::{FRAME_BYTES_MIN, PRIORITIES};
 
 /// Opcode of link PAUSE.
-pub const OPCODE_PAUSE: u16 = 0x0001;
+pub(crate) const OPCODE_PAUSE: u16 = 0x0001;
 /// Opcode of PFC.
-pub const OPCODE_PFC: u16 = 0x0101;
+pub(crate) const OPCODE_PFC: u16 = 0x0101;
 
 const OPCODE: usize = 14;
 const CLASS_ENABLE: usize = 16;

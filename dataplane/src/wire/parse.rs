@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 /// The tag control information that stands for "no VLAN tag": its reserved VID occurs on no wire.
-pub const NO_TAG: u16 = 0xFFFF;
+pub(crate) const NO_TAG: u16 = 0xFFFF;
 
 /// Where things are in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -293,7 +293,7 @@ impl Network {
     }
 
     /// The dimension of the link at a slot, where the topology has dimensions (BCube, HyperX).
-    pub fn dimension(&self, slot: u32) -> Option<u8> {
+    pub(crate) fn dimension(&self, slot: u32) -> Option<u8> {
         self.dimensions.get(slot as usize).copied()
     }
 

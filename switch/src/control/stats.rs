@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// By priority.
-pub type ByPriority = [u64; PRIORITIES];
+pub(crate) type ByPriority = [u64; PRIORITIES];
 
 /// A sample of a switch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -317,7 +317,7 @@ impl PortStats {
     }
 
     /// Frames lost between the wire and the core, by the counter's name.
-    pub fn device_lost(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+    pub(crate) fn device_lost(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
         self.device_counters.losses().into_iter().chain(self.device_losses.losses())
     }
 

@@ -137,7 +137,7 @@ impl DeviceArgs {
     }
 
     /// What a device string of this driver needs to work, to end an error message with.
-    pub fn advice(&self) -> &'static str {
+    pub(crate) fn advice(&self) -> &'static str {
         if let Bus::Pci(_) = self.bus {
             return "the NIC must be there and bound to a driver that DPDK can use, such as \
                     vfio-pci (dpdk-devbind.py --status shows it)";

@@ -108,7 +108,7 @@ impl Eal {
     }
 
     /// Ticks of the TSC in a second.
-    pub const fn tsc_hz(&self) -> u64 {
+    pub(crate) const fn tsc_hz(&self) -> u64 {
         self.tsc_hz
     }
 

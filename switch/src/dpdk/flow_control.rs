@@ -34,13 +34,6 @@ pub enum FlowControl {
     Unknown,
 }
 
-impl FlowControl {
-    /// Whether PFC frames certainly reach the switch.
-    pub const fn software_pfc_works(&self) -> bool {
-        matches!(self, Self::Virtual | Self::Forwarded)
-    }
-}
-
 impl fmt::Display for FlowControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -247,16 +240,5 @@ mod tests {
             assert_eq!(watch.poll(true, || FlowControl::Forwarded), None);
             assert_eq!(*watch.now(), refused);
         }
-    }
-
-    #[test]
-    fn only_what_surely_works_is_called_working() {
-        assert!(FlowControl::Virtual.software_pfc_works());
-        assert!(FlowControl::Forwarded.software_pfc_works());
-        assert!(!FlowControl::Unconfirmed.software_pfc_works());
-        assert!(!FlowControl::Unknown.software_pfc_works());
-        assert!(!FlowControl::Unverified.software_pfc_works());
-        assert!(!FlowControl::Eaten { cause: String::new() }.software_pfc_works());
-        assert!(!FlowControl::Conflict { cause: String::new() }.software_pfc_works());
     }
 }

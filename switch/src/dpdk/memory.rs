@@ -100,7 +100,7 @@ impl MemoryInUse {
 
 /// MB of hugepages of all sizes that are free and not reserved, from
 /// `/sys/kernel/mm/hugepages`; 0 where the kernel has none.
-pub fn free_hugepages_mb() -> u32 {
+pub(crate) fn free_hugepages_mb() -> u32 {
     free_hugepages_mb_under(Path::new("/sys/kernel/mm/hugepages"))
 }
 

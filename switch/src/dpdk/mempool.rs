@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Room in front of each received frame, for headers that are added.
 #[expect(clippy::cast_possible_truncation, reason = "128")]
-pub const MBUF_HEADROOM_BYTES: u16 = RTE_PKTMBUF_HEADROOM as u16;
+pub(crate) const MBUF_HEADROOM_BYTES: u16 = RTE_PKTMBUF_HEADROOM as u16;
 
 /// Frame bytes of a buffer that holds an ordinary frame in one piece, and the least that most NICs
 /// take (they count in whole KB).
@@ -130,7 +130,7 @@ impl Pool {
 
     /// A copy of `frame` in buffers of this pool, in as many pieces as it takes.
     #[inline]
-    pub fn copy_of(&self, frame: &Mbuf) -> Option<Mbuf> {
+    pub(crate) fn copy_of(&self, frame: &Mbuf) -> Option<Mbuf> {
         let pool = self.raw.as_ptr();
         // SAFETY: both pointers are valid while borrowed; the copy is a new buffer chain, and its
         // first segment is filled up before a second is begun.
@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// Bytes of a frame that one buffer holds.
-    pub const fn data_room_bytes(&self) -> u16 {
+    pub(crate) const fn data_room_bytes(&self) -> u16 {
         self.data_room_bytes
     }
 

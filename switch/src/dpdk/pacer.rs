@@ -21,7 +21,7 @@ pub struct TxCap {
 }
 
 /// The largest cap; headroom calculations never need more in a ring.
-pub const CAP_BYTES_MAX: u32 = 1 << 30;
+pub(crate) const CAP_BYTES_MAX: u32 = 1 << 30;
 
 /// An upper estimate of the bytes that a device holds.
 #[derive(Clone, Copy, Debug)]

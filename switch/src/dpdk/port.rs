@@ -12,7 +12,8 @@ use super::tap::TapLink;
 use crate::platform::{DeviceCounters, LinkState};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
+pub(crate) use super::port_options::L2_OVERHEAD_BYTES;
+pub use super::port_options::{PortInfo, PortOptions};
 
 /// An open port, for monitoring. Its frames go through its [`PortQueues`].
 #[derive(Debug)]
@@ -138,7 +139,7 @@ impl Port {
 
     /// Called at every poll of the link: reads the NIC's flow control again when a link that came
     /// up may have changed it. Returns the new state if it changed.
-    pub fn watch_flow_control(&self, link: LinkState) -> Option<FlowControl> {
+    pub(crate) fn watch_flow_control(&self, link: LinkState) -> Option<FlowControl> {
         let mut watch = self.flow_control.lock().unwrap_or_else(PoisonError::into_inner);
         watch.poll(link.up, || flow_control::verify(self.device.id()))
     }

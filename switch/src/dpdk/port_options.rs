@@ -4,7 +4,7 @@ use super::flow_control::FlowControl;
 use super::rx_queue::RxLosses;
 
 /// Ethernet header and two VLAN tags: what a frame may be longer than the MTU.
-pub const L2_OVERHEAD_BYTES: u16 = 14 + 2 * 4;
+pub(crate) const L2_OVERHEAD_BYTES: u16 = 14 + 2 * 4;
 
 /// How a port is to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

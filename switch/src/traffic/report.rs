@@ -195,20 +195,20 @@ pub struct Latency {
 }
 
 /// Bits per second of `bytes` in `elapsed_ns`; 0 if no time passed.
-pub fn rate_bps(bytes: u64, elapsed_ns: u64) -> u64 {
+pub(crate) fn rate_bps(bytes: u64, elapsed_ns: u64) -> u64 {
     let bits = u128::from(bytes) * 8 * 1_000_000_000;
     let bps = bits.checked_div(u128::from(elapsed_ns)).unwrap_or(0);
     u64::try_from(bps).unwrap_or(u64::MAX)
 }
 
 /// Prints `report` as one JSON object.
-pub fn print_json(report: &impl Serialize) -> Result<(), TrafficError> {
+pub(crate) fn print_json(report: &impl Serialize) -> Result<(), TrafficError> {
     let text = serde_json::to_string(report).map_err(|error| written(error.into()))?;
     print(&text)
 }
 
 /// Prints names and values, one pair a line.
-pub fn print_table(rows: &[(&str, String)]) -> Result<(), TrafficError> {
+pub(crate) fn print_table(rows: &[(&str, String)]) -> Result<(), TrafficError> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     for (name, value) in rows {
