@@ -1,5 +1,7 @@
 //! The project's own files.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,4 +41,19 @@ pub fn files() -> io::Result<Vec<PathBuf>> {
     files.retain(|file| root().join(file).is_file());
     files.sort();
     Ok(files)
+}
+
+/// The text of each Rust file of [`files`].
+///
+/// # Errors
+/// git cannot be run here, or a file is not readable text.
+pub fn rust_sources() -> io::Result<BTreeMap<PathBuf, String>> {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let read = |path: PathBuf| Ok((path.clone(), fs::read_to_string(root().join(path))?));
+    files()?.into_iter().filter(is_rust).map(read).collect()
+}
+
+/// The part of a Rust file before its unit tests.
+pub fn without_unit_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
 }

@@ -94,16 +94,14 @@ impl Graph {
     fn read(name: &str) -> Self {
         let start = format!("{name}/src/");
         let mut texts = BTreeMap::new();
-        for path in tree::files().unwrap() {
+        for (path, text) in tree::rust_sources().unwrap() {
             let shown = path.to_str().unwrap();
             let Some(inside) = shown.strip_prefix(&start) else { continue };
             let is_test = inside.split('/').any(|part| part.contains("test"));
-            if !inside.ends_with(".rs") || is_test {
+            if is_test {
                 continue;
             }
-            let text = fs::read_to_string(tree::root().join(&path)).unwrap();
-            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-            texts.insert(module(inside), text.to_owned());
+            texts.insert(module(inside), tree::without_unit_tests(&text).to_owned());
         }
         let mut graph = Self { texts, exports: BTreeMap::new() };
         for (module, text) in &graph.texts {

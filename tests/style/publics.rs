@@ -2,8 +2,7 @@
 //! in its documentation names it.
 //! (Types are public also where a public signature needs them; the compiler says which.)
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use tests::tree;
 
@@ -31,30 +30,28 @@ fn example_words(text: &str) -> impl Iterator<Item = &str> {
     examples.flat_map(words)
 }
 
-/// The public functions and constants that `text` defines, with their line numbers.
+/// The name of the public function, constant or static that `line` begins.
+fn public_item(line: &str) -> Option<&str> {
+    let mut words = words(line.trim().strip_prefix("pub ")?);
+    let mut is_item = false;
+    loop {
+        match words.next()? {
+            "fn" | "const" | "static" => is_item = true,
+            "unsafe" | "async" => {}
+            name => return is_item.then_some(name),
+        }
+    }
+}
+
+/// The public functions, constants and statics that `text` defines, with their line numbers.
 fn publics(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    (1..).zip(code.lines()).filter_map(|(number, line)| {
-        let mut words = line.trim().strip_prefix("pub ")?.split(|c: char| " (<:;=".contains(c));
-        let name = match words.find(|word| !["const", "unsafe", "async", "fn"].contains(word))? {
-            "static" => words.next()?,
-            "struct" | "enum" | "trait" | "type" | "mod" | "use" => return None,
-            name => name,
-        };
-        let is_item =
-            line.contains(" fn ") || line.contains(" const ") || line.contains(" static ");
-        is_item.then_some((number, name))
-    })
+    let lines = (1..).zip(tree::without_unit_tests(text).lines());
+    lines.filter_map(|(number, line)| Some((number, public_item(line)?)))
 }
 
 #[test]
 fn every_public_function_and_constant_has_a_user_outside_its_crate() {
-    let files: BTreeMap<PathBuf, String> = tree::files()
-        .unwrap()
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .map(|path| (path.clone(), fs::read_to_string(tree::root().join(&path)).unwrap()))
-        .collect();
+    let files = tree::rust_sources().unwrap();
     let mut checked = 0;
     let mut unused = Vec::new();
     for library in LIBRARIES {
