@@ -92,6 +92,7 @@ pub struct QueueGauges {
     /// For how many nanoseconds this port has paused the peer without a break; 0 if it has not.
     pub tx_paused_for_ns: u64,
     /// The VIQs of the frames that are queued here and may not leave.
+    // Names ports of other workers too; the control thread tells them as waits.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub origins: Origins,
 }

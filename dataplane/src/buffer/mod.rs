@@ -170,7 +170,7 @@ impl Buffer {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
         let code =
-            |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].rate_codes(sent.0[p]) };
+            |p: usize| if xoff_bits >> p & 1 == 1 { 0 } else { viqs[p].rate_code(sent.0[p]) };
         RateCodes(core::array::from_fn(code))
     }
 

@@ -222,7 +222,7 @@ impl Viq {
     }
 
     /// The rate code to send upstream when `sent` was sent last; 0 for none.
-    pub(super) fn rate_codes(&self, sent: u16) -> u16 {
+    pub(super) fn rate_code(&self, sent: u16) -> u16 {
         let rate_map = self.settings.as_ref().and_then(|settings| settings.rate_map);
         rate_map.map_or(0, |rate_map| rate_map.code(self.bytes(), sent))
     }
