@@ -8,6 +8,7 @@ use std::path::PathBuf;
 const FUNCTIONS: &[&str] = &[
     "rte_dev_probe",
     "rte_dev_remove",
+    "rte_eal_alarm_set",
     "rte_eal_cleanup",
     "rte_eal_get_runtime_dir",
     "rte_eal_init",

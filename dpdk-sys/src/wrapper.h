@@ -1,5 +1,6 @@
 /* What bindgen reads: the DPDK headers whose types and functions the switch uses, and the shim.
  * Nothing is copied from DPDK by hand; build.rs narrows this to an allow-list. */
+#include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>

@@ -15,6 +15,7 @@ pub mod eal;
 pub mod error;
 mod failure;
 pub mod flow_control;
+mod interrupt_thread;
 pub mod lcore;
 mod link;
 mod log;

@@ -5,6 +5,7 @@ use super::device_lock::{DeviceLock, DeviceLockError};
 use super::eal::Eal;
 use super::error::{DpdkError, c_string};
 use super::failure::{failure, refusal};
+use super::interrupt_thread;
 use super::log;
 use super::mempool::Pool;
 use super::port_options::{PortInfo, PortOptions};
@@ -34,6 +35,7 @@ pub(super) fn lock_devices() -> MutexGuard<'static, BTreeSet<u16>> {
 pub(super) struct OpenDevice {
     id: u16,
     is_virtual: bool,
+    is_memif: bool,
     lock: DeviceLock,
 }
 
@@ -74,7 +76,12 @@ impl OpenDevice {
         let no_port = || refusal(args, "its driver made no port", args.advice());
         let id = first_port(&name).ok_or_else(no_port)?;
         open.insert(id);
-        Ok(Self { id, is_virtual: args.bus() == Bus::Virtual, lock })
+        Ok(Self {
+            id,
+            is_virtual: args.bus() == Bus::Virtual,
+            is_memif: args.is_of("net_memif"),
+            lock,
+        })
     }
 
     /// DPDK's number for its port.
@@ -115,15 +122,25 @@ impl OpenDevice {
     /// port must not be used afterwards.
     pub(super) fn close(&self, open: &mut BTreeSet<u16>) {
         let facts = self.facts();
-        // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.
-        unsafe { dpdk_sys::rte_eth_dev_stop(self.id) };
-        // SAFETY: as above; the port is stopped.
-        unsafe { dpdk_sys::rte_eth_dev_close(self.id) };
+        if self.is_memif {
+            // It handles its peer's disconnect on the interrupt thread, without a lock over the
+            // queues that closing frees.
+            interrupt_thread::run(|| self.stop_and_close());
+        } else {
+            self.stop_and_close();
+        }
         if let (true, Ok(facts)) = (self.is_virtual, facts) {
             // SAFETY: the device was probed and not removed since; its port is closed.
             unsafe { dpdk_sys::rte_dev_remove(facts.device) };
         }
         open.remove(&self.id);
+    }
+
+    fn stop_and_close(&self) {
+        // SAFETY: the port exists until it is closed. Stopping one that never started does nothing.
+        unsafe { dpdk_sys::rte_eth_dev_stop(self.id) };
+        // SAFETY: as above; the port is stopped.
+        unsafe { dpdk_sys::rte_eth_dev_close(self.id) };
     }
 }
 
