@@ -8,6 +8,11 @@ use super::stats::{PortStats, loss_cause};
 use dataplane::counters::{DropReason, PortCounters};
 use std::collections::BTreeMap;
 
+const TX_ERRORS: &str = "tx_error_frames";
+/// Drivers that count a frame as a transmit error and leave it with the worker, which sends it
+/// again or drops it under a name. Other devices have taken the frame and lost it.
+const GIVES_BACK: [&str; 2] = ["net_tap", "net_af_xdp"];
+
 /// Adds what a worker counted at a port.
 pub(super) fn add_counted(stats: &mut PortStats, counters: &PortCounters) {
     for &reason in DropReason::ALL {
@@ -24,9 +29,11 @@ pub(super) fn add_unclassified(stats: &mut PortStats) {
     if !stats.queues.iter().any(|queue| queue.lossless) {
         return;
     }
-    // Transmit errors are not part of this figure.
-    for (counter, frames) in stats.device_lost().filter(|&(it, _)| it != "tx_error_frames") {
-        add(&mut stats.lossless_drops_by_cause, loss_cause(counter), frames);
+    let gives_back = GIVES_BACK.contains(&stats.driver.as_str());
+    for (counter, frames) in stats.device_lost() {
+        if !(gives_back && counter == TX_ERRORS) {
+            add(&mut stats.lossless_drops_by_cause, loss_cause(counter), frames);
+        }
     }
     let held_frames = stats.device_losses.lossless_held_at_stop_frames;
     add(&mut stats.lossless_drops_by_cause, "held_at_stop", held_frames);
@@ -65,6 +72,17 @@ mod tests {
         let expected = expected.map(|(cause, frames)| (cause.to_owned(), frames));
         assert_eq!(stats.lossless_drops_by_cause, BTreeMap::from(expected));
         assert_eq!(stats.lossless_dropped(), 12);
+    }
+
+    #[test]
+    fn transmit_errors_count_where_the_device_keeps_the_frame() {
+        for (driver, expected) in [("net_ixgbe", 5), ("net_af_packet", 5), ("net_tap", 0)] {
+            let mut stats = PortStats { driver: driver.to_owned(), ..PortStats::default() };
+            stats.queues[3].lossless = true;
+            stats.device_counters.tx_error_frames = 5;
+            add_unclassified(&mut stats);
+            assert_eq!(stats.lossless_dropped(), expected, "{driver}");
+        }
     }
 
     #[test]
