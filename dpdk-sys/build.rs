@@ -9,7 +9,6 @@ const FUNCTIONS: &[&str] = &[
     "rte_dev_probe",
     "rte_dev_remove",
     "rte_eal_alarm_set",
-    "rte_eal_cleanup",
     "rte_eal_get_runtime_dir",
     "rte_eal_init",
     "rte_eth_dev_close",

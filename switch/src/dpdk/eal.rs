@@ -1,4 +1,8 @@
-//! DPDK's environment (EAL): initialized once, cleaned up when its last user is dropped.
+//! DPDK's environment (EAL): initialized once, and there until the process ends.
+//!
+//! It is never cleaned up. That would unmap memory that DPDK's interrupt thread reads as long as it
+//! runs, which is to the end of the process: drivers leave interrupt sources behind, such as
+//! `net_memif` the listener of its socket. The kernel takes everything back.
 
 use super::device_args::{DeviceArgs, PciAddress};
 use super::device_lock;
@@ -115,19 +119,6 @@ impl Eal {
     /// Whether the calling thread is the one that started the EAL.
     pub(super) fn on_main_thread(&self) -> bool {
         thread::current().id() == self.main_thread
-    }
-}
-
-impl Drop for Eal {
-    fn drop(&mut self) {
-        // Cleaning up unmaps all of DPDK's memory, and belongs to the main lcore. Elsewhere the
-        // process is on its way out, and the kernel takes everything back.
-        if !self.on_main_thread() {
-            return;
-        }
-        // SAFETY: pools, ports and registered threads each hold an Arc of this value, and a pool
-        // with frames outstanding never lets go of its own: nothing refers to DPDK's memory.
-        unsafe { dpdk_sys::rte_eal_cleanup() };
     }
 }
 
