@@ -15,6 +15,9 @@ const FLOWS: &str = "--speed 1G --duration 120s \
     --flow name=four,dst-ip=10.1.3.2,dscp=34,size=1000,rate=20M \
     --flow name=zero,dst-ip=10.1.3.2,dscp=0,size=1000,rate=10M";
 
+/// `static_th` of both lossless classes.
+const XOFF_BYTES: u32 = 200_000;
+
 /// Frames of the classes that are not paused which must pass while class 3 is.
 const PASSING: u64 = 500;
 
@@ -60,7 +63,6 @@ fn a_paused_class_stops_and_no_other_does() {
     assert!(!end.ports[2].queues[4].rx_paused && !end.ports[2].queues[0].rx_paused);
     // The pause goes on upstream, in its class alone, once the threshold is reached.
     assert!(end.ports[0].queues[3].tx_paused, "{:?}", end.ports[0].queues[3]);
-    assert_eq!(end.ports[0].pfc.tx_xoff[4], 0);
 
     lab.host(3).traffic("pfc", "--classes 3:0").end(PATIENCE).success();
     lab.switch.stats_when("class 3 again", |stats| {
@@ -73,7 +75,11 @@ fn a_paused_class_stops_and_no_other_does() {
     assert!(load.dropped().is_empty(), "nothing was too much: {:?}", load.dropped());
     let upstream = &load.sent[0].priorities;
     assert!(upstream[3].xoff > 0 && upstream[3].paused_ns > 0, "{:?}", upstream[3]);
-    assert_eq!((upstream[4].paused_ns, upstream[0].paused_ns), (0, 0));
+    assert_eq!(upstream[0].paused_ns, 0);
+    // A switch that had no core for a while pauses class 4 for what came meanwhile, and only then.
+    let port = &load.after.ports[0];
+    assert!(port.pfc.tx_xoff[4] == 0 || port.queues[4].viq_peak_bytes >= XOFF_BYTES, "{port:?}");
+    assert!(upstream[4].paused_ns == 0 || port.pfc.tx_xoff[4] > 0, "{:?}", upstream[4]);
     let paused_ns = load.after.ports[2].pfc.rx_paused_ns;
     assert!(paused_ns[3] >= end.uptime_ns - begin.uptime_ns, "{paused_ns:?}");
     assert_eq!(paused_ns.iter().sum::<u64>(), paused_ns[3]);
