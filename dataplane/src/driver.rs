@@ -4,10 +4,8 @@
 //! What only event-driven turns need is a part of their driver: [`Polling`] has no state for it,
 //! and its methods are empty, so that a polling worker writes none of it.
 
-use crate::frame::Frame;
 use crate::port_mask::PortMask;
 use crate::probe::{NoProbe, Probe};
-use crate::queue::veq::QueuedFrame;
 use crate::settings::SwitchSettings;
 use crate::time::Instant;
 use core::fmt::Debug;
@@ -16,8 +14,6 @@ use core::fmt::Debug;
 pub trait Driver: Debug {
     /// The probe.
     type Probe: Probe;
-    /// Where a port keeps a pending frame.
-    type Pending<F: Frame>: Pending<F>;
     /// Whether the caller passes events in.
     const IS_EVENT_DRIVEN: bool;
 
@@ -49,22 +45,6 @@ pub trait Driver: Debug {
     fn visited_all(&mut self, _timers_at: Instant) {}
 }
 
-/// A place for a frame that is to leave at the end of the turn, for a device that takes frames one
-/// at a time.
-pub trait Pending<F>: Debug + Default {
-    /// Stores a frame in the empty place.
-    ///
-    /// # Errors
-    /// The frame, if the driver has no such place.
-    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>>;
-
-    /// Whether there is no frame.
-    fn is_empty(&self) -> bool;
-
-    /// Takes the frame, if there is one.
-    fn take(&mut self) -> Option<QueuedFrame<F>>;
-}
-
 /// A worker that visits every port in every turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Polling<P = NoProbe> {
@@ -86,7 +66,6 @@ impl<P> Polling<P> {
 
 impl<P: Probe + Debug> Driver for Polling<P> {
     type Probe = P;
-    type Pending<F: Frame> = NeverPending;
     const IS_EVENT_DRIVEN: bool = false;
 
     #[inline(always)]
@@ -95,30 +74,9 @@ impl<P: Probe + Debug> Driver for Polling<P> {
     }
 }
 
-/// No place: with [`Polling`] frames go to the transmit batch or to a queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NeverPending;
-
-impl<F: Frame> Pending<F> for NeverPending {
-    #[inline(always)]
-    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>> {
-        Err(queued)
-    }
-
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn take(&mut self) -> Option<QueuedFrame<F>> {
-        None
-    }
-}
-
 /// A worker that is told what happened, and visits only the ports concerned; see
 /// [`event_driven`](crate::event_driven).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct EventDriven {
     probe: NoProbe,
     /// Slots of ports that were given frames to transmit in this turn.
@@ -141,26 +99,8 @@ pub struct EventDriven {
     pub(crate) sends_rates: bool,
 }
 
-impl Default for EventDriven {
-    fn default() -> Self {
-        Self {
-            probe: NoProbe,
-            tx_ports: PortMask::default(),
-            headroom_ports: PortMask::default(),
-            released: PortMask::default(),
-            xoff_ports: PortMask::default(),
-            rx_ports: PortMask::default(),
-            tx_ready_ports: PortMask::default(),
-            timers_at: Instant::ZERO,
-            has_dynamic: false,
-            sends_rates: false,
-        }
-    }
-}
-
 impl Driver for EventDriven {
     type Probe = NoProbe;
-    type Pending<F: Frame> = Option<QueuedFrame<F>>;
     const IS_EVENT_DRIVEN: bool = true;
 
     #[inline(always)]
@@ -199,24 +139,5 @@ impl Driver for EventDriven {
         self.tx_ports = PortMask::default();
         self.headroom_ports = PortMask::default();
         self.released = PortMask::default();
-    }
-}
-
-impl<F: Frame> Pending<F> for Option<QueuedFrame<F>> {
-    #[inline(always)]
-    fn put(&mut self, queued: QueuedFrame<F>) -> Result<(), QueuedFrame<F>> {
-        debug_assert!(self.is_none(), "one frame is pending at most");
-        *self = Some(queued);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.is_none()
-    }
-
-    #[inline(always)]
-    fn take(&mut self) -> Self {
-        core::mem::take(self)
     }
 }

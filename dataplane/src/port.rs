@@ -19,11 +19,12 @@ use crate::pfc::watchdog::Watchdog;
 use crate::port::tx_batch::TxBatch;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
-use crate::queue::veq::Veq;
+use crate::queue::veq::{QueuedFrame, Veq};
 use crate::settings::{PortSettings, SwitchSettings};
 use crate::time::Instant;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
+use core::marker::PhantomData;
 
 mod enqueue;
 mod flow_control;
@@ -71,8 +72,10 @@ pub(crate) struct Port<F: Frame, V: Driver> {
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
     queues: [Queue; PRIORITIES],
-    /// The only queued frame, if it is not stored in its VEQ. A polling worker has none.
-    pending: V::Pending<F>,
+    /// The only queued frame, if it is not stored in its VEQ. A polling worker neither reads nor
+    /// writes it.
+    pending: Option<QueuedFrame<F>>,
+    driver: PhantomData<V>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
     tx_batch: Box<TxBatch<F>>,
@@ -135,7 +138,8 @@ impl<F: Frame, V: Driver> Port<F, V> {
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
-            pending: Default::default(),
+            pending: None,
+            driver: PhantomData,
             tx_batch: Box::new(TxBatch::new()),
             reserved_frames: 0,
             bypasses_queue: false,

@@ -4,7 +4,7 @@ use super::Port;
 use crate::accounting::Accounting;
 use crate::buffer::ViqId;
 use crate::counters::PortCounters;
-use crate::driver::{Driver, Pending};
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
@@ -25,7 +25,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         frame_pool: &'a FramePool<F>,
     ) -> impl Iterator<Item = &'a FrameMeta> {
         debug_assert!(self.tx_batch.is_empty(), "between turns nothing stands ready");
-        debug_assert!(self.pending.is_empty(), "a pending frame leaves in its turn");
+        debug_assert!(self.pending.is_none(), "a pending frame leaves in its turn");
         self.queues.iter().flat_map(|queue| queue.veq.metas(frame_pool))
     }
 

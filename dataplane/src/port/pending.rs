@@ -10,7 +10,7 @@ use super::transmit::count_sent_run;
 use super::{Port, takes_one};
 use crate::accounting::Accounting;
 use crate::device::Device;
-use crate::driver::{Driver, Pending};
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
@@ -40,19 +40,24 @@ impl<F: Frame, V: Driver> Port<F, V> {
             && device.tx_room_bytes(self.id, now) >= u32::from(queued.meta.bytes)
         {
             let priority_bit = 1 << (queued.meta.priority & 7);
-            match self.pending.put(queued) {
-                Ok(()) => self.occupied_bits = priority_bit,
-                Err(queued) => self.queue(queued, accounting),
-            }
+            debug_assert!(self.pending.is_none(), "one frame is pending at most");
+            self.pending = Some(queued);
+            self.occupied_bits = priority_bit;
         } else {
             self.queue(queued, accounting);
         }
     }
 
+    /// Takes the pending frame, if there is one. Only an event-driven worker looks.
+    #[inline(always)]
+    pub(super) fn take_pending(&mut self) -> Option<QueuedFrame<F>> {
+        if V::IS_EVENT_DRIVEN { self.pending.take() } else { None }
+    }
+
     /// Puts the pending frame, if there is one, into its VEQ before another frame is queued there.
     #[inline(always)]
     pub(super) fn spill_pending(&mut self, accounting: &mut Accounting<F, V>) {
-        if let Some(queued) = self.pending.take() {
+        if let Some(queued) = self.take_pending() {
             self.put_back(queued, accounting);
         }
     }

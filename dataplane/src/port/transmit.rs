@@ -5,7 +5,7 @@ use super::requeue::put_front;
 use super::{Port, Queue, takes_one};
 use crate::accounting::Accounting;
 use crate::device::Device;
-use crate::driver::{Driver, Pending};
+use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
@@ -37,7 +37,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
             || !self.bypasses_queue
             || self.tx_batch.is_empty()
             || self.flush(device, accounting, now);
-        if let Some(queued) = self.pending.take() {
+        if let Some(queued) = self.take_pending() {
             self.serve_pending(queued, device, accounting, now);
         } else if all_gone && self.up && self.eligible_bits(now) != 0 {
             self.serve(device, accounting, now);
