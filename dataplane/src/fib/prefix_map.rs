@@ -8,79 +8,34 @@ use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 use ipnet::IpNet;
 
-/// A map from IPv4 and IPv6 prefixes. Bits of a key's address behind its prefix do not matter.
-#[derive(Clone, Debug)]
-pub(super) struct PrefixMap<T> {
-    map: BTreeMap<IpNet, T>,
+/// A map from IPv4 and IPv6 prefixes, which are truncated: their addresses have no bits beyond
+/// their length.
+pub(super) type PrefixMap<T> = BTreeMap<IpNet, T>;
+
+/// The longest prefix that `address` is in.
+pub(super) fn longest_match<T>(map: &PrefixMap<T>, address: IpAddr) -> Option<(IpNet, &T)> {
+    covering(map, address).next()
 }
 
-impl<T> PrefixMap<T> {
-    pub(super) fn len(&self) -> usize {
-        self.map.len()
-    }
-
-    pub(super) fn contains(&self, prefix: &IpNet) -> bool {
-        self.map.contains_key(&prefix.trunc())
-    }
-
-    /// Returns what `value` replaces.
-    pub(super) fn insert(&mut self, prefix: IpNet, value: T) -> Option<T> {
-        self.map.insert(prefix.trunc(), value)
-    }
-
-    pub(super) fn get_or_insert_default(&mut self, prefix: IpNet) -> &mut T
-    where
-        T: Default,
-    {
-        self.map.entry(prefix.trunc()).or_default()
-    }
-
-    /// Keeps the prefixes for which `keep` is true.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
-        self.map.retain(|_, value| keep(value));
-    }
-
-    /// All prefixes, a prefix right before those inside it.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (IpNet, &T)> {
-        self.map.iter().map(|(&prefix, value)| (prefix, value))
-    }
-
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.map.values()
-    }
-
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.map.values_mut()
-    }
-
-    /// The longest prefix that `address` is in.
-    pub(super) fn longest_match(&self, address: IpAddr) -> Option<(IpNet, &T)> {
-        self.covering(address).next()
-    }
-
-    /// The prefixes that `address` is in, the longest first.
-    pub(super) fn covering(&self, address: IpAddr) -> impl Iterator<Item = (IpNet, &T)> {
-        // What is looked for covers `probe` and comes at or before it in the map.
-        let mut probe = Some(IpNet::from(address));
-        core::iter::from_fn(move || {
-            loop {
-                let (&found, value) = self.map.range(..=probe?).next_back()?;
-                if found.contains(&probe?) {
-                    probe = found.prefix_len().checked_sub(1).and_then(|len| shortened(found, len));
-                    return Some((found, value));
-                }
-                // A prefix before `found` that covers `probe` covers `found` as well, so it is no
-                // longer than what the two have in common.
-                probe = shortened(probe?, bits_shared(found.addr(), probe?.addr())?);
+/// The prefixes that `address` is in, the longest first.
+pub(super) fn covering<T>(
+    map: &PrefixMap<T>,
+    address: IpAddr,
+) -> impl Iterator<Item = (IpNet, &T)> {
+    // What is looked for covers `probe` and comes at or before it in the map.
+    let mut probe = Some(IpNet::from(address));
+    core::iter::from_fn(move || {
+        loop {
+            let (&found, value) = map.range(..=probe?).next_back()?;
+            if found.contains(&probe?) {
+                probe = found.prefix_len().checked_sub(1).and_then(|len| shortened(found, len));
+                return Some((found, value));
             }
-        })
-    }
-}
-
-impl<T> Default for PrefixMap<T> {
-    fn default() -> Self {
-        Self { map: BTreeMap::new() }
-    }
+            // A prefix before `found` that covers `probe` covers `found` as well, so it is no
+            // longer than what the two have in common.
+            probe = shortened(probe?, bits_shared(found.addr(), probe?.addr())?);
+        }
+    })
 }
 
 fn shortened(prefix: IpNet, len: u8) -> Option<IpNet> {
@@ -132,19 +87,19 @@ mod tests {
             removed in proptest::collection::vec(any::<prop::sample::Index>(), 0..5),
             addresses in proptest::collection::vec(address(), 20),
         ) {
-            let mut map = PrefixMap::default();
+            let mut map = PrefixMap::new();
             let mut oracle: Vec<(IpNet, usize)> = Vec::new();
             for (number, prefix) in prefixes.iter().enumerate() {
                 let old = oracle.iter().position(|(p, _)| *p == prefix.trunc());
                 let old = old.map(|at| oracle.swap_remove(at).1);
                 oracle.push((prefix.trunc(), number));
-                prop_assert_eq!(map.insert(*prefix, number), old);
+                prop_assert_eq!(map.insert(prefix.trunc(), number), old);
             }
             for index in removed.iter().filter(|_| !prefixes.is_empty()) {
                 let prefix = index.get(&prefixes);
                 let gone = oracle.iter().find(|(p, _)| *p == prefix.trunc()).map(|(_, n)| *n);
                 oracle.retain(|(_, number)| Some(*number) != gone);
-                map.retain(|number| Some(*number) != gone);
+                map.retain(|_, number| Some(*number) != gone);
             }
             prop_assert_eq!(map.len(), oracle.len());
             for address in addresses {
@@ -152,7 +107,7 @@ mod tests {
                     oracle.iter().filter(|(p, _)| p.contains(&address)).copied().collect();
                 truth.sort_by_key(|(p, _)| core::cmp::Reverse(p.prefix_len()));
                 let found: Vec<(IpNet, usize)> =
-                    map.covering(address).map(|(prefix, &number)| (prefix, number)).collect();
+                    covering(&map, address).map(|(prefix, &number)| (prefix, number)).collect();
                 prop_assert_eq!(found, truth, "{}", address);
             }
         }

@@ -1,7 +1,7 @@
 //! The control thread's routing table: interfaces, static routes and neighbors, each added,
 //! replaced and removed alone. `snapshot.rs` compiles it for the packet path.
 
-use super::prefix_map::PrefixMap;
+use super::prefix_map::{PrefixMap, covering, longest_match};
 use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::limits::ECMP_MAX;
@@ -124,7 +124,7 @@ impl Routes {
     pub fn set_interface(&mut self, interface: Interface) -> Option<Interface> {
         let Interface { net, port, vlan, .. } = interface;
         let old = self.remove_interface(port, vlan, net.addr());
-        self.connected.get_or_insert_default(net).push(interface);
+        self.connected.entry(net.trunc()).or_default().push(interface);
         old
     }
 
@@ -140,7 +140,7 @@ impl Routes {
             let at = claims.iter().position(same)?;
             Some(claims.remove(at))
         });
-        self.connected.retain(|claims| !claims.is_empty());
+        self.connected.retain(|_, claims| !claims.is_empty());
         removed
     }
 
@@ -152,6 +152,7 @@ impl Routes {
     /// Adds a static route; one for the same prefix is replaced and returned. Address bits beyond
     /// the prefix do not matter. A connected network wins over a route with the same prefix.
     pub fn set_route(&mut self, prefix: IpNet, route: Route) -> Result<Option<Route>, RoutesError> {
+        let prefix = prefix.trunc();
         if let Route::Via(gateways) = &route {
             match gateways.len() {
                 0 => return Err(RoutesError::NoGateway),
@@ -159,7 +160,7 @@ impl Routes {
                 count => return Err(RoutesError::TooManyGateways(count)),
             }
         }
-        if self.routes.len() >= ROUTES_MAX && !self.routes.contains(&prefix) {
+        if self.routes.len() >= ROUTES_MAX && !self.routes.contains_key(&prefix) {
             return Err(RoutesError::RoutesFull);
         }
         Ok(self.routes.insert(prefix, route))
@@ -167,7 +168,7 @@ impl Routes {
 
     /// All static routes, by prefix.
     pub fn routes(&self) -> impl Iterator<Item = (IpNet, &Route)> {
-        self.routes.iter()
+        self.routes.iter().map(|(&prefix, route)| (prefix, route))
     }
 
     /// Notes the MAC address of a neighbor and the port it answered on. Returns whether that is
@@ -205,24 +206,21 @@ impl Routes {
         if self.is_ours(destination) {
             return Vec::new();
         }
-        let connected = self.connected.longest_match(destination).map(|(net, _)| net.prefix_len());
-        match self.routes.longest_match(destination) {
+        let connected =
+            longest_match(&self.connected, destination).map(|(net, _)| net.prefix_len());
+        match longest_match(&self.routes, destination) {
             Some((prefix, route)) if Some(prefix.prefix_len()) > connected => match route {
-                Route::Via(gateways) => self.all_stations(gateways),
+                Route::Via(gateways) => gateways.iter().flat_map(|&it| self.stations(it)).collect(),
                 Route::Blackhole => Vec::new(),
             },
             _ => self.stations(destination),
         }
     }
 
-    fn all_stations(&self, gateways: &[IpAddr]) -> Vec<NextHop> {
-        gateways.iter().flat_map(|&gateway| self.stations(gateway)).collect()
-    }
-
     /// Whether `address` is one of the switch's own.
     pub fn is_ours(&self, address: IpAddr) -> bool {
-        let mut nets = self.connected.covering(address);
-        nets.any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
+        covering(&self.connected, address)
+            .any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
     }
 
     /// The gateways of static routes whose MAC address is unknown, each once. While another gateway
@@ -244,7 +242,7 @@ impl Routes {
     /// `address`, a station in a connected network: one next hop if its MAC address is known,
     /// otherwise one for each interface where it may be; none if it is ours or in no such network.
     pub(super) fn stations(&self, address: IpAddr) -> Vec<NextHop> {
-        let Some((_, claims)) = self.connected.longest_match(address) else { return Vec::new() };
+        let Some((_, claims)) = longest_match(&self.connected, address) else { return Vec::new() };
         if self.is_ours(address) {
             return Vec::new();
         }

@@ -7,6 +7,7 @@
 //! longer static route inside that network keeps its right.
 
 use super::compile::Prefix;
+use super::prefix_map::longest_match;
 use super::routes::{Interface, Route, Routes};
 use super::{Adjacency, Fib, Hop, Leaf, Trie};
 use crate::ids::PortId;
@@ -82,7 +83,7 @@ impl<'a> Snapshot<'a> {
     }
 
     fn add_routes(&mut self, routes: &'a Routes) {
-        for (prefix, route) in routes.routes.iter() {
+        for (&prefix, route) in &routes.routes {
             let leaf = match route {
                 Route::Via(gateways) => self.group(routes, gateways),
                 Route::Blackhole => self.discard,
@@ -92,7 +93,7 @@ impl<'a> Snapshot<'a> {
     }
 
     fn add_connected(&mut self, routes: &Routes) {
-        for (net, claims) in routes.connected.iter().filter(|(net, _)| !is_ambiguous(net)) {
+        for (&net, claims) in routes.connected.iter().filter(|(net, _)| !is_ambiguous(net)) {
             if let Some(interface) = claims.first() {
                 let leaf = self.resolve(interface.port);
                 self.push(net, leaf);
@@ -103,8 +104,8 @@ impl<'a> Snapshot<'a> {
     fn add_neighbors(&mut self, routes: &Routes) {
         for &address in routes.neighbors.keys() {
             let host = IpNet::from(address);
-            let Some((near, _)) = routes.connected.longest_match(address) else { continue };
-            let far_len = routes.routes.longest_match(address).map(|(far, _)| far.prefix_len());
+            let Some((near, _)) = longest_match(&routes.connected, address) else { continue };
+            let far_len = longest_match(&routes.routes, address).map(|(far, _)| far.prefix_len());
             if is_ambiguous(&near) || far_len > Some(near.prefix_len()) {
                 continue;
             }
