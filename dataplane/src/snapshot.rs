@@ -130,20 +130,18 @@ impl Snapshot {
         for port in ports {
             tables.push(PortTables::compile(&tags, port, &tables));
         }
-        let vlan_ports: Vec<Option<VlanPort>> = ports
-            .iter()
-            .map(|port| match &port.mode {
-                PortMode::Bridged(vlan_port) => Some(vlan_port.clone()),
-                PortMode::Routed { .. } => None,
-            })
-            .collect();
+        let ids = (0..).filter_map(PortId::from_index);
+        let bridged = ids.zip(ports).filter_map(|(id, port)| match &port.mode {
+            PortMode::Bridged(vlan_port) => Some((id, vlan_port)),
+            PortMode::Routed { .. } => None,
+        });
         Self {
             epoch,
             ports: tables,
             tags,
             rules,
             fib,
-            vlans: VlanTable::compile(&vlan_ports),
+            vlans: VlanTable::compile(&bridged.collect::<Vec<_>>()),
             flow_hash: FlowHash::from_seed(seed),
         }
     }

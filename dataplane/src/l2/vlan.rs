@@ -64,81 +64,33 @@ impl VlanPort {
 /// every VLAN has one list, not 4094.
 #[derive(Clone, Debug)]
 pub struct VlanTable {
-    ports: Box<[Option<VlanPort>]>,
-    /// For each VLAN, its list.
+    /// For each VLAN, the number of its list.
     list_of: Box<[u16; 4096]>,
-    /// List n is `members[starts[n]..starts[n + 1]]`; list 0 is empty.
-    starts: Box<[u32]>,
-    members: Box<[PortId]>,
+    lists: Vec<Vec<PortId>>,
 }
 
 impl VlanTable {
-    /// The table of a switch; a port's index is its [`PortId`], and `None` is a port that does not
-    /// bridge.
-    pub fn compile(ports: &[Option<VlanPort>]) -> Self {
-        let mut numbers: BTreeMap<Vec<PortId>, u16> = BTreeMap::from([(Vec::new(), 0)]);
-        let mut table = Self {
-            ports: ports.into(),
-            list_of: Box::new([0; 4096]),
-            starts: Box::new([]),
-            members: Box::new([]),
-        };
-        let (mut starts, mut members) = (vec![0, 0], Vec::new());
+    /// The table of a switch with these bridged `ports`, the lowest first.
+    pub(crate) fn compile(ports: &[(PortId, &VlanPort)]) -> Self {
+        let mut list_of = Box::new([0; 4096]);
+        let mut numbers = BTreeMap::from([(Vec::new(), 0)]);
         for vid in Vid::all() {
-            let list: Vec<PortId> =
-                table.bridged().filter(|(_, p)| p.is_member(vid)).map(|(id, _)| id).collect();
+            let members = ports.iter().filter(|(_, port)| port.is_member(vid)).map(|&(id, _)| id);
             let next = u16::try_from(numbers.len()).expect("fewer lists than VLANs");
-            table.list_of[vid.index()] = *numbers.entry(list).or_insert_with_key(|list| {
-                members.extend_from_slice(list);
-                starts.push(u32::try_from(members.len()).expect("4094 lists of 256 ports"));
-                next
-            });
+            list_of[vid.index()] = *numbers.entry(members.collect()).or_insert(next);
         }
-        table.starts = starts.into_boxed_slice();
-        table.members = members.into_boxed_slice();
-        table
-    }
-
-    fn bridged(&self) -> impl Iterator<Item = (PortId, &VlanPort)> {
-        let numbered = self.ports.iter().enumerate();
-        numbered.filter_map(|(index, port)| Some((PortId::from_index(index)?, port.as_ref()?)))
-    }
-
-    /// How `port` takes part; `None` if it does not bridge.
-    #[inline(always)]
-    pub fn port(&self, port: PortId) -> Option<&VlanPort> {
-        self.ports.get(port.index())?.as_ref()
-    }
-
-    /// The VLAN of a frame received by `port`; see [`VlanPort::admit`].
-    #[inline(always)]
-    pub fn admit(&self, port: PortId, frame_vid: Option<u16>) -> Option<Vid> {
-        self.port(port)?.admit(frame_vid)
-    }
-
-    /// How a frame of `vid` leaves by `port`; see [`VlanPort::egress`].
-    #[inline(always)]
-    pub fn egress(&self, port: PortId, vid: Vid) -> Option<EgressForm> {
-        self.port(port)?.egress(vid)
+        let mut lists = vec![Vec::new(); numbers.len()];
+        for (list, number) in numbers {
+            lists[usize::from(number)] = list;
+        }
+        Self { list_of, lists }
     }
 
     /// The ports that a frame of `vid` is flooded to, the lowest first; the caller leaves out the
     /// one it came from.
     #[inline]
     pub(crate) fn members(&self, vid: Vid) -> &[PortId] {
-        let list = usize::from(self.list_of[vid.index()]);
-        match self.starts.get(list..list + 2) {
-            Some(&[start, end]) => self.members.get(start as usize..end as usize).unwrap_or(&[]),
-            _ => &[],
-        }
-    }
-
-    /// Bytes of memory behind the table.
-    pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.ports)
-            + size_of_val(&*self.list_of)
-            + size_of_val(&*self.starts)
-            + size_of_val(&*self.members)
+        &self.lists[usize::from(self.list_of[vid.index()])]
     }
 }
 
@@ -189,45 +141,35 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_does_not_bridge_or_does_not_exist_admits_nothing() {
-        let table = VlanTable::compile(&[Some(vlan_port(Some(1), &[])), None]);
-        assert_eq!(table.admit(port(1), None), Some(vid(1)));
-        for outside in [port(2), port(3), port(256)] {
-            assert_eq!(table.admit(outside, None), None);
-            assert_eq!(table.egress(outside, vid(1)), None);
-        }
-    }
-
-    #[test]
     fn trunks_with_every_vlan_share_one_flood_list() {
         let trunk = VlanPort { native: Some(Vid::DEFAULT), tagged: Vid::all().collect() };
-        let table = VlanTable::compile(&vec![Some(trunk); 64]);
+        let trunks: Vec<_> = (1..=64).map(|number| (port(number), &trunk)).collect();
+        let table = VlanTable::compile(&trunks);
         assert_eq!(table.members(vid(4094)).len(), 64);
-        assert!(table.memory_bytes() < 48 * 1024, "{} bytes", table.memory_bytes());
+        assert_eq!(table.lists.len(), 2, "the empty list is the other");
     }
 
     proptest! {
         #[test]
         fn flood_lists_are_the_ports_that_a_frame_may_leave_by(
             ports in proptest::collection::vec(
-                proptest::option::of((
+                (
                     proptest::option::of(1..20_u16),
                     proptest::collection::vec(1..20_u16, 0..10),
-                )),
+                ),
                 0..20,
             ),
         ) {
-            let ports: Vec<Option<VlanPort>> = ports
-                .into_iter()
-                .map(|port| port.map(|(native, tagged)| vlan_port(native, &tagged)))
-                .collect();
-            let table = VlanTable::compile(&ports);
+            let ports: Vec<VlanPort> =
+                ports.iter().map(|(native, tagged)| vlan_port(*native, tagged)).collect();
+            let numbered: Vec<_> = (1..).map(port).zip(&ports).collect();
+            let table = VlanTable::compile(&numbered);
             for vid in Vid::all().filter(|vid| vid.value() < 25 || vid.value() > 4090) {
-                let leaves = |number: &PortId| table.egress(*number, vid).is_some();
-                let truth: Vec<PortId> = (1..=30).map(port).filter(leaves).collect();
+                let truth = numbered.iter().filter(|(_, port)| port.egress(vid).is_some());
+                let truth: Vec<PortId> = truth.map(|&(id, _)| id).collect();
                 prop_assert_eq!(table.members(vid), truth.as_slice(), "{}", vid);
-                for &member in &truth {
-                    prop_assert_eq!(table.admit(member, Some(vid.value())), Some(vid));
+                for port in numbered.iter().filter(|(id, _)| truth.contains(id)) {
+                    prop_assert_eq!(port.1.admit(Some(vid.value())), Some(vid));
                 }
             }
         }
