@@ -105,16 +105,7 @@ impl MacTable {
     /// Notes that a frame from `mac` came in by `port`, one of this worker's.
     #[inline]
     pub fn learn(&mut self, vid: Vid, mac: MacAddress, port: PortId, now: Instant) -> Learned {
-        if !is_station(mac) {
-            return Learned::Ignored;
-        }
-        let key = Key::new(vid, mac);
-        let slot = Slot::new(key, port, Origin::Local, now);
-        match self.place(key) {
-            Place::At(at) => self.replace(at, slot),
-            Place::Free(at) => self.insert(at, slot),
-            Place::Nowhere => Learned::Full,
-        }
+        self.put(mac, Slot::new(Key::new(vid, mac), port, Origin::Local, now))
     }
 
     /// Notes what another worker has learned, new or moved: that `mac` came to `port` at `since`.
@@ -129,13 +120,17 @@ impl MacTable {
         port: PortId,
         since: Instant,
     ) -> Learned {
-        if !is_station(mac) {
+        self.put(mac, Slot::new(Key::new(vid, mac), port, Origin::Remote, since))
+    }
+
+    #[inline(always)]
+    fn put(&mut self, mac: MacAddress, slot: Slot) -> Learned {
+        // No station has a group address, or the address 0.
+        if mac.is_multicast() || mac == MacAddress::default() {
             return Learned::Ignored;
         }
-        let key = Key::new(vid, mac);
-        let slot = Slot::new(key, port, Origin::Remote, since);
-        match self.place(key) {
-            Place::At(at) if self.is_newer_news(at, slot) => Learned::Ignored,
+        match self.place(slot.key()) {
+            Place::At(at) if !slot.is_local() && self.is_newer_news(at, slot) => Learned::Ignored,
             Place::At(at) => self.replace(at, slot),
             Place::Free(at) => self.insert(at, slot),
             Place::Nowhere => Learned::Full,
@@ -307,12 +302,6 @@ impl MacTable {
         }
         self.slots[hole] = Slot::EMPTY;
     }
-}
-
-/// Whether a station can have this address: no group, not zero.
-#[inline(always)]
-fn is_station(mac: MacAddress) -> bool {
-    !mac.is_multicast() && mac != MacAddress::default()
 }
 
 #[cfg(test)]
