@@ -79,16 +79,17 @@ impl<D: Device, V: Driver> Core<D, V> {
             return self.drop(frame, slot, DropReason::PuntPoliced, class);
         }
         let port = self.own_ports[slot];
+        let (drop_reason, is_lost_anyway) = loss(reason);
         match self.punted.push(Punted { frame, port, reason }) {
             Ok(()) => {
                 self.ports[slot].counters.punted_frames += 1;
                 self.accounting.totals.punted += 1;
-                if let Some(reason) = loss_in_spite_of_punt(reason) {
-                    self.count_loss(slot, reason, class);
+                if is_lost_anyway {
+                    self.count_loss(slot, drop_reason, class);
                 }
             }
             Err(rtrb::PushError::Full(punted)) => {
-                self.drop(punted.frame, slot, reason_without_punt(reason), class);
+                self.drop(punted.frame, slot, drop_reason, class);
             }
         }
     }
@@ -111,27 +112,15 @@ impl<D: Device, V: Driver> Core<D, V> {
     }
 }
 
-/// Why a punted frame is not delivered. `None` if the control thread consumes the frame or forwards
-/// it later.
-const fn loss_in_spite_of_punt(reason: PuntReason) -> Option<DropReason> {
+/// Why a frame for the control thread is not delivered: the name of the drop if the control thread
+/// cannot take it, and whether it is lost even if it is punted.
+const fn loss(reason: PuntReason) -> (DropReason, bool) {
     match reason {
-        PuntReason::TtlExpired
-        | PuntReason::TooBig
-        | PuntReason::NoRoute
-        | PuntReason::Unreachable => Some(reason_without_punt(reason)),
-        PuntReason::ForUs | PuntReason::Lldp | PuntReason::Unresolved | PuntReason::Resolve => None,
-    }
-}
-
-/// Why a frame is dropped that the control thread cannot take.
-const fn reason_without_punt(reason: PuntReason) -> DropReason {
-    match reason {
-        PuntReason::TtlExpired => DropReason::TtlExpired,
-        PuntReason::Unresolved | PuntReason::Resolve | PuntReason::Unreachable => {
-            DropReason::Unresolved
-        }
-        PuntReason::TooBig => DropReason::TooBig,
-        PuntReason::NoRoute => DropReason::NoRoute,
-        PuntReason::ForUs | PuntReason::Lldp => DropReason::PuntFull,
+        PuntReason::TtlExpired => (DropReason::TtlExpired, true),
+        PuntReason::TooBig => (DropReason::TooBig, true),
+        PuntReason::NoRoute => (DropReason::NoRoute, true),
+        PuntReason::Unreachable => (DropReason::Unresolved, true),
+        PuntReason::Unresolved | PuntReason::Resolve => (DropReason::Unresolved, false),
+        PuntReason::ForUs | PuntReason::Lldp => (DropReason::PuntFull, false),
     }
 }
