@@ -10,7 +10,7 @@ use bench::loop_device::LoopFrame;
 use bench::table::fast_median;
 use comfy_table::{CellAlignment, Table, presets};
 use criterion::{BenchmarkId, Criterion, Throughput};
-use dataplane::buffer::{Admission, Buffer, ViqId};
+use dataplane::buffer::{Buffer, ViqId};
 use dataplane::fib::{Hop, Leaf, Route};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::BURST_MAX;
@@ -216,14 +216,14 @@ fn admission(bench: &mut Bench) {
     let mut buffer = Buffer::new(&SWITCH.builder().settings);
     let (viq, cell_bytes) = (ViqId::new(port(1), Priority::from_low_bits(3)), buffer.cell_bytes());
     assert_eq!(buffer.cost_bytes(60), cell_bytes);
-    assert_eq!(buffer.admit(viq, cell_bytes), Admission::Admitted);
+    assert_eq!(buffer.admit(viq, cell_bytes), Ok(()));
     assert_eq!(buffer.viq(viq).bytes(), cell_bytes);
     buffer.release(viq, cell_bytes);
     assert!(buffer.admit_run(viq, 64 * cell_bytes) && buffer.viq(viq).bytes() == 64 * cell_bytes);
     buffer.release(viq, 64 * cell_bytes);
     bench.stage("admit and release, each", |range| {
         for _ in range.clone() {
-            black_box(buffer.admit(black_box(viq), cell_bytes));
+            let _admitted = black_box(buffer.admit(black_box(viq), cell_bytes));
         }
         for _ in range {
             buffer.release(black_box(viq), cell_bytes);

@@ -115,8 +115,8 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
 
     /// Publishes this turn's buffer use and releases to the other workers.
     pub(crate) fn publish(&mut self) {
-        let pool = self.buffer.pool();
-        let used_bytes = (pool.shared_bytes(), pool.lossy_bytes());
+        let pool = &self.buffer.pool;
+        let used_bytes = (pool.shared.bytes, pool.lossy.bytes);
         if used_bytes != self.published_bytes {
             self.published_bytes = used_bytes;
             self.ledger.publish_use(used_bytes.0, used_bytes.1);

@@ -1,6 +1,6 @@
 //! A worker's state at one instant between two turns. So its frame balance is exact.
 
-use crate::buffer::ViqId;
+use crate::buffer::{Pool, ViqId};
 use crate::counters::{PortCounters, Totals};
 use crate::ids::PortId;
 use crate::limits::PRIORITIES;
@@ -126,16 +126,8 @@ pub struct Report {
     pub busy_turns: u64,
     /// The frame balance.
     pub totals: Totals,
-    /// Bytes of the lossless pool in use by this worker's VIQs.
-    pub shared_bytes: u64,
-    /// The peak of `shared_bytes`.
-    pub shared_peak_bytes: u64,
-    /// Size of the lossless pool, shared by all workers.
-    pub shared_size_bytes: u64,
-    /// Lossy bytes in use by this worker's VIQs.
-    pub lossy_bytes: u64,
-    /// The peak of `lossy_bytes`.
-    pub lossy_peak_bytes: u64,
+    /// The shared buffer, as this worker's VIQs use it.
+    pub pool: Pool,
     /// Addresses in the MAC table.
     pub mac_entries: usize,
     /// Lossless frames that wait for their next hop.

@@ -11,9 +11,10 @@ mod pool;
 mod viq;
 
 pub use ledger::{Ledger, LedgerReader, LedgerWriter};
-pub use pool::Pool;
+pub use pool::{Part, Pool};
 pub use viq::Viq;
 
+use crate::counters::DropReason;
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::RateCodes;
@@ -70,22 +71,12 @@ impl ViqId {
     }
 }
 
-/// The result of admission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// Charged; it must be released when it leaves.
-    Admitted,
-    /// Lossy traffic is at its limit.
-    IngressLimit,
-    /// Beyond the headroom of a lossless VIQ.
-    HeadroomOverrun,
-}
-
 /// The VIQs of all ports. Only the worker that owns a port uses the port's VIQs here.
 #[derive(Debug)]
 pub struct Buffer {
     viqs: Vec<Viq>,
-    pool: Pool,
+    /// What all VIQs share, and the other workers' use of it.
+    pub pool: Pool,
     cell_bytes: u32,
 }
 
@@ -116,9 +107,12 @@ impl Buffer {
         self.cell_bytes
     }
 
-    /// Charges one frame of `cost_bytes` to `viq`, or returns why it is not admitted.
+    /// Charges one frame of `cost_bytes` to `viq`, which must be released when the frame leaves.
+    ///
+    /// # Errors
+    /// Why it is not admitted: [`DropReason::IngressLimit`] or [`DropReason::HeadroomOverrun`].
     #[inline(always)]
-    pub fn admit(&mut self, viq: ViqId, cost_bytes: u32) -> Admission {
+    pub fn admit(&mut self, viq: ViqId, cost_bytes: u32) -> Result<(), DropReason> {
         self.viqs[viq.index()].admit(cost_bytes, &mut self.pool)
     }
 
@@ -201,16 +195,6 @@ impl Buffer {
     /// The accounting of one VIQ.
     pub fn viq(&self, viq: ViqId) -> &Viq {
         &self.viqs[viq.index()]
-    }
-
-    /// What all VIQs share, and the other workers' use of it.
-    pub const fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    /// Sets the pool bytes that the other workers' VIQs use.
-    pub(crate) const fn set_others_bytes(&mut self, shared_bytes: u64, lossy_bytes: u64) {
-        self.pool.set_others_bytes(shared_bytes, lossy_bytes);
     }
 }
 

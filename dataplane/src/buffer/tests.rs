@@ -85,16 +85,20 @@ fn a_short_frame_costs_a_cell() {
 fn static_limits_hold_to_the_frame() {
     let mut buffer = Buffer::new(&settings(&[(3, static_xoff(20_000))], 200_000, 50_000));
     for frame in 1..=20 {
-        assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted);
+        assert_eq!(buffer.admit(id(0, 3), 1_000), Ok(()));
         assert_eq!(xoff(&mut buffer, 0), 0, "frame {frame} reaches the threshold, not more");
     }
-    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted);
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Ok(()));
     assert_eq!(xoff(&mut buffer, 0), 1 << 3, "one frame over");
     assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_000);
     for _ in 0..9 {
-        assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "headroom");
+        assert_eq!(buffer.admit(id(0, 3), 1_000), Ok(()), "headroom");
     }
-    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::HeadroomOverrun, "one beyond headroom");
+    assert_eq!(
+        buffer.admit(id(0, 3), 1_000),
+        Err(DropReason::HeadroomOverrun),
+        "one beyond headroom"
+    );
     assert_eq!(xoff(&mut buffer, 1), 0, "another port is not told");
 
     for left in (18..30).rev() {
@@ -108,15 +112,15 @@ fn static_limits_hold_to_the_frame() {
 #[test]
 fn once_headroom_is_used_arrivals_go_there_until_it_is_empty() {
     let mut buffer = Buffer::new(&settings(&[(3, static_xoff(4_000))], 200_000, 50_000));
-    (0..6).for_each(|_| assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted));
+    (0..6).for_each(|_| assert_eq!(buffer.admit(id(0, 3), 1_000), Ok(())));
     assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 2_000);
     buffer.release(id(0, 3), 1_000);
     assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_000, "headroom is given back first");
-    buffer.admit(id(0, 3), 300);
+    buffer.admit(id(0, 3), 300).unwrap();
     assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 1_300, "and still charged");
     buffer.release(id(0, 3), 1_300);
     buffer.release(id(0, 3), 1_000);
-    buffer.admit(id(0, 3), 300);
+    buffer.admit(id(0, 3), 300).unwrap();
     assert_eq!(buffer.viq(id(0, 3)).headroom_used_bytes(), 0, "empty: the threshold counts again");
 }
 
@@ -125,16 +129,16 @@ fn a_dynamic_threshold_follows_what_is_free() {
     let dynamic = viq(Threshold::Dynamic { alpha_log2: 0 });
     // Three ports of 12,000 set aside: 60,000 are shared.
     let mut buffer = Buffer::new(&settings(&[(3, dynamic)], 96_000, 0));
-    assert_eq!(buffer.pool().shared_size_bytes(), 60_000);
+    assert_eq!(buffer.pool.shared.size_bytes, 60_000);
     // Alpha 1: one VIQ takes half of the pool on top of its reserve.
     let alone = (0..).take_while(|_| {
-        buffer.admit(id(0, 3), 500);
+        buffer.admit(id(0, 3), 500).unwrap();
         xoff(&mut buffer, 0) == 0
     });
     assert_eq!(alone.count(), 64, "2,000 + 30,000 bytes of 500-byte frames");
     // The second finds 30,000 free and takes half of that.
     let second = (0..).take_while(|_| {
-        buffer.admit(id(1, 3), 500);
+        buffer.admit(id(1, 3), 500).unwrap();
         xoff(&mut buffer, 1) == 0
     });
     assert_eq!(second.count(), 34, "2,000 + 15,000 bytes");
@@ -153,12 +157,16 @@ fn a_dynamic_threshold_below_the_offset_does_not_hold_an_empty_viq() {
 #[test]
 fn lossy_traffic_stops_at_its_limit_and_never_asks_for_a_pause() {
     let mut buffer = Buffer::new(&settings(&[(3, static_xoff(20_000))], 200_000, 5_000));
-    (0..5).for_each(|_| assert_eq!(buffer.admit(id(0, 0), 1_000), Admission::Admitted));
-    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::IngressLimit, "one limit for all ports");
+    (0..5).for_each(|_| assert_eq!(buffer.admit(id(0, 0), 1_000), Ok(())));
+    assert_eq!(
+        buffer.admit(id(1, 1), 1_000),
+        Err(DropReason::IngressLimit),
+        "one limit for all ports"
+    );
     assert_eq!(xoff(&mut buffer, 0), 0);
-    assert_eq!(buffer.admit(id(0, 3), 1_000), Admission::Admitted, "lossless has room of its own");
+    assert_eq!(buffer.admit(id(0, 3), 1_000), Ok(()), "lossless has room of its own");
     buffer.release(id(0, 0), 1_000);
-    assert_eq!(buffer.admit(id(1, 1), 1_000), Admission::Admitted);
+    assert_eq!(buffer.admit(id(1, 1), 1_000), Ok(()));
 }
 
 /// What a frame was charged to.
@@ -207,13 +215,19 @@ impl Oracle {
         }
     }
 
-    fn admit(&mut self, settings: &SwitchSettings, port: usize, p: usize, cost: u32) -> Admission {
+    fn admit(
+        &mut self,
+        settings: &SwitchSettings,
+        port: usize,
+        p: usize,
+        cost: u32,
+    ) -> Result<(), DropReason> {
         let Some(viq) = settings.ports[port].lossless[p] else {
             if self.lossy() + u64::from(cost) > settings.buffer.lossy_bytes {
-                return Admission::IngressLimit;
+                return Err(DropReason::IngressLimit);
             }
             self.charges[port][p].push((cost, Segment::Lossy));
-            return Admission::Admitted;
+            return Ok(());
         };
         let base = self.sum(port, p, Segment::Base);
         let headroom = self.sum(port, p, Segment::Headroom);
@@ -224,15 +238,15 @@ impl Oracle {
             let in_pool = self.shared(settings) <= lossless_shared_bytes(settings)
                 || self.shared(settings) == before;
             if base + cost <= viq.reserved_bytes || u64::from(base + cost) <= limit && in_pool {
-                return Admission::Admitted;
+                return Ok(());
             }
             self.charges[port][p].pop();
         }
         if headroom + cost > viq.headroom_bytes {
-            return Admission::HeadroomOverrun;
+            return Err(DropReason::HeadroomOverrun);
         }
         self.charges[port][p].push((cost, Segment::Headroom));
-        Admission::Admitted
+        Ok(())
     }
 
     /// Releases `cost` bytes, headroom first. A charge is split if only part of it is released.
@@ -301,7 +315,7 @@ proptest! {
                 let mut alone = oracle.clone();
                 let one_by_one = costs
                     .iter()
-                    .all(|&cost| alone.admit(&settings, port, p, cost) == Admission::Admitted);
+                    .all(|&cost| alone.admit(&settings, port, p, cost) == Ok(()));
                 prop_assert!(one_by_one || !together, "let in what may not come in");
                 prop_assert!(together || action != 4 || !one_by_one, "kept out what may come in");
                 if together {
@@ -317,8 +331,8 @@ proptest! {
             let viq = buffer.viq(id(port, priority));
             prop_assert_eq!(viq.bytes(), total);
             prop_assert_eq!(viq.headroom_used_bytes(), oracle.sum(port, p, Segment::Headroom));
-            prop_assert_eq!(buffer.pool().shared_bytes(), oracle.shared(&settings));
-            prop_assert_eq!(buffer.pool().lossy_bytes(), oracle.lossy());
+            prop_assert_eq!(buffer.pool.shared.bytes, oracle.shared(&settings));
+            prop_assert_eq!(buffer.pool.lossy.bytes, oracle.lossy());
             for port in 0..PORTS {
                 prop_assert_eq!(xoff(&mut buffer, port), oracle.xoff_bits(&settings, port));
             }
@@ -335,7 +349,7 @@ fn the_ledger_tells_the_owner_what_others_released() {
     let mut writer = LedgerWriter::new(ledger);
     let own = [PortId::from_index(0).unwrap(), PortId::from_index(2).unwrap()];
     (0..4).for_each(|_| _ = buffer.admit(id(0, 3), 1_000));
-    buffer.admit(id(2, 0), 500);
+    buffer.admit(id(2, 0), 500).unwrap();
     writer.add_release(id(0, 3), 1_000);
     writer.add_release(id(0, 3), 1_000);
     reader.collect(&own, &mut buffer);

@@ -8,7 +8,8 @@
 //! would be charged there, and the headroom that upstream still needs would never be freed (a known
 //! simulator bug, FACTS.md).
 
-use super::{Admission, Pool};
+use super::Pool;
+use crate::counters::DropReason;
 use crate::settings::{Threshold, ViqSettings};
 
 /// The accounting of one VIQ, in a cache line. A lossy VIQ has no `settings`.
@@ -68,7 +69,7 @@ impl Viq {
         if self.headroom_used_bytes != 0 {
             return left_bytes;
         }
-        let free = pool.shared_free_bytes();
+        let free = pool.shared.free_bytes();
         let below = settings.limit_bytes(free).saturating_sub(u64::from(self.base_bytes));
         let below = match settings.threshold {
             Threshold::Static { .. } => below.min(free),
@@ -96,11 +97,6 @@ impl Viq {
         }
     }
 
-    /// Whether the last state computed was XOFF.
-    pub const fn is_xoff(&self) -> bool {
-        self.xoff
-    }
-
     /// Whether this VIQ is lossless.
     pub const fn is_lossless(&self) -> bool {
         self.settings.is_some()
@@ -115,7 +111,7 @@ impl Viq {
         if let Some(settings) = &self.settings {
             let from_pool = beyond(filled, settings.reserved_bytes)
                 - beyond(self.base_bytes, settings.reserved_bytes);
-            let free = pool.shared_free_bytes();
+            let free = pool.shared.free_bytes();
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             // No short-circuit evaluation: a VIQ goes above its reserve and back all the time.
             let fits = (filled <= settings.reserved_bytes)
@@ -124,12 +120,12 @@ impl Viq {
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }
-            pool.take_shared(from_pool);
+            pool.shared.take(from_pool);
         } else {
-            if u64::from(cost_bytes) > pool.lossy_free_bytes() {
+            if u64::from(cost_bytes) > pool.lossy.free_bytes() {
                 return false;
             }
-            pool.take_lossy(cost_bytes);
+            pool.lossy.take(cost_bytes);
         }
         self.base_bytes = filled;
         self.peak_bytes = self.peak_bytes.max(filled);
@@ -141,13 +137,13 @@ impl Viq {
     #[inline]
     pub(super) fn fits(&self, cost_bytes: u32, pool: &Pool) -> bool {
         let Some(settings) = &self.settings else {
-            return u64::from(cost_bytes) <= pool.lossy_free_bytes();
+            return u64::from(cost_bytes) <= pool.lossy.free_bytes();
         };
         if self.headroom_used_bytes != 0 {
             return self.headroom_used_bytes + cost_bytes <= settings.headroom_bytes;
         }
         let filled = self.base_bytes + cost_bytes;
-        let free = pool.shared_free_bytes();
+        let free = pool.shared.free_bytes();
         let left = free.saturating_sub(u64::from(cost_bytes));
         u64::from(cost_bytes) <= free && u64::from(filled) <= settings.limit_bytes(left)
     }
@@ -165,8 +161,7 @@ impl Viq {
     /// if not all of them can be admitted.
     #[inline]
     pub(super) fn admit_equal(&mut self, frames: u32, cost_bytes: u32, pool: &mut Pool) -> bool {
-        let admitted =
-            (0..frames).take_while(|_| self.admit(cost_bytes, pool) == Admission::Admitted);
+        let admitted = (0..frames).take_while(|_| self.admit(cost_bytes, pool).is_ok());
         let admitted = u32::try_from(admitted.count()).unwrap_or(frames);
         if admitted != frames {
             self.release(admitted * cost_bytes, pool);
@@ -188,18 +183,14 @@ impl Viq {
     }
 
     #[inline]
-    pub(super) fn admit(&mut self, cost_bytes: u32, pool: &mut Pool) -> Admission {
+    pub(super) fn admit(&mut self, cost_bytes: u32, pool: &mut Pool) -> Result<(), DropReason> {
         if self.admit_base(cost_bytes, false, pool) {
-            return Admission::Admitted;
+            return Ok(());
         }
         if self.settings.is_none() {
-            return Admission::IngressLimit;
+            return Err(DropReason::IngressLimit);
         }
-        if self.admit_headroom(cost_bytes) {
-            Admission::Admitted
-        } else {
-            Admission::HeadroomOverrun
-        }
+        if self.admit_headroom(cost_bytes) { Ok(()) } else { Err(DropReason::HeadroomOverrun) }
     }
 
     /// Releases headroom first, then the share of the pool, then the reserve.
@@ -207,14 +198,14 @@ impl Viq {
     pub(super) fn release(&mut self, cost_bytes: u32, pool: &mut Pool) {
         debug_assert!(self.bytes() >= cost_bytes, "released more than was admitted");
         let Some(settings) = &self.settings else {
-            pool.give_lossy(cost_bytes);
+            pool.lossy.give(cost_bytes);
             self.base_bytes = self.base_bytes.saturating_sub(cost_bytes);
             return;
         };
         let from_headroom = self.headroom_used_bytes.min(cost_bytes);
         self.headroom_used_bytes -= from_headroom;
         let left = self.base_bytes.saturating_sub(cost_bytes - from_headroom);
-        pool.give_shared(
+        pool.shared.give(
             beyond(self.base_bytes, settings.reserved_bytes)
                 - beyond(left, settings.reserved_bytes),
         );
@@ -237,7 +228,7 @@ impl Viq {
             self.xoff = false;
             return false;
         }
-        let limit = settings.limit_bytes(pool.shared_free_bytes());
+        let limit = settings.limit_bytes(pool.shared.free_bytes());
         if self.headroom_used_bytes > 0 {
             self.xoff = true;
         } else if self.xoff {

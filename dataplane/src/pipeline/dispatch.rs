@@ -5,7 +5,7 @@
 //! `oversize`, `ingress_limit`, `headroom_overrun`, `watchdog`.
 
 use super::admit::{Disposition, meta_of};
-use crate::buffer::{Admission, ViqId};
+use crate::buffer::ViqId;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -236,16 +236,11 @@ impl<D: Device, V: Driver> Core<D, V> {
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(queued.meta.bytes));
         let class = Some(queued.meta.viq.priority());
         match self.accounting.buffer.admit(queued.meta.viq, cost_bytes) {
-            Admission::Admitted => {
+            Ok(()) => {
                 self.mark_headroom(queued.meta.viq, slot);
                 self.enqueue(queued, out, slot, now);
             }
-            Admission::IngressLimit => {
-                self.drop(queued.frame, slot, DropReason::IngressLimit, class)
-            }
-            Admission::HeadroomOverrun => {
-                self.drop(queued.frame, slot, DropReason::HeadroomOverrun, class);
-            }
+            Err(reason) => self.drop(queued.frame, slot, reason, class),
         }
     }
 

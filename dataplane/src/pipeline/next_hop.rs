@@ -2,7 +2,7 @@
 //!
 //! Counts: `copied_frames`, `punted_frames`. Drop reasons: `headroom_overrun`, `unresolved`.
 
-use crate::buffer::{Admission, ViqId};
+use crate::buffer::ViqId;
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -39,7 +39,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         let viq = ViqId::new(self.own_ports[slot], class);
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
-        if self.accounting.buffer.admit(viq, cost_bytes) != Admission::Admitted {
+        if self.accounting.buffer.admit(viq, cost_bytes).is_err() {
             return self.drop(frame, slot, DropReason::HeadroomOverrun, Some(class));
         }
         self.mark_headroom(viq, slot);

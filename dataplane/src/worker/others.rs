@@ -21,7 +21,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
             shared_bytes += used.0;
             lossy_bytes += used.1;
         }
-        self.core.accounting.buffer.set_others_bytes(shared_bytes, lossy_bytes);
+        let pool = &mut self.core.accounting.buffer.pool;
+        (pool.shared.others_bytes, pool.lossy.others_bytes) = (shared_bytes, lossy_bytes);
     }
 
     /// Reads the transmit grants for other workers' ports, and sends there the frames that wait for

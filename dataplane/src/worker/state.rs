@@ -46,17 +46,12 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Writes the state as of now into `report`, and reuses the memory of its port list.
     pub fn report(&self, report: &mut Report, now: Instant) {
-        let pool = self.core.accounting.buffer.pool();
         report.at = now;
         report.epoch = self.snapshot.epoch;
         report.turns = self.turns;
         report.busy_turns = self.core.busy_turns;
         report.totals = self.totals();
-        report.shared_bytes = pool.shared_bytes();
-        report.shared_peak_bytes = pool.shared_peak_bytes();
-        report.shared_size_bytes = pool.shared_size_bytes();
-        report.lossy_bytes = pool.lossy_bytes();
-        report.lossy_peak_bytes = pool.lossy_peak_bytes();
+        report.pool = self.core.accounting.buffer.pool;
         report.mac_entries = self.core.mac_table.len();
         report.pending_frames = self.core.unresolved.len();
         report.ports.clear();

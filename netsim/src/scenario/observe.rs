@@ -193,7 +193,8 @@ impl Observer {
 /// Bytes above which a VIQ asks for silence now.
 fn xoff_bytes(settings: &SwitchSettings, report: &Report, port: usize, p: Priority) -> u64 {
     let Some(viq) = settings.ports[port].lossless[p.index()] else { return 0 };
-    let free = report.shared_size_bytes.saturating_sub(report.shared_bytes);
+    let shared = &report.pool.shared;
+    let free = shared.size_bytes.saturating_sub(shared.bytes);
     viq.limit_bytes(free)
 }
 

@@ -60,11 +60,12 @@ pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
         ..BufferStats::default()
     };
     for report in reports {
-        buffer.shared_size_bytes = report.shared_size_bytes;
-        buffer.shared_bytes += report.shared_bytes;
-        buffer.shared_peak_bytes += report.shared_peak_bytes;
-        buffer.lossy_bytes += report.lossy_bytes;
-        buffer.lossy_peak_bytes += report.lossy_peak_bytes;
+        let (shared, lossy) = (&report.pool.shared, &report.pool.lossy);
+        buffer.shared_size_bytes = shared.size_bytes;
+        buffer.shared_bytes += shared.bytes;
+        buffer.shared_peak_bytes += shared.peak_bytes;
+        buffer.lossy_bytes += lossy.bytes;
+        buffer.lossy_peak_bytes += lossy.peak_bytes;
     }
     buffer
 }

@@ -6,7 +6,8 @@
 //! always comes in; an upstream that is told XOFF may still send its headroom; lossy traffic keeps
 //! its limit.
 
-use dataplane::buffer::{Admission, Buffer, ViqId};
+use dataplane::buffer::{Buffer, ViqId};
+use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority};
 use dataplane::settings::{SwitchSettings, Threshold, ViqSettings};
 use dataplane::testing::RigBuilder;
@@ -114,20 +115,20 @@ impl State {
         let cost = self.buffer.cost_bytes(bytes);
         assert!(cost >= CELL_BYTES && cost >= bytes);
         let settings = self.viq(port, priority).copied();
-        let lossy_before = self.buffer.pool().lossy_bytes();
+        let lossy_before = self.buffer.pool.lossy.bytes;
         let viq = self.buffer.viq(viq_id(port, priority));
         let (held, in_headroom) = (viq.bytes(), viq.headroom_used_bytes());
         let admission = self.buffer.admit(viq_id(port, priority), cost);
         let slow = self.slow.entry((port, priority)).or_default();
         match (settings, admission) {
-            (_, Admission::Admitted) => {
+            (_, Ok(())) => {
                 slow.frames.push(cost);
                 slow.since_xoff_bytes = slow.since_xoff_bytes.map(|bytes| bytes + cost);
             }
-            (None, Admission::IngressLimit) => {
+            (None, Err(DropReason::IngressLimit)) => {
                 assert!(lossy_before + u64::from(cost) > self.settings.buffer.lossy_bytes);
             }
-            (Some(viq), Admission::HeadroomOverrun) => {
+            (Some(viq), Err(DropReason::HeadroomOverrun)) => {
                 let in_reserve = in_headroom == 0 && held + cost <= viq.reserved_bytes;
                 assert!(!in_reserve, "{cost} bytes do not come into a reserve of {viq:?}");
                 if let Some(since) = slow.since_xoff_bytes {
@@ -205,12 +206,12 @@ impl State {
             }
         }
         assert!(all <= self.settings.buffer.size_bytes, "{all} bytes in the buffer");
-        let pool = self.buffer.pool();
-        assert!(pool.lossy_bytes() <= self.settings.buffer.lossy_bytes);
-        assert!(pool.shared_bytes() <= pool.shared_size_bytes());
+        let pool = self.buffer.pool;
+        assert!(pool.lossy.bytes <= self.settings.buffer.lossy_bytes);
+        assert!(pool.shared.bytes <= pool.shared.size_bytes);
         let of_lossy = |((_, priority), slow): (&(u8, u8), &Slow)| {
             if *priority == 0 { u64::from(slow.bytes()) } else { 0 }
         };
-        assert_eq!(pool.lossy_bytes(), self.slow.iter().map(of_lossy).sum::<u64>());
+        assert_eq!(pool.lossy.bytes, self.slow.iter().map(of_lossy).sum::<u64>());
     }
 }
