@@ -171,7 +171,7 @@ fn headers(bench: &mut Bench, snapshot: &Snapshot) {
 fn forward(bench: &mut Bench, snapshot: &Snapshot) {
     let leads_to_2 = |leaf: Leaf| match snapshot.fib.hop(leaf, 0) {
         Hop::Forward(adjacency) => {
-            adjacency.dst_mac() == host_mac(2, 1) && adjacency.out == port(2)
+            adjacency.macs()[..6] == host_mac(2, 1).0 && adjacency.out == port(2)
         }
         _ => false,
     };

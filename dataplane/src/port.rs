@@ -116,6 +116,12 @@ impl<F: Frame, V: Driver> Port<F, V> {
         }
         let lossless_bits = settings.lossless_bits();
         let control = Priority::all().rev().find(|p| lossless_bits & p.bit() == 0);
+        let mut generator = Generator::new(settings.speed);
+        let mut receiver = Receiver::new(lossless_bits, settings.speed);
+        if let Some(gfc) = settings.gfc {
+            generator = generator.gfc(gfc.period_ns);
+            receiver = receiver.gfc(gfc.form, gfc.catch_up_ns);
+        }
         Self {
             id,
             mac: settings.mac,
@@ -125,8 +131,8 @@ impl<F: Frame, V: Driver> Port<F, V> {
             backlog_xoff_frames: settings.rx_backlog_xoff_frames,
             backlogged: false,
             control_priority: control.unwrap_or_default(),
-            generator: flow_control::generator(settings),
-            receiver: flow_control::receiver(settings, lossless_bits),
+            generator,
+            receiver,
             counters: Box::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
             pauses_own_class: settings.upstream == Priority::EACH,

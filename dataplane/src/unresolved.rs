@@ -12,7 +12,7 @@
 //! Lossy frames do not wait here; the control thread queues a few of them.
 
 use crate::frame::Frame;
-use crate::queue::veq::{FrameMeta, FramePool, Veq, low_32_bits};
+use crate::queue::veq::{FramePool, Veq, low_32_bits};
 use crate::time::Instant;
 
 /// How long a frame waits: as long as the agent tries to resolve the address (`AgentSettings`: 3
@@ -47,14 +47,6 @@ impl Unresolved {
     /// Number of waiting frames.
     pub(crate) const fn len(&self) -> u64 {
         self.frames.frames() as u64
-    }
-
-    /// The metadata of the waiting frames.
-    pub(crate) fn metas<'a, F: Frame>(
-        &'a self,
-        frame_pool: &'a FramePool<F>,
-    ) -> impl Iterator<Item = &'a FrameMeta> {
-        self.frames.metas(frame_pool)
     }
 
     pub(crate) fn find(&self, address: u128, now: Instant) -> Option<&Destination> {

@@ -1,7 +1,10 @@
 //! The outcomes of punted frames, and counters of what the agent sent and learned.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// What became of a frame that was handed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// An ARP request for our address: answered.
     ArpAnswered,
@@ -57,65 +60,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 24] = [
-        Self::ArpAnswered,
-        Self::SolicitationAnswered,
-        Self::EchoAnswered,
-        Self::NeighborHeard,
-        Self::TtlExpired,
-        Self::NoRoute,
-        Self::TooBig,
-        Self::HostUnreachable,
-        Self::PortUnreachable,
-        Self::Asked,
-        Self::Pending,
-        Self::Released,
-        Self::Malformed,
-        Self::Spoofed,
-        Self::Fragment,
-        Self::Unsolicited,
-        Self::NotForUs,
-        Self::Unsupported,
-        Self::NoInterface,
-        Self::NoNextHop,
-        Self::NeighborsFull,
-        Self::PendingFull,
-        Self::OutputsFull,
-        Self::InterfaceGone,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ArpAnswered => "arp_answered",
-            Self::SolicitationAnswered => "solicitation_answered",
-            Self::EchoAnswered => "echo_answered",
-            Self::NeighborHeard => "neighbor_heard",
-            Self::TtlExpired => "ttl_expired",
-            Self::NoRoute => "no_route",
-            Self::TooBig => "too_big",
-            Self::HostUnreachable => "host_unreachable",
-            Self::PortUnreachable => "port_unreachable",
-            Self::Asked => "asked",
-            Self::Pending => "pending",
-            Self::Released => "released",
-            Self::Malformed => "malformed",
-            Self::Spoofed => "spoofed",
-            Self::Fragment => "fragment",
-            Self::Unsolicited => "unsolicited",
-            Self::NotForUs => "not_for_us",
-            Self::Unsupported => "unsupported",
-            Self::NoInterface => "no_interface",
-            Self::NoNextHop => "no_next_hop",
-            Self::NeighborsFull => "neighbors_full",
-            Self::PendingFull => "pending_full",
-            Self::OutputsFull => "outputs_full",
-            Self::InterfaceGone => "interface_gone",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
-
-const _: () = assert!(Outcome::InterfaceGone as usize + 1 == Outcome::ALL.len());
 
 /// The counters since the agent was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -161,7 +112,7 @@ impl AgentCounters {
 
     /// Every counter with its name, the outcomes first.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let outcomes = Outcome::ALL.into_iter().map(|o| (o.name(), self.frames(o)));
+        let outcomes = Outcome::ALL.iter().map(|&o| (o.name(), self.frames(o)));
         outcomes.chain([
             ("frames_in", self.frames_in),
             ("requests_sent", self.requests_sent),
@@ -190,10 +141,10 @@ mod tests {
 
     #[test]
     fn every_outcome_has_a_place_and_a_name_of_its_own() {
-        for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+        for (index, &outcome) in Outcome::ALL.iter().enumerate() {
             assert_eq!(outcome as usize, index);
         }
-        let names: BTreeSet<_> = Outcome::ALL.map(Outcome::name).into();
+        let names: BTreeSet<_> = Outcome::ALL.iter().map(|outcome| outcome.name()).collect();
         assert_eq!(names.len(), Outcome::ALL.len());
     }
 }

@@ -3,9 +3,11 @@
 
 use super::settings::SECOND_NS;
 use dataplane::time::Instant;
+use strum::{IntoStaticStr, VariantArray};
 
 /// Something about a port that is not as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum Condition {
     /// The neighbor is at our level.
@@ -34,35 +36,11 @@ pub enum Condition {
 
 impl Condition {
     /// All of them, in the order of their numbers.
-    const ALL: [Self; 11] = [
-        Self::Crosslink,
-        Self::LevelGap,
-        Self::Disagreement,
-        Self::Refused,
-        Self::MultipleNeighbors,
-        Self::NeighborTableFull,
-        Self::Damped,
-        Self::Silent,
-        Self::Loop,
-        Self::PfcMismatch,
-        Self::FrameSize,
-    ];
+    const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Crosslink => "crosslink",
-            Self::LevelGap => "level_gap",
-            Self::Disagreement => "disagreement",
-            Self::Refused => "refused",
-            Self::MultipleNeighbors => "multiple_neighbors",
-            Self::NeighborTableFull => "neighbor_table_full",
-            Self::Damped => "damped",
-            Self::Silent => "silent",
-            Self::Loop => "loop",
-            Self::PfcMismatch => "pfc_mismatch",
-            Self::FrameSize => "frame_size",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// A description for operators, to follow the name of the port.
@@ -93,8 +71,6 @@ impl Condition {
     }
 }
 
-const _: () = assert!(Condition::FrameSize as usize + 1 == Condition::ALL.len());
-
 /// A set of conditions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conditions(u16);
@@ -113,7 +89,7 @@ impl Conditions {
 
     /// The conditions of the set.
     pub fn iter(self) -> impl Iterator<Item = Condition> {
-        Condition::ALL.into_iter().filter(move |&condition| self.has(condition))
+        Condition::ALL.iter().copied().filter(move |&condition| self.has(condition))
     }
 }
 
@@ -132,7 +108,7 @@ pub(super) struct ConditionMonitor {
 impl ConditionMonitor {
     /// Sets the conditions that hold from `now` on.
     pub(super) fn set(&mut self, now: Instant, conditions: Conditions) {
-        for condition in Condition::ALL {
+        for &condition in Condition::ALL {
             if conditions.has(condition) != self.now.has(condition) {
                 self.since[condition as usize] = now;
             }
@@ -146,7 +122,7 @@ impl ConditionMonitor {
             self.now.has(*condition) != self.reported.has(*condition)
                 && self.since[*condition as usize] + HOLD_NS <= now
         };
-        let condition = Condition::ALL.into_iter().find(is_due)?;
+        let condition = Condition::ALL.iter().copied().find(is_due)?;
         let begins = self.now.has(condition);
         self.reported.set(condition, begins);
         Some((condition, begins))
@@ -158,7 +134,7 @@ impl ConditionMonitor {
             return None;
         }
         let unreported =
-            Condition::ALL.into_iter().filter(|&c| self.now.has(c) != self.reported.has(c));
+            Condition::ALL.iter().copied().filter(|&c| self.now.has(c) != self.reported.has(c));
         unreported.map(|condition| self.since[condition as usize] + HOLD_NS).min()
     }
 
@@ -195,7 +171,7 @@ mod tests {
     #[test]
     fn every_condition_has_a_bit_of_its_own() {
         let mut all = Conditions::default();
-        for (number, condition) in Condition::ALL.into_iter().enumerate() {
+        for (number, &condition) in Condition::ALL.iter().enumerate() {
             assert_eq!(condition as usize, number);
             all.set(condition, true);
             assert_eq!(all.iter().count(), number + 1);

@@ -1,7 +1,10 @@
 //! The outcomes of received frames, and counters, with the names of IEEE 802.1AB where it has one.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// What became of a frame that was handed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// It is of a new neighbor.
     Inserted,
@@ -25,35 +28,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
-        Self::Inserted,
-        Self::Refreshed,
-        Self::Changed,
-        Self::Deleted,
-        Self::Unknown,
-        Self::TooMany,
-        Self::Malformed,
-        Self::NotLldp,
-        Self::PortDown,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Inserted => "inserted",
-            Self::Refreshed => "refreshed",
-            Self::Changed => "changed",
-            Self::Deleted => "deleted",
-            Self::Unknown => "unknown",
-            Self::TooMany => "too_many",
-            Self::Malformed => "malformed",
-            Self::NotLldp => "not_lldp",
-            Self::PortDown => "port_down",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
-
-const _: () = assert!(Outcome::PortDown as usize + 1 == Outcome::ALL.len());
 
 /// The counters since the agent was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +64,7 @@ impl LldpCounters {
 
     /// Every counter with its name, the outcomes first.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let outcomes = Outcome::ALL.into_iter().map(|o| (o.name(), self.frames(o)));
+        let outcomes = Outcome::ALL.iter().map(|&o| (o.name(), self.frames(o)));
         outcomes.chain([
             ("frames_in", self.frames_in),
             ("frames_out", self.frames_out),

@@ -11,6 +11,8 @@
 //! | level | 0 edge, 255 unknown | 0 server, and a switch that has none yet |
 //! | port | 0 uplink, 1 downlink, 2 crosslink, 255 unknown | 0 unmarked, 1 uplink, 2 downlink |
 
+use strum::IntoStaticStr;
+
 /// IEEE 802.1.
 pub(super) const IEEE_802_1: [u8; 3] = [0x00, 0x80, 0xC2];
 /// The subtype of the standard under [`IEEE_802_1`].
@@ -33,7 +35,8 @@ pub enum Profile {
 }
 
 /// What a device is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Device {
     /// A host: level 0, whatever its neighbors advertise (step 2 of the slides).
     EndStation,
@@ -47,7 +50,8 @@ pub enum Device {
 }
 
 /// The direction of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Orientation {
     /// Away from the hosts.
     Uplink,
@@ -62,25 +66,15 @@ pub enum Orientation {
 
 impl Orientation {
     /// The name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Uplink => "uplink",
-            Self::Downlink => "downlink",
-            Self::Crosslink => "crosslink",
-            Self::Unknown => "unknown",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 impl Device {
     /// The name in tables and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::EndStation => "end-station",
-            Self::Bridge => "bridge",
-            Self::Router => "router",
-            Self::Unknown => "unknown",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -35,12 +35,6 @@ pub struct Prefix<K> {
     pub leaf: Leaf,
 }
 
-impl<K: Key> Prefix<K> {
-    fn covers(&self, key: K) -> bool {
-        u32::from(self.len) <= self.address.bits_shared(key)
-    }
-}
-
 impl<K: Key> Trie<K> {
     /// Compiles `prefixes`, in any order. Of equal ones the last wins; a length above the key's is
     /// taken as the key's. Sorts `prefixes` on the way.
@@ -114,7 +108,9 @@ impl<K: Key> Builder<K> {
         }
         let (first, rest) = (&list[0], &list[1..]);
         let last = list[list.len() - 1];
-        if first.covers(last.address) && bytes_shared(rest) > depth {
+        if u32::from(first.len) <= first.address.bits_shared(last.address)
+            && bytes_shared(rest) > depth
+        {
             let inside = self.entry(rest, first.len / 8, first.leaf);
             return self.guard(first.address, first.len, first.len / 8, inside, outside);
         }

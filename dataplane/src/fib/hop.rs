@@ -55,18 +55,6 @@ impl Adjacency {
     pub const fn macs(&self) -> &[u8; 12] {
         &self.macs
     }
-
-    /// The neighbor's address.
-    pub const fn dst_mac(&self) -> MacAddress {
-        let [a, b, c, d, e, f, ..] = self.macs;
-        MacAddress([a, b, c, d, e, f])
-    }
-
-    /// Our address on that port.
-    pub const fn src_mac(&self) -> MacAddress {
-        let [.., a, b, c, d, e, f] = self.macs;
-        MacAddress([a, b, c, d, e, f])
-    }
 }
 
 const _: () = assert!(size_of::<Hop>() <= 32, "two hops or more fit a cache line");
@@ -81,6 +69,5 @@ mod tests {
         let port = PortId::from_number(3).unwrap();
         let adjacency = Adjacency::new(port, Vid::new(7), 1514, dst, src);
         assert_eq!(adjacency.macs(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-        assert_eq!((adjacency.dst_mac(), adjacency.src_mac()), (dst, src));
     }
 }

@@ -37,7 +37,7 @@ use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
 
 /// An immutable routing table for the packet path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Fib {
     v4: Trie<u32>,
@@ -81,12 +81,5 @@ impl Fib {
     /// Bytes of memory behind the table.
     pub fn memory_bytes(&self) -> usize {
         self.v4.memory_bytes() + self.v6.memory_bytes() + size_of_val(&*self.hops)
-    }
-}
-
-impl Default for Fib {
-    /// The table without a route.
-    fn default() -> Self {
-        Self { v4: Trie::default(), v6: Trie::default(), hops: Box::new([Hop::NoRoute]) }
     }
 }

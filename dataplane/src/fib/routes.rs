@@ -8,7 +8,6 @@ use crate::limits::ECMP_MAX;
 use crate::wire::MacAddress;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::fmt;
 use core::net::IpAddr;
 use ipnet::IpNet;
 
@@ -50,41 +49,24 @@ pub enum Route {
 }
 
 /// Why a change was refused; the table is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoutesError {
     /// A route needs a gateway.
+    #[error("a route without a gateway; give one, or make it a blackhole")]
     NoGateway,
     /// More gateways than [`ECMP_MAX`].
+    #[error("a route with {0} gateways; {ECMP_MAX} is the most")]
     TooManyGateways(usize),
     /// There are [`ROUTES_MAX`] static routes.
+    #[error("the table has {ROUTES_MAX} static routes, its most")]
     RoutesFull,
     /// There are [`NEIGHBORS_MAX`] neighbors.
+    #[error("the table has {NEIGHBORS_MAX} neighbors, its most")]
     NeighborsFull,
     /// A neighbor's MAC address cannot be a multicast address.
+    #[error("a neighbor with the multicast address {0}; a neighbor is one station")]
     MulticastNeighbor(MacAddress),
 }
-
-impl fmt::Display for RoutesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoGateway => {
-                write!(f, "a route without a gateway; give one, or make it a blackhole")
-            }
-            Self::TooManyGateways(count) => {
-                write!(f, "a route with {count} gateways; {ECMP_MAX} is the most")
-            }
-            Self::RoutesFull => write!(f, "the table has {ROUTES_MAX} static routes, its most"),
-            Self::NeighborsFull => {
-                write!(f, "the table has {NEIGHBORS_MAX} neighbors, its most")
-            }
-            Self::MulticastNeighbor(mac) => {
-                write!(f, "a neighbor with the multicast address {mac}; a neighbor is one station")
-            }
-        }
-    }
-}
-
-impl core::error::Error for RoutesError {}
 
 /// A station that frames to some destination are handed to: a gateway, or the destination itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

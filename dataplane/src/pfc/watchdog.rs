@@ -75,16 +75,11 @@ impl Watchdog {
 
     /// Checks every class against the state of `receiver` at `now`.
     pub fn look(&mut self, receiver: &Receiver, now: Instant) -> Changed {
-        let mut changed = Changed::default();
-        for priority in Priority::all().filter(|&p| self.is_due(p, receiver, now)) {
-            if self.stormed_bits & priority.bit() != 0 {
-                changed.ended_bits |= priority.bit();
-            } else {
-                changed.began_bits |= priority.bit();
-            }
-        }
-        self.stormed_bits = self.stormed_bits & !changed.ended_bits | changed.began_bits;
-        changed
+        let due = Priority::all().filter(|&p| self.is_due(p, receiver, now));
+        let due_bits = due.fold(0, |bits, p| bits | p.bit());
+        let stormed_bits = self.stormed_bits;
+        self.stormed_bits ^= due_bits;
+        Changed { began_bits: due_bits & !stormed_bits, ended_bits: due_bits & stormed_bits }
     }
 
     /// Whether the state of `priority` changes at `now`.

@@ -9,9 +9,8 @@ use crate::counters::DropReason;
 use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
-use crate::pfc::generator::{Generator, RateCodes};
+use crate::pfc::generator::RateCodes;
 use crate::pfc::receiver::Receiver;
-use crate::settings::PortSettings;
 use crate::time::Instant;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
@@ -102,23 +101,5 @@ impl<F: Frame, V: Driver> Port<F, V> {
             }
         }
         true
-    }
-}
-
-/// The PFC generator of a port.
-pub(super) fn generator(settings: &PortSettings) -> Generator {
-    let generator = Generator::new(settings.speed);
-    match settings.gfc {
-        Some(gfc) => generator.gfc(gfc.period_ns),
-        None => generator,
-    }
-}
-
-/// The PFC receiver of a port.
-pub(super) fn receiver(settings: &PortSettings, obeyed_bits: u8) -> Receiver {
-    let receiver = Receiver::new(obeyed_bits, settings.speed);
-    match settings.gfc {
-        Some(gfc) => receiver.gfc(gfc.form, gfc.catch_up_ns),
-        None => receiver,
     }
 }

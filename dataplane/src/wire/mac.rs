@@ -45,16 +45,9 @@ impl fmt::Display for MacAddress {
 }
 
 /// The text is not six hexadecimal octets separated by colons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a MAC address is six hexadecimal octets, as in 02:00:00:00:00:01")]
 pub struct NotAMacAddress;
-
-impl fmt::Display for NotAMacAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a MAC address is six hexadecimal octets, as in 02:00:00:00:00:01")
-    }
-}
-
-impl core::error::Error for NotAMacAddress {}
 
 impl FromStr for MacAddress {
     type Err = NotAMacAddress;

@@ -36,7 +36,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
     pub fn lossless_held(&self) -> Vec<(PortId, u64)> {
         let Core { accounting, unresolved, .. } = &self.core;
         let mut frames = [0; PORTS_MAX];
-        let metas = self.queued_metas().chain(unresolved.metas(&accounting.frame_pool));
+        let metas = self.queued_metas().chain(unresolved.frames.metas(&accounting.frame_pool));
         for meta in metas.filter(|meta| accounting.is_lossless(meta)) {
             frames[meta.viq.port_index()] += 1;
         }

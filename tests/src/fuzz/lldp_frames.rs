@@ -89,9 +89,9 @@ fn step(agent: &mut LldpAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
                 frame.extend([0x04, 2, 5, b'x', 0x06, 2, 0, script.octet()?]);
             }
             frame.extend(script.piece(FRAME_BYTES_MAX)?);
-            let before: u64 = Outcome::ALL.map(|o| agent.counters().frames(o)).iter().sum();
+            let before: u64 = Outcome::ALL.iter().map(|&o| agent.counters().frames(o)).sum();
             let outcome = agent.handle_frame(*now, port(number), &frame);
-            let after: u64 = Outcome::ALL.map(|o| agent.counters().frames(o)).iter().sum();
+            let after: u64 = Outcome::ALL.iter().map(|&o| agent.counters().frames(o)).sum();
             assert_eq!(
                 (after, agent.counters().frames_in),
                 (before + 1, before + 1),
