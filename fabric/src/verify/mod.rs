@@ -6,7 +6,6 @@
 //! an expected path comes to it or not. Where several tags share a priority they share a buffer.
 
 mod dot;
-pub mod oracle;
 mod rule_set;
 mod table;
 mod waits;

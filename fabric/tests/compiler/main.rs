@@ -5,6 +5,8 @@ mod clos;
 mod examples;
 mod oracle;
 mod random;
+#[path = "../support/slow_proof.rs"]
+mod slow_proof;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;

@@ -1,8 +1,8 @@
 //! The slow way: every pair of ports a lookup, every path walked.
 
+use crate::slow_proof::answer;
 use crate::support::{generated, path_spec, triangle};
 use fabric::paths::EdgePorts;
-use fabric::verify::oracle::answer;
 use fabric::{Network, PathSet, RuleSet};
 use std::ops::ControlFlow;
 

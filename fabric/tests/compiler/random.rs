@@ -1,11 +1,11 @@
 //! Random networks, random paths, every algorithm.
 
 use crate::oracle::{Case, walk};
+use crate::slow_proof::has_cycle;
 use dataplane::rules::TcamEntry;
 use fabric::compile::{Algorithm, Options, compile};
 use fabric::network::{End, Link, Network};
 use fabric::paths::{PathKind, PathSet, PathSpec};
-use fabric::verify::oracle::has_cycle;
 use fabric::verify::{NetworkRules, verify};
 use proptest::prelude::*;
 

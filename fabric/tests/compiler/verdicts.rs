@@ -1,10 +1,10 @@
 //! What `verify` says of rules of any origin.
 
 use crate::oracle::Case;
+use crate::slow_proof::has_cycle;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use fabric::RuleSet;
-use fabric::verify::oracle::has_cycle;
 use fabric::verify::{NetworkRules, dot, show_path, verify};
 
 fn tag(value: u8) -> Tag {

@@ -1,20 +1,19 @@
 //! The slow, obvious way to prove rules, to hold the fast one against in tests: every buffer a
 //! node, every pair of ports a lookup.
 
-use crate::network::Network;
-use crate::rules::RuleSet;
 use dataplane::ids::Tag;
 use dataplane::rules::linear;
+use fabric::{Network, RuleSet};
 use std::collections::BTreeMap;
 
 /// The new tag, as the switch's own lookup has it.
-pub fn answer(network: &Network, rules: &[RuleSet], i: u32, o: u32, tag: Tag) -> Tag {
+pub(crate) fn answer(network: &Network, rules: &[RuleSet], i: u32, o: u32, tag: Tag) -> Tag {
     let set = &rules[network.owner(i) as usize];
     linear::lookup(&set.entries, set.lossy_tag, tag, network.port(i), network.port(o))
 }
 
 /// Whether some buffer can wait for itself: a depth-first search over (slot, priority).
-pub fn has_cycle(network: &Network, rules: &[RuleSet]) -> bool {
+pub(crate) fn has_cycle(network: &Network, rules: &[RuleSet]) -> bool {
     let slots = || (0..).take(network.slots());
     let mut edges: BTreeMap<(u32, u8), Vec<(u32, u8)>> = BTreeMap::new();
     for input in slots() {
