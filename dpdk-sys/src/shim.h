@@ -30,7 +30,6 @@ static const uint64_t SHIM_RTE_ETH_RX_OFFLOAD_SCATTER = RTE_ETH_RX_OFFLOAD_SCATT
 static const uint64_t SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 static const uint32_t SHIM_RTE_MEMPOOL_F_NO_IOVA_CONTIG = RTE_MEMPOOL_F_NO_IOVA_CONTIG;
 static const uint32_t SHIM_LCORE_ID_ANY = LCORE_ID_ANY;
-static const uint32_t SHIM_RTE_ETH_SPEED_NUM_UNKNOWN = RTE_ETH_SPEED_NUM_UNKNOWN;
 
 /* One row of the layout table that tests/layout.rs compares with what bindgen generated. */
 struct shim_layout {

@@ -3,7 +3,7 @@
 use dataplane::device::Device;
 use dataplane::frame::Frame;
 use dataplane::ids::PortId;
-use dataplane::time::{Instant, Speed};
+use dataplane::time::Instant;
 use serde::{Deserialize, Serialize};
 
 /// The control thread's view: frames and links.
@@ -20,8 +20,8 @@ pub(crate) trait Platform {
     /// Appends all bytes of `frame` to `into`.
     fn read(&self, frame: &Self::Frame, into: &mut Vec<u8>);
 
-    /// The link of `port`.
-    fn link(&self, port: PortId) -> LinkState;
+    /// Whether the link of `port` is up.
+    fn is_link_up(&self, port: PortId) -> bool;
 
     /// Whether software PFC works at `port`, as text, if that is known better now than when the
     /// port was opened.
@@ -40,15 +40,6 @@ pub(crate) trait Platform {
 pub(crate) trait PortDevice: Device {
     /// The frames lost between the wire and the core at `port`.
     fn losses(&self, port: PortId) -> DeviceLosses;
-}
-
-/// A port's link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkState {
-    /// Whether frames can pass.
-    pub up: bool,
-    /// Its speed, where the device reports one. Virtual devices report a nominal 10 Gb/s.
-    pub speed: Option<Speed>,
 }
 
 /// The counters of a device since it was opened. Frames that a NIC loses before the switch receives

@@ -9,7 +9,6 @@ use dataplane::report::Report;
 use dataplane::time::Instant;
 use dataplane::worker::{Turn, Worker};
 use rtrb::{Consumer, Producer, RingBuffer};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -99,12 +98,6 @@ pub(crate) struct WorkerLoop<D: PortDevice> {
     pub phase: SharedPhase,
     /// What it does while idle.
     pub idle: Idle,
-}
-
-impl<D: PortDevice> fmt::Debug for WorkerLoop<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerLoop").field("worker", &self.worker.id()).finish_non_exhaustive()
-    }
 }
 
 impl<D: PortDevice> WorkerLoop<D> {

@@ -44,7 +44,7 @@ fn connected_pair(pools: &Pools, folder: &Folder, name: &str) -> (Vec<Arc<Port>>
         ports.push(DevicePort { port, queues, tx_cap: None });
     }
     let device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
-    wait_until("the link comes up", || watchers.iter().all(|port| port.link().up));
+    wait_until("the link comes up", || watchers.iter().all(|port| port.is_up()));
     (watchers, device)
 }
 

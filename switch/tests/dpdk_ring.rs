@@ -163,7 +163,7 @@ fn properties_of_a_virtual_port() {
     let info = port.info();
     assert_eq!((info.driver.as_str(), info.is_virtual), ("net_ring", true));
     assert_eq!(info.flow_control, FlowControl::Virtual);
-    assert!(port.link().up);
+    assert!(port.is_up());
     let again = Port::open(eal(), "net_ring_info", &PortOptions::default(), &pools.data);
     assert!(again.is_err(), "a device is opened once");
 

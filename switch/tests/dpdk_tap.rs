@@ -100,10 +100,10 @@ fn a_tap_that_moved_away_leaves_its_name_free() {
     ip(&format!("link set kt0 netns {}", other.path()));
     let second = open(&pools, "net_tap_two,iface=kt0").unwrap();
     other.ip("link set kt0 up");
-    wait_until("both up", || first.0.link().up && second.0.link().up);
+    wait_until("both up", || first.0.is_up() && second.0.is_up());
     ip("link set kt0 down");
-    wait_until("the second down", || !second.0.link().up);
-    assert!(first.0.link().up, "each looks at its own");
+    wait_until("the second down", || !second.0.is_up());
+    assert!(first.0.is_up(), "each looks at its own");
 }
 
 /// The control thread asks ports every 100 ms, so what the port knows after this, the worker knows
@@ -117,14 +117,14 @@ fn the_link_is_that_of_the_interface_wherever_it_is_and_whatever_its_name() {
     let other = Other::new();
     let (port, _queues) = open(&pools, "net_tap_link,iface=kt0").unwrap();
     for _ in 0..100 {
-        assert!(port.link().up, "up from the start, without a break");
+        assert!(port.is_up(), "up from the start, without a break");
         std::thread::sleep(Duration::from_millis(3));
     }
     let mut slowest = Duration::ZERO;
     let mut noticed = |what: &str, up: bool| {
-        slowest = slowest.max(wait_until(what, || port.link().up == up));
+        slowest = slowest.max(wait_until(what, || port.is_up() == up));
         std::thread::sleep(2 * NOTICED);
-        assert_eq!(port.link().up, up, "{what}, and it stays so");
+        assert_eq!(port.is_up(), up, "{what}, and it stays so");
     };
     ip("link set kt0 down");
     noticed("down", false);

@@ -1,6 +1,5 @@
 //! The link of each port: the device's state and the administrative state.
 
-use crate::platform::LinkState;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 
@@ -47,7 +46,7 @@ impl LinkWatch {
     pub(super) fn poll(
         &mut self,
         now: Instant,
-        state: impl Fn(PortId) -> LinkState,
+        state: impl Fn(PortId) -> bool,
         mut on_change: impl FnMut(PortId, bool),
     ) {
         if now < self.poll_at {
@@ -55,7 +54,7 @@ impl LinkWatch {
         }
         self.poll_at = now + POLL_NS;
         for id in (0..self.ports.len()).filter_map(PortId::from_index) {
-            self.ports[id.index()].link = state(id).up;
+            self.ports[id.index()].link = state(id);
             self.settle(id, &mut on_change);
         }
     }
@@ -90,7 +89,7 @@ mod tests {
         let mut watch = LinkWatch::new(2);
         let (one, two) = (PortId::FIRST, PortId::from_number(2).unwrap());
         let mut changes = Vec::new();
-        let link = |up| move |_| LinkState { up, speed: None };
+        let link = |up| move |_| up;
         watch.poll(Instant::ZERO, link(true), |port, up| changes.push((port, up)));
         assert_eq!(changes, [], "as the workers took it to be");
 

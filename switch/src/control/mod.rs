@@ -227,7 +227,7 @@ impl<P: Platform> Control<P> {
             let command = if up { Command::Link(port, up) } else { Command::LinkLost(port) };
             apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         };
-        links.poll(now, |port| platform.link(port), on_change);
+        links.poll(now, |port| platform.is_link_up(port), on_change);
         if let Some(lldp) = lldp {
             lldp.begin(now, |port| links.port(port).is_up());
         }

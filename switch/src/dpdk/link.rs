@@ -1,22 +1,19 @@
 //! The link and the counters of a device.
 
-use crate::platform::{DeviceCounters, LinkState};
-use dataplane::time::Speed;
+use crate::platform::DeviceCounters;
 use dpdk_sys::{rte_eth_link, rte_eth_stats};
 use std::mem::MaybeUninit;
 
-/// The link of DPDK port `id`, without waiting for a negotiation.
-pub(super) fn link(id: u16) -> LinkState {
+/// Whether the link of DPDK port `id` is up, without waiting for a negotiation.
+pub(super) fn is_up(id: u16) -> bool {
     let mut raw = MaybeUninit::<rte_eth_link>::zeroed();
     // SAFETY: `raw` is a valid place to write to; a bad id is an error, not undefined.
     if unsafe { dpdk_sys::rte_eth_link_get_nowait(id, raw.as_mut_ptr()) } != 0 {
-        return LinkState::default();
+        return false;
     }
     // SAFETY: plain integers, all initialized: zeroed, then filled in.
     let raw = unsafe { raw.assume_init() };
-    let known = raw.link_speed != 0 && raw.link_speed != dpdk_sys::SHIM_RTE_ETH_SPEED_NUM_UNKNOWN;
-    let speed = known.then(|| Speed::from_bps(u64::from(raw.link_speed) * 1_000_000));
-    LinkState { up: raw.link_status() == 1, speed }
+    raw.link_status() == 1
 }
 
 /// The counters of DPDK port `id`; all 0 where the driver keeps none.

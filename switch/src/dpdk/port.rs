@@ -9,7 +9,7 @@ use super::mempool::Pool;
 use super::packet_socket::PacketSocket;
 use super::probe::{OpenDevice, lock_devices};
 use super::tap::TapLink;
-use crate::platform::{DeviceCounters, LinkState};
+use crate::platform::DeviceCounters;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use super::port_options::L2_OVERHEAD_BYTES;
@@ -110,11 +110,11 @@ impl Port {
         &self.info
     }
 
-    /// Its link now. A tap's is that of its interface, in whatever network namespace.
-    pub fn link(&self) -> LinkState {
+    /// Whether its link is up. A tap's is that of its interface, in whatever network namespace.
+    pub fn is_up(&self) -> bool {
         match self.device.tap() {
-            Some(tap) => LinkState { up: tap.link() == TapLink::Up, speed: None },
-            None => link::link(self.device.id()),
+            Some(tap) => tap.link() == TapLink::Up,
+            None => link::is_up(self.device.id()),
         }
     }
 
@@ -139,9 +139,9 @@ impl Port {
 
     /// Called at every poll of the link: reads the NIC's flow control again when a link that came
     /// up may have changed it. Returns the new state if it changed.
-    pub(crate) fn watch_flow_control(&self, link: LinkState) -> Option<FlowControl> {
+    pub(crate) fn watch_flow_control(&self, is_up: bool) -> Option<FlowControl> {
         let mut watch = self.flow_control.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.poll(link.up, || flow_control::verify(self.device.id()))
+        watch.poll(is_up, || flow_control::verify(self.device.id()))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::dpdk::pacer::{CAP_BYTES_MAX, TxCap};
 use crate::dpdk::port::{Port, PortInfo, PortOptions, PortQueues};
 use crate::output;
 use crate::platform::{
-    DeviceCounters, DeviceLosses, FrameBuffers, LinkState, Platform, PortDevice, PortFacts,
+    DeviceCounters, DeviceLosses, FrameBuffers, Platform, PortDevice, PortFacts,
 };
 use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
@@ -200,9 +200,9 @@ impl Platform for DpdkPlatform {
         frame.pieces().for_each(|piece| into.extend_from_slice(piece));
     }
 
-    fn link(&self, id: PortId) -> LinkState {
-        let Some(port) = self.ports.get(id.index()) else { return LinkState::default() };
-        let (link, name) = (port.link(), &self.names[id.index()]);
+    fn is_link_up(&self, id: PortId) -> bool {
+        let Some(port) = self.ports.get(id.index()) else { return false };
+        let (link, name) = (port.is_up(), &self.names[id.index()]);
         if port.is_deleted() && !self.deleted[id.index()].replace(true) {
             output::note(&format!(
                 "port {name}: its interface was deleted; restart the switch to make it again"

@@ -11,7 +11,6 @@ use dataplane::wire::mac_control::MacControl;
 const FRAMES_A_TURN: usize = 64;
 
 /// The socket.
-#[derive(Debug)]
 pub(super) struct PfcSocket {
     socket: PacketSocket,
     buffer: Vec<u8>,

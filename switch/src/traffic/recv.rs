@@ -104,7 +104,6 @@ fn hold_open(port: u16) -> Option<UdpSocket> {
     Some(socket)
 }
 
-#[derive(Debug)]
 struct Receiver {
     clock: Clock,
     stamps: StampConverter,

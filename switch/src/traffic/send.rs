@@ -183,7 +183,6 @@ fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficEr
     }
 }
 
-#[derive(Debug)]
 struct Sender {
     streams: Vec<Stream>,
     schedule: Schedule,

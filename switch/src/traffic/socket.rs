@@ -18,7 +18,6 @@ use nix::sys::socket::{
 use nix::sys::time::TimeSpec;
 use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -108,12 +107,6 @@ pub(super) struct PacketSocket {
     socket: Socket,
     interface: String,
     sending: MultiHeaders<LinkAddr>,
-}
-
-impl fmt::Debug for PacketSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PacketSocket").field("interface", &self.interface).finish_non_exhaustive()
-    }
 }
 
 impl PacketSocket {
@@ -261,12 +254,6 @@ pub(super) struct Received<'a> {
 pub(super) struct ReceiveRing {
     headers: MultiHeaders<LinkAddr>,
     slots: Vec<u8>,
-}
-
-impl fmt::Debug for ReceiveRing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceiveRing").finish_non_exhaustive()
-    }
 }
 
 impl ReceiveRing {

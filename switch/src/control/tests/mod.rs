@@ -11,7 +11,7 @@ use super::protocol::{Reply, Request};
 use super::{Call, Control, FIRST_EPOCH, Tables};
 use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
-use crate::platform::{DeviceCounters, FrameBuffers, LinkState, Platform, PortFacts};
+use crate::platform::{DeviceCounters, FrameBuffers, Platform, PortFacts};
 use crate::worker_loop::{SharedPhase, WorkerLoop, sample_rings};
 use config::SwitchConfig;
 use config::switch::Idle;
@@ -56,8 +56,8 @@ impl Platform for Memory {
         into.extend_from_slice(frame.head());
     }
 
-    fn link(&self, port: PortId) -> LinkState {
-        LinkState { up: self.down.get() >> port.index() & 1 == 0, speed: None }
+    fn is_link_up(&self, port: PortId) -> bool {
+        self.down.get() >> port.index() & 1 == 0
     }
 
     fn device_counters(&self, port: PortId) -> DeviceCounters {
