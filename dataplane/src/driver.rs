@@ -2,7 +2,8 @@
 //! and [`EventDriven`], by an emulator that passes events in.
 //!
 //! What only event-driven turns need is a part of their driver: [`Polling`] has no state for it,
-//! and its methods are empty, so that a polling worker writes none of it.
+//! and its methods are empty. The place of a port's pending frame is the one exception: every port
+//! has it, and a polling worker neither reads nor writes it.
 
 use crate::port_mask::PortMask;
 use crate::probe::{NoProbe, Probe};
