@@ -10,6 +10,7 @@ use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::settings::{EcnSettings, SwitchSettings};
+use crate::time::Instant;
 use alloc::sync::Arc;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
@@ -21,6 +22,8 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) frame_pool: FramePool<F>,
     pub(crate) buffer: Buffer,
     pub(crate) totals: Totals,
+    /// The time of this turn.
+    pub(crate) now: Instant,
     /// Bit by port index: ports whose VIQs this worker owns.
     owned: [u64; PORTS_MAX / 64],
     pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
@@ -59,6 +62,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             frame_pool: FramePool::new(settings.buffer.frames_max, queues),
             buffer: Buffer::new(settings),
             totals: Totals::default(),
+            now: Instant::ZERO,
             rng: SplitMix64::seed_from_u64(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,

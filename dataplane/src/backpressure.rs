@@ -19,7 +19,6 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
@@ -31,14 +30,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Receives a burst of the port at `slot` if its VIQs have room. Returns whether any frame was
     /// processed.
     #[inline(always)]
-    pub(crate) fn receive_burst_of(
-        &mut self,
-        snapshot: &Snapshot,
-        slot: usize,
-        now: Instant,
-    ) -> bool {
+    pub(crate) fn receive_burst_of(&mut self, snapshot: &Snapshot, slot: usize) -> bool {
         if !self.deferred[slot].is_empty() {
-            return self.receive_deferred(snapshot, slot, now);
+            return self.receive_deferred(snapshot, slot);
         }
         let frames_max = self.rx_frames_max(slot);
         if frames_max == 0 {
@@ -48,7 +42,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.rx.is_empty() {
             return false;
         }
-        self.receive(snapshot, Arrival { slot, now, is_new: true });
+        self.receive(snapshot, Arrival { slot, is_new: true });
         true
     }
 
@@ -92,16 +86,11 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Defers `frames`, the rest of a burst, until there is room. The MAC control frames of the
     /// burst have been processed; those among `frames` are consumed.
     #[cold]
-    pub(crate) fn defer(
-        &mut self,
-        frames: impl Iterator<Item = D::Frame>,
-        slot: usize,
-        now: Instant,
-    ) {
+    pub(crate) fn defer(&mut self, frames: impl Iterator<Item = D::Frame>, slot: usize) {
         for frame in frames {
             if parse(frame.head(), frame.len()).kind == Kind::MacControl {
                 let frame_outcome = FrameOutcome::ends(Verdict::Consume, None, 0);
-                self.dispatch_frame(frame, &frame_outcome, slot, now);
+                self.dispatch_frame(frame, &frame_outcome, slot);
             } else {
                 self.deferred[slot].push(frame);
             }
@@ -109,10 +98,10 @@ impl<D: Device, V: Driver> Core<D, V> {
     }
 
     #[cold]
-    fn receive_deferred(&mut self, snapshot: &Snapshot, slot: usize, now: Instant) -> bool {
+    fn receive_deferred(&mut self, snapshot: &Snapshot, slot: usize) -> bool {
         self.rx = core::mem::take(&mut self.deferred[slot]);
         let before = self.rx.len();
-        self.receive_burst(snapshot, Arrival { slot, now, is_new: true });
+        self.receive_burst(snapshot, Arrival { slot, is_new: true });
         self.deferred[slot].len() < before
     }
 

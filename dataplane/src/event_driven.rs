@@ -39,8 +39,9 @@ impl<D: Device> Worker<D, EventDriven> {
             debug_assert!(false, "a worker without others owns all ports");
             return;
         };
+        self.core.accounting.now = now;
         self.core.accounting.driver.rx_ports.insert(slot);
-        self.core.receive_single(&self.snapshot, slot, frame, now);
+        self.core.receive_single(&self.snapshot, slot, frame);
     }
 
     /// The device has room at `port`, as [requested](Device::notify_tx_ready).
@@ -61,13 +62,14 @@ impl<D: Device> Worker<D, EventDriven> {
     /// Completes the turn: flow control, transmit, and flow control again.
     #[inline(always)]
     pub fn end_turn(&mut self, now: Instant) -> Turn {
+        self.core.accounting.now = now;
         let driver = &mut self.core.accounting.driver;
         let rx_ports = core::mem::take(&mut driver.rx_ports);
         let tx_ready_ports = core::mem::take(&mut driver.tx_ready_ports);
         let (mut touched, mut busy) = (PortMask::default(), !rx_ports.is_empty());
         let ports = self.core.ports.len();
         for slot in self.may_go_over(rx_ports).iter(ports) {
-            if self.pfc_tx(slot, now) {
+            if self.pfc_tx(slot) {
                 touched.insert(slot);
             }
         }
@@ -76,25 +78,25 @@ impl<D: Device> Worker<D, EventDriven> {
         for slot in tx_ports.iter(ports) {
             // A port that only waits for room in the device need not try before there is some.
             if !self.core.ports[slot].awaits_tx_ready() || tx_ready_ports.contains(slot) {
-                busy |= self.transmit(slot, now);
+                busy |= self.transmit(slot);
             }
-            self.add_timer(slot, now);
+            self.add_timer(slot);
         }
         let may_resume = self.may_resume();
         for slot in touched.union(may_resume).iter(ports) {
             if may_resume.contains(slot) {
-                self.pfc_tx(slot, now);
+                self.pfc_tx(slot);
             }
-            self.add_timer(slot, now);
+            self.add_timer(slot);
         }
-        self.count_turn(busy, now);
+        self.count_turn(busy);
         Turn { busy, next: self.next_timer(self.core.accounting.driver.timers_at) }
     }
 
     /// Includes the timer of the port at `slot`, which was visited.
     #[inline(always)]
-    fn add_timer(&mut self, slot: usize, now: Instant) {
-        let wanted = self.core.ports[slot].wants_turn_at(now);
+    fn add_timer(&mut self, slot: usize) {
+        let wanted = self.core.ports[slot].wants_turn_at(self.core.accounting.now);
         let timers_at = &mut self.core.accounting.driver.timers_at;
         *timers_at = (*timers_at).min(wanted);
     }
@@ -102,10 +104,10 @@ impl<D: Device> Worker<D, EventDriven> {
     /// Lets the port at `slot` transmit; returns whether it did. A pause that expired while the
     /// port had no frames started no turn, so it ends here.
     #[inline(always)]
-    fn transmit(&mut self, slot: usize, now: Instant) -> bool {
+    fn transmit(&mut self, slot: usize) -> bool {
         let Core { ports, device, accounting, .. } = &mut self.core;
-        ports[slot].receiver.expire(now);
-        ports[slot].transmit(device, accounting, now)
+        ports[slot].receiver.expire(accounting.now);
+        ports[slot].transmit(device, accounting)
     }
 
     /// Ports whose upstream may now have to be paused or slowed down.

@@ -7,10 +7,12 @@
 //! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,
 //! and frames whose priority is paused meanwhile, go back to the front of their VEQ, in order.
 
-use crate::counters::PortCounters;
+use crate::accounting::Accounting;
+use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
+use crate::handoff::grants::TxGrant;
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::Generator;
@@ -29,15 +31,9 @@ use core::marker::PhantomData;
 mod enqueue;
 mod flow_control;
 mod gauges;
-mod granted;
-mod link;
 mod pending;
-mod requeue;
-mod timers;
 mod transmit;
 pub(crate) mod tx_batch;
-
-pub(crate) use requeue::drop_queued;
 
 /// The state of a port in its worker.
 ///
@@ -46,7 +42,7 @@ pub(crate) use requeue::drop_queued;
 /// and ends with the first fields of the receiver, and one of the frame's priority.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Port<F: Frame, V: Driver> {
+pub(crate) struct Port<D: Device, V: Driver> {
     pub(crate) generator: Generator,
     pub(crate) id: PortId,
     pub(crate) frame_bytes_max: u16,
@@ -74,11 +70,11 @@ pub(crate) struct Port<F: Frame, V: Driver> {
     queues: [Queue; PRIORITIES],
     /// The only queued frame, if it is not stored in its VEQ. A polling worker neither reads nor
     /// writes it.
-    pending: Option<QueuedFrame<F>>,
+    pending: Option<QueuedFrame<D::Frame>>,
     driver: PhantomData<V>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
-    tx_batch: Box<TxBatch<F>>,
+    tx_batch: Box<TxBatch<D::Frame>>,
     /// Frames of open runs that are not in the transmit batch yet.
     reserved_frames: usize,
     pacer: Option<Pacer>,
@@ -106,7 +102,7 @@ struct Queue {
 
 const _: () = assert!(size_of::<Queue>() == 64, "what a priority needs is a cache line");
 
-impl<F: Frame, V: Driver> Port<F, V> {
+impl<D: Device, V: Driver> Port<D, V> {
     pub(crate) fn new(id: PortId, settings: &PortSettings, switch: &SwitchSettings) -> Self {
         const {
             assert!(
@@ -171,15 +167,15 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// Starts a turn: expires received pauses and decides whether frames may bypass the queues in
     /// this turn.
     #[inline(always)]
-    pub(crate) fn begin<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
+    pub(crate) fn begin(&mut self, device: &mut D, now: Instant) {
         self.receiver.expire(now);
         self.begin_bypass(device, now);
     }
 
     /// Decides whether frames may enter the transmit batch on arrival in this turn.
     #[inline(always)]
-    fn begin_bypass<D: Device<Frame = F>>(&mut self, device: &mut D, now: Instant) {
-        self.bypasses_queue = !takes_one::<D, V>(self.id, device)
+    fn begin_bypass(&mut self, device: &mut D, now: Instant) {
+        self.bypasses_queue = !self.takes_one(device)
             && self.up
             && !self.is_paced
             && device.tx_room_bytes(self.id, now) == u32::MAX;
@@ -207,6 +203,112 @@ impl<F: Frame, V: Driver> Port<F, V> {
         self.occupied_bits & !(self.held_bits() | self.receiver.limited_bits(now))
     }
 
+    /// Starts a turn of a port that another worker owns, under `grant`.
+    #[inline]
+    pub(crate) fn begin_granted(
+        &mut self,
+        grant: TxGrant,
+        device: &mut D,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        if grant.up != self.up {
+            self.set_link(grant.up, accounting);
+        }
+        self.ungranted_bits = !grant.granted_bits;
+        self.begin_bypass(device, accounting.now);
+    }
+
+    /// The grant that other workers get for this port from now on.
+    #[inline]
+    pub(crate) fn grant(&self) -> TxGrant {
+        TxGrant { granted_bits: self.passing_bits(), up: self.up }
+    }
+
+    /// Whether a frame of `priority` is sent or queued here although another worker owns the port:
+    /// the priority is granted, or earlier frames of it are queued here.
+    #[inline(always)]
+    pub(crate) fn takes(&self, priority: Priority) -> bool {
+        self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0
+    }
+
+    /// Sets the link up or down. At link down, the queued frames are dropped: they cannot leave,
+    /// and they would occupy their VIQs' buffers forever. In both cases the pauses of both
+    /// directions are reset: the peer resets them too, and pauses that are still needed are sent
+    /// again after link up.
+    pub(crate) fn set_link(&mut self, up: bool, accounting: &mut Accounting<D::Frame, V>) {
+        if self.up == up {
+            return;
+        }
+        self.up = up;
+        self.receiver.reset(accounting.now);
+        self.generator.reset(accounting.now);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.reset();
+        }
+        (self.ignored_bits, self.discarded_bits) = (0, 0);
+        if up {
+            return;
+        }
+        self.bypasses_queue = false;
+        self.unbatch(0xFF, accounting);
+        Priority::all().for_each(|p| self.drop_queue(p, DropReason::PortDown, accounting));
+    }
+
+    /// Drops all queued frames of `priority`.
+    fn drop_queue(
+        &mut self,
+        priority: Priority,
+        reason: DropReason,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        self.spill_pending(accounting);
+        while let Some(queued) =
+            self.queues[priority.index()].veq.pop_front(&mut accounting.frame_pool)
+        {
+            drop_queued(queued, reason, &mut self.counters, accounting);
+        }
+        self.scheduler.emptied(priority.index());
+        self.occupied_bits &= !priority.bit();
+    }
+
+    /// When this port needs a turn although nothing arrives: for the pacer, the end of a pause, a
+    /// pause refresh, a rate or the watchdog.
+    #[inline(always)]
+    pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
+        let is_empty = self.occupied_bits == 0;
+        let expires_at = if is_empty { Instant::NEVER } else { self.receiver.expires_at() };
+        let other_at = self.rate_or_watchdog_at(self.occupied_bits & !self.held_bits(), now);
+        expires_at.min(self.generator.refresh_at()).min(self.sends_at(now)).min(other_at)
+    }
+
+    /// `now`, or when the pacer lets the next eligible frame leave. Never, if no frame is eligible
+    /// or the device notifies the worker of room.
+    #[inline(always)]
+    fn sends_at(&self, now: Instant) -> Instant {
+        let is_told = self.awaits_tx_ready | (self.eligible_bits(now) == 0);
+        let free_at = if self.is_paced { self.paced_at(now) } else { now };
+        // The condition is unpredictable, so a branch would often be mispredicted.
+        core::hint::select_unpredictable(is_told, Instant::NEVER, free_at)
+    }
+
+    /// When the pacer lets the next frame leave.
+    #[inline(never)]
+    fn paced_at(&self, now: Instant) -> Instant {
+        self.pacer.as_ref().map_or(now, |pacer| pacer.free_at().max(now))
+    }
+
+    /// When a rate-limited priority of `bits` may send, or the watchdog is due, if earlier.
+    #[inline(always)]
+    fn rate_or_watchdog_at(&self, bits: u8, now: Instant) -> Instant {
+        let watch_at = self.watchdog.as_ref().map_or(Instant::NEVER, |w| w.due(&self.receiver));
+        if bits & self.receiver.rate_limited_bits() == 0 {
+            return watch_at;
+        }
+        // A class that may send already waits for room or for another class, and needs no timer.
+        let free_at = self.receiver.free_at(bits);
+        if free_at > now { watch_at.min(free_at) } else { watch_at }
+    }
+
     /// Whether the watchdog discards frames of `priority`.
     #[inline(always)]
     pub(crate) const fn discards(&self, priority: Priority) -> bool {
@@ -218,16 +320,48 @@ impl<F: Frame, V: Driver> Port<F, V> {
     pub(crate) const fn has_waiting(&self, priority: Priority) -> bool {
         self.occupied_bits & priority.bit() != 0
     }
-}
 
-/// Whether the device takes frames one at a time, so that no transmit batch is built for it. A
-/// polling worker builds one for every device.
-#[inline(always)]
-fn takes_one<D: Device, V: Driver>(port: PortId, device: &D) -> bool {
-    V::IS_EVENT_DRIVEN && device.tx_free_frames(port) == 1
+    /// Whether the device takes frames one at a time, so that no transmit batch is built for it. A
+    /// polling worker builds one for every device.
+    #[inline(always)]
+    fn takes_one(&self, device: &D) -> bool {
+        V::IS_EVENT_DRIVEN && device.tx_free_frames(self.id) == 1
+    }
 }
 
 /// The VEQ of one priority, as the scheduler settings require.
 fn veq(switch: &SwitchSettings) -> Veq {
     if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
+}
+
+/// Drops a frame at this port after admission: releases it and counts the drop.
+#[cold]
+pub(crate) fn drop_queued<F: Frame, V: Driver>(
+    queued: QueuedFrame<F>,
+    reason: DropReason,
+    counters: &mut PortCounters,
+    accounting: &mut Accounting<F, V>,
+) {
+    accounting.release(&queued.meta);
+    accounting.totals.dropped += 1;
+    counters.count_drop(reason);
+    if accounting.is_lossless(&queued.meta) {
+        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
+    }
+}
+
+/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
+#[inline]
+fn put_front<F: Frame, V: Driver>(
+    queued: QueuedFrame<F>,
+    queues: &mut [Queue; PRIORITIES],
+    occupied_bits: &mut u8,
+    counters: &mut PortCounters,
+    accounting: &mut Accounting<F, V>,
+) {
+    let priority = usize::from(queued.meta.priority & 7);
+    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
+        Ok(()) => *occupied_bits |= 1 << priority,
+        Err(queued) => drop_queued(queued, DropReason::TailDrop, counters, accounting),
+    }
 }

@@ -123,7 +123,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             .filter(|port| !own_ports.contains(port) && !settings.ports[port.index()].paced)
             .filter(|&port| device.has_tx_queue(port))
             .collect();
-        let ports: Vec<Port<D::Frame, V>> = own_ports
+        let ports: Vec<Port<D, V>> = own_ports
             .iter()
             .chain(&sent_at)
             .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
@@ -178,38 +178,39 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Makes one turn at time `now`, which never goes back.
     pub fn turn(&mut self, now: Instant) -> Turn {
+        self.core.accounting.now = now;
         let mut busy = false;
         let own_ports = self.core.own_ports.len();
         for port in &mut self.core.ports[..own_ports] {
             port.begin(&mut self.core.device, now);
-            busy |= port.watch(&mut self.core.accounting, now);
+            busy |= port.watch(&mut self.core.accounting);
         }
-        self.apply_tx_grants(now);
+        self.apply_tx_grants();
         while let Ok(command) = self.commands.pop() {
-            self.process_command(command, now);
+            self.process_command(command);
             busy = true;
         }
         if now >= self.core.unresolved_until {
-            busy |= self.core.give_up_unresolved(now);
+            busy |= self.core.give_up_unresolved();
         }
         if self.has_others {
             self.collect_releases();
-            busy |= self.handoff_rx(now);
+            busy |= self.handoff_rx();
         }
         for slot in 0..own_ports {
             if self.receives[slot] {
-                busy |= self.core.receive_burst_of(&self.snapshot, slot, now);
+                busy |= self.core.receive_burst_of(&self.snapshot, slot);
             }
         }
         for slot in 0..own_ports {
-            self.pfc_tx(slot, now);
+            self.pfc_tx(slot);
         }
         for port in &mut self.core.ports {
-            busy |= port.transmit(&mut self.core.device, &mut self.core.accounting, now);
+            busy |= port.transmit(&mut self.core.device, &mut self.core.accounting);
         }
         for slot in 0..own_ports {
             if self.core.ports[slot].generator.has_sent_pause() {
-                self.pfc_tx(slot, now);
+                self.pfc_tx(slot);
             }
         }
         if self.has_others {
@@ -218,33 +219,34 @@ impl<D: Device, V: Driver> Worker<D, V> {
             self.core.accounting.publish();
             self.publish_tx_grants();
         }
-        self.count_turn(busy, now);
-        Turn { busy, next: self.next_turn(now) }
+        self.count_turn(busy);
+        Turn { busy, next: self.next_turn() }
     }
 
     /// Common end of all turns: ages the MAC table and counts the turn.
     #[inline(always)]
-    pub(crate) fn count_turn(&mut self, busy: bool, now: Instant) {
-        if now >= self.age_at {
-            self.age(now);
+    pub(crate) fn count_turn(&mut self, busy: bool) {
+        if self.core.accounting.now >= self.age_at {
+            self.age();
         }
         self.turns += 1;
         self.core.busy_turns += u64::from(busy);
     }
 
     #[inline(never)]
-    fn age(&mut self, now: Instant) {
-        self.age_at = now + AGE_EVERY_NS;
+    fn age(&mut self) {
+        self.age_at = self.core.accounting.now + AGE_EVERY_NS;
         let handoff_tx = &mut self.core.handoff_tx;
-        self.core.mac_table.age(now, AGE_SLOTS_A_TURN, |entry| {
+        self.core.mac_table.age(self.core.accounting.now, AGE_SLOTS_A_TURN, |entry| {
             handoff_tx.push_event(MacEvent::Forgotten(entry.vid, entry.mac, entry.port));
         });
         self.core.has_addresses = !self.core.mac_table.is_empty();
     }
 
     /// The earliest timer of all ports and of the worker, after a turn that visited all ports.
-    fn next_turn(&mut self, now: Instant) -> Instant {
-        let timers = self.core.ports.iter().map(|port| port.wants_turn_at(now));
+    fn next_turn(&mut self) -> Instant {
+        let timers =
+            self.core.ports.iter().map(|port| port.wants_turn_at(self.core.accounting.now));
         let timers_at = timers.fold(Instant::NEVER, Instant::min);
         self.core.accounting.driver.visited_all(timers_at);
         self.next_timer(timers_at)

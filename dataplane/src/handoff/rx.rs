@@ -15,7 +15,6 @@ use crate::pipeline::admit::Disposition;
 use crate::pipeline::dispatch::only_batch;
 use crate::port::drop_queued;
 use crate::queue::veq::QueuedFrame;
-use crate::time::Instant;
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
@@ -26,14 +25,13 @@ impl<D: Device, V: Driver> Core<D, V> {
         frames: &mut Burst<D::Frame>,
         descriptors: &RunDescriptors,
         run_index_of: &[u8; BURST_MAX],
-        now: Instant,
     ) {
         frames.iter().for_each(Frame::prefetch_bookkeeping);
         self.accounting.totals.handoff_rx += frames.len() as u64;
         let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
         let mut runs = [0; BURST_MAX];
         for (descriptor, number) in descriptors.iter().zip(&mut runs) {
-            let disposition = self.disposition_of(descriptor, frames.len(), now);
+            let disposition = self.disposition_of(descriptor, frames.len());
             if let Disposition::Batch(_, run) = disposition {
                 *number = run;
             }
@@ -55,15 +53,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
     }
 
-    fn disposition_of(
-        &mut self,
-        descriptor: &RunDescriptor,
-        burst_frames: usize,
-        now: Instant,
-    ) -> Disposition {
+    fn disposition_of(&mut self, descriptor: &RunDescriptor, burst_frames: usize) -> Disposition {
         let Some(out_slot) = self.slot_of(descriptor.out) else { return Disposition::End };
         let (device, accounting) = (&mut self.device, &mut self.accounting);
-        match self.ports[out_slot].open_run(descriptor.run, burst_frames, device, accounting, now) {
+        match self.ports[out_slot].open_run(descriptor.run, burst_frames, device, accounting) {
             #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
             Some(run) => Disposition::Batch(out_slot as u16, run),
             None => Disposition::Enqueue,

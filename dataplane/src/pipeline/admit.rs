@@ -44,7 +44,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         group: &OutcomeGroup,
         burst_frames: usize,
         slot: usize,
-        now: Instant,
     ) -> Disposition {
         let outcome = group.outcome;
         if !outcome.is_forward() {
@@ -70,20 +69,25 @@ impl<D: Device, V: Driver> Core<D, V> {
             frames: group.frames as u8,
             bytes: group.bytes,
             cost_bytes: group.cost_bytes,
-            arrived_ns: low_32_bits(now),
+            arrived_ns: low_32_bits(self.accounting.now),
         };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {
             self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];
             #[expect(clippy::cast_possible_truncation, reason = "PORTS_MAX is below")]
-            match port.open_run(run, burst_frames, &mut self.device, &mut self.accounting, now) {
+            match port.open_run(run, burst_frames, &mut self.device, &mut self.accounting) {
                 Some(run) => return Disposition::Batch(out_slot as u16, run),
                 None if self.waits_here(out_slot, outcome.priority()) => {
                     let port = &self.ports[out_slot];
                     let is_taken = port.up && !port.discards(outcome.priority());
                     // The accounting has the same bits, in a cache line that is not loaded yet.
                     let is_lossless = self.ports[slot].is_lossless(outcome.viq().priority());
-                    let queue = || Disposition::Queue(out_slot as u16, meta_of(outcome, 0, now));
+                    let queue = || {
+                        Disposition::Queue(
+                            out_slot as u16,
+                            meta_of(outcome, 0, self.accounting.now),
+                        )
+                    };
                     return if is_taken && is_lossless { queue() } else { Disposition::Enqueue };
                 }
                 None => {}

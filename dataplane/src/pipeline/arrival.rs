@@ -1,13 +1,10 @@
 //! What the stages are told about the arrival of a burst.
 
-use crate::time::Instant;
-
-/// Where and when the frames of a burst came in.
+/// Where the frames of a burst came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// Slot of the ingress port, which the worker owns.
     pub(crate) slot: usize,
-    pub(crate) now: Instant,
     /// Whether the arrival of the frames is still to be counted. It is not for frames that enter
     /// the pipeline again, from the control thread or after they waited for their next hop.
     pub(crate) is_new: bool,

@@ -16,7 +16,6 @@ use crate::pipeline::arrival::Arrival;
 use crate::pipeline::outcome::{FrameOutcome, Outcome, OutcomeGroup, TagChange, Verdict};
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
-use crate::time::Instant;
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
@@ -28,7 +27,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// the frames are moved, in order. `group_of` has the index of each frame's group.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], arrival: Arrival) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot) {
             return self.dispatch_each(group_of, arrival);
         }
@@ -37,13 +36,13 @@ impl<D: Device, V: Driver> Core<D, V> {
         for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
             let group = self.outcomes.groups[at];
             self.count_outcome(&group, arrival);
-            let disposition = self.disposition(&group, self.rx.len(), slot, now);
+            let disposition = self.disposition(&group, self.rx.len(), slot);
             if let Disposition::Batch(_, run) = disposition {
                 *run_index = run;
             }
             dispositions.push(disposition);
         }
-        let all_go_on = self.end_few(&dispositions, &mut group_of, slot, now);
+        let all_go_on = self.end_few(&dispositions, &mut group_of, slot);
         if self.rx.is_empty() {
             return;
         }
@@ -56,7 +55,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             let run_of = group_of.map(|group| runs[usize::from(group) % BURST_MAX]);
             let port = &mut self.ports[out_slot];
             port.batch_burst(&mut self.rx, &run_of);
-            return port.flush_if_full(&mut self.device, &mut self.accounting, now);
+            return port.flush_if_full(&mut self.device, &mut self.accounting);
         }
         if let Some((out_slot, priority)) = only_queue(going()) {
             let queued = self.rx.drain(..).zip(group_of).map(|(frame, group)| {
@@ -88,7 +87,6 @@ impl<D: Device, V: Driver> Core<D, V> {
                     self.outcomes.groups[group].outcome,
                     disposition,
                     slot,
-                    now,
                 ),
             }
         }
@@ -131,7 +129,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// decides which frame is still admitted.
     #[inline(never)]
     fn dispatch_each(&mut self, group_of: [u8; BURST_MAX], arrival: Arrival) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         for at in 0..self.outcomes.groups.len() {
             let group = self.outcomes.groups[at];
             self.count_outcome(&group, arrival);
@@ -140,33 +138,33 @@ impl<D: Device, V: Driver> Core<D, V> {
         for (frame, group) in frames.into_iter().zip(group_of) {
             let outcome = self.outcomes.groups[usize::from(group)].outcome;
             let bytes = length_bytes(&frame);
-            self.dispatch_frame(frame, &FrameOutcome { outcome, bytes, rx_bytes: 0 }, slot, now);
+            self.dispatch_frame(frame, &FrameOutcome { outcome, bytes, rx_bytes: 0 }, slot);
         }
     }
 
     /// Dispatches a burst of one frame.
     #[inline(always)]
     pub(crate) fn dispatch_one(&mut self, frame: D::Frame, group: &OutcomeGroup, arrival: Arrival) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         self.count_outcome(group, arrival);
-        match self.disposition(group, 1, slot, now) {
+        match self.disposition(group, 1, slot) {
             Disposition::Batch(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
                 port.batch(frame, run);
-                port.flush_if_full(&mut self.device, &mut self.accounting, now);
+                port.flush_if_full(&mut self.device, &mut self.accounting);
             }
             Disposition::Queue(out_slot, meta) => {
                 let queued =
                     QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame };
                 let port = &mut self.ports[usize::from(out_slot)];
-                port.queue_one(queued, &mut self.device, &mut self.accounting, now);
+                port.queue_one(queued, &mut self.device, &mut self.accounting);
             }
             Disposition::Handoff(worker, run) => {
                 self.handoff_tx.add(worker, frame, run);
                 self.handoff_tx.send(&mut self.accounting.totals);
             }
             disposition => {
-                self.dispatch_rest(frame, group.outcome, disposition, slot, now);
+                self.dispatch_rest(frame, group.outcome, disposition, slot);
                 self.flush_free_burst();
             }
         }
@@ -175,13 +173,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Ends the frames of the burst that are not forwarded, if they are few, so that the others may
     /// share one disposition: the common case is a PFC frame among data. Whether none is left.
     #[inline]
-    fn end_few(
-        &mut self,
-        dispositions: &[Disposition],
-        group_of: &mut [u8],
-        slot: usize,
-        now: Instant,
-    ) -> bool {
+    fn end_few(&mut self, dispositions: &[Disposition], group_of: &mut [u8], slot: usize) -> bool {
         let groups = self.outcomes.groups.iter().zip(dispositions);
         let ending = groups.filter(|(_, disposition)| matches!(disposition, Disposition::End));
         let mut left: u32 = ending.map(|(group, _)| group.frames).sum();
@@ -197,7 +189,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
             let frame = self.rx.remove(at);
             group_of.copy_within(at + 1.., at);
-            self.end(frame, self.outcomes.groups[group].outcome, slot, now);
+            self.end(frame, self.outcomes.groups[group].outcome, slot);
             left -= 1;
         }
         true
@@ -211,34 +203,31 @@ impl<D: Device, V: Driver> Core<D, V> {
         outcome: Outcome,
         disposition: Disposition,
         slot: usize,
-        now: Instant,
     ) {
-        let meta = meta_of(outcome, length_bytes(&frame), now);
+        let meta = meta_of(outcome, length_bytes(&frame), self.accounting.now);
         match disposition {
-            Disposition::End => self.end(frame, outcome, slot, now),
+            Disposition::End => self.end(frame, outcome, slot),
             Disposition::Discard => {
                 self.drop(frame, slot, DropReason::Watchdog, Some(outcome.viq().priority()));
             }
-            Disposition::AdmitEach => {
-                self.admit(QueuedFrame { frame, meta }, outcome.out(), slot, now)
-            }
+            Disposition::AdmitEach => self.admit(QueuedFrame { frame, meta }, outcome.out(), slot),
             Disposition::Enqueue
             | Disposition::Batch(..)
             | Disposition::Handoff(..)
             | Disposition::Queue(..) => {
-                self.enqueue(QueuedFrame { frame, meta }, outcome.out(), slot, now);
+                self.enqueue(QueuedFrame { frame, meta }, outcome.out(), slot);
             }
         }
     }
 
     /// Charges one frame to its VIQ and takes it to its queue, or drops it.
-    fn admit(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize, now: Instant) {
+    fn admit(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize) {
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(queued.meta.bytes));
         let class = Some(queued.meta.viq.priority());
         match self.accounting.buffer.admit(queued.meta.viq, cost_bytes) {
             Ok(()) => {
                 self.mark_headroom(queued.meta.viq, slot);
-                self.enqueue(queued, out, slot, now);
+                self.enqueue(queued, out, slot);
             }
             Err(reason) => self.drop(queued.frame, slot, reason, class),
         }
@@ -246,7 +235,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Takes an admitted frame to its queue, at this worker or at another.
     #[inline]
-    fn enqueue(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize, now: Instant) {
+    fn enqueue(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize) {
         let out_slot = self.handoff_tx.egress_slot(out).filter(|&out_slot| {
             let priority = Priority::from_low_bits(queued.meta.priority);
             self.handoff_tx.is_own(out_slot) || self.ports[out_slot].takes(priority)
@@ -254,7 +243,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if let Some(out_slot) = out_slot {
             self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];
-            port.enqueue(queued, &mut self.device, &mut self.accounting, now);
+            port.enqueue(queued, &mut self.device, &mut self.accounting);
         } else if let Err(queued) = self.handoff_tx.push(queued, &mut self.accounting) {
             self.accounting.release(&queued.meta);
             let class = Some(queued.meta.viq.priority());
@@ -268,11 +257,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         frame: D::Frame,
         frame_outcome: &FrameOutcome,
         slot: usize,
-        now: Instant,
     ) {
         let outcome = frame_outcome.outcome;
         if !outcome.is_forward() {
-            return self.end(frame, outcome, slot, now);
+            return self.end(frame, outcome, slot);
         }
         self.count_tag_change(outcome.change(), 1, slot);
         if self.ports[slot].discards(outcome.viq().priority()) {
@@ -283,8 +271,8 @@ impl<D: Device, V: Driver> Core<D, V> {
             let class = Some(outcome.viq().priority());
             return self.drop(frame, slot, DropReason::Oversize, class);
         }
-        let meta = meta_of(outcome, frame_outcome.bytes, now);
-        self.admit(QueuedFrame { frame, meta }, outcome.out(), slot, now);
+        let meta = meta_of(outcome, frame_outcome.bytes, self.accounting.now);
+        self.admit(QueuedFrame { frame, meta }, outcome.out(), slot);
     }
 
     /// Counts the received frames of an outcome group.

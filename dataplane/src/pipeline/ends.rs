@@ -9,21 +9,20 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::ids::Priority;
 use crate::punt::PuntReason;
-use crate::time::Instant;
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Ends a frame that is not forwarded, as its outcome says.
-    pub(super) fn end(&mut self, frame: D::Frame, outcome: Outcome, slot: usize, now: Instant) {
+    pub(super) fn end(&mut self, frame: D::Frame, outcome: Outcome, slot: usize) {
         match outcome.verdict() {
             Verdict::Drop(reason) => self.drop(frame, slot, reason, outcome.marked_class()),
             Verdict::Punt(PuntReason::Unresolved) => match outcome.marked_class() {
                 Some(class) if self.ports[slot].is_lossless(class) => {
-                    self.await_next_hop(frame, slot, class, now);
+                    self.await_next_hop(frame, slot, class);
                 }
-                class => self.punt(frame, slot, PuntReason::Unresolved, class, now),
+                class => self.punt(frame, slot, PuntReason::Unresolved, class),
             },
-            Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class(), now),
+            Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class()),
             Verdict::Consume => {
                 self.accounting.totals.consumed += 1;
                 self.free(frame);
@@ -72,10 +71,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         slot: usize,
         reason: PuntReason,
         class: Option<Priority>,
-        now: Instant,
     ) {
         // The control thread reads every LLDP frame, so the number for each port is limited.
-        if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(now) {
+        if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(self.accounting.now) {
             return self.drop(frame, slot, DropReason::PuntPoliced, class);
         }
         let port = self.own_ports[slot];

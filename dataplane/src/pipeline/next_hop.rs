@@ -25,17 +25,11 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Queues a lossless frame of `class`, which the port at `slot` received, until its next hop
     /// is resolved.
     #[cold]
-    pub(crate) fn await_next_hop(
-        &mut self,
-        frame: D::Frame,
-        slot: usize,
-        class: Priority,
-        now: Instant,
-    ) {
+    pub(crate) fn await_next_hop(&mut self, frame: D::Frame, slot: usize, class: Priority) {
         let address = destination(&frame);
-        let known = self.unresolved.find(address, now).copied();
+        let known = self.unresolved.find(address, self.accounting.now).copied();
         if known.is_some_and(|known| known.is_given_up) {
-            return self.punt(frame, slot, PuntReason::Unreachable, Some(class), now);
+            return self.punt(frame, slot, PuntReason::Unreachable, Some(class));
         }
         let viq = ViqId::new(self.own_ports[slot], class);
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
@@ -44,10 +38,11 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         self.mark_headroom(viq, slot);
         if known.is_none() && self.ask_for(&frame, slot) {
-            let until = now + ASK_EVERY_NS;
+            let until = self.accounting.now + ASK_EVERY_NS;
             self.unresolved.remember(Destination { address, until, is_given_up: false });
         }
-        let arrived_ns = self.unresolved.arrived_ns.unwrap_or_else(|| low_32_bits(now));
+        let arrived_ns =
+            self.unresolved.arrived_ns.unwrap_or_else(|| low_32_bits(self.accounting.now));
         let meta = FrameMeta { viq, bytes: length_bytes(&frame), arrived_ns, ..FrameMeta::NONE };
         if let Err(queued) = self
             .unresolved
@@ -57,7 +52,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.accounting.release(&queued.meta);
             self.drop(queued.frame, slot, DropReason::Unresolved, Some(class));
         }
-        self.set_unresolved_until(now);
+        self.set_unresolved_until();
     }
 
     /// Punts a copy of `frame`, so that the control thread resolves its next hop. Returns whether
@@ -81,36 +76,36 @@ impl<D: Device, V: Driver> Core<D, V> {
     }
 
     /// Passes every waiting frame through the pipeline again, in order, after the tables changed.
-    pub(crate) fn receive_unresolved(&mut self, snapshot: &Snapshot, now: Instant) {
+    pub(crate) fn receive_unresolved(&mut self, snapshot: &Snapshot) {
         for _ in 0..self.unresolved.len() {
             let Some((frame, slot, meta)) = self.take_unresolved() else { break };
             self.unresolved.arrived_ns = Some(meta.arrived_ns);
             self.rx.push(frame);
-            self.receive(snapshot, Arrival { slot, now, is_new: false });
+            self.receive(snapshot, Arrival { slot, is_new: false });
         }
         self.unresolved.arrived_ns = None;
-        self.set_unresolved_until(now);
+        self.set_unresolved_until();
     }
 
     /// Punts the frames that have waited for [`WAIT_NS_MAX`] as unreachable. Returns whether there
     /// were any.
     #[cold]
-    pub(crate) fn give_up_unresolved(&mut self, now: Instant) -> bool {
+    pub(crate) fn give_up_unresolved(&mut self) -> bool {
         let mut any = false;
         while self
             .unresolved
-            .age_ns(&self.accounting.frame_pool, now)
+            .age_ns(&self.accounting.frame_pool, self.accounting.now)
             .is_some_and(|age| age >= WAIT_NS_MAX)
         {
             let Some((frame, slot, meta)) = self.take_unresolved() else { break };
             any = true;
-            let (address, until) = (destination(&frame), now + GIVEN_UP_NS);
+            let (address, until) = (destination(&frame), self.accounting.now + GIVEN_UP_NS);
             self.unresolved.remember(Destination { address, until, is_given_up: true });
             let class = Some(meta.viq.priority());
-            self.punt(frame, slot, PuntReason::Unreachable, class, now);
+            self.punt(frame, slot, PuntReason::Unreachable, class);
         }
         self.flush_free_burst();
-        self.set_unresolved_until(now);
+        self.set_unresolved_until();
         any
     }
 
@@ -124,10 +119,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         Some((frame, slot?, meta))
     }
 
-    fn set_unresolved_until(&mut self, now: Instant) {
-        let age_ns = self.unresolved.age_ns(&self.accounting.frame_pool, now);
+    fn set_unresolved_until(&mut self) {
+        let age_ns = self.unresolved.age_ns(&self.accounting.frame_pool, self.accounting.now);
         let left_ns = age_ns.map(|age| u64::from(WAIT_NS_MAX.saturating_sub(age)));
-        self.unresolved_until = left_ns.map_or(Instant::NEVER, |left| now + left);
+        self.unresolved_until = left_ns.map_or(Instant::NEVER, |left| self.accounting.now + left);
     }
 }
 

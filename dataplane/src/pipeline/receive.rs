@@ -22,7 +22,6 @@ use crate::pipeline::outcome::{FrameOutcome, OutcomeGroup, Verdict, ends_with};
 use crate::pipeline::route;
 use crate::probe::Probe;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
-use crate::time::Instant;
 use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -82,11 +81,11 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Applies the PFC frames of the burst before its data frames are forwarded, so that a pause
     /// covers those too. Bit i of `control_bits` is set if frame i of the burst is a MAC control
     /// frame.
-    fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize, now: Instant) {
+    fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize) {
         self.accounting.driver.mark_tx(slot);
         let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
         let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
-        self.ports[slot].process_mac_control(parsed, &mut self.accounting, now);
+        self.ports[slot].process_mac_control(parsed, &mut self.accounting);
     }
 
     /// Processes a single frame whose arrival is counted, and that is not a fast-path frame or
@@ -98,7 +97,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         mut frame: D::Frame,
         arrival: Arrival,
     ) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         let input = self.own_ports[slot];
         let port = &mut self.ports[slot];
         let routed = match snapshot.ports.get(input.index()) {
@@ -116,12 +115,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         let parsed = parse(frame.head(), frame.len());
         if parsed.kind == Kind::MacControl {
             self.accounting.driver.mark_tx(slot);
-            port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting, now);
+            port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting);
         }
         let frame_outcome =
             route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, &mut frame);
         self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
-        self.dispatch_frame(frame, &frame_outcome, slot, now);
+        self.dispatch_frame(frame, &frame_outcome, slot);
         self.flush_free_burst();
     }
 
@@ -135,7 +134,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         vlan: Option<Vid>,
         arrival: Arrival,
     ) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
@@ -150,7 +149,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
         }
         if control_bits != 0 {
-            self.process_mac_control_burst(control_bits, slot, now);
+            self.process_mac_control_burst(control_bits, slot);
         }
         let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
         let frames = self.rx.len();
@@ -185,7 +184,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         vlan_port: &VlanPort,
         arrival: Arrival,
     ) {
-        let Arrival { slot, now, .. } = arrival;
+        let slot = arrival.slot;
         let input = self.own_ports[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
@@ -193,7 +192,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
         let control_bits = bits.fold(0, |all, bit| all | bit);
         if control_bits != 0 {
-            self.process_mac_control_burst(control_bits, slot, now);
+            self.process_mac_control_burst(control_bits, slot);
         }
         self.has_addresses = true;
         let frames = core::mem::take(&mut self.rx);
@@ -208,31 +207,31 @@ impl<D: Device, V: Driver> Core<D, V> {
             } else {
                 route::within(parsed, frame.len(), frame_bytes_max)
             };
-            let frame_outcome =
-                match self.look_up_bridged(vlan_port, input, &parsed, frame.head(), now) {
-                    Destination::Port(out, vid) => {
-                        bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
+            let frame_outcome = match self.look_up_bridged(vlan_port, input, &parsed, frame.head())
+            {
+                Destination::Port(out, vid) => {
+                    bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
+                }
+                Destination::Flood(vid) => {
+                    let members = snapshot.vlans.members(vid);
+                    let copies = members.iter().filter(|&&port| port != input).count();
+                    if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
+                        let later = frames.map(|(frame, _)| frame);
+                        return self.defer(core::iter::once(frame).chain(later), slot);
                     }
-                    Destination::Flood(vid) => {
-                        let members = snapshot.vlans.members(vid);
-                        let copies = members.iter().filter(|&&port| port != input).count();
-                        if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
-                            let later = frames.map(|(frame, _)| frame);
-                            return self.defer(core::iter::once(frame).chain(later), slot, now);
-                        }
-                        let frame_outcome =
-                            FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
-                        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
-                        self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot, now });
-                        continue;
-                    }
-                    Destination::Ends(Verdict::Consume) => {
-                        FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
-                    }
-                    Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
-                };
+                    let frame_outcome =
+                        FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
+                    self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
+                    self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot });
+                    continue;
+                }
+                Destination::Ends(Verdict::Consume) => {
+                    FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
+                }
+                Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
+            };
             self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
-            self.dispatch_frame(frame, &frame_outcome, slot, now);
+            self.dispatch_frame(frame, &frame_outcome, slot);
         }
     }
 
@@ -243,21 +242,30 @@ impl<D: Device, V: Driver> Core<D, V> {
         input: PortId,
         parsed: &Parsed,
         head: &[u8],
-        now: Instant,
     ) -> Destination {
         let handoff_tx = &mut self.handoff_tx;
-        let learned = |vid, mac| handoff_tx.push_event(MacEvent::Learned(vid, mac, input, now));
+        let learned = |vid, mac| {
+            handoff_tx.push_event(MacEvent::Learned(vid, mac, input, self.accounting.now))
+        };
         match parsed.kind {
             Kind::MacControl => Destination::Ends(Verdict::Consume),
             Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),
-            _ => bridge::look_up(&mut self.mac_table, vlan_port, input, parsed, head, now, learned),
+            _ => bridge::look_up(
+                &mut self.mac_table,
+                vlan_port,
+                input,
+                parsed,
+                head,
+                self.accounting.now,
+                learned,
+            ),
         }
     }
 
     /// Sends a copy to every other port of the VLAN, and the frame itself to the last of them.
     /// Rules, buffer charge and outcome are determined for each copy separately.
     fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
-        let &Flooded { vid, class, ref parsed, slot, now } = flooded;
+        let &Flooded { vid, class, ref parsed, slot } = flooded;
         let input = self.own_ports[slot];
         let members = snapshot.vlans.members(vid);
         let Some(&last) = members.iter().rfind(|&&port| port != input) else {
@@ -272,10 +280,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             };
             let frame_outcome =
                 bridge::finish(snapshot, input, class, parsed, (out, vid), &mut copy);
-            self.dispatch_frame(copy, &frame_outcome, slot, now);
+            self.dispatch_frame(copy, &frame_outcome, slot);
         }
         let frame_outcome = bridge::finish(snapshot, input, class, parsed, (last, vid), &mut frame);
-        self.dispatch_frame(frame, &frame_outcome, slot, now);
+        self.dispatch_frame(frame, &frame_outcome, slot);
     }
 }
 
@@ -294,7 +302,6 @@ struct Flooded {
     class: Class,
     parsed: Parsed,
     slot: usize,
-    now: Instant,
 }
 
 /// Treats a frame with an invalid or truncated IP header as non-IP, since a bridge does not

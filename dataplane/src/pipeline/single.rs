@@ -12,23 +12,16 @@ use crate::pipeline::outcome::OutcomeGroup;
 use crate::pipeline::rewrite_cache::{RewriteEntry, hop_of};
 use crate::probe::Probe;
 use crate::snapshot::{PortTables, Snapshot};
-use crate::time::Instant;
 use crate::wire::ethernet;
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Processes one frame, which the port at `slot` received as a burst of one.
     #[inline]
-    pub(crate) fn receive_single(
-        &mut self,
-        snapshot: &Snapshot,
-        slot: usize,
-        frame: D::Frame,
-        now: Instant,
-    ) {
+    pub(crate) fn receive_single(&mut self, snapshot: &Snapshot, slot: usize, frame: D::Frame) {
         self.accounting.totals.received += 1;
         self.accounting.driver.probe().received(1);
-        self.receive_one(snapshot, frame, Arrival { slot, now, is_new: true });
+        self.receive_one(snapshot, frame, Arrival { slot, is_new: true });
     }
 
     /// [`Self::receive_single`] for a frame whose arrival is already counted.

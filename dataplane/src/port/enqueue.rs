@@ -1,29 +1,26 @@
 //! Ways into a port: to the transmit batch where the port is free, else into a VEQ.
 
-use super::Port;
-use super::requeue::drop_queued;
+use super::{Port, drop_queued};
 use crate::accounting::Accounting;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::{Burst, Frame};
+use crate::frame::Burst;
 use crate::ids::Priority;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::QueuedFrame;
-use crate::time::Instant;
 
-impl<F: Frame, V: Driver> Port<F, V> {
+impl<D: Device, V: Driver> Port<D, V> {
     /// Reserves room for `run`, admitted frames of one priority that leave here. Returns the run
     /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
     /// queued. `burst_frames` is the length of the current burst, all outcomes together.
     #[inline(always)]
-    pub(crate) fn open_run<D: Device<Frame = F>>(
+    pub(crate) fn open_run(
         &mut self,
         run: Run,
         burst_frames: usize,
         device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) -> Option<u8> {
         if !self.may_pass(run.priority) {
             return None;
@@ -31,7 +28,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         // The first run of a burst reserves room for the whole burst: the batch must not be flushed
         // between the opening of a run and its last frame.
         if self.reserved_frames == 0 && self.tx_batch.room() < burst_frames {
-            self.flush(device, accounting, now);
+            self.flush(device, accounting);
             if !self.may_pass(run.priority) {
                 return None;
             }
@@ -42,40 +39,38 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// Adds a frame of an open run to the transmit batch.
     #[inline(always)]
-    pub(crate) fn batch(&mut self, frame: F, run: u8) {
+    pub(crate) fn batch(&mut self, frame: D::Frame, run: u8) {
         self.reserved_frames -= 1;
         self.tx_batch.push(frame, run);
     }
 
     /// Adds a whole burst of frames of open runs; `run_of` has their run indexes.
     #[inline(always)]
-    pub(crate) fn batch_burst(&mut self, frames: &mut Burst<F>, run_of: &[u8]) {
+    pub(crate) fn batch_burst(&mut self, frames: &mut Burst<D::Frame>, run_of: &[u8]) {
         self.reserved_frames -= frames.len();
         self.tx_batch.push_burst(frames, run_of);
     }
 
     /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
     #[inline(always)]
-    pub(crate) fn flush_if_full<D: Device<Frame = F>>(
+    pub(crate) fn flush_if_full(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) {
         if self.tx_batch.room() == 0 {
-            self.flush(device, accounting, now);
+            self.flush(device, accounting);
         }
     }
 
     /// Takes one admitted frame that leaves here.
-    pub(crate) fn enqueue<D: Device<Frame = F>>(
+    pub(crate) fn enqueue(
         &mut self,
-        queued: QueuedFrame<F>,
+        queued: QueuedFrame<D::Frame>,
         device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) {
-        match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting, now) {
+        match self.open_run(accounting.run_of_one(&queued.meta), 1, device, accounting) {
             Some(run) => self.batch(queued.frame, run),
             None => self.enqueue_waiting(queued, accounting),
         }
@@ -90,8 +85,8 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.
     pub(crate) fn enqueue_waiting(
         &mut self,
-        queued: QueuedFrame<F>,
-        accounting: &mut Accounting<F, V>,
+        queued: QueuedFrame<D::Frame>,
+        accounting: &mut Accounting<D::Frame, V>,
     ) {
         let priority = usize::from(queued.meta.priority & 7);
         if !self.up {
@@ -114,11 +109,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
     pub(crate) fn enqueue_burst(
         &mut self,
         priority: Priority,
-        frames: impl Iterator<Item = QueuedFrame<F>>,
-        accounting: &mut Accounting<F, V>,
+        frames: impl Iterator<Item = QueuedFrame<D::Frame>>,
+        accounting: &mut Accounting<D::Frame, V>,
     ) {
         self.spill_pending(accounting);
-        let mut refused: Burst<QueuedFrame<F>> = Burst::new();
+        let mut refused: Burst<QueuedFrame<D::Frame>> = Burst::new();
         let veq = &mut self.queues[priority.index()].veq;
         veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
         self.occupied_bits |= priority.bit();
@@ -129,7 +124,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// Puts an admitted frame at the end of its VEQ.
     #[inline(always)]
-    pub(crate) fn queue(&mut self, queued: QueuedFrame<F>, accounting: &mut Accounting<F, V>) {
+    pub(crate) fn queue(
+        &mut self,
+        queued: QueuedFrame<D::Frame>,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
         self.spill_pending(accounting);
         let priority = usize::from(queued.meta.priority & 7);
         match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {

@@ -6,34 +6,33 @@
 use super::Port;
 use crate::accounting::Accounting;
 use crate::counters::DropReason;
+use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::pfc::generator::RateCodes;
 use crate::pfc::receiver::Receiver;
-use crate::time::Instant;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
 
-impl<F: Frame, V: Driver> Port<F, V> {
+impl<D: Device, V: Driver> Port<D, V> {
     /// Processes MAC control frames, each with its parsed headers.
     pub(crate) fn process_mac_control<'a>(
         &mut self,
-        frames: impl Iterator<Item = (Parsed, &'a F)>,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        frames: impl Iterator<Item = (Parsed, &'a D::Frame)>,
+        accounting: &mut Accounting<D::Frame, V>,
     ) where
-        F: 'a,
+        D::Frame: 'a,
     {
         // In an event-driven turn a pause of a class without frames may have expired unnoticed.
-        self.receiver.expire(now);
+        self.receiver.expire(accounting.now);
         let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.rate_limited_bits();
         let before = may_not(&self.receiver);
         let counters = &mut self.counters.pfc;
         for (parsed, frame) in frames {
             // A MAC control frame has no VLAN tag. A tagged one is only counted, as truncated.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
-                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, now),
+                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, accounting.now),
                 MacControl::Pause => counters.rx_link_pause_frames += 1,
                 MacControl::Unknown => counters.rx_unknown_frames += 1,
                 MacControl::Truncated => counters.rx_truncated_frames += 1,
@@ -53,7 +52,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// The rates to send upstream for the priorities that are not paused.
     #[inline(always)]
-    pub(crate) fn rate_codes(&self, xoff_bits: u8, accounting: &Accounting<F, V>) -> RateCodes {
+    pub(crate) fn rate_codes(
+        &self,
+        xoff_bits: u8,
+        accounting: &Accounting<D::Frame, V>,
+    ) -> RateCodes {
         if self.generator.sends_rates() {
             accounting.buffer.rate_codes(self.id, xoff_bits, self.generator.rates_sent())
         } else {
@@ -76,17 +79,19 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// Runs the watchdog if it is due. Returns whether it ran, so that eligible priorities may
     /// differ.
     #[inline(always)]
-    pub(crate) fn watch(&mut self, accounting: &mut Accounting<F, V>, now: Instant) -> bool {
+    pub(crate) fn watch(&mut self, accounting: &mut Accounting<D::Frame, V>) -> bool {
         match &self.watchdog {
-            Some(watchdog) if watchdog.due(&self.receiver) <= now => self.look_out(accounting, now),
+            Some(watchdog) if watchdog.due(&self.receiver) <= accounting.now => {
+                self.look_out(accounting)
+            }
             _ => false,
         }
     }
 
     #[cold]
-    fn look_out(&mut self, accounting: &mut Accounting<F, V>, now: Instant) -> bool {
+    fn look_out(&mut self, accounting: &mut Accounting<D::Frame, V>) -> bool {
         let Some(watchdog) = &mut self.watchdog else { return false };
-        let changed = watchdog.look(&self.receiver, now);
+        let changed = watchdog.look(&self.receiver, accounting.now);
         self.ignored_bits = watchdog.ignored_bits();
         self.discarded_bits = watchdog.discarded_bits();
         let counters = &mut self.counters.pfc;

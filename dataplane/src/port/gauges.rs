@@ -4,15 +4,15 @@ use super::Port;
 use crate::accounting::Accounting;
 use crate::buffer::ViqId;
 use crate::counters::PortCounters;
+use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::report::{Origins, PortReport, QueueGauges};
 use crate::time::Instant;
 
-impl<F: Frame, V: Driver> Port<F, V> {
+impl<D: Device, V: Driver> Port<D, V> {
     /// The number of frames in the queues and the transmit batch.
     pub(crate) fn queued_frames(&self) -> u64 {
         let queued: u64 = self.queues.iter().map(|queue| u64::from(queue.veq.frames())).sum();
@@ -22,7 +22,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// The metadata of the frames that are queued here, by priority.
     pub(crate) fn metas<'a>(
         &'a self,
-        frame_pool: &'a FramePool<F>,
+        frame_pool: &'a FramePool<D::Frame>,
     ) -> impl Iterator<Item = &'a FrameMeta> {
         debug_assert!(self.tx_batch.is_empty(), "between turns nothing stands ready");
         debug_assert!(self.pending.is_none(), "a pending frame leaves in its turn");
@@ -31,7 +31,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
 
     /// The origins of the queued frames of `priority`, if it is blocked. Not computed otherwise,
     /// because it reads the metadata of each frame.
-    fn origins(&self, priority: Priority, accounting: &Accounting<F, V>) -> Origins {
+    fn origins(&self, priority: Priority, accounting: &Accounting<D::Frame, V>) -> Origins {
         if self.held_bits() & priority.bit() == 0 {
             return Origins::default();
         }
@@ -39,7 +39,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
     }
 
     /// Counters and gauges at `now`.
-    pub(crate) fn report(&self, accounting: &Accounting<F, V>, now: Instant) -> PortReport {
+    pub(crate) fn report(&self, accounting: &Accounting<D::Frame, V>, now: Instant) -> PortReport {
         let mut counters = PortCounters::clone(&self.counters);
         for (p, queue) in self.queues.iter().enumerate() {
             counters.rx_frames[p] = queue.rx_frames;

@@ -1,8 +1,7 @@
 //! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device
 //! took.
 
-use super::requeue::put_front;
-use super::{Port, Queue, takes_one};
+use super::{Port, Queue, put_front};
 use crate::accounting::Accounting;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -21,28 +20,28 @@ use rand_xoshiro::SplitMix64;
 /// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
 const BURSTS_A_TURN: usize = 4;
 
-impl<F: Frame, V: Driver> Port<F, V> {
+impl<D: Device, V: Driver> Port<D, V> {
     /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
     /// peer's pauses allow. Returns whether any frame was sent.
     #[inline(always)]
-    pub(crate) fn transmit<D: Device<Frame = F>>(
+    pub(crate) fn transmit(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) -> bool {
         let before = accounting.totals.sent;
         // The first condition lets some devices skip the read of the batch, which is a cache miss.
-        let all_gone = takes_one::<D, V>(self.id, device)
+        let all_gone = self.takes_one(device)
             || !self.bypasses_queue
             || self.tx_batch.is_empty()
-            || self.flush(device, accounting, now);
+            || self.flush(device, accounting);
         if let Some(queued) = self.take_pending() {
-            self.serve_pending(queued, device, accounting, now);
-        } else if all_gone && self.up && self.eligible_bits(now) != 0 {
-            self.serve(device, accounting, now);
+            self.serve_pending(queued, device, accounting);
+        } else if all_gone && self.up && self.eligible_bits(accounting.now) != 0 {
+            self.serve(device, accounting);
         }
-        self.awaits_tx_ready = self.is_tx_ready_limited(now) && device.notify_tx_ready(self.id);
+        self.awaits_tx_ready =
+            self.is_tx_ready_limited(accounting.now) && device.notify_tx_ready(self.id);
         accounting.totals.sent != before
     }
 
@@ -58,16 +57,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
         !self.is_paced && self.up && self.eligible_bits(now) != 0
     }
 
-    fn serve<D: Device<Frame = F>>(
-        &mut self,
-        device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) {
-        if takes_one::<D, V>(self.id, device) {
-            return self.serve_one(device, accounting, now);
+    fn serve(&mut self, device: &mut D, accounting: &mut Accounting<D::Frame, V>) {
+        if self.takes_one(device) {
+            return self.serve_one(device, accounting);
         }
-        let mut room_bytes = device.tx_room_bytes(self.id, now);
+        let mut room_bytes = device.tx_room_bytes(self.id, accounting.now);
         let has_pace = self.is_paced || self.receiver.rate_limited_bits() != 0;
         let is_free = room_bytes == u32::MAX && !has_pace;
         for _ in 0..BURSTS_A_TURN {
@@ -76,14 +70,14 @@ impl<F: Frame, V: Driver> Port<F, V> {
                 self.batch_only_priority(frames_max, accounting);
             }
             while self.tx_batch.frames.len() < frames_max {
-                let Some(queued) = self.next(room_bytes, accounting, now) else { break };
+                let Some(queued) = self.next(room_bytes, accounting) else { break };
                 room_bytes = room_bytes.saturating_sub(u32::from(queued.meta.bytes));
                 let run = accounting.run_of_one(&queued.meta);
                 let run = self.tx_batch.open(run);
                 self.tx_batch.push(queued.frame, run);
             }
             let is_last = self.tx_batch.frames.len() < BURST_MAX;
-            if self.tx_batch.is_empty() || !self.flush(device, accounting, now) || is_last {
+            if self.tx_batch.is_empty() || !self.flush(device, accounting) || is_last {
                 return;
             }
         }
@@ -92,7 +86,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
     /// needed then.
     #[inline]
-    fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<F, V>) {
+    fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<D::Frame, V>) {
         let eligible = self.occupied_bits & !self.held_bits();
         if !eligible.is_power_of_two() {
             return;
@@ -133,11 +127,11 @@ impl<F: Frame, V: Driver> Port<F, V> {
     pub(super) fn next(
         &mut self,
         room_bytes: u32,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
-    ) -> Option<QueuedFrame<F>> {
-        let eligible = self.eligible_bits(now);
-        if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(now)) {
+        accounting: &mut Accounting<D::Frame, V>,
+    ) -> Option<QueuedFrame<D::Frame>> {
+        let eligible = self.eligible_bits(accounting.now);
+        if eligible == 0 || self.pacer.as_ref().is_some_and(|pacer| !pacer.is_free(accounting.now))
+        {
             return None;
         }
         let (queues, frame_pool) = (&self.queues, &accounting.frame_pool);
@@ -155,7 +149,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
         let depth_bytes = veq.bytes();
         let mut queued = veq.pop_front(&mut accounting.frame_pool)?;
         self.took_from(priority);
-        self.departs(&mut queued, depth_bytes, accounting, now);
+        self.departs(&mut queued, depth_bytes, accounting);
         Some(queued)
     }
 
@@ -164,19 +158,18 @@ impl<F: Frame, V: Driver> Port<F, V> {
     #[inline(always)]
     pub(super) fn departs(
         &mut self,
-        queued: &mut QueuedFrame<F>,
+        queued: &mut QueuedFrame<D::Frame>,
         depth_bytes: u32,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) {
         let QueuedFrame { frame, meta } = queued;
         let priority = Priority::from_low_bits(meta.priority);
         if self.is_paced
             && let Some(pacer) = &mut self.pacer
         {
-            pacer.send(u32::from(meta.bytes), now);
+            pacer.send(u32::from(meta.bytes), accounting.now);
         }
-        self.receiver.sent(priority, u32::from(meta.bytes), now);
+        self.receiver.sent(priority, u32::from(meta.bytes), accounting.now);
         let p = priority.index();
         if let Some(settings) = &accounting.ecn[p] {
             let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.rng);
@@ -187,18 +180,17 @@ impl<F: Frame, V: Driver> Port<F, V> {
     /// Sends the transmit batch and accounts for the frames that the device took. Returns whether
     /// it took all.
     #[inline(always)]
-    pub(super) fn flush<D: Device<Frame = F>>(
+    pub(super) fn flush(
         &mut self,
         device: &mut D,
-        accounting: &mut Accounting<F, V>,
-        now: Instant,
+        accounting: &mut Accounting<D::Frame, V>,
     ) -> bool {
         let tx_batch = self.tx_batch.frames.len();
-        device.tx_burst(self.id, &mut self.tx_batch.frames, now);
+        device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
         let cell_bytes = accounting.buffer.cell_bytes();
         let queues = &mut self.queues;
         self.tx_batch
-            .account_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting, now));
+            .account_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting));
         let all = self.tx_batch.is_empty();
         if !all {
             self.bypasses_queue = false;
@@ -208,7 +200,7 @@ impl<F: Frame, V: Driver> Port<F, V> {
     }
 
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
-    pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<F, V>) {
+    pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);
         let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
         tx_batch.take_back(bits, *id, |queued| {
@@ -235,7 +227,6 @@ pub(super) fn count_sent_run<F: Frame, V: Driver>(
     run: &Run,
     queues: &mut [Queue; PRIORITIES],
     accounting: &mut Accounting<F, V>,
-    now: Instant,
 ) {
     let frames = usize::from(run.frames);
     let queue = &mut queues[usize::from(run.priority & 7)];
@@ -243,7 +234,7 @@ pub(super) fn count_sent_run<F: Frame, V: Driver>(
     queue.tx_bytes += u64::from(run.bytes);
     accounting.totals.sent += frames as u64;
     accounting.release_bytes(run.viq, run.cost_bytes);
-    match low_32_bits(now).wrapping_sub(run.arrived_ns) {
+    match low_32_bits(accounting.now).wrapping_sub(run.arrived_ns) {
         0 => accounting.driver.probe().passed(frames),
         ns => accounting.driver.probe().waited(ns, frames),
     }

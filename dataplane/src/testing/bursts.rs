@@ -160,12 +160,13 @@ impl Switch {
     /// One turn at `now`, in which `frames` are received at `port`.
     fn receive(&mut self, port: PortId, frames: &[TestFrame], now: Instant) {
         let Worker { core, snapshot, .. } = &mut self.worker;
+        core.accounting.now = now;
         for port in &mut core.ports {
             port.begin(&mut core.device, now);
         }
         for burst in frames.chunks(self.burst_frames) {
             core.rx.extend(burst.iter().cloned());
-            core.receive(snapshot, Arrival { slot: port.index(), now, is_new: true });
+            core.receive(snapshot, Arrival { slot: port.index(), is_new: true });
         }
         self.worker.turn(now);
     }

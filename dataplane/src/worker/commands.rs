@@ -10,43 +10,42 @@ use crate::ids::PortId;
 use crate::l2::MacEntry;
 use crate::pipeline::arrival::Arrival;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
-use crate::time::Instant;
 
 impl<D: Device, V: Driver> Worker<D, V> {
     /// Executes one command of the control thread.
-    pub(super) fn process_command(&mut self, command: Command<D::Frame>, now: Instant) {
+    pub(super) fn process_command(&mut self, command: Command<D::Frame>) {
         match command {
             Command::Install(snapshot) => {
                 let old = core::mem::replace(&mut self.snapshot, snapshot);
                 self.reply(Reply::Retired(old));
-                self.core.receive_unresolved(&self.snapshot, now);
+                self.core.receive_unresolved(&self.snapshot);
             }
             Command::Report(mut report) => {
-                self.report(&mut report, now);
+                self.report(&mut report, self.core.accounting.now);
                 self.reply(Reply::Report(report));
             }
             Command::MacTable(mut slice) => {
                 slice.fill(&self.core.mac_table);
                 self.reply(Reply::MacTable(slice));
             }
-            Command::Send(port, frame) => self.send(port, frame, now),
+            Command::Send(port, frame) => self.send(port, frame),
             Command::Receive(port, frame) => {
                 let Some(slot) = self.core.handoff_tx.slot(port) else { return };
                 self.core.accounting.totals.injected += 1;
                 self.core.ports[slot].counters.injected_frames += 1;
                 self.core.rx.push(frame);
-                self.core.receive(&self.snapshot, Arrival { slot, now, is_new: false });
+                self.core.receive(&self.snapshot, Arrival { slot, is_new: false });
             }
-            Command::Link(port, up) => self.set_link(port, up, true, now),
-            Command::LinkLost(port) => self.set_link(port, false, false, now),
+            Command::Link(port, up) => self.set_link(port, up, true),
+            Command::LinkLost(port) => self.set_link(port, false, false),
             Command::FlushMacTable(port) => self.flush_mac_table(port),
         }
     }
 
-    fn set_link(&mut self, port: PortId, up: bool, receives: bool, now: Instant) {
+    fn set_link(&mut self, port: PortId, up: bool, receives: bool) {
         let Some(slot) = self.core.handoff_tx.slot(port) else { return };
         self.receives[slot] = receives;
-        self.core.ports[slot].set_link(up, &mut self.core.accounting, now);
+        self.core.ports[slot].set_link(up, &mut self.core.accounting);
         let is_paused = self.core.ports[slot].generator.has_sent_pause();
         self.core.accounting.driver.mark_xoff(slot, is_paused);
         if !up {
@@ -61,22 +60,17 @@ impl<D: Device, V: Driver> Worker<D, V> {
     }
 
     /// Sends a frame of the switch's own: charged to no VIQ, in a priority that is never paused.
-    fn send(&mut self, port: PortId, frame: D::Frame, now: Instant) {
+    fn send(&mut self, port: PortId, frame: D::Frame) {
         let Some(slot) = self.core.handoff_tx.slot(port) else { return };
         self.core.accounting.totals.injected += 1;
         self.core.accounting.driver.mark_tx(slot);
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
-        let meta = FrameMeta::own(&frame, port.id, port.control_priority, now);
+        let meta = FrameMeta::own(&frame, port.id, port.control_priority, self.core.accounting.now);
         if meta.bytes > self.core.tx_frame_bytes_max[port.id.index()] {
             return self.core.drop(frame, slot, DropReason::Oversize, None);
         }
-        port.enqueue(
-            QueuedFrame { frame, meta },
-            &mut self.core.device,
-            &mut self.core.accounting,
-            now,
-        );
+        port.enqueue(QueuedFrame { frame, meta }, &mut self.core.device, &mut self.core.accounting);
     }
 
     fn flush_mac_table(&mut self, port: PortId) {

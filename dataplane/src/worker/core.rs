@@ -21,7 +21,7 @@ use rtrb::Producer;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Core<D: Device, V: Driver> {
-    pub(crate) ports: Vec<Port<D::Frame, V>>,
+    pub(crate) ports: Vec<Port<D, V>>,
     pub(super) busy_turns: u64,
     /// Whether the MAC table may have entries, which have to be aged.
     pub(crate) has_addresses: bool,

@@ -6,7 +6,6 @@ use crate::driver::Driver;
 use crate::frame::Burst;
 use crate::handoff::ring::MacEvent;
 use crate::limits::BURST_MAX;
-use crate::time::Instant;
 
 /// Bursts read from the handoff ring of one other worker in one turn.
 const HANDOFF_RX_BURSTS: usize = 4;
@@ -27,7 +26,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Reads the transmit grants for other workers' ports, and sends there the frames that wait for
     /// handoff. No frame may be handed off earlier in a turn.
-    pub(super) fn apply_tx_grants(&mut self, now: Instant) {
+    pub(super) fn apply_tx_grants(&mut self) {
         let Core { ports, own_ports, handoff_tx, device, accounting, .. } = &mut self.core;
         if ports.len() == own_ports.len() {
             return;
@@ -35,14 +34,14 @@ impl<D: Device, V: Driver> Worker<D, V> {
         for port in &mut ports[own_ports.len()..] {
             let (owner, sent_bursts) = handoff_tx.sent_bursts(port.id);
             let grant = self.tx_grants[owner.index()].read(port.id, self.id, sent_bursts);
-            port.begin_granted(grant, device, accounting, now);
+            port.begin_granted(grant, device, accounting);
         }
         for worker in 0..self.tx_grants.len() {
             while let Some((queued, slot)) =
                 handoff_tx
                     .pop_waiting(worker, accounting, |slot, priority| ports[slot].takes(priority))
             {
-                ports[slot].enqueue(queued, device, accounting, now);
+                ports[slot].enqueue(queued, device, accounting);
             }
         }
     }
@@ -59,7 +58,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Reads the MAC events and bursts that other workers handed off; returns whether there were
     /// any.
-    pub(super) fn handoff_rx(&mut self, now: Instant) -> bool {
+    pub(super) fn handoff_rx(&mut self) -> bool {
         let mut any = false;
         for (ring, taken) in self.from.iter_mut().zip(&mut self.taken_bursts) {
             let Some(ring) = ring else { continue };
@@ -80,7 +79,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 let Some(descriptors) = ring.take(&mut frames, &mut numbers) else { break };
                 any = true;
                 *taken += 1;
-                self.core.handoff_rx(&mut frames, &descriptors, &numbers, now);
+                self.core.handoff_rx(&mut frames, &descriptors, &numbers);
             }
         }
         any

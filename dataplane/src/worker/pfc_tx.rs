@@ -4,14 +4,13 @@ use super::Worker;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
-use crate::time::Instant;
 use crate::wire::mac_control::Pfc;
 
 impl<D: Device, V: Driver> Worker<D, V> {
     /// Sends upstream, ahead of data, the PFC frame that the VIQs and the receive ring of one port
     /// require; returns whether one was due.
     #[inline(always)]
-    pub(crate) fn pfc_tx(&mut self, slot: usize, now: Instant) -> bool {
+    pub(crate) fn pfc_tx(&mut self, slot: usize) -> bool {
         let port = &mut self.core.ports[slot];
         if port.lossless_bits == 0 || !port.up {
             return false;
@@ -27,21 +26,24 @@ impl<D: Device, V: Driver> Worker<D, V> {
         }
         let paused_bits = port.paused_upstream(xoff_bits);
         let rate_codes = port.rate_codes(xoff_bits, &self.core.accounting);
-        let Some(pfc) = port.generator.poll(paused_bits, &rate_codes, now) else { return false };
-        self.send_pfc(slot, &pfc, now);
+        let Some(pfc) = port.generator.poll(paused_bits, &rate_codes, self.core.accounting.now)
+        else {
+            return false;
+        };
+        self.send_pfc(slot, &pfc);
         true
     }
 
     /// Sends `pfc` upstream, if the device has room for it.
     #[inline(never)]
-    fn send_pfc(&mut self, slot: usize, pfc: &Pfc, now: Instant) {
+    fn send_pfc(&mut self, slot: usize, pfc: &Pfc) {
         let port = &mut self.core.ports[slot];
         let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
         let mut burst: Burst<D::Frame> = Burst::new();
         burst.push(frame);
-        self.core.device.tx_burst(port.id, &mut burst, now);
+        self.core.device.tx_burst(port.id, &mut burst, self.core.accounting.now);
         if burst.is_empty() {
-            port.generator.sent(pfc, now);
+            port.generator.sent(pfc, self.core.accounting.now);
             let is_paused = port.generator.has_sent_pause();
             self.core.accounting.driver.mark_xoff(slot, is_paused);
         } else {
