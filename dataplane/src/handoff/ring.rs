@@ -1,9 +1,9 @@
 //! The ring between two workers: bursts of frames, and MAC events.
 //!
-//! A burst is written as it was received. Its run descriptors go into one ring; its frames go into
+//! A burst is written as it was received. Its runs go into one ring; its frames go into
 //! another, each with the index of its run. The worker that reads the burst accounts for it and
-//! queues it run by run, as it does with its own bursts. Frames are written before descriptors and
-//! read after them: a reader that sees the descriptors of a burst finds its frames. Two rings cost
+//! queues it run by run, as it does with its own bursts. Frames are written before runs and
+//! read after them: a reader that sees the runs of a burst finds its frames. Two rings cost
 //! two published words for each burst, not one for each frame.
 
 use crate::ids::PortId;
@@ -29,49 +29,38 @@ pub enum MacEvent {
     Forgotten(Vid, MacAddress, PortId),
 }
 
-/// A run of frames that leave by a port of the worker that reads the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RunDescriptor {
-    pub(crate) run: Run,
-    /// Index of the egress port.
-    pub(crate) out: u16,
-}
+/// The runs of one burst, in the order of their indices. Their frames leave by ports of the worker
+/// that reads the ring.
+pub(crate) type Runs = ArrayVec<Run, BURST_MAX>;
 
-/// The runs of one burst, in the order of their indices.
-pub(crate) type RunDescriptors = ArrayVec<RunDescriptor, BURST_MAX>;
-
-/// A frame, and the index of its run in its burst.
-#[derive(Debug)]
-pub(crate) struct IndexedFrame<F> {
-    pub(crate) frame: F,
-    pub(crate) run_index: u8,
-}
+/// The frames of one burst, each with the index of its run.
+pub(crate) type IndexedFrames<F> = ArrayVec<(F, u8), BURST_MAX>;
 
 /// The producer's end.
 #[derive(Debug)]
 pub struct RingTx<F> {
-    frames: Producer<IndexedFrame<F>>,
+    frames: Producer<(F, u8)>,
     /// Each with whether it is the last of its burst.
-    descriptors: Producer<(RunDescriptor, bool)>,
+    runs: Producer<(Run, bool)>,
     pub(crate) mac_events: Producer<MacEvent>,
 }
 
 /// The consumer's end.
 #[derive(Debug)]
 pub struct RingRx<F> {
-    frames: Consumer<IndexedFrame<F>>,
-    descriptors: Consumer<(RunDescriptor, bool)>,
+    frames: Consumer<(F, u8)>,
+    runs: Consumer<(Run, bool)>,
     pub(crate) mac_events: Consumer<MacEvent>,
 }
 
 /// Both ends of a new ring.
 pub(crate) fn handoff_ring<F>() -> (RingTx<F>, RingRx<F>) {
     let (frames_in, frames_out) = RingBuffer::new(HANDOFF_FRAMES);
-    let (descriptors_in, descriptors_out) = RingBuffer::new(HANDOFF_FRAMES);
+    let (runs_in, runs_out) = RingBuffer::new(HANDOFF_FRAMES);
     let (mac_events_in, mac_events_out) = RingBuffer::new(HANDOFF_MAC_EVENTS);
     (
-        RingTx { frames: frames_in, descriptors: descriptors_in, mac_events: mac_events_in },
-        RingRx { frames: frames_out, descriptors: descriptors_out, mac_events: mac_events_out },
+        RingTx { frames: frames_in, runs: runs_in, mac_events: mac_events_in },
+        RingRx { frames: frames_out, runs: runs_out, mac_events: mac_events_out },
     )
 }
 
@@ -81,28 +70,22 @@ impl<F> RingTx<F> {
     pub(crate) fn has_room(&mut self) -> bool {
         // Unlike `slots`, this looks at what the reader published only when it has to.
         self.frames.write_chunk_uninit(BURST_MAX).is_ok()
-            && self.descriptors.write_chunk_uninit(BURST_MAX).is_ok()
+            && self.runs.write_chunk_uninit(BURST_MAX).is_ok()
     }
 
     /// Sends a burst, for which there is [room](Self::has_room).
     #[inline]
-    pub(crate) fn send(
-        &mut self,
-        frames: &mut ArrayVec<IndexedFrame<F>, BURST_MAX>,
-        descriptors: &mut RunDescriptors,
-    ) {
-        let count = descriptors.len();
-        let room = (
-            self.frames.write_chunk_uninit(frames.len()),
-            self.descriptors.write_chunk_uninit(count),
-        );
-        let (Ok(to_frames), Ok(to_descriptors)) = room else {
+    pub(crate) fn send(&mut self, frames: &mut IndexedFrames<F>, runs: &mut Runs) {
+        let count = runs.len();
+        let room =
+            (self.frames.write_chunk_uninit(frames.len()), self.runs.write_chunk_uninit(count));
+        let (Ok(to_frames), Ok(to_runs)) = room else {
             debug_assert!(false, "a burst is sent where there is room for it");
             return;
         };
         to_frames.fill_from_iter(frames.drain(..));
-        let marked = descriptors.drain(..).enumerate();
-        to_descriptors.fill_from_iter(marked.map(|(at, descriptor)| (descriptor, at + 1 == count)));
+        let marked = runs.drain(..).enumerate();
+        to_runs.fill_from_iter(marked.map(|(at, run)| (run, at + 1 == count)));
     }
 }
 
@@ -114,14 +97,14 @@ impl<F> RingRx<F> {
         &mut self,
         frames: &mut ArrayVec<F, BURST_MAX>,
         run_indices: &mut [u8; BURST_MAX],
-    ) -> Option<RunDescriptors> {
-        let mut descriptors = RunDescriptors::new();
+    ) -> Option<Runs> {
+        let mut runs = Runs::new();
         let mut count = 0;
         loop {
             // All runs of a burst were published at once.
-            let (descriptor, is_last) = self.descriptors.pop().ok()?;
-            count += usize::from(descriptor.run.frames);
-            descriptors.push(descriptor);
+            let (run, is_last) = self.runs.pop().ok()?;
+            count += usize::from(run.frames);
+            runs.push(run);
             if is_last {
                 break;
             }
@@ -130,10 +113,10 @@ impl<F> RingRx<F> {
             debug_assert!(false, "the frames of a burst are there before its runs");
             return None;
         };
-        for (indexed, run_index) in chunk.into_iter().zip(run_indices) {
-            *run_index = indexed.run_index;
-            frames.push(indexed.frame);
+        for ((frame, index), run_index) in chunk.into_iter().zip(run_indices) {
+            *run_index = index;
+            frames.push(frame);
         }
-        Some(descriptors)
+        Some(runs)
     }
 }

@@ -7,9 +7,8 @@ use crate::accounting::Accounting;
 use crate::counters::Totals;
 use crate::driver::Driver;
 use crate::frame::Frame;
-use crate::handoff::ring::{IndexedFrame, MacEvent, RingTx, RunDescriptor, RunDescriptors};
+use crate::handoff::ring::{IndexedFrames, MacEvent, RingTx, Runs};
 use crate::ids::{PortId, Priority, WorkerId};
-use crate::limits::BURST_MAX;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, QueuedFrame, Veq};
 use crate::settings::SwitchSettings;
@@ -50,8 +49,8 @@ struct Peer<F> {
     /// Bursts sent so far.
     sent_bursts: u64,
     /// The burst that is being built.
-    frames: ArrayVec<IndexedFrame<F>, BURST_MAX>,
-    descriptors: RunDescriptors,
+    frames: IndexedFrames<F>,
+    runs: Runs,
     /// Frames that found the ring full.
     waiting: Veq,
     mac_events: VecDeque<MacEvent>,
@@ -73,7 +72,7 @@ impl<F: Frame> HandoffTx<F> {
             ring,
             sent_bursts: 0,
             frames: ArrayVec::new(),
-            descriptors: RunDescriptors::new(),
+            runs: Runs::new(),
             waiting: Veq::default(),
         };
         Self {
@@ -124,22 +123,21 @@ impl<F: Frame> HandoffTx<F> {
         (owner, self.peers[owner.index()].sent_bursts)
     }
 
-    /// Adds `run`, whose frames leave by `out`, to the burst that is being built. Returns the
-    /// worker and the index with which each frame is then [added](Self::add). Returns `None` if the
-    /// frames must be queued, because the ring is full or other frames are queued already.
+    /// Adds `run`, whose frames leave by another worker's port, to the burst that is being built.
+    /// Returns the worker and the index with which each frame is then [added](Self::add). Returns
+    /// `None` if the frames must be queued, because the ring is full or other frames are queued
+    /// already.
     #[inline(always)]
-    pub(crate) fn open(&mut self, out: PortId, run: Run) -> Option<(u8, u8)> {
-        let owner = *self.owner_of.get(out.index())?;
+    pub(crate) fn open(&mut self, run: Run) -> Option<(u8, u8)> {
+        let owner = *self.owner_of.get(usize::from(run.meta.out))?;
         let peer = self.peers.get_mut(owner.index())?;
         // The first run of a burst needs room on the ring for the whole burst.
-        if !peer.waiting.is_empty()
-            || peer.descriptors.is_empty() && !peer.ring.as_mut()?.has_room()
-        {
+        if !peer.waiting.is_empty() || peer.runs.is_empty() && !peer.ring.as_mut()?.has_room() {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
-        let run_index = peer.descriptors.len() as u8;
-        peer.descriptors.push(RunDescriptor { run, out: out.index_u16() });
+        let run_index = peer.runs.len() as u8;
+        peer.runs.push(run);
         Some((owner.0, run_index))
     }
 
@@ -147,14 +145,14 @@ impl<F: Frame> HandoffTx<F> {
     #[inline(always)]
     pub(crate) fn add(&mut self, worker: u8, frame: F, run_index: u8) {
         if let Some(peer) = self.peers.get_mut(usize::from(worker)) {
-            peer.frames.push(IndexedFrame { frame, run_index });
+            peer.frames.push((frame, run_index));
         }
     }
 
     /// Sends the bursts that were built.
     #[inline]
     pub(crate) fn send(&mut self, totals: &mut Totals) {
-        for peer in self.peers.iter_mut().filter(|peer| !peer.descriptors.is_empty()) {
+        for peer in self.peers.iter_mut().filter(|peer| !peer.runs.is_empty()) {
             peer.send(totals);
         }
     }
@@ -255,21 +253,18 @@ impl<F: Frame> Peer<F> {
         totals.handoff_tx += self.frames.len() as u64;
         self.sent_bursts += 1;
         if let Some(ring) = &mut self.ring {
-            ring.send(&mut self.frames, &mut self.descriptors);
+            ring.send(&mut self.frames, &mut self.runs);
         }
     }
 
     /// Adds a frame that has waited, with its single-frame `run`, to the burst being built.
     fn join(&mut self, run: Run, queued: QueuedFrame<F>) {
-        let out = queued.meta.out;
-        match self.descriptors.last_mut() {
-            Some(last) if last.out == out && last.run.joins(&run) => {
-                last.run.add(&run);
-            }
-            _ => self.descriptors.push(RunDescriptor { run, out }),
+        match self.runs.last_mut() {
+            Some(last) if last.meta.out == run.meta.out && last.joins(&run) => last.add(&run),
+            _ => self.runs.push(run),
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
-        let run_index = (self.descriptors.len() - 1) as u8;
-        self.frames.push(IndexedFrame { frame: queued.frame, run_index });
+        let run_index = (self.runs.len() - 1) as u8;
+        self.frames.push((queued.frame, run_index));
     }
 }

@@ -61,15 +61,13 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
         }
         self.mark_headroom(outcome.viq(), slot);
+        let meta = meta_of(outcome, 0, self.accounting.now);
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
         let run = Run {
-            viq: outcome.viq(),
-            priority: outcome.priority().value(),
-            l3: outcome.l3(),
+            meta,
             frames: group.frames as u8,
             bytes: group.bytes,
             cost_bytes: group.cost_bytes,
-            arrived_ns: low_32_bits(self.accounting.now),
         };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {
             self.accounting.driver.mark_tx(out_slot);
@@ -82,18 +80,15 @@ impl<D: Device, V: Driver> Core<D, V> {
                     let is_taken = port.up && !port.discards(outcome.priority());
                     // The accounting has the same bits, in a cache line that is not loaded yet.
                     let is_lossless = self.ports[slot].is_lossless(outcome.viq().priority());
-                    let queue = || {
-                        Disposition::Queue(
-                            out_slot as u16,
-                            meta_of(outcome, 0, self.accounting.now),
-                        )
-                    };
-                    return if is_taken && is_lossless { queue() } else { Disposition::Enqueue };
+                    if is_taken && is_lossless {
+                        return Disposition::Queue(out_slot as u16, meta);
+                    }
+                    return Disposition::Enqueue;
                 }
                 None => {}
             }
         }
-        let opened = self.handoff_tx.open(outcome.out(), run);
+        let opened = self.handoff_tx.open(run);
         opened.map_or(Disposition::Enqueue, |(worker, run)| Disposition::Handoff(worker, run))
     }
 

@@ -22,14 +22,14 @@ impl<D: Device, V: Driver> Port<D, V> {
         device: &mut D,
         accounting: &mut Accounting<D::Frame, V>,
     ) -> Option<u8> {
-        if !self.may_pass(run.priority) {
+        if self.passing_bits() & run.meta.priority_bit() == 0 {
             return None;
         }
         // The first run of a burst reserves room for the whole burst: the batch must not be flushed
         // between the opening of a run and its last frame.
         if self.reserved_frames == 0 && self.tx_batch.room() < burst_frames {
             self.flush(device, accounting);
-            if !self.may_pass(run.priority) {
+            if self.passing_bits() & run.meta.priority_bit() == 0 {
                 return None;
             }
         }
@@ -74,12 +74,6 @@ impl<D: Device, V: Driver> Port<D, V> {
             Some(run) => self.batch(queued.frame, run),
             None => self.enqueue_waiting(queued, accounting),
         }
-    }
-
-    /// Whether a frame of `priority` may go to the device without queuing.
-    #[inline(always)]
-    fn may_pass(&self, priority: u8) -> bool {
-        self.passing_bits() >> (priority & 7) & 1 == 1
     }
 
     /// Queues a frame in its VEQ, or drops it if the port or the queue does not accept it.

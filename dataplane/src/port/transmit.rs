@@ -202,8 +202,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);
-        let Self { tx_batch, queues, occupied_bits, counters, id, .. } = self;
-        tx_batch.take_back(bits, *id, |queued| {
+        let Self { tx_batch, queues, occupied_bits, counters, .. } = self;
+        tx_batch.take_back(bits, |queued| {
             put_front(queued, queues, occupied_bits, counters, accounting);
         });
     }
@@ -229,12 +229,12 @@ pub(super) fn count_sent_run<F: Frame, V: Driver>(
     accounting: &mut Accounting<F, V>,
 ) {
     let frames = usize::from(run.frames);
-    let queue = &mut queues[usize::from(run.priority & 7)];
+    let queue = &mut queues[usize::from(run.meta.priority & 7)];
     queue.tx_frames += frames as u64;
     queue.tx_bytes += u64::from(run.bytes);
     accounting.totals.sent += frames as u64;
-    accounting.release_bytes(run.viq, run.cost_bytes);
-    match low_32_bits(accounting.now).wrapping_sub(run.arrived_ns) {
+    accounting.release_bytes(run.meta.viq, run.cost_bytes);
+    match low_32_bits(accounting.now).wrapping_sub(run.meta.arrived_ns) {
         0 => accounting.driver.probe().passed(frames),
         ns => accounting.driver.probe().waited(ns, frames),
     }

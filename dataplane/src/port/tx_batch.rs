@@ -3,9 +3,7 @@
 //! Accounting is by run: frames of one VIQ and priority that arrived together are counted and
 //! released together. For a frame that the device refuses, its run and its length are sufficient.
 
-use crate::buffer::ViqId;
 use crate::frame::{Burst, Frame, length_bytes};
-use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use arrayvec::ArrayVec;
@@ -13,29 +11,19 @@ use arrayvec::ArrayVec;
 /// Consecutive frames that are accounted for together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    pub(crate) viq: ViqId,
-    pub(crate) priority: u8,
-    /// Offset of the frames' IP header, 0 if there is none.
-    pub(crate) l3: u8,
+    /// The metadata of each frame but its length.
+    pub(crate) meta: FrameMeta,
     pub(crate) frames: u8,
     pub(crate) bytes: u32,
     pub(crate) cost_bytes: u32,
-    pub(crate) arrived_ns: u32,
 }
 
 impl Run {
     /// The run of a single frame with `meta`, which is charged at least `cell_bytes`.
     #[inline(always)]
     pub(crate) fn of_one(meta: &FrameMeta, cell_bytes: u32) -> Self {
-        Self {
-            viq: meta.viq,
-            priority: meta.priority & 7,
-            l3: meta.l3,
-            frames: 1,
-            bytes: u32::from(meta.bytes),
-            cost_bytes: u32::from(meta.bytes).max(cell_bytes),
-            arrived_ns: meta.arrived_ns,
-        }
+        let bytes = u32::from(meta.bytes);
+        Self { meta: *meta, frames: 1, bytes, cost_bytes: bytes.max(cell_bytes) }
     }
 
     /// The same run with no frames in it.
@@ -43,25 +31,16 @@ impl Run {
         Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
     }
 
-    /// The metadata of one of its frames, which leaves by the port with index `out`. Accounting
-    /// needs it if the frame has to be queued after all.
+    /// One of its frames, with metadata, to be queued after all.
     #[inline]
-    pub(crate) fn meta_of<F: Frame>(&self, frame: &F, out: u16) -> FrameMeta {
-        FrameMeta {
-            viq: self.viq,
-            bytes: length_bytes(frame),
-            arrived_ns: self.arrived_ns,
-            out,
-            priority: self.priority,
-            l3: self.l3,
-        }
+    pub(crate) fn queued<F: Frame>(&self, frame: F) -> QueuedFrame<F> {
+        QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..self.meta }, frame }
     }
 
     /// Whether the frames of `other` can be accounted for with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
-        (self.viq, self.priority, self.l3, self.arrived_ns)
-            == (other.viq, other.priority, other.l3, other.arrived_ns)
+        self.meta.run_key() == other.meta.run_key()
     }
 
     /// Adds the frames of `other`, which [joins](Self::joins) these.
@@ -203,26 +182,20 @@ impl<F: Frame> TxBatch<F> {
     }
 
     /// Takes back the frames whose priority is in `bits`, the last first, each with its metadata.
-    pub(crate) fn take_back(
-        &mut self,
-        bits: u8,
-        out: PortId,
-        mut back: impl FnMut(QueuedFrame<F>),
-    ) {
+    pub(crate) fn take_back(&mut self, bits: u8, mut back: impl FnMut(QueuedFrame<F>)) {
         let mut kept: ArrayVec<(F, usize), BURST_MAX> = ArrayVec::new();
         while let Some(frame) = self.frames.pop() {
             let at = usize::from(self.run_of[self.frames.len()]);
             let run = &self.runs[at];
-            if bits >> run.priority & 1 == 0 {
+            if bits & run.meta.priority_bit() == 0 {
                 // The run's index falls by the number of removed runs before it.
-                let gone = self.runs[..at].iter().filter(|run| bits >> run.priority & 1 == 1);
+                let gone = self.runs[..at].iter().filter(|run| bits & run.meta.priority_bit() != 0);
                 kept.push((frame, at - gone.count()));
                 continue;
             }
-            let meta = run.meta_of(&frame, out.index_u16());
-            back(QueuedFrame { frame, meta });
+            back(run.queued(frame));
         }
-        self.runs.retain(|run| bits >> run.priority & 1 == 0);
+        self.runs.retain(|run| bits & run.meta.priority_bit() == 0);
         while let Some((frame, run)) = kept.pop() {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
             self.push(frame, run as u8);

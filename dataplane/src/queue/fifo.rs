@@ -47,7 +47,13 @@ impl FrameMeta {
         self.viq.port_index() as u16
     }
 
-    /// The fields that frames of one run have in common, as one word.
+    /// The bit of the egress priority.
+    #[inline(always)]
+    pub(crate) const fn priority_bit(&self) -> u8 {
+        1 << (self.priority & 7)
+    }
+
+    /// The fields that frames of one run have in common besides the egress port, as one word.
     #[inline(always)]
     pub(crate) const fn run_key(&self) -> u64 {
         (self.arrived_ns as u64) << 32
