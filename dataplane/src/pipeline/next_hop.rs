@@ -15,6 +15,7 @@ use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::unresolved::{Destination, GIVEN_UP_NS, WAIT_NS_MAX};
+use crate::wire::array_at;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
@@ -129,12 +130,10 @@ impl<D: Device, V: Driver> Core<D, V> {
 /// The destination address of an IP frame; IPv4 in the low bits.
 fn destination<F: Frame>(frame: &F) -> u128 {
     let parsed = parse(frame.head(), frame.len());
-    let at = |offset: usize| frame.head().get(usize::from(parsed.l3) + offset..);
+    let (head, l3) = (frame.head(), usize::from(parsed.l3));
     let found = match parsed.kind {
-        Kind::Ipv4 => {
-            at(16).and_then(|rest| rest.first_chunk()).map(|&it| u32::from_be_bytes(it).into())
-        }
-        Kind::Ipv6 => at(24).and_then(|rest| rest.first_chunk()).map(|&it| u128::from_be_bytes(it)),
+        Kind::Ipv4 => array_at(head, l3 + 16).map(|&it| u32::from_be_bytes(it).into()),
+        Kind::Ipv6 => array_at(head, l3 + 24).map(|&it| u128::from_be_bytes(it)),
         _ => None,
     };
     found.unwrap_or_default()

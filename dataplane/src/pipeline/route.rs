@@ -8,7 +8,7 @@
 //! frames, faster and with the same outcome.
 
 use crate::counters::DropReason;
-use crate::fib::{Adjacency, Hop, Leaf};
+use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::Vid;
@@ -19,7 +19,7 @@ use crate::pipeline::rules;
 use crate::punt::PuntReason;
 use crate::snapshot::{PortTables, Snapshot};
 use crate::wire::parse::{Kind, Parsed, flow_ports, parse};
-use crate::wire::{MacAddress, ethernet};
+use crate::wire::{MacAddress, array_at, ethernet};
 
 /// Takes one frame of a routed port through all stages before dispatch.
 #[inline(never)]
@@ -40,8 +40,8 @@ pub(crate) fn generic_path<F: Frame>(
     let class = tables.classifier.of(&parsed);
     let parsed = within(parsed, frame.len(), frame_bytes_max);
     match look_up(snapshot, tables, vlan, &parsed, frame.head()) {
-        Looked::Up(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
-        Looked::Ends(verdict) => ends_with(verdict, class.priority(), length_bytes(frame)),
+        Ok(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
+        Err(verdict) => ends_with(verdict, class.priority(), length_bytes(frame)),
     }
 }
 
@@ -55,24 +55,18 @@ pub(crate) const fn within(parsed: Parsed, frame_bytes: usize, frame_bytes_max: 
     }
 }
 
-/// Result of the lookup of a frame's destination.
-#[derive(Clone, Copy, Debug)]
-enum Looked {
-    /// The destination's leaf.
-    Up(Leaf),
-    /// The frame ends here.
-    Ends(Verdict),
-}
-
 /// Checks that the frame is addressed to the router, and looks up its destination.
+///
+/// # Errors
+/// The verdict of a frame that ends here.
 fn look_up(
     snapshot: &Snapshot,
     port: &PortTables,
     vlan: Option<Vid>,
     parsed: &Parsed,
     head: &[u8],
-) -> Looked {
-    let drop = |reason| Looked::Ends(Verdict::Drop(reason));
+) -> Result<Leaf, Verdict> {
+    let drop = |reason| Err(Verdict::Drop(reason));
     if let Kind::Bad(reason) = parsed.kind {
         return drop(reason);
     }
@@ -83,26 +77,23 @@ fn look_up(
         return drop(DropReason::Truncated);
     };
     if dst_mac != port.mac {
-        return Looked::Ends(not_to_us(dst_mac, parsed.kind));
+        return Err(not_to_us(dst_mac, parsed.kind));
     }
     let l3 = usize::from(parsed.l3);
     match parsed.kind {
-        Kind::Ipv4 => match head.get(l3 + 12..).and_then(|rest| rest.first_chunk::<8>()) {
+        Kind::Ipv4 => match array_at::<8>(head, l3 + 12) {
             Some(&[s0, .., d0, d1, d2, d3]) if is_v4_source(s0) && d0 < 224 => {
-                Looked::Up(snapshot.fib.v4([d0, d1, d2, d3]))
+                Ok(snapshot.fib.v4([d0, d1, d2, d3]))
             }
             _ => drop(DropReason::Unroutable),
         },
-        Kind::Ipv6 => {
-            let ends = head.get(l3 + 8..).and_then(|rest| rest.split_first_chunk::<16>());
-            match ends.and_then(|(source, rest)| Some((source, rest.first_chunk::<16>()?))) {
-                Some((source, target)) if is_v6_source(source) && target[0] != 0xFF => {
-                    Looked::Up(snapshot.fib.v6(*target))
-                }
-                _ => drop(DropReason::Unroutable),
+        Kind::Ipv6 => match (array_at(head, l3 + 8), array_at(head, l3 + 24)) {
+            (Some(source), Some(target)) if is_v6_source(source) && target[0] != 0xFF => {
+                Ok(snapshot.fib.v6(*target))
             }
-        }
-        Kind::Arp => Looked::Ends(Verdict::Punt(PuntReason::ForUs)),
+            _ => drop(DropReason::Unroutable),
+        },
+        Kind::Arp => Err(Verdict::Punt(PuntReason::ForUs)),
         _ => drop(DropReason::NotIp),
     }
 }
@@ -129,7 +120,7 @@ pub(crate) const fn is_v4_link_local(first_octets: [u8; 2]) -> bool {
 fn is_from_link_local(parsed: &Parsed, head: &[u8]) -> bool {
     let is_v4 = parsed.kind == Kind::Ipv4;
     let source = usize::from(parsed.l3) + if is_v4 { 12 } else { 8 };
-    let Some(&first) = head.get(source..).and_then(|rest| rest.first_chunk()) else { return false };
+    let Some(&first) = array_at(head, source) else { return false };
     // fe80::/10
     if is_v4 { is_v4_link_local(first) } else { first[0] == 0xFE && first[1] & 0xC0 == 0x80 }
 }
@@ -187,28 +178,11 @@ fn finish<F: Frame>(
     if frame.len() - tag_bytes > usize::from(adjacency.frame_bytes_max) {
         return ends(Verdict::Punt(PuntReason::TooBig));
     }
-    forward(snapshot, input, class, parsed, adjacency, frame)
-}
-
-#[inline(always)]
-fn forward<F: Frame>(
-    snapshot: &Snapshot,
-    input: PortId,
-    class: Class,
-    parsed: &Parsed,
-    adjacency: &Adjacency,
-    frame: &mut F,
-) -> FrameOutcome {
-    let rx_bytes = length_bytes(frame);
     let tagged = rules::apply(snapshot, class, input, adjacency.out);
     rewrite::ip(frame.head_mut(), parsed, tagged.dscp, parsed.ttl - 1);
     let pcp = snapshot.tags.pcp[tagged.tag.index()];
     let Some(l3) = rewrite::ethernet_routed(frame, parsed, adjacency, pcp) else {
-        return FrameOutcome::ends(
-            Verdict::Drop(DropReason::TooLong),
-            Some(class.priority()),
-            rx_bytes,
-        );
+        return ends(Verdict::Drop(DropReason::TooLong));
     };
     let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
     FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
@@ -232,26 +206,14 @@ fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
         return flow_hash_v4(snapshot, head, l3);
     }
     let flow = flow_ports(head, parsed.kind, l3);
-    let address = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk().copied());
-    let (source, destination) = (address(l3 + 8), address(l3 + 24));
-    snapshot.flow_hash.v6(
-        source.unwrap_or_default(),
-        destination.unwrap_or_default(),
-        flow.protocol,
-        (flow.source, flow.destination),
-    )
+    let address = |at: usize| array_at(head, at).copied().unwrap_or_default();
+    snapshot.flow_hash.v6(address(l3 + 8), address(l3 + 24), flow.protocol, flow.ports)
 }
 
 /// The flow hash of a frame with an IPv4 header at `l3`.
 #[inline(never)]
 pub(crate) fn flow_hash_v4(snapshot: &Snapshot, head: &[u8], l3: usize) -> u32 {
     let flow = flow_ports(head, Kind::Ipv4, l3);
-    let address = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk().copied());
-    let (source, destination) = (address(l3 + 12), address(l3 + 16));
-    snapshot.flow_hash.v4(
-        source.unwrap_or_default(),
-        destination.unwrap_or_default(),
-        flow.protocol,
-        (flow.source, flow.destination),
-    )
+    let address = |at: usize| array_at(head, at).copied().unwrap_or_default();
+    snapshot.flow_hash.v4(address(l3 + 12), address(l3 + 16), flow.protocol, flow.ports)
 }

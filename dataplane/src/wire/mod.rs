@@ -15,6 +15,11 @@ pub use mac::{MacAddress, NotAMacAddress};
 /// The big-endian 16 bits at `at`; `None` past the end.
 #[inline(always)]
 pub fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    let two: &[u8; 2] = bytes.get(at..)?.first_chunk()?;
-    Some(u16::from_be_bytes(*two))
+    array_at(bytes, at).map(|two| u16::from_be_bytes(*two))
+}
+
+/// The `N` bytes at `at`; `None` if they are not all there.
+#[inline(always)]
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
 }

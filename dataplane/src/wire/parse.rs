@@ -4,7 +4,7 @@
 //! Reads: the frame's first piece and its length. Writes: [`Parsed`]. Counts: nothing; a frame that
 //! cannot be read is [`Kind::Bad`] and the pipeline counts its [`DropReason`].
 
-use super::{be16, ethernet, ipv4, ipv6};
+use super::{array_at, be16, ethernet, ipv4, ipv6};
 use crate::counters::DropReason;
 
 /// What the pipeline does next depends on this.
@@ -104,8 +104,7 @@ fn parse_rest(head: &[u8], frame_bytes: usize, first_ethertype: u16) -> Parsed {
 #[inline(always)]
 fn parse_ipv4(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
     let bad = |reason| Parsed::other(Kind::Bad(reason), 0, tci);
-    let Some(header) = head.get(at..).and_then(|rest| rest.first_chunk::<{ ipv4::HEADER_BYTES }>())
-    else {
+    let Some(header) = array_at::<{ ipv4::HEADER_BYTES }>(head, at) else {
         return bad(DropReason::Truncated);
     };
     let header_bytes = usize::from(header[0] & 0x0F) * 4;
@@ -134,8 +133,7 @@ fn parse_ipv4(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
 #[inline(always)]
 fn parse_ipv6(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
     let bad = |reason| Parsed::other(Kind::Bad(reason), 0, tci);
-    let Some(header) = head.get(at..).and_then(|rest| rest.first_chunk::<{ ipv6::HEADER_BYTES }>())
-    else {
+    let Some(header) = array_at::<{ ipv6::HEADER_BYTES }>(head, at) else {
         return bad(DropReason::Truncated);
     };
     if header[0] >> 4 != 6 {
@@ -155,10 +153,9 @@ fn parse_ipv6(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
 pub struct FlowPorts {
     /// IP protocol or next header.
     pub protocol: u8,
-    /// Source port of TCP, UDP (RoCEv2 puts its entropy here), SCTP.
-    pub source: u16,
-    /// Destination port.
-    pub destination: u16,
+    /// Source port of TCP, UDP (RoCEv2 puts its entropy here) or SCTP, and destination port; 0 for
+    /// other protocols and for fragments.
+    pub ports: (u16, u16),
 }
 
 /// Reads [`FlowPorts`] of a frame that [`parse`] found to be IP at offset `l3`.
@@ -175,14 +172,8 @@ pub fn flow_ports(head: &[u8], kind: Kind, l3: usize) -> FlowPorts {
         _ => return FlowPorts::default(),
     };
     let has_ports = matches!(protocol, 6 | 17 | 132);
-    match ip.get(l4..).and_then(|rest| rest.first_chunk::<4>()) {
-        Some(&[a, b, c, d]) if has_ports => FlowPorts {
-            protocol,
-            source: u16::from_be_bytes([a, b]),
-            destination: u16::from_be_bytes([c, d]),
-        },
-        _ => FlowPorts { protocol, source: 0, destination: 0 },
-    }
+    let ports = be16(ip, l4).zip(be16(ip, l4.saturating_add(2))).filter(|_| has_ports);
+    FlowPorts { protocol, ports: ports.unwrap_or_default() }
 }
 
 #[cfg(test)]

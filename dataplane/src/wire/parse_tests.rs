@@ -45,7 +45,7 @@ fn ipv4_with_and_without_options_and_tags() {
             let tci = tags.first().copied().unwrap_or(NO_TAG);
             assert_eq!(parsed, Parsed { kind: Kind::Ipv4, l3, tos: 0x68, ttl: 64, tci });
             let ports = flow_ports(&frame, parsed.kind, usize::from(l3));
-            assert_eq!(ports, FlowPorts { protocol: 17, source: 0xC001, destination: 4791 });
+            assert_eq!(ports, FlowPorts { protocol: 17, ports: (0xC001, 4791) });
         }
     }
 }
@@ -56,7 +56,7 @@ fn ipv6_class_and_hops() {
     let parsed = parse(&frame, frame.len());
     assert_eq!(parsed, Parsed { kind: Kind::Ipv6, l3: 14, tos: 0x68, ttl: 3, tci: NO_TAG });
     let ports = flow_ports(&frame, parsed.kind, 14);
-    assert_eq!(ports, FlowPorts { protocol: 17, source: 0xC001, destination: 4791 });
+    assert_eq!(ports, FlowPorts { protocol: 17, ports: (0xC001, 4791) });
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn fragments_hash_alike_whether_they_show_ports_or_not() {
     for fragment in [0x2000, 0x2001, 0x00B9] {
         let frame = ethernet(&[], ethernet::IPV4, &ipv4_udp(5, fragment));
         let ports = flow_ports(&frame, Kind::Ipv4, 14);
-        assert_eq!(ports, FlowPorts { protocol: 17, source: 0, destination: 0 }, "{fragment:04x}");
+        assert_eq!(ports, FlowPorts { protocol: 17, ports: (0, 0) }, "{fragment:04x}");
     }
     let frame = ethernet(&[], ethernet::IPV4, &ipv4_udp(5, 0x4000));
-    assert_eq!(flow_ports(&frame, Kind::Ipv4, 14).source, 0xC001, "don't-fragment is no fragment");
+    assert_eq!(flow_ports(&frame, Kind::Ipv4, 14).ports.0, 0xC001, "don't-fragment is no fragment");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn foreign(head: &[u8], frame_bytes: usize, l3: usize) -> Option<(u8, u8)> {
 fn check_flow(head: &[u8], parsed: &Parsed) {
     let l3 = usize::from(parsed.l3);
     let flow = flow_ports(head, parsed.kind, l3);
-    let has_ports = (flow.source, flow.destination) != (0, 0);
+    let has_ports = flow.ports != (0, 0);
     match parsed.kind {
         Kind::Ipv4 => {
             assert_eq!(flow.protocol, head[l3 + 9]);
@@ -93,7 +93,7 @@ fn check_flow(head: &[u8], parsed: &Parsed) {
     }
     if has_ports {
         assert!(matches!(flow.protocol, 6 | 17 | 132));
-        let ports = [flow.source.to_be_bytes(), flow.destination.to_be_bytes()].concat();
+        let ports = [flow.ports.0.to_be_bytes(), flow.ports.1.to_be_bytes()].concat();
         assert!(head[l3..].windows(4).any(|four| four == ports), "{flow:?}");
     }
 }
