@@ -9,91 +9,80 @@
 
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
+use strum::{IntoStaticStr, VariantArray};
 
-macro_rules! drop_reasons {
-    ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal,)+) => {
-        /// Why a frame was dropped.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub enum DropReason { $($(#[doc = $doc])+ $variant,)+ }
-
-        impl DropReason {
-            /// All reasons, in the order of their counters.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-            /// The number of reasons.
-            pub const COUNT: usize = Self::ALL.len();
-
-            /// The counter's name, as `ctl` and `top` show it.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// What it means, in a sentence.
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => concat!($($doc,)+),)+ }
-            }
-        }
-    };
-}
-
-drop_reasons! {
+/// Why a frame was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[repr(u8)]
+pub enum DropReason {
     /// The frame ends before one of its headers does.
-    Truncated => "truncated",
+    Truncated,
     /// An IP header is inconsistent: version, header length or total length.
-    BadHeader => "bad_header",
+    BadHeader,
     /// The IPv4 header checksum is wrong.
-    BadChecksum => "bad_checksum",
+    BadChecksum,
     /// Longer than the ingress port accepts.
-    TooLong => "too_long",
+    TooLong,
     /// On a routed port, not addressed to the switch.
-    NotOurMac => "not_our_mac",
+    NotOurMac,
     /// The VLAN is not allowed on the ingress port.
-    VlanNotAllowed => "vlan_not_allowed",
+    VlanNotAllowed,
     /// To a group address that a bridge must not forward, and no protocol of the switch receives
     /// it.
-    ReservedAddress => "reserved_address",
+    ReservedAddress,
     /// Neither IP nor for the switch, on a routed port.
-    NotIp => "not_ip",
+    NotIp,
     /// To or from an address that may not be routed (multicast, loopback, unspecified), or from a
     /// link-local address.
-    Unroutable => "unroutable",
+    Unroutable,
     /// No route to the destination, and no room to notify the sender.
-    NoRoute => "no_route",
+    NoRoute,
     /// The route is a discard route.
-    Blackhole => "blackhole",
+    Blackhole,
     /// TTL or hop limit expired, and no room to notify the sender.
-    TtlExpired => "ttl_expired",
+    TtlExpired,
     /// Longer than the egress port accepts, and no room to notify the sender.
-    TooBig => "too_big",
+    TooBig,
     /// Bridged, or the switch's own, and on leaving longer than the egress port accepts.
-    Oversize => "oversize",
+    Oversize,
     /// A flood copy, and no buffer was left to make it.
-    NoBuffer => "no_buffer",
+    NoBuffer,
     /// The next hop's MAC address is unknown, and the frame could not wait for it: a lossy frame
     /// for lack of room, a lossless one because no answer came.
-    Unresolved => "unresolved",
+    Unresolved,
     /// For the switch itself, and the ring to the control thread is full.
-    PuntFull => "punt_full",
+    PuntFull,
     /// LLDP, above the rate that a neighbor needs.
-    PuntPoliced => "punt_policed",
+    PuntPoliced,
     /// The destination was learned on the ingress port, so the frame has already reached it.
-    SourcePortFiltered => "source_port_filtered",
+    SourcePortFiltered,
     /// No other port is in the frame's VLAN.
-    NoFloodMembers => "no_flood_members",
+    NoFloodMembers,
     /// The egress port or the ingress port is down.
-    PortDown => "port_down",
+    PortDown,
     /// Lossy traffic is at its buffer limit.
-    IngressLimit => "ingress_limit",
+    IngressLimit,
     /// The lossy queue of the egress port is full.
-    TailDrop => "tail_drop",
+    TailDrop,
     /// In or for a queue in which the PFC watchdog detected a storm.
-    Watchdog => "watchdog",
+    Watchdog,
     /// A lossless frame beyond its headroom. The zero-loss guarantee is broken until this is
     /// investigated.
-    HeadroomOverrun => "headroom_overrun",
+    HeadroomOverrun,
 }
 
 impl DropReason {
+    /// All reasons, in the order of their counters.
+    pub const ALL: &[Self] = Self::VARIANTS;
+    /// The number of reasons.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The counter's name, as `ctl` and `top` show it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// Whether the drop means that a receiver lacks the frame. Not so if the frame was not
     /// addressed to this switch, or its receiver is on the link where it arrived.
     pub(crate) const fn is_loss(self) -> bool {

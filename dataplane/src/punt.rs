@@ -1,7 +1,9 @@
 //! Why a frame leaves the packet path for the control thread.
 
+use strum::VariantArray;
+
 /// Why the packet path gave a frame to the control thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
 pub enum PuntReason {
     /// ARP, neighbor discovery, or IP to one of our addresses.
     ForUs,
@@ -16,7 +18,7 @@ pub enum PuntReason {
     /// To the LLDP group address.
     Lldp,
     /// A copy of a lossless frame that waits on the packet path for its next hop, whose MAC address
-    /// is to be asked for. Not to be parked.
+    /// is to be asked for. The control thread does not queue it.
     Resolve,
     /// A lossless frame that waited for its next hop until it was given up.
     Unreachable,
@@ -24,14 +26,5 @@ pub enum PuntReason {
 
 impl PuntReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::ForUs,
-        Self::TtlExpired,
-        Self::Unresolved,
-        Self::TooBig,
-        Self::NoRoute,
-        Self::Lldp,
-        Self::Resolve,
-        Self::Unreachable,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 }

@@ -275,10 +275,10 @@ mod tests {
 
     #[test]
     fn every_verdict_is_unpacked_as_it_was_packed() {
-        let punts = PuntReason::ALL.map(Verdict::Punt);
+        let punts = PuntReason::ALL.iter().map(|&reason| Verdict::Punt(reason));
         let drops = DropReason::ALL.iter().map(|&reason| Verdict::Drop(reason));
         let others = [Verdict::Flood, Verdict::Consume];
-        for verdict in punts.into_iter().chain(drops).chain(others) {
+        for verdict in punts.chain(drops).chain(others) {
             for class in [None, Some(Priority::from_low_bits(5))] {
                 let outcome = Outcome::ends(verdict, class);
                 assert_eq!((outcome.verdict(), outcome.class()), (verdict, class));

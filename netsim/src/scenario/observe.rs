@@ -279,7 +279,7 @@ fn drops(network: &Network) -> Vec<DropOutcome> {
 }
 
 /// What a frame ended for that went to the control thread, by the name that a drop for it has.
-const fn punt_name(reason: PuntReason) -> &'static str {
+fn punt_name(reason: PuntReason) -> &'static str {
     match reason {
         PuntReason::ForUs => "for_switch",
         PuntReason::TtlExpired => DropReason::TtlExpired.name(),
