@@ -11,7 +11,6 @@ use crate::accounting::Accounting;
 use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
 use crate::handoff::grants::TxGrant;
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
@@ -265,7 +264,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         while let Some(queued) =
             self.queues[priority.index()].veq.pop_front(&mut accounting.frame_pool)
         {
-            drop_queued(queued, reason, &mut self.counters, accounting);
+            self.drop_queued(queued, reason, accounting);
         }
         self.scheduler.emptied(priority.index());
         self.occupied_bits &= !priority.bit();
@@ -309,6 +308,36 @@ impl<D: Device, V: Driver> Port<D, V> {
         if free_at > now { watch_at.min(free_at) } else { watch_at }
     }
 
+    /// Drops a frame at this port after admission: releases it and counts the drop.
+    #[cold]
+    pub(crate) fn drop_queued(
+        &mut self,
+        queued: QueuedFrame<D::Frame>,
+        reason: DropReason,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        accounting.release(&queued.meta);
+        accounting.totals.dropped += 1;
+        self.counters.count_drop(reason);
+        if accounting.is_lossless(&queued.meta) {
+            self.counters.count_lossless_drop(queued.meta.viq.priority(), reason);
+        }
+    }
+
+    /// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
+    #[inline(never)]
+    fn put_front(
+        &mut self,
+        queued: QueuedFrame<D::Frame>,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        let priority = usize::from(queued.meta.priority & 7);
+        match self.queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
+            Ok(()) => self.occupied_bits |= 1 << priority,
+            Err(queued) => self.drop_queued(queued, DropReason::TailDrop, accounting),
+        }
+    }
+
     /// Whether the watchdog discards frames of `priority`.
     #[inline(always)]
     pub(crate) const fn discards(&self, priority: Priority) -> bool {
@@ -332,36 +361,4 @@ impl<D: Device, V: Driver> Port<D, V> {
 /// The VEQ of one priority, as the scheduler settings require.
 fn veq(switch: &SwitchSettings) -> Veq {
     if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
-}
-
-/// Drops a frame at this port after admission: releases it and counts the drop.
-#[cold]
-pub(crate) fn drop_queued<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    reason: DropReason,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    accounting.release(&queued.meta);
-    accounting.totals.dropped += 1;
-    counters.count_drop(reason);
-    if accounting.is_lossless(&queued.meta) {
-        counters.count_lossless_drop(queued.meta.viq.priority(), reason);
-    }
-}
-
-/// Puts a frame to the front of its VEQ, whether it came from there or bypassed it.
-#[inline]
-fn put_front<F: Frame, V: Driver>(
-    queued: QueuedFrame<F>,
-    queues: &mut [Queue; PRIORITIES],
-    occupied_bits: &mut u8,
-    counters: &mut PortCounters,
-    accounting: &mut Accounting<F, V>,
-) {
-    let priority = usize::from(queued.meta.priority & 7);
-    match queues[priority].veq.push_front(&mut accounting.frame_pool, queued) {
-        Ok(()) => *occupied_bits |= 1 << priority,
-        Err(queued) => drop_queued(queued, DropReason::TailDrop, counters, accounting),
-    }
 }

@@ -13,7 +13,7 @@ use crate::counters::DropReason;
 use crate::settings::{Threshold, ViqSettings};
 
 /// The accounting of one VIQ, in a cache line. A lossy VIQ has no `settings`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub struct Viq {
     settings: Option<ViqSettings>,
@@ -27,15 +27,8 @@ pub struct Viq {
 
 impl Viq {
     /// An empty VIQ.
-    pub const fn new(settings: Option<ViqSettings>) -> Self {
-        Self {
-            settings,
-            base_bytes: 0,
-            headroom_used_bytes: 0,
-            xoff: false,
-            peak_bytes: 0,
-            headroom_peak_bytes: 0,
-        }
+    pub fn new(settings: Option<ViqSettings>) -> Self {
+        Self { settings, ..Self::default() }
     }
 
     /// Bytes in the buffer now.

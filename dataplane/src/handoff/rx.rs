@@ -13,7 +13,6 @@ use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::pipeline::admit::Disposition;
 use crate::pipeline::dispatch::only_batch;
-use crate::port::drop_queued;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::QueuedFrame;
 use crate::worker::Core;
@@ -49,7 +48,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 Disposition::Batch(out_slot, run) => {
                     self.ports[usize::from(out_slot)].batch(frame, run)
                 }
-                _ => self.handoff_rx_waiting(handed[number].queued(frame)),
+                _ => self.handoff_rx_waiting(handed[number].meta.queued(frame)),
             }
         }
     }
@@ -76,7 +75,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         debug_assert!(false, "a frame for port {out} was handed to the wrong worker");
         if let Some(port) = self.ports.first_mut() {
-            drop_queued(queued, DropReason::PortDown, &mut port.counters, &mut self.accounting);
+            port.drop_queued(queued, DropReason::PortDown, &mut self.accounting);
         }
     }
 }

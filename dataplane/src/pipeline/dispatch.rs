@@ -59,11 +59,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         if let Some((out_slot, priority)) = only_queue(going()) {
             let queued = self.rx.drain(..).zip(group_of).map(|(frame, group)| {
-                let meta = match dispositions.get(usize::from(group)) {
-                    Some(Disposition::Queue(_, meta)) => *meta,
-                    _ => FrameMeta::NONE,
-                };
-                QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame }
+                match dispositions.get(usize::from(group)) {
+                    Some(Disposition::Queue(_, meta)) => meta.queued(frame),
+                    _ => FrameMeta::NONE.queued(frame),
+                }
             });
             return self.ports[out_slot].enqueue_burst(priority, queued, &mut self.accounting);
         }
@@ -76,11 +75,8 @@ impl<D: Device, V: Driver> Core<D, V> {
                 }
                 Disposition::Handoff(worker, run) => self.handoff_tx.add(worker, frame, run),
                 Disposition::Queue(out_slot, meta) => {
-                    let queued = QueuedFrame {
-                        meta: FrameMeta { bytes: length_bytes(&frame), ..meta },
-                        frame,
-                    };
-                    self.ports[usize::from(out_slot)].queue(queued, &mut self.accounting);
+                    let port = &mut self.ports[usize::from(out_slot)];
+                    port.queue(meta.queued(frame), &mut self.accounting);
                 }
                 disposition => self.dispatch_rest(
                     frame,
@@ -154,10 +150,8 @@ impl<D: Device, V: Driver> Core<D, V> {
                 port.flush_if_full(&mut self.device, &mut self.accounting);
             }
             Disposition::Queue(out_slot, meta) => {
-                let queued =
-                    QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..meta }, frame };
                 let port = &mut self.ports[usize::from(out_slot)];
-                port.queue_one(queued, &mut self.device, &mut self.accounting);
+                port.queue_one(meta.queued(frame), &mut self.device, &mut self.accounting);
             }
             Disposition::Handoff(worker, run) => {
                 self.handoff_tx.add(worker, frame, run);

@@ -83,37 +83,33 @@ impl RewriteCache {
         let found = self.index.find(key, |at| rewrite_cache.get(usize::from(at)).map(|r| r.key));
         let at = match found {
             Ok(at) => at,
-            Err(bucket) => match self.write(snapshot, input, class, hop, frame, outcomes) {
-                Some(entry) => self.insert(bucket, RewriteEntry { key, ..entry }),
-                None => return None,
-            },
+            Err(bucket) => {
+                let bytes = length_bytes(frame);
+                let new = || RewriteEntry::new(snapshot, input, class, hop, bytes);
+                self.insert(bucket, key, new, outcomes)?
+            }
         };
         let entry = self.rewrite_cache.get_mut(usize::from(at))?;
         entry.apply(frame, outcomes.cell_bytes).then_some(entry.group)
     }
 
-    /// Creates the entry for `class` and `hop`; `None` if `frame` must take the generic path.
+    /// Adds the entry that `new` returns, and its outcome group. Returns the index of the entry;
+    /// `None` if the frame must take the generic path.
     #[inline(never)]
-    fn write<F: Frame>(
-        &self,
-        snapshot: &Snapshot,
-        input: PortId,
-        class: Class,
-        hop: usize,
-        frame: &F,
+    fn insert(
+        &mut self,
+        bucket: usize,
+        key: u64,
+        new: impl FnOnce() -> Option<(RewriteEntry, Outcome)>,
         outcomes: &mut OutcomeGroups,
-    ) -> Option<RewriteEntry> {
-        let (entry, outcome) = RewriteEntry::new(snapshot, input, class, hop, length_bytes(frame))?;
-        Some(RewriteEntry { group: outcomes.group_index(outcome), ..entry })
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, bucket: usize, entry: RewriteEntry) -> u8 {
+    ) -> Option<u8> {
+        let (entry, outcome) = new()?;
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 frames at the most")]
         let at = self.rewrite_cache.len() as u8;
-        self.rewrite_cache.push(entry);
+        let group = outcomes.group_index(outcome);
+        self.rewrite_cache.push(RewriteEntry { key, group, ..entry });
         self.index.set(bucket, at);
-        at
+        Some(at)
     }
 
     /// Adds the sums of the entries to their outcome groups.

@@ -1,6 +1,6 @@
 //! Ways into a port: to the transmit batch where the port is free, else into a VEQ.
 
-use super::{Port, drop_queued};
+use super::Port;
 use crate::accounting::Accounting;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -84,16 +84,16 @@ impl<D: Device, V: Driver> Port<D, V> {
     ) {
         let priority = usize::from(queued.meta.priority & 7);
         if !self.up {
-            return drop_queued(queued, DropReason::PortDown, &mut self.counters, accounting);
+            return self.drop_queued(queued, DropReason::PortDown, accounting);
         }
         if self.discarded_bits >> priority & 1 == 1 {
-            return drop_queued(queued, DropReason::Watchdog, &mut self.counters, accounting);
+            return self.drop_queued(queued, DropReason::Watchdog, accounting);
         }
         self.spill_pending(accounting);
         let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
             > accounting.lossy_queue_bytes;
         if over && accounting.is_lossy(&queued.meta) {
-            return drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting);
+            return self.drop_queued(queued, DropReason::TailDrop, accounting);
         }
         self.queue(queued, accounting);
     }
@@ -112,7 +112,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
         self.occupied_bits |= priority.bit();
         for queued in refused {
-            drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting);
+            self.drop_queued(queued, DropReason::TailDrop, accounting);
         }
     }
 
@@ -127,9 +127,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         let priority = usize::from(queued.meta.priority & 7);
         match self.queues[priority].veq.push_back(&mut accounting.frame_pool, queued) {
             Ok(()) => self.occupied_bits |= 1 << priority,
-            Err(queued) => {
-                drop_queued(queued, DropReason::TailDrop, &mut self.counters, accounting)
-            }
+            Err(queued) => self.drop_queued(queued, DropReason::TailDrop, accounting),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! that. Until then it is *pending*: it is the head of its VEQ and marks the priority as occupied,
 //! but is not stored in the VEQ. It is put there only if it has to wait longer.
 
+use super::Port;
 use super::transmit::count_sent_run;
-use super::{Port, put_front};
 use crate::accounting::Accounting;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -54,19 +54,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     #[inline(always)]
     pub(super) fn spill_pending(&mut self, accounting: &mut Accounting<D::Frame, V>) {
         if let Some(queued) = self.take_pending() {
-            self.put_back(queued, accounting);
+            self.put_front(queued, accounting);
         }
-    }
-
-    /// Puts a frame to the front of its VEQ, whether it came from there or was pending.
-    #[inline(never)]
-    fn put_back(
-        &mut self,
-        queued: QueuedFrame<D::Frame>,
-        accounting: &mut Accounting<D::Frame, V>,
-    ) {
-        let Self { queues, occupied_bits, counters, .. } = self;
-        put_front(queued, queues, occupied_bits, counters, accounting);
     }
 
     /// [`Self::serve`] when the only queued frame is the pending one.
@@ -81,7 +70,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         let bytes = u32::from(queued.meta.bytes);
         let may_leave = self.up && self.eligible_bits(accounting.now) & priority.bit() != 0;
         if !may_leave || device.tx_room_bytes(self.id, accounting.now) < bytes {
-            return self.put_back(queued, accounting);
+            return self.put_front(queued, accounting);
         }
         self.queues[priority.index()].veq.passed(bytes);
         self.occupied_bits = 0;
@@ -113,7 +102,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         let QueuedFrame { frame, meta } = queued;
         match device.tx_one(self.id, frame, accounting.now) {
             Ok(()) => count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting),
-            Err(frame) => self.put_back(QueuedFrame { frame, meta }, accounting),
+            Err(frame) => self.put_front(QueuedFrame { frame, meta }, accounting),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Transmit: sends the transmit batch, then serves the queues, and accounts for what the device
 //! took.
 
-use super::{Port, Queue, put_front};
+use super::{Port, Queue};
 use crate::accounting::Accounting;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -202,10 +202,9 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);
-        let Self { tx_batch, queues, occupied_bits, counters, .. } = self;
-        tx_batch.take_back(bits, |queued| {
-            put_front(queued, queues, occupied_bits, counters, accounting);
-        });
+        for queued in self.tx_batch.take_back(bits) {
+            self.put_front(queued, accounting);
+        }
     }
 }
 

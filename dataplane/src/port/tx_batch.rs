@@ -31,12 +31,6 @@ impl Run {
         Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
     }
 
-    /// One of its frames, with metadata, to be queued after all.
-    #[inline]
-    pub(crate) fn queued<F: Frame>(&self, frame: F) -> QueuedFrame<F> {
-        QueuedFrame { meta: FrameMeta { bytes: length_bytes(&frame), ..self.meta }, frame }
-    }
-
     /// Whether the frames of `other` can be accounted for with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
@@ -182,7 +176,8 @@ impl<F: Frame> TxBatch<F> {
     }
 
     /// Takes back the frames whose priority is in `bits`, the last first, each with its metadata.
-    pub(crate) fn take_back(&mut self, bits: u8, mut back: impl FnMut(QueuedFrame<F>)) {
+    pub(crate) fn take_back(&mut self, bits: u8) -> Burst<QueuedFrame<F>> {
+        let mut back = Burst::new();
         let mut kept: ArrayVec<(F, usize), BURST_MAX> = ArrayVec::new();
         while let Some(frame) = self.frames.pop() {
             let at = usize::from(self.run_of[self.frames.len()]);
@@ -193,13 +188,14 @@ impl<F: Frame> TxBatch<F> {
                 kept.push((frame, at - gone.count()));
                 continue;
             }
-            back(run.queued(frame));
+            back.push(run.meta.queued(frame));
         }
         self.runs.retain(|run| bits & run.meta.priority_bit() == 0);
         while let Some((frame, run)) = kept.pop() {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
             self.push(frame, run as u8);
         }
+        back
     }
 }
 

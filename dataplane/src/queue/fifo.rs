@@ -5,7 +5,7 @@
 //! a queued frame costs a part of a cache line, not a list node of its own.
 
 use crate::buffer::ViqId;
-use crate::frame::Frame;
+use crate::frame::{Frame, length_bytes};
 use crate::ids::{PortId, Priority};
 use crate::time::Instant;
 use alloc::boxed::Box;
@@ -39,6 +39,12 @@ impl FrameMeta {
     /// The metadata of no frame.
     pub(crate) const NONE: Self =
         Self { viq: ViqId::NONE, bytes: 0, arrived_ns: 0, out: 0, priority: 0, l3: 0 };
+
+    /// `frame`, with this metadata and its own length.
+    #[inline(always)]
+    pub(crate) fn queued<F: Frame>(self, frame: F) -> QueuedFrame<F> {
+        QueuedFrame { meta: Self { bytes: length_bytes(&frame), ..self }, frame }
+    }
 
     /// The index of the ingress port; for the switch's own frames, an index that no port has.
     #[inline(always)]
