@@ -25,6 +25,7 @@ pub mod driver;
 mod event_driven;
 pub mod fib;
 pub mod frame;
+mod frame_sums;
 #[cfg(feature = "gfc")]
 pub mod gfc;
 #[cfg(not(feature = "gfc"))]

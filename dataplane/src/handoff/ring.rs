@@ -103,7 +103,7 @@ impl<F> RingRx<F> {
         loop {
             // All runs of a burst were published at once.
             let (run, is_last) = self.runs.pop().ok()?;
-            count += usize::from(run.frames);
+            count += run.sums.frames as usize;
             runs.push(run);
             if is_last {
                 break;

@@ -260,7 +260,9 @@ impl<F: Frame> Peer<F> {
     /// Adds a frame that has waited, with its single-frame `run`, to the burst being built.
     fn join(&mut self, run: Run, queued: QueuedFrame<F>) {
         match self.runs.last_mut() {
-            Some(last) if last.meta.out == run.meta.out && last.joins(&run) => last.add(&run),
+            Some(last) if last.meta.out == run.meta.out && last.joins(&run) => {
+                last.sums.add(run.sums)
+            }
             _ => self.runs.push(run),
         }
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]

@@ -72,6 +72,10 @@ impl Receiver {
     /// The same, whose peer sets rates in `form`. After a late poll, a class may catch up on
     /// `catch_up_ns` of its rate.
     #[must_use]
+    #[cfg_attr(
+        not(feature = "gfc"),
+        expect(unreachable_code, unused_variables, reason = "the stub's types have no values")
+    )]
     pub fn gfc(self, form: Form, catch_up_ns: u64) -> Self {
         let rates = RateAdjuster::new(form, self.speed, catch_up_ns);
         Self { rates: Some(Box::new(rates)), ..self }

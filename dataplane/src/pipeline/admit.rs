@@ -49,26 +49,20 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !outcome.is_forward() {
             return Disposition::End;
         }
-        self.count_tag_change(outcome.change(), group.frames, slot);
+        self.count_tag_change(outcome.change(), group.sums.frames, slot);
         if self.ports[slot].discards(outcome.viq().priority()) {
             return Disposition::Discard;
         }
         let buffer = &mut self.accounting.buffer;
-        if !buffer.admit_run(outcome.viq(), group.cost_bytes) {
-            let are_cells = group.cost_bytes == group.frames * buffer.cell_bytes();
-            if !are_cells || !buffer.admit_cells(outcome.viq(), group.frames) {
+        if !buffer.admit_run(outcome.viq(), group.sums.cost_bytes) {
+            let are_cells = group.sums.cost_bytes == group.sums.frames * buffer.cell_bytes();
+            if !are_cells || !buffer.admit_cells(outcome.viq(), group.sums.frames) {
                 return Disposition::AdmitEach;
             }
         }
         self.mark_headroom(outcome.viq(), slot);
         let meta = meta_of(outcome, 0, self.accounting.now);
-        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 at the most")]
-        let run = Run {
-            meta,
-            frames: group.frames as u8,
-            bytes: group.bytes,
-            cost_bytes: group.cost_bytes,
-        };
+        let run = Run { meta, sums: group.sums };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {
             self.accounting.driver.mark_tx(out_slot);
             let port = &mut self.ports[out_slot];

@@ -98,7 +98,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let charged = || {
             let viq = |group: &OutcomeGroup| self.charged_viq(group.outcome, slot);
             let groups = self.outcomes.groups.iter();
-            groups.filter_map(move |group| Some((viq(group)?, group.cost_bytes)))
+            groups.filter_map(move |group| Some((viq(group)?, group.sums.cost_bytes)))
         };
         let (groups, cost_bytes) =
             charged().fold((0, 0), |(groups, sum), (_, cost_bytes)| (groups + 1, sum + cost_bytes));
@@ -170,7 +170,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn end_few(&mut self, dispositions: &[Disposition], group_of: &mut [u8], slot: usize) -> bool {
         let groups = self.outcomes.groups.iter().zip(dispositions);
         let ending = groups.filter(|(_, disposition)| matches!(disposition, Disposition::End));
-        let mut left: u32 = ending.map(|(group, _)| group.frames).sum();
+        let mut left: u32 = ending.map(|(group, _)| group.sums.frames).sum();
         if left > FEW_FRAMES {
             return false;
         }
@@ -276,7 +276,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             return;
         }
         let port = &mut self.ports[arrival.slot];
-        let frames = u64::from(group.frames);
+        let frames = u64::from(group.sums.frames);
         match group.outcome.class() {
             Some(class) => port.count_received(class, frames, u64::from(group.rx_bytes)),
             None if group.outcome.verdict() == Verdict::Consume => {}

@@ -2,6 +2,7 @@
 
 use crate::buffer::ViqId;
 use crate::counters::DropReason;
+use crate::frame_sums::FrameSums;
 use crate::ids::{PortId, Priority};
 use crate::punt::PuntReason;
 
@@ -235,18 +236,16 @@ pub(crate) enum TagChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutcomeGroup {
     pub(crate) outcome: Outcome,
-    pub(crate) frames: u32,
+    /// Bytes as received.
     pub(crate) rx_bytes: u32,
-    pub(crate) bytes: u32,
-    /// Buffer cost of the frames, at least one cell for each.
-    pub(crate) cost_bytes: u32,
+    pub(crate) sums: FrameSums,
 }
 
 impl OutcomeGroup {
     /// A group of one frame whose buffer cost is charged elsewhere.
     pub(crate) fn of_one(frame_outcome: &FrameOutcome) -> Self {
-        let (rx_bytes, bytes) = (u32::from(frame_outcome.rx_bytes), u32::from(frame_outcome.bytes));
-        Self { outcome: frame_outcome.outcome, frames: 1, rx_bytes, bytes, cost_bytes: 0 }
+        let &FrameOutcome { outcome, rx_bytes, bytes } = frame_outcome;
+        Self { outcome, rx_bytes: rx_bytes.into(), sums: FrameSums::of_one(bytes, 0) }
     }
 }
 

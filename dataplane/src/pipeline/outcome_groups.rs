@@ -5,6 +5,7 @@
 //! each frame. Frames keep their order: those of one flow have the same outcome, and are dispatched
 //! in the order of the burst.
 
+use crate::frame_sums::FrameSums;
 use crate::limits::BURST_MAX;
 use crate::pipeline::outcome::{FrameOutcome, Outcome, OutcomeGroup};
 use arrayvec::ArrayVec;
@@ -86,10 +87,8 @@ impl OutcomeGroups {
     pub(crate) fn add(&mut self, frame_outcome: &FrameOutcome) -> u8 {
         let at = self.group_index(frame_outcome.outcome);
         let group = &mut self.groups[usize::from(at)];
-        group.frames += 1;
         group.rx_bytes += u32::from(frame_outcome.rx_bytes);
-        group.bytes += u32::from(frame_outcome.bytes);
-        group.cost_bytes += u32::from(frame_outcome.bytes).max(self.cell_bytes);
+        group.sums.add(FrameSums::of_one(frame_outcome.bytes, self.cell_bytes));
         at
     }
 
@@ -109,7 +108,7 @@ impl OutcomeGroups {
     fn new_group(&mut self, bucket: usize, outcome: Outcome) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 outcomes at the most")]
         let at = self.groups.len() as u8;
-        self.groups.push(OutcomeGroup { outcome, frames: 0, rx_bytes: 0, bytes: 0, cost_bytes: 0 });
+        self.groups.push(OutcomeGroup { outcome, rx_bytes: 0, sums: FrameSums::default() });
         self.index.set(bucket, at);
         at
     }
@@ -155,9 +154,9 @@ mod tests {
                 }
                 for group in &outcomes.groups {
                     let mine = || frame_outcomes.iter().filter(|frame_outcome| frame_outcome.outcome == group.outcome);
-                    prop_assert_eq!(group.frames as usize, mine().count());
+                    prop_assert_eq!(group.sums.frames as usize, mine().count());
                     prop_assert_eq!(group.rx_bytes, mine().map(|it| u32::from(it.rx_bytes)).sum::<u32>());
-                    prop_assert_eq!(group.cost_bytes, mine().map(|it| u32::from(it.bytes).max(256)).sum::<u32>());
+                    prop_assert_eq!(group.sums.cost_bytes, mine().map(|it| u32::from(it.bytes).max(256)).sum::<u32>());
                 }
             }
         }

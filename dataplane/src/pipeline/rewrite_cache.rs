@@ -6,6 +6,7 @@
 
 use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
+use crate::frame_sums::FrameSums;
 use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::pipeline::class::Class;
@@ -118,10 +119,9 @@ impl RewriteCache {
         for entry in &self.rewrite_cache {
             let part = |shift: u32| (entry.sums >> shift & 0xFF_FFFF) as u32;
             let Some(group) = outcomes.groups.get_mut(usize::from(entry.group)) else { continue };
-            group.frames += part(FRAMES_SHIFT);
-            group.rx_bytes += part(0);
-            group.bytes += part(0);
-            group.cost_bytes += part(COST_SHIFT);
+            let (frames, bytes, cost_bytes) = (part(FRAMES_SHIFT), part(0), part(COST_SHIFT));
+            group.rx_bytes += bytes;
+            group.sums.add(FrameSums { frames, bytes, cost_bytes });
         }
     }
 }

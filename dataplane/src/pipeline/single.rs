@@ -6,6 +6,7 @@
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
+use crate::frame_sums::FrameSums;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome::OutcomeGroup;
@@ -64,14 +65,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !entry.apply(&mut frame, cell_bytes) {
             return Err(frame);
         }
-        let bytes = u32::from(bytes);
-        let group = OutcomeGroup {
-            outcome,
-            frames: 1,
-            rx_bytes: bytes,
-            bytes,
-            cost_bytes: bytes.max(cell_bytes),
-        };
+        let sums = FrameSums::of_one(bytes, cell_bytes);
+        let group = OutcomeGroup { outcome, rx_bytes: sums.bytes, sums };
         self.dispatch_one(frame, &group, arrival);
         Ok(())
     }

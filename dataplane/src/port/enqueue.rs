@@ -33,7 +33,7 @@ impl<D: Device, V: Driver> Port<D, V> {
                 return None;
             }
         }
-        self.reserved_frames += usize::from(run.frames);
+        self.reserved_frames += run.sums.frames as usize;
         Some(self.tx_batch.open(run))
     }
 

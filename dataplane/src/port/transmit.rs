@@ -6,6 +6,7 @@ use crate::accounting::Accounting;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
+use crate::frame_sums::FrameSums;
 use crate::ids::Priority;
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
@@ -227,14 +228,14 @@ pub(super) fn count_sent_run<F: Frame, V: Driver>(
     queues: &mut [Queue; PRIORITIES],
     accounting: &mut Accounting<F, V>,
 ) {
-    let frames = usize::from(run.frames);
+    let FrameSums { frames, bytes, cost_bytes } = run.sums;
     let queue = &mut queues[usize::from(run.meta.priority & 7)];
-    queue.tx_frames += frames as u64;
-    queue.tx_bytes += u64::from(run.bytes);
-    accounting.totals.sent += frames as u64;
-    accounting.release_bytes(run.meta.viq, run.cost_bytes);
+    queue.tx_frames += u64::from(frames);
+    queue.tx_bytes += u64::from(bytes);
+    accounting.totals.sent += u64::from(frames);
+    accounting.release_bytes(run.meta.viq, cost_bytes);
     match low_32_bits(accounting.now).wrapping_sub(run.meta.arrived_ns) {
-        0 => accounting.driver.probe().passed(frames),
-        ns => accounting.driver.probe().waited(ns, frames),
+        0 => accounting.driver.probe().passed(frames as usize),
+        ns => accounting.driver.probe().waited(ns, frames as usize),
     }
 }

@@ -4,6 +4,7 @@
 //! released together. For a frame that the device refuses, its run and its length are sufficient.
 
 use crate::frame::{Burst, Frame, length_bytes};
+use crate::frame_sums::FrameSums;
 use crate::limits::BURST_MAX;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use arrayvec::ArrayVec;
@@ -13,36 +14,20 @@ use arrayvec::ArrayVec;
 pub(crate) struct Run {
     /// The metadata of each frame but its length.
     pub(crate) meta: FrameMeta,
-    pub(crate) frames: u8,
-    pub(crate) bytes: u32,
-    pub(crate) cost_bytes: u32,
+    pub(crate) sums: FrameSums,
 }
 
 impl Run {
     /// The run of a single frame with `meta`, which is charged at least `cell_bytes`.
     #[inline(always)]
     pub(crate) fn of_one(meta: &FrameMeta, cell_bytes: u32) -> Self {
-        let bytes = u32::from(meta.bytes);
-        Self { meta: *meta, frames: 1, bytes, cost_bytes: bytes.max(cell_bytes) }
-    }
-
-    /// The same run with no frames in it.
-    pub(crate) const fn without_frames(self) -> Self {
-        Self { frames: 0, bytes: 0, cost_bytes: 0, ..self }
+        Self { meta: *meta, sums: FrameSums::of_one(meta.bytes, cell_bytes) }
     }
 
     /// Whether the frames of `other` can be accounted for with these.
     #[inline(always)]
     pub(crate) fn joins(&self, other: &Self) -> bool {
         self.meta.run_key() == other.meta.run_key()
-    }
-
-    /// Adds the frames of `other`, which [joins](Self::joins) these.
-    #[inline(always)]
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-        self.cost_bytes += other.cost_bytes;
     }
 }
 
@@ -90,26 +75,23 @@ impl<F: Frame> TxBatch<F> {
         let Some(Some(first)) = places.first() else { return };
         // The sum of consecutive frames with the same key, added to the run when the key changes.
         let mut key = first.meta.run_key();
-        let mut sum = Run::of_one(&first.meta, cell_bytes).without_frames();
-        let mut number = self.open(sum);
+        let mut sums = FrameSums::default();
+        let mut number = self.open(Run { meta: first.meta, sums });
         let start = self.frames.len();
         let Self { frames, run_of, runs } = self;
         for (place, run) in places.iter_mut().zip(&mut run_of[start..]) {
             let Some(QueuedFrame { mut frame, meta }) = place.take() else { break };
             look(&mut frame, &meta);
             if meta.run_key() != key {
-                runs[usize::from(number)].add(&sum);
+                runs[usize::from(number)].sums.add(core::mem::take(&mut sums));
                 key = meta.run_key();
-                sum = Run::of_one(&meta, cell_bytes).without_frames();
-                number = open(runs, sum);
+                number = open(runs, Run { meta, sums });
             }
-            sum.frames += 1;
-            sum.bytes += u32::from(meta.bytes);
-            sum.cost_bytes += u32::from(meta.bytes).max(cell_bytes);
+            sums.add(FrameSums::of_one(meta.bytes, cell_bytes));
             *run = number;
             frames.push(frame);
         }
-        self.runs[usize::from(number)].add(&sum);
+        self.runs[usize::from(number)].sums.add(sums);
     }
 
     /// Adds a frame of the run with index `run`.
@@ -157,21 +139,14 @@ impl<F: Frame> TxBatch<F> {
     #[cold]
     fn split_off_unsent(&mut self, batched: usize, cell_bytes: u32, mut account: impl FnMut(&Run)) {
         self.run_of.copy_within(batched - self.frames.len()..batched, 0);
-        let mut unsent: ArrayVec<Run, BURST_MAX> =
-            self.runs.iter().map(|run| run.without_frames()).collect();
+        let mut unsent = [FrameSums::default(); BURST_MAX];
         for (frame, &run) in self.frames.iter().zip(&self.run_of) {
-            let bytes = u32::from(length_bytes(frame));
-            let run = &mut unsent[usize::from(run)];
-            run.frames += 1;
-            run.bytes += bytes;
-            run.cost_bytes += bytes.max(cell_bytes);
+            unsent[usize::from(run)].add(FrameSums::of_one(length_bytes(frame), cell_bytes));
         }
         for (run, unsent) in self.runs.iter_mut().zip(unsent) {
-            run.frames -= unsent.frames;
-            run.bytes -= unsent.bytes;
-            run.cost_bytes -= unsent.cost_bytes;
+            run.sums.remove(unsent);
             account(run);
-            *run = unsent;
+            run.sums = unsent;
         }
     }
 
@@ -203,7 +178,7 @@ impl<F: Frame> TxBatch<F> {
 #[inline(always)]
 fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
     if let Some(last) = runs.last_mut().filter(|last| last.joins(&run)) {
-        last.add(&run);
+        last.sums.add(run.sums);
     } else {
         runs.push(run);
     }

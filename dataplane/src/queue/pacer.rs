@@ -77,6 +77,7 @@ impl Pacer {
 
     /// Limits the rate to this share of the speed from `now` on. A frame that is still being sent
     /// is recalculated at the new rate from its start.
+    #[cfg(feature = "gfc")]
     pub(crate) fn set_share(&mut self, share: Share, now: Instant) {
         let was = core::mem::replace(&mut self.share, share);
         if was != share && !self.is_free(now) {
