@@ -17,7 +17,7 @@ fn every_release_is_seen_once_and_none_before_it_happened() {
         let mut reader = LedgerReader::new(Arc::clone(&ledger));
         let mut buffer = Buffer::new(&settings(&[], 10_000, 10_000));
         for viq in [a, a, b] {
-            buffer.admit(viq, COST_BYTES);
+            buffer.admit(viq, COST_BYTES).expect("the VIQ has room");
         }
 
         let mut writer = LedgerWriter::new(ledger);
