@@ -28,6 +28,8 @@ const READ_MAX: Duration = Duration::from_secs(300);
 const WRITE_MAX: Duration = Duration::from_secs(5);
 /// How long a reply may take. Reading a file of routes is the longest work there is.
 const REPLY_MAX: Duration = Duration::from_secs(120);
+/// How long the end waits for replies that are being written.
+const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// Poll interval of the accepting thread.
 const POLL_MS: u16 = 50;
 
@@ -37,6 +39,7 @@ pub(crate) struct Server {
     path: PathBuf,
     ended: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
+    clients: Arc<Clients>,
 }
 
 impl Server {
@@ -53,21 +56,28 @@ impl Server {
         let (calls, receiver) = bounded(CALLS_MAX);
         let ended = Arc::new(AtomicBool::new(false));
         let their_ended = Arc::clone(&ended);
-        let accept = move || accept(&listener, &calls, &their_ended);
+        let clients = Arc::new(Clients::default());
+        let their_clients = Arc::clone(&clients);
+        let accept = move || accept(&listener, &calls, &their_ended, &their_clients);
         let accepting = thread::Builder::new().name("ctl".into()).spawn(accept)?;
-        let server = Self { path: path.to_owned(), ended, accepting: Some(accepting) };
+        let server = Self { path: path.to_owned(), ended, accepting: Some(accepting), clients };
         Ok((server, receiver))
     }
 }
 
 impl Drop for Server {
-    /// Stops accepting, and removes the socket.
+    /// Stops accepting, removes the socket, and waits for the replies that are being written: the
+    /// process may end right after, and the client that said `stop` must see its answer.
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(accepting) = self.accepting.take() {
             let _fault_of_the_thread = accepting.join();
         }
         let _gone_already = fs::remove_file(&self.path);
+        let end = Instant::now() + LAST_REPLIES_MAX;
+        while self.clients.is_answering() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -92,14 +102,18 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Takes clients in until the end.
-fn accept(listener: &UnixListener, calls: &Sender<Call>, ended: &AtomicBool) {
-    let clients = Arc::new(Clients::default());
+fn accept(
+    listener: &UnixListener,
+    calls: &Sender<Call>,
+    ended: &AtomicBool,
+    clients: &Arc<Clients>,
+) {
     while !ended.load(Ordering::Relaxed) {
         let mut readable = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         // An interrupted or failed wait only ends early.
         let _cut_short = poll(&mut readable, PollTimeout::from(POLL_MS));
         if let Ok((stream, _)) = listener.accept() {
-            serve_client(stream, calls.clone(), Arc::clone(&clients));
+            serve_client(stream, calls.clone(), Arc::clone(clients));
         }
     }
 }
@@ -156,6 +170,11 @@ impl Clients {
         let number = clients.next.fetch_add(1, Ordering::Relaxed);
         list.push(Client { stream, number, idle_since: Some(Instant::now()) });
         Some(Place { clients: Arc::clone(clients), number })
+    }
+
+    /// Whether a client waits for its reply.
+    fn is_answering(&self) -> bool {
+        self.list().iter().any(|client| client.idle_since.is_none())
     }
 
     fn list(&self) -> MutexGuard<'_, Vec<Client>> {

@@ -55,6 +55,28 @@ fn only_its_user_can_connect_and_the_socket_goes_with_the_server() {
     assert!(!served.socket.exists());
 }
 
+/// The process may end as soon as the server is gone. It did, on a busy machine, before the thread
+/// of the client that had said `stop` could write the answer.
+#[test]
+fn the_server_goes_only_after_the_replies_that_it_owes() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s.sock");
+    let (server, calls) = Server::start(&socket).unwrap();
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(b"{\"request\":\"stop\"}\n").unwrap();
+    let Call { reply, .. } = calls.recv().unwrap();
+    let late = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        reply.send(Reply::Stopping(Stopping { stopping: 7 })).unwrap();
+    });
+    drop(server);
+    stream.set_nonblocking(true).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    assert_eq!(line, "{\"stopping\":7}\n");
+    late.join().unwrap();
+}
+
 #[test]
 fn a_client_asks_many_times_by_one_connection() {
     let served = serve();
