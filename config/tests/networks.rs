@@ -4,8 +4,8 @@
 use config::NetworkConfig;
 use fabric::Network;
 use fabric::network::Peer;
-use fabric::paths::{EdgePorts, PathSet};
 use fabric::paths::{PathKind, PathSpec};
+use fabric::paths::{PathSet, Walks};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -26,9 +26,9 @@ fn mix(input: u32, output: u32, state: u8) -> u8 {
 }
 
 /// How many paths end in each of five states, one path after the other.
-fn slow_tally(paths: &PathSet, network: &Network, edges: &EdgePorts) -> Vec<u64> {
+fn slow_tally(network: &Network, walks: &Walks<'_>) -> Vec<u64> {
     let mut ends = vec![0; 5];
-    let flow = paths.visit(network, edges, 0, &mut |turns| {
+    let flow = walks.visit(0, &mut |turns| {
         let state = turns.iter().fold(0, |state, &(i, o)| mix(i, o, state));
         ends[usize::from(state)] += 1;
         check_path(network, turns);
@@ -54,15 +54,15 @@ fn check_path(network: &Network, turns: &[(u32, u32)]) {
 fn check_tally(network: &Network, spec: &PathSpec) -> u64 {
     let paths = PathSet::build(network, spec).unwrap_or_else(|error| panic!("{error}"));
     // Hosts in two groups, so that several ports stand for a switch's hosts.
-    for edges in [EdgePorts::alike(network), EdgePorts::grouped(network, |slot| slot % 2)] {
-        let slow = slow_tally(&paths, network, &edges);
-        let fast = paths.tally(network, &edges, 0, 5, |i, o, state, _| mix(i, o, state));
+    let grouped = Walks::grouped(network, &paths, |slot| slot % 2);
+    for walks in [Walks::alike(network, &paths), grouped] {
+        let slow = slow_tally(network, &walks);
+        let fast = walks.tally(0, 5, |i, o, state, _| mix(i, o, state));
         assert_eq!(fast, slow, "{spec:?}");
-        let ordered =
-            paths.tally_in_order(network, &edges, 0, 5, &mut |i, o, state, _| mix(i, o, state));
+        let ordered = walks.tally_in_order(0, 5, &mut |i, o, state, _| mix(i, o, state));
         assert_eq!(ordered, slow, "{spec:?}");
     }
-    paths.count(network, &EdgePorts::alike(network))
+    Walks::alike(network, &paths).count()
 }
 
 #[test]
@@ -141,8 +141,7 @@ fn a_path_file_is_followed_to_the_letter() {
     assert_eq!(check_tally(&config.network, &config.paths), 12);
     let paths = PathSet::build(&config.network, &config.paths).unwrap();
     let mut shown = Vec::new();
-    let edges = EdgePorts::alike(&config.network);
-    let _ = paths.visit(&config.network, &edges, 0, &mut |turns| {
+    let _ = Walks::alike(&config.network, &paths).visit(0, &mut |turns| {
         let ports = turns
             .iter()
             .map(|&(i, o)| format!("{}>{}", config.network.show(i), config.network.port(o)));

@@ -20,7 +20,7 @@ mod updown;
 
 use crate::network::Network;
 use crate::network::u32_of;
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::{PathSet, Walks};
 use crate::rules::RuleSet;
 use crate::verify::{self, Hop, NetworkRules, Verdict};
 use dataplane::ids::{Priority, Tag};
@@ -121,26 +121,26 @@ pub fn compile(
     if classes > lossless_max {
         return Err(CompileError::Classes { classes });
     }
-    let edges = EdgePorts::alike(network);
+    let walks = Walks::alike(network, paths);
     let found = match options.algorithm {
-        Algorithm::UpDown => by_order(network, &edges, paths, lossless_max, tell),
+        Algorithm::UpDown => by_order(&walks, lossless_max, tell),
         Algorithm::Greedy => {
             let tags = usize::from(lossless_max);
-            let merged = tagger::greedy(network, &edges, paths, tags, tell);
+            let merged = tagger::greedy(&walks, tags, tell);
             let priorities = own_priorities(merged.tags);
             let method = "Tagger, Algorithm 2";
-            let found = by_matrix(network, paths, &merged.matrix, priorities, method);
+            let found = by_matrix(&walks, &merged.matrix, priorities, method);
             Found { conflicts: Some(merged.conflicts), ..found }
         }
         Algorithm::BruteForce => {
             let hops = paths.longest(network) + usize::from(classes) - 1;
             let tags = hops.min(usize::from(lossless_max));
-            let matrix = tagger::brute_force(network, &edges, paths, tags);
+            let matrix = tagger::brute_force(&walks, tags);
             // The tag after the last hop is for hosts; towards them it shares the last priority.
             let mut priorities = own_priorities(tags);
             let last = priorities.values().next_back().copied().unwrap_or_default();
             priorities.insert(updown::tag_of(tags), last);
-            by_matrix(network, paths, &matrix, priorities, "Tagger, Algorithm 1")
+            by_matrix(&walks, &matrix, priorities, "Tagger, Algorithm 1")
         }
     };
     let lossy_tag = Tag::default();
@@ -176,14 +176,9 @@ pub fn compile(
 }
 
 /// The `updown` algorithm.
-fn by_order(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    lossless_max: u8,
-    tell: &dyn Fn(&str),
-) -> Found {
-    let found = search::best_order(network, edges, paths, tell);
+fn by_order(walks: &Walks<'_>, lossless_max: u8, tell: &dyn Fn(&str)) -> Found {
+    let Walks { network, paths, .. } = *walks;
+    let found = search::best_order(walks, tell);
     // One tag for each raise, one to begin with, one for each further class (Tagger, VI-A).
     let wanted = found.score.raises_max + paths.classes();
     let tags = usize::from(wanted.min(lossless_max));
@@ -193,7 +188,7 @@ fn by_order(
     let all = 0..u32_of(network.switches());
     let strict: Vec<_> = all.into_par_iter().map(|switch| rules.entries(switch, None)).collect();
     let is_long = strict.iter().any(|entries| entries.len() > 2 * tags);
-    let used = is_long.then(|| rules.used(edges, paths));
+    let used = is_long.then(|| rules.used(walks));
     let entries = match &used {
         None => strict,
         Some(used) => {
@@ -213,15 +208,14 @@ fn by_order(
 
 /// Rules that are given cell by cell.
 fn by_matrix(
-    network: &Network,
-    paths: &PathSet,
+    walks: &Walks<'_>,
     matrix: &rule_matrix::RuleMatrix,
     priorities: BTreeMap<Tag, Priority>,
     method: &'static str,
 ) -> Found {
+    let Walks { network, paths, .. } = *walks;
     let hosts_alike = paths.hosts_alike();
-    let edges = EdgePorts::alike(network);
-    let used = turns::UsedTurns::collect(network, &edges, paths, 0, 1, |_, _, _| 0);
+    let used = turns::UsedTurns::collect(walks, 0, 1, |_, _, _| 0);
     let has_cycle = acyclic::topological(network, &used).is_none();
     let all = 0..u32_of(network.switches());
     let demands = all

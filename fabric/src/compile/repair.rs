@@ -6,8 +6,7 @@
 //! one of their switches is moved to where the fewest paths through it are broken. That is WalkSAT
 //! (Selman, Kautz and Cohen, 1994) with the positions of an order for variables.
 
-use crate::network::Network;
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::Walks;
 use random::{Draw, SplitMix64};
 use std::ops::ControlFlow;
 
@@ -21,13 +20,8 @@ const LOOKS_MAX: u64 = 500_000_000;
 const RANDOM_ONE_IN: usize = 25;
 
 /// Ranks with fewer broken paths than `ranks`, if any were found.
-pub(super) fn repair(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    ranks: &[u32],
-) -> Option<Vec<u32>> {
-    let mut search = Search::new(network, edges, paths, ranks)?;
+pub(super) fn repair(walks: &Walks<'_>, ranks: &[u32]) -> Option<Vec<u32>> {
+    let mut search = Search::new(walks, ranks)?;
     let at_first = search.broken.len();
     let mut rng = random::seeded(1);
     let mut best = (at_first, search.keys.clone());
@@ -80,7 +74,8 @@ const WHOLE: u32 = u32::MAX;
 
 impl Search {
     /// `None` if there are too many paths.
-    fn new(network: &Network, edges: &EdgePorts, paths: &PathSet, ranks: &[u32]) -> Option<Self> {
+    fn new(walks: &Walks<'_>, ranks: &[u32]) -> Option<Self> {
+        let network = walks.network;
         let mut search = Self {
             keys: ranks.iter().map(|&rank| f64::from(rank)).collect(),
             switches: Vec::new(),
@@ -90,7 +85,7 @@ impl Search {
             places: Vec::new(),
             looks: 0,
         };
-        let flow = paths.visit(network, edges, 5, &mut |turns| {
+        let flow = walks.visit(5, &mut |turns| {
             if search.places.len() == PATHS_MAX {
                 return ControlFlow::Break(());
             }

@@ -1,8 +1,7 @@
 //! How good an order is: the most raises on any expected path, then the number of raised paths.
 
 use super::order::Order;
-use crate::network::Network;
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::Walks;
 
 /// Raises are counted up to this; a switch has eight priorities.
 const RAISES_MAX: u8 = 15;
@@ -22,22 +21,16 @@ pub(super) struct Score {
 
 impl Score {
     /// Follows all paths under `order`.
-    pub(super) fn of(network: &Network, edges: &EdgePorts, paths: &PathSet, order: &Order) -> Self {
-        Self::of_some(1, network, edges, paths, order)
+    pub(super) fn of(walks: &Walks<'_>, order: &Order) -> Self {
+        Self::of_some(1, walks, order)
     }
 
     /// Follows one group of paths in `stride`: no more raises than [`Score::of`] finds.
-    pub(super) fn of_some(
-        stride: usize,
-        network: &Network,
-        edges: &EdgePorts,
-        paths: &PathSet,
-        order: &Order,
-    ) -> Self {
+    pub(super) fn of_some(stride: usize, walks: &Walks<'_>, order: &Order) -> Self {
         let raise = |input, output, raises: u8, _| {
             (raises + u8::from(order.is_raise(input, output))).min(RAISES_MAX)
         };
-        let ends = paths.tally_some(stride, network, edges, 0, usize::from(RAISES_MAX) + 1, raise);
+        let ends = walks.tally_some(stride, 0, usize::from(RAISES_MAX) + 1, raise);
         let raises_max = (0..=RAISES_MAX).rev().find(|&raises| ends[usize::from(raises)] > 0);
         Self {
             raises_max: raises_max.unwrap_or(0),

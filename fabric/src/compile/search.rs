@@ -13,7 +13,7 @@ use super::score::Score;
 use super::turns::{TurnWeights, UsedTurns};
 use crate::network::Network;
 use crate::network::u32_of;
-use crate::paths::{EdgePorts, PathSet, levels};
+use crate::paths::{Walks, levels};
 
 /// The order found.
 #[derive(Debug)]
@@ -27,13 +27,8 @@ pub(super) struct Found {
 }
 
 /// Searches. `tell` is told what is being tried.
-pub(super) fn best_order(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    tell: &dyn Fn(&str),
-) -> Found {
-    let mut search = Search { network, edges, paths, tell, best: None, start: None };
+pub(super) fn best_order(walks: &Walks<'_>, tell: &dyn Fn(&str)) -> Found {
+    let mut search = Search { walks, tell, best: None, start: None };
     search.try_all();
     let priorities_min = search.priorities_min();
     search.repair(priorities_min);
@@ -42,9 +37,7 @@ pub(super) fn best_order(
 }
 
 struct Search<'a> {
-    network: &'a Network,
-    edges: &'a EdgePorts,
-    paths: &'a PathSet,
+    walks: &'a Walks<'a>,
     tell: &'a dyn Fn(&str),
     best: Option<(Order, Score, &'static str)>,
     /// The ranks of the order of switches that breaks the fewest paths: where a repair begins.
@@ -53,7 +46,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn try_all(&mut self) {
-        let (network, edges, paths) = (self.network, self.edges, self.paths);
+        let network = self.walks.network;
         if let Some(order) = by_dimension(network) {
             self.consider("links by dimension", order, None);
         }
@@ -68,27 +61,26 @@ impl Search<'_> {
             self.by_switches("switches as in the file", &file);
         }
         (self.tell)("weighing turns");
-        if let Some(weights) = TurnWeights::of(network, edges, paths) {
+        if let Some(weights) = TurnWeights::of(self.walks) {
             self.by_switches("switches peeled", &peel_order::highest_first(network, &weights));
         }
     }
 
     fn by_switches(&mut self, name: &'static str, highest_first: &[u32]) {
         let ranks = ranks_of(highest_first);
-        self.consider(name, Order::of_switches(self.network, &ranks), Some(ranks));
+        self.consider(name, Order::of_switches(self.walks.network, &ranks), Some(ranks));
     }
 
     /// Takes the order if it is the best so far. One that is worse on a sample is not followed
     /// further.
     fn consider(&mut self, name: &'static str, order: Order, ranks: Option<Vec<u32>>) {
         (self.tell)(name);
-        let (network, edges, paths) = (self.network, self.edges, self.paths);
         let raises = self.best.as_ref().map_or(u8::MAX, |(_, best, _)| best.raises_max);
-        let stride = paths.sample_stride();
-        if stride > 1 && Score::of_some(stride, network, edges, paths, &order).raises_max > raises {
+        let stride = self.walks.paths.sample_stride();
+        if stride > 1 && Score::of_some(stride, self.walks, &order).raises_max > raises {
             return;
         }
-        let score = Score::of(network, edges, paths, &order);
+        let score = Score::of(self.walks, &order);
         if let Some(ranks) = ranks
             && self.start.as_ref().is_none_or(|&(broken, _)| score.broken_paths < broken)
         {
@@ -107,7 +99,7 @@ impl Search<'_> {
     /// order can do with fewer priorities. One that raises fewer of them would raise some that do
     /// not bounce at all, and those are what frames take while nothing has failed.
     fn counts_bounces(&self) -> bool {
-        self.paths.bounces().is_some_and(|bounces| self.raises_max() <= bounces)
+        self.walks.paths.bounces().is_some_and(|bounces| self.raises_max() <= bounces)
     }
 
     fn raises_max(&self) -> u8 {
@@ -122,11 +114,11 @@ impl Search<'_> {
             return 1;
         }
         (self.tell)("looking for a cycle among the paths' turns");
-        let (network, edges, paths) = (self.network, self.edges, self.paths);
+        let Walks { network, paths, .. } = *self.walks;
         let stride = paths.sample_stride();
-        let sample = UsedTurns::sample(stride, network, edges, paths);
+        let sample = UsedTurns::sample(stride, self.walks);
         if let Some(of_sample) = acyclic::topological(network, &sample) {
-            let used = UsedTurns::sample(1, network, edges, paths);
+            let used = UsedTurns::sample(1, self.walks);
             let order =
                 if stride == 1 { Some(of_sample) } else { acyclic::topological(network, &used) };
             if let Some(order) = order {
@@ -148,9 +140,8 @@ impl Search<'_> {
         }
         let Some((_, ranks)) = self.start.take() else { return };
         (self.tell)("repairing the order");
-        let (network, edges, paths) = (self.network, self.edges, self.paths);
-        if let Some(ranks) = repair::repair(network, edges, paths, &ranks) {
-            let order = Order::of_switches(network, &ranks);
+        if let Some(ranks) = repair::repair(self.walks, &ranks) {
+            let order = Order::of_switches(self.walks.network, &ranks);
             self.consider("switches, repaired", order, Some(ranks));
         }
     }

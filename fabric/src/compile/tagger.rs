@@ -9,20 +9,16 @@ use super::topology_order::AcyclicGraph;
 use super::turns::UsedTurns;
 use crate::network::Network;
 use crate::network::u32_of;
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::Walks;
 
 /// Algorithm 1: every turn raises the tag. `tags` are the lossless tags that switches see; one more
 /// is seen by hosts only, after the last hop.
-pub(super) fn brute_force(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    tags: usize,
-) -> RuleMatrix {
+pub(super) fn brute_force(walks: &Walks<'_>, tags: usize) -> RuleMatrix {
+    let Walks { network, paths, .. } = *walks;
     let mut matrix = RuleMatrix::new(network);
     let last = u8::try_from(tags).unwrap_or(u8::MAX);
     for class in 0..paths.classes() {
-        paths.tally_in_order(network, edges, class, tags + 2, &mut |input, output, state, _| {
+        walks.tally_in_order(class, tags + 2, &mut |input, output, state, _| {
             let is_last = network.far_slot(output).is_none();
             if state >= last || state + 1 == last && !is_last {
                 return last + 1;
@@ -49,21 +45,16 @@ pub(super) struct Merged {
 /// taken: its edge is in the graph already, so it closes no cycle. Frames may then come to a switch
 /// with a lower tag than the graph has for them; [`complete`] gives them rules, and follows every
 /// path to the end.
-pub(super) fn greedy(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    tags_max: usize,
-    tell: &dyn Fn(&str),
-) -> Merged {
+pub(super) fn greedy(walks: &Walks<'_>, tags_max: usize, tell: &dyn Fn(&str)) -> Merged {
+    let Walks { network, paths, .. } = *walks;
     let hops = paths.longest(network).min(usize::from(u8::MAX) - 1);
     tell("building the tagged graph");
-    let used = UsedTurns::collect(network, edges, paths, 0, hops, |_, _, hop| hop + 1);
+    let used = UsedTurns::collect(walks, 0, hops, |_, _, hop| hop + 1);
     tell("merging tags");
     let merged = merge(network, &used, hops);
     let (matrix, conflicts) = merged_matrix(network, &used, hops, &merged, tags_max);
     tell("completing the rules");
-    let (matrix, tags) = complete(network, edges, paths, matrix, tags_max);
+    let (matrix, tags) = complete(walks, matrix, tags_max);
     Merged { matrix, conflicts, tags }
 }
 
@@ -148,13 +139,8 @@ fn merged_matrix(
 /// Follows every path. A turn without a rule gets one: the tag stays if the turn ascends in a
 /// topological order of the turns that keep it, else it rises. Returns the rules that paths use,
 /// and how many tags.
-fn complete(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    mut matrix: RuleMatrix,
-    tags_max: usize,
-) -> (RuleMatrix, usize) {
+fn complete(walks: &Walks<'_>, mut matrix: RuleMatrix, tags_max: usize) -> (RuleMatrix, usize) {
+    let Walks { network, paths, .. } = *walks;
     let places: Vec<Vec<u32>> =
         (0..tags_max).map(|tag| topological(network, &matrix, tag)).collect();
     let lossy = u8::try_from(tags_max).unwrap_or(u8::MAX);
@@ -180,7 +166,7 @@ fn complete(
             highest = highest.max(new_tag);
             new_tag
         };
-        paths.tally_in_order(network, edges, class, tags_max + 1, &mut turn);
+        walks.tally_in_order(class, tags_max + 1, &mut turn);
     }
     (reached, usize::from(highest) + 1)
 }

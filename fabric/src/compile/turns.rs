@@ -1,7 +1,7 @@
 //! What paths do at each switch: which turns they take, in which states, and how often.
 
 use crate::network::Network;
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::Walks;
 use dataplane::ids::PortId;
 use dataplane::rules::PortSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,27 +19,20 @@ impl UsedTurns {
     /// Follows all paths from `start` through `turn`, and remembers the turns taken in each of
     /// `states` states. A path is lost, and followed no further, in state `states`.
     pub(super) fn collect(
-        network: &Network,
-        edges: &EdgePorts,
-        paths: &PathSet,
+        walks: &Walks<'_>,
         start: u8,
         states: usize,
         turn: impl Fn(u32, u32, u8) -> u8 + Sync,
     ) -> Self {
-        let used = Self::new(network, states);
-        used.add(1, network, edges, paths, start, turn);
+        let used = Self::new(walks.network, states);
+        used.add(1, walks, start, turn);
         used
     }
 
     /// The turns that some of the paths take, one group of them in `stride`.
-    pub(super) fn sample(
-        stride: usize,
-        network: &Network,
-        edges: &EdgePorts,
-        paths: &PathSet,
-    ) -> Self {
-        let used = Self::new(network, 1);
-        used.add(stride, network, edges, paths, 0, |_, _, _| 0);
+    pub(super) fn sample(stride: usize, walks: &Walks<'_>) -> Self {
+        let used = Self::new(walks.network, 1);
+        used.add(stride, walks, 0, |_, _, _| 0);
         used
     }
 
@@ -55,33 +48,24 @@ impl UsedTurns {
     pub(super) fn add(
         &self,
         stride: usize,
-        network: &Network,
-        edges: &EdgePorts,
-        paths: &PathSet,
+        walks: &Walks<'_>,
         start: u8,
         turn: impl Fn(u32, u32, u8) -> u8 + Sync,
     ) {
-        paths.tally_some(
-            stride,
-            network,
-            edges,
-            start,
-            self.states + 1,
-            |input, output, state, _| {
-                if usize::from(state) == self.states {
-                    return state;
-                }
-                let port = usize::from(network.port_index(output));
-                let row = input as usize * self.states + usize::from(state);
-                let word = &self.bits[row * self.words + port / 64];
-                let bit = 1 << (port % 64);
-                // Most turns are known by now, and a look is cheaper than a locked write.
-                if word.load(Ordering::Relaxed) & bit == 0 {
-                    word.fetch_or(bit, Ordering::Relaxed);
-                }
-                turn(input, output, state)
-            },
-        );
+        walks.tally_some(stride, start, self.states + 1, |input, output, state, _| {
+            if usize::from(state) == self.states {
+                return state;
+            }
+            let port = usize::from(walks.network.port_index(output));
+            let row = input as usize * self.states + usize::from(state);
+            let word = &self.bits[row * self.words + port / 64];
+            let bit = 1 << (port % 64);
+            // Most turns are known by now, and a look is cheaper than a locked write.
+            if word.load(Ordering::Relaxed) & bit == 0 {
+                word.fetch_or(bit, Ordering::Relaxed);
+            }
+            turn(input, output, state)
+        });
     }
 
     /// The ports that frames in `state` from `input` go out by.
@@ -112,7 +96,8 @@ impl TurnWeights {
     const TURNS_MAX: usize = 1 << 28;
 
     /// Counts, on a sample if there are many paths; `None` if the network is too large.
-    pub(super) fn of(network: &Network, edges: &EdgePorts, paths: &PathSet) -> Option<Self> {
+    pub(super) fn of(walks: &Walks<'_>) -> Option<Self> {
+        let network = walks.network;
         let ports =
             (0..network.switches()).map(|switch| network.ports(crate::network::u32_of(switch)));
         let ports = ports.max().unwrap_or(0);
@@ -121,7 +106,8 @@ impl TurnWeights {
             return None;
         }
         let weights: Vec<AtomicU32> = (0..turns).map(|_| AtomicU32::new(0)).collect();
-        paths.tally_some(paths.sample_stride(), network, edges, 0, 1, |input, output, _, paths| {
+        let stride = walks.paths.sample_stride();
+        walks.tally_some(stride, 0, 1, |input, output, _, paths| {
             if network.far_slot(input).is_some() && network.far_slot(output).is_some() {
                 let at = input as usize * ports + usize::from(network.port_index(output));
                 let paths = u32::try_from(paths).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use super::tcam;
 use super::turns::UsedTurns;
 use crate::network::u32_of;
 use crate::network::{Network, Peer};
-use crate::paths::{EdgePorts, PathSet};
+use crate::paths::Walks;
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{PortSet, TcamEntry};
 
@@ -74,11 +74,11 @@ impl Rules<'_> {
     }
 
     /// The turns that paths take under these rules, by state, in every application class.
-    pub(super) fn used(&self, edges: &EdgePorts, paths: &PathSet) -> UsedTurns {
+    pub(super) fn used(&self, walks: &Walks<'_>) -> UsedTurns {
         let turn = |input, output, state| self.turn(input, output, state);
-        let used = UsedTurns::collect(self.network, edges, paths, 0, self.tags, turn);
-        for class in 1..paths.classes() {
-            used.add(1, self.network, edges, paths, class, turn);
+        let used = UsedTurns::collect(walks, 0, self.tags, turn);
+        for class in 1..walks.paths.classes() {
+            used.add(1, walks, class, turn);
         }
         used
     }

@@ -2,7 +2,7 @@
 //! follow.
 
 use super::trees::{Adjacency, UNREACHED, edge_switches, farthest_first, search};
-use super::{EdgePorts, Scratch, Turn, WalkContext, add};
+use super::{Scratch, Turn, WalkContext, Walks, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use rayon::prelude::*;
@@ -52,7 +52,7 @@ impl Dags {
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (context.network, context.states);
+        let (network, states) = (context.walks.network, context.states);
         let (root, dists) = (self.roots[group], self.dists(group));
         farthest_first(dists, &mut scratch.order);
         scratch.counts.resize(network.slots() * states, 0);
@@ -60,7 +60,7 @@ impl Dags {
         for &switch in &scratch.order {
             let dist = dists[switch as usize];
             if switch != root {
-                for &input in context.edges.of(switch) {
+                for &input in context.walks.edges.of(switch) {
                     add(&mut arrived[input as usize * states + usize::from(context.start)], 1);
                 }
             }
@@ -73,7 +73,7 @@ impl Dags {
                     #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
                     let state = state as u8;
                     if switch == root {
-                        for &output in context.edges.of(root) {
+                        for &output in context.walks.edges.of(root) {
                             let state = turn(input, output, state, paths);
                             add(&mut ends[usize::from(state)], paths);
                         }
@@ -89,7 +89,7 @@ impl Dags {
                 }
             }
         }
-        for &(input, output) in context.edges.local(root) {
+        for &(input, output) in context.walks.edges.local(root) {
             let state = turn(input, output, context.start, 1);
             add(&mut ends[usize::from(state)], 1);
         }
@@ -97,11 +97,11 @@ impl Dags {
 
     pub(super) fn visit(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         switches_min: usize,
         look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let edges = &walks.edges;
         for (group, &root) in self.roots.iter().enumerate() {
             let dists = self.dists(group);
             for source in 0..u32_of(self.switches) {
@@ -114,7 +114,7 @@ impl Dags {
                     continue;
                 }
                 for &input in edges.of(source) {
-                    descend(network, edges, dists, input, &mut Vec::new(), look)?;
+                    descend(walks, dists, input, &mut Vec::new(), look)?;
                 }
             }
         }
@@ -124,13 +124,13 @@ impl Dags {
 
 /// Goes on from where a path has come in by `input`, by every shortest way.
 fn descend(
-    network: &Network,
-    edges: &EdgePorts,
+    walks: &Walks<'_>,
     dists: &[u8],
     input: u32,
     turns: &mut Vec<Turn>,
     look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    let Walks { network, edges, .. } = walks;
     let switch = network.owner(input);
     let dist = dists[switch as usize];
     if dist == 0 {
@@ -143,7 +143,7 @@ fn descend(
     for (output, far) in network.neighbors(switch) {
         if dist > 0 && dists[network.owner(far) as usize] == dist - 1 {
             turns.push((input, output));
-            descend(network, edges, dists, far, turns, look)?;
+            descend(walks, dists, far, turns, look)?;
             turns.pop();
         }
     }

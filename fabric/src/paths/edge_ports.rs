@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// For each switch, one host port for each group of hosts that are alike, and the turns of paths
 /// that stay within the switch.
-#[derive(Clone, Debug)]
-pub struct EdgePorts {
+#[derive(Debug)]
+pub(super) struct EdgePorts {
     /// By switch: where its ports begin in `ports`; one past the end at last.
     starts: Vec<u32>,
     ports: Vec<u32>,
@@ -17,13 +17,8 @@ pub struct EdgePorts {
 }
 
 impl EdgePorts {
-    /// The first host port of each switch stands for all.
-    pub fn alike(network: &Network) -> Self {
-        Self::grouped(network, |_| 0)
-    }
-
     /// One port for each value of `group` among the host ports of a switch.
-    pub fn grouped(network: &Network, group: impl Fn(u32) -> u32) -> Self {
+    pub(super) fn grouped(network: &Network, group: impl Fn(u32) -> u32) -> Self {
         let mut edges =
             Self { starts: vec![0], ports: Vec::new(), local_starts: vec![0], local: Vec::new() };
         for switch in 0..u32_of(network.switches()) {
@@ -48,13 +43,13 @@ impl EdgePorts {
     }
 
     /// The ports that stand for a switch's hosts; none if it has no hosts.
-    pub fn of(&self, switch: u32) -> &[u32] {
+    pub(super) fn of(&self, switch: u32) -> &[u32] {
         let at = switch as usize;
         &self.ports[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
     /// Turns from one host of a switch to another.
-    pub fn local(&self, switch: u32) -> &[(u32, u32)] {
+    pub(super) fn local(&self, switch: u32) -> &[(u32, u32)] {
         let at = switch as usize;
         &self.local[self.local_starts[at] as usize..self.local_starts[at + 1] as usize]
     }

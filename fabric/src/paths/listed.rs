@@ -1,6 +1,6 @@
 //! Paths one by one, in a byte for each hop: the port they go out by.
 
-use super::{EdgePorts, Turn, WalkContext, add};
+use super::{Turn, WalkContext, Walks, add};
 use crate::network::Network;
 use std::ops::ControlFlow;
 
@@ -103,34 +103,28 @@ impl Listed {
     ) {
         let batch = &self.batches[group];
         for path in batch.paths() {
-            self.with_ends(
-                context.network,
-                context.edges,
-                batch.input,
-                path,
-                &mut |input, last| {
-                    let mut state = context.start;
-                    follow(context.network, input, path, last, &mut |input, output| {
-                        state = turn(input, output, state, 1);
-                    });
-                    add(&mut ends[usize::from(state)], 1);
-                },
-            );
+            self.with_ends(context.walks, batch.input, path, &mut |input, last| {
+                let mut state = context.start;
+                follow(context.walks.network, input, path, last, &mut |input, output| {
+                    state = turn(input, output, state, 1);
+                });
+                add(&mut ends[usize::from(state)], 1);
+            });
         }
     }
 
     pub(super) fn visit(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         switches_min: usize,
         look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let network = walks.network;
         let mut turns = Vec::new();
         let mut flow = ControlFlow::Continue(());
         for batch in &self.batches {
             for path in batch.paths().filter(|path| path.len() >= switches_min) {
-                self.with_ends(network, edges, batch.input, path, &mut |input, last| {
+                self.with_ends(walks, batch.input, path, &mut |input, last| {
                     turns.clear();
                     follow(network, input, path, last, &mut |i, o| turns.push((i, o)));
                     if flow.is_continue() {
@@ -147,12 +141,12 @@ impl Listed {
     /// stands for hosts of the same switch.
     fn with_ends(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         input: u32,
         path: &[u8],
         each: &mut impl FnMut(u32, u32),
     ) {
+        let Walks { network, edges, .. } = walks;
         let source = network.owner(input);
         let mut last_switch = source;
         for &output in &path[..path.len().saturating_sub(1)] {

@@ -3,12 +3,12 @@
 //! A path begins at a host's port, makes a **turn** in every switch, from the slot it comes in by
 //! to the slot it goes out by, and ends at a host. What is asked of paths is nearly always the same
 //! question: what becomes of a small state, a tag or a count of raises, that every turn may change?
-//! [`PathSet::tally`] answers it for all paths at once: where paths meet in the same port with the
-//! same state they go on as one, with a count. [`PathSet::visit`] is the slow, obvious way: one
+//! [`Walks::tally`] answers it for all paths at once: where paths meet in the same port with the
+//! same state they go on as one, with a count. [`Walks::visit`] is the slow, obvious way: one
 //! path after the other, turn by turn.
 //!
 //! The hosts of a switch are alike to all but a path file, so one host's port stands for all of
-//! them, or one for each group that the rules treat differently: [`EdgePorts`].
+//! them, or one for each group that the rules treat differently.
 
 mod build;
 mod dags;
@@ -22,13 +22,13 @@ mod spec;
 mod trees;
 mod updown;
 
-pub use edge_ports::EdgePorts;
 pub use error::PathsError;
 pub use listed::{Listed, PathCollector, SWITCHES_MAX};
 pub use spec::{PathKind, PathSpec};
 
 use crate::network::Network;
 use dags::Dags;
+use edge_ports::EdgePorts;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use trees::Trees;
@@ -54,10 +54,17 @@ enum Part {
     Listed(Listed),
 }
 
+/// The paths of a set, as they are walked in a network.
+#[derive(Debug)]
+pub struct Walks<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) paths: &'a PathSet,
+    edges: EdgePorts,
+}
+
 /// What a walk over many paths at once goes by.
 struct WalkContext<'a> {
-    network: &'a Network,
-    edges: &'a EdgePorts,
+    walks: &'a Walks<'a>,
     /// The state in which hosts send.
     start: u8,
     /// States are below this.
@@ -79,110 +86,11 @@ impl PathSet {
         self.classes
     }
 
-    /// Follows every path from `start`, through the states that `turn(input, output, state)` gives,
-    /// and returns how many paths end in each of `states` states. Counts stop at `u64::MAX`.
-    ///
-    /// `turn` is called at least once for every turn and state that any path comes to; it must
-    /// return states below `states`.
-    pub fn tally<F>(
-        &self,
-        network: &Network,
-        edges: &EdgePorts,
-        start: u8,
-        states: usize,
-        turn: F,
-    ) -> Vec<u64>
-    where
-        F: Fn(u32, u32, u8, u64) -> u8 + Sync,
-    {
-        self.tally_some(1, network, edges, start, states, turn)
-    }
-
-    /// As [`PathSet::tally`], for one group of paths in `stride` only: a group is the paths to one
-    /// destination, or from one source.
-    pub(crate) fn tally_some<F>(
-        &self,
-        stride: usize,
-        network: &Network,
-        edges: &EdgePorts,
-        start: u8,
-        states: usize,
-        turn: F,
-    ) -> Vec<u64>
-    where
-        F: Fn(u32, u32, u8, u64) -> u8 + Sync,
-    {
-        let context = WalkContext { network, edges, start, states };
-        let mut total = vec![0; states];
-        for part in &self.parts {
-            let ends = (0..part.groups())
-                .into_par_iter()
-                .step_by(stride.max(1))
-                .fold(
-                    || (Scratch::default(), vec![0; states]),
-                    |(mut scratch, mut ends), group| {
-                        let turn = &mut |i, o, state, paths| turn(i, o, state, paths);
-                        part.walk(group, &context, &mut scratch, turn, &mut ends);
-                        (scratch, ends)
-                    },
-                )
-                .map(|(_, ends)| ends)
-                .reduce(|| vec![0; states], |one, other| sum(one, &other));
-            total = sum(total, &ends);
-        }
-        total
-    }
-
-    /// As [`PathSet::tally`], in a fixed order, for a `turn` that remembers.
-    pub fn tally_in_order(
-        &self,
-        network: &Network,
-        edges: &EdgePorts,
-        start: u8,
-        states: usize,
-        turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
-    ) -> Vec<u64> {
-        let context = WalkContext { network, edges, start, states };
-        let mut ends = vec![0; states];
-        let mut scratch = Scratch::default();
-        for part in &self.parts {
-            for group in 0..part.groups() {
-                part.walk(group, &context, &mut scratch, turn, &mut ends);
-            }
-        }
-        ends
-    }
-
-    /// A stride for [`PathSet::tally_some`] that leaves about a thousand groups: enough to judge
+    /// A stride for [`Walks::tally_some`] that leaves about a thousand groups: enough to judge
     /// all.
     pub(crate) fn sample_stride(&self) -> usize {
         let groups = self.parts.iter().map(Part::groups).max().unwrap_or(1);
         groups.div_ceil(1_000).max(1)
-    }
-
-    /// How many paths there are; `u64::MAX` for that many or more.
-    pub fn count(&self, network: &Network, edges: &EdgePorts) -> u64 {
-        self.tally(network, edges, 0, 1, |_, _, _, _| 0)[0]
-    }
-
-    /// Calls `look` with the turns of one path after the other, of `switches_min` switches or more,
-    /// until it breaks.
-    pub fn visit(
-        &self,
-        network: &Network,
-        edges: &EdgePorts,
-        switches_min: usize,
-        look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for part in &self.parts {
-            match part {
-                Part::Trees(trees) => trees.visit(network, edges, switches_min, look)?,
-                Part::Dags(dags) => dags.visit(network, edges, switches_min, look)?,
-                Part::UpDown(updown) => updown.visit(network, edges, switches_min, look)?,
-                Part::Listed(listed) => listed.visit(network, edges, switches_min, look)?,
-            }
-        }
-        ControlFlow::Continue(())
     }
 
     /// Switches on the longest path.
@@ -211,6 +119,98 @@ impl PathSet {
             Part::UpDown(updown) => Some(updown.bounces()),
             _ => None,
         })
+    }
+}
+
+impl<'a> Walks<'a> {
+    /// One host port of each switch stands for all of its hosts.
+    pub fn alike(network: &'a Network, paths: &'a PathSet) -> Self {
+        Self::grouped(network, paths, |_| 0)
+    }
+
+    /// One host port stands for those of its switch for which `group` gives the same value.
+    pub fn grouped(network: &'a Network, paths: &'a PathSet, group: impl Fn(u32) -> u32) -> Self {
+        Self { network, paths, edges: EdgePorts::grouped(network, group) }
+    }
+
+    /// Follows every path from `start`, through the states that `turn(input, output, state)` gives,
+    /// and returns how many paths end in each of `states` states. Counts stop at `u64::MAX`.
+    ///
+    /// `turn` is called at least once for every turn and state that any path comes to; it must
+    /// return states below `states`.
+    pub fn tally<F>(&self, start: u8, states: usize, turn: F) -> Vec<u64>
+    where
+        F: Fn(u32, u32, u8, u64) -> u8 + Sync,
+    {
+        self.tally_some(1, start, states, turn)
+    }
+
+    /// As [`Walks::tally`], for one group of paths in `stride` only: a group is the paths to one
+    /// destination, or from one source.
+    pub(crate) fn tally_some<F>(&self, stride: usize, start: u8, states: usize, turn: F) -> Vec<u64>
+    where
+        F: Fn(u32, u32, u8, u64) -> u8 + Sync,
+    {
+        let context = WalkContext { walks: self, start, states };
+        let mut total = vec![0; states];
+        for part in &self.paths.parts {
+            let ends = (0..part.groups())
+                .into_par_iter()
+                .step_by(stride.max(1))
+                .fold(
+                    || (Scratch::default(), vec![0; states]),
+                    |(mut scratch, mut ends), group| {
+                        let turn = &mut |i, o, state, paths| turn(i, o, state, paths);
+                        part.walk(group, &context, &mut scratch, turn, &mut ends);
+                        (scratch, ends)
+                    },
+                )
+                .map(|(_, ends)| ends)
+                .reduce(|| vec![0; states], |one, other| sum(one, &other));
+            total = sum(total, &ends);
+        }
+        total
+    }
+
+    /// As [`Walks::tally`], in a fixed order, for a `turn` that remembers.
+    pub fn tally_in_order(
+        &self,
+        start: u8,
+        states: usize,
+        turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
+    ) -> Vec<u64> {
+        let context = WalkContext { walks: self, start, states };
+        let mut ends = vec![0; states];
+        let mut scratch = Scratch::default();
+        for part in &self.paths.parts {
+            for group in 0..part.groups() {
+                part.walk(group, &context, &mut scratch, turn, &mut ends);
+            }
+        }
+        ends
+    }
+
+    /// How many paths there are; `u64::MAX` for that many or more.
+    pub fn count(&self) -> u64 {
+        self.tally(0, 1, |_, _, _, _| 0)[0]
+    }
+
+    /// Calls `look` with the turns of one path after the other, of `switches_min` switches or more,
+    /// until it breaks.
+    pub fn visit(
+        &self,
+        switches_min: usize,
+        look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for part in &self.paths.parts {
+            match part {
+                Part::Trees(trees) => trees.visit(self, switches_min, look)?,
+                Part::Dags(dags) => dags.visit(self, switches_min, look)?,
+                Part::UpDown(updown) => updown.visit(self, switches_min, look)?,
+                Part::Listed(listed) => listed.visit(self, switches_min, look)?,
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 

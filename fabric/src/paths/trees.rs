@@ -3,7 +3,7 @@
 //! Where several neighbors are as near to the destination, the one with the lowest number is the
 //! next hop, as routing protocols break ties by the lowest router id.
 
-use super::{EdgePorts, Scratch, Turn, WalkContext, add};
+use super::{Scratch, Turn, WalkContext, Walks, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use rayon::prelude::*;
@@ -143,7 +143,7 @@ impl Trees {
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (context.network, context.states);
+        let (network, states) = (context.walks.network, context.states);
         let root = self.roots[group];
         let next = self.row(&self.next, group);
         farthest_first(self.row(&self.dists, group), &mut scratch.order);
@@ -156,7 +156,7 @@ impl Trees {
             }
             let out = network.slot_at(switch, next[switch as usize]);
             let at = switch as usize * states;
-            for &input in context.edges.of(switch) {
+            for &input in context.walks.edges.of(switch) {
                 let state = turn(input, out, context.start, 1);
                 add(&mut leaving[at + usize::from(state)], 1);
                 present[switch as usize] |= 1 << (state & 63);
@@ -176,7 +176,7 @@ impl Trees {
                     #[expect(clippy::cast_possible_truncation, reason = "states are 8 bits")]
                     let state = state as u8;
                     if parent == root {
-                        for &output in context.edges.of(root) {
+                        for &output in context.walks.edges.of(root) {
                             let state = turn(input, output, state, paths);
                             add(&mut ends[usize::from(state)], paths);
                         }
@@ -189,7 +189,7 @@ impl Trees {
                 }
             }
         }
-        for &(input, output) in context.edges.local(root) {
+        for &(input, output) in context.walks.edges.local(root) {
             let state = turn(input, output, context.start, 1);
             add(&mut ends[usize::from(state)], 1);
         }
@@ -197,11 +197,11 @@ impl Trees {
 
     pub(super) fn visit(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         switches_min: usize,
         look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let Walks { network, edges, .. } = walks;
         let mut turns = Vec::new();
         for (group, &root) in self.roots.iter().enumerate() {
             let (next, dists) = (self.row(&self.next, group), self.row(&self.dists, group));

@@ -7,7 +7,7 @@
 //! of k + 1 priorities is proven with it. It never goes straight back over the link it came by.
 
 use super::trees::{Adjacency, UNREACHED, edge_switches};
-use super::{EdgePorts, Scratch, Turn, WalkContext, add};
+use super::{Scratch, Turn, WalkContext, Walks, add};
 use crate::network::Network;
 use crate::network::u32_of;
 use std::ops::ControlFlow;
@@ -57,13 +57,13 @@ impl UpDownPaths {
         turn: &mut impl FnMut(u32, u32, u8, u64) -> u8,
         ends: &mut [u64],
     ) {
-        let (network, states) = (context.network, context.states);
+        let (network, states) = (context.walks.network, context.states);
         let mut bounced = vec![0; network.slots() * states];
         for &switch in &self.lowest_first {
-            for &input in context.edges.of(switch) {
+            for &input in context.walks.edges.of(switch) {
                 bounced[input as usize * states + usize::from(context.start)] = 1;
             }
-            for &(input, output) in context.edges.local(switch) {
+            for &(input, output) in context.walks.edges.local(switch) {
                 let state = turn(input, output, context.start, 1);
                 add(&mut ends[usize::from(state)], 1);
             }
@@ -92,7 +92,7 @@ impl UpDownPaths {
                             let state = state as u8;
                             // A host's own switch is left upward at first: local turns are above.
                             if network.far_slot(input).is_some() {
-                                for &output in context.edges.of(switch) {
+                                for &output in context.walks.edges.of(switch) {
                                     let state = turn(input, output, state, paths);
                                     add(&mut ends[usize::from(state)], paths);
                                 }
@@ -133,11 +133,11 @@ impl UpDownPaths {
 
     pub(super) fn visit(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         switches_min: usize,
         look: &mut impl FnMut(&[Turn]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let Walks { network, edges, .. } = walks;
         let mut turns = Vec::new();
         for switch in 0..u32_of(network.switches()) {
             if switches_min <= 1 {
@@ -147,7 +147,7 @@ impl UpDownPaths {
                 let mut long_enough = |turns: &[Turn]| {
                     if turns.len() < switches_min { ControlFlow::Continue(()) } else { look(turns) }
                 };
-                self.go_on(network, edges, input, self.bounces, &mut turns, &mut long_enough)?;
+                self.go_on(walks, input, self.bounces, &mut turns, &mut long_enough)?;
             }
         }
         ControlFlow::Continue(())
@@ -156,13 +156,13 @@ impl UpDownPaths {
     /// Goes on from where a path has come in by `input`, with so many bounces left.
     fn go_on(
         &self,
-        network: &Network,
-        edges: &EdgePorts,
+        walks: &Walks<'_>,
         input: u32,
         bounces: u8,
         turns: &mut Vec<Turn>,
         look: &mut dyn FnMut(&[Turn]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let Walks { network, edges, .. } = walks;
         let switch = network.owner(input);
         let far = network.far_slot(input);
         let came_up = far.is_none_or(|far| !self.leads_up(network, input, far));
@@ -179,7 +179,7 @@ impl UpDownPaths {
                 continue;
             }
             turns.push((input, output));
-            self.go_on(network, edges, far, bounces - u8::from(bounce), turns, look)?;
+            self.go_on(walks, far, bounces - u8::from(bounce), turns, look)?;
             turns.pop();
         }
         ControlFlow::Continue(())

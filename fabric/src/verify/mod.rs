@@ -15,7 +15,7 @@ pub use rule_set::NetworkRules;
 pub use waits::Hop;
 
 use crate::network::Network;
-use crate::paths::{EdgePorts, PathSet, Turn};
+use crate::paths::{PathSet, Turn, Walks};
 use std::ops::ControlFlow;
 use table::Table;
 use waits::Waits;
@@ -91,7 +91,7 @@ pub fn verify(network: &Network, rules: &NetworkRules, paths: &PathSet) -> Verdi
     let table = Table::new(network, rules);
     let cycle = find_cycle(network, rules, &table);
     // Hosts of a switch that the rules treat alike are one.
-    let edges = EdgePorts::grouped(network, |slot| {
+    let walks = Walks::grouped(network, paths, |slot| {
         let classes = [&table.in_classes, &table.out_classes].map(|of| of[slot as usize]);
         u32::from(classes[0]) << 8 | u32::from(classes[1])
     });
@@ -99,14 +99,14 @@ pub fn verify(network: &Network, rules: &NetworkRules, paths: &PathSet) -> Verdi
     for class in 0..paths.classes() {
         let start = start_state(rules, &table, class);
         let turn = |input, output, state, _| table.turn(network, input, output, state);
-        let ends = paths.tally(network, &edges, start, table.states(), turn);
+        let ends = walks.tally(start, table.states(), turn);
         let (lossy, lossless) =
             ends.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
         let lossless = lossless.iter().fold(0, |sum: u64, &paths| sum.saturating_add(paths));
         verdict.paths = lossless.saturating_add(lossy);
         verdict.lossless_paths = verdict.lossless_paths.min(lossless);
         if lossy > 0 && verdict.lossy.is_empty() {
-            verdict.lossy = name_lossy(network, &edges, paths, &table, start);
+            verdict.lossy = name_lossy(&walks, &table, start);
         }
     }
     verdict
@@ -132,20 +132,14 @@ fn find_cycle(network: &Network, rules: &NetworkRules, table: &Table) -> Vec<Hop
     if on_cycles.is_empty() { Vec::new() } else { waits.shortest_cycle(&on_cycles) }
 }
 
-fn name_lossy(
-    network: &Network,
-    edges: &EdgePorts,
-    paths: &PathSet,
-    table: &Table,
-    start: u8,
-) -> Vec<LossyPath> {
+fn name_lossy(walks: &Walks<'_>, table: &Table, start: u8) -> Vec<LossyPath> {
     let mut named = Vec::new();
     let mut looked_at = 0;
-    let _named_enough = paths.visit(network, edges, 0, &mut |turns| {
+    let _named_enough = walks.visit(0, &mut |turns| {
         looked_at += 1;
         let mut state = start;
         let lost_at = turns.iter().position(|&(input, output)| {
-            state = table.turn(network, input, output, state);
+            state = table.turn(walks.network, input, output, state);
             state == table.lossy()
         });
         if let Some(lost_at) = lost_at {

@@ -2,7 +2,7 @@
 
 use crate::slow_proof::answer;
 use crate::support::{generated, path_spec, triangle};
-use fabric::paths::EdgePorts;
+use fabric::paths::Walks;
 use fabric::{Network, PathSet, RuleSet};
 use std::ops::ControlFlow;
 
@@ -32,9 +32,9 @@ impl Case {
 /// Every host of a switch is looked at.
 pub(crate) fn walk(case: &Case, rules: &[RuleSet]) -> (u64, u64) {
     let network = &case.network;
-    let edges = EdgePorts::grouped(network, |slot| slot);
+    let walks = Walks::grouped(network, &case.paths, |slot| slot);
     let (mut count, mut lossless) = (0, 0);
-    let _ = case.paths.visit(network, &edges, 0, &mut |turns| {
+    let _ = walks.visit(0, &mut |turns| {
         count += 1;
         let mut tag = rules[0].initial_tag;
         let kept = turns.iter().all(|&(input, output)| {
