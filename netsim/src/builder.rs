@@ -1,8 +1,14 @@
 //! From names, links and flows to a network at time 0.
 
+use crate::bipartition::bipartition;
 use crate::build_error::BuildError;
+use crate::capture::Captures;
+use crate::checker::pauses::PauseWatch;
+use crate::checker::tags::TagWatch;
 use crate::device::{SimDevice, SimPort};
-use crate::event::{PS_PER_NS, Picoseconds};
+use crate::event::{NEVER, PS_PER_NS, Picoseconds};
+use crate::event_queue::EventQueue;
+use crate::fault_schedule::FaultSchedule;
 use crate::flow::{
     Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, ack_head, frames_of, head,
 };
@@ -10,8 +16,9 @@ use crate::frame::Pool;
 use crate::go_back_n::ReceiveWindow;
 use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
+use crate::links::Links;
 use crate::lldp_node::LldpNode;
-use crate::network::{Network, NetworkParts};
+use crate::network::{Network, has_order};
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -19,6 +26,7 @@ use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::tag_map;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
+use crate::trace::Trace;
 use agents::lldp::Device;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
@@ -190,24 +198,57 @@ impl NetworkBuilder {
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
             .collect::<Result<Vec<_>, _>>()?;
         let lossless_bits = self.lossless_bits();
-        let hosts = sources.into_iter().enumerate().map(|(number, sources)| {
+        let host = |(number, sources)| {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
             HostNode::new(parts, Rc::clone(&tags), lossless_bits, pool.clone())
-        });
-        Ok(Network::new(NetworkParts {
-            hosts: hosts.collect(),
-            wires: wires(&topology, switches.len(), &self.down, self.seed),
+        };
+        let hosts: Vec<HostNode> = sources.into_iter().enumerate().map(host).collect();
+        let nodes = switches.len() + hosts.len();
+        let wires = wires(&topology, switches.len(), &self.down, self.seed);
+        let span_ps = wires.iter().map(Wire::least_ps).min().unwrap_or(NEVER);
+        let mut network = Network {
+            events: EventQueue::new(span_ps, &bipartition(&wires, nodes)),
+            has_order: has_order(&wires, nodes),
+            schedule: FaultSchedule::new(self.reroute_ps),
+            links: self.links_of(wires, &switches, nodes, tags, pool),
+            switches,
+            hosts,
             flows,
+            lossless_bits,
+            topology,
             router,
-            reroute_ps: self.reroute_ps,
+            now_ps: 0,
+            woken: Vec::new(),
+            arrived: Vec::new(),
+        };
+        network.set_timers();
+        Ok(network)
+    }
+
+    /// What lies between the nodes, and who watches it.
+    fn links_of(
+        &self,
+        wires: Vec<Wire>,
+        switches: &[SwitchNode],
+        nodes: usize,
+        tags: Rc<TagMap>,
+        pool: Pool,
+    ) -> Links {
+        let pauses = PauseWatch::new(wires.len(), self.lossless_bits());
+        let may_ignore = switches.iter().any(SwitchNode::may_ignore_pauses);
+        Links {
+            wires,
+            captures: Captures::default(),
+            pauses: pauses.gfc(self.gfc.map(|gfc| gfc.form)).excusing(may_ignore),
+            watch: TagWatch::new(&tags),
+            trace: Trace::new(nodes),
             tags,
             pool,
-            lossless_bits,
-            gfc: self.gfc,
             runs_lldp: self.lldp_bounces.is_some(),
-            switches,
-            topology,
-        }))
+            switches: switches.len(),
+            data_hops: 0,
+            switch_hops: 0,
+        }
     }
 
     /// By host, the sources of its flows, each with an address that the router has a route for.

@@ -2,15 +2,11 @@
 //!
 //! `run` has the event loop, `faults` what is done to a network, `checker` what must hold.
 
-use crate::bipartition::bipartition;
-use crate::capture::Captures;
-use crate::checker::pauses::PauseWatch;
-use crate::checker::tags::TagWatch;
-use crate::event::{NEVER, Picoseconds};
+use crate::event::Picoseconds;
 use crate::event_queue::EventQueue;
 use crate::fault_schedule::FaultSchedule;
 use crate::flow::{FlowCounters, FlowId};
-use crate::frame::{Pool, SimFrame};
+use crate::frame::SimFrame;
 use crate::host_node::{FlowState, HostCounters, HostNode};
 use crate::link::{Endpoint, Wire};
 use crate::links::Links;
@@ -18,15 +14,11 @@ use crate::routing::Router;
 use crate::switch_node::{SwitchNode, instant};
 use crate::timer::Timer;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology};
-use crate::trace::Trace;
 use agents::lldp::LldpAgent;
 use dataplane::ids::PortId;
-use dataplane::pipeline::classify::TagMap;
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
-use dataplane::settings::GfcSettings;
 use std::io::{self, Write};
-use std::rc::Rc;
 
 /// A running network.
 #[derive(Debug)]
@@ -50,69 +42,9 @@ pub struct Network {
     pub(crate) has_order: bool,
 }
 
-/// The parts of a network.
-#[derive(Debug)]
-pub(crate) struct NetworkParts {
-    pub(crate) switches: Vec<SwitchNode>,
-    pub(crate) hosts: Vec<HostNode>,
-    pub(crate) wires: Vec<Wire>,
-    pub(crate) flows: Vec<FlowState>,
-    pub(crate) topology: Topology,
-    pub(crate) router: Router,
-    pub(crate) reroute_ps: Option<Picoseconds>,
-    pub(crate) tags: Rc<TagMap>,
-    pub(crate) pool: Pool,
-    /// How rates are signaled (gentle flow control), if they are.
-    pub(crate) gfc: Option<GfcSettings>,
-    pub(crate) lossless_bits: u8,
-    pub(crate) runs_lldp: bool,
-}
-
 impl Network {
-    /// A network at time 0, with a turn planned for every node.
-    pub(crate) fn new(parts: NetworkParts) -> Self {
-        let nodes = parts.switches.len() + parts.hosts.len();
-        let spans = parts.wires.iter().map(Wire::least_ps);
-        let bipartition = bipartition(&parts.wires, nodes);
-        let has_order = has_order(&parts.wires, nodes);
-        let events = EventQueue::new(spans.min().unwrap_or(NEVER), &bipartition);
-        let pauses = PauseWatch::new(parts.wires.len(), parts.lossless_bits)
-            .gfc(parts.gfc.map(|gfc| gfc.form))
-            .excusing(parts.switches.iter().any(SwitchNode::may_ignore_pauses));
-        let links = Links {
-            wires: parts.wires,
-            captures: Captures::default(),
-            pauses,
-            watch: TagWatch::new(&parts.tags),
-            trace: Trace::new(nodes),
-            tags: parts.tags,
-            pool: parts.pool,
-            runs_lldp: parts.runs_lldp,
-            switches: parts.switches.len(),
-            data_hops: 0,
-            switch_hops: 0,
-        };
-        let mut network = Self {
-            links,
-            switches: parts.switches,
-            hosts: parts.hosts,
-            flows: parts.flows,
-            lossless_bits: parts.lossless_bits,
-            topology: parts.topology,
-            router: parts.router,
-            schedule: FaultSchedule::new(parts.reroute_ps),
-            now_ps: 0,
-            events,
-            woken: Vec::new(),
-            arrived: Vec::new(),
-            has_order,
-        };
-        network.set_timers();
-        network
-    }
-
     /// Plans a turn of every node at time 0.
-    fn set_timers(&mut self) {
+    pub(crate) fn set_timers(&mut self) {
         let Self { switches, hosts, events, .. } = self;
         let timers = switches.iter_mut().map(|switch| &mut switch.timer);
         let timers = timers.chain(hosts.iter_mut().map(|host| &mut host.timer));
@@ -267,7 +199,7 @@ impl Network {
 }
 
 /// Whether the numbers of the wires to each node have the order of the ports where they end.
-fn has_order(wires: &[Wire], nodes: usize) -> bool {
+pub(crate) fn has_order(wires: &[Wire], nodes: usize) -> bool {
     let mut before = vec![None; nodes];
     wires.iter().all(|wire| {
         let at = Some(wire.to.port.index());

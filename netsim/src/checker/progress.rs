@@ -48,22 +48,6 @@ impl Network {
         }
     }
 
-    /// Runs until a deadlock is found or `until_ps` is reached, with a search every `every_ps`;
-    /// returns when it was found, and the deadlock.
-    pub fn run_until_deadlock(
-        &mut self,
-        until_ps: Picoseconds,
-        every_ps: Picoseconds,
-    ) -> Option<(Picoseconds, Deadlock)> {
-        while self.now_ps() < until_ps {
-            self.run_until(self.now_ps().saturating_add(every_ps.max(1)).min(until_ps));
-            if let Some(deadlock) = self.find_deadlock() {
-                return Some((self.now_ps(), deadlock));
-            }
-        }
-        None
-    }
-
     /// The deadlock that the network is in, if any.
     pub fn find_deadlock(&self) -> Option<Deadlock> {
         deadlock::find(self)

@@ -6,7 +6,6 @@ use super::faults;
 use super::links::link_of;
 use super::observe::Observer;
 use crate::event::Picoseconds;
-use crate::network::Network;
 use crate::outcome::Outcome;
 use config::scenario::{ScenarioConfig, SchemeKind};
 use fabric::network::End;
@@ -97,7 +96,7 @@ impl Run<'_> {
         self.built.network.stop_sources();
         let mut empty_ps = None;
         for step in STEPS + 1..=STEPS + STEPS_AFTER {
-            if empty_ps.is_none() && is_empty(&self.built.network) {
+            if empty_ps.is_none() && self.built.network.frames_inside() == 0 {
                 empty_ps = Some(self.built.network.now_ps());
             }
             self.built.network.run_until(step_ps(self.duration_ps, step));
@@ -108,10 +107,6 @@ impl Run<'_> {
         observer.check(&self.built.network);
         drained.map(|drained_ps| empty_ps.unwrap_or(drained_ps))
     }
-}
-
-fn is_empty(network: &Network) -> bool {
-    network.frames_inside() == 0
 }
 
 /// When step number `step` ends.

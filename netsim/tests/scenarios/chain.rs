@@ -1,7 +1,8 @@
 //! Pauses travel against the traffic, hop by hop, and no further than they must.
 
 use crate::support::{
-    MS, US, all_ports, drops, entry, lossless_network, megabits, port_of, run_checked, tag,
+    MS, US, all_ports, drops, entry, lossless_network, megabits, port_of, run_checked,
+    run_until_deadlock, tag,
 };
 use dataplane::time::Speed;
 use netsim::checker::Violation;
@@ -84,7 +85,7 @@ fn a_very_slow_host_is_no_deadlock() {
     builder.slow_down(c, drain);
     builder.flow(FlowSpec::new(a, c, tag(1)));
     let mut network = builder.build().unwrap();
-    assert_eq!(network.run_until_deadlock(2 * MS, 100 * US), None);
+    assert_eq!(run_until_deadlock(&mut network, 2 * MS, 100 * US), None);
     assert!(
         port_of(&network, s1, 2).queues[3].rx_paused
             && port_of(&network, s2, 2).queues[3].rx_paused

@@ -1,7 +1,9 @@
 //! Random networks, ways and flows. With rules from a numbering nothing is lost and everything
 //! drains; without them it may lock up, and then what is called a deadlock never moves again.
 
-use crate::support::{MS, US, lossless_network, port, port_of, run_checked, tag, up_down_rules};
+use crate::support::{
+    MS, US, lossless_network, port, port_of, run_checked, run_until_deadlock, tag, up_down_rules,
+};
 use dataplane::ids::PortId;
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
@@ -282,7 +284,7 @@ proptest! {
         draw.add_flows_around();
         let switches = draw.switches.clone();
         let mut network = draw.builder.build().unwrap();
-        let found = network.run_until_deadlock(150 * US, US);
+        let found = run_until_deadlock(&mut network, 150 * US, US);
         prop_assert_eq!(network.check(), Ok(()));
         let Some((_, deadlock)) = found else {
             let stuck = network.drain(PATIENCE).err();

@@ -5,6 +5,7 @@
 
 use crate::support::{
     MS, Ring, US, all_ports, entry, lossless_network, megabits, port, run_checked,
+    run_until_deadlock,
 };
 use dataplane::settings::Threshold;
 use netsim::link::LinkSpec;
@@ -16,7 +17,7 @@ fn plain_pfc_deadlocks_the_cycle_is_named_and_nothing_unties_it() {
     let ring = Ring::new(&mut builder, &SwitchSpec::default(), LinkSpec::new(40, 10));
     let mut network = builder.build().unwrap();
 
-    let (at_ps, deadlock) = network.run_until_deadlock(MS, US).expect("a deadlock");
+    let (at_ps, deadlock) = run_until_deadlock(&mut network, MS, US).expect("a deadlock");
     assert!((20 * US..80 * US).contains(&at_ps), "{} us; the paper measured 65", at_ps / US);
     let places: Vec<(&str, usize, usize)> = deadlock
         .hops
@@ -47,7 +48,7 @@ fn a_dynamic_threshold_only_puts_it_off() {
         let spec = SwitchSpec { threshold, ..SwitchSpec::default() };
         Ring::new(&mut builder, &spec, LinkSpec::new(40, 10));
         let mut network = builder.build().unwrap();
-        let (at_ps, _) = network.run_until_deadlock(10 * MS, US).expect("a deadlock");
+        let (at_ps, _) = run_until_deadlock(&mut network, 10 * MS, US).expect("a deadlock");
         at_ps / US
     });
     assert!(after_us[1] > 2 * after_us[0], "{after_us:?}");

@@ -5,6 +5,7 @@ use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::report::PortReport;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use netsim::builder::NetworkBuilder;
+use netsim::checker::Deadlock;
 use netsim::event::Picoseconds;
 use netsim::flow::{FlowId, FlowSpec};
 use netsim::link::LinkSpec;
@@ -117,4 +118,20 @@ pub(crate) fn up_down_rules(
     let all = all_ports(ports);
     let turn = |t| entry(t, &lower, &lower, if t < tags { t + 1 } else { 0 });
     (1..=tags).flat_map(|t| [turn(t), entry(t, &all, &all, t)]).collect()
+}
+
+/// Runs until a deadlock is found or `until_ps` is reached, with a search every `every_ps`; returns
+/// when it was found, and the deadlock.
+pub(crate) fn run_until_deadlock(
+    network: &mut Network,
+    until_ps: Picoseconds,
+    every_ps: Picoseconds,
+) -> Option<(Picoseconds, Deadlock)> {
+    while network.now_ps() < until_ps {
+        network.run_until((network.now_ps() + every_ps).min(until_ps));
+        if let Some(deadlock) = network.find_deadlock() {
+            return Some((network.now_ps(), deadlock));
+        }
+    }
+    None
 }
