@@ -102,42 +102,6 @@ impl Whole {
     }
 }
 
-/// Gentle flow control on this link: the distance below a full queue at which it must start, and
-/// the bandwidth of its frames.
-fn gfc_rows(link: &Link) -> Vec<(&'static str, &'static str, u64, String)> {
-    let delay_bytes = standard(link);
-    let tau_ps = link.speed.bytes_ps(delay_bytes);
-    let mbps = |bps: u64| format!("{}.{} Mb/s", bps / 1_000_000, bps / 100_000 % 10);
-    let messages = format!(
-        "tau {}.{} us; GFC frames take {} at most, {} in steady state",
-        tau_ps / 1_000_000,
-        tau_ps / 100_000 % 10,
-        mbps(gfc::worst_load_bps(tau_ps)),
-        mbps(gfc::steady_load_bps(tau_ps))
-    );
-    vec![
-        ("GFC, C tau", "gfc_c_tau", delay_bytes, messages),
-        (
-            "GFC, theorem 4.1",
-            "gfc_theorem",
-            gfc::theorem(delay_bytes),
-            "Bm - B0 at least, 4 C tau".to_owned(),
-        ),
-        (
-            "GFC, tight",
-            "gfc_tight",
-            gfc::tight(delay_bytes, u64::from(link.mtu_bytes)),
-            "the same, e C tau and a frame".to_owned(),
-        ),
-        (
-            "GFC, in stages",
-            "gfc_staged",
-            gfc::staged(delay_bytes),
-            "Bm - B1 at least, 2 C tau".to_owned(),
-        ),
-    ]
-}
-
 /// One line of the answer.
 struct Line {
     model: Model,
@@ -148,6 +112,10 @@ struct Line {
 }
 
 fn lines(link: &Link) -> Vec<Line> {
+    let line = |model, name, key, bytes, remark: &str| {
+        let remark = remark.to_owned();
+        Line { model, name, key, bytes, remark }
+    };
     let quanta = response_quanta(link.speed);
     let (by_paper, by_standard) = (paper(link), standard(link));
     let safe = if by_paper < by_standard {
@@ -155,38 +123,35 @@ fn lines(link: &Link) -> Vec<Line> {
     } else {
         "60 quanta are enough at this speed".to_owned()
     };
+    let safer = format!("eq. 14 with {quanta} quanta: the safe one of the two");
+    let by_sonic = sonic(link, &SonicAsic::SPECTRUM_2);
+    let cells = "Spectrum-2, all frames short, whole cells of 144 B";
+    let theorem = gfc::theorem(by_standard);
+    let tight = gfc::tight(by_standard, u64::from(link.mtu_bytes));
+    let staged = gfc::staged(by_standard);
     vec![
-        Line {
-            model: Model::Paper,
-            name: "paper, eq. 14",
-            key: "paper",
-            bytes: by_paper,
-            remark: safe,
-        },
-        Line {
-            model: Model::Standard,
-            name: "IEEE 802.3",
-            key: "802.3",
-            bytes: by_standard,
-            remark: format!("eq. 14 with {quanta} quanta: the safe one of the two"),
-        },
-        Line {
-            model: Model::Sonic,
-            name: "SONiC",
-            key: "sonic",
-            bytes: sonic(link, &SonicAsic::SPECTRUM_2),
-            remark: "Spectrum-2, all frames short, whole cells of 144 B".to_owned(),
-        },
+        line(Model::Paper, "paper, eq. 14", "paper", by_paper, &safe),
+        line(Model::Standard, "IEEE 802.3", "802.3", by_standard, &safer),
+        line(Model::Sonic, "SONiC", "sonic", by_sonic, cells),
+        line(Model::Gfc, "GFC, C tau", "gfc_c_tau", by_standard, &gfc_messages(link, by_standard)),
+        line(Model::Gfc, "GFC, theorem 4.1", "gfc_theorem", theorem, "Bm - B0 at least, 4 C tau"),
+        line(Model::Gfc, "GFC, tight", "gfc_tight", tight, "the same, e C tau and a frame"),
+        line(Model::Gfc, "GFC, in stages", "gfc_staged", staged, "Bm - B1 at least, 2 C tau"),
     ]
-    .into_iter()
-    .chain(gfc_rows(link).into_iter().map(|(name, key, bytes, remark)| Line {
-        model: Model::Gfc,
-        name,
-        key,
-        bytes,
-        remark,
-    }))
-    .collect()
+}
+
+/// The delay of gentle flow control on this link, in which it sends `delay_bytes`, and the
+/// bandwidth of its frames.
+fn gfc_messages(link: &Link, delay_bytes: u64) -> String {
+    let tau_ps = link.speed.bytes_ps(delay_bytes);
+    let mbps = |bps: u64| format!("{}.{} Mb/s", bps / 1_000_000, bps / 100_000 % 10);
+    format!(
+        "tau {}.{} us; GFC frames take {} at most, {} in steady state",
+        tau_ps / 1_000_000,
+        tau_ps / 100_000 % 10,
+        mbps(gfc::worst_load_bps(tau_ps)),
+        mbps(gfc::steady_load_bps(tau_ps))
+    )
 }
 
 /// The bytes that software at both ends adds, with the defaults of SWITCH.toml.
