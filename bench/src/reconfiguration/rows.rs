@@ -137,52 +137,46 @@ fn row(
     })
 }
 
+/// A column of the table: its heading, and what a row has there.
+type Column = (&'static str, fn(&Row) -> String);
+
+/// The columns. The first three are text.
+const COLUMNS: [Column; 16] = [
+    ("network", |row| format!("{} {}", row.kind, row.switches)),
+    ("event", |row| row.event.name().to_owned()),
+    ("model", |row| row.model.name().replace('_', " ")),
+    ("-/+ paths", |row| format!("{}/{}", row.removes, row.adds)),
+    ("on cycles", |row| row.knotted.to_string()),
+    ("remove all", |row| ms(&row.remove_all)),
+    ("intersect", |row| ms(&row.intersect)),
+    ("paper", |row| of_paper(row, ms)),
+    ("ours, ms", |row| ms(&row.ours) + if row.is_optimal { "*" } else { "" }),
+    ("faster", |row| format!("{:.2}", row.speedup())),
+    ("constraints: all", |row| row.remove_all.constraints.to_string()),
+    ("intersect", |row| row.intersect.constraints.to_string()),
+    ("paper", |row| of_paper(row, |way| way.constraints.to_string())),
+    ("ours", |row| row.ours.constraints.to_string()),
+    ("planned: paper", |row| of_paper(row, |way| format!("{:.3}", way.seconds))),
+    ("ours, s", |row| format!("{:.3}", row.ours.seconds)),
+];
+
+fn ms(way: &Way) -> String {
+    format!("{:.1}", way.completion_us as f64 / 1_000.0)
+}
+
+fn of_paper(row: &Row, show: impl Fn(&Way) -> String) -> String {
+    row.paper.as_ref().map_or_else(|| "-".to_owned(), show)
+}
+
 /// The rows as a table.
 pub(crate) fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "network",
-        "event",
-        "model",
-        "-/+ paths",
-        "on cycles",
-        "remove all",
-        "intersect",
-        "paper",
-        "ours, ms",
-        "faster",
-        "constraints: all",
-        "intersect",
-        "paper",
-        "ours",
-        "planned: paper",
-        "ours, s",
-    ]);
+    table.load_style(presets::NOTHING).set_header(COLUMNS.map(|(heading, _)| heading));
     for column in table.column_iter_mut().skip(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for row in rows {
-        let ms = |way: &Way| format!("{:.1}", way.completion_us as f64 / 1_000.0);
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let paper = row.paper.as_ref();
-        table.add_row([
-            format!("{} {}", row.kind, row.switches),
-            row.event.name().to_owned(),
-            row.model.name().replace('_', " "),
-            format!("{}/{}", row.removes, row.adds),
-            row.knotted.to_string(),
-            ms(&row.remove_all),
-            ms(&row.intersect),
-            or_none(paper.map(ms)),
-            format!("{}{}", ms(&row.ours), if row.is_optimal { "*" } else { "" }),
-            format!("{:.2}", row.speedup()),
-            row.remove_all.constraints.to_string(),
-            row.intersect.constraints.to_string(),
-            or_none(paper.map(|way| way.constraints.to_string())),
-            row.ours.constraints.to_string(),
-            or_none(paper.map(|way| format!("{:.3}", way.seconds))),
-            format!("{:.3}", row.ours.seconds),
-        ]);
+        table.add_row(COLUMNS.map(|(_, cell)| cell(row)));
     }
     table
 }

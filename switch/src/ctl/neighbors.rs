@@ -1,6 +1,6 @@
 //! The neighbors: LLDP, then ARP and ND.
 
-use super::tables::{table, text as table_text};
+use super::tables::Rows;
 use super::views::duration;
 use crate::control::protocol::{LldpRow, LldpTable, NeighborRow};
 
@@ -24,27 +24,22 @@ fn or_dash(text: Option<&str>) -> String {
 }
 
 fn links(lldp: &LldpTable) -> String {
-    let headings =
-        ["port", "type", "neighbor", "its port", "device", "level", "pfc", "heard", "conditions"];
-    let mut table = table(headings);
-    for row in &lldp.neighbors {
-        let pfc = row.pfc_priorities.as_ref().map(|list| {
-            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
-            if list.is_empty() { "none".to_owned() } else { list.join(",") }
-        });
-        table.add_row([
-            row.port.clone(),
-            row.orientation.clone(),
-            row.system_name.clone().unwrap_or_else(|| row.chassis.clone()),
-            row.port_id.clone(),
-            device(row),
-            row.level.map_or_else(|| "-".to_owned(), |level| level.to_string()),
-            or_dash(pfc.as_deref()),
-            format!("{} ago", duration(row.age_ns)),
-            row.conditions.join(" "),
-        ]);
-    }
-    table_text(&table)
+    Rows(&lldp.neighbors, usize::MAX).table([
+        ("port", |row| row.port.clone()),
+        ("type", |row| row.orientation.clone()),
+        ("neighbor", |row| row.system_name.clone().unwrap_or_else(|| row.chassis.clone())),
+        ("its port", |row| row.port_id.clone()),
+        ("device", |row| device(row)),
+        ("level", |row| row.level.map_or_else(|| "-".to_owned(), |level| level.to_string())),
+        ("pfc", |row| row.pfc_priorities.as_deref().map_or_else(|| "-".to_owned(), priorities)),
+        ("heard", |row| format!("{} ago", duration(row.age_ns))),
+        ("conditions", |row| row.conditions.join(" ")),
+    ])
+}
+
+fn priorities(list: &[u8]) -> String {
+    let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+    if list.is_empty() { "none".to_owned() } else { list.join(",") }
 }
 
 /// By the topology TLV, or else by its capabilities.
@@ -58,17 +53,13 @@ fn device(row: &LldpRow) -> String {
 }
 
 fn addresses(rows: &[NeighborRow]) -> String {
-    let mut table = table(["port", "address", "mac", "state", "heard"]);
-    for row in rows {
-        table.add_row([
-            row.port.clone(),
-            row.address.clone(),
-            or_dash(row.mac.as_deref()),
-            row.state.clone(),
-            format!("{} ago", duration(row.age_ns)),
-        ]);
-    }
-    table_text(&table)
+    Rows(rows, usize::MAX).table([
+        ("port", |row| row.port.clone()),
+        ("address", |row| row.address.clone()),
+        ("mac", |row| or_dash(row.mac.as_deref())),
+        ("state", |row| row.state.clone()),
+        ("heard", |row| format!("{} ago", duration(row.age_ns))),
+    ])
 }
 
 #[cfg(test)]

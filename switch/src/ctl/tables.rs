@@ -20,6 +20,23 @@ pub(crate) fn numbers<const COLUMNS: usize>(headings: [&str; COLUMNS], left: usi
     table
 }
 
+/// A column: its heading, and what a row has there.
+type Column<R> = (&'static str, fn(&R) -> String);
+
+/// The rows of a table, and how many of its columns are not numbers: the first ones.
+pub(crate) struct Rows<I>(pub(crate) I, pub(crate) usize);
+
+impl<I: IntoIterator> Rows<I> {
+    /// The table as text.
+    pub(crate) fn table<const COLUMNS: usize>(self, columns: [Column<I::Item>; COLUMNS]) -> String {
+        let mut table = numbers(columns.map(|(heading, _)| heading), self.1);
+        for row in self.0 {
+            table.add_row(columns.map(|(_, cell)| cell(&row)));
+        }
+        text(&table)
+    }
+}
+
 /// The table without the blanks around it.
 pub(crate) fn text(table: &Table) -> String {
     let lines = table.lines().map(|line| line.get(1..).unwrap_or_default().trim_end().to_owned());
@@ -35,6 +52,11 @@ pub(crate) fn speed(bps: u64) -> String {
 
 pub(super) fn sum(by_priority: &ByPriority) -> u64 {
     by_priority.iter().sum()
+}
+
+/// Frames received, with and without a priority.
+pub(super) fn rx_frames(port: &PortStats) -> u64 {
+    sum(&port.rx_frames) + port.rx_unclassified_frames
 }
 
 /// The values that are not zero, each with its priority: `3:17 4:2`.
@@ -61,19 +83,15 @@ fn named<T: Display>(values: &[(T, u64)]) -> String {
 
 /// The end of a run: what each port did, and the balance of all frames.
 pub(crate) fn totals(stats: &Stats) -> String {
-    let mut ports =
-        numbers(["port", "rx frames", "rx bytes", "tx frames", "tx bytes", "dropped"], 1);
-    for port in &stats.ports {
-        ports.add_row([
-            port.name.clone(),
-            (sum(&port.rx_frames) + port.rx_unclassified_frames).to_string(),
-            sum(&port.rx_bytes).to_string(),
-            sum(&port.tx_frames).to_string(),
-            sum(&port.tx_bytes).to_string(),
-            port.dropped().to_string(),
-        ]);
-    }
-    let mut lines = vec![text(&ports)];
+    let ports = Rows(&stats.ports, 1).table([
+        ("port", |port| port.name.clone()),
+        ("rx frames", |port| rx_frames(port).to_string()),
+        ("rx bytes", |port| sum(&port.rx_bytes).to_string()),
+        ("tx frames", |port| sum(&port.tx_frames).to_string()),
+        ("tx bytes", |port| sum(&port.tx_bytes).to_string()),
+        ("dropped", |port| port.dropped().to_string()),
+    ]);
+    let mut lines = vec![ports];
     for port in stats.ports.iter().filter(|port| port.dropped() > 0) {
         lines.push(format!("port {} dropped: {}", port.name, drops(port)));
     }

@@ -1,9 +1,12 @@
 //! The output of each `ctl` command.
 
-use super::tables::{balance, by_priority, device_losses, drops, numbers, speed, sum, table, text};
+use super::tables::{
+    Rows, balance, by_priority, device_losses, drops, numbers, rx_frames, speed, sum, table, text,
+};
 use crate::control::protocol::{MacRow, RouteRow, Rules};
 use crate::control::stats::{PortStats, Stats};
 use crate::histograms::Distribution;
+use dataplane::limits::PRIORITIES;
 use dataplane::report::QueueGauges;
 use serde_json::{Value, json};
 
@@ -19,31 +22,16 @@ pub(super) fn by_port(stats: &Stats, part: impl Fn(&PortStats) -> Value) -> Valu
 }
 
 pub(super) fn stats(stats: &Stats) -> String {
-    let mut ports = numbers(
-        [
-            "port",
-            "state",
-            "rx frames",
-            "tx frames",
-            "dropped",
-            "lossless drops",
-            "pfc sent",
-            "pfc rcvd",
-        ],
-        2,
-    );
-    for port in &stats.ports {
-        ports.add_row([
-            port.name.clone(),
-            state(port).to_owned(),
-            (sum(&port.rx_frames) + port.rx_unclassified_frames).to_string(),
-            sum(&port.tx_frames).to_string(),
-            port.dropped().to_string(),
-            port.lossless_dropped().to_string(),
-            port.pfc.tx_frames.to_string(),
-            port.pfc.rx_frames.to_string(),
-        ]);
-    }
+    let ports = Rows(&stats.ports, 2).table([
+        ("port", |port| port.name.clone()),
+        ("state", |port| state(port).to_owned()),
+        ("rx frames", |port| rx_frames(port).to_string()),
+        ("tx frames", |port| sum(&port.tx_frames).to_string()),
+        ("dropped", |port| port.dropped().to_string()),
+        ("lossless drops", |port| port.lossless_dropped().to_string()),
+        ("pfc sent", |port| port.pfc.tx_frames.to_string()),
+        ("pfc rcvd", |port| port.pfc.rx_frames.to_string()),
+    ]);
     let (buffer, mbufs) = (&stats.buffer, &stats.mbufs);
     let lines = [
         format!(
@@ -53,7 +41,7 @@ pub(super) fn stats(stats: &Stats) -> String {
             duration(stats.uptime_ns),
             stats.epoch
         ),
-        text(&ports),
+        ports,
         format!(
             "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
             buffer.shared_bytes,
@@ -79,38 +67,29 @@ fn state(port: &PortStats) -> &'static str {
 }
 
 fn workers(stats: &Stats) -> String {
-    let mut workers = numbers(["worker", "cpu", "turns", "busy", "held", "imbalance"], 0);
-    for worker in &stats.workers {
-        workers.add_row([
-            worker.number.to_string(),
-            worker.core.map_or_else(|| "-".to_owned(), |core| core.to_string()),
-            worker.turns.to_string(),
-            worker.busy_turns.to_string(),
-            worker.totals.held.to_string(),
-            worker.totals.imbalance.to_string(),
-        ]);
-    }
-    text(&workers)
+    Rows(&stats.workers, 0).table([
+        ("worker", |worker| worker.number.to_string()),
+        ("cpu", |worker| worker.core.map_or_else(|| "-".to_owned(), |core| core.to_string())),
+        ("turns", |worker| worker.turns.to_string()),
+        ("busy", |worker| worker.busy_turns.to_string()),
+        ("held", |worker| worker.totals.held.to_string()),
+        ("imbalance", |worker| worker.totals.imbalance.to_string()),
+    ])
 }
 
 pub(super) fn ports(stats: &Stats) -> String {
-    let headings = ["port", "name", "state", "speed", "mode", "mtu", "worker", "mac", "device"];
-    let mut ports = table(headings);
-    for port in &stats.ports {
-        let pace = if port.paced { " paced" } else { "" };
-        ports.add_row([
-            port.number.to_string(),
-            port.name.clone(),
-            state(port).to_owned(),
-            format!("{}{pace}", speed(port.speed_bps)),
-            port.mode.clone(),
-            port.mtu.to_string(),
-            port.worker.to_string(),
-            port.mac.clone(),
-            port.device.clone(),
-        ]);
-    }
-    let mut lines = vec![text(&ports)];
+    let ports = Rows(&stats.ports, usize::MAX).table([
+        ("port", |port| port.number.to_string()),
+        ("name", |port| port.name.clone()),
+        ("state", |port| state(port).to_owned()),
+        ("speed", |port| speed(port.speed_bps) + if port.paced { " paced" } else { "" }),
+        ("mode", |port| port.mode.clone()),
+        ("mtu", |port| port.mtu.to_string()),
+        ("worker", |port| port.worker.to_string()),
+        ("mac", |port| port.mac.clone()),
+        ("device", |port| port.device.clone()),
+    ]);
+    let mut lines = vec![ports];
     for port in &stats.ports {
         let backlog = if port.tells_rx_backlog { "watched" } else { "not reported by the driver" };
         let (name, flow_control) = (&port.name, &port.flow_control);
@@ -166,59 +145,35 @@ pub(super) fn counters_json(stats: &Stats) -> Value {
 }
 
 pub(super) fn pfc(stats: &Stats) -> String {
-    let headings = [
-        "port",
-        "priority",
-        "pausing peer",
-        "XOFF sent",
-        "XON sent",
-        "pause time sent",
-        "paused by peer",
-        "XOFF rcvd",
-        "XON rcvd",
-        "pause time rcvd",
-        "last pause rcvd",
-        "rate sent",
-        "rate rcvd",
-        "storms",
-        "ignored",
-    ];
-    let mut rows = numbers(headings, 1);
-    for port in &stats.ports {
+    let is_used = |&(port, priority): &(&PortStats, usize)| {
         let pfc = &port.pfc;
-        for (priority, queue) in port.queues.iter().enumerate() {
-            let moved = [
-                &pfc.tx_xoff,
-                &pfc.tx_xon,
-                &pfc.tx_slowed,
-                &pfc.rx_xoff,
-                &pfc.rx_xon,
-                &pfc.rx_slowed,
-                &pfc.rx_ignored,
-            ];
-            if !queue.lossless && moved.iter().all(|values| values[priority] == 0) {
-                continue;
-            }
-            rows.add_row([
-                port.name.clone(),
-                priority.to_string(),
-                yes(queue.tx_paused),
-                pfc.tx_xoff[priority].to_string(),
-                pfc.tx_xon[priority].to_string(),
-                duration(pfc.tx_paused_ns[priority]),
-                yes(queue.rx_paused),
-                pfc.rx_xoff[priority].to_string(),
-                pfc.rx_xon[priority].to_string(),
-                duration(pfc.rx_paused_ns[priority]),
-                duration(queue.rx_recent_pause_ns),
-                pfc.tx_slowed[priority].to_string(),
-                pfc.rx_slowed[priority].to_string(),
-                storms(pfc.storms[priority], queue.stormed),
-                pfc.rx_ignored[priority].to_string(),
-            ]);
-        }
-    }
-    text(&rows)
+        let sent = [&pfc.tx_xoff, &pfc.tx_xon, &pfc.tx_slowed];
+        let received = [&pfc.rx_xoff, &pfc.rx_xon, &pfc.rx_slowed, &pfc.rx_ignored];
+        let moved = sent.into_iter().chain(received).any(|values| values[priority] != 0);
+        port.queues[priority].lossless || moved
+    };
+    Rows(by_queue(stats).filter(is_used), 1).table([
+        ("port", |(port, _)| port.name.clone()),
+        ("priority", |(_, priority)| priority.to_string()),
+        ("pausing peer", |&(port, p)| yes(port.queues[p].tx_paused)),
+        ("XOFF sent", |&(port, p)| port.pfc.tx_xoff[p].to_string()),
+        ("XON sent", |&(port, p)| port.pfc.tx_xon[p].to_string()),
+        ("pause time sent", |&(port, p)| duration(port.pfc.tx_paused_ns[p])),
+        ("paused by peer", |&(port, p)| yes(port.queues[p].rx_paused)),
+        ("XOFF rcvd", |&(port, p)| port.pfc.rx_xoff[p].to_string()),
+        ("XON rcvd", |&(port, p)| port.pfc.rx_xon[p].to_string()),
+        ("pause time rcvd", |&(port, p)| duration(port.pfc.rx_paused_ns[p])),
+        ("last pause rcvd", |&(port, p)| duration(port.queues[p].rx_recent_pause_ns)),
+        ("rate sent", |&(port, p)| port.pfc.tx_slowed[p].to_string()),
+        ("rate rcvd", |&(port, p)| port.pfc.rx_slowed[p].to_string()),
+        ("storms", |&(port, p)| storms(port.pfc.storms[p], port.queues[p].stormed)),
+        ("ignored", |&(port, p)| port.pfc.rx_ignored[p].to_string()),
+    ])
+}
+
+/// Each port with each priority.
+fn by_queue(stats: &Stats) -> impl Iterator<Item = (&PortStats, usize)> {
+    stats.ports.iter().flat_map(|port| (0..PRIORITIES).map(move |priority| (port, priority)))
 }
 
 /// The number of PFC storms detected, and whether one is active.
@@ -231,44 +186,21 @@ fn yes(is: bool) -> String {
 }
 
 pub(super) fn queues(stats: &Stats) -> String {
-    let headings = [
-        "port",
-        "priority",
-        "class",
-        "viq",
-        "viq peak",
-        "headroom",
-        "headroom peak",
-        "headroom size",
-        "veq",
-        "veq peak",
-        "veq frames",
-    ];
-    let mut rows = numbers(headings, 3);
-    for port in &stats.ports {
-        for (priority, queue) in port.queues.iter().enumerate() {
-            if queue.lossless || is_used(queue) {
-                rows.add_row([
-                    port.name.clone(),
-                    priority.to_string(),
-                    if queue.lossless { "lossless" } else { "lossy" }.to_owned(),
-                    queue.viq_bytes.to_string(),
-                    queue.viq_peak_bytes.to_string(),
-                    queue.headroom_bytes.to_string(),
-                    queue.headroom_peak_bytes.to_string(),
-                    queue.headroom_size_bytes.to_string(),
-                    queue.veq_bytes.to_string(),
-                    queue.veq_peak_bytes.to_string(),
-                    queue.veq_frames.to_string(),
-                ]);
-            }
-        }
-    }
-    text(&rows)
-}
-
-const fn is_used(queue: &QueueGauges) -> bool {
-    queue.viq_peak_bytes > 0 || queue.veq_peak_bytes > 0
+    let queues = by_queue(stats).map(|(port, p)| (port, p, &port.queues[p]));
+    let is_used = |it: &QueueGauges| it.lossless || it.viq_peak_bytes > 0 || it.veq_peak_bytes > 0;
+    Rows(queues.filter(|(.., it)| is_used(it)), 3).table([
+        ("port", |(port, ..)| port.name.clone()),
+        ("priority", |(_, priority, _)| priority.to_string()),
+        ("class", |(.., it)| if it.lossless { "lossless" } else { "lossy" }.to_owned()),
+        ("viq", |(.., it)| it.viq_bytes.to_string()),
+        ("viq peak", |(.., it)| it.viq_peak_bytes.to_string()),
+        ("headroom", |(.., it)| it.headroom_bytes.to_string()),
+        ("headroom peak", |(.., it)| it.headroom_peak_bytes.to_string()),
+        ("headroom size", |(.., it)| it.headroom_size_bytes.to_string()),
+        ("veq", |(.., it)| it.veq_bytes.to_string()),
+        ("veq peak", |(.., it)| it.veq_peak_bytes.to_string()),
+        ("veq frames", |(.., it)| it.veq_frames.to_string()),
+    ])
 }
 
 pub(super) fn latency(stats: &Stats) -> String {
@@ -334,23 +266,23 @@ pub(super) fn duration(ns: u64) -> String {
 }
 
 pub(super) fn mac_table(rows: &[MacRow]) -> String {
-    let mut table = table(["vlan", "mac", "port"]);
-    for row in rows {
-        table.add_row([row.vlan.to_string(), row.mac.clone(), row.port.clone()]);
-    }
-    text(&table)
+    Rows(rows, usize::MAX).table([
+        ("vlan", |row| row.vlan.to_string()),
+        ("mac", |row| row.mac.clone()),
+        ("port", |row| row.port.clone()),
+    ])
 }
 
 pub(super) fn routes(rows: &[RouteRow]) -> String {
-    let mut table = table(["prefix", "kind", "via", "resolved"]);
-    for row in rows {
-        let resolved = match row.kind.as_str() {
+    Rows(rows, usize::MAX).table([
+        ("prefix", |row| row.prefix.clone()),
+        ("kind", |row| row.kind.clone()),
+        ("via", |row| row.via.join(" ")),
+        ("resolved", |row| match row.kind.as_str() {
             "via" => format!("{} of {}", row.resolved, row.via.len()),
             _ => "-".to_owned(),
-        };
-        table.add_row([row.prefix.clone(), row.kind.clone(), row.via.join(" "), resolved]);
-    }
-    text(&table)
+        }),
+    ])
 }
 
 pub(super) fn rules(rules: &Rules) -> String {

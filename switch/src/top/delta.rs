@@ -69,7 +69,7 @@ pub(super) fn compare(before: Option<&Stats>, now: &Stats) -> View {
         tx: sum(|port| port.tx),
         dropped,
         dropped_rate: interval.per_second(dropped.new),
-        lossless_drops: count(lossless_drops(before), lossless_drops(now)),
+        lossless_drops: count(before.lossless_dropped(), now.lossless_dropped()),
         totals: now.totals,
         buffer: now.buffer,
         mbufs: now.mbufs,
@@ -214,11 +214,6 @@ fn named(port: &PortStats, counters: impl Iterator<Item = (&'static str, u64, u6
 /// Saturating, for what comes over a socket may be anything.
 fn total<'a, I: IntoIterator<Item = &'a u64>>(values: I) -> u64 {
     values.into_iter().fold(0, |total, &value| total.saturating_add(value))
-}
-
-/// Lossless frames lost, all ports.
-fn lossless_drops(stats: &Stats) -> u64 {
-    stats.lossless_dropped()
 }
 
 #[cfg(test)]
