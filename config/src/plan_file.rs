@@ -28,28 +28,9 @@ pub struct OperationRow {
     /// A number of its own.
     pub id: u64,
     /// What it does.
-    pub kind: KindName,
+    pub kind: Kind,
     /// The path's name.
     pub path: String,
-}
-
-/// [`Kind`] as the file has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KindName {
-    /// [`Kind::Remove`].
-    Remove,
-    /// [`Kind::Add`].
-    Add,
-}
-
-impl From<Kind> for KindName {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Remove => Self::Remove,
-            Kind::Add => Self::Add,
-        }
-    }
 }
 
 /// What a plan was made from: files, or what is down before and after. Names of files are absolute.
@@ -113,7 +94,7 @@ impl PlanFile {
     pub fn new(change: &Change, order: &Order, from: Origin) -> Self {
         let row = |(id, operation): (u64, &Operation)| OperationRow {
             id,
-            kind: operation.kind.into(),
+            kind: operation.kind,
             path: operation.path.name.clone(),
         };
         let operations = (1..).zip(&change.operations).map(row).collect();
@@ -162,14 +143,14 @@ impl PlanFile {
     /// The plan's operations are not those of `change`, each once.
     pub fn order(&self, change: &Change) -> Result<Order, Misfit> {
         let rows = (0..).zip(&change.operations);
-        let places: HashMap<(KindName, &str), u32> =
-            rows.map(|(place, one)| ((one.kind.into(), one.path.name.as_str()), place)).collect();
+        let places: HashMap<(Kind, &str), u32> =
+            rows.map(|(place, one)| ((one.kind, one.path.name.as_str()), place)).collect();
         let mut by_id = HashMap::new();
         let mut is_planned = vec![false; change.operations.len()];
         let misfit = |place, message| Misfit { place, message };
         for (at, row) in self.operations.iter().enumerate() {
             let misfit = |message| Err(misfit(Place::Operation(at), message));
-            let what = if row.kind == KindName::Add { "add" } else { "remove" };
+            let what = if row.kind == Kind::Add { "add" } else { "remove" };
             let Some(&place) = places.get(&(row.kind, row.path.as_str())) else {
                 return misfit(format!(
                     "operation {} is to {what} `{}`, which the change does not; plan anew",
@@ -241,7 +222,7 @@ mod tests {
         let text = r#"{"operations": [{"id": 7, "kind": "add", "path": "p"}], "order": [],
             "makespan": {"parallel": 1}}"#;
         let plan = PlanFile::parse(Path::new("PLAN.json"), text).unwrap();
-        assert_eq!((plan.operations[0].id, plan.operations[0].kind), (7, KindName::Add));
+        assert_eq!((plan.operations[0].id, plan.operations[0].kind), (7, Kind::Add));
         let again = serde_json::to_string(&plan).unwrap();
         assert_eq!(PlanFile::parse(Path::new("PLAN.json"), &again), Ok(plan));
     }

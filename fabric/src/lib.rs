@@ -10,6 +10,7 @@
 
 pub mod compile;
 pub mod feasibility;
+mod graph;
 mod length;
 pub mod network;
 pub mod paths;

@@ -7,6 +7,7 @@ use super::topology::{Device, Orientation};
 
 /// What may be at the other end of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum AllowedPeer {
     /// A host or a switch, as it claims.
     #[default]

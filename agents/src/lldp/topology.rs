@@ -26,11 +26,12 @@ const UNKNOWN: u8 = 255;
 
 /// The format of the TLV.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Profile {
-    /// IEEE 802.1Qcz-2023.
+    /// The Topology Recognition TLV of IEEE 802.1Qcz-2023.
     #[default]
     Standard,
-    /// The slides of 2019.
+    /// As in the slides of 2019 that it came from, under an OUI of its own.
     Slides,
 }
 

@@ -1,10 +1,10 @@
 //! `[generate]`: a topology of a known kind, from a few numbers.
 
-use super::schema::{Field, GenerateKind, GenerateTable};
+use super::schema::{Field, GenerateTable};
 use crate::error::ConfigError;
 use crate::source::Source;
 use fabric::Network;
-use fabric::network::generate::{GenerateError, Kind, Parameters};
+use fabric::network::generate::{GenerateError, Parameters};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -14,14 +14,7 @@ pub(super) fn build(
     table: &Spanned<GenerateTable>,
 ) -> Result<Network, ConfigError> {
     let table = table.get_ref();
-    let mut parameters = Parameters::new(match table.kind.get_ref() {
-        GenerateKind::Clos => Kind::Clos,
-        GenerateKind::FatTree => Kind::FatTree,
-        GenerateKind::F10 => Kind::F10,
-        GenerateKind::Jellyfish => Kind::Jellyfish,
-        GenerateKind::Bcube => Kind::Bcube,
-        GenerateKind::Hyperx => Kind::Hyperx,
-    });
+    let mut parameters = Parameters::new(*table.kind.get_ref());
     for (name, field) in numbers(table) {
         if let Some(field) = field {
             parameters.set(name, *field.get_ref());

@@ -2,6 +2,7 @@
 //! tables mean together. `config/examples/networks/` shows them in use.
 
 use crate::fields::{Cable, Rate};
+use fabric::network::generate::Kind;
 use serde::Deserialize;
 use std::path::PathBuf;
 use toml::Spanned;
@@ -58,30 +59,12 @@ pub(crate) struct LinkTable {
     pub(crate) length: Field<Cable>,
 }
 
-/// The kinds of topology that can be generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum GenerateKind {
-    /// Leaf-spine, or three tiers with `pods`.
-    Clos,
-    /// The three-tier fat-tree of k-port switches.
-    FatTree,
-    /// A random regular graph.
-    Jellyfish,
-    /// Servers that forward, k + 1 ports each.
-    Bcube,
-    /// All-to-all in each dimension.
-    Hyperx,
-    /// The AB fat-tree.
-    F10,
-}
-
 /// `[generate]`: each kind takes some of these.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GenerateTable {
     /// Which topology.
-    pub(crate) kind: Spanned<GenerateKind>,
+    pub(crate) kind: Spanned<Kind>,
     /// Jellyfish: how many switches.
     pub(crate) switches: Field<i64>,
     /// Jellyfish: ports of a switch.

@@ -2,10 +2,10 @@
 //! writes its own rules.
 
 use super::PortConfig;
-use super::schema::{FabricTable, PeerField, PortTable, ProfileField, SwitchFile};
+use super::schema::{FabricTable, PortTable, SwitchFile};
 use crate::error::ConfigError;
 use crate::source::Source;
-use agents::lldp::{AllowedPeer, Device, LEVEL_MAX, LldpSettings, PortRole, Profile};
+use agents::lldp::{AllowedPeer, Device, LEVEL_MAX, LldpSettings, PortRole};
 use dataplane::ids::Priority;
 use dataplane::snapshot::PortMode;
 use fabric::RuleSet;
@@ -86,10 +86,7 @@ fn times(source: &Source, file: &SwitchFile) -> Result<LldpSettings, ConfigError
             source.at(field.span(), message)
         })?;
     }
-    settings.profile = match table.profile {
-        ProfileField::Standard => Profile::Standard,
-        ProfileField::Slides => Profile::Slides,
-    };
+    settings.profile = table.profile;
     Ok(settings)
 }
 
@@ -98,11 +95,7 @@ fn faces(source: &Source, port: &PortTable, learns: bool) -> Result<AllowedPeer,
     let Some(field) = &port.peer else {
         return Ok(if port.trusted { AllowedPeer::Any } else { AllowedPeer::Host });
     };
-    let faces = match field.get_ref() {
-        PeerField::Any => AllowedPeer::Any,
-        PeerField::Host => AllowedPeer::Host,
-        PeerField::Switch => AllowedPeer::Switch,
-    };
+    let faces = *field.get_ref();
     if learns && faces != AllowedPeer::Host && !port.trusted {
         let message = "a port that may face a switch must be `trusted`, or what that switch has tagged \
                        is marked anew; add trusted = true, or say peer = \"host\"";
@@ -154,7 +147,7 @@ pub(super) fn first_rules(
     let facing = |port: &Spanned<PortTable>| {
         let port = port.get_ref();
         let is_host = match &port.peer {
-            Some(field) => *field.get_ref() == PeerField::Host,
+            Some(field) => *field.get_ref() == AllowedPeer::Host,
             None => !port.trusted,
         };
         if is_host { PortRole::Downlink } else { PortRole::Uplink }

@@ -4,7 +4,7 @@
 use super::mode::check_networks;
 use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
 use super::rx_queue::{DeviceKind, tap_queue_frames};
-use super::schema::{ClassifyField, PortTable, SwitchFile};
+use super::schema::{PortTable, SwitchFile};
 use super::{PortConfig, Workers};
 use crate::did_you_mean;
 use crate::error::ConfigError;
@@ -146,7 +146,7 @@ impl PortReader<'_> {
         let Some(field) = &table.mtu else { return Ok(1_500) };
         let (mtu, most) =
             (*field.get_ref(), FRAME_BYTES_MAX as u64 - u64::from(HEADER_BYTES + VLAN_BYTES));
-        let six = addresses.iter().any(is_six);
+        let six = addresses.iter().any(|network| matches!(network, IpNet::V6(_)));
         let least = if six { 1_280 } else { 68 };
         match u16::try_from(mtu) {
             Ok(mtu) if (least..=most).contains(&u64::from(mtu)) => Ok(mtu),
@@ -188,11 +188,7 @@ impl PortReader<'_> {
     }
 
     fn trust(&self, table: &PortTable, tags: &TagMap, pfc: bool) -> Result<PortTrust, ConfigError> {
-        let by = match table.classify {
-            None | Some(ClassifyField::Dscp) => ClassifyBy::Dscp,
-            Some(ClassifyField::Pcp) => ClassifyBy::Pcp,
-            Some(ClassifyField::Port) => ClassifyBy::Port,
-        };
+        let by = table.classify.unwrap_or_default();
         let default_tag =
             table.default_tag.as_ref().map_or(tags.lossy_tag, |field| field.get_ref().0);
         if tags.is_lossless(default_tag) && !pfc {
@@ -265,8 +261,4 @@ fn shared_pcp(tags: &TagMap) -> Option<(Tag, Tag)> {
 
 fn narrow(worker: usize) -> u8 {
     u8::try_from(worker).unwrap_or(u8::MAX)
-}
-
-fn is_six(network: &IpNet) -> bool {
-    matches!(network, IpNet::V6(_))
 }

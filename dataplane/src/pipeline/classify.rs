@@ -57,6 +57,7 @@ impl TagMap {
 
 /// The marking that determines the tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ClassifyBy {
     /// The DSCP; the PCP or the default for frames that are not IP.
     #[default]

@@ -27,19 +27,31 @@ use dataplane::ids::{Priority, Tag};
 use dataplane::rules::TcamEntry;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 /// Lossless priorities at the most: of the eight, one is for lossy frames.
 pub const LOSSLESS_MAX: u8 = 7;
 
 /// How tags are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Algorithm {
-    /// An order of the links, and tags that rise where a path descends in it. The default.
+    /// Link order: the tag increases where a path descends in it.
+    #[strum(serialize = "updown")]
+    #[cfg_attr(feature = "clap", value(name = "updown"))]
     UpDown,
-    /// Tagger, Algorithm 2.
+    /// Algorithm 2 of the Tagger paper.
     Greedy,
-    /// Tagger, Algorithm 1: the tag rises at every hop.
+    /// Algorithm 1 of the Tagger paper: the tag increases at every hop.
     BruteForce,
+}
+
+impl Algorithm {
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// What is asked of the compiler.

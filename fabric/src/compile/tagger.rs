@@ -7,6 +7,7 @@
 use super::rule_matrix::RuleMatrix;
 use super::topology_order::AcyclicGraph;
 use super::turns::UsedTurns;
+use crate::graph::Digraph;
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::Walks;
@@ -174,31 +175,18 @@ fn complete(walks: &Walks<'_>, mut matrix: RuleMatrix, tags_max: usize) -> (Rule
 /// By slot: its place in a topological order of the turns that keep `tag`. A host's slot has none
 /// before it, as nothing turns into it.
 fn topological(network: &Network, matrix: &RuleMatrix, tag: usize) -> Vec<u32> {
-    let mut heads: Vec<Vec<u32>> = vec![Vec::new(); network.slots()];
-    let mut before = vec![0_u32; network.slots()];
+    let (mut tails, mut heads) = (Vec::new(), Vec::new());
     matrix.for_each(|slot, of, output, new_tag| {
         if usize::from(of) == tag
             && of == new_tag
             && let Some(far) = network.far_slot(output)
         {
-            heads[slot as usize].push(far);
-            before[far as usize] += 1;
+            tails.push(slot);
+            heads.push(far);
         }
     });
-    let slots = 0..u32_of(network.slots());
-    let mut ready: Vec<u32> = slots.rev().filter(|&slot| before[slot as usize] == 0).collect();
-    let mut places = vec![0; network.slots()];
-    let mut place = 0;
-    while let Some(slot) = ready.pop() {
-        places[slot as usize] = place;
-        place += 1;
-        for &far in &heads[slot as usize] {
-            before[far as usize] -= 1;
-            if before[far as usize] == 0 {
-                ready.push(far);
-            }
-        }
-    }
-    debug_assert_eq!(place as usize, network.slots(), "Algorithm 2 merges without a cycle");
-    places
+    let graph = Digraph::new(network.slots(), tails, heads);
+    let places = graph.topological((0..u32_of(network.slots())).rev(), |_| true);
+    debug_assert!(places.is_some(), "Algorithm 2 merges without a cycle");
+    places.unwrap_or_else(|| vec![0; network.slots()])
 }

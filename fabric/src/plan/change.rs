@@ -1,13 +1,17 @@
 //! What is to change: the operations, and the buffers that wait for each other because of them.
 
-use super::graph::Digraph;
 use super::route::{NamedPath, Route};
+use crate::graph::Digraph;
 use crate::network::Network;
 use crate::network::u32_of;
 use std::collections::{BTreeSet, HashSet};
+use strum::IntoStaticStr;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Kind {
     /// Takes an old path away.
     Remove,
@@ -17,11 +21,8 @@ pub enum Kind {
 
 impl Kind {
     /// `remove` or `add`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Remove => "remove",
-            Self::Add => "add",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -48,93 +49,55 @@ pub struct Change {
     /// Switches on the longest kept path.
     pub(super) kept_longest: usize,
     /// The pairs of buffers that kept paths make wait for each other.
-    kept_waits: Vec<(u32, u32)>,
+    pub(super) kept_waits: BTreeSet<(u32, u32)>,
 }
 
 impl Change {
-    /// From `old` to `new`. A path whose route is in both is left alone, whatever its name.
-    pub fn between(network: &Network, old: Vec<NamedPath>, new: Vec<NamedPath>) -> Self {
-        let mut builder = ChangeBuilder::new(network);
-        let olds: HashSet<&Route> = old.iter().map(|path| &path.route).collect();
-        let news: HashSet<&Route> = new.iter().map(|path| &path.route).collect();
-        let both: HashSet<Route> = olds.intersection(&news).map(|&route| route.clone()).collect();
-        let kept = old.iter().filter(|path| both.contains(&path.route));
-        let kept: Vec<NamedPath> = kept.cloned().collect();
-        kept.iter().for_each(|path| builder.keep(&path.route));
-        let gone = |path: &NamedPath| !both.contains(&path.route);
-        for path in old.into_iter().filter(gone) {
-            builder.remove(path);
-        }
-        for path in new.into_iter().filter(gone) {
-            builder.add(path);
-        }
-        Self { kept, ..builder.finish() }
-    }
-
-    #[cfg(test)]
-    pub(super) fn kept_waits_for_tests(&self) -> &[(u32, u32)] {
-        &self.kept_waits
-    }
-
-    /// How many operations remove a path; the others add one.
-    pub fn removes(&self) -> usize {
-        self.operations.partition_point(|operation| operation.kind == Kind::Remove)
-    }
-}
-
-/// A change, path by path.
-#[derive(Debug)]
-pub(super) struct ChangeBuilder<'a> {
-    network: &'a Network,
-    removes: Vec<Operation>,
-    adds: Vec<Operation>,
-    kept_paths: u64,
-    kept_rules: Vec<u64>,
-    kept_longest: usize,
-    kept_waits: BTreeSet<(u32, u32)>,
-}
-
-impl<'a> ChangeBuilder<'a> {
-    pub(super) fn new(network: &'a Network) -> Self {
+    /// Nothing yet.
+    pub(super) fn new(network: &Network) -> Self {
         Self {
-            network,
-            removes: Vec::new(),
-            adds: Vec::new(),
+            operations: Vec::new(),
             kept_paths: 0,
+            kept: Vec::new(),
             kept_rules: vec![0; network.switches()],
             kept_longest: 0,
             kept_waits: BTreeSet::new(),
         }
     }
 
-    pub(super) fn keep(&mut self, route: &Route) {
+    /// From `old` to `new`. A path whose route is in both is left alone, whatever its name.
+    pub fn between(network: &Network, old: Vec<NamedPath>, new: Vec<NamedPath>) -> Self {
+        let mut change = Self::new(network);
+        let olds: HashSet<&Route> = old.iter().map(|path| &path.route).collect();
+        let news: HashSet<&Route> = new.iter().map(|path| &path.route).collect();
+        let both: HashSet<Route> = olds.intersection(&news).map(|&route| route.clone()).collect();
+        let is_kept = |path: &NamedPath| both.contains(&path.route);
+        for path in old {
+            if is_kept(&path) {
+                change.keep(network, &path.route);
+                change.kept.push(path);
+            } else {
+                change.operations.push(Operation { kind: Kind::Remove, path });
+            }
+        }
+        let adds = new.into_iter().filter(|path| !is_kept(path));
+        change.operations.extend(adds.map(|path| Operation { kind: Kind::Add, path }));
+        change
+    }
+
+    /// Leaves a path alone.
+    pub(super) fn keep(&mut self, network: &Network, route: &Route) {
         self.kept_paths += 1;
         self.kept_longest = self.kept_longest.max(route.len());
         self.kept_waits.extend(route.waits());
-        for switch in route.switches(self.network) {
+        for switch in route.switches(network) {
             self.kept_rules[switch as usize] += 1;
         }
     }
 
-    pub(super) fn remove(&mut self, path: NamedPath) {
-        self.removes.push(Operation { kind: Kind::Remove, path });
-    }
-
-    pub(super) fn add(&mut self, path: NamedPath) {
-        self.adds.push(Operation { kind: Kind::Add, path });
-    }
-
-    pub(super) fn finish(self) -> Change {
-        let mut operations = self.removes;
-        operations.extend(self.adds);
-        Change {
-            operations,
-            kept_paths: self.kept_paths,
-            kept: Vec::new(),
-            kept_rules: self.kept_rules,
-            kept_longest: self.kept_longest,
-            kept_waits: self.kept_waits.into_iter().collect(),
-        }
+    /// How many operations remove a path; the others add one.
+    pub fn removes(&self) -> usize {
+        self.operations.partition_point(|operation| operation.kind == Kind::Remove)
     }
 }
 
@@ -189,15 +152,14 @@ impl Dependencies {
     /// What matters: the edges that lie on a cycle if all paths of both sets are in force, and the
     /// operations that make one of them. No other edge can be on any cycle.
     pub(super) fn on_cycles(&self) -> Self {
-        let component = self.graph.components(0..u32_of(self.graph.nodes()), |_| true);
-        let ends = |edge: usize| [self.graph.tails[edge], self.graph.heads[edge]];
+        let (_, is_on_cycle) = self.graph.on_cycles(|_| true);
         let mut renamed = vec![u32::MAX; self.graph.edges()];
         let (mut pairs, mut is_kept) = (Vec::new(), Vec::new());
         for (edge, name) in renamed.iter_mut().enumerate() {
-            let [tail, head] = ends(edge);
-            if component[tail as usize] == component[head as usize] {
+            if is_on_cycle[edge] {
+                let ends = [self.graph.tails[edge], self.graph.heads[edge]];
                 *name = u32_of(pairs.len());
-                pairs.push((self.slots[tail as usize], self.slots[head as usize]));
+                pairs.push(ends.map(|node| self.slots[node as usize]).into());
                 is_kept.push(self.is_kept[edge]);
             }
         }

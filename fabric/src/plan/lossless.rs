@@ -12,7 +12,7 @@ use super::change::{Change, Kind};
 use super::order::Order;
 use super::route::Route;
 use crate::network::Network;
-use crate::verify::{Follower, NetworkRules};
+use crate::verify::{NetworkRules, Table, start_state};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Why a flow turns lossy.
@@ -51,7 +51,9 @@ type Flows = BTreeMap<(u32, u32), [Vec<u32>; 2]>;
 
 /// Looks at every flow by itself. Paths that do not begin and end at hosts have no flow.
 pub fn order(network: &Network, rules: &NetworkRules, change: &Change) -> LosslessOrder {
-    let follower = Follower::new(network, rules);
+    let table = Table::new(network, rules);
+    let start = start_state(rules, &table, 0);
+    let first_lossy = |routes: &[&Route]| first_lossy(network, &table, start, routes);
     let mut flows = Flows::new();
     for (number, operation) in (0..).zip(&change.operations) {
         let route = &operation.path.route;
@@ -72,7 +74,7 @@ pub fn order(network: &Network, rules: &NetworkRules, change: &Change) -> Lossle
             [(olds, &old_routes, Cause::OldPath), (news, &new_routes, Cause::NewPath)]
         {
             for (&operation, route) in operations.iter().zip(routes) {
-                if let Some(turn) = first_lossy(network, &follower, &[route]) {
+                if let Some(turn) = first_lossy(&[route]) {
                     is_lossy = true;
                     lossy.push(LossyFlow { operation, cause, turn });
                 }
@@ -80,7 +82,7 @@ pub fn order(network: &Network, rules: &NetworkRules, change: &Change) -> Lossle
         }
         let (Some(_), Some(&operation)) = (olds.first(), news.first()) else { continue };
         let all = [old_routes, new_routes].concat();
-        let mixed = first_lossy(network, &follower, &all).filter(|_| !is_lossy);
+        let mixed = first_lossy(&all).filter(|_| !is_lossy);
         if let Some(turn) = mixed {
             lossy.push(LossyFlow { operation, cause: Cause::Mixture, turn });
         }
@@ -97,7 +99,8 @@ pub fn order(network: &Network, rules: &NetworkRules, change: &Change) -> Lossle
 /// one of `routes`, which begin at one host and end at one.
 fn first_lossy(
     network: &Network,
-    follower: &Follower<'_>,
+    table: &Table,
+    start: u8,
     routes: &[&Route],
 ) -> Option<(u32, u32)> {
     let mut next: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -109,14 +112,14 @@ fn first_lossy(
             }
         }
     }
-    let start = routes.first().and_then(|route| route.source)?;
-    let mut work = vec![(start, follower.start())];
+    let source = routes.first().and_then(|route| route.source)?;
+    let mut work = vec![(source, start)];
     let mut seen: HashSet<(u32, u8)> = work.iter().copied().collect();
     while let Some((input, state)) = work.pop() {
         let outputs = next.get(&network.owner(input)).map_or(&[][..], |outputs| outputs);
         for &output in outputs {
-            let after = follower.turn(input, output, state);
-            if follower.is_lossy(after) {
+            let after = table.turn(network, input, output, state);
+            if after == table.lossy() {
                 return Some((input, output));
             }
             if let Some(far) = network.far_slot(output)

@@ -46,7 +46,8 @@ pub(super) fn constraints(
         (longest_first(dependencies.removers()), longest_first(dependencies.adders()));
     // Old paths with which everything new is still free of cycles need never be waited for.
     let harmless = harmless(dependencies, dependencies.adders(), &removes);
-    let mut free = harmless_among(dependencies, &adds);
+    // Adds that can come first of all, with everything old in force.
+    let mut free = self::harmless(dependencies, dependencies.removers(), &adds);
     if !is_safe_at(dependencies, times, deadline, &free) {
         free.fill(false);
     }
@@ -54,11 +55,6 @@ pub(super) fn constraints(
     let finder = Finder { dependencies, times, deadline, is_harmless: &harmless };
     let row = if first.is_empty() { finder.sort(&others) } else { Row::new(first, others) };
     finder.place_all(row)
-}
-
-/// Adds that can come first of all, with everything old in force.
-fn harmless_among(dependencies: &Dependencies, adds: &[u32]) -> Vec<bool> {
-    harmless(dependencies, dependencies.removers(), adds)
 }
 
 /// By operation: whether it goes in, in this order, with `there` in force and no cycle closed.

@@ -16,7 +16,6 @@
 mod change;
 mod check;
 mod dot;
-mod graph;
 mod labels;
 pub mod lossless;
 mod minimal;
@@ -42,6 +41,7 @@ use check::Verdict;
 use minimal::Constraints;
 use std::fmt;
 use std::time::Duration;
+use strum::IntoStaticStr;
 
 /// How long the paper's rule may look for one cycle after the other, as one of several ways.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -89,7 +89,8 @@ pub enum PlanError {
 }
 
 /// Where an order comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Method {
     /// Nothing can go wrong in any order.
     Free,
@@ -106,14 +107,8 @@ pub enum Method {
 
 impl Method {
     /// Its name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Minimal => "minimal",
-            Self::Paper => "paper",
-            Self::Apart => "apart",
-            Self::Lossless => "lossless",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

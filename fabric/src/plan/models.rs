@@ -11,17 +11,20 @@ use super::order::Order;
 use crate::network::Network;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use strum::IntoStaticStr;
 
 /// How switches are updated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Model {
-    /// Every switch takes as many rules at a time as it gets.
+    /// Every switch installs all its rules in parallel.
     Parallel,
-    /// Every switch takes one rule at a time.
+    /// Every switch installs one rule at a time.
     Sequential,
-    /// As [`Self::Parallel`]; each operation is ordered by a message and acknowledged by another.
+    /// Messages to and from the controller are delayed.
     ControlDelay,
-    /// As [`Self::Parallel`], with some switches much slower than the others.
+    /// Some switches are much slower than the others.
     Stragglers,
 }
 
@@ -31,13 +34,8 @@ impl Model {
         [Self::Parallel, Self::Sequential, Self::ControlDelay, Self::Stragglers];
 
     /// Its name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Parallel => "parallel",
-            Self::Sequential => "sequential",
-            Self::ControlDelay => "control_delay",
-            Self::Stragglers => "stragglers",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

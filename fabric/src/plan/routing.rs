@@ -10,20 +10,23 @@
 //! other is ordered by height, so it is free of cycles; that the order changes when the root fails
 //! is what makes a change dangerous.
 
-use super::change::{Change, ChangeBuilder};
+use super::change::{Change, Kind, Operation};
 use super::route::{NamedPath, Route};
 use crate::network::u32_of;
 use crate::network::{End, Network};
 use random::Rng;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
+use strum::{EnumString, IntoStaticStr};
 
 /// How paths are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Routing {
-    /// Up, then down.
+    /// Up, then down: deadlock-free by itself.
     UpDown,
-    /// The shortest, whatever it closes.
+    /// Shortest paths, which can deadlock.
     Shortest,
 }
 
@@ -280,9 +283,8 @@ pub fn change(
     new: &Ways<'_>,
     pairs: &[(u32, Vec<u32>)],
 ) -> Change {
-    let mut builder = ChangeBuilder::new(network);
+    let mut change = Change::new(network);
     let count: usize = pairs.iter().map(|(_, sources)| sources.len()).sum();
-    let mut kept = Vec::new();
     // A few destinations at a time: all paths of a large network do not fit in memory.
     for some in pairs.chunks(64) {
         let routes: Vec<_> = some
@@ -295,18 +297,21 @@ pub fn change(
         for (source, target, before, after) in routes {
             if before == after {
                 let Some(route) = before else { continue };
-                builder.keep(&route);
+                change.keep(network, &route);
                 if count <= LISTED_MAX {
-                    kept.push(old.named(source, target, route));
+                    change.kept.push(old.named(source, target, route));
                 }
                 continue;
             }
-            before.into_iter().for_each(|route| builder.remove(old.named(source, target, route)));
-            after.into_iter().for_each(|route| builder.add(new.named(source, target, route)));
+            let sides = [(Kind::Remove, old, before), (Kind::Add, new, after)];
+            for (kind, ways, route) in sides {
+                let path = route.map(|route| ways.named(source, target, route));
+                change.operations.extend(path.map(|path| Operation { kind, path }));
+            }
         }
     }
-    let mut change = builder.finish();
-    change.kept = kept;
+    // Those that remove come first; the sort keeps the order among each.
+    change.operations.sort_by_key(|operation| operation.kind);
     change
 }
 

@@ -176,12 +176,8 @@ fn state(network: &Network, change: &Change, done: &BTreeSet<u32>) -> Vec<(Strin
     };
     let there = (0..).zip(&change.operations).filter(|&(number, one)| is_there(number, one));
     let waits = there.flat_map(|(_, operation)| operation.path.route.waits());
-    let waits = waits.chain(change_kept(change));
+    let waits = waits.chain(change.kept_waits.iter().copied());
     waits.map(|(one, other)| (network.show(one), network.show(other))).collect()
-}
-
-fn change_kept(change: &Change) -> impl Iterator<Item = (u32, u32)> + '_ {
-    change.kept_waits_for_tests().iter().copied()
 }
 
 /// Slow and obvious: every set of operations that is closed under the order.

@@ -17,7 +17,7 @@ pub use waits::Hop;
 use crate::network::Network;
 use crate::paths::{PathSet, Turn, Walks};
 use std::ops::ControlFlow;
-use table::Table;
+pub(crate) use table::Table;
 use waits::Waits;
 
 /// Lossy paths that are named.
@@ -54,38 +54,6 @@ impl Verdict {
     }
 }
 
-/// Rules as a frame of the first class meets them.
-#[derive(Debug)]
-pub(crate) struct Follower<'a> {
-    network: &'a Network,
-    table: Table,
-    start: u8,
-}
-
-impl<'a> Follower<'a> {
-    /// The rules of `rules`.
-    pub(crate) fn new(network: &'a Network, rules: &NetworkRules) -> Self {
-        let table = Table::new(network, rules);
-        let start = start_state(rules, &table, 0);
-        Self { network, table, start }
-    }
-
-    /// The state in which hosts send.
-    pub(crate) const fn start(&self) -> u8 {
-        self.start
-    }
-
-    /// The state after a turn.
-    pub(crate) fn turn(&self, input: u32, output: u32, state: u8) -> u8 {
-        self.table.turn(self.network, input, output, state)
-    }
-
-    /// Whether a frame in this state is lossy.
-    pub(crate) const fn is_lossy(&self, state: u8) -> bool {
-        state == self.table.lossy()
-    }
-}
-
 /// Proves that the rules are free of deadlock, or finds a cycle; and follows every path.
 pub fn verify(network: &Network, rules: &NetworkRules, paths: &PathSet) -> Verdict {
     let table = Table::new(network, rules);
@@ -119,7 +87,7 @@ pub fn verify_rules(network: &Network, rules: &NetworkRules) -> Vec<Hop> {
 
 /// The state in which hosts send frames of a class: the lossless tags in order, from the initial
 /// one on.
-fn start_state(rules: &NetworkRules, table: &Table, class: u8) -> u8 {
+pub(crate) fn start_state(rules: &NetworkRules, table: &Table, class: u8) -> u8 {
     let initial = table.tags.binary_search(&rules.initial_tag).ok();
     let start = initial.map(|at| at + usize::from(class)).filter(|&at| at < table.tags.len());
     start.and_then(|at| u8::try_from(at).ok()).unwrap_or_else(|| table.lossy())

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// Rules by class of port. States are the lossless tags in ascending order, and one more: lossy.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub(super) tags: Vec<Tag>,
     /// By slot: its class as an in port of its switch.
     pub(super) in_classes: Vec<u8>,
@@ -35,7 +35,7 @@ struct Part {
 }
 
 impl Table {
-    pub(super) fn new(network: &Network, rules: &NetworkRules) -> Self {
+    pub(crate) fn new(network: &Network, rules: &NetworkRules) -> Self {
         let tags: Vec<Tag> = rules.priorities.keys().copied().collect();
         let parts: Vec<Part> =
             rules.sets.par_iter().map(|set| part(rules, &tags, set.ports, set)).collect();
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// The state of lossy frames.
-    pub(super) const fn lossy(&self) -> u8 {
+    pub(crate) const fn lossy(&self) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "there are 64 tags")]
         let lossy = self.tags.len() as u8;
         lossy
@@ -85,7 +85,7 @@ impl Table {
 
     /// The state after a turn.
     #[inline]
-    pub(super) fn turn(&self, network: &Network, input: u32, output: u32, state: u8) -> u8 {
+    pub(crate) fn turn(&self, network: &Network, input: u32, output: u32, state: u8) -> u8 {
         let input_class = usize::from(self.in_classes[input as usize]);
         let output_class = usize::from(self.out_classes[output as usize]);
         self.answer(network.owner(input), state, input_class, output_class)

@@ -9,6 +9,7 @@
 
 use super::rule_set::NetworkRules;
 use super::table::Table;
+use crate::graph::Digraph;
 use crate::network::Network;
 use crate::network::u32_of;
 use dataplane::ids::{Priority, Tag};
@@ -38,10 +39,8 @@ pub(super) struct Waits<'a> {
     table: &'a Table,
     /// By switch: its first node. Nodes of in ports come first, then those of out ports.
     first: Vec<u32>,
-    /// By node: where its edges begin, and the end.
-    starts: Vec<u32>,
-    /// Edges: the node that is waited for.
-    heads: Vec<u32>,
+    /// An edge leads to the node that is waited for.
+    graph: Digraph,
     /// By edge over a link: the slot at its far end; by edge within a switch: nothing of use.
     entered: Vec<u32>,
 }
@@ -53,15 +52,9 @@ impl<'a> Waits<'a> {
             let (inputs, outputs) = table.shape(switch);
             first.push(first[switch as usize] + u32_of((inputs + outputs) * PRIORITIES));
         }
-        let mut waits = Self {
-            network,
-            rules,
-            table,
-            first,
-            starts: vec![0],
-            heads: Vec::new(),
-            entered: Vec::new(),
-        };
+        let mut waits =
+            Self { network, rules, table, first, graph: Digraph::default(), entered: Vec::new() };
+        let (mut tails, mut heads) = (Vec::new(), Vec::new());
         let mut edges: Vec<Vec<(u32, u32)>> = Vec::new();
         for switch in 0..u32_of(network.switches()) {
             let (inputs, outputs) = table.shape(switch);
@@ -83,12 +76,14 @@ impl<'a> Waits<'a> {
                     edges[from as usize].push((to, far));
                 }
             }
-            for list in &edges {
-                waits.heads.extend(list.iter().map(|&(head, _)| head));
+            for (tail, list) in (first..).zip(&edges) {
+                tails.extend(list.iter().map(|_| tail));
+                heads.extend(list.iter().map(|&(head, _)| head));
                 waits.entered.extend(list.iter().map(|&(_, far)| far));
-                waits.starts.push(u32_of(waits.heads.len()));
             }
         }
+        let nodes = waits.first[network.switches()];
+        waits.graph = Digraph::new(nodes as usize, tails, heads);
         waits
     }
 
@@ -120,64 +115,17 @@ impl<'a> Waits<'a> {
         self.rules.priorities[&self.table.tags[usize::from(state)]]
     }
 
-    fn edges(&self, node: u32) -> std::ops::Range<usize> {
-        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
-    }
-
-    /// The nodes that are on a cycle, or between two cycles: what is left when all that waits for
-    /// nothing, or that nothing waits for, is taken away until nothing more goes.
+    /// The nodes that are on a cycle.
     pub(super) fn on_cycles(&self) -> Vec<u32> {
-        let nodes = self.starts.len() - 1;
-        let mut is_left = vec![true; nodes];
-        let mut tails: Vec<Vec<u32>> = Vec::new();
-        // Forward: no one waits for it. Backward: it waits for no one.
-        for backward in [false, true] {
-            if backward {
-                tails = vec![Vec::new(); nodes];
-                for node in (0..u32_of(nodes)).filter(|&node| is_left[node as usize]) {
-                    for edge in self.edges(node) {
-                        let head = self.heads[edge] as usize;
-                        if is_left[head] {
-                            tails[head].push(node);
-                        }
-                    }
-                }
-            }
-            let mut counts = vec![0_u32; nodes];
-            for node in (0..u32_of(nodes)).filter(|&node| is_left[node as usize]) {
-                if backward {
-                    tails[node as usize].iter().for_each(|&tail| counts[tail as usize] += 1);
-                } else {
-                    self.edges(node).for_each(|edge| counts[self.heads[edge] as usize] += 1);
-                }
-            }
-            let all = 0..u32_of(nodes);
-            let mut ready: Vec<u32> =
-                all.filter(|&n| is_left[n as usize] && counts[n as usize] == 0).collect();
-            while let Some(node) = ready.pop() {
-                is_left[node as usize] = false;
-                let mut take = |other: u32| {
-                    counts[other as usize] -= 1;
-                    if counts[other as usize] == 0 && is_left[other as usize] {
-                        ready.push(other);
-                    }
-                };
-                if backward {
-                    tails[node as usize].iter().for_each(|&tail| take(tail));
-                } else {
-                    self.edges(node).for_each(|edge| take(self.heads[edge]));
-                }
-            }
-        }
-        (0..u32_of(nodes)).filter(|&node| is_left[node as usize]).collect()
+        self.graph.on_cycles(|_| true).0
     }
 
     /// The shortest cycle among `on_cycles`: the shortest of all if there are few enough of them to
     /// start from each.
     pub(super) fn shortest_cycle(&self, on_cycles: &[u32]) -> Vec<Hop> {
-        let mut is_left = vec![false; self.starts.len() - 1];
+        let mut is_left = vec![false; self.graph.nodes()];
         on_cycles.iter().for_each(|&node| is_left[node as usize] = true);
-        let starts_max = (VISITS_MAX / self.heads.len().max(1)).max(16);
+        let starts_max = (VISITS_MAX / self.graph.edges().max(1)).max(16);
         let found = on_cycles.par_iter().take(starts_max).filter_map(|&node| {
             let mut path = self.cycle_through(node, &is_left)?;
             // Begin at the lowest node, so that the same cycle is the same whoever found it.
@@ -200,12 +148,12 @@ impl<'a> Waits<'a> {
         while !frontier.is_empty() {
             let mut found = Vec::new();
             for node in frontier {
-                for edge in self.edges(node) {
-                    let head = self.heads[edge];
+                for &edge in self.graph.leaving(node) {
+                    let head = self.graph.heads[edge as usize];
                     if !is_left[head as usize] || came_by.contains_key(&head) {
                         continue;
                     }
-                    came_by.insert(head, (node, u32_of(edge)));
+                    came_by.insert(head, (node, edge));
                     if head == start {
                         return Some(trace(start, &came_by));
                     }
@@ -220,7 +168,7 @@ impl<'a> Waits<'a> {
     /// From the edges of a cycle to what frames do on it.
     fn hops(&self, edges: &[u32]) -> Vec<Hop> {
         let count = edges.len();
-        let node_before = |at: usize| self.heads[edges[(at + count - 1) % count] as usize];
+        let node_before = |at: usize| self.graph.heads[edges[(at + count - 1) % count] as usize];
         let over_links: Vec<usize> = (0..count)
             .filter(|&at| {
                 let tail = node_before(at);
@@ -231,7 +179,7 @@ impl<'a> Waits<'a> {
             .collect();
         let entered: Vec<(u32, u32)> = over_links
             .iter()
-            .map(|&at| (self.entered[edges[at] as usize], self.heads[edges[at] as usize]))
+            .map(|&at| (self.entered[edges[at] as usize], self.graph.heads[edges[at] as usize]))
             .collect();
         let pairs = entered.iter().zip(entered.iter().cycle().skip(1));
         pairs.filter_map(|(&(input, from), &(far, to))| self.hop(input, from, far, to)).collect()

@@ -190,7 +190,7 @@ fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
 fn ids(plan: &PlanFile, change: &Change) -> Vec<u64> {
     let rows = plan.operations.iter().map(|row| ((row.kind, row.path.as_str()), row.id));
     let rows: HashMap<_, u64> = rows.collect();
-    let id = |one: &fabric::plan::Operation| rows[&(one.kind.into(), one.path.name.as_str())];
+    let id = |one: &fabric::plan::Operation| rows[&(one.kind, one.path.name.as_str())];
     change.operations.iter().map(id).collect()
 }
 

@@ -2,11 +2,12 @@
 
 mod text;
 
+use crate::network::InputError;
 use crate::output;
 use clap::Args;
 use config::scenario::{ScenarioConfig, SchemeKind};
 use indicatif::{ProgressBar, ProgressStyle};
-use netsim::scenario::{COMPARED, Comparison, ScenarioError, compare};
+use netsim::scenario::{COMPARED, Comparison, compare};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,15 +24,6 @@ pub struct CompareArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-}
-
-/// Why there is nothing to compare.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Config(#[from] config::ConfigError),
-    #[error("{}:1:1: {error}", file.display())]
-    Scenario { file: PathBuf, error: ScenarioError },
 }
 
 /// What one scenario came to.
@@ -61,18 +53,18 @@ pub fn run(arguments: &CompareArgs) -> ExitCode {
     if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-fn all(arguments: &CompareArgs) -> Result<Vec<Compared>, Failure> {
+fn all(arguments: &CompareArgs) -> Result<Vec<Compared>, InputError> {
     let kinds = if arguments.schemes.is_empty() { &COMPARED[..] } else { &arguments.schemes };
     let configs = arguments.files.iter().map(|file| Ok((file, ScenarioConfig::load(file)?)));
-    let configs = configs.collect::<Result<Vec<_>, Failure>>()?;
+    let configs = configs.collect::<Result<Vec<_>, InputError>>()?;
     let bar = bar(configs.len() * kinds.len());
     let compared = configs.into_iter().map(|(file, config)| {
         let done = |kind: SchemeKind| {
             bar.set_message(format!("{} under {}", config.name, kind.name()));
             bar.inc(1);
         };
-        let schemes = compare(&config, kinds, &done)
-            .map_err(|error| Failure::Scenario { file: file.clone(), error })?;
+        let schemes =
+            compare(&config, kinds, &done).map_err(|error| InputError::at(file, error))?;
         let ScenarioConfig { name, about, duration_ns, .. } = config;
         Ok(Compared { name, about, duration_ns, schemes })
     });

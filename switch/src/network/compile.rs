@@ -2,10 +2,10 @@
 //! written.
 
 use super::progress::Progress;
-use super::{InputError, grouped};
+use super::{InputError, grouped, unwritable};
 use crate::ctl::tables::{numbers, text};
 use crate::output;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use config::rule_file;
 use fabric::Network;
 use fabric::compile::{Algorithm, CompileError, Compiled, LOSSLESS_MAX, Options};
@@ -24,7 +24,7 @@ pub struct CompileArgs {
     out: PathBuf,
     /// Algorithm that assigns the tags
     #[arg(long, value_enum, default_value = "updown")]
-    algorithm: AlgorithmName,
+    algorithm: Algorithm,
     /// Maximum number of lossless priorities; paths that need more are lossy
     #[arg(long, value_name = "N", default_value_t = LOSSLESS_MAX,
           value_parser = clap::value_parser!(u8).range(1..=i64::from(LOSSLESS_MAX)))]
@@ -34,35 +34,6 @@ pub struct CompileArgs {
     json: bool,
 }
 
-/// The algorithms by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AlgorithmName {
-    /// Link order: the tag increases where a path descends in it
-    Updown,
-    /// Algorithm 2 of the Tagger paper
-    Greedy,
-    /// Algorithm 1 of the Tagger paper: the tag increases at every hop
-    BruteForce,
-}
-
-impl AlgorithmName {
-    const fn algorithm(self) -> Algorithm {
-        match self {
-            Self::Updown => Algorithm::UpDown,
-            Self::Greedy => Algorithm::Greedy,
-            Self::BruteForce => Algorithm::BruteForce,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Updown => "updown",
-            Self::Greedy => "greedy",
-            Self::BruteForce => "brute-force",
-        }
-    }
-}
-
 /// Why the compilation failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -70,8 +41,6 @@ enum Failure {
     Input(#[from] InputError),
     #[error("{}:1:1: {error}", file.display())]
     Compile { file: PathBuf, error: CompileError },
-    #[error("{}:1:1: cannot be written: {error}", file.display())]
-    Write { file: PathBuf, error: std::io::Error },
 }
 
 /// Compiles. Exit 2: the input is wrong; 1: the rules could not be verified, and were not written.
@@ -100,10 +69,7 @@ fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
     let progress = Progress::new();
     progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
-    let options = Options {
-        algorithm: arguments.algorithm.algorithm(),
-        lossless_max: arguments.max_lossless,
-    };
+    let options = Options { algorithm: arguments.algorithm, lossless_max: arguments.max_lossless };
     let compiled = fabric::compile::compile(&config.network, &paths, &options, &|what| {
         progress.set_message(what)
     })
@@ -113,12 +79,11 @@ fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
     Ok((config.network, compiled))
 }
 
-fn write(directory: &Path, compiled: &Compiled) -> Result<(), Failure> {
-    let failed = |file: &Path, error| Failure::Write { file: file.to_owned(), error };
-    std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+fn write(directory: &Path, compiled: &Compiled) -> Result<(), InputError> {
+    std::fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
     for rules in &compiled.rules {
         let file = directory.join(format!("{}.json", rules.switch));
-        rule_file::save(rules, &file).map_err(|error| failed(&file, error))?;
+        rule_file::save(rules, &file).map_err(|error| unwritable(&file, &error))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(crate) enum InputError {
     /// A file is wrong.
     #[error(transparent)]
     Config(#[from] config::ConfigError),
-    /// The file asks for something impossible.
+    /// The file asks for something impossible, or cannot be written.
     #[error("{}:1:1: {message}", file.display())]
     Impossible {
         /// The file.
@@ -24,12 +24,27 @@ pub(crate) enum InputError {
     },
 }
 
+impl InputError {
+    /// `file` is wrong as a whole.
+    pub(crate) fn at(file: &Path, message: impl ToString) -> Self {
+        Self::Impossible { file: file.to_owned(), message: message.to_string() }
+    }
+}
+
+/// Writes `file`.
+pub(crate) fn write(file: &Path, text: impl AsRef<[u8]>) -> Result<(), InputError> {
+    std::fs::write(file, text).map_err(|error| unwritable(file, &error))
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> InputError {
+    InputError::at(file, format_args!("cannot be written: {error}"))
+}
+
 /// Reads NETWORK.toml and builds its paths.
 fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
     let config = NetworkConfig::load(file)?;
-    let paths = PathSet::build(&config.network, &config.paths).map_err(|error| {
-        InputError::Impossible { file: file.to_owned(), message: error.to_string() }
-    })?;
+    let paths = PathSet::build(&config.network, &config.paths);
+    let paths = paths.map_err(|error| InputError::at(file, error))?;
     Ok((config, paths))
 }
 

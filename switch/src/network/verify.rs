@@ -36,9 +36,9 @@ pub fn run(arguments: &VerifyArgs) -> ExitCode {
         }
     };
     if let Some(file) = arguments.dot.as_deref().filter(|_| !verdict.is_deadlock_free())
-        && let Err(error) = std::fs::write(file, dot(&network, &verdict.cycle))
+        && let Err(error) = super::write(file, dot(&network, &verdict.cycle))
     {
-        output::error(format_args!("{}:1:1: cannot be written: {error}", file.display()));
+        output::error(error);
         return ExitCode::from(2);
     }
     if arguments.json {
@@ -64,10 +64,7 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
 pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<NetworkRules, InputError> {
     if !directory.is_dir() {
         let message = "is not a directory; give the one that `knotless compile --out` wrote";
-        return Err(InputError::Impossible {
-            file: directory.to_owned(),
-            message: message.to_owned(),
-        });
+        return Err(InputError::at(directory, message));
     }
     Ok(config::rule_file::load_all(network, directory)?)
 }

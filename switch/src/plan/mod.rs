@@ -5,9 +5,9 @@ pub(crate) mod source;
 
 use crate::network::progress::Progress;
 use crate::network::verify::read_rules;
-use crate::network::{InputError, grouped};
+use crate::network::{InputError, grouped, write};
 use crate::output;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use config::plan_file::Origin;
 use config::units::parse_duration_ns;
 use fabric::Network;
@@ -17,7 +17,7 @@ use fabric::plan::{
     scenario,
 };
 use source::SourceArgs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ pub struct PlanArgs {
     rules: Option<PathBuf>,
     /// Model of the switches' update time, for which the plan is optimized
     #[arg(long, value_enum, default_value = "parallel")]
-    model: ModelName,
+    model: Model,
     /// Time to install a rule at a switch
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = microseconds)]
     rule_time: u64,
@@ -64,30 +64,6 @@ pub struct PlanArgs {
     naive: bool,
 }
 
-/// The models by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ModelName {
-    /// Every switch installs all its rules in parallel
-    Parallel,
-    /// Every switch installs one rule at a time
-    Sequential,
-    /// Messages to and from the controller are delayed
-    ControlDelay,
-    /// Some switches are much slower than the others
-    Stragglers,
-}
-
-impl ModelName {
-    const fn model(self) -> Model {
-        match self {
-            Self::Parallel => Model::Parallel,
-            Self::Sequential => Model::Sequential,
-            Self::ControlDelay => Model::ControlDelay,
-            Self::Stragglers => Model::Stragglers,
-        }
-    }
-}
-
 fn microseconds(word: &str) -> Result<u64, String> {
     parse_duration_ns(word).map(|ns| ns.div_ceil(1_000)).map_err(|error| error.to_string())
 }
@@ -97,8 +73,6 @@ fn microseconds(word: &str) -> Result<u64, String> {
 enum Failure {
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("{}:1:1: {message}", file.display())]
-    Write { file: PathBuf, message: String },
     /// No order is safe.
     #[error("{message}")]
     Knotted { message: String, json: serde_json::Value },
@@ -161,7 +135,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
         seed: arguments.seed,
         ..Timing::default()
     };
-    let model = arguments.model.model();
+    let model = arguments.model;
     progress.set_message("planning");
     let begun = Instant::now();
     let (plan, knotted, columns, lossy) = match &arguments.rules {
@@ -239,15 +213,8 @@ fn columns(
     ]
 }
 
-fn write_files(arguments: &PlanArgs, planned: &Planned) -> Result<(), Failure> {
+fn write_files(arguments: &PlanArgs, planned: &Planned) -> Result<(), InputError> {
     let Planned { network, change, plan, .. } = planned;
-    let write = |file: &Path, text: String| {
-        let failed = |error| Failure::Write {
-            file: file.to_owned(),
-            message: format!("cannot be written: {error}"),
-        };
-        std::fs::write(file, text).map_err(failed)
-    };
     if let Some(file) = &arguments.dot {
         write(file, dot(change, &plan.order))?;
     }
@@ -256,7 +223,7 @@ fn write_files(arguments: &PlanArgs, planned: &Planned) -> Result<(), Failure> {
         let tables = format!("network = {:?}", path.display().to_string());
         let execution = if arguments.naive { Execution::Naive } else { Execution::Planned };
         let text = scenario(&tables, network, change, &plan.order, execution)
-            .map_err(|message| Failure::Write { file: arguments.file.clone(), message })?;
+            .map_err(|message| InputError::at(&arguments.file, message))?;
         write(file, text)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The change to plan: two files of paths, or two states of the links.
 
 use crate::network::InputError;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use config::NetworkConfig;
 use config::path_file::load;
 use config::plan_file::Origin;
@@ -27,36 +27,7 @@ pub(crate) struct SourceArgs {
     new_down: Vec<String>,
     /// Routing algorithm for the paths around what is down
     #[arg(long, value_enum)]
-    routing: Option<RoutingName>,
-}
-
-/// Routings by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RoutingName {
-    /// Up, then down: deadlock-free by itself
-    UpDown,
-    /// Shortest paths, which can deadlock
-    Shortest,
-}
-
-impl RoutingName {
-    const fn routing(self) -> Routing {
-        match self {
-            Self::UpDown => Routing::UpDown,
-            Self::Shortest => Routing::Shortest,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::UpDown => "up-down",
-            Self::Shortest => "shortest",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        [Self::UpDown, Self::Shortest].into_iter().find(|routing| routing.name() == name)
-    }
+    routing: Option<Routing>,
 }
 
 impl SourceArgs {
@@ -78,7 +49,7 @@ impl SourceArgs {
             new: origin.new.clone(),
             old_down: origin.old_down.clone(),
             new_down: origin.new_down.clone(),
-            routing: origin.routing.as_deref().and_then(RoutingName::named),
+            routing: origin.routing.as_deref().and_then(|name| name.parse().ok()),
         }
     }
 
@@ -92,12 +63,12 @@ impl SourceArgs {
             new: self.new.as_deref().map(absolute),
             old_down: self.old_down.clone(),
             new_down: self.new_down.clone(),
-            routing: is_routed.then(|| self.routing().name().to_owned()),
+            routing: is_routed.then(|| <&str>::from(self.routing()).to_owned()),
         }
     }
 
-    fn routing(&self) -> RoutingName {
-        self.routing.unwrap_or(RoutingName::UpDown)
+    fn routing(&self) -> Routing {
+        self.routing.unwrap_or(Routing::UpDown)
     }
 
     /// Reads the network and the change.
@@ -108,7 +79,7 @@ impl SourceArgs {
     }
 
     fn change(&self, file: &Path, network: &Network) -> Result<Change, InputError> {
-        let wrong = |message: String| InputError::Impossible { file: file.to_owned(), message };
+        let wrong = |message: String| InputError::at(file, message);
         let is_down = !self.old_down.is_empty() || !self.new_down.is_empty();
         match (&self.old, &self.new) {
             (Some(_), Some(_)) if is_down || self.routing.is_some() => Err(wrong(
@@ -126,7 +97,7 @@ impl SourceArgs {
                         let named = down.named(network, word);
                         named.map_err(|why| wrong(format!("--{option} {word}: {why}")))?;
                     }
-                    Ok::<_, InputError>(Ways::new(network, self.routing().routing(), &down))
+                    Ok::<_, InputError>(Ways::new(network, self.routing(), &down))
                 };
                 let old = state(&self.old_down, "old-down")?;
                 let new = state(&self.new_down, "new-down")?;

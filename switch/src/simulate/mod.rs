@@ -3,6 +3,7 @@
 mod json;
 mod text;
 
+use crate::network::{InputError, write};
 use crate::old_names::OldNames;
 use crate::output;
 use clap::Args;
@@ -11,10 +12,10 @@ use fabric::Network;
 use fabric::network::End;
 use indicatif::{ProgressBar, ProgressStyle};
 use netsim::outcome::Outcome;
-use netsim::scenario::{self, Options, ScenarioError};
+use netsim::scenario::{self, Options};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// `knotless simulate`
@@ -45,13 +46,9 @@ pub struct SimulateArgs {
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
-    Config(#[from] config::ConfigError),
+    Input(#[from] InputError),
     #[error("--pcap {asked}: {why}")]
     Capture { asked: String, why: String },
-    #[error("{}:1:1: {error}", file.display())]
-    Scenario { file: PathBuf, error: ScenarioError },
-    #[error("{}:1:1: cannot be written: {error}", file.display())]
-    Write { file: PathBuf, error: std::io::Error },
 }
 
 /// Simulates. Exit 2: the input is wrong; 1: something that must hold did not, or came out
@@ -77,7 +74,7 @@ pub fn run(arguments: &SimulateArgs) -> ExitCode {
 }
 
 fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure> {
-    let config = ScenarioConfig::load(&arguments.file)?;
+    let config = ScenarioConfig::load(&arguments.file).map_err(InputError::from)?;
     let captures = captures(&config.network, &arguments.pcap)?;
     let bar = bar();
     let mut progress = |at_ps: u64, of_ps: u64| {
@@ -92,20 +89,14 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     };
     let outcome = scenario::run(&config, options);
     bar.finish_and_clear();
-    let outcome =
-        outcome.map_err(|error| Failure::Scenario { file: arguments.file.clone(), error })?;
+    let outcome = outcome.map_err(|error| InputError::at(&arguments.file, error))?;
     if let Some(file) = &arguments.report {
-        write(file, &netsim::report::page(&outcome))
-            .map_err(|error| Failure::Write { file: file.clone(), error })?;
+        write(file, netsim::report::page(&outcome))?;
     }
     let scheme = arguments.scheme.unwrap_or(config.scheme.kind);
     let expected = config.expectations.get(&scheme);
     let surprises = expected.map(|expected| scenario::judge(&outcome, expected));
     Ok((outcome, surprises.unwrap_or_default()))
-}
-
-fn write(file: &Path, page: &str) -> std::io::Result<()> {
-    File::create(file)?.write_all(page.as_bytes())
 }
 
 /// What is captured where.

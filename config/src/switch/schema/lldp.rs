@@ -2,6 +2,7 @@
 
 use super::Field;
 use crate::fields::Duration;
+use agents::lldp::Profile;
 use serde::Deserialize;
 
 /// `[lldp]`: IEEE 802.1AB on every port.
@@ -17,22 +18,11 @@ pub(in crate::switch) struct LldpTable {
     pub(in crate::switch) hold: Field<u64>,
     /// How levels are said. Either form is understood.
     #[serde(default)]
-    pub(in crate::switch) profile: ProfileField,
+    pub(in crate::switch) profile: Profile,
 }
 
 const fn yes() -> bool {
     true
-}
-
-/// How levels are said.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::switch) enum ProfileField {
-    /// The Topology Recognition TLV of IEEE 802.1Qcz-2023.
-    #[default]
-    Standard,
-    /// As in the slides of 2019 that it came from, under an OUI of its own.
-    Slides,
 }
 
 /// `[fabric]`: a Clos network that configures itself. The switch learns by LLDP how far it is from

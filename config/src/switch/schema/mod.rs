@@ -15,8 +15,8 @@ mod runtime;
 
 pub(super) use classes::{TagTable, TreeField, TtlTable};
 pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable};
-pub(super) use lldp::{FabricTable, LldpTable, ProfileField};
-pub(super) use port::{ClassifyField, PeerField, PortTable};
+pub(super) use lldp::{FabricTable, LldpTable};
+pub(super) use port::PortTable;
 pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
 };

@@ -2,20 +2,10 @@
 
 use super::Field;
 use crate::fields::{Cable, Mac, Network, Rate, Size, TagField, VidRange, VlanField};
+use agents::lldp::AllowedPeer;
+use dataplane::pipeline::classify::ClassifyBy;
 use serde::Deserialize;
 use toml::Spanned;
-
-/// Which marking of a frame decides its class.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::switch) enum ClassifyField {
-    /// The DSCP; for frames that are not IP the PCP.
-    Dscp,
-    /// The PCP.
-    Pcp,
-    /// The port's `default_tag`.
-    Port,
-}
 
 /// `[[port]]`: one port. With `addresses` it routes; with `vlan` or `vlans` and no addresses it
 /// switches.
@@ -55,9 +45,9 @@ pub(in crate::switch) struct PortTable {
     /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
     /// neighbor that claims to be something else is refused and reported. Default `"any"` where
     /// `trusted`, else `"host"`.
-    pub(in crate::switch) peer: Field<PeerField>,
+    pub(in crate::switch) peer: Field<AllowedPeer>,
     /// Which marking decides. Default `"dscp"`.
-    pub(in crate::switch) classify: Option<ClassifyField>,
+    pub(in crate::switch) classify: Option<ClassifyBy>,
     /// Tag of frames with no marking to go by. Default: the lossy tag.
     pub(in crate::switch) default_tag: Field<TagField>,
     /// Whether PFC is sent and obeyed here. Default true, if any priority is lossless.
@@ -78,16 +68,4 @@ pub(in crate::switch) struct PortTable {
     /// Frames in the receive ring above which lossless priorities are paused. Default: half of
     /// `rx_desc`.
     pub(in crate::switch) rx_backlog: Field<u64>,
-}
-
-/// What may be at the other end of a port.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::switch) enum PeerField {
-    /// A host or a switch.
-    Any,
-    /// A host.
-    Host,
-    /// A switch.
-    Switch,
 }

@@ -8,19 +8,20 @@ const SLOTS_MAX: usize = 1 << 22;
 
 /// A kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Kind {
     /// Leaves and spines, or ToRs and leaves in pods under spines.
     Clos,
     /// The fat-tree of k-port switches.
     FatTree,
-    /// A fat-tree that wires every other pod differently.
-    F10,
     /// A random regular graph of switches.
     Jellyfish,
     /// BCube, whose servers forward.
     Bcube,
     /// Switches in a lattice, each linked to all that differ from it in one coordinate.
     Hyperx,
+    /// A fat-tree that wires every other pod differently.
+    F10,
 }
 
 /// What a network is generated from.

@@ -9,11 +9,11 @@ const STARTS_MAX: usize = 2_000;
 
 /// Nodes and edges by number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Digraph {
+pub(crate) struct Digraph {
     /// By edge: where it comes from.
-    pub(super) tails: Vec<u32>,
+    pub(crate) tails: Vec<u32>,
     /// By edge: where it leads.
-    pub(super) heads: Vec<u32>,
+    pub(crate) heads: Vec<u32>,
     leaving: Rows,
     entering: Rows,
 }
@@ -49,41 +49,52 @@ impl Rows {
 }
 
 impl Digraph {
-    pub(super) fn new(nodes: usize, tails: Vec<u32>, heads: Vec<u32>) -> Self {
+    pub(crate) fn new(nodes: usize, tails: Vec<u32>, heads: Vec<u32>) -> Self {
         let leaving = Rows::group(nodes, &tails);
         let entering = Rows::group(nodes, &heads);
         Self { tails, heads, leaving, entering }
     }
 
-    pub(super) const fn edges(&self) -> usize {
+    pub(crate) const fn edges(&self) -> usize {
         self.tails.len()
     }
 
-    pub(super) const fn nodes(&self) -> usize {
+    pub(crate) const fn nodes(&self) -> usize {
         self.leaving.starts.len().saturating_sub(1)
     }
 
     /// The edges that leave a node.
-    pub(super) fn leaving(&self, node: u32) -> &[u32] {
+    pub(crate) fn leaving(&self, node: u32) -> &[u32] {
         self.leaving.row(node)
     }
 
     /// The edges that enter a node.
-    pub(super) fn entering(&self, node: u32) -> &[u32] {
+    pub(crate) fn entering(&self, node: u32) -> &[u32] {
         self.entering.row(node)
     }
 
-    /// Whether the edges that are `present` close no cycle (Kahn, 1962).
-    pub(super) fn is_acyclic(&self, present: impl Fn(u32) -> bool) -> bool {
+    /// Whether the edges that are `present` close no cycle.
+    pub(crate) fn is_acyclic(&self, present: impl Fn(u32) -> bool) -> bool {
+        self.topological(0..u32_of(self.nodes()), present).is_some()
+    }
+
+    /// By node: its place in an order in which every edge that is `present` leads to a later one;
+    /// `None` if they close a cycle (Kahn, 1962). Of nodes that may come next, one that just
+    /// became ready does, then the last of `nodes`, which are all of them in any order.
+    pub(crate) fn topological(
+        &self,
+        nodes: impl Iterator<Item = u32>,
+        present: impl Fn(u32) -> bool,
+    ) -> Option<Vec<u32>> {
         let mut missing = vec![0_u32; self.nodes()];
         for (edge, &head) in (0..).zip(&self.heads) {
             missing[head as usize] += u32::from(present(edge));
         }
-        let nodes = (0..u32_of(self.nodes())).filter(|&node| missing[node as usize] == 0);
-        let mut ready: Vec<u32> = nodes.collect();
-        let mut done = 0;
+        let mut ready: Vec<u32> = nodes.filter(|&node| missing[node as usize] == 0).collect();
+        let (mut places, mut place) = (vec![0; self.nodes()], 0);
         while let Some(node) = ready.pop() {
-            done += 1;
+            places[node as usize] = place;
+            place += 1;
             for &edge in self.leaving(node).iter().filter(|&&edge| present(edge)) {
                 let head = self.heads[edge as usize];
                 missing[head as usize] -= 1;
@@ -92,12 +103,12 @@ impl Digraph {
                 }
             }
         }
-        done == self.nodes()
+        (place as usize == self.nodes()).then_some(places)
     }
 
     /// By node: its strongly connected component, of what can be reached from `roots` over the
     /// edges that are `present` (Tarjan, 1972). What cannot be reached is `u32::MAX`.
-    pub(super) fn components(
+    pub(crate) fn components(
         &self,
         roots: impl IntoIterator<Item = u32>,
         present: impl Fn(u32) -> bool,
@@ -119,18 +130,23 @@ impl Digraph {
         search.component
     }
 
-    /// The edges of a shortest cycle among those that are `present`; empty if there is none.
-    pub(super) fn shortest_cycle(&self, present: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// The nodes that are on a cycle of edges that are `present`, and by edge whether it is on one.
+    pub(crate) fn on_cycles(&self, present: impl Fn(u32) -> bool) -> (Vec<u32>, Vec<bool>) {
         let component = self.components(0..u32_of(self.nodes()), &present);
-        let on_cycles = |edge: u32| {
-            let ends = [self.tails[edge as usize], self.heads[edge as usize]];
-            present(edge) && component[ends[0] as usize] == component[ends[1] as usize]
+        let joins = |(edge, (&tail, &head)): (u32, (&u32, &u32))| {
+            present(edge) && component[tail as usize] == component[head as usize]
         };
-        let starts = (0..u32_of(self.nodes()))
-            .filter(|&node| self.leaving(node).iter().any(|&edge| on_cycles(edge)));
+        let edges: Vec<bool> = (0..).zip(self.tails.iter().zip(&self.heads)).map(joins).collect();
+        let is_on = |node: &u32| self.leaving(*node).iter().any(|&edge| edges[edge as usize]);
+        ((0..u32_of(self.nodes())).filter(is_on).collect(), edges)
+    }
+
+    /// The edges of a shortest cycle among those that are `present`; empty if there is none.
+    pub(crate) fn shortest_cycle(&self, present: impl Fn(u32) -> bool) -> Vec<u32> {
+        let (nodes, edges) = self.on_cycles(present);
         let mut best = Vec::new();
-        for start in starts.take(STARTS_MAX) {
-            let cycle = self.way(start, start, on_cycles);
+        for start in nodes.into_iter().take(STARTS_MAX) {
+            let cycle = self.way(start, start, |edge| edges[edge as usize]);
             if !cycle.is_empty() && (best.is_empty() || cycle.len() < best.len()) {
                 best = cycle;
             }
@@ -139,7 +155,7 @@ impl Digraph {
     }
 
     /// The edges of a shortest way from `from` to `to`, of one edge at the least.
-    pub(super) fn way(&self, from: u32, to: u32, present: impl Fn(u32) -> bool) -> Vec<u32> {
+    pub(crate) fn way(&self, from: u32, to: u32, present: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut by = vec![u32::MAX; self.nodes()];
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
