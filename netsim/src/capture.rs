@@ -3,19 +3,16 @@
 use crate::event::{PS_PER_NS, Picoseconds};
 use crate::frame::SimFrame;
 use dataplane::frame::Frame;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{Endianness, PcapError, TsResolution};
 use std::fmt;
 use std::io::{self, Write};
-
-/// pcap with nanoseconds (draft-ietf-opsawg-pcap), little-endian.
-const MAGIC: u32 = 0xA1B2_3C4D;
-const NS_PER_S: u64 = 1_000_000_000;
-const LINKTYPE_ETHERNET: u32 = 1;
-const SNAP_BYTES: u32 = 65_535;
+use std::time::Duration;
 
 /// Files that are being written.
 #[derive(Default)]
 pub(crate) struct Captures {
-    files: Vec<Box<dyn Write>>,
+    files: Vec<PcapWriter<Box<dyn Write>>>,
     /// Arrivals that are not written yet, since some nodes are ahead of others; node by node.
     held: Vec<Record>,
     /// The first write that failed; nothing is written after it.
@@ -75,14 +72,11 @@ impl Captures {
     ///
     /// # Errors
     /// The header cannot be written.
-    pub(crate) fn add(&mut self, mut file: Box<dyn Write>) -> io::Result<u16> {
-        file.write_all(&MAGIC.to_le_bytes())?;
-        file.write_all(&[2, 0, 4, 0])?;
-        for word in [0, 0, SNAP_BYTES, LINKTYPE_ETHERNET] {
-            file.write_all(&word.to_le_bytes())?;
-        }
+    pub(crate) fn add(&mut self, file: Box<dyn Write>) -> io::Result<u16> {
+        let (ts_resolution, endianness) = (TsResolution::NanoSecond, Endianness::Little);
+        let header = PcapHeader { ts_resolution, endianness, ..PcapHeader::default() };
         let number = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
-        self.files.push(file);
+        self.files.push(PcapWriter::with_header(file, header).map_err(io_error)?);
         Ok(number)
     }
 
@@ -92,18 +86,22 @@ impl Captures {
     /// The first write that failed.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)?;
-        self.files.iter_mut().try_for_each(|file| file.flush())
+        self.files.drain(..).try_for_each(|file| file.into_writer().flush())
     }
 
     /// Only the length of a payload is known; the file records this as a short snap length would.
     fn write(&mut self, record: &Record) -> io::Result<()> {
         let Some(file) = self.files.get_mut(usize::from(record.capture)) else { return Ok(()) };
-        let now_ns = record.at_ps / PS_PER_NS;
-        let low = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let lengths = [record.head.len() as u64, record.frame_bytes as u64];
-        for word in [now_ns / NS_PER_S, now_ns % NS_PER_S, lengths[0], lengths[1]] {
-            file.write_all(&low(word).to_le_bytes())?;
-        }
-        file.write_all(&record.head)
+        let at = Duration::from_nanos(record.at_ps / PS_PER_NS);
+        let frame_bytes = u32::try_from(record.frame_bytes).unwrap_or(u32::MAX);
+        let packet = PcapPacket::new(at, frame_bytes, &record.head);
+        file.write_packet(&packet).map(drop).map_err(io_error)
+    }
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
     }
 }

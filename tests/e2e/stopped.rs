@@ -6,7 +6,6 @@ use crate::lab::knotless;
 use crate::namespace::Namespace;
 use crate::switch::Switch;
 use nix::sys::signal::Signal;
-use std::fs;
 use std::time::Duration;
 use switch::control::stats::Stats;
 
@@ -46,21 +45,14 @@ classify = "port"
 default_tag = 3
 "#;
 
-/// A file of 64 frames from as many stations.
-fn pcap() -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for word in [0xA1B2_C3D4_u32, 4 << 16 | 2, 0, 0, 65_535, 1] {
-        bytes.extend(word.to_le_bytes());
-    }
-    for station in 0..64 {
+/// 64 frames from as many stations.
+fn frames() -> Vec<Vec<u8>> {
+    let frame = |station| {
         let mut frame = vec![0; usize::from(FRAME_BYTES)];
         frame[..14].copy_from_slice(&[2, 9, 9, 9, 9, 9, 2, 1, 1, 1, 1, station, 0x88, 0xB5]);
-        for word in [0, u32::from(station), u32::from(FRAME_BYTES), u32::from(FRAME_BYTES)] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(frame);
-    }
-    bytes
+        frame
+    };
+    (0..64).map(frame).collect()
 }
 
 #[test]
@@ -70,7 +62,7 @@ fn nothing_lossless_is_lost_on_files_and_rings_when_the_switch_is_stopped_for_a_
     }
     let directory = tempfile::tempdir().expect("there is room");
     let file = directory.path().join("in.pcap");
-    fs::write(&file, pcap()).expect("the directory is ours");
+    tests::pcap::write_frames(&file, &frames()).expect("the directory is ours");
     let namespace = Namespace::new();
     let toml = SWITCH.replace("in.pcap", file.to_str().expect("a path of ours"));
     let mut switch = Switch::start(knotless(), &namespace, directory.path(), "stopped", &toml);

@@ -1,13 +1,10 @@
-//! Classic pcap files: little-endian, Ethernet.
-//!
-//! Thirty lines instead of the crate `pcap-file`, whose current line of releases has no stable one
-//! and needs a newer Rust than this workspace.
+//! Classic pcap files of Ethernet frames.
 
-use std::fs;
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapPacket, PcapReader, PcapWriter};
+use std::fs::File;
 use std::path::Path;
-
-const MICROSECONDS: u32 = 0xA1B2_C3D4;
-const NANOSECONDS: u32 = 0xA1B2_3C4D;
+use std::time::Duration;
 
 /// A captured frame.
 #[derive(Debug)]
@@ -21,38 +18,25 @@ pub(crate) struct Record {
 
 /// Writes whole frames at time 0, in a file with microseconds.
 pub(crate) fn write_pcap(path: &Path, frames: &[Vec<u8>]) {
-    let mut file = Vec::new();
-    for word in [MICROSECONDS, 0x0004_0002, 0, 0, 65_535, 1] {
-        file.extend(word.to_le_bytes());
-    }
+    let mut file = PcapWriter::new(File::create(path).unwrap()).unwrap();
     for frame in frames {
         let length = u32::try_from(frame.len()).unwrap();
-        for word in [0, 0, length, length] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(frame);
+        file.write_packet(&PcapPacket::new(Duration::ZERO, length, frame)).unwrap();
     }
-    fs::write(path, file).unwrap();
 }
 
 /// Reads a file with microseconds or nanoseconds.
 pub(crate) fn read_records(path: &Path) -> Vec<Record> {
-    let file = fs::read(path).unwrap();
-    let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap());
-    let unit_ns = match (word(0), word(20)) {
-        (MICROSECONDS, 1) => 1_000,
-        (NANOSECONDS, 1) => 1,
-        (magic, link) => panic!("magic {magic:#x}, link type {link}: not pcap of Ethernet"),
-    };
-    let (mut records, mut at) = (Vec::new(), 24);
-    while at < file.len() {
-        let captured = word(at + 8) as usize;
+    let mut file = PcapReader::new(File::open(path).unwrap()).unwrap();
+    assert_eq!(file.header().datalink, DataLink::ETHERNET);
+    let mut records = Vec::new();
+    while let Some(packet) = file.next_packet() {
+        let packet = packet.unwrap();
         records.push(Record {
-            at_ns: u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)) * unit_ns,
-            length: word(at + 12) as usize,
-            bytes: file[at + 16..at + 16 + captured].to_vec(),
+            at_ns: u64::try_from(packet.timestamp.as_nanos()).unwrap(),
+            length: usize::try_from(packet.orig_len).unwrap(),
+            bytes: packet.data.into_owned(),
         });
-        at += 16 + captured;
     }
     records
 }

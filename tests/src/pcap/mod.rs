@@ -27,7 +27,7 @@ mod run;
 
 pub use case::{Case, CaseError, Named, cases};
 pub use compare::Mismatch;
-pub use file::FileError;
+pub use file::{FileError, write as write_frames};
 pub use kinds::Kind;
 pub use run::RunError;
 
