@@ -1,7 +1,7 @@
 # The targets of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -26,7 +26,7 @@ check: lint unit ## lint and unit tests, for a change at hand; no root
 privileges:
 	@scripts/privileges.sh $(or $(firstword $(MAKECMDGOALS)),test)
 
-test: privileges build lint unit loom pcap report e2e ## everything that must hold (root; KNOTLESS_SKIP_ROOT=1 skips what needs it)
+test: privileges build lint unit loom pcap documents report e2e ## everything that must hold (root; KNOTLESS_SKIP_ROOT=1 skips what needs it)
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
@@ -42,6 +42,16 @@ loom: setup ## what crosses workers, under every order of loads and stores
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test pcap
+
+documents: build ## links, commands and examples of the documents, and the references against the code
+	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test docs
+
+docs: documents ## the book as HTML, target/book/index.html
+	@scripts/mdbook.sh build docs
+
+references: setup ## write the book's references from the code
+	KNOTLESS_WRITE=1 cargo test -q -p knotless-switch --locked --lib -- the_metrics_are
+	KNOTLESS_WRITE=1 cargo test -q -p knotless-tests --locked --test docs -- the_references
 
 record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=name
 	KNOTLESS_RECORD=$(CASE) cargo test -p knotless-tests --locked --test pcap -- --nocapture
