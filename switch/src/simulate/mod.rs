@@ -26,7 +26,7 @@ pub struct SimulateArgs {
     /// Seed, instead of the scenario's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Scheme, instead of the scenario's: pfc, watchdog, tagger, ttl, gfc, lossy
+    /// Scheme, instead of the scenario's: pfc, watchdog, tagger, updown, ttl, gfc, lossy
     #[arg(long, value_name = "SCHEME", value_parser = SchemeKind::from_name)]
     scheme: Option<SchemeKind>,
     /// Print one JSON object
