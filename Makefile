@@ -1,6 +1,8 @@
 # The targets of the project. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+# Tests that run only where they are named.
+SLOW_TESTS := pcap docs report e2e
 .PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the targets
@@ -30,39 +32,38 @@ test: privileges build lint unit loom pcap documents report e2e ## everything th
 
 lint: setup ## rustfmt and clippy, warnings are errors
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets $(SLOW_TESTS:%=--test %) --locked -- -D warnings
 
 unit: setup ## unit, property and in-process tests of every crate
-	cargo test --workspace --locked --exclude knotless-tests
-	cargo test -p knotless-tests --locked --lib --test layering --test modules --test publics --test tidy --test words --test fuzz_bodies
+	cargo test --workspace --locked
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
 	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger handoff::grants
 
 pcap: build ## pcap regressions through the real binary
-	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test pcap
+	KNOTLESS_PROFILE=release cargo test --workspace --locked --test pcap
 
 documents: build ## links, commands and examples of the documents, and the references against the code
-	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test docs
+	KNOTLESS_PROFILE=release cargo test --workspace --locked --test docs
 
 docs: documents ## the book as HTML, target/book/index.html
-	@scripts/mdbook.sh build docs
+	@/usr/bin/python3 scripts/book.py
 
 references: setup ## write the book's references from the code
-	KNOTLESS_WRITE=1 cargo test -q -p knotless-switch --locked --lib -- the_metrics_are
-	KNOTLESS_WRITE=1 cargo test -q -p knotless-tests --locked --test docs -- the_references
+	KNOTLESS_WRITE=1 cargo test -q --workspace --locked --lib -- the_metrics_are
+	KNOTLESS_WRITE=1 cargo test -q --workspace --locked --test docs -- the_references
 
 record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=name
-	KNOTLESS_RECORD=$(CASE) cargo test -p knotless-tests --locked --test pcap -- --nocapture
+	KNOTLESS_RECORD=$(CASE) cargo test --workspace --locked --test pcap -- --nocapture
 	git diff --stat -- tests/pcap
 
 e2e: privileges build ## real processes in network namespaces (root)
-	KNOTLESS_PROFILE=release cargo test -p knotless-tests --locked --test e2e -- --nocapture --test-threads=1
+	KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture --test-threads=1
 
 report: setup ## the page of a simulation, as a browser shows it (installs Chromium)
 	@scripts/setup.sh chromium
-	cargo test -p knotless-tests --locked --test report
+	cargo test --workspace --locked --test report
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
