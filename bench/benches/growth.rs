@@ -1,6 +1,7 @@
 //! What it costs to grow: ports, routes, classes, and ports that one burst spreads over. The core
 //! alone, one worker, full bursts at every port; each row beside the one before it, of which it
-//! should cost [`STEP_MAX`] times at the most.
+//! should cost [`STEP_MAX`] times at the most: it fails beyond that, if an axis does not keep to it
+//! in [`ATTEMPTS`] either.
 //!
 //! All rows of an axis take turns, so that a noisy machine is as noisy to each, and all receive
 //! equally many different frames, so that what the bench itself takes of the caches stays the same.
@@ -18,9 +19,13 @@ use dataplane::testing::wire::{host_mac, port_mac};
 use dataplane::time::Instant;
 use dataplane::wire::ipv4;
 use dataplane::worker::Worker;
+use std::process::ExitCode;
 
 /// The most that a row may cost of the row before.
 const STEP_MAX: f64 = 1.3;
+/// How often an axis is timed that does not keep to it: a neighbor on the machine may take the
+/// caches from one row and not from another.
+const ATTEMPTS: u32 = 3;
 /// Frames that are timed at a time: enough that starting and stopping the clock does not show.
 const FRAMES: u64 = 1 << 16;
 const ROUNDS: usize = 100;
@@ -109,15 +114,16 @@ impl Row {
     }
 }
 
-/// Times `rows`, of one axis, smallest first.
-fn grow(axis: &str, mut rows: Vec<Row>, pairs: &mut Vec<(String, f64)>) {
+/// Times `rows`, of one axis, smallest first, and adds the figures to `pairs`; returns the largest
+/// step.
+fn grow(axis: &str, mut rows: Vec<Row>, pairs: &mut Vec<(String, f64)>) -> f64 {
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::round);
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header([axis, "ns a frame", "step"]);
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let (mut before, mut dearest) = (None, 0.0_f64);
+    let (mut before, mut largest) = (None, 0.0_f64);
     for row in rows {
         row.check_books();
         let each_ns = fast_median(row.took);
@@ -125,14 +131,15 @@ fn grow(axis: &str, mut rows: Vec<Row>, pairs: &mut Vec<(String, f64)>) {
         let step = before.map(|before: f64| each_ns / before);
         if let Some(step) = step {
             pairs.push((format!("{axis}_{}_step", row.size), step));
-            dearest = dearest.max(step);
+            largest = largest.max(step);
         }
         let step = step.map_or(String::new(), |step| format!("{step:.2} x"));
         table.add_row([row.size.to_string(), format!("{each_ns:.1}"), step]);
         before = Some(each_ns);
     }
-    let verdict = if dearest <= STEP_MAX { "within" } else { "BEYOND" };
-    println!("{table}\nthe dearest step is {dearest:.3} x, {verdict} {STEP_MAX} x\n");
+    let verdict = if largest <= STEP_MAX { "within" } else { "BEYOND" };
+    println!("{table}\nthe largest step is {largest:.3} x, {verdict} {STEP_MAX} x\n");
+    largest
 }
 
 /// The rows of the axis called `name`.
@@ -152,13 +159,34 @@ fn rows(name: &str) -> Vec<Row> {
     sizes.into_iter().map(|(size, switch)| Row::new(size, switch)).collect()
 }
 
-fn main() {
+/// Whether an axis keeps to [`STEP_MAX`] in one of [`ATTEMPTS`]; adds the last one's figures to
+/// `pairs`.
+fn keeps_to_limit(axis: &str, pairs: &mut Vec<(String, f64)>) -> bool {
+    let before = pairs.len();
+    (1..=ATTEMPTS).any(|attempt| {
+        pairs.truncate(before);
+        if attempt > 1 {
+            println!("{axis}: beyond the limit; attempt {attempt} of {ATTEMPTS}");
+        }
+        grow(axis, rows(axis), pairs) <= STEP_MAX
+    })
+}
+
+fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let mut pairs = Vec::new();
+    let mut beyond = Vec::new();
     for axis in ["ports", "routes", "classes", "outputs"] {
         if wanted.is_empty() || wanted.iter().any(|word| word == axis) {
-            grow(axis, rows(axis), &mut pairs);
+            if !keeps_to_limit(axis, &mut pairs) {
+                beyond.push(axis);
+            }
         }
     }
     save("growth", &pairs);
+    if beyond.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("a step of {} costs more than {STEP_MAX} x", beyond.join(" and of "));
+    ExitCode::FAILURE
 }
