@@ -40,8 +40,32 @@ fn the_deadlock_is_predicted_and_resolved() {
     let json = object(&compiled);
     assert_eq!((&json["paths"], &json["lossless_paths"]), (&3.into(), &3.into()));
     assert_eq!(json["lossless_priorities"], 2);
-    let verified = knotless(&["verify", &network, "--rules", "rules", "--json"], place.path());
+    let words = ["verify", &network, "--rules", "rules", "--json", "--dot", "waits.dot"];
+    let verified = knotless(&words, place.path());
     assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+    // Three paths of three switches: each has two waits, and none of another path's.
+    let drawn = std::fs::read_to_string(place.path().join("waits.dot")).unwrap();
+    let waits: Vec<(&str, &str)> = drawn.lines().filter_map(drawn_wait).collect();
+    assert_eq!(waits.len(), 6, "{drawn}");
+    assert!(has_no_cycle(waits), "{drawn}");
+}
+
+/// The two ends of an arrow in a Graphviz file.
+fn drawn_wait(line: &str) -> Option<(&str, &str)> {
+    let (from, rest) = line.trim().split_once(" -> ")?;
+    Some((from, rest.split_once(' ')?.0))
+}
+
+/// Whether arrows can be taken away, each after those that lead to its tail, until none is left.
+fn has_no_cycle(mut arrows: Vec<(&str, &str)>) -> bool {
+    loop {
+        let before = arrows.len();
+        let heads: Vec<&str> = arrows.iter().map(|&(_, head)| head).collect();
+        arrows.retain(|(tail, _)| heads.contains(tail));
+        if arrows.len() == before {
+            return arrows.is_empty();
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod rule_set;
 mod table;
 mod waits;
 
-pub use dot::dot;
+pub use dot::{dot, dot_paths};
 pub use rule_set::NetworkRules;
 pub use waits::Hop;
 

@@ -5,7 +5,7 @@ use super::{InputError, grouped};
 use crate::output;
 use clap::Args;
 use fabric::Network;
-use fabric::verify::{Hop, NetworkRules, Verdict, dot, show_path};
+use fabric::verify::{Hop, NetworkRules, Verdict, dot, dot_paths, show_path};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ pub struct VerifyArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Write the cycle, if there is one, as a Graphviz file
+    /// Write a Graphviz file: the cycle, or, if there is none, the buffers of the expected paths
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
 }
@@ -35,12 +35,6 @@ pub fn run(arguments: &VerifyArgs) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Some(file) = arguments.dot.as_deref().filter(|_| !verdict.is_deadlock_free())
-        && let Err(error) = super::write(file, dot(&network, &verdict.cycle))
-    {
-        output::error(error);
-        return ExitCode::from(2);
-    }
     if arguments.json {
         output::print(as_json(&network, &verdict));
     } else {
@@ -57,6 +51,14 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
     let book = read_rules(&config.network, &arguments.rules)?;
     progress.set_message("looking for a cycle, and following every path");
     let verdict = fabric::verify::verify(&config.network, &book, &paths);
+    if let Some(file) = &arguments.dot {
+        let drawn = if verdict.is_deadlock_free() {
+            dot_paths(&config.network, &book, &paths)
+        } else {
+            dot(&config.network, &verdict.cycle)
+        };
+        super::write(file, drawn)?;
+    }
     Ok((config.network, verdict))
 }
 
