@@ -151,14 +151,14 @@ fn thresholds() {
 #[test]
 fn the_buffer() {
     // 2 priorities on 3 ports: what they need is said to the byte, and that much is enough.
-    let text = BASE.replace("size = \"12MB\"", "size = \"5MB\"");
+    let text = BASE.replace("size = \"12MB\"", "size = \"3MB\"");
     let error = error(&text);
-    assert!(error.message.starts_with("the buffer of 5 MB promises "), "{error}");
+    assert!(error.message.starts_with("the buffer of 3 MB promises "), "{error}");
     assert!(error.message.contains("6 lossless queues reserve "), "{error}");
     let needed =
         error.message.split("give `size` ").nth(1).unwrap().split(" at least").next().unwrap();
     let bytes: u64 = needed.replace([',', 'B', ' '], "").parse().unwrap();
-    let with = |bytes: u64| text.replace("size = \"5MB\"", &format!("size = {bytes}"));
+    let with = |bytes: u64| text.replace("size = \"3MB\"", &format!("size = {bytes}"));
     let exact = with(bytes).replace("static_th = \"100KB\"\nxon = \"50KB\"", "dynamic_th = 0");
     let config = SwitchConfig::parse(Path::new("A.toml"), &exact.replace("\"20KB\"", "2000"));
     assert_eq!(config.map(|config| config.settings.buffer.size_bytes), Ok(bytes));
@@ -223,7 +223,7 @@ fn ports() {
     check(device, "device = \"net_tap9\"\nmtu = 1279", "1279", "1280 to 9706 for IPv6");
     check("mtu = 9000", "worker = 2", "2", "there is no worker 2; [workers] has 2");
     check("mtu = 9000", "rx_desc = 16", "16", "it is 32 to 32768");
-    check("mtu = 9000", "rx_backlog = 1024", "1024", "it is 1 to 1023");
+    check("mtu = 9000", "rx_backlog = 32768", "32768", "it is 1 to 32767");
     check("mtu = 9000", "tx_byte_limit = 1000", "1000", "less than the longest frame");
     check("mtu = 9000", "pace = true", "[[port]]", "`pace` needs a `speed`");
     let group = "is a group's address, not a station's; make the first octet even, as in 02";

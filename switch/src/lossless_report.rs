@@ -115,6 +115,29 @@ mod tests {
         );
     }
 
+    /// 65,535 quanta at 10G are 3.4 ms, of which 2.1 are left when the next refresh is due.
+    #[test]
+    fn a_pause_that_ends_within_a_polling_gap_is_not_called_lossless() {
+        let with = |speed: &str| {
+            let text = format!(
+                "name = \"A\"\n[[lossless]]\npriority = 3\n[buffer]\nsize = \"60MB\"\n\
+                 [[port]]\nname = \"h1\"\ndevice = \"net_tap0\"\n{speed}\nvlan = 1\n"
+            );
+            SwitchConfig::parse(Path::new("A.toml"), &text)
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let fast = lines(&with("speed = \"10G\""));
+        assert!(
+            fast[0].starts_with("port h1: NOT lossless with polling gaps of 10 ms"),
+            "{fast:?}"
+        );
+        assert!(fast[0].contains("a pause can end after 2097 us"), "{fast:?}");
+        for speed in ["", "speed = \"2G\""] {
+            let slow = lines(&with(speed));
+            assert!(slow[0].starts_with("port h1: lossless for senders that obey PFC"), "{slow:?}");
+        }
+    }
+
     #[test]
     fn a_headroom_that_is_too_small_is_not_called_lossless() {
         let lines = lines(&config("headroom = \"20KB\""));

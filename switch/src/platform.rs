@@ -143,4 +143,6 @@ pub(crate) struct PortFacts {
     pub flow_control: String,
     /// Whether the driver reports the receive backlog.
     pub tells_rx_backlog: bool,
+    /// On what receive backlog the switch pauses, as text.
+    pub rx_backlog: String,
 }

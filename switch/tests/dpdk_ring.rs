@@ -17,6 +17,7 @@ use switch::dpdk::lcore;
 use switch::dpdk::mempool::Pool;
 use switch::dpdk::pacer::TxCap;
 use switch::dpdk::port::{Port, PortOptions};
+use switch::dpdk::rx_backlog::BacklogSource;
 
 #[test]
 fn a_full_device_leaves_the_rest_of_the_burst_in_order() {
@@ -170,7 +171,8 @@ fn properties_of_a_virtual_port() {
     let cap = TxCap { speed: Speed::from_gbps(10), bytes: 3_000 };
     let ports = vec![DevicePort { port: port_1(), queues, tx_cap: Some(cap) }];
     let mut device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
-    assert_eq!(device.rx_backlog_frames(port_1()).is_some(), port.info().tells_rx_backlog);
+    assert_eq!(port.info().rx_backlog, BacklogSource::None, "a sender waits");
+    assert_eq!(device.rx_backlog_frames(port_1()), None);
     assert_eq!(device.tx_room_bytes(port_1(), Instant::ZERO), 3_000);
     send(&mut device, [pools.data.alloc_with(&test_frame(0, 976)).unwrap()]);
     assert_eq!(device.tx_room_bytes(port_1(), Instant::ZERO), 2_000);

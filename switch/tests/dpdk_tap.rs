@@ -8,12 +8,15 @@ mod netns;
 #[allow(dead_code, reason = "each test file uses a part of it")]
 mod rig;
 
+use dataplane::device::Device;
+use dataplane::frame::Burst;
 use netns::{Other, enter_own, ip, sender, wait_until};
 use rig::{Pools, eal, receive};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use switch::dpdk::port::{Port, PortOptions, PortQueues};
+use switch::dpdk::rx_backlog::BacklogSource;
 use switch::dpdk::rx_queue::RxLosses;
 
 /// A namespace of the test's own, and no other test beside it: the descriptors of DPDK's taps pass
@@ -183,6 +186,34 @@ fn what_a_full_tap_loses_is_counted_to_the_frame() {
         other.ip(&format!("link set kt0 netns /proc/{}/ns/net", nix::unistd::gettid()));
         ip("link set kt0 down");
     }
+}
+
+#[test]
+fn the_backlog_of_a_tap_is_what_came_in_full_bursts_in_a_row() {
+    let Some(_alone) = alone() else { return };
+    let pools = Pools::new(eal(), "backlog", 1_023);
+    let options = PortOptions { rx_queue_frames: Some(1_000), ..PortOptions::default() };
+    let (port, mut device) = pools.device(eal(), "net_tap_backlog,iface=kt0", &options);
+    assert_eq!(port.info().rx_backlog, BacklogSource::FullBursts);
+    let sender = sender("kt0");
+    for number in 0_u32..200 {
+        sender.send(&number.to_be_bytes()).unwrap();
+    }
+    let mut backlog_after = |frames_max| {
+        let mut burst = Burst::new();
+        device.rx_burst(rig::port_1(), frames_max, &mut burst);
+        let received = burst.len();
+        device.recycle(&mut burst);
+        (received, device.rx_backlog_frames(rig::port_1()))
+    };
+    assert_eq!(backlog_after(64), (64, Some(64)));
+    assert_eq!(backlog_after(64), (64, Some(128)));
+    assert_eq!(backlog_after(0), (0, Some(128)), "no room: nothing is known");
+    assert_eq!(backlog_after(8), (8, Some(136)));
+    assert_eq!(backlog_after(64), (64, Some(200)));
+    let (received, backlog) = backlog_after(64);
+    assert!(received < 64, "{received}");
+    assert_eq!(backlog, Some(0), "the queue is empty");
 }
 
 #[test]

@@ -9,9 +9,6 @@ use dataplane::ids::PortId;
 use dataplane::time::Speed;
 use dataplane::wire::MacAddress;
 
-/// Speed of a virtual device that does not say one.
-const VIRTUAL_SPEED: Speed = Speed::from_gbps(10);
-
 impl PortReader<'_> {
     pub(super) fn device(&self, table: &PortTable) -> Result<Device, ConfigError> {
         match (&table.device, &table.pci) {
@@ -63,7 +60,7 @@ impl PortReader<'_> {
             (None, Device::Virtual(_)) if table.pace == Some(true) => {
                 self.wrong(self.span.clone(), "`pace` needs a `speed` to hold the port to")
             }
-            (None, Device::Virtual(_)) => Ok((VIRTUAL_SPEED, false)),
+            (None, Device::Virtual(_)) => Ok((device.kind().speed(), false)),
             (None, Device::Pci(_)) => self.wrong(
                 self.span.clone(),
                 "a NIC needs its `speed`, such as \"40G\"; the headroom follows from it",

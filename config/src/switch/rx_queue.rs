@@ -52,6 +52,26 @@ impl DeviceKind {
     pub(super) const fn is_kernel(self) -> bool {
         matches!(self, Self::Tap | Self::KernelInterface)
     }
+
+    /// The speed of a virtual device for which the configuration states none. The longest pause,
+    /// 65,535 quanta of 512 bit times, lasts 34 ms at 1G and 3.4 ms at 10G, and must outlast
+    /// [`KERNEL_GAP_NS`] behind a device of the kernel.
+    pub(super) const fn speed(self) -> Speed {
+        Speed::from_gbps(if self.is_kernel() { 1 } else { 10 })
+    }
+
+    /// The receive backlog above which the switch pauses, where the configuration sets none, of a
+    /// device that holds `held` frames. The drivers of the kernel's devices report none, and what
+    /// is counted instead are frames received in full bursts: a short run of them is a sender's
+    /// burst, and to pause on it would leave a core idle that has work. `framecnt` of
+    /// `net_af_packet`, 512 by default, is not `rx_desc`.
+    pub(super) fn backlog_xoff_frames(self, held: u32) -> u32 {
+        match self {
+            Self::Tap => held / 8,
+            Self::KernelInterface => (held / 2).min(256),
+            Self::Nic | Self::File | Self::Polled => held / 2,
+        }
+    }
 }
 
 /// Frames that a tap's queue is given: what arrives at `speed` while a core is away.

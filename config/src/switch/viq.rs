@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 use crate::headroom::{Link, Software, needed_bytes};
 use crate::source::Source;
 use crate::units::show_size;
+use dataplane::pfc::generator::PAUSE_LEFT_QUANTA_MIN;
 use dataplane::queue::pacer::CATCH_UP_NS;
 use dataplane::settings::{Threshold, ViqSettings};
 use std::ops::Range;
@@ -318,14 +319,24 @@ impl Planner<'_> {
         let needed = self.needed(port);
         let viqs = || port.settings.lossless.iter().flatten();
         let least = viqs().map(|viq| u64::from(viq.headroom_bytes)).min()?;
-        let broken = (least < needed).then(|| {
-            format!(
+        let (poll_gap_ns, peer_gap_ns) = (self.poll_ns(port), self.peer_poll_ns(port));
+        let pause_left_ns = port.settings.speed.quanta_ns(PAUSE_LEFT_QUANTA_MIN);
+        let broken = if least < needed {
+            Some(format!(
                 "headroom of {} is {} less than what can arrive after XOFF",
                 show_size(least),
                 show_size(needed - least)
-            )
-        });
-        let (poll_gap_ns, peer_gap_ns) = (self.poll_ns(port), self.peer_poll_ns(port));
+            ))
+        } else if pause_left_ns < poll_gap_ns {
+            // What arrives then is less than headroom; but the next gap adds to it.
+            Some(format!(
+                "at the port's speed a pause can end after {} us, before the switch is back to repeat \
+                 it; give a lower `speed` or a shorter `[headroom] poll`",
+                pause_left_ns / 1_000
+            ))
+        } else {
+            None
+        };
         Some(Promise { poll_gap_ns, peer_gap_ns, broken })
     }
 

@@ -17,6 +17,9 @@ pub const QUANTA_MAX: u16 = 0xFFFF;
 /// When a pause is refreshed, in quanta: before half of it has run out, with margin for a slow
 /// turn.
 const REFRESH_QUANTA: u16 = 0x6000;
+/// The least that is left of a pause, in quanta, when a worker begins to be away that refreshed it
+/// in time: a longer absence ends the pause.
+pub const PAUSE_LEFT_QUANTA_MIN: u16 = QUANTA_MAX - REFRESH_QUANTA;
 
 /// The rates sent upstream for classes that need not stop but slow down ([`gfc`](crate::gfc)
 /// flow control), by priority: a code for the time field, 0 for none.

@@ -73,6 +73,7 @@ impl<P: Platform> Control<P> {
             port.driver.clone_from(&facts.driver);
             port.flow_control.clone_from(&facts.flow_control);
             port.tells_rx_backlog = facts.tells_rx_backlog;
+            port.rx_backlog.clone_from(&facts.rx_backlog);
         }
         for (stats, id) in ports.iter_mut().zip((0..).filter_map(PortId::from_index)) {
             let port = self.links.port(id);

@@ -112,8 +112,11 @@ pub struct PortStats {
     pub paced: bool,
     /// Whether software PFC works on the device, as text.
     pub flow_control: String,
-    /// Whether the driver reports the receive backlog, on which the switch pauses.
+    /// Whether the driver reports the receive backlog.
     pub tells_rx_backlog: bool,
+    /// On what receive backlog the switch pauses, as text.
+    #[serde(default)]
+    pub rx_backlog: String,
     /// What is known of its other end, if LLDP is spoken.
     #[serde(default)]
     pub lldp: Option<LldpPortStats>,

@@ -91,9 +91,8 @@ pub(super) fn ports(stats: &Stats) -> String {
     ]);
     let mut lines = vec![ports];
     for port in &stats.ports {
-        let backlog = if port.tells_rx_backlog { "watched" } else { "not reported by the driver" };
-        let (name, flow_control) = (&port.name, &port.flow_control);
-        lines.push(format!("port {name}: {flow_control}; receive backlog {backlog}"));
+        let (name, flow_control, backlog) = (&port.name, &port.flow_control, &port.rx_backlog);
+        lines.push(format!("port {name}: {flow_control}; {backlog}"));
     }
     lines.join("\n")
 }

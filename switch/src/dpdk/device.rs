@@ -5,6 +5,7 @@ use super::mbuf::Mbuf;
 use super::mempool::Pool;
 use super::pacer::{Pacer, TxCap};
 use super::port::{L2_OVERHEAD_BYTES, Port, PortQueues, TxQueue};
+use super::rx_backlog::{BacklogSource, FullBursts};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
@@ -64,7 +65,8 @@ struct Slot {
     frame_bytes_max: u32,
     checks_heads: bool,
     sends_segments: bool,
-    tells_rx_backlog: bool,
+    rx_backlog: BacklogSource,
+    full_bursts: FullBursts,
     pacer: Option<Pacer>,
     drops: DeviceDrops,
     access: Access,
@@ -107,7 +109,8 @@ impl Slot {
             // that fits. What a peer puts into a virtual device is the peer's choice.
             checks_heads: info.is_virtual || frame_bytes_max > u32::from(data.data_room_bytes()),
             sends_segments: info.sends_segments,
-            tells_rx_backlog: info.tells_rx_backlog,
+            rx_backlog: info.rx_backlog,
+            full_bursts: FullBursts::default(),
             pacer: tx_cap.map(Pacer::new),
             drops: DeviceDrops::default(),
             access,
@@ -181,6 +184,7 @@ impl Device for DpdkDevice {
         // SAFETY: the port is started and its queues are this device's alone; there are `room`
         // places.
         let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, 0, start, room) };
+        slot.full_bursts.received(count, room);
         // SAFETY: the driver wrote `count` valid pointers there, and gave the chains up to us.
         unsafe { into.set_len(before + usize::from(count)) };
         // Frames in pieces are rare: one test for all, without a branch for each.
@@ -234,10 +238,16 @@ impl Device for DpdkDevice {
 
     #[inline]
     fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
-        let slot = self.slot(port).filter(|slot| slot.tells_rx_backlog)?;
-        // SAFETY: the port is started and has a queue 0.
-        let count = unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(slot.id, 0) };
-        u32::try_from(count).ok()
+        let slot = self.slot(port)?;
+        match slot.rx_backlog {
+            BacklogSource::None => None,
+            BacklogSource::FullBursts => Some(slot.full_bursts.frames()),
+            BacklogSource::Driver => {
+                // SAFETY: the port is started and has a queue 0.
+                let count = unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(slot.id, 0) };
+                u32::try_from(count).ok()
+            }
+        }
     }
 }
 

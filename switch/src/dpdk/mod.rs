@@ -30,6 +30,7 @@ pub(crate) mod pci;
 pub mod port;
 mod port_options;
 mod probe;
+pub mod rx_backlog;
 pub mod rx_queue;
 mod setup;
 mod tap;

@@ -1,6 +1,7 @@
 //! How a port is opened, and its properties once it is open.
 
 use super::flow_control::FlowControl;
+use super::rx_backlog::BacklogSource;
 use super::rx_queue::RxLosses;
 
 /// Ethernet header and two VLAN tags: what a frame may be longer than the MTU.
@@ -57,9 +58,8 @@ pub struct PortInfo {
     pub tx_descriptors: u16,
     /// Transmit queues.
     pub tx_queues: u16,
-    /// Whether the driver reports how many frames are in the receive ring. Without that, the switch
-    /// cannot pause on a backlog, and loses frames in the ring when its cores are too slow.
-    pub tells_rx_backlog: bool,
+    /// Where the switch reads how many frames wait in the receive queue, on which it pauses.
+    pub rx_backlog: BacklogSource,
     /// Whether it sends a frame that is in several pieces.
     pub sends_segments: bool,
     /// Frames that the device holds before it loses one; `None` where all wait, as those of a

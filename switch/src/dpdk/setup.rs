@@ -7,6 +7,7 @@ use super::flow_control;
 use super::log;
 use super::mempool::Pool;
 use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
+use super::rx_backlog::BacklogSource;
 use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
     SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,
@@ -69,9 +70,13 @@ impl Setup<'_> {
             rx_descriptors,
             tap_queue_frames: self.tap_queue_frames,
         };
+        let rx_losses = RxLosses::of(&driver, self.args);
+        // SAFETY: the port is started and has a queue 0.
+        let count = unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(self.id, 0) };
+        let driver_reports_backlog = count >= 0;
         Ok(PortInfo {
             rx_queue_frames: queue.frames(),
-            rx_losses: RxLosses::of(&driver, self.args),
+            rx_losses,
             rx_buffers: self.pool.in_use().saturating_sub(in_use_before),
             id: self.id,
             device: self.args.text().to_owned(),
@@ -82,8 +87,7 @@ impl Setup<'_> {
             rx_descriptors,
             tx_descriptors,
             tx_queues,
-            // SAFETY: the port is started and has a queue 0.
-            tells_rx_backlog: unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(self.id, 0) } >= 0,
+            rx_backlog: BacklogSource::of(driver_reports_backlog, rx_losses),
             sends_segments,
             flow_control: flow_control::take_over(self.id, is_virtual),
         })

@@ -13,6 +13,7 @@ use crate::dpdk::memory::MemoryInUse;
 use crate::dpdk::mempool::Pool;
 use crate::dpdk::pacer::{CAP_BYTES_MAX, TxCap};
 use crate::dpdk::port::{Port, PortInfo, PortOptions, PortQueues};
+use crate::dpdk::rx_backlog::BacklogSource;
 use crate::output;
 use crate::platform::{
     DeviceCounters, DeviceLosses, FrameBuffers, Platform, PortDevice, PortFacts,
@@ -128,7 +129,8 @@ impl DpdkPlatform {
         let facts = self.infos().map(|info| PortFacts {
             driver: info.driver.clone(),
             flow_control: info.flow_control.to_string(),
-            tells_rx_backlog: info.tells_rx_backlog,
+            tells_rx_backlog: info.rx_backlog == BacklogSource::Driver,
+            rx_backlog: info.rx_backlog.to_string(),
         });
         facts.collect()
     }

@@ -27,16 +27,12 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
     }
     print_line(arguments, &text(&rows));
     for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
-        let backlog = if info.tells_rx_backlog {
-            "the switch pauses on a receive backlog"
-        } else {
-            "its driver does not report the receive backlog: a worker that is too slow loses frames there"
-        };
         let queue = match info.rx_queue_frames {
             Some(frames) => format!("its receive queue holds {frames} frames"),
             None => "its receive queue is unbounded".to_owned(),
         };
         let (name, flow_control, losses) = (&port.name, &info.flow_control, info.rx_losses);
+        let backlog = info.rx_backlog;
         print_line(
             arguments,
             &format!("port {name}: {flow_control}; {backlog}; {queue}; {losses}"),

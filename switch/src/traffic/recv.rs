@@ -51,7 +51,7 @@ pub struct RecvArgs {
     #[arg(long, default_value = "0s", value_parser = parse_duration_ns, value_name = "TIME")]
     pause_after: u64,
     /// Link speed: a PFC quantum is 512 bit times at this speed
-    #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
+    #[arg(long, default_value = "1G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
     /// Print one JSON object
     #[arg(long)]

@@ -40,7 +40,7 @@ pub struct SendArgs {
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<u64>,
     /// Link speed: limits all flows together; a PFC quantum is 512 bit times at this speed
-    #[arg(long, default_value = "10G", value_parser = speed, value_name = "RATE")]
+    #[arg(long, default_value = "1G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
     /// Ignore received PFC, as a host without PFC does (it is still counted)
     #[arg(long)]

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 pub(super) type Counters = BTreeMap<String, i64>;
 
 /// Of a port: what it is, and what depends on how the device batches.
-const PORT_FACTS: [&str; 15] = [
+const PORT_FACTS: [&str; 16] = [
     "number",
     "name",
     "device",
@@ -27,6 +27,7 @@ const PORT_FACTS: [&str; 15] = [
     "paced",
     "flow_control",
     "tells_rx_backlog",
+    "rx_backlog",
 ];
 /// Of a queue: what is in it when all has come to rest. The peaks depend on time.
 const QUEUE_STATE: [&str; 5] =

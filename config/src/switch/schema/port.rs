@@ -18,8 +18,9 @@ pub(in crate::switch) struct PortTable {
     pub(in crate::switch) device: Field<String>,
     /// A NIC's PCI address: `"0000:01:00.0"`. Excludes `device`.
     pub(in crate::switch) pci: Field<String>,
-    /// Rate of the wire. Required with `pci`. A virtual device without it counts as `"10G"`,
-    /// unpaced.
+    /// Rate of the wire. Required with `pci`. A virtual device without it is not paced, and counts
+    /// as `"1G"` if the kernel is at its other end (`net_tap`, `net_af_packet`, `net_af_xdp`), as
+    /// `"10G"` if not.
     pub(in crate::switch) speed: Field<Rate>,
     /// Whether the switch holds the port to `speed`. Default: for a virtual device with a `speed`.
     pub(in crate::switch) pace: Option<bool>,
@@ -65,7 +66,9 @@ pub(in crate::switch) struct PortTable {
     /// Bytes that may wait in the transmit ring, where a pause does not reach them. Default: what
     /// the wire takes in one `poll`, or two of the longest frames if that is more.
     pub(in crate::switch) tx_byte_limit: Field<Size>,
-    /// Frames in the receive ring above which lossless priorities are paused. Default: half of
-    /// `rx_desc`.
+    /// Frames in the receive queue above which lossless priorities are paused. The drivers of taps,
+    /// `net_af_packet` and `net_af_xdp` do not report them; frames of full bursts in a row count
+    /// instead. Default: an eighth of a tap's queue; 256 for the other two, half of `rx_desc` if
+    /// that is less; half of `rx_desc` for the rest.
     pub(in crate::switch) rx_backlog: Field<u64>,
 }
