@@ -13,9 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 /// Poll interval for both keys and samples.
 const POLL: Duration = Duration::from_millis(50);
+/// How long the view may take to end after a signal.
+const END_MAX: Duration = Duration::from_secs(1);
 /// A switch answers at once, or after three seconds if one of its workers does not. If it takes
 /// longer, the screen is out of date.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
@@ -30,6 +33,7 @@ pub(super) fn watch(
     count: Option<u64>,
 ) -> Result<(), TopError> {
     let ended = ending_signals().map_err(TopError::Signals)?;
+    exit_when_ended(Arc::clone(&ended)).map_err(TopError::Thread)?;
     let events = feed::start(socket, interval).map_err(TopError::Thread)?;
     // From here on a panic restores the terminal, too.
     let terminal = ratatui::try_init().map_err(TopError::Terminal);
@@ -51,6 +55,19 @@ fn ending_signals() -> io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
     }
     Ok(ended)
+}
+
+/// Ends the process some time after a signal that has not ended the view: of a terminal that has
+/// hung up, `event::poll` reads nothing for ever and does not return.
+fn exit_when_ended(ended: Arc<AtomicBool>) -> io::Result<()> {
+    let wait = move || {
+        while !ended.load(Ordering::Relaxed) {
+            thread::sleep(POLL);
+        }
+        thread::sleep(END_MAX);
+        process::exit(1);
+    };
+    thread::Builder::new().name("top end".to_owned()).spawn(wait).map(drop)
 }
 
 /// The view and its state.
