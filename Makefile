@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-reconfiguration bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -49,6 +49,10 @@ documents: build ## links, commands and examples of the documents, and the refer
 
 docs: documents ## the book as HTML, target/book/index.html
 	@/usr/bin/python3 scripts/book.py
+
+pictures: build ## the pictures of the documents, from what the program shows
+	@scripts/setup.sh graphviz tmux asciinema python3-rich chromium
+	@/usr/bin/python3 scripts/pictures $(PICTURES)
 
 references: setup ## write the book's references from the code
 	KNOTLESS_WRITE=1 cargo test -q --workspace --locked --lib -- the_metrics_are

@@ -162,8 +162,8 @@ impl Live {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let live = Self(child);
         let begin = Instant::now();
-        while place.run("knotless ctl ports").is_some() {
-            assert!(begin.elapsed() < START_MAX, "the switch does not answer");
+        while let Some(why) = place.run("knotless ctl ports") {
+            assert!(begin.elapsed() < START_MAX, "the switch does not answer: {why}");
             thread::sleep(Duration::from_millis(50));
         }
         live
