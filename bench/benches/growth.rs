@@ -177,10 +177,9 @@ fn main() -> ExitCode {
     let mut pairs = Vec::new();
     let mut beyond = Vec::new();
     for axis in ["ports", "routes", "classes", "outputs"] {
-        if wanted.is_empty() || wanted.iter().any(|word| word == axis) {
-            if !keeps_to_limit(axis, &mut pairs) {
-                beyond.push(axis);
-            }
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|word| word == axis);
+        if is_wanted && !keeps_to_limit(axis, &mut pairs) {
+            beyond.push(axis);
         }
     }
     save("growth", &pairs);

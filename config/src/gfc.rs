@@ -6,7 +6,7 @@
 //!
 //! Three bounds on how far below `Bm` slowing down must begin:
 //!
-//! - [`theorem`]: `Bm - B0 >= 4 C tau`, the paper's Theorem 4.1 for the conceptual form;
+//! - [`theorem`]: `Bm - B0 >= 4 C tau`, the GFC paper's Theorem 4.1 for the conceptual form;
 //! - [`tight`]: `e C tau` and a frame. The room that is left, `x = Bm - q`, follows `x'(t) = -k x(t
 //!   - tau)` plus what drains, with `k = C / (Bm - B0)`, and such a quantity never crosses zero if
 //!   and only if `k tau <= 1 / e`; the frame is for bytes that come in packets;

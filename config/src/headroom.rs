@@ -24,7 +24,7 @@ use dataplane::time::Speed;
 const PFC_BYTES: u64 = 64;
 /// Bytes of a quantum, 512 bit times.
 const QUANTUM_BYTES: u64 = 64;
-/// Quanta that the paper allows a peer, at every speed. It is the figure of 10G.
+/// Quanta that the TTL paper allows a peer, at every speed. It is the figure of 10G.
 const PAPER_QUANTA: u64 = 60;
 
 /// What a port's headroom depends on.
@@ -185,7 +185,7 @@ mod tests {
     fn the_papers_figure_and_its_share_of_a_12_mb_buffer() {
         let headroom = paper(&link(40, 300, 1_500));
         assert_eq!(headroom, 21_968);
-        // The paper rounds up to 22 KB: 32 ports of 8 classes, halved on a tree, are 2,816 KB.
+        // The TTL paper rounds up to 22 KB: 32 ports of 8 classes, halved on a tree, are 2,816 KB.
         let tree_kb = headroom.div_ceil(1_000) * 32 * 8 / 2;
         assert_eq!(tree_kb, 2_816);
         assert_eq!(tree_kb * 1_000 / (12 * 1_024), 229, "22.9 % of 12 MB");

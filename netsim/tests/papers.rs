@@ -55,7 +55,7 @@ fn the_ring_deadlocks_within_a_factor_of_two_of_the_paper_and_later_with_a_dynam
     assert!(dynamic_ps > fixed_ps);
 }
 
-/// The cycle is the paper's: L2, S1, L3, S2, each waiting for the next.
+/// The cycle is the Tagger paper's: L2, S1, L3, S2, each waiting for the next.
 #[test]
 fn the_cycle_of_two_bounces_is_named_switch_by_switch() {
     let deadlock = simulate(&load("tagger-bounce.toml"), SchemeKind::Pfc).deadlock;

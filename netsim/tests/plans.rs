@@ -1,5 +1,5 @@
-//! Plans, executed and watched: the wrong way round the paper's reconfigurations deadlock, as
-//! planned they do not.
+//! Plans, executed and watched: the wrong way round the reconfiguration paper's reconfigurations
+//! deadlock, as planned they do not.
 
 use config::NetworkConfig;
 use config::ScenarioConfig;
@@ -21,7 +21,7 @@ struct Case {
     change: Change,
 }
 
-/// The paper's Fig. 2.
+/// The reconfiguration paper's Fig. 2.
 fn tree() -> Case {
     let file = |name: &str| examples().join(name);
     let network = NetworkConfig::load(&file("tree.toml")).expect("a network").network;
@@ -34,7 +34,7 @@ fn tree() -> Case {
     }
 }
 
-/// The paper's Fig. 3: four switches, all linked but S2 and S3.
+/// The reconfiguration paper's Fig. 3: four switches, all linked but S2 and S3.
 fn mesh() -> Case {
     let switch = |name| format!("[[switch]]\nname = \"{name}\"\nports = 5\n");
     let mut tables: String = ["S1", "S2", "S3", "S4"].map(switch).concat();

@@ -175,8 +175,8 @@ fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
     assert!(pfc.paused_ps > 1_000 * US && gfc.paused_ps == 0);
 }
 
-/// Senders at 10G, 500 m away, so that `tau` is the paper's 7.4 us: two frames, and twice 2.5 us of
-/// wire, as nobody here takes time to react. Rate maps as `scheme` says.
+/// Senders at 10G, 500 m away, so that `tau` is the GFC paper's 7.4 us: two frames, and twice 2.5
+/// us of wire, as nobody here takes time to react. Rate maps as `scheme` says.
 fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
     let mut text = format!(
         "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '500m'\n\

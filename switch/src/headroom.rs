@@ -89,7 +89,7 @@ fn size(word: &str) -> Result<u64, String> {
 struct Whole {
     switch_kb: u64,
     tree_kb: u64,
-    /// Thousandths of the buffer, the half's. The paper counts 1,024 KB to the MB.
+    /// Thousandths of the buffer, the half's. The TTL paper counts 1,024 KB to the MB.
     tree_permille: u64,
 }
 

@@ -1,5 +1,5 @@
-//! `knotless apply` against four running switches: the paper's Fig. 6, carried out, stopped on the
-//! way, gone on with, and undone.
+//! `knotless apply` against four running switches: the reconfiguration paper's Fig. 6, carried out,
+//! stopped on the way, gone on with, and undone.
 #![cfg(feature = "dpdk")]
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
@@ -179,7 +179,7 @@ fn a_plan_that_is_not_safe_or_not_of_this_change_is_refused_before_anything_is_d
         ring.office.write("plan.json", &plan.to_string());
         ring.apply(&[])
     };
-    // The paper's second order for its Fig. 6: p3 before p4.
+    // The reconfiguration paper's second order for its Fig. 6: p3 before p4.
     let paper = write(&|plan| plan["order"] = json!([[2, 4]]));
     assert_eq!(paper.status.code(), Some(1), "{paper:?}");
     let stderr = stderr_of(&paper);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 
-/// Flows a point, as in the paper.
+/// Flows a point, as in the Tagger paper.
 const FLOWS: u64 = 1_000_000;
 /// Ports of a switch.
 const SIZES: [usize; 4] = [8, 16, 32, 64];

@@ -1,5 +1,5 @@
-//! What happens to a network: links and switches fail, and links are replaced as in the paper's
-//! Fig. 2, with traffic led around those that are out.
+//! What happens to a network: links and switches fail, and links are replaced as in the
+//! reconfiguration paper's Fig. 2, with traffic led around those that are out.
 
 use fabric::Network;
 use fabric::plan::routing::{Down, Routing, Ways, change};

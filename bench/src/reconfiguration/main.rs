@@ -4,10 +4,10 @@
 //! For 4-level fat-trees, HyperX and Jellyfish of 100 to 2,000 switches, for links and switches
 //! that fail, and by four models of how switches are updated: how long a change takes, with how
 //! many constraints, and how long that took to plan, if everything is removed first, if what both
-//! sets have is left alone, by the paper's rule cycle by cycle, and by ours. Every order of ours
-//! has been proven by the checker. Fails if ours is slower than any other in any row, or not 1.5
-//! times as fast as removing everything first in the median; or if 10,000 changes of paths on 1,000
-//! switches take 30 s. Writes `target/bench/reconfiguration.json` and
+//! sets have is left alone, by the reconfiguration paper's rule cycle by cycle, and by ours. Every
+//! order of ours has been proven by the checker. Fails if ours is slower than any other in any row,
+//! or not 1.5 times as fast as removing everything first in the median; or if 10,000 changes of
+//! paths on 1,000 switches take 30 s. Writes `target/bench/reconfiguration.json` and
 //! `target/bench/reconfiguration.html`.
 
 mod events;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-/// How long the paper's rule may look for one cycle after the other.
+/// How long the reconfiguration paper's rule may look for one cycle after the other.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A way to do it.

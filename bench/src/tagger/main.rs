@@ -1,7 +1,7 @@
 //! `make bench-tagger`: the figures of the Tagger paper beside ours, row by row.
 //!
-//! Every row is compiled with `updown` and proven; rows that the paper's algorithm can do in a
-//! minute are compiled with it too. A row that misses what it must reach is a failure. Writes
+//! Every row is compiled with `updown` and proven; rows that the Tagger paper's algorithm can do in
+//! a minute are compiled with it too. A row that misses what it must reach is a failure. Writes
 //! `target/bench/tagger.json`.
 
 mod rows;

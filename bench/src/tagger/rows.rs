@@ -1,5 +1,5 @@
-//! The rows: networks of the paper's evaluation (section VIII-C), its figures, and what ours must
-//! reach.
+//! The rows: networks of the Tagger paper's evaluation (section VIII-C), its figures, and what ours
+//! must reach.
 
 /// One network with its paths.
 pub(crate) struct Row {
@@ -8,7 +8,7 @@ pub(crate) struct Row {
     generate: &'static str,
     /// `[paths]`, line by line.
     paths: &'static str,
-    /// The paper's priorities, most entries, and time.
+    /// The Tagger paper's priorities, most entries, and time.
     pub(crate) paper: (&'static str, &'static str, &'static str),
     /// Priorities at the most.
     pub(crate) must_priorities: usize,

@@ -65,9 +65,9 @@ impl GfcForm {
 /// What a queue's rate map is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// The paper's.
+    /// The GFC paper's.
     Theorem,
-    /// `e C tau`, of the conceptual form; the paper's for others.
+    /// `e C tau`, of the conceptual form; the GFC paper's for others.
     Tight,
     /// None: to see what comes of it.
     None,

@@ -85,7 +85,7 @@ impl PortReader<'_> {
         let rx_queue_frames = (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
         let rx_ring = self.count(&table.rx_desc, RING_DEFAULT, 32, 32_768, "rx_desc")?;
         let tx_ring = self.count(&table.tx_desc, RING_DEFAULT, 32, 32_768, "tx_desc")?;
-        let held = rx_queue_frames.unwrap_or(u32::from(rx_ring));
+        let held = rx_queue_frames.unwrap_or(rx_ring);
         let backlog_default = device.kind().backlog_xoff_frames(held);
         let backlog_max = u64::from(held) - 1;
         let rx_backlog =

@@ -41,8 +41,8 @@ pub enum Form {
     Linear,
 }
 
-/// The rate that a VIQ requests for each fill level (the paper's mapping function, Figures 4 and
-/// 6).
+/// The rate that a VIQ requests for each fill level (the GFC paper's mapping function, Figures 4
+/// and 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateMap {
     /// The encoding of the rate.
@@ -90,8 +90,8 @@ impl RateMap {
 
     /// The fill below which `stage` ends: where the stage before it begins. A queue that drains at
     /// a rate between two stages alternates between them. With this hysteresis it causes at most
-    /// two messages in 16 tau (the paper's steady load, `m / 8 tau`). The first stage ends at half
-    /// of its start at the latest, before the queue is empty.
+    /// two messages in 16 tau (the GFC paper's steady load, `m / 8 tau`). The first stage ends at
+    /// half of its start at the latest, before the queue is empty.
     fn left_at_bytes(&self, stage: u16) -> u32 {
         let stage = u8::try_from(stage).unwrap_or(STAGES_MAX);
         let begins = self.stage_bytes(stage);
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The paper's Figure 5 in stages: `Bm` 100 KB, `B0` 50 KB.
+    /// The GFC paper's Figure 5 in stages: `Bm` 100 KB, `B0` 50 KB.
     const STAGED: RateMap =
         RateMap { form: Form::Staged, full_bytes: 100_000, span_bytes: 50_000, stages: 4 };
     const LINEAR: RateMap = RateMap { form: Form::Linear, ..STAGED };

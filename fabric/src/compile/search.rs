@@ -127,7 +127,7 @@ impl Search<'_> {
             }
         }
         // Paths that are given by their bounces include some that pass a link once for each
-        // bounce: the paper's proof (section IV-D) is for those.
+        // bounce: the Tagger paper's proof (section IV-D) is for those.
         let by_bounces = paths.bounces().map_or(1, |bounces| bounces + 1);
         by_bounces.min(self.raises_max() + 1).max(2)
     }

@@ -1,8 +1,9 @@
-//! The paper's own algorithms (Tagger, section V): Algorithm 1, a tag more at every hop, and
+//! The Tagger paper's own algorithms (Tagger, section V): Algorithm 1, a tag more at every hop, and
 //! Algorithm 2, which merges tags greedily.
 //!
 //! A node of the tagged graph is (slot, tag); hops count from 0, and a frame has tag hop + 1 under
-//! Algorithm 1. That the paper's title of it says "decreases" is a slip: its code increments.
+//! Algorithm 1. That the Tagger paper's title of it says "decreases" is a slip: its code
+//! increments.
 
 use super::rule_matrix::RuleMatrix;
 use super::topology_order::AcyclicGraph;

@@ -1,4 +1,4 @@
-//! An order as Graphviz: the paper's configuration dependency graph (Fig. 5).
+//! An order as Graphviz: the reconfiguration paper's configuration dependency graph (Fig. 5).
 
 use super::change::{Change, Kind};
 use super::order::Order;

@@ -9,7 +9,7 @@
 //! | `optimum` | the shortest completion that any safe order can have |
 //! | `minimal`, `labels`, `reduce` | as few constraints as the proof can do with |
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
-//! | `paper` | the paper's method for one cycle, and cycle by cycle |
+//! | `paper` | the reconfiguration paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
 //! | `dot`, `scenario` | a plan as Graphviz, and for the emulator |
 
@@ -43,7 +43,8 @@ use std::fmt;
 use std::time::Duration;
 use strum::IntoStaticStr;
 
-/// How long the paper's rule may look for one cycle after the other, as one of several ways.
+/// How long the reconfiguration paper's rule may look for one cycle after the other, as one of
+/// several ways.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Which set of paths.
@@ -96,7 +97,7 @@ pub enum Method {
     Free,
     /// The shortest completion there is, and minimal constraints.
     Minimal,
-    /// The paper's rule, cycle by cycle.
+    /// The reconfiguration paper's rule, cycle by cycle.
     Paper,
     /// Everything on a cycle is removed before anything on one is added: what is left if nothing
     /// faster could be proven.
@@ -218,7 +219,7 @@ impl<'a> Planner<'a> {
         (verdict == Verdict::Safe).then(|| self.finish(method, pairs, is_minimal, model, bound_us))
     }
 
-    /// The paper's rule, cycle by cycle; `None` if it comes to no end in time.
+    /// The reconfiguration paper's rule, cycle by cycle; `None` if it comes to no end in time.
     pub fn paper(&self, model: Model, patience: Duration) -> Option<Plan> {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let times = self.times(model, &all_us).0;

@@ -1,10 +1,10 @@
 //! How long a reconfiguration takes, by four models of how switches are updated.
 //!
 //! A path takes a rule in each switch that it passes. With all models but [`Model::Sequential`] an
-//! operation goes from switch to switch along its path, as in the paper's example (Fig. 6: "the
-//! time cost to configuring a path is equal to the number of switches"), and operations do not get
-//! in each other's way: the end is that of the longest chain. [`Model::Sequential`] lets each
-//! switch change one rule at a time, whatever path it is of.
+//! operation goes from switch to switch along its path, as in the reconfiguration paper's example
+//! (Fig. 6: "the time cost to configuring a path is equal to the number of switches"), and
+//! operations do not get in each other's way: the end is that of the longest chain.
+//! [`Model::Sequential`] lets each switch change one rule at a time, whatever path it is of.
 
 use super::change::{Change, Kind, Operation};
 use super::order::Order;

@@ -1,5 +1,5 @@
-//! Which operation must be done before which other one begins: the paper's configuration dependency
-//! graph (section 4.1).
+//! Which operation must be done before which other one begins: the reconfiguration paper's
+//! configuration dependency graph (section 4.1).
 
 /// A partial order of operations, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// The paper's Fig. 5: o1 before o3 and o4, o2 before o3; numbered from 0 here.
+    /// The reconfiguration paper's Fig. 5: o1 before o3 and o4, o2 before o3; numbered from 0 here.
     #[test]
     fn fig_5_has_the_configuration_paths_and_sortings_of_the_paper() {
         let order = Order::new(4, vec![(0, 2), (0, 3), (1, 2), (0, 2)]);

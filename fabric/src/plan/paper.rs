@@ -1,14 +1,15 @@
-//! The paper's method for a single cycle (section 4.3), and what it takes to use it on more.
+//! The reconfiguration paper's method for a single cycle (section 4.3), and what it takes to use it
+//! on more.
 //!
 //! Of a cycle, let one old edge go before one different new edge comes: every path of the old
 //! configuration that makes the one is removed before any path of the new one that makes the other
 //! is added. Of all such pairs of edges take one that costs least.
 //!
 //! The rule has a gap. If a new path makes the old edge too, it comes back; if an old path makes
-//! the new edge too, it is there from the start. The second of the two orders that the paper gives
-//! for its Fig. 6 removes p3 before it adds p4, but p2 makes the edge of p3 as well: p1, p2 and p4
-//! close the cycle. [`Choice::is_sound`] tells such pairs; where many cycles overlap, only sound
-//! ones are used here, and there always is one on a cycle.
+//! the new edge too, it is there from the start. The second of the two orders that the
+//! reconfiguration paper gives for its Fig. 6 removes p3 before it adds p4, but p2 makes the edge
+//! of p3 as well: p1, p2 and p4 close the cycle. [`Choice::is_sound`] tells such pairs; where many
+//! cycles overlap, only sound ones are used here, and there always is one on a cycle.
 
 use super::change::{Dependencies, Kind};
 use super::check::{self, Verdict, makers};
@@ -54,7 +55,7 @@ pub(super) fn choices(dependencies: &Dependencies, cycle: &[u32], times: Times<'
     choices
 }
 
-/// The optimal orders for one cycle, as the paper has them.
+/// The optimal orders for one cycle, as the reconfiguration paper has them.
 #[cfg(test)]
 pub(super) fn single_cycle(
     dependencies: &Dependencies,

@@ -1,4 +1,4 @@
-//! The paper's figures, and random networks against oracles that try everything.
+//! The reconfiguration paper's figures, and random networks against oracles that try everything.
 
 use super::*;
 use crate::support::{self, named_paths};
@@ -60,7 +60,7 @@ fn fig_6_has_the_two_optimal_graphs_of_the_paper_at_their_cost() {
         .collect();
     let expected = [
         (vec!["p1 < p4".to_owned()], 6, true),
-        // What the paper overlooks: p2 makes the edge of p3 too.
+        // What the reconfiguration paper overlooks: p2 makes the edge of p3 too.
         (vec!["p3 < p4".to_owned()], 6, false),
     ];
     assert_eq!(graphs.len(), 2);

@@ -1,5 +1,5 @@
-//! The compiler and the verifier: the paper's tables, the proven optimum of Clos networks, and on
-//! random networks every algorithm against slow, obvious oracles.
+//! The compiler and the verifier: the Tagger paper's tables, the proven optimum of Clos networks,
+//! and on random networks every algorithm against slow, obvious oracles.
 
 mod clos;
 mod examples;

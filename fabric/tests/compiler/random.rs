@@ -111,8 +111,8 @@ proptest! {
     }
 }
 
-/// With every loop-free path expected, every entry of the paper's algorithms counts, and every
-/// raise of an order: without it the rules are refused.
+/// With every loop-free path expected, every entry of the Tagger paper's algorithms counts, and
+/// every raise of an order: without it the rules are refused.
 #[test]
 fn every_entry_of_the_triangle_is_needed() {
     let case = Case::triangle();

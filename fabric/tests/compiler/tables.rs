@@ -1,10 +1,10 @@
-//! The paper's walk-through example, to the letter.
+//! The Tagger paper's walk-through example, to the letter.
 
 use crate::oracle::Case;
 use dataplane::ids::Tag;
 use fabric::compile::{Algorithm, Compiled, Options, compile, tcam};
 
-/// Tag, in port, out port, new tag: a line of a table in the paper; all else is lossy.
+/// Tag, in port, out port, new tag: a line of a table in the Tagger paper; all else is lossy.
 type Line = (u8, usize, usize, u8);
 
 /// Table III: switches A, B and C under Algorithm 1.

@@ -103,7 +103,7 @@ mod tests {
         bounces(&config.network, failed_millionths, 20_000, 1).unwrap()
     }
 
-    /// The paper's two findings: local reroute bounces, and hardly ever twice.
+    /// The Tagger paper's two findings: local reroute bounces, and hardly ever twice.
     #[test]
     fn more_failures_are_more_bounces_and_few_bounce_twice() {
         assert_eq!(fat_tree(0), Bounces { never: 20_000, ..Bounces::default() });

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Time limit of the paper's algorithm.
+/// Time limit of the reconfiguration paper's algorithm.
 const PAPER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// `knotless plan`
@@ -179,7 +179,7 @@ fn plan(arguments: &PlanArgs) -> Result<Planned, Failure> {
     Ok(planned)
 }
 
-/// Remove all, then add; intersect first; the paper's algorithm; this planner.
+/// Remove all, then add; intersect first; the reconfiguration paper's algorithm; this planner.
 fn columns(
     planner: &Planner<'_>,
     change: &Change,
