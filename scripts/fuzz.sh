@@ -18,7 +18,9 @@ corpus=tests/fuzz/corpus/$target
 artifacts=tests/fuzz/artifacts/$target
 mkdir -p "$corpus" "$artifacts"
 
-cargo run --quiet -p knotless-tests --example fuzz_seeds -- "$target" "$corpus"
+# With the features that all crates' tests have, so that nothing is compiled a second time.
+cargo build --quiet --workspace --locked --example fuzz_seeds
+"${CARGO_TARGET_DIR:-target}/debug/examples/fuzz_seeds" "$target" "$corpus"
 # What cargo-fuzz passes; --target keeps it away from build scripts and macros.
 export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1
   -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
