@@ -125,7 +125,7 @@ fn as_text(
         row("conflicts resolved", grouped(conflicts));
     }
     row("lossless priorities", compiled.lossless_priorities.to_string());
-    row("no rules need fewer than", compiled.priorities_min.to_string());
+    row("fewest priorities by known bounds", compiled.priorities_min.to_string());
     row("most rules of a switch", compiled.rules_max().to_string());
     row("rules of all switches", grouped(compiled.rules_total() as u64));
     row("free of deadlock", "proven".to_owned());
