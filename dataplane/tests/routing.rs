@@ -248,6 +248,21 @@ fn frames_of_the_control_thread_are_sent_and_received_again() {
     assert_eq!((totals.injected, totals.sent), (2, 2));
 }
 
+/// `tests/fuzz/found/drivers/an-empty-frame-to-send`: the two drivers sent it at different times.
+#[test]
+fn a_frame_of_the_control_thread_without_a_whole_header_is_dropped() {
+    let mut rig = RigBuilder::routed(2).build();
+    let id = PortId::from_number(1).unwrap();
+    for length in [0, 13, 14] {
+        rig.command(|| Command::Send(id, TestFrame::new(&[9; 14][..length])));
+    }
+    rig.settle();
+    assert_eq!(rig.sent(1), [[9; 14]]);
+    assert_eq!(rig.dropped(1, DropReason::Truncated), 2);
+    let totals = rig.totals();
+    assert_eq!((totals.injected, totals.sent, totals.dropped), (3, 1, 2));
+}
+
 /// IPv6 from `source` to the switch's own MAC address at port 1, without a payload.
 fn v6(source: &str, destination: &str) -> Vec<u8> {
     let octets = |text: &str| text.parse::<std::net::Ipv6Addr>().unwrap().octets();

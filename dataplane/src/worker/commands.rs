@@ -10,6 +10,7 @@ use crate::ids::PortId;
 use crate::l2::MacEntry;
 use crate::pipeline::arrival::Arrival;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
+use crate::wire::ethernet::HEADER_BYTES;
 
 impl<D: Device, V: Driver> Worker<D, V> {
     /// Executes one command of the control thread.
@@ -67,6 +68,11 @@ impl<D: Device, V: Driver> Worker<D, V> {
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
         let meta = FrameMeta::own(&frame, port.id, port.control_priority, self.core.accounting.now);
+        // No device sends it, and the two drivers would try at different times: an empty frame fits
+        // into no room at all.
+        if usize::from(meta.bytes) < HEADER_BYTES {
+            return self.core.drop(frame, slot, DropReason::Truncated, None);
+        }
         if meta.bytes > self.core.tx_frame_bytes_max[port.id.index()] {
             return self.core.drop(frame, slot, DropReason::Oversize, None);
         }
