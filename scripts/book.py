@@ -34,6 +34,9 @@ def source(path: pathlib.Path) -> pathlib.Path | None:
 
 def page_of(file: pathlib.Path) -> pathlib.Path:
     """The page that shows `file`, a file or folder of the project; written if it is missing."""
+    if file.name == "README.md" and DOCS in file.parents:
+        # mdbook calls the page of a folder so.
+        return BOOK / file.parent.relative_to(DOCS) / "index.html"
     name = file.relative_to(ROOT)
     page = FILES / name.parent / f"{name.name}.html"
     if page.exists():
