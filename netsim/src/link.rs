@@ -162,6 +162,8 @@ pub(crate) struct Wire {
     pub(crate) capture: Option<u16>,
     /// Frames of data and of PFC that the wire lost.
     pub(crate) lost: [u64; 2],
+    /// Of the data frames, those of lossless priorities.
+    pub(crate) lossless_lost: u64,
 }
 
 const _: () =
@@ -194,6 +196,7 @@ impl Wire {
             rng,
             capture: None,
             lost: [0; 2],
+            lossless_lost: 0,
         }
     }
 

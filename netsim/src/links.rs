@@ -11,7 +11,7 @@ use crate::frame::{Pool, SimFrame};
 use crate::link::{Launch, Wire};
 use crate::trace::Trace;
 use dataplane::frame::Frame;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::pipeline::classify::TagMap;
 use random::Draw;
 use std::rc::Rc;
@@ -31,6 +31,8 @@ pub(crate) struct Links {
     pub(crate) trace: Trace,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
+    /// The lossless priorities.
+    pub(crate) lossless_bits: u8,
     /// Whether nodes run LLDP, so that frames may be LLDP.
     pub(crate) runs_lldp: bool,
     /// The number of switches, which are the first nodes.
@@ -124,8 +126,7 @@ impl Links {
         }
         let wire = &mut self.wires[number as usize];
         if !wire.is_up() {
-            wire.lost[usize::from(frame.is_control())] += 1;
-            return self.pool.give(frame);
+            return self.lose(number as usize, frame);
         }
         wire.push(frame);
         events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
@@ -134,22 +135,39 @@ impl Links {
     /// Checks a frame that starts on a wire whose sender is paused in some class.
     #[inline(never)]
     fn check_pause(&mut self, number: u32, frame: &SimFrame, now_ps: Picoseconds) {
+        if let Some(priority) = self.priority(frame) {
+            self.pauses.starts(number, priority, now_ps);
+            self.update_paused(number);
+        }
+    }
+
+    /// The priority in which a data frame leaves its sender.
+    fn priority(&self, frame: &SimFrame) -> Option<Priority> {
         if frame.is_control() || self.runs_lldp && frame.is_lldp() {
-            return;
+            return None;
         }
         let tag = Tag::from_low_bits(dscp(frame));
-        let priority = self.tags.priority_leaving(tag, ttl(frame));
-        self.pauses.starts(number, priority, now_ps);
-        self.update_paused(number);
+        Some(self.tags.priority_leaving(tag, ttl(frame)))
+    }
+
+    /// Counts a frame that its wire lost.
+    #[cold]
+    fn lose(&mut self, number: usize, frame: SimFrame) {
+        let priority = self.priority(&frame);
+        let wire = &mut self.wires[number];
+        wire.lost[usize::from(frame.is_control())] += 1;
+        if priority.is_some_and(|priority| self.lossless_bits & priority.bit() != 0) {
+            wire.lossless_lost += 1;
+        }
+        self.pool.give(frame);
     }
 
     /// A wire goes down: the frames on it are lost, and its sender is no longer paused.
     #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
     pub(crate) fn cut(&mut self, number: usize, now_ps: Picoseconds) {
-        let wire = &mut self.wires[number];
-        while let Some(frame) = wire.pop() {
-            wire.lost[usize::from(frame.is_control())] += 1;
-            wire.lost_in_flight += 1;
+        while let Some(frame) = self.wires[number].pop() {
+            self.wires[number].lost_in_flight += 1;
+            self.lose(number, frame);
         }
         self.pauses.on_link_down(number as u32, now_ps);
         self.update_paused(number as u32);

@@ -118,13 +118,15 @@ pub(crate) struct Past {
     pub(crate) data_copied: u64,
     pub(crate) pfc_sent: u64,
     pub(crate) pfc_ended: u64,
-    /// Lossless frames dropped for want of headroom, where and in which priority first.
-    pub(crate) lossless_drops: u64,
-    pub(crate) first_lossless_drop: Option<(PortId, Priority)>,
-    /// Frames dropped, by reason.
+    /// Lossless frames beyond headroom, where and in which priority first.
+    pub(crate) headroom_overruns: u64,
+    pub(crate) first_overrun: Option<(PortId, Priority)>,
+    /// Frames dropped, by reason, and those of lossless classes among them.
     pub(crate) drops: [u64; DropReason::COUNT],
-    /// Frames that the switch held when it restarted.
+    pub(crate) lossless_drops: [u64; DropReason::COUNT],
+    /// Frames that the switch held when it restarted, and those of lossless classes among them.
     pub(crate) lost_frames: u64,
+    pub(crate) lost_lossless_frames: u64,
 }
 
 impl SwitchNode {
@@ -186,19 +188,22 @@ impl SwitchNode {
         past.data_copied += totals.copied + totals.injected;
         past.data_ended += totals.dropped + totals.punted + totals.held;
         past.lost_frames += totals.held;
+        let held = self.worker.lossless_held();
+        past.lost_lossless_frames += held.iter().map(|&(_, frames)| frames).sum::<u64>();
         past.pfc_ended += self.worker.device().ahead_frames() as u64;
         for port in &report.ports {
             past.pfc_sent += port.counters.pfc.tx_frames;
             past.pfc_ended += port.counters.pfc.rx_consumed();
             for priority in Priority::all() {
                 let frames = port.counters.headroom_overruns(priority);
-                past.lossless_drops += frames;
-                if frames != 0 && past.first_lossless_drop.is_none() {
-                    past.first_lossless_drop = Some((port.port, priority));
+                past.headroom_overruns += frames;
+                if frames != 0 && past.first_overrun.is_none() {
+                    past.first_overrun = Some((port.port, priority));
                 }
             }
-            for (sum, frames) in past.drops.iter_mut().zip(port.counters.drops) {
-                *sum += frames;
+            for &reason in DropReason::ALL {
+                past.drops[reason as usize] += port.counters.dropped(reason);
+                past.lossless_drops[reason as usize] += port.counters.lossless_dropped_for(reason);
             }
         }
         let ports = (0..self.settings.ports.len()).filter_map(PortId::from_index);

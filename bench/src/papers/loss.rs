@@ -42,7 +42,7 @@ pub(crate) fn all() -> Result<Vec<Loss>, Box<dyn Error>> {
             let scheme = if priorities == 0 { SchemeKind::Lossy } else { SchemeKind::Tagger };
             let outcome = run(&config, Options { scheme: Some(scheme), ..Options::default() })?;
             let sent = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
-            let lost = outcome.lossy_drops + outcome.lossless_drops;
+            let lost = outcome.lossy_drops + outcome.headroom_overruns;
             losses.push(Loss { senders, priorities, paper, sent, lost });
         }
     }

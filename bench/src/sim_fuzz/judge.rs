@@ -89,7 +89,7 @@ fn wrong(config: &ScenarioConfig, kind: SchemeKind, outcome: &Outcome) -> Vec<St
     // Where PFC frames vanish nothing can keep what they are for.
     let pfc_fails = config.faults.iter().any(|fault| is_of_pfc(fault.kind));
     let may_drop = pfc_fails || is_excused && !losses.is_empty();
-    must(may_drop || outcome.lossless_drops == 0, "lossless frames were dropped");
+    must(may_drop || outcome.headroom_overruns == 0, "lossless frames were dropped");
     must(outcome.drained_ps.is_none() || outcome.frames_stuck == 0, "it drained, and frames stay");
     match &outcome.deadlock {
         Some(deadlock) if kind == SchemeKind::Pfc => {

@@ -22,8 +22,10 @@ pub struct Expectation {
     pub deadlock_before_ns: Option<u64>,
     /// Whether every frame leaves once the sources have stopped.
     pub drains: Option<bool>,
-    /// Whether lossless frames are dropped.
+    /// Whether lossless frames are lost, whatever the cause.
     pub lossless_drops: Option<bool>,
+    /// Whether lossless frames find no headroom, or no room at a host.
+    pub headroom_overruns: Option<bool>,
     /// Whether lossy frames are dropped for want of room.
     pub lossy_drops: Option<bool>,
     /// By flow: what it carries in the last quarter of the time, at the least.
@@ -48,6 +50,7 @@ pub(super) fn expectations(
             deadlock_before_ns: table.deadlock_before.as_ref().map(|field| field.get_ref().0),
             drains: table.drains,
             lossless_drops: table.lossless_drops,
+            headroom_overruns: table.headroom_overruns,
             lossy_drops: table.lossy_drops,
             at_least: rates(reader, &table.at_least, flows)?,
             at_most: rates(reader, &table.at_most, flows)?,

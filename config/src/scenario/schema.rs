@@ -289,8 +289,11 @@ pub(super) struct ExpectTable {
     pub(super) deadlock_before: Field<Duration>,
     /// Whether every frame leaves once the sources have stopped.
     pub(super) drains: Option<bool>,
-    /// Whether lossless frames are dropped.
+    /// Whether lossless frames are lost, whatever the cause: no headroom, a watchdog, a link that
+    /// is down, a switch that restarts, a route that is missing.
     pub(super) lossless_drops: Option<bool>,
+    /// Whether lossless frames find no headroom in a switch, or no room in a host.
+    pub(super) headroom_overruns: Option<bool>,
     /// Whether lossy frames are dropped for want of room.
     pub(super) lossy_drops: Option<bool>,
     /// By flow: what it carries in the last quarter of the time, at the least.

@@ -180,6 +180,7 @@ fn every_fault_and_expectation_is_read() {
         deadlock: Some(false),
         drains: Some(true),
         lossless_drops: Some(false),
+        headroom_overruns: Some(false),
         lossy_drops: Some(true),
         at_least: vec![rate("first", 1)],
         at_most: vec![rate("b-c", 3), rate("first", 2)],

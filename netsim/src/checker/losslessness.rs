@@ -9,8 +9,8 @@ use dataplane::ids::Priority;
 /// The first place where a lossless frame was dropped.
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     for (switch, report) in network.switch_reports() {
-        if let Some((port, priority)) = switch.past.first_lossless_drop {
-            let (switch, frames) = (switch.name.clone(), switch.past.lossless_drops);
+        if let Some((port, priority)) = switch.past.first_overrun {
+            let (switch, frames) = (switch.name.clone(), switch.past.headroom_overruns);
             return Err(Violation::LosslessDrop { switch, port, priority, frames });
         }
         for port in &report.ports {

@@ -33,8 +33,12 @@ pub struct Outcome {
     pub deadlock: Option<DeadlockOutcome>,
     /// Violations, in words; empty in a sound run.
     pub violations: Vec<String>,
-    /// Lossless frames dropped for want of room, at switches and hosts.
+    /// Frames of lossless classes that were not delivered, whatever the cause.
     pub lossless_drops: u64,
+    /// The same by cause; all causes that occurred.
+    pub lossless_drops_by_cause: Vec<DropOutcome>,
+    /// Those for which a switch had no headroom, or a host no room: violations, unless PFC fails.
+    pub headroom_overruns: u64,
     /// Lossy frames dropped for want of room.
     pub lossy_drops: u64,
     /// Frames dropped, by the counter that names the reason; all reasons that occurred.

@@ -25,7 +25,7 @@ pub struct Comparison {
     pub drained: bool,
     /// Bits per second that all flows together brought to their receivers while sources sent.
     pub goodput_bps: u64,
-    /// Lossless frames lost: for want of headroom, or discarded by a watchdog.
+    /// Frames of lossless classes that were not delivered, whatever the cause.
     pub lossless_lost_frames: u64,
     /// Lossless frames that the scheme made lossy and that found no room.
     pub lossy_lost_frames: u64,
@@ -60,7 +60,7 @@ impl Comparison {
             deadlock_ps: outcome.deadlock.as_ref().map(|deadlock| deadlock.closed_ps),
             drained: outcome.drained_ps.is_some(),
             goodput_bps: u64::try_from(bits).unwrap_or(u64::MAX),
-            lossless_lost_frames: outcome.lossless_drops + outcome.watchdog_drops,
+            lossless_lost_frames: outcome.lossless_drops,
             lossy_lost_frames: outcome.lossy_drops,
             paused_ps: outcome.paused_ps,
             p99_completion_ps: p99_ps(&sized),

@@ -19,6 +19,8 @@ pub fn judge(outcome: &Outcome, expected: &Expectation) -> Vec<String> {
     check(drains, expected.drains, "that it drains", "frames that stay");
     let loses = outcome.lossless_drops != 0;
     check(loses, expected.lossless_drops, "lossless drops", "no lossless drops");
+    let overruns = outcome.headroom_overruns != 0;
+    check(overruns, expected.headroom_overruns, "headroom overruns", "no headroom overruns");
     let drops = outcome.lossy_drops != 0;
     check(drops, expected.lossy_drops, "lossy drops", "no lossy drops");
     if let Some(deadlock) = deadlock {

@@ -23,6 +23,7 @@ mod error;
 mod expect;
 mod faults;
 mod links;
+mod losses;
 mod observe;
 mod run;
 mod scheme;

@@ -2,21 +2,21 @@
 //! deadlock as soon as it is one.
 
 use super::build::{Built, BuiltFlow};
+use super::losses::{Losses, by_cause};
 use crate::checker::Deadlock;
 use crate::event::Picoseconds;
 use crate::flow::FlowCounters;
 use crate::network::Network;
 use crate::outcome::{
-    CycleHop, DeadlockOutcome, DropOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome,
-    PauseSpans, QueueSeries, Timeline, TopologyOutcome,
+    CycleHop, DeadlockOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome, PauseSpans,
+    QueueSeries, Timeline, TopologyOutcome,
 };
 use crate::switch_node::SwitchNode;
 use crate::switch_spec::promised_bytes;
 use dataplane::counters::{DropReason, PfcCounters};
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
-use dataplane::punt::PuntReason;
-use dataplane::report::{PortReport, Report};
+use dataplane::report::Report;
 use dataplane::settings::SwitchSettings;
 use std::collections::BTreeMap;
 
@@ -144,15 +144,7 @@ impl Observer {
         self.timeline.queues =
             deepest(std::mem::take(&mut self.queues), self.timeline.all_bytes.len());
         self.timeline.pauses = pauses(network);
-        let mut drops = drops(network);
-        drops.retain(|drop| drop.frames != 0);
-        let of = |reason: DropReason| {
-            drops
-                .iter()
-                .filter(|drop| drop.reason == reason.name())
-                .map(|drop| drop.frames)
-                .sum::<u64>()
-        };
+        let losses = Losses::of(network);
         // Where PFC frames vanish nothing can keep what they are for.
         let lost = self.lost.filter(|_| !built.pfc_fails);
         let violations = lost.into_iter().chain(self.violation).collect();
@@ -165,14 +157,17 @@ impl Observer {
             frames_stuck: network.frames_inside(),
             deadlock: self.deadlock,
             violations,
-            lossless_drops: lossless_drops(built),
-            watchdog_drops: of(DropReason::Watchdog),
+            lossless_drops: losses.lossless.values().sum(),
+            lossless_drops_by_cause: by_cause(&losses.lossless),
+            headroom_overruns: losses.overruns(),
+            watchdog_drops: losses.dropped(DropReason::Watchdog),
             storms: by_priority(network, |pfc| &pfc.storms),
             lossless_priorities: built.lossless.len(),
             reserved_bytes: reserved_bytes(network),
             rate_frames: by_priority(network, |pfc| &pfc.tx_slowed),
-            lossy_drops: of(DropReason::IngressLimit) + of(DropReason::TailDrop),
-            drops,
+            lossy_drops: losses.dropped(DropReason::IngressLimit)
+                + losses.dropped(DropReason::TailDrop),
+            drops: by_cause(&losses.all),
             pfc_frames: pfc_frames(network),
             paused_ps: network
                 .links
@@ -247,65 +242,6 @@ fn pauses(network: &Network) -> Vec<PauseSpans> {
         PauseSpans { sender, by, priority, spans_ps }
     };
     rows.into_iter().map(row).collect()
-}
-
-fn drops(network: &Network) -> Vec<DropOutcome> {
-    let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
-    for (switch, report) in network.switch_reports() {
-        for &reason in DropReason::ALL {
-            let now: u64 = report.ports.iter().map(|port| port.counters.dropped(reason)).sum();
-            *by_reason.entry(reason.name()).or_default() +=
-                now + switch.past.drops[reason as usize];
-        }
-        // The control thread of these switches has nothing to say to anybody.
-        let lost = PuntReason::ALL.iter().zip(switch.punted);
-        let lost =
-            lost.filter(|(reason, _)| **reason != PuntReason::Lldp || switch.learned().is_none());
-        for (&reason, frames) in lost {
-            *by_reason.entry(punt_name(reason)).or_default() += frames;
-        }
-        *by_reason.entry("lost_in_restart").or_default() += switch.past.lost_frames;
-    }
-    for host in &network.hosts {
-        let lost: u64 = host.counters.overrun_frames.iter().sum();
-        *by_reason.entry("host_overrun").or_default() += lost;
-    }
-    for wire in &network.links.wires {
-        *by_reason.entry("link_down").or_default() += wire.lost[0];
-        *by_reason.entry("pfc_lost").or_default() += wire.lost[1];
-    }
-    let drop = |(reason, frames): (&str, u64)| DropOutcome { reason: reason.to_owned(), frames };
-    by_reason.into_iter().map(drop).collect()
-}
-
-/// What a frame ended for that went to the control thread, by the name that a drop for it has.
-fn punt_name(reason: PuntReason) -> &'static str {
-    match reason {
-        PuntReason::ForUs => "for_switch",
-        PuntReason::TtlExpired => DropReason::TtlExpired.name(),
-        PuntReason::Unresolved | PuntReason::Resolve | PuntReason::Unreachable => {
-            DropReason::Unresolved.name()
-        }
-        PuntReason::TooBig => DropReason::TooBig.name(),
-        PuntReason::NoRoute => DropReason::NoRoute.name(),
-        PuntReason::Lldp => "lldp",
-    }
-}
-
-fn lossless_drops(built: &Built) -> u64 {
-    let network = &built.network;
-    let at_switches: u64 = network
-        .switch_reports()
-        .map(|(switch, report)| {
-            let of = |port: &PortReport| port.counters.dropped(DropReason::HeadroomOverrun);
-            report.ports.iter().map(of).sum::<u64>() + switch.past.lossless_drops
-        })
-        .sum();
-    let overruns = network.hosts.iter().map(|host| &host.counters.overrun_frames);
-    let at_hosts: u64 = overruns
-        .flat_map(|overrun| built.lossless.iter().map(|priority| overrun[priority.index()]))
-        .sum();
-    at_switches + at_hosts
 }
 
 /// A counter of all switches' ports, over all priorities.

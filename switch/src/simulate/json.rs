@@ -1,7 +1,7 @@
 //! The result as one JSON object.
 
-use netsim::outcome::{CycleHop, FlowOutcome, Outcome};
-use serde_json::{Value, json};
+use netsim::outcome::{CycleHop, DropOutcome, FlowOutcome, Outcome};
+use serde_json::{Map, Value, json};
 
 const PS_PER_US: f64 = 1e6;
 
@@ -33,10 +33,10 @@ pub(super) fn object(outcome: &Outcome, surprises: &[String]) -> Value {
         "drained_us": outcome.drained_ps.map(us),
         "frames_stuck": outcome.frames_stuck,
         "lossless_drops": outcome.lossless_drops,
+        "lossless_drops_by_cause": by_cause(&outcome.lossless_drops_by_cause),
+        "headroom_overruns": outcome.headroom_overruns,
         "lossy_drops": outcome.lossy_drops,
-        "drops": outcome.drops.iter()
-            .map(|drop| (drop.reason.clone(), json!(drop.frames)))
-            .collect::<serde_json::Map<_, _>>(),
+        "drops": by_cause(&outcome.drops),
         "pfc_frames": outcome.pfc_frames,
         "paused_us": us(outcome.paused_ps),
         "packet_hops": outcome.packet_hops,
@@ -45,6 +45,10 @@ pub(super) fn object(outcome: &Outcome, surprises: &[String]) -> Value {
         "unexpected": surprises,
         "trace_hash": outcome.trace_hash,
     })
+}
+
+fn by_cause(drops: &[DropOutcome]) -> Map<String, Value> {
+    drops.iter().map(|drop| (drop.reason.clone(), json!(drop.frames))).collect()
 }
 
 fn hop(hop: &CycleHop) -> Value {

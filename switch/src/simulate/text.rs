@@ -90,6 +90,9 @@ fn sums(outcome: &Outcome) -> String {
     let sent: u64 = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
     row("frames sent", sent.to_string());
     row("lossless drops", outcome.lossless_drops.to_string());
+    for drop in &outcome.lossless_drops_by_cause {
+        row(&format!("lossless drops: {}", drop.reason), drop.frames.to_string());
+    }
     for drop in &outcome.drops {
         row(&format!("dropped: {}", drop.reason), drop.frames.to_string());
     }
