@@ -67,6 +67,8 @@ fn a_pause_goes_back_hop_by_hop_and_nothing_is_lost_on_the_way() {
     let (one, three) = (host(&namespace, 1, directory), host(&namespace, 3, directory));
     near.await_links();
     far.await_links();
+    near.await_gateways();
+    far.await_gateways();
     one.ping("10.1.3.2");
     let said = one.run("traceroute", "-n -q 1 -w 10 10.1.3.2").success();
     let hops: Vec<&str> =

@@ -41,6 +41,7 @@ struct Begun {
 impl Begun {
     /// h1 and h2 overload h3: its queue is never empty, and their pauses never end.
     fn begin(lab: &mut Lab) -> Self {
+        lab.switch.await_gateways();
         lab.host(1).ping("10.1.3.2");
         lab.host(2).ping("10.1.3.2");
         let before = lab.switch.settled();

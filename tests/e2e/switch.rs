@@ -128,6 +128,26 @@ impl Switch {
         }
     }
 
+    /// Waits until the gateways of all routes have answered. A switch asks for them from its start,
+    /// which is before the hosts are there, and does not ask for a while those that were silent.
+    pub(crate) fn await_gateways(&self) {
+        let asked = Instant::now();
+        let mut client = self.client();
+        let is_resolved = |route: &Value| {
+            let gateways = route["via"].as_array().map_or(0, Vec::len);
+            route["resolved"].as_u64() == Some(gateways as u64)
+        };
+        loop {
+            let answer = client.ask(&json!({ "request": "routes" }));
+            let routes = answer["routes"].as_array().expect("a list").iter();
+            if routes.clone().all(is_resolved) {
+                return;
+            }
+            assert!(asked.elapsed() < PATIENCE, "a gateway is silent: {answer}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// The figures once no frame waits in it any more.
     pub(crate) fn settled(&mut self) -> Stats {
         let asked = Instant::now();

@@ -51,11 +51,13 @@ impl HostAgent {
         self.announce(|interface| !old.contains(interface));
     }
 
-    /// The link at `port` came up or went down. If it came up, our addresses are announced there.
-    /// If it went down, its neighbors are removed, unless they are static.
-    pub fn handle_link(&mut self, port: PortId, is_up: bool) {
+    /// The link at `port` came up or went down. If it came up, our addresses are announced there,
+    /// and who has not answered is asked again. If it went down, its neighbors are removed, unless
+    /// they are static.
+    pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
         if is_up {
             self.announce(|interface| interface.port == port);
+            self.neighbors.ask_again(&mut self.io, now, |key| key.port == port);
         } else {
             self.neighbors.retain(&mut self.io, |_, key| key.port != port);
         }

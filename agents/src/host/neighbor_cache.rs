@@ -216,6 +216,24 @@ impl NeighborCache {
         is_static && self.take(key).is_some()
     }
 
+    /// Starts the requests to the neighbors of `filter` that have not answered from the first one,
+    /// and returns these neighbors.
+    pub(super) fn start_again(
+        &mut self,
+        now: Instant,
+        filter: impl Fn(NeighborKey) -> bool,
+    ) -> Vec<NeighborKey> {
+        let silent = self.entries.iter().filter(|&(&key, entry)| {
+            filter(key) && matches!(entry.state, State::Incomplete { .. } | State::Failed)
+        });
+        let silent: Vec<_> = silent.map(|(&key, entry)| (key, entry.heard_at)).collect();
+        let deadline = now + self.settings.retry_ns;
+        for &(key, heard_at) in &silent {
+            self.put(key, State::Incomplete { requests: 1 }, heard_at, deadline);
+        }
+        silent.into_iter().map(|(key, _)| key).collect()
+    }
+
     /// Removes every neighbor that is not static and that `keep` refuses. Returns each with whether
     /// its MAC address was known.
     pub(super) fn retain(

@@ -185,6 +185,19 @@ impl NeighborManager {
         }
     }
 
+    /// Sends new requests for the neighbors of `filter` that have not answered. Those from before
+    /// the link came up prove nothing.
+    pub(super) fn ask_again(
+        &mut self,
+        io: &mut HostIo,
+        now: Instant,
+        filter: impl Fn(NeighborKey) -> bool,
+    ) {
+        for key in self.cache.start_again(now, filter) {
+            send_request(io, key, None);
+        }
+    }
+
     /// Handles the next deadline of a neighbor that has come. Returns false if there is none.
     pub(super) fn handle_due(&mut self, io: &mut HostIo, now: Instant) -> bool {
         let Some((key, due)) = self.cache.poll_due(now) else { return false };

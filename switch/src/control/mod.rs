@@ -299,7 +299,7 @@ fn apply_link<F: Frame>(
     slow_path: &mut SlowPath,
     lldp: Option<&mut LldpControl>,
 ) {
-    slow_path.agent.handle_link(port, up);
+    slow_path.agent.handle_link(now, port, up);
     let at_once = lldp.is_none_or(|lldp| lldp.handle_link(now, port, up));
     if at_once {
         workers.command(port, command);

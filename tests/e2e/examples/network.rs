@@ -100,6 +100,7 @@ impl Network {
             }
         }
         switch.await_links();
+        switch.await_gateways();
         Self { switch, config, hosts, _namespace: namespace, _directory: directory }
     }
 

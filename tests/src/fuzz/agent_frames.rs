@@ -77,7 +77,7 @@ fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
             *now = (*now).max(due);
             agent.handle_timeout(*now);
         }
-        2 => agent.handle_link(port(number), script.octet()? % 2 == 0),
+        2 => agent.handle_link(*now, port(number), script.octet()? % 2 == 0),
         3 => {
             let (neighbor, mac) = (neighbor(script)?, mac(script.octet()?));
             let full = agent.add_static_neighbor(*now, neighbor, mac).is_err();

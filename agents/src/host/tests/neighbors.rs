@@ -288,7 +288,7 @@ fn nothing_changes_a_static_neighbor() {
     assert_eq!(bench.receive(2, &forged), (Outcome::Spoofed, vec![]));
     assert_eq!(bench.counted(), [("spoofed", 1)]);
     assert_eq!(bench.wait(1_000), [], "it is not probed");
-    bench.agent.handle_link(port(2), false);
+    bench.agent.handle_link(bench.now, port(2), false);
     bench.agent.set_interfaces(interfaces().split_off(2));
     assert_eq!(bench.outputs(), []);
     assert_eq!(bench.state(key), Some((Static, Some(HOST))));
@@ -310,15 +310,43 @@ fn neighbors_are_removed_when_their_link_goes_down() {
     introduce(&mut bench, 2);
     bench.unresolved(&transit("10.0.1.9", "10.0.2.8", 0), at(2, "10.0.2.8"));
     bench.counted();
-    bench.agent.handle_link(port(2), false);
+    bench.agent.handle_link(bench.now, port(2), false);
     assert_eq!(bench.outputs(), [down(2, HOST_IP)], "who was never up does not go down");
     assert_eq!(bench.counted(), [("interface_gone", 1)]);
     assert_eq!(bench.agent.pending_bytes(), 0);
     assert_eq!(bench.agent.neighbors(bench.now).count(), 1);
 
-    bench.agent.handle_link(port(2), true);
+    bench.agent.handle_link(bench.now, port(2), true);
     assert_eq!(sent(&bench.outputs()).len(), 3, "our three addresses there");
     assert_eq!(bench.counted(), [("announcements_sent", 3)]);
+}
+
+#[test]
+fn who_has_not_answered_is_asked_again_when_the_link_comes_up() {
+    let mut bench = Bench::new();
+    let frame = transit("10.0.1.9", HOST_IP, 0);
+    // Nobody answers: three requests, then the neighbor is held down.
+    bench.agent.resolve(bench.now, at(2, HOST_IP));
+    bench.outputs();
+    bench.wait(4);
+    assert_eq!(bench.state(at(2, HOST_IP)), Some((Failed, None)));
+    // Of another one the first request was lost.
+    bench.agent.resolve(bench.now, at(2, "10.0.2.8"));
+    bench.agent.resolve(bench.now, at(1, "10.0.1.8"));
+    bench.outputs();
+    bench.counted();
+
+    bench.agent.handle_link(bench.now, port(2), true);
+    assert_eq!(sent(&bench.outputs()).len(), 3 + 2, "our addresses, and the two that are silent");
+    assert_eq!(bench.counted(), [("announcements_sent", 3), ("requests_sent", 2)]);
+    assert_eq!(bench.state(at(2, HOST_IP)), Some((Incomplete, None)));
+    assert_eq!(bench.unresolved(&frame, at(2, HOST_IP)).0, Outcome::Pending);
+    let released = Output::Release { port: port(1), frame };
+    assert_eq!(answer(&mut bench), [up(2, HOST_IP, HOST), released]);
+
+    // The other one gets its three requests from now on, and fails as ever.
+    assert_eq!(times(&bench.wait(10)), [(1, 1), (1, 2), (2, 1), (2, 2)]);
+    assert_eq!(bench.state(at(2, "10.0.2.8")), None);
 }
 
 #[test]

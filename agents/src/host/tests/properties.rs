@@ -181,7 +181,7 @@ impl CheckedAgent {
                 );
             }
             Event::Link { number, is_up } => {
-                self.bench.agent.handle_link(port(number.into()), is_up)
+                self.bench.agent.handle_link(self.bench.now, port(number.into()), is_up)
             }
             Event::Interfaces { mask } => {
                 let mut links = interfaces();
