@@ -21,6 +21,7 @@ pub mod json;
 pub mod message;
 mod names;
 pub mod network;
+mod old_words;
 pub mod path_file;
 pub mod plan_file;
 pub mod rule_file;

@@ -1,7 +1,7 @@
-//! Words of SWITCH.toml that have been renamed: the old one means the same, and a warning says the
+//! Words of SWITCH.toml and SCENARIO.toml that have been renamed: the old one means the same, and a warning says the
 //! new one.
 
-use config::{ConfigError, SwitchConfig};
+use config::{ConfigError, ScenarioConfig, SwitchConfig};
 use std::path::Path;
 
 /// Every renamed word, as it is now.
@@ -80,7 +80,7 @@ fn a_file_of_old_words_means_the_same_as_one_of_new_words() {
             "A.toml:4:1: `peer_tx_limit` is the old word for `peer_tx_byte_limit`; write \
              `peer_tx_byte_limit`",
             "A.toml:7:1: `xoff` is the old word for `static_th`; write `static_th` (and in another \
-             table)",
+             table); what SONiC calls `xoff` is `headroom` here",
             "A.toml:16:1: `length` is the old word for `cable_length`; write `cable_length` (and in \
              another table)",
             "A.toml:17:1: `rx_ring` is the old word for `rx_desc`; write `rx_desc`",
@@ -116,11 +116,47 @@ fn an_old_word_beside_its_new_one_is_refused_at_its_place() {
         let error = parse(&NEW.replacen(&format!("{whole}\n"), &both, 1)).unwrap_err();
         assert_eq!((error.line, error.column), (line + 1, 1), "{error}");
         let [old, new] = [old, new].map(|word| word.trim_end_matches(" ="));
+        let note = if old == "xoff" { "; what SONiC calls `xoff` is `headroom` here" } else { "" };
         assert_eq!(
             error.message,
-            format!("`{old}` is the old word for `{new}`, which stands here too; remove `{old}`")
+            format!(
+                "`{old}` is the old word for `{new}`, which stands here too; remove `{old}`{note}"
+            )
         );
     }
+}
+
+#[test]
+fn a_buffer_profile_of_sonic_is_refused_where_its_words_mean_something_else() {
+    let profile = "dynamic_th = 0\nxoff = \"18KB\"\nxon_offset = \"18KB\"";
+    let text = NEW.replacen("static_th = \"900KB\"", profile, 1);
+    let error = parse(&text).unwrap_err().to_string();
+    let message = "`xoff` beside `dynamic_th` is SONiC's word for the headroom; write `headroom`";
+    assert_eq!(error, format!("A.toml:8:1: {message}"));
+}
+
+#[test]
+fn a_scenario_of_old_words_means_the_same_as_one_of_new_words() {
+    let head = "duration = '1ms'\ngenerate = { kind = 'clos', leaves = 2, spines = 1 }\n\
+        [[traffic]]\nkind = 'permutation'\n[scheme]\nkind = 'gfc'\n";
+    let parse = |text: &str| {
+        let text = format!("{head}{text}");
+        ScenarioConfig::parse(Path::new("S.toml"), &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let meaning = |config: &ScenarioConfig| format!("{:?} {:?}", config.scheme, config.buffers);
+    let new = parse("bm = '300KB'\nb1 = '100KB'\n[switches]\nstatic_th = '310KB'\n");
+    let old = parse("full = '300KB'\nstart = '100KB'\n[switches]\nxoff = '310KB'\n");
+    assert_eq!(meaning(&old), meaning(&new));
+    assert_eq!(new.warnings, []);
+    let warnings: Vec<String> = old.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "S.toml:7:1: `full` is the old word for `bm`; write `bm`",
+            "S.toml:8:1: `start` is the old word for `b1`; write `b1`",
+            "S.toml:10:1: `xoff` is the old word for `static_th`; write `static_th`",
+        ]
+    );
 }
 
 #[test]

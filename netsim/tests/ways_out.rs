@@ -60,8 +60,8 @@ fn random_network(seed: u64) -> String {
         writeln!(wired, "[[link]]\nends = ['S{switch}:{at}', 'h{host}']").unwrap();
     }
     let threshold = match rng.below(4) {
-        0 => "xoff = '5KB'".to_owned(),
-        1 => "xoff = '30KB'".to_owned(),
+        0 => "static_th = '5KB'".to_owned(),
+        1 => "static_th = '30KB'".to_owned(),
         2 => "dynamic_th = -4".to_owned(),
         _ => "dynamic_th = -1".to_owned(),
     };
@@ -180,7 +180,7 @@ fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
 fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
     let mut text = format!(
         "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '500m'\n\
-         [switches]\nsize = '12MB'\ncell = 64\nfair = true\nxoff = '60KB'\n[[switch]]\nname = 'S'\n\
+         [switches]\nsize = '12MB'\ncell = 64\nfair = true\nstatic_th = '60KB'\n[[switch]]\nname = 'S'\n\
          ports = {}\n[[host]]\nname = 'to'\n[[link]]\nends = ['S:1', 'to']\n",
         senders + 1
     );
@@ -208,7 +208,7 @@ fn messages(config: &ScenarioConfig) -> (u64, u64, Outcome) {
 fn messages_take_no_more_of_a_link_than_the_paper_says() {
     let mut most_bps = 0;
     for senders in 2..=8 {
-        let mut config = incast(senders, "full = '60KB'");
+        let mut config = incast(senders, "bm = '60KB'");
         let mut sent_in = |ms: u64| {
             config.duration_ns = ms * 1_000_000;
             let (_, rates, outcome) = messages(&config);
@@ -237,17 +237,17 @@ fn the_tighter_bound_keeps_queues_below_full_and_a_fifth_of_it_does_not() {
     };
     for senders in [2, 4, 8] {
         let (_, is_stopped, bytes) =
-            peak(senders, "full = '60KB'\nform = 'conceptual'\nbound = 'tight'");
+            peak(senders, "bm = '60KB'\nform = 'conceptual'\nbound = 'tight'");
         assert!(!is_stopped && bytes <= 60_000, "{senders} senders: {bytes}");
         let (_, is_stopped, _) =
-            peak(senders, "full = '60KB'\nstart = '57KB'\nform = 'conceptual'\nbound = 'none'");
+            peak(senders, "bm = '60KB'\nb1 = '57KB'\nform = 'conceptual'\nbound = 'none'");
         assert!(
             is_stopped || senders == 2,
             "{senders} senders whose queues slow them down for 3 KB are not stopped"
         );
-        let (_, is_stopped, bytes) = peak(senders, "full = '60KB'");
+        let (_, is_stopped, bytes) = peak(senders, "bm = '60KB'");
         assert!(!is_stopped && bytes <= 60_000, "{senders} senders in stages: {bytes}");
-        let time_based = "full = '100KB'\nform = 'time-based'\nperiod = '5us'";
+        let time_based = "bm = '100KB'\nform = 'time-based'\nperiod = '5us'";
         let (_, is_stopped, bytes) = peak(senders, time_based);
         assert!(!is_stopped && bytes <= 100_000, "{senders} senders, time-based: {bytes}");
     }
@@ -323,9 +323,11 @@ fn a_scheme_that_cannot_hold_is_refused_with_the_figure_that_would_do() {
         "`ttl` cannot hold here: classes of both parities meet in S2 and S3, which are linked: this is no \
          tree; remove `tree`"
     );
-    let gfc =
-        refusal(&format!("{}\n[switches]\nxoff = '20KB'\ncell = 64\n", chain(2)), SchemeKind::Gfc);
-    assert!(gfc.contains("more than there is; raise `full` or `xoff`"), "{gfc}");
+    let gfc = refusal(
+        &format!("{}\n[switches]\nstatic_th = '20KB'\ncell = 64\n", chain(2)),
+        SchemeKind::Gfc,
+    );
+    assert!(gfc.contains("more than there is; raise `bm` or `static_th`"), "{gfc}");
     let small = format!("{}\n[switches]\nsize = '100KB'\nlossy = '10KB'\n", chain(7));
     let small = refusal(&small, SchemeKind::Ttl);
     assert!(small.contains("promises") && small.contains("give it"), "{small}");

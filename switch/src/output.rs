@@ -1,7 +1,7 @@
 //! Output on stdout and stderr. A closed terminal or a broken pipe must not stop a switch, so write
 //! errors are ignored; `println!` would panic.
 
-use config::message;
+use config::{ConfigError, message};
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -22,6 +22,13 @@ pub fn note(text: &str) {
 /// Writes why a command failed to stderr, in one line.
 pub fn error(text: impl Display) {
     let _reader_is_gone = writeln!(io::stderr().lock(), "{}", one_line(&text.to_string()));
+}
+
+/// Writes what works but is probably not meant to stderr, a line each.
+pub fn warnings(warnings: &[ConfigError]) {
+    for warning in warnings {
+        error(format_args!("{warning} (warning)"));
+    }
 }
 
 /// `text` as one printable line of bounded length. Names in it may come from other machines, by

@@ -53,6 +53,7 @@ pub fn draw(seed: u64) -> ScenarioConfig {
         network,
         flows,
         traffic,
+        warnings: Vec::new(),
     }
 }
 

@@ -116,7 +116,7 @@ pub fn gfc(config: &ScenarioConfig) -> Result<(), String> {
         );
     }
     let Threshold::Static { xoff_bytes } = config.buffers.threshold else {
-        return Err("`gfc` goes by how full a queue is; give [switches] a static `xoff`".to_owned());
+        return Err("`gfc` goes by how full a queue is; give [switches] a `static_th`".to_owned());
     };
     for link in config.network.links() {
         let on_wire = Link {

@@ -13,7 +13,7 @@ pub struct Gfc {
     pub form: GfcForm,
     /// What must hold.
     pub bound: Bound,
-    /// `Bm`; `None` for the switches' static `xoff`.
+    /// `Bm`; `None` for the switches' `static_th`.
     pub full_bytes: Option<u32>,
     /// Where slowing down begins: `B0`, or `B1` of the staged form. `None` for as late as the bound
     /// allows.
@@ -103,7 +103,7 @@ impl Gfc {
         if self.bound != Bound::None && rest < needed {
             return Err(format!(
                 "slowing down must begin {} before the queue is full, at {}: that is {} more than there \
-                 is; raise `full` or `xoff`, or lower `start`",
+                 is; raise `bm` or `static_th`, or lower `b1`",
                 show_size(needed),
                 show_size(full),
                 show_size(needed - rest)

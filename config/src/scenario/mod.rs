@@ -7,6 +7,7 @@ mod expect;
 mod faults;
 pub mod feasibility;
 mod gfc;
+mod old_words;
 mod reader;
 mod schema;
 mod schemes;
@@ -79,6 +80,8 @@ pub struct ScenarioConfig {
     pub faults: Vec<Fault>,
     /// By scheme: what must come out.
     pub expectations: BTreeMap<SchemeKind, Expectation>,
+    /// What works but is probably not meant, in the form of errors.
+    pub warnings: Vec<ConfigError>,
 }
 
 impl ScenarioConfig {
@@ -107,7 +110,7 @@ impl ScenarioConfig {
 }
 
 fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
-    let file: ScenarioFile = source.toml()?;
+    let (file, warnings) = old_words::read(source)?;
     let NetworkConfig { network, paths } = network(source, &file)?;
     let reader = Reader::new(source, &network);
     let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -127,6 +130,7 @@ fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
         expectations: expect::expectations(&reader, &file.expect, &flows)?,
         flows,
         paths,
+        warnings,
         network: network.clone(),
     };
     if scenario.flows.is_empty() && scenario.traffic.is_empty() {

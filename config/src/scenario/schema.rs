@@ -88,10 +88,11 @@ pub(super) struct SchemeTable {
     pub(super) form: Field<String>,
     /// `gfc`: what slowing down is held to: `theorem`, `tight` or `none`. Default `theorem`.
     pub(super) bound: Field<String>,
-    /// `gfc`: where a queue is full. Default: at `xoff`.
-    pub(super) full: Field<Size>,
-    /// `gfc`: where slowing down begins. Default: as late as the bound allows.
-    pub(super) start: Field<Size>,
+    /// `gfc`: where a queue is full (`Bm`). Default: at `static_th`.
+    pub(super) bm: Field<Size>,
+    /// `gfc`: where slowing down begins (`B1`, or `B0` of the other forms). Default: as late as the
+    /// bound allows.
+    pub(super) b1: Field<Size>,
     /// `gfc`, `time-based`: from message to message. Default 10 us.
     pub(super) period: Field<Duration>,
 }
@@ -106,7 +107,7 @@ pub(super) struct LinksTable {
     pub(super) length: Field<Cable>,
 }
 
-/// `[switches]`, in SONiC's words.
+/// `[switches]`: buffer and queues of every switch, in the words of SWITCH.toml.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwitchesTable {
@@ -118,8 +119,8 @@ pub(super) struct SwitchesTable {
     pub(super) lossy: Field<Size>,
     /// What one lossy queue may hold. Default 512 KB.
     pub(super) lossy_queue: Field<Size>,
-    /// A static threshold for each lossless VIQ. Default 40 KB.
-    pub(super) xoff: Field<Size>,
+    /// The static threshold of each lossless VIQ: XOFF is due at this many bytes. Default 40 KB.
+    pub(super) static_th: Field<Size>,
     /// Instead: a dynamic one, `2^dynamic_th` of what is free.
     pub(super) dynamic_th: Field<i64>,
     /// How far below its threshold a VIQ resumes. Default: two longest frames.

@@ -177,17 +177,17 @@ fn gfc(reader: &Reader<'_>, table: &SchemeTable) -> Result<Gfc, ConfigError> {
     let period = table.period.as_ref().map(|field| {
         reader.at_least(field, 100, "messages of a link with credits are 100 ns apart at the least")
     });
-    if let (Some(start), Some(full)) = (&table.start, bytes(&table.full))
-        && start.get_ref().0 >= full
+    if let (Some(b1), Some(bm)) = (&table.b1, bytes(&table.bm))
+        && b1.get_ref().0 >= bm
     {
-        let message = "slowing down begins below `full`; lower `start`";
-        return Err(reader.wrong(start.span(), message));
+        let message = "slowing down begins below `bm`; lower `b1`";
+        return Err(reader.wrong(b1.span(), message));
     }
     Ok(Gfc {
         form: form.unwrap_or(default.form),
         bound: bound.unwrap_or(default.bound),
-        full_bytes: narrow(reader, &table.full)?,
-        start_bytes: narrow(reader, &table.start)?,
+        full_bytes: narrow(reader, &table.bm)?,
+        start_bytes: narrow(reader, &table.b1)?,
         period_ns: period.transpose()?.unwrap_or(default.period_ns),
     })
 }

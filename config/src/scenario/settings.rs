@@ -105,17 +105,25 @@ pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buff
         let message = format!("this is more than the whole buffer; use {size_bytes} at the most");
         return Err(reader.wrong(field.span(), message));
     }
-    let threshold = match (&table.xoff, &table.dynamic_th) {
+    if let Some(field) = &table.static_th
+        && field.get_ref().0 > size_bytes.min(u64::from(u32::MAX))
+    {
+        let message =
+            format!("a threshold of more than the whole buffer; use {size_bytes} at the most");
+        return Err(reader.wrong(field.span(), message));
+    }
+    let threshold = match (&table.static_th, &table.dynamic_th) {
         (Some(_), Some(field)) => {
-            let message = "a threshold is static or dynamic; remove `xoff` or `dynamic_th`";
+            let message = "a threshold is static or dynamic; remove `static_th` or \
+                           `dynamic_th`";
             return Err(reader.wrong(field.span(), message));
         }
         (None, Some(field)) => {
             let alpha_log2 = reader.number("dynamic_th", field, -7..=3)?;
             Threshold::Dynamic { alpha_log2: i8::try_from(alpha_log2).unwrap_or_default() }
         }
-        (xoff, None) => {
-            let xoff_bytes = narrow(reader, xoff)?.unwrap_or(40_000);
+        (static_th, None) => {
+            let xoff_bytes = narrow(reader, static_th)?.unwrap_or(40_000);
             Threshold::Static { xoff_bytes }
         }
     };

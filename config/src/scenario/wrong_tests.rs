@@ -59,8 +59,8 @@ fn settings_and_tables() {
             "15:10: `10` is not a length; write \"10m\", \"0.5m\" or \"2km\"",
         ),
         (
-            "[switches]\nxoff = '40KB'\ndynamic_th = 0",
-            "16:14: a threshold is static or dynamic; remove `xoff` or `dynamic_th`",
+            "[switches]\nstatic_th = '40KB'\ndynamic_th = 0",
+            "16:14: a threshold is static or dynamic; remove `static_th` or `dynamic_th`",
         ),
         ("[switches]\ndynamic_th = 4", "15:14: `dynamic_th` is 4; use -7 to 3"),
         ("[switches]\ncell = 0", "15:8: a cell is 1 to 9728 bytes"),
@@ -70,7 +70,10 @@ fn settings_and_tables() {
             "15:8: `12XB` is not a size; write bytes as 9216, \"64KB\" (times 1000), \
              \"64KiB\" (times 1024) or \"12MB\"",
         ),
-        ("[switches]\nxoff = '5GB'", "15:8: 5000000000 bytes are too many; 4 GB are the most"),
+        (
+            "[switches]\nstatic_th = '5GB'",
+            "15:13: a threshold of more than the whole buffer; use 12000000 at the most",
+        ),
         (
             "[switches]\nsize = '1MB'\nlossy = '2MB'",
             "16:9: this is more than the whole buffer; use 1000000 at the most",

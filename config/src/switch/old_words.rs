@@ -1,104 +1,66 @@
-//! Words of SWITCH.toml that have been renamed: the old word is accepted, and a warning says the
-//! new one.
+//! Words of SWITCH.toml that have been renamed.
 
 use super::schema::SwitchFile;
 use crate::error::ConfigError;
+use crate::old_words::{OldWords, RenamedKey, tables_named};
 use crate::source::Source;
 use std::borrow::Cow;
 use std::ops::Range;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Table, old key, new key.
-const KEYS: [(&str, &str, &str); 8] = [
-    ("lossless", "xoff", "static_th"),
-    ("port", "length", "cable_length"),
-    ("port", "rx_ring", "rx_desc"),
-    ("port", "tx_ring", "tx_desc"),
-    ("port", "tx_limit", "tx_byte_limit"),
-    ("port", "faces", "peer"),
-    ("headroom", "peer_tx_limit", "peer_tx_byte_limit"),
-    ("gfc", "start", "b1"),
+const KEYS: [RenamedKey; 8] = [
+    RenamedKey {
+        table: "lossless",
+        old: "xoff",
+        new: "static_th",
+        note: "; what SONiC calls `xoff` is `headroom` here",
+    },
+    RenamedKey::new("port", "length", "cable_length"),
+    RenamedKey::new("port", "rx_ring", "rx_desc"),
+    RenamedKey::new("port", "tx_ring", "tx_desc"),
+    RenamedKey::new("port", "tx_limit", "tx_byte_limit"),
+    RenamedKey::new("port", "faces", "peer"),
+    RenamedKey::new("headroom", "peer_tx_limit", "peer_tx_byte_limit"),
+    RenamedKey::new("gfc", "start", "b1"),
 ];
-
-/// An old word, what to write instead, and where it stands.
-struct OldWord {
-    old: String,
-    new: String,
-    places: Vec<Range<usize>>,
-}
 
 /// Reads the file. Adds a warning to `warnings` for each old word, at its first place.
 ///
 /// # Errors
-/// The file is no SWITCH.toml, or has an old word and its new one in the same table.
+/// The file is no SWITCH.toml, has an old word and its new one in the same table, or has SONiC's
+/// `xoff`.
 pub(super) fn read(
     source: &Source,
     warnings: &mut Vec<ConfigError>,
 ) -> Result<SwitchFile, ConfigError> {
-    let mut words: Vec<OldWord> = Vec::new();
+    let mut words = OldWords::default();
     let file = source.toml_after(|tables| {
-        for (table, old, new) in KEYS {
-            let mut places = Vec::new();
-            for table in tables_named(tables, table) {
-                places.extend(rename(source, table, old, new)?);
-            }
-            words.push(OldWord { old: format!("`{old}`"), new: format!("`{new}`"), places });
-        }
+        refuse_sonic_xoff(source, tables)?;
+        words.rename(source, tables, &KEYS)?;
         for workers in tables_named(tables, "workers") {
             let places = idle_busy(workers).into_iter().collect();
             let [old, new] = ["`idle = \"busy\"`", "`idle = \"poll\"`"].map(str::to_owned);
-            words.push(OldWord { old, new, places });
+            words.add(old, new, "", places);
         }
         Ok(())
     })?;
-    words.iter_mut().for_each(|word| word.places.sort_by_key(|place| place.start));
-    words.sort_by_key(|word| word.places.first().map(|place| place.start));
-    for OldWord { old, new, places } in words {
-        let Some(first) = places.first() else { continue };
-        let more = match places.len() - 1 {
-            0 => String::new(),
-            1 => " (and in another table)".to_owned(),
-            more => format!(" (and in {more} other tables)"),
-        };
-        let message = format!("{old} is the old word for {new}; write {new}{more}");
-        warnings.push(source.at(first.clone(), message));
-    }
+    warnings.extend(words.warnings(source));
     Ok(file)
 }
 
-/// The tables of this name: `[name]`, or each `[[name]]`.
-fn tables_named<'t, 'a>(tables: &'t mut DeTable<'a>, name: &str) -> Vec<&'t mut DeTable<'a>> {
-    match tables.get_mut(name).map(Spanned::get_mut) {
-        Some(DeValue::Table(table)) => vec![table],
-        Some(DeValue::Array(array)) => {
-            let values = array.iter_mut().map(Spanned::get_mut);
-            let table = |value: &'t mut DeValue<'a>| match value {
-                DeValue::Table(table) => Some(table),
-                _ => None,
-            };
-            values.filter_map(table).collect()
+/// A buffer profile of SONiC has `xoff`, its headroom, beside a threshold, mostly `dynamic_th`. Here
+/// `xoff` was a threshold itself, and never stood beside another one.
+fn refuse_sonic_xoff(source: &Source, tables: &mut DeTable<'_>) -> Result<(), ConfigError> {
+    for table in tables_named(tables, "lossless") {
+        if table.contains_key("dynamic_th")
+            && let Some((key, _)) = table.get_key_value("xoff")
+        {
+            let message = "`xoff` beside `dynamic_th` is SONiC's word for the headroom; write \
+                           `headroom`";
+            return Err(source.at(key.span(), message));
         }
-        _ => Vec::new(),
     }
-}
-
-/// Gives the key `old` its new name, and returns where it stands.
-fn rename(
-    source: &Source,
-    table: &mut DeTable<'_>,
-    old: &str,
-    new: &'static str,
-) -> Result<Option<Range<usize>>, ConfigError> {
-    let Some((key, value)) = table.remove_entry(old) else { return Ok(None) };
-    let place = key.span();
-    if table.contains_key(new) {
-        let message =
-            format!("`{old}` is the old word for `{new}`, which stands here too; remove `{old}`");
-        return Err(source.at(place, message));
-    }
-    table.insert(Spanned::new(place.clone(), Cow::Borrowed(new)), value);
-    Ok(Some(place))
+    Ok(())
 }
 
 /// Makes `idle = "busy"` of `[workers]` into `"poll"`, and returns where it stands.

@@ -43,7 +43,7 @@ pub fn scenario(
     let mut text = format!(
         "duration = \"{}us\"\n{tables}\n\n[scheme]\nkind = \"pfc\"\n\n\
          # Low thresholds and long cables: pauses last long enough to go round a cycle.\n\
-         [switches]\nxoff = \"20KB\"\nxon_offset = \"18KB\"\n[links]\nlength = \"50m\"\n",
+         [switches]\nstatic_th = \"20KB\"\nxon_offset = \"18KB\"\n[links]\nlength = \"50m\"\n",
         end_us + 1_000
     );
     let operations = change.operations.iter().zip(&moments);

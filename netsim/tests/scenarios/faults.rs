@@ -355,7 +355,7 @@ fn a_restart_at_any_moment_keeps_the_books() {
             ns + 1_000,
             ns + 1_001
         );
-        let text = format!("switches = {{ xoff = '3KB' }}\n{TWO_INTO_ONE}{restarts}");
+        let text = format!("switches = {{ static_th = '3KB' }}\n{TWO_INTO_ONE}{restarts}");
         let outcome = outcome(&text);
         let reasons = ["lost_in_restart", "link_down", "pfc_lost", "port_down"];
         lost_for(&outcome, &reasons);

@@ -1,6 +1,7 @@
 //! `knotless check`: validates a configuration file as the command that uses it does, and prints a
 //! summary.
 
+mod classes;
 mod network_file;
 mod scenario_file;
 mod switch_file;
@@ -19,6 +20,9 @@ use std::process::ExitCode;
 pub struct CheckArgs {
     /// SWITCH.toml, NETWORK.toml, SCENARIO.toml, or a rule file
     file: PathBuf,
+    /// Exit 1 if there is a warning, or a port is not lossless for senders that obey PFC
+    #[arg(long)]
+    strict: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -29,21 +33,23 @@ struct Summary {
     text: String,
     json: Value,
     warnings: Vec<ConfigError>,
+    /// Whether a port with lossless priorities cannot keep what it promises.
+    breaks_promise: bool,
 }
 
-/// Checks a file. Exit 2: it is wrong.
+/// Checks a file. Exit 2: it is wrong. Exit 1, with `--strict`: it is right, but not lossless, or
+/// has a warning.
 pub fn run(arguments: &CheckArgs) -> ExitCode {
     match check(&arguments.file) {
         Ok(summary) => {
-            for warning in &summary.warnings {
-                output::error(format_args!("{warning} (warning)"));
-            }
+            output::warnings(&summary.warnings);
             if arguments.json {
-                output::print(summary.json);
+                output::print(&summary.json);
             } else {
-                output::print(summary.text);
+                output::print(&summary.text);
             }
-            ExitCode::SUCCESS
+            let falls_short = summary.breaks_promise || !summary.warnings.is_empty();
+            ExitCode::from(u8::from(arguments.strict && falls_short))
         }
         Err(error) => {
             if arguments.json {
@@ -95,5 +101,5 @@ fn rule_file(rules: &RuleSet) -> Summary {
         "entries": rules.entries.len(),
         "lossless_tags": rules.priorities.keys().map(|tag| tag.value()).collect::<Vec<_>>(),
     });
-    Summary { text, json, warnings: Vec::new() }
+    Summary { text, json, warnings: Vec::new(), breaks_promise: false }
 }

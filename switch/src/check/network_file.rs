@@ -36,5 +36,5 @@ pub(super) fn summary(config: &NetworkConfig) -> Summary {
         "links": network.links().len(),
         "classes": config.paths.classes,
     });
-    Summary { text, json, warnings: Vec::new() }
+    Summary { text, json, warnings: Vec::new(), breaks_promise: false }
 }

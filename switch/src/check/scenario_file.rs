@@ -33,5 +33,5 @@ pub(super) fn summary(config: &ScenarioConfig) -> Summary {
         "traffic": config.traffic.len(),
         "faults": config.faults.len(),
     });
-    Summary { text, json, warnings: Vec::new() }
+    Summary { text, json, warnings: config.warnings.clone(), breaks_promise: false }
 }

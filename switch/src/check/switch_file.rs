@@ -1,6 +1,6 @@
 //! Summary of a SWITCH.toml: ports, headrooms, division of the buffer, memory.
 
-use super::Summary;
+use super::{Summary, classes};
 use crate::ctl::tables::{numbers, speed, table, text};
 use crate::lossless_report;
 use config::SwitchConfig;
@@ -38,7 +38,9 @@ fn division(config: &SwitchConfig) -> Division {
 /// The summary of `config`.
 pub(super) fn summary(config: &SwitchConfig) -> Summary {
     let warnings = config.warnings.clone();
-    Summary { text: as_text(config), json: as_json(config), warnings }
+    let promises = config.ports.iter().filter_map(|port| port.promise.as_ref());
+    let breaks_promise = promises.into_iter().any(|promise| promise.broken.is_some());
+    Summary { text: as_text(config), json: as_json(config), warnings, breaks_promise }
 }
 
 fn as_text(config: &SwitchConfig) -> String {
@@ -57,6 +59,7 @@ fn as_text(config: &SwitchConfig) -> String {
         ),
         ports(config),
     ];
+    lines.extend(classes::lines(config));
     lines.extend(queues(config));
     lines.push(format!(
         "buffer: {} = {} reserved + {} headroom + {} lossy + {} shared",
@@ -123,9 +126,10 @@ const fn mode(mode: &PortMode) -> &'static str {
 
 /// The lossless queues, if there are any.
 fn queues(config: &SwitchConfig) -> Option<String> {
-    let mut rows = numbers(["port", "priority", "reserved", "xoff", "xon offset", "headroom"], 1);
+    let mut rows =
+        numbers(["port", "priority", "reserved", "threshold", "xon_offset", "headroom"], 1);
     for (port, priority, viq) in viqs(config) {
-        let xoff = match viq.threshold {
+        let threshold = match viq.threshold {
             Threshold::Static { xoff_bytes } => show_size(u64::from(xoff_bytes)),
             Threshold::Dynamic { alpha_log2 } => format!("2^{alpha_log2} x free"),
         };
@@ -133,7 +137,7 @@ fn queues(config: &SwitchConfig) -> Option<String> {
             port.to_owned(),
             priority.to_string(),
             show_size(u64::from(viq.reserved_bytes)),
-            xoff,
+            threshold,
             show_size(u64::from(viq.xon_offset_bytes)),
             show_size(u64::from(viq.headroom_bytes)),
         ]);
@@ -157,6 +161,8 @@ fn as_json(config: &SwitchConfig) -> Value {
             "mtu": port.mtu,
             "worker": settings.worker.0,
             "mac": settings.mac.to_string(),
+            "trust": classes::trust_json(&port.trust),
+            "watchdog": classes::watchdog_json(settings.watchdog),
             "lossless": lossless.collect::<Vec<_>>(),
             "promise": port.promise.as_ref().map(|promise| json!({
                 "holds": promise.broken.is_none(),
@@ -171,6 +177,7 @@ fn as_json(config: &SwitchConfig) -> Value {
         "kind": "switch",
         "name": config.name,
         "ports": ports.collect::<Vec<_>>(),
+        "priorities": classes::priorities_json(config),
         "workers": config.workers.count,
         "routes": config.routes.len(),
         "rules": config.rules.as_ref().map(|rules| rules.entries.len()),

@@ -57,6 +57,7 @@ fn all(arguments: &CompareArgs) -> Result<Vec<Compared>, InputError> {
     let kinds = if arguments.schemes.is_empty() { &COMPARED[..] } else { &arguments.schemes };
     let configs = arguments.files.iter().map(|file| Ok((file, ScenarioConfig::load(file)?)));
     let configs = configs.collect::<Result<Vec<_>, InputError>>()?;
+    configs.iter().for_each(|(_, config)| output::warnings(&config.warnings));
     let bar = bar(configs.len() * kinds.len());
     let compared = configs.into_iter().map(|(file, config)| {
         let done = |kind: SchemeKind| {

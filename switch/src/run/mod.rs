@@ -89,9 +89,7 @@ pub fn run(arguments: &RunArgs) -> ExitCode {
 
 fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let config = SwitchConfig::load(&arguments.file)?;
-    for warning in &config.warnings {
-        output::error(format_args!("{warning} (warning)"));
-    }
+    output::warnings(&config.warnings);
     let tables = Tables::new(config.clone())?;
     cpus::check_cpus(&config)?;
     let _instance = InstanceLock::acquire(&config.socket)?;

@@ -75,6 +75,7 @@ pub fn run(arguments: &SimulateArgs) -> ExitCode {
 
 fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure> {
     let config = ScenarioConfig::load(&arguments.file).map_err(InputError::from)?;
+    output::warnings(&config.warnings);
     let captures = captures(&config.network, &arguments.pcap)?;
     let bar = bar();
     let mut progress = |at_ps: u64, of_ps: u64| {

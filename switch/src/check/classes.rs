@@ -1,0 +1,194 @@
+//! The classes of a switch, as `check` shows them: which markings lead to which priority, whether
+//! it is lossless, how it is scheduled, which ports are trusted, and the watchdog.
+
+use crate::ctl::tables::{table, text};
+use config::SwitchConfig;
+use config::units::show_size;
+use dataplane::limits::{PRIORITIES, TAGS};
+use dataplane::pfc::watchdog::{Action, WatchdogSettings};
+use dataplane::pipeline::classify::{ClassifyBy, PortTrust};
+use serde_json::{Value, json};
+
+/// The numbers that lead to one priority.
+#[derive(Clone, Debug, Default)]
+struct Markings {
+    tags: Vec<usize>,
+    dscps: Vec<usize>,
+    pcps: Vec<usize>,
+}
+
+/// By priority, what leads to it.
+fn markings(config: &SwitchConfig) -> [Markings; PRIORITIES] {
+    let tags = &config.tag_map;
+    let mut all: [Markings; PRIORITIES] = std::array::from_fn(|_| Markings::default());
+    for tag in 0..TAGS {
+        all[tags.priority[tag].index()].tags.push(tag);
+    }
+    for (dscp, tag) in tags.dscp_to_tag.iter().enumerate() {
+        all[tags.priority[tag.index()].index()].dscps.push(dscp);
+    }
+    for (pcp, tag) in tags.pcp_to_tag.iter().enumerate() {
+        all[tags.priority[tag.index()].index()].pcps.push(pcp);
+    }
+    all
+}
+
+fn is_lossless(config: &SwitchConfig, priority: usize) -> bool {
+    config.settings.ports.iter().any(|port| port.lossless[priority].is_some())
+}
+
+/// A table of the priorities in use, a line about the trust of ports, and one about the watchdog.
+pub(super) fn lines(config: &SwitchConfig) -> Vec<String> {
+    let mut rows = table(["priority", "class", "tags", "DSCP", "PCP", "scheduling"]);
+    for (priority, markings) in markings(config).iter().enumerate() {
+        if markings.tags.is_empty() && !is_lossless(config, priority) {
+            continue;
+        }
+        rows.add_row([
+            priority.to_string(),
+            if is_lossless(config, priority) { "lossless" } else { "lossy" }.to_owned(),
+            ranges(&markings.tags),
+            ranges(&markings.dscps),
+            ranges(&markings.pcps),
+            scheduling(config, priority),
+        ]);
+    }
+    let mut lines = vec![text(&rows)];
+    if let Some(ttl_classes) = &config.tag_map.ttl_classes {
+        let priorities = ttl_classes.priorities.iter().map(|priority| priority.value().to_string());
+        lines.push(format!(
+            "lossless frames: the priority is that of the TTL class; classes from TTL {}: {}",
+            ttl_classes.ttl0,
+            priorities.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    lines.extend(trust_lines(config));
+    lines.extend(watchdog_line(config));
+    lines
+}
+
+/// Numbers in ascending order, with runs joined: `0,3-63`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let text = runs.filter_map(|run| match run {
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+        [] => None,
+    });
+    let text = text.collect::<Vec<_>>().join(",");
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+fn scheduling(config: &SwitchConfig, priority: usize) -> String {
+    let scheduler = &config.settings.scheduler;
+    if scheduler.strict_bits >> priority & 1 == 1 {
+        return "strict".to_owned();
+    }
+    let quantum_bytes = u64::from(scheduler.quantum_bytes[priority]);
+    format!("DRR, {} a round", show_size(quantum_bytes))
+}
+
+/// A line for each kind of trust, with the ports that have it, in the order of the ports.
+fn trust_lines(config: &SwitchConfig) -> Vec<String> {
+    let mut kinds: Vec<(PortTrust, Vec<&str>)> = Vec::new();
+    for port in &config.ports {
+        match kinds.iter_mut().find(|(trust, _)| *trust == port.trust) {
+            Some((_, names)) => names.push(&port.name),
+            None => kinds.push((port.trust, vec![&port.name])),
+        }
+    }
+    let initial_tag = config.tag_map.initial_tag;
+    let line = |(trust, names): &(PortTrust, Vec<&str>)| {
+        let ports = format!("port{} {}", plural(names.len()), names.join(", "));
+        let by = match trust.by {
+            ClassifyBy::Dscp => "by DSCP",
+            ClassifyBy::Pcp => "by PCP",
+            ClassifyBy::Port => {
+                return format!("{ports}: every frame has tag {}", trust.default_tag);
+            }
+        };
+        let believed = if trust.trusted {
+            "lossless tags are trusted".to_owned()
+        } else {
+            format!("lossless tags are not trusted, and become tag {initial_tag}")
+        };
+        format!("{ports}: {by}; tag {} without it; {believed}", trust.default_tag)
+    };
+    kinds.iter().map(line).collect()
+}
+
+const fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn action_name(action: Action) -> &'static str {
+    Action::ALL.iter().find(|(_, known)| *known == action).map_or("", |(name, _)| name)
+}
+
+/// The watchdog and the ports without it; `None` if no port has one.
+fn watchdog_line(config: &SwitchConfig) -> Option<String> {
+    let ports = &config.settings.ports;
+    let WatchdogSettings { detection_ns, restoration_ns, action } =
+        ports.iter().find_map(|port| port.watchdog)?;
+    let without = ports.iter().filter(|port| port.watchdog.is_none());
+    let without: Vec<&str> = without.map(|port| port.name.as_str()).collect();
+    let but = if without.is_empty() {
+        String::new()
+    } else {
+        format!("; not at port{} {}", plural(without.len()), without.join(", "))
+    };
+    Some(format!(
+        "watchdog: {}; detection after {} ms, restoration after {} ms{but}",
+        action_name(action),
+        detection_ns as f64 / 1e6,
+        restoration_ns as f64 / 1e6,
+    ))
+}
+
+/// The priorities in use, by number.
+pub(super) fn priorities_json(config: &SwitchConfig) -> Value {
+    let all = markings(config);
+    let priorities = all
+        .iter()
+        .enumerate()
+        .filter(|(priority, markings)| !markings.tags.is_empty() || is_lossless(config, *priority));
+    let scheduler = &config.settings.scheduler;
+    let priority = |(priority, markings): (usize, &Markings)| {
+        let is_strict = scheduler.strict_bits >> priority & 1 == 1;
+        json!({
+            "priority": priority,
+            "lossless": is_lossless(config, priority),
+            "tags": markings.tags,
+            "dscps": markings.dscps,
+            "pcps": markings.pcps,
+            "strict": is_strict,
+            "quantum_bytes": (!is_strict).then(|| scheduler.quantum_bytes[priority]),
+        })
+    };
+    priorities.map(priority).collect()
+}
+
+/// How a port classifies.
+pub(super) fn trust_json(trust: &PortTrust) -> Value {
+    let by = match trust.by {
+        ClassifyBy::Dscp => "dscp",
+        ClassifyBy::Pcp => "pcp",
+        ClassifyBy::Port => "port",
+    };
+    json!({
+        "classify": by,
+        "trusted": trust.trusted,
+        "default_tag": trust.default_tag.value(),
+    })
+}
+
+/// The watchdog of a port.
+pub(super) fn watchdog_json(watchdog: Option<WatchdogSettings>) -> Value {
+    watchdog.map_or(Value::Null, |WatchdogSettings { detection_ns, restoration_ns, action }| {
+        json!({
+            "action": action_name(action),
+            "detection_ns": detection_ns,
+            "restoration_ns": restoration_ns,
+        })
+    })
+}
