@@ -1,5 +1,5 @@
-//! Words of SWITCH.toml and SCENARIO.toml that have been renamed: the old one means the same, and a warning says the
-//! new one.
+//! Words of SWITCH.toml and SCENARIO.toml that have been renamed: the old one means the same, and a
+//! warning says the new one.
 
 use config::{ConfigError, ScenarioConfig, SwitchConfig};
 use std::path::Path;

@@ -76,11 +76,11 @@ pub struct QueueGauges {
     pub veq_frames: u32,
     /// Whether PFC protects this priority.
     pub lossless: bool,
-    /// Whether the peer has paused this port.
+    /// Whether the peer has paused this priority.
     pub rx_paused: bool,
-    /// Whether this port has paused the peer.
+    /// Whether the peer is paused in this priority.
     pub tx_paused: bool,
-    /// For how many nanoseconds the peer has paused this port without a break; 0 if it has not.
+    /// For how many nanoseconds the peer has paused this priority without a break; 0 if it has not.
     pub rx_paused_for_ns: u64,
     /// How long the current pause by the peer has lasted, or how long the last one lasted, in
     /// nanoseconds.
@@ -89,7 +89,8 @@ pub struct QueueGauges {
     pub rx_slowed: bool,
     /// Whether the watchdog has detected a storm.
     pub stormed: bool,
-    /// For how many nanoseconds this port has paused the peer without a break; 0 if it has not.
+    /// For how many nanoseconds the peer has been paused in this priority without a break; 0 if it
+    /// is not.
     pub tx_paused_for_ns: u64,
     /// The VIQs of the frames that are queued here and may not leave.
     // Names ports of other workers too; the control thread tells them as waits.

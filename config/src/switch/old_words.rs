@@ -48,7 +48,7 @@ pub(super) fn read(
     Ok(file)
 }
 
-/// A buffer profile of SONiC has `xoff`, its headroom, beside a threshold, mostly `dynamic_th`. Here
+/// Refuses a buffer profile of SONiC, which has `xoff`, its headroom, beside `dynamic_th`. Here
 /// `xoff` was a threshold itself, and never stood beside another one.
 fn refuse_sonic_xoff(source: &Source, tables: &mut DeTable<'_>) -> Result<(), ConfigError> {
     for table in tables_named(tables, "lossless") {

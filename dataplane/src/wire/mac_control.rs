@@ -12,9 +12,9 @@ pub(crate) const OPCODE_PFC: u16 = 0x0101;
 const OPCODE: usize = 14;
 const CLASS_ENABLE: usize = 16;
 const TIMES: usize = 18;
-/// A PFC frame up to its padding.
 /// A PAUSE frame up to the end of its time.
 const PAUSE_BYTES: usize = OPCODE + 2 + 2;
+/// A PFC frame up to its padding.
 const PFC_BYTES: usize = TIMES + 2 * PRIORITIES;
 
 /// What a PFC frame says: for each enabled class, how many quanta to stay silent from now on.

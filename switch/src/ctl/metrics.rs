@@ -118,7 +118,7 @@ impl Page<'_> {
             ("pfc_tx_paused_ns", "Time for which this port paused the peer", |p| {
                 p.pfc.tx_paused_ns
             }),
-            ("pfc_rx_paused_ns", "Time for which the peer paused this port", |p| {
+            ("pfc_rx_paused_ns", "Time for which the peer paused this priority", |p| {
                 p.pfc.rx_paused_ns
             }),
         ];
@@ -154,7 +154,7 @@ impl Page<'_> {
             ("veq_bytes", "Bytes queued for transmission at this port", |p| {
                 p.queues.map(|q| u64::from(q.veq_bytes))
             }),
-            ("paused", "Whether the peer has paused this port", |p| {
+            ("paused", "Whether the peer has paused this priority", |p| {
                 p.queues.map(|q| u64::from(q.rx_paused))
             }),
         ];
