@@ -124,10 +124,16 @@ class Lab:
         self.add_namespace(name)
         self.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"], name)
 
-    def add_host(self, name: str, dev: str, net: int, switch: str = "switch"):
-        """Makes a host and gives it the interface `dev` of the namespace `switch`."""
+    def add_host(self, name: str, dev: str, net: int, switch: str = "switch", queue: int = 0):
+        """Makes a host and gives it the interface `dev` of the namespace `switch`.
+
+        `queue`: frames that wait in the interface for the switch, if not as many as the switch set.
+        """
         self.add_namespace(name)
         self.ip(switch, f"link set {dev} netns {self.namespaces[name]}")
+        if queue:
+            # Before it is up: the kernel drops what it sends while the length changes.
+            self.ip(name, f"link set {dev} txqueuelen {queue}")
         self.ip(
             name,
             # Nothing announces itself while frames are counted.

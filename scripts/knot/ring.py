@@ -137,9 +137,9 @@ class Ring:
         self.switches = {name: self.start_switch(folder, name, rules) for name in NAMES}
         for name, switch in self.switches.items():
             switch.wait()
-            lab.add_host(self.space(host(name)), self.dev(name), number(name), self.space(name))
             # The tap is a queue too: it must not lose what the switch has not taken yet.
-            lab.ip(self.space(host(name)), f"link set {self.dev(name)} txqueuelen {RING_FRAMES}")
+            lab.add_host(self.space(host(name)), self.dev(name), number(name), self.space(name),
+                         queue=RING_FRAMES)
         self.ping()
 
     def space(self, name: str) -> str:
