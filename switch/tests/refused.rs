@@ -127,6 +127,64 @@ fn check_summarizes_a_valid_file_and_warns() {
     assert!(json["error"].as_str().unwrap().starts_with("SWITCH.toml:1:8: "), "{json}");
 }
 
+/// One DSCP of several leads to each of two lossless priorities; port 1 faces a host.
+const CLASSES: &str = "[[lossless]]\npriority = 3\n[[lossless]]\npriority = 4\n\
+    [[tag]]\ntag = 3\ndscp = 26\npriority = 3\n[[tag]]\ntag = 5\ndscp = 48\npriority = 3\n\
+    [[tag]]\ntag = 4\npriority = 4\n\
+    [scheduler]\nstrict = [4]\n[watchdog]\naction = \"alert\"\n";
+
+#[test]
+fn check_shows_how_frames_come_to_a_priority() {
+    let ports = format!(
+        "{}{}trusted = true\nwatchdog = false\n",
+        port("net_null0"),
+        port("net_null1").replace("10.0.1", "10.0.2")
+    );
+    let place = Place::new(&switch(&format!("{CLASSES}{ports}")));
+    let output = place.knotless(&["check", "SWITCH.toml"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "priority  class     tags      DSCP              PCP      scheduling",
+        "0         lossy     0-2,6-63  0-3,5-25,27-47,49-63  0-2,5-7  DRR, 1,522 B a round",
+        "3         lossless  3,5       26,48             3        DRR, 1,522 B a round",
+        "4         lossless  4         4                 4        strict",
+        "port 1: by DSCP; tag 0 without it; lossless tags are not trusted, and become tag 3",
+        "port 2: by DSCP; tag 0 without it; lossless tags are trusted",
+        "watchdog: alert; detection after 200 ms, restoration after 400 ms; not at port 2",
+    ] {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.lines().any(|shown| words(shown) == words(line)), "{line}: {text}");
+    }
+
+    let output = place.knotless(&["check", "SWITCH.toml", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let three = serde_json::json!({
+        "priority": 3, "lossless": true, "tags": [3, 5], "dscps": [26, 48], "pcps": [3],
+        "strict": false, "quantum_bytes": 1_522,
+    });
+    assert_eq!(json["priorities"][1], three);
+    let trusts = [0, 1].map(|port| json["ports"][port]["trust"]["trusted"].as_bool());
+    assert_eq!(trusts, [Some(false), Some(true)]);
+    assert_eq!(json["ports"][0]["watchdog"]["action"], "alert");
+    assert!(json["ports"][1]["watchdog"].is_null());
+}
+
+#[test]
+fn strictly_a_port_that_is_not_lossless_and_a_warning_are_failures() {
+    let lossless = "[[lossless]]\npriority = 3\n";
+    for (head, status, strictly) in [
+        (lossless.to_owned(), 0, 0),
+        (format!("{lossless}headroom = \"20KB\"\n"), 0, 1),
+        (format!("{lossless}xoff = \"200KB\"\n"), 0, 1),
+        (format!("{lossless}xof = \"200KB\"\n"), 2, 2),
+    ] {
+        let place = Place::new(&switch(&format!("{head}{}", port("net_null0"))));
+        let code = |words: &[&str]| place.knotless(words).status.code();
+        assert_eq!(code(&["check", "SWITCH.toml"]), Some(status), "{head}");
+        assert_eq!(code(&["check", "--strict", "SWITCH.toml"]), Some(strictly), "{head}");
+    }
+}
+
 #[test]
 fn what_is_no_regular_file_is_refused_at_once() {
     let place = Place::new(&switch(&port("net_null0")));
