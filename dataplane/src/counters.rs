@@ -9,6 +9,7 @@
 
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
+use core::ops::AddAssign;
 use strum::{IntoStaticStr, VariantArray};
 
 /// Why a frame was dropped.
@@ -92,6 +93,7 @@ impl DropReason {
 
 /// The counters of one port. One writer: the worker that owns the port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct PortCounters {
     /// Data frames received, by ingress priority. MAC control frames are not data.
     pub rx_frames: [u64; PRIORITIES],
@@ -105,10 +107,12 @@ pub struct PortCounters {
     pub tx_bytes: [u64; PRIORITIES],
     /// Frames dropped, by [`DropReason`]: on the ingress port for reasons found on arrival, on the
     /// egress port for `tail_drop` and `port_down`.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub drops: [u64; DropReason::COUNT],
     /// Frames of a lossless class that were not delivered, by ingress priority and [`DropReason`],
     /// on the port where `drops` counts them. Frames that were punted because they cannot be
     /// forwarded count here too: their sender gets an answer, their receiver no frame.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub lossless_drops: [[u64; DropReason::COUNT]; PRIORITIES],
     /// Frames punted to the control thread.
     pub punted_frames: u64,
@@ -219,6 +223,7 @@ impl PortCounters {
 
 /// Frames of one worker, by origin and by outcome: the balance in the module comment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Totals {
     /// Frames received from devices.
     pub received: u64,
@@ -227,6 +232,7 @@ pub struct Totals {
     /// Copies made for flooding.
     pub copied: u64,
     /// Frames received by handoff from other workers.
+    #[cfg_attr(feature = "serde", serde(alias = "taken_over"))]
     pub handoff_rx: u64,
     /// Data frames and the switch's own frames that devices took for transmission.
     pub sent: u64,
@@ -237,9 +243,25 @@ pub struct Totals {
     /// MAC control frames, which are consumed here.
     pub consumed: u64,
     /// Frames handed off to other workers.
+    #[cfg_attr(feature = "serde", serde(alias = "handed_over"))]
     pub handoff_tx: u64,
     /// Frames still queued in the worker.
     pub held: u64,
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.received += other.received;
+        self.injected += other.injected;
+        self.copied += other.copied;
+        self.handoff_rx += other.handoff_rx;
+        self.sent += other.sent;
+        self.dropped += other.dropped;
+        self.punted += other.punted;
+        self.consumed += other.consumed;
+        self.handoff_tx += other.handoff_tx;
+        self.held += other.held;
+    }
 }
 
 impl Totals {

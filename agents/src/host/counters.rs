@@ -70,9 +70,11 @@ impl Outcome {
 
 /// The counters since the agent was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct AgentCounters {
     /// Frames handed in.
     pub frames_in: u64,
+    #[cfg_attr(feature = "serde", serde(skip))]
     outcomes: [u64; Outcome::ALL.len()],
     /// ARP requests and neighbor solicitations to all nodes of a link.
     pub requests_sent: u64,

@@ -321,16 +321,7 @@ impl Rig {
         for worker in &self.workers {
             let totals = worker.totals();
             assert_eq!(totals.imbalance(), 0, "the books do not balance: {totals:?}");
-            sum.received += totals.received;
-            sum.injected += totals.injected;
-            sum.copied += totals.copied;
-            sum.handoff_rx += totals.handoff_rx;
-            sum.sent += totals.sent;
-            sum.dropped += totals.dropped;
-            sum.punted += totals.punted;
-            sum.consumed += totals.consumed;
-            sum.handoff_tx += totals.handoff_tx;
-            sum.held += totals.held;
+            sum += totals;
         }
         sum
     }

@@ -96,7 +96,7 @@ impl Events {
         now: Instant,
         lines: &mut Vec<String>,
     ) {
-        let refused = stats.agent.neighbors_refused;
+        let refused = stats.agent.counters.neighbors_refused;
         if let Some(new) = self.increase("neighbors".to_owned(), refused, now) {
             lines.push(format!(
                 "the neighbor table is full: {new} refused, {} known",
@@ -181,7 +181,7 @@ mod tests {
         stats.mac_addresses = room - 1;
         assert_eq!(events.poll(&stats, &config, at(1)), [""; 0]);
         stats.mac_addresses = room;
-        stats.agent.neighbors_refused = 4;
+        stats.agent.counters.neighbors_refused = 4;
         let worker = |poll_gap_ns_max| crate::control::stats::WorkerStats {
             poll_gap_ns_max,
             ..Default::default()

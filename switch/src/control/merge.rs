@@ -12,40 +12,11 @@ use dataplane::report::{PortReport, Report};
 use dataplane::snapshot::PortMode;
 use std::collections::BTreeMap;
 
-/// The frame balance of a worker.
-pub(super) const fn totals(totals: &Totals) -> FrameTotals {
-    FrameTotals {
-        received: totals.received,
-        injected: totals.injected,
-        copied: totals.copied,
-        handoff_rx: totals.handoff_rx,
-        sent: totals.sent,
-        dropped: totals.dropped,
-        punted: totals.punted,
-        consumed: totals.consumed,
-        handoff_tx: totals.handoff_tx,
-        held: totals.held,
-        imbalance: totals.imbalance(),
-    }
-}
-
 /// The sum over all workers. Handoffs between them are on both sides of the balance.
 pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
-    let mut sum = FrameTotals::default();
-    for totals in workers.iter().map(|worker| &worker.totals) {
-        sum.received += totals.received;
-        sum.injected += totals.injected;
-        sum.copied += totals.copied;
-        sum.handoff_rx += totals.handoff_rx;
-        sum.sent += totals.sent;
-        sum.dropped += totals.dropped;
-        sum.punted += totals.punted;
-        sum.consumed += totals.consumed;
-        sum.handoff_tx += totals.handoff_tx;
-        sum.held += totals.held;
-        sum.imbalance += totals.imbalance;
-    }
-    sum
+    let mut sum = Totals::default();
+    workers.iter().for_each(|worker| sum += worker.totals.frames);
+    sum.into()
 }
 
 /// The shared buffer, from the workers' parts.
@@ -99,7 +70,9 @@ pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
         return add_sent_for_owner(stats, report);
     }
     stats.up = report.up;
-    add_counters(stats, &report.counters);
+    stats.counters = report.counters.clone();
+    stats.drops = drops(&report.counters);
+    add_lossless_drops(stats, &report.counters);
     stats.queues = report.queues;
 }
 
@@ -128,42 +101,6 @@ fn add_lossless_drops(stats: &mut PortStats, counters: &PortCounters) {
     lossless::add_counted(stats, counters);
 }
 
-fn add_counters(stats: &mut PortStats, counters: &PortCounters) {
-    // Destructured by name, so that a counter added to the core is not forgotten here.
-    let PortCounters {
-        rx_frames,
-        rx_bytes,
-        rx_unclassified_frames,
-        tx_frames,
-        tx_bytes,
-        drops: _,
-        lossless_drops: _,
-        punted_frames,
-        injected_frames,
-        copied_frames,
-        ecn_marked_frames,
-        remarked_frames,
-        raised_frames,
-        demoted_frames,
-        pfc,
-    } = counters;
-    stats.rx_frames = *rx_frames;
-    stats.rx_bytes = *rx_bytes;
-    stats.rx_unclassified_frames = *rx_unclassified_frames;
-    stats.tx_frames = *tx_frames;
-    stats.tx_bytes = *tx_bytes;
-    stats.drops = drops(counters);
-    add_lossless_drops(stats, counters);
-    stats.punted_frames = *punted_frames;
-    stats.injected_frames = *injected_frames;
-    stats.copied_frames = *copied_frames;
-    stats.ecn_marked_frames = *ecn_marked_frames;
-    stats.remarked_frames = *remarked_frames;
-    stats.raised_frames = *raised_frames;
-    stats.demoted_frames = *demoted_frames;
-    stats.pfc = *pfc;
-}
-
 fn drops(counters: &PortCounters) -> BTreeMap<String, u64> {
     let counted = DropReason::ALL.iter().map(|&reason| (reason, counters.dropped(reason)));
     counted.filter(|&(_, frames)| frames > 0).map(|(r, n)| (r.name().to_owned(), n)).collect()
@@ -174,20 +111,9 @@ pub(super) fn agent(counters: &AgentCounters, pending_frames: usize) -> AgentSta
     let outcomes = Outcome::ALL.iter().map(|&outcome| (outcome, counters.frames(outcome)));
     let outcomes = outcomes.filter(|&(_, frames)| frames > 0);
     AgentStats {
-        frames_in: counters.frames_in,
+        counters: counters.clone(),
         outcomes: outcomes.map(|(outcome, n)| (outcome.name().to_owned(), n)).collect(),
         pending_frames: pending_frames as u64,
-        requests_sent: counters.requests_sent,
-        probes_sent: counters.probes_sent,
-        announcements_sent: counters.announcements_sent,
-        errors_sent: counters.errors_sent,
-        errors_limited: counters.errors_limited,
-        errors_withheld: counters.errors_withheld,
-        neighbors_up: counters.neighbors_up,
-        neighbors_moved: counters.neighbors_moved,
-        neighbors_failed: counters.neighbors_failed,
-        neighbors_lost: counters.neighbors_lost,
-        neighbors_refused: counters.neighbors_refused,
         unmade_frames: 0,
     }
 }

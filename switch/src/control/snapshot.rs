@@ -56,7 +56,7 @@ impl<P: Platform> Control<P> {
                 turns: report.turns,
                 busy_turns: report.busy_turns,
                 epoch: worker.epoch,
-                totals: merge::totals(&report.totals),
+                totals: report.totals.into(),
                 turn_ns: worker.histograms.turn_ns(),
                 poll_gap_ns_max: worker.histograms.poll_gap_ns_max(),
                 commands_lost: worker.commands_lost,

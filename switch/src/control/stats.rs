@@ -7,11 +7,13 @@
 
 use crate::histograms::Distribution;
 use crate::platform::{DeviceCounters, DeviceLosses, FrameBuffers};
-use dataplane::counters::PfcCounters;
+use agents::host::AgentCounters;
+use dataplane::counters::{PortCounters, Totals};
 use dataplane::limits::PRIORITIES;
 use dataplane::report::QueueGauges;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 /// By priority.
 pub(crate) type ByPriority = [u64; PRIORITIES];
@@ -120,16 +122,9 @@ pub struct PortStats {
     /// What is known of its other end, if LLDP is spoken.
     #[serde(default)]
     pub lldp: Option<LldpPortStats>,
-    /// Data frames received, by ingress priority. MAC control frames are not data.
-    pub rx_frames: ByPriority,
-    /// Their bytes, without FCS.
-    pub rx_bytes: ByPriority,
-    /// Frames received that could not be read or were not for this port, so have no priority.
-    pub rx_unclassified_frames: u64,
-    /// Data frames sent, by egress priority.
-    pub tx_frames: ByPriority,
-    /// Their bytes, without FCS.
-    pub tx_bytes: ByPriority,
+    /// What the workers count.
+    #[serde(flatten)]
+    pub counters: PortCounters,
     /// Frames dropped, by cause; causes that never occurred are left out.
     pub drops: BTreeMap<String, u64>,
     /// Frames of lossless classes that the switch did not deliver, by ingress priority.
@@ -138,23 +133,6 @@ pub struct PortStats {
     /// lossless frames.
     #[serde(default)]
     pub lossless_drops_by_cause: BTreeMap<String, u64>,
-    /// Frames handed to the control thread.
-    pub punted_frames: u64,
-    /// Frames of the control thread sent or received again here.
-    pub injected_frames: u64,
-    /// Copies made to flood a frame that came in here, or to ask for its next hop.
-    pub copied_frames: u64,
-    /// Frames marked congestion experienced on leaving here, by egress priority.
-    pub ecn_marked_frames: ByPriority,
-    /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
-    /// PCP contradicted each other.
-    pub remarked_frames: u64,
-    /// Frames that a rule moved to another lossless tag.
-    pub raised_frames: u64,
-    /// Frames that the rules made lossy.
-    pub demoted_frames: u64,
-    /// Flow control.
-    pub pfc: PfcCounters,
     /// Queues.
     pub queues: [QueueGauges; PRIORITIES],
     /// What the device counts by itself.
@@ -246,64 +224,38 @@ pub struct WorkerStats {
 /// consumed + handoff_tx + held`; `imbalance` is the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameTotals {
-    /// Received from devices.
-    pub received: u64,
-    /// Sent or given back by the control thread.
-    pub injected: u64,
-    /// Copied for flooding.
-    pub copied: u64,
-    /// Received by handoff from other workers.
-    #[serde(alias = "taken_over")]
-    pub handoff_rx: u64,
-    /// Accepted by devices.
-    pub sent: u64,
-    /// Dropped, all causes.
-    pub dropped: u64,
-    /// Given to the control thread.
-    pub punted: u64,
-    /// MAC control frames, which end in the switch.
-    pub consumed: u64,
-    /// Sent by handoff to other workers.
-    #[serde(alias = "handed_over")]
-    pub handoff_tx: u64,
-    /// Still in queues.
-    pub held: u64,
+    /// Frames by origin and by outcome.
+    #[serde(flatten)]
+    pub frames: Totals,
     /// Frames received minus frames sent, dropped or queued: always 0.
     pub imbalance: i64,
+}
+
+impl From<Totals> for FrameTotals {
+    fn from(frames: Totals) -> Self {
+        Self { frames, imbalance: frames.imbalance() }
+    }
+}
+
+impl Deref for FrameTotals {
+    type Target = Totals;
+
+    fn deref(&self) -> &Totals {
+        &self.frames
+    }
 }
 
 /// The switch as a host: ARP, ND, ICMP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentStats {
-    /// Frames handed in.
-    pub frames_in: u64,
+    /// What the agent counts.
+    #[serde(flatten)]
+    pub counters: AgentCounters,
     /// How they ended; outcomes that never occurred are left out.
     pub outcomes: BTreeMap<String, u64>,
     /// Frames that wait for a neighbor now.
     #[serde(alias = "parked_frames")]
     pub pending_frames: u64,
-    /// ARP requests and neighbor solicitations sent to resolve an address.
-    pub requests_sent: u64,
-    /// Probes sent to known neighbors.
-    pub probes_sent: u64,
-    /// Announcements of our own addresses.
-    pub announcements_sent: u64,
-    /// ICMP errors sent.
-    pub errors_sent: u64,
-    /// ICMP errors held back by the rate limit.
-    pub errors_limited: u64,
-    /// ICMP errors that the rules of ICMP forbid.
-    pub errors_withheld: u64,
-    /// Neighbors that came up.
-    pub neighbors_up: u64,
-    /// Neighbors whose MAC address changed.
-    pub neighbors_moved: u64,
-    /// Neighbors that never answered.
-    pub neighbors_failed: u64,
-    /// Neighbors that stopped answering.
-    pub neighbors_lost: u64,
-    /// Neighbors refused because the table was full.
-    pub neighbors_refused: u64,
     /// Frames of the switch itself for which no buffer was left.
     pub unmade_frames: u64,
 }
@@ -311,6 +263,20 @@ pub struct AgentStats {
 /// A cause of a loss: the name of its counter without the unit.
 pub(crate) fn loss_cause(counter: &'static str) -> &'static str {
     counter.strip_suffix("_frames").unwrap_or(counter)
+}
+
+impl Deref for PortStats {
+    type Target = PortCounters;
+
+    fn deref(&self) -> &PortCounters {
+        &self.counters
+    }
+}
+
+impl DerefMut for PortStats {
+    fn deref_mut(&mut self) -> &mut PortCounters {
+        &mut self.counters
+    }
 }
 
 impl PortStats {

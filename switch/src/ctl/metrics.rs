@@ -231,6 +231,7 @@ fn by_cause<'a>(
 mod tests {
     use super::*;
     use crate::control::stats::WorkerStats;
+    use dataplane::counters::Totals;
     use dataplane::limits::PRIORITIES;
     use std::collections::BTreeSet;
 
@@ -247,14 +248,15 @@ mod tests {
         let mut port = |name: &str| {
             let mut port = PortStats { name: name.to_owned(), up: true, ..PortStats::default() };
             for priority in 0..PRIORITIES {
-                let pfc = &mut port.pfc;
+                let counters = &mut port.counters;
+                let pfc = &mut counters.pfc;
                 for values in [
-                    &mut port.rx_frames,
-                    &mut port.rx_bytes,
-                    &mut port.tx_frames,
-                    &mut port.tx_bytes,
+                    &mut counters.rx_frames,
+                    &mut counters.rx_bytes,
+                    &mut counters.tx_frames,
+                    &mut counters.tx_bytes,
                     &mut port.lossless_drops,
-                    &mut port.ecn_marked_frames,
+                    &mut counters.ecn_marked_frames,
                     &mut pfc.tx_xoff,
                     &mut pfc.tx_xon,
                     &mut pfc.rx_xoff,
@@ -304,7 +306,7 @@ mod tests {
         stats.buffer.lossy_size_bytes = value();
         stats.mbufs.data_in_use = value();
         (stats.neighbors, stats.routes, stats.mac_addresses) = (value(), value(), value());
-        stats.totals = FrameTotals {
+        let frames = Totals {
             received: value(),
             injected: value(),
             copied: value(),
@@ -312,9 +314,9 @@ mod tests {
             dropped: value(),
             punted: value(),
             consumed: value(),
-            imbalance: -7,
-            ..FrameTotals::default()
+            ..Totals::default()
         };
+        stats.totals = FrameTotals { frames, imbalance: -7 };
         stats
     }
 

@@ -1,8 +1,9 @@
 //! Switches for tests: two samples of one in trouble, and one with many ports.
 
-use crate::control::stats::{BufferStats, ByPriority, FrameTotals, PortStats, Stats, WorkerStats};
+use crate::control::stats::{BufferStats, ByPriority, PortStats, Stats, WorkerStats};
 use crate::histograms::Distribution;
 use crate::platform::FrameBuffers;
+use dataplane::counters::Totals;
 use dataplane::limits::PRIORITIES;
 use dataplane::report::QueueGauges;
 use std::collections::BTreeMap;
@@ -116,13 +117,8 @@ pub(super) fn in_trouble() -> (Stats, Stats) {
         p999: 45_600,
         ..Distribution::default()
     };
-    now.totals = FrameTotals {
-        received: 101_042,
-        sent: 88_617,
-        dropped: 12_017,
-        held: 408,
-        ..FrameTotals::default()
-    };
+    now.totals.frames =
+        Totals { received: 101_042, sent: 88_617, dropped: 12_017, held: 408, ..Totals::default() };
     (before, now)
 }
 
