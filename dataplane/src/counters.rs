@@ -9,7 +9,7 @@
 
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
-use core::ops::AddAssign;
+use derive_more::AddAssign;
 use strum::{IntoStaticStr, VariantArray};
 
 /// Why a frame was dropped.
@@ -222,7 +222,7 @@ impl PortCounters {
 }
 
 /// Frames of one worker, by origin and by outcome: the balance in the module comment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Totals {
     /// Frames received from devices.
@@ -247,21 +247,6 @@ pub struct Totals {
     pub handoff_tx: u64,
     /// Frames still queued in the worker.
     pub held: u64,
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, other: Self) {
-        self.received += other.received;
-        self.injected += other.injected;
-        self.copied += other.copied;
-        self.handoff_rx += other.handoff_rx;
-        self.sent += other.sent;
-        self.dropped += other.dropped;
-        self.punted += other.punted;
-        self.consumed += other.consumed;
-        self.handoff_tx += other.handoff_tx;
-        self.held += other.held;
-    }
 }
 
 impl Totals {

@@ -1,10 +1,11 @@
 //! Integer identifiers, each with its own type so that they cannot be confused.
 
 use crate::limits::{PORTS_MAX, PRIORITIES, TAGS};
-use core::fmt;
+use derive_more::Display;
 
 /// A port of this switch, counted from 0. Users and files count from 1: see [`PortId::number`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[display("{}", self.number())]
 pub struct PortId(u16);
 
 impl PortId {
@@ -38,14 +39,8 @@ impl PortId {
     }
 }
 
-impl fmt::Display for PortId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.number())
-    }
-}
-
 /// A priority, also called a PFC class: 0 to 7.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
 pub struct Priority(u8);
 
 impl Priority {
@@ -94,14 +89,8 @@ impl Priority {
     }
 }
 
-impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
 /// A deadlock-prevention tag: 0 to 63, carried in the DSCP (or PCP). Not a VLAN tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
 pub struct Tag(u8);
 
 impl Tag {
@@ -128,12 +117,6 @@ impl Tag {
     /// All 64 tags, 0 first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..64).map(Self)
-    }
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
     }
 }
 

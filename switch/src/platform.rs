@@ -4,6 +4,7 @@ use dataplane::device::Device;
 use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 
 /// The control thread's view: frames and links.
@@ -77,7 +78,7 @@ impl DeviceCounters {
 }
 
 /// Frames that ended between a device and the core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct DeviceLosses {
     /// Received in segments, the first too short to parse, and no buffer left to join them.
     pub rx_unreadable_frames: u64,
@@ -101,23 +102,6 @@ impl DeviceLosses {
             ("tx_segmented_frames", self.tx_segmented_frames),
             ("rx_after_stop_frames", self.rx_after_stop_frames),
         ]
-    }
-}
-
-impl std::ops::AddAssign for DeviceLosses {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            rx_unreadable_frames,
-            tx_oversize_frames,
-            tx_segmented_frames,
-            rx_after_stop_frames,
-            lossless_held_at_stop_frames,
-        } = other;
-        self.rx_unreadable_frames += rx_unreadable_frames;
-        self.tx_oversize_frames += tx_oversize_frames;
-        self.tx_segmented_frames += tx_segmented_frames;
-        self.rx_after_stop_frames += rx_after_stop_frames;
-        self.lossless_held_at_stop_frames += lossless_held_at_stop_frames;
     }
 }
 

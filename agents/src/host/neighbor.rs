@@ -1,6 +1,5 @@
 //! A neighbor as the callers of the agent see it.
 
-use core::fmt;
 use core::net::IpAddr;
 use dataplane::ids::PortId;
 use dataplane::wire::MacAddress;
@@ -44,16 +43,9 @@ pub struct Neighbor {
 }
 
 /// The neighbor cache has no free entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the neighbor table is full: it holds {neighbors_max} neighbors")]
 pub struct NeighborsFull {
     /// Entries of the cache.
     pub neighbors_max: usize,
 }
-
-impl fmt::Display for NeighborsFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the neighbor table is full: it holds {} neighbors", self.neighbors_max)
-    }
-}
-
-impl core::error::Error for NeighborsFull {}

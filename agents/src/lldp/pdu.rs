@@ -8,9 +8,9 @@ use super::topology::{IEEE_802_1, Profile, SLIDES_OUI, SLIDES_SUBTYPE, SUBTYPE, 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::net::IpAddr;
 use dataplane::wire::{MacAddress, be16};
+use derive_more::Display;
 
 /// The longest chassis or port id, without its subtype.
 const ID_BYTES_MAX: usize = 255;
@@ -99,21 +99,12 @@ impl Capabilities {
 }
 
 /// A management address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 pub enum ManagementAddress {
     /// An IP address.
     Ip(IpAddr),
     /// A MAC address, if the system has no IP address.
     Mac(MacAddress),
-}
-
-impl fmt::Display for ManagementAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ip(address) => address.fmt(f),
-            Self::Mac(address) => address.fmt(f),
-        }
-    }
 }
 
 /// An LLDPDU, as far as its TLVs are known. Texts have no control characters.

@@ -1,10 +1,10 @@
 //! VLAN identifiers and sets of them (IEEE 802.1Q-2018, 9.6).
 
-use core::fmt;
 use core::num::NonZeroU16;
+use derive_more::Display;
 
 /// A VLAN: 1 to 4094. An `Option<Vid>` is two bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
 pub struct Vid(NonZeroU16);
 
 impl Vid {
@@ -34,12 +34,6 @@ impl Vid {
     /// All 4094, 1 first.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..4095).filter_map(Self::new)
-    }
-}
-
-impl fmt::Display for Vid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
     }
 }
 

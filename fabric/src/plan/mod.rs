@@ -38,8 +38,8 @@ pub use scenario::{Execution, scenario};
 use crate::network::Network;
 use change::Dependencies;
 use check::Verdict;
+use derive_more::Display;
 use minimal::Constraints;
-use std::fmt;
 use std::time::Duration;
 use strum::IntoStaticStr;
 
@@ -48,18 +48,13 @@ use strum::IntoStaticStr;
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Which set of paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+#[display(rename_all = "lowercase")]
 pub enum Side {
     /// Before the change.
     Old,
     /// After it.
     New,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Self::Old { "old" } else { "new" })
-    }
 }
 
 /// Buffers that wait for each other in a ring.

@@ -11,9 +11,9 @@ use agents::host::AgentCounters;
 use dataplane::counters::{PortCounters, Totals};
 use dataplane::limits::PRIORITIES;
 use dataplane::report::QueueGauges;
+use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 
 /// By priority.
 pub(crate) type ByPriority = [u64; PRIORITIES];
@@ -84,7 +84,7 @@ pub struct LldpPortStats {
 }
 
 /// A sample of a port.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Deref, DerefMut)]
 pub struct PortStats {
     /// Its number, from 1.
     pub number: usize,
@@ -123,6 +123,8 @@ pub struct PortStats {
     #[serde(default)]
     pub lldp: Option<LldpPortStats>,
     /// What the workers count.
+    #[deref]
+    #[deref_mut]
     #[serde(flatten)]
     pub counters: PortCounters,
     /// Frames dropped, by cause; causes that never occurred are left out.
@@ -222,9 +224,10 @@ pub struct WorkerStats {
 
 /// The frame balance. `received + injected + copied + handoff_rx = sent + dropped + punted +
 /// consumed + handoff_tx + held`; `imbalance` is the difference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Deref)]
 pub struct FrameTotals {
     /// Frames by origin and by outcome.
+    #[deref]
     #[serde(flatten)]
     pub frames: Totals,
     /// Frames received minus frames sent, dropped or queued: always 0.
@@ -234,14 +237,6 @@ pub struct FrameTotals {
 impl From<Totals> for FrameTotals {
     fn from(frames: Totals) -> Self {
         Self { frames, imbalance: frames.imbalance() }
-    }
-}
-
-impl Deref for FrameTotals {
-    type Target = Totals;
-
-    fn deref(&self) -> &Totals {
-        &self.frames
     }
 }
 
@@ -263,20 +258,6 @@ pub struct AgentStats {
 /// A cause of a loss: the name of its counter without the unit.
 pub(crate) fn loss_cause(counter: &'static str) -> &'static str {
     counter.strip_suffix("_frames").unwrap_or(counter)
-}
-
-impl Deref for PortStats {
-    type Target = PortCounters;
-
-    fn deref(&self) -> &PortCounters {
-        &self.counters
-    }
-}
-
-impl DerefMut for PortStats {
-    fn deref_mut(&mut self) -> &mut PortCounters {
-        &mut self.counters
-    }
 }
 
 impl PortStats {
