@@ -232,7 +232,6 @@ pub struct Totals {
     /// Copies made for flooding.
     pub copied: u64,
     /// Frames received by handoff from other workers.
-    #[cfg_attr(feature = "serde", serde(alias = "taken_over"))]
     pub handoff_rx: u64,
     /// Data frames and the switch's own frames that devices took for transmission.
     pub sent: u64,
@@ -243,7 +242,6 @@ pub struct Totals {
     /// MAC control frames, which are consumed here.
     pub consumed: u64,
     /// Frames handed off to other workers.
-    #[cfg_attr(feature = "serde", serde(alias = "handed_over"))]
     pub handoff_tx: u64,
     /// Frames still queued in the worker.
     pub held: u64,

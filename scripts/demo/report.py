@@ -102,6 +102,8 @@ def print_frames(load: Load):
                  count(total["sent"] - total["delivered"]), "", "", ""])
     head = ["stream", "class", "sent", "delivered", "dropped", "reordered", "Mb/s", "median ms"]
     print(show.table(head, rows, 2))
+    print("\n  Lossless senders share the port evenly. A lossy frame that finds its queue full is dropped,"
+          "\n  whoever sent it, so lossy shares are what chance makes them.")
     causes = [[cause, port, count(n)] for (port, cause), n in load.dropped().items()]
     causes.append(["lossless, beyond headroom", "any", count(load.lossless_drops())])
     print()

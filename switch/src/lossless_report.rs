@@ -132,10 +132,54 @@ mod tests {
             "{fast:?}"
         );
         assert!(fast[0].contains("a pause can end after 2097 us"), "{fast:?}");
-        for speed in ["", "speed = \"2G\""] {
+        for speed in ["", "speed = \"1G\""] {
             let slow = lines(&with(speed));
             assert!(slow[0].starts_with("port h1: lossless for senders that obey PFC"), "{slow:?}");
         }
+    }
+
+    /// What arrives while nobody polls is in no VIQ, so the device must hold it.
+    #[test]
+    fn a_receive_queue_that_cannot_hold_a_gap_is_not_called_lossless() {
+        let line = |device: &str, head: &str| {
+            let text = format!(
+                "name = \"A\"\n[[lossless]]\npriority = 3\n[buffer]\nsize = \"90MB\"\n{head}\n\
+                 [[port]]\nname = \"p\"\n{device}\nvlan = 1\n"
+            );
+            let config = SwitchConfig::parse(Path::new("A.toml"), &text);
+            lines(&config.unwrap_or_else(|error| panic!("{error}")))[0].clone()
+        };
+        let nic = |speed: &str, more: &str| {
+            format!("pci = \"0000:01:00.0\"\nspeed = \"{speed}\"\n{more}")
+        };
+        let fast = line(&nic("100G", ""), "");
+        assert_eq!(
+            fast,
+            "port p: NOT lossless with polling gaps of 20 us here and 20 us at the peer; beyond that \
+             its receive ring holds 4096 frames: its receive queue holds 4096 frames, and up to 2048 \
+             that wait and 2976 of the shortest that arrive within 20 us, a polling gap, do not fit; \
+             give a larger `rx_desc` or a shorter `[headroom] poll`"
+        );
+        let poll = "[headroom]\npoll = \"10us\"";
+        let sleep = "[workers]\nidle = \"sleep\"";
+        let packet = "device = \"net_af_packet0,iface=v0";
+        for (device, head, is_lossless) in [
+            (nic("100G", ""), poll, true),
+            (nic("100G", "rx_desc = 8192"), "", true),
+            (nic("40G", ""), "", true),
+            (nic("40G", "rx_desc = 1024"), "", false),
+            (nic("10G", "rx_desc = 32"), "", false),
+            (nic("2G", ""), sleep, true),
+            (nic("10G", ""), sleep, false),
+            (format!("{packet}\"\nspeed = \"10M\""), "", true),
+            (format!("{packet}\""), "", false),
+            (format!("{packet},framecnt=16384\""), "", true),
+        ] {
+            let line = line(&device, head);
+            assert_eq!(!line.contains("NOT lossless"), is_lossless, "{device} {head}: {line}");
+        }
+        let asleep = line(&nic("10G", ""), sleep);
+        assert!(asleep.contains("within 1000 us, which an idle worker may sleep"), "{asleep}");
     }
 
     #[test]

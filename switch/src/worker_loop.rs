@@ -170,7 +170,7 @@ const EMPTY_TURNS_MIN: u32 = 64;
 /// The first sleep of an idle stretch; each further one is twice as long.
 const SLEEP_NS_FIRST: u64 = 50_000;
 /// The longest sleep: the added latency of the first frame that arrives at an idle switch.
-const SLEEP_NS_MAX: u64 = 1_000_000;
+const SLEEP_NS_MAX: u64 = config::switch::IDLE_SLEEP_NS_MAX;
 /// How long before a due turn the thread is woken; the scheduler needs part of it.
 const WAKE_LEAD_NS: u64 = 10_000;
 

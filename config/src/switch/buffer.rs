@@ -56,6 +56,7 @@ pub(super) fn build(
         headroom: &file.headroom,
         gfc: file.gfc.as_ref(),
         cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
+        idle_gap_ns: file.workers.idle_gap_ns(),
         warnings,
     };
     for port in &mut *ports {

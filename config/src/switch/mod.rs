@@ -26,7 +26,7 @@ mod watchdog;
 
 pub use lldp::Lldp;
 pub use reload::changes_needing_restart;
-pub use rx_queue::DeviceKind;
+pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
 pub use schema::{Hugepages, Idle};
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;

@@ -40,6 +40,8 @@ pub(super) struct PortReader<'a> {
     pub(super) id: PortId,
     /// Where the table starts.
     pub(super) span: Range<usize>,
+    /// How long a device may have to hold frames until it is polled.
+    pub(super) rx_gap_ns: u64,
 }
 
 impl PortReader<'_> {

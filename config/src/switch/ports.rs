@@ -3,7 +3,7 @@
 
 use super::mode::check_networks;
 use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
-use super::rx_queue::{DeviceKind, tap_queue_frames};
+use super::rx_queue::{DeviceKind, POLL_GAP_NS, nic_rx_ring, tap_queue_frames};
 use super::schema::{PortTable, SwitchFile};
 use super::{PortConfig, Workers};
 use crate::did_you_mean;
@@ -41,7 +41,10 @@ pub(super) fn build<'a>(
             let message = format!("a switch has at most {PORTS_MAX} ports");
             return Err(source.at(table.span(), message));
         };
-        let reader = PortReader { source, switch: file.name.get_ref(), id, span: table.span() };
+        let poll_ns = file.headroom.poll.as_ref().map_or(POLL_GAP_NS, |field| field.get_ref().0);
+        let rx_gap_ns = poll_ns.max(file.workers.idle_gap_ns());
+        let switch = file.name.get_ref();
+        let reader = PortReader { source, switch, id, span: table.span(), rx_gap_ns };
         let port = reader.port(table, tags, workers, any_lossless)?;
         for other in &ports {
             reader.check_apart(&port, other)?;
@@ -83,7 +86,11 @@ impl PortReader<'_> {
         let addresses = self.addresses(table)?;
         let mtu = self.mtu(table, &addresses)?;
         let rx_queue_frames = (device.kind() == DeviceKind::Tap).then(|| tap_queue_frames(speed));
-        let rx_ring = self.count(&table.rx_desc, RING_DEFAULT, 32, 32_768, "rx_desc")?;
+        let ring_default = match device.kind() {
+            DeviceKind::Nic if any_lossless => nic_rx_ring(speed, self.rx_gap_ns).into(),
+            _ => RING_DEFAULT,
+        };
+        let rx_ring = self.count(&table.rx_desc, ring_default, 32, 32_768, "rx_desc")?;
         let tx_ring = self.count(&table.tx_desc, RING_DEFAULT, 32, 32_768, "tx_desc")?;
         let held = rx_queue_frames.unwrap_or(rx_ring);
         let backlog_default = device.kind().backlog_xoff_frames(held);

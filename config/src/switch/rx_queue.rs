@@ -3,6 +3,7 @@
 use super::Device;
 use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use dataplane::time::Speed;
+use std::ops::RangeInclusive;
 
 /// What kind of device is behind a port, as far as losses are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub(super) const KERNEL_QUEUE_FRAMES: u64 = 1_000;
 const TAP_QUEUE_NS: u64 = 250_000_000;
 /// The longest queue that a tap is given.
 const TAP_QUEUE_FRAMES_MAX: u64 = 32_768;
+/// Receive descriptors of a NIC where the configuration sets none. Many have no more than 4,096.
+const NIC_RX_RING: RangeInclusive<u64> = 1_024..=4_096;
+/// The driver's default `framecnt` of `net_af_packet`.
+pub const PACKET_FRAMES_DEFAULT: u32 = 512;
+/// The longest sleep of an idle worker (`idle = "sleep"`).
+pub const IDLE_SLEEP_NS_MAX: u64 = 1_000_000;
 
 impl Device {
     /// What kind of device this is.
@@ -43,6 +50,33 @@ impl Device {
             "net_af_packet" | "net_af_xdp" => DeviceKind::KernelInterface,
             "net_pcap" => DeviceKind::File,
             _ => DeviceKind::Polled,
+        }
+    }
+
+    /// Frames that the device holds while nobody polls it, and beyond which it loses some; `None`
+    /// if the frames wait elsewhere. `ring`: its receive descriptors. `queue`: a tap's queue.
+    pub(super) fn lossy_queue_frames(&self, ring: u32, queue: Option<u32>) -> Option<u32> {
+        match self.kind() {
+            DeviceKind::Nic => Some(ring),
+            DeviceKind::Tap => queue,
+            DeviceKind::KernelInterface if self.key().starts_with("net_af_xdp") => Some(ring),
+            DeviceKind::KernelInterface => {
+                let count = self.text().split(',').find_map(|word| word.strip_prefix("framecnt="));
+                let count = count.and_then(|count| count.parse().ok());
+                Some(count.unwrap_or(PACKET_FRAMES_DEFAULT))
+            }
+            DeviceKind::File | DeviceKind::Polled => None,
+        }
+    }
+
+    /// The setting that makes that queue longer.
+    pub(super) fn queue_setting(&self) -> &'static str {
+        match self.kind() {
+            DeviceKind::Tap => "a lower `speed`",
+            DeviceKind::KernelInterface if self.key().starts_with("net_af_packet") => {
+                "a larger `framecnt=` of the device"
+            }
+            _ => "a larger `rx_desc`",
         }
     }
 }
@@ -74,12 +108,25 @@ impl DeviceKind {
     }
 }
 
+/// The shortest frames that arrive at `speed` within `ns`.
+pub(super) fn shortest_frames(speed: Speed, ns: u64) -> u64 {
+    let frame_bits = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u128 * 8;
+    let bits = u128::from(speed.bps()) * u128::from(ns) / 1_000_000_000;
+    u64::try_from(bits / frame_bits).unwrap_or(u64::MAX)
+}
+
 /// Frames that a tap's queue is given: what arrives at `speed` while a core is away.
 pub(super) fn tap_queue_frames(speed: Speed) -> u32 {
-    let frame_bits = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u128 * 8;
-    let bits = u128::from(speed.bps()) * u128::from(TAP_QUEUE_NS) / 1_000_000_000;
-    let frames = u64::try_from(bits / frame_bits).unwrap_or(u64::MAX);
+    let frames = shortest_frames(speed, TAP_QUEUE_NS);
     u32::try_from(frames.clamp(KERNEL_QUEUE_FRAMES, TAP_QUEUE_FRAMES_MAX)).unwrap_or(u32::MAX)
+}
+
+/// Receive descriptors of a NIC where the configuration sets none: half of them hold what arrives
+/// within `gap_ns`, as the switch pauses on a backlog of the other half.
+pub(super) fn nic_rx_ring(speed: Speed, gap_ns: u64) -> u32 {
+    let frames = shortest_frames(speed, gap_ns).saturating_mul(2).min(*NIC_RX_RING.end());
+    let ring = frames.next_power_of_two().max(*NIC_RX_RING.start());
+    u32::try_from(ring).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -104,5 +151,23 @@ mod tests {
         assert_eq!(tap_queue_frames(Speed::from_bps(1_000_000)), 1_000);
         assert_eq!(tap_queue_frames(Speed::from_gbps(10)), 32_768);
         assert_eq!(tap_queue_frames(Speed::from_bps(u64::MAX)), 32_768);
+    }
+
+    #[test]
+    fn half_of_a_nics_ring_holds_a_polling_gap_as_far_as_nics_go() {
+        let ring = |gbps| nic_rx_ring(Speed::from_gbps(gbps), POLL_GAP_NS);
+        assert_eq!([1, 10, 25, 40, 100, 800].map(ring), [1_024, 1_024, 2_048, 4_096, 4_096, 4_096]);
+    }
+
+    #[test]
+    fn queues_that_lose_frames_are_known() {
+        let frames = |text: &str| Device::Virtual(text.to_owned()).lossy_queue_frames(64, Some(77));
+        assert_eq!(frames("net_tap0"), Some(77));
+        assert_eq!(frames("net_af_packet0,iface=v0"), Some(512));
+        assert_eq!(frames("net_af_packet0,iface=v0,framecnt=4096"), Some(4_096));
+        assert_eq!(frames("net_af_xdp0,iface=v0"), Some(64));
+        assert_eq!(["net_memif0", "net_ring0", "net_pcap0"].map(frames), [None; 3]);
+        let nic = Device::Pci("0000:01:00.0".to_owned());
+        assert_eq!(nic.lossy_queue_frames(64, None), Some(64));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Promise;
 use super::port_draft::PortDraft;
-use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS};
+use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS, shortest_frames};
 use super::schema::{GfcTable, HeadroomTable, LosslessTable};
 use crate::error::ConfigError;
 use crate::headroom::{Link, Software, needed_bytes};
@@ -21,6 +21,8 @@ pub(super) struct Planner<'a> {
     pub(super) headroom: &'a HeadroomTable,
     pub(super) gfc: Option<&'a Spanned<GfcTable>>,
     pub(super) cell_bytes: u16,
+    /// How long an idle worker may sleep.
+    pub(super) idle_gap_ns: u64,
     pub(super) warnings: &'a mut Vec<ConfigError>,
 }
 
@@ -335,9 +337,33 @@ impl Planner<'_> {
                 pause_left_ns / 1_000
             ))
         } else {
-            None
+            self.short_queue(port, poll_gap_ns)
         };
         Some(Promise { poll_gap_ns, peer_gap_ns, broken })
+    }
+
+    /// Why the device's receive queue cannot hold what arrives while nobody polls it, if so: frames
+    /// are in no VIQ then. When a gap begins, as many can wait as make the switch pause; when an
+    /// idle worker falls asleep, none.
+    fn short_queue(&self, port: &PortDraft<'_>, poll_gap_ns: u64) -> Option<String> {
+        let PortDraft { config, settings, .. } = port;
+        let queue = config.device.lossy_queue_frames(config.rx_ring, config.rx_queue_frames)?;
+        let short = |waiting: u32, gap_ns: u64, what: &str, or: &str| {
+            let arriving = shortest_frames(settings.speed, gap_ns);
+            (u64::from(waiting) + arriving > u64::from(queue)).then(|| {
+                format!(
+                    "its receive queue holds {queue} frames, and up to {waiting} that wait and \
+                     {arriving} of the shortest that arrive within {} us, {what}, do not fit; give {} \
+                     or {or}",
+                    gap_ns / 1_000,
+                    config.device.queue_setting()
+                )
+            })
+        };
+        let backlog = settings.rx_backlog_xoff_frames;
+        short(backlog, poll_gap_ns, "a polling gap", "a shorter `[headroom] poll`").or_else(|| {
+            short(0, self.idle_gap_ns, "which an idle worker may sleep", "`idle = \"poll\"`")
+        })
     }
 
     /// One warning for each place in the file, however many ports it concerns.

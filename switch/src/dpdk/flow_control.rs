@@ -6,6 +6,15 @@ use dpdk_sys::{RTE_ETH_FC_NONE, rte_eth_fc_conf};
 use std::fmt;
 use std::mem::MaybeUninit;
 
+/// Drivers whose NIC drops each MAC control frame that is sent through it. The i40e driver sets a
+/// filter on Ethernet type 0x8808 at start (DPDK's `i40e_ethdev.c`), and has no setting against it.
+const DROPS_SENT_PFC: [&str; 1] = ["net_i40e"];
+
+/// Whether PFC frames that the switch sends by a NIC with this driver never reach the wire.
+pub(crate) fn drops_sent_pfc(driver: &str) -> bool {
+    DROPS_SENT_PFC.contains(&driver)
+}
+
 /// Whether PFC frames pass between the wire and the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowControl {

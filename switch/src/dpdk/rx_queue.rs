@@ -18,10 +18,9 @@
 //! frames are `rx_error_frames` (`ierrors`), of which `q_errors` is the part of each queue.
 
 use super::device_args::DeviceArgs;
+use config::switch::PACKET_FRAMES_DEFAULT;
 use std::fmt;
 
-/// The driver's default `framecnt` of `net_af_packet`.
-const PACKET_FRAMES_DEFAULT: u32 = 512;
 /// The driver's default `rsize` of `net_memif`.
 const MEMIF_RSIZE_DEFAULT: u32 = 10;
 /// A `net_ring` has 1,024 places, of which one stays empty.

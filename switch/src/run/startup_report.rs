@@ -3,6 +3,7 @@
 use super::RunArgs;
 use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
+use crate::dpdk::flow_control::drops_sent_pfc;
 use crate::lossless_report;
 use crate::output;
 use config::SwitchConfig;
@@ -40,6 +41,15 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
     }
     for line in lossless_report::lines(config) {
         print_line(arguments, &line);
+    }
+    for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
+        if port.promise.is_some() && drops_sent_pfc(&info.driver) {
+            output::note(&format!(
+                "port {}: NOT lossless, whatever its headroom: its driver, {}, drops the PFC frames \
+                 that the switch sends",
+                port.name, info.driver
+            ));
+        }
     }
     print_line(arguments, &format!("memory: {}", dpdk_platform.memory()));
     let missing = dpdk_platform.missing_frames(config);

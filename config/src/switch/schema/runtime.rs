@@ -2,6 +2,7 @@
 
 use super::Field;
 use crate::fields::Size;
+use crate::switch::rx_queue::IDLE_SLEEP_NS_MAX;
 use serde::Deserialize;
 use std::path::PathBuf;
 use toml::Spanned;
@@ -13,7 +14,8 @@ pub enum Idle {
     /// It polls on: least delay, a whole core.
     #[default]
     Poll,
-    /// It sleeps a little: for demonstrations and shared machines.
+    /// It sleeps for 50 us, and for up to 1 ms while no frame comes: for demonstrations and shared
+    /// machines.
     Sleep,
 }
 
@@ -28,6 +30,13 @@ pub(in crate::switch) struct WorkersTable {
     /// `"poll"` (default) or `"sleep"`.
     #[serde(default)]
     pub(in crate::switch) idle: Idle,
+}
+
+impl WorkersTable {
+    /// How long an idle worker may sleep, in nanoseconds.
+    pub(in crate::switch) fn idle_gap_ns(&self) -> u64 {
+        if self.idle == Idle::Sleep { IDLE_SLEEP_NS_MAX } else { 0 }
+    }
 }
 
 /// Whether memory comes from hugepages.
