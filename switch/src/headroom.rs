@@ -36,10 +36,10 @@ pub struct HeadroomArgs {
     /// Ports of the switch, for the total headroom of section 2.1 of the TTL paper
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=256))]
     ports: u64,
-    /// Lossless classes of the switch, for that total
+    /// Lossless classes of the switch, for the total of a whole switch
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     classes: u64,
-    /// Buffer of the switch, for that total
+    /// Buffer of the switch, of which that total is shown as a share
     #[arg(long, default_value = "12MB", value_parser = size)]
     buffer: u64,
     /// Print one JSON object

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The option of each command that prints counters.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct OldNames {
-    /// Print counters in JSON and metrics under their former names (for one release), and say on
+    /// Print counters in JSON and metrics under their names of version 0.1 (until 0.3), and say on
     /// stderr what each is called now
     #[arg(long, global = true)]
     old_names: bool,

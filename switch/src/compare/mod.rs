@@ -18,7 +18,8 @@ pub struct CompareArgs {
     /// SCENARIO.toml, one or several
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The schemes, separated by commas [default: pfc,watchdog,tagger,ttl,gfc]
+    /// Of pfc, watchdog, tagger, updown, ttl, gfc and lossy, separated by commas [default:
+    /// pfc,watchdog,tagger,ttl,gfc]
     #[arg(long, value_name = "SCHEMES", value_delimiter = ',', value_parser = SchemeKind::from_name)]
     schemes: Vec<SchemeKind>,
     /// Print one JSON object

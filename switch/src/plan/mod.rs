@@ -59,7 +59,8 @@ pub struct PlanArgs {
     /// Write a scenario in which the plan is executed, for `knotless simulate`
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// In the scenario, execute the operations in the worst order: those that must wait first
+    /// In the scenario, execute the operations in the worst order: first those that have to
+    /// wait for others
     #[arg(long, requires = "scenario")]
     naive: bool,
 }

@@ -5,7 +5,6 @@ use config::SwitchConfig;
 use core_affinity::CoreId;
 
 /// CPUs of a thread's affinity mask.
-#[expect(clippy::cast_sign_loss, reason = "1,024")]
 const CPUS_MAX: usize = nix::libc::CPU_SETSIZE as usize;
 
 /// The CPU affinity of this thread. `rte_eal_init` changes it for the main thread, so this is

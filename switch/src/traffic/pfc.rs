@@ -16,7 +16,8 @@ pub struct PfcArgs {
     /// Interface to send on
     #[arg(long)]
     dev: String,
-    /// Priorities and their times in quanta, as in 3:65535,4:0 (0 resumes)
+    /// Priorities and their times in quanta (512 bit times of the link), as in 3:65535,4:0 (0
+    /// resumes)
     #[arg(long, value_delimiter = ',', required = true, value_name = "PRIORITY:QUANTA")]
     classes: Vec<ClassTime>,
     /// Repeat interval, until --count or a signal

@@ -38,7 +38,7 @@ pub struct RecvArgs {
     /// Count test frames to other MAC addresses as received, not as misdelivered
     #[arg(long)]
     any_mac: bool,
-    /// Priorities to pause, at the times of the next three options
+    /// Priorities to pause, separated by commas, at the times of the next three options
     #[arg(long, value_parser = priority, value_delimiter = ',', value_name = "PRIORITY")]
     pause_class: Vec<Priority>,
     /// How long each pause lasts
