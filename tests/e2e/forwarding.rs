@@ -43,7 +43,7 @@ fn hosts_reach_each_other_and_the_switch_and_are_told_what_they_cannot_reach() {
 
     let stats = lab.switch.settled();
     assert_eq!((stats.totals.imbalance, stats.lossless_dropped()), (0, 0));
-    assert!(stats.agent.errors_sent >= 6, "{:?}", stats.agent);
+    assert!(stats.agent.counters.errors_sent >= 6, "{:?}", stats.agent);
     lab.stop();
 }
 
