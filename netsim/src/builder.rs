@@ -244,7 +244,6 @@ impl NetworkBuilder {
             trace: Trace::new(nodes),
             tags,
             pool,
-            lossless_bits: self.lossless_bits(),
             runs_lldp: self.lldp_bounces.is_some(),
             switches: switches.len(),
             data_hops: 0,

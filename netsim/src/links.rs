@@ -31,8 +31,6 @@ pub(crate) struct Links {
     pub(crate) trace: Trace,
     pub(crate) tags: Rc<TagMap>,
     pub(crate) pool: Pool,
-    /// The lossless priorities.
-    pub(crate) lossless_bits: u8,
     /// Whether nodes run LLDP, so that frames may be LLDP.
     pub(crate) runs_lldp: bool,
     /// The number of switches, which are the first nodes.
@@ -156,7 +154,7 @@ impl Links {
         let priority = self.priority(&frame);
         let wire = &mut self.wires[number];
         wire.lost[usize::from(frame.is_control())] += 1;
-        if priority.is_some_and(|priority| self.lossless_bits & priority.bit() != 0) {
+        if priority.is_some_and(|priority| self.pauses.lossless_bits & priority.bit() != 0) {
             wire.lossless_lost += 1;
         }
         self.pool.give(frame);

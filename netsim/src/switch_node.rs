@@ -118,8 +118,7 @@ pub(crate) struct Past {
     pub(crate) data_copied: u64,
     pub(crate) pfc_sent: u64,
     pub(crate) pfc_ended: u64,
-    /// Lossless frames beyond headroom, where and in which priority first.
-    pub(crate) headroom_overruns: u64,
+    /// Where a lossless frame exceeded headroom, and in which priority.
     pub(crate) first_overrun: Option<(PortId, Priority)>,
     /// Frames dropped, by reason, and those of lossless classes among them.
     pub(crate) drops: [u64; DropReason::COUNT],
@@ -195,9 +194,8 @@ impl SwitchNode {
             past.pfc_sent += port.counters.pfc.tx_frames;
             past.pfc_ended += port.counters.pfc.rx_consumed();
             for priority in Priority::all() {
-                let frames = port.counters.headroom_overruns(priority);
-                past.headroom_overruns += frames;
-                if frames != 0 && past.first_overrun.is_none() {
+                let overruns = port.counters.headroom_overruns(priority);
+                if overruns != 0 && past.first_overrun.is_none() {
                     past.first_overrun = Some((port.port, priority));
                 }
             }

@@ -1,6 +1,7 @@
 //! For which polling gaps each port is lossless, as text; and the longest time that a thread of
 //! this machine was kept from its core.
 
+use crate::ctl::tables::port_lines;
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
 use std::time::{Duration, Instant};
@@ -10,20 +11,11 @@ const MEASURE: Duration = Duration::from_millis(100);
 
 /// One line for all ports with the same text.
 pub(crate) fn lines(config: &SwitchConfig) -> Vec<String> {
-    let mut lossless_report: Vec<(String, Vec<&str>)> = Vec::new();
-    for port in &config.ports {
-        let Some(promise) = &port.promise else { continue };
-        let text = describe(port, promise);
-        match lossless_report.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, names)) => names.push(&port.name),
-            None => lossless_report.push((text, vec![&port.name])),
-        }
-    }
-    let line = |(text, names): (String, Vec<&str>)| {
-        let ports = if names.len() == 1 { "port" } else { "ports" };
-        format!("{ports} {}: {text}", names.join(", "))
-    };
-    lossless_report.into_iter().map(line).collect()
+    let promises = config.ports.iter().filter_map(|port| {
+        let promise = port.promise.as_ref()?;
+        Some((port.name.as_str(), describe(port, promise)))
+    });
+    port_lines(promises)
 }
 
 fn describe(port: &PortConfig, promise: &Promise) -> String {

@@ -139,8 +139,7 @@ impl Switch {
         };
         loop {
             let answer = client.ask(&json!({ "request": "routes" }));
-            let routes = answer["routes"].as_array().expect("a list").iter();
-            if routes.clone().all(is_resolved) {
+            if answer["routes"].as_array().expect("a list").iter().all(is_resolved) {
                 return;
             }
             assert!(asked.elapsed() < PATIENCE, "a gateway is silent: {answer}");

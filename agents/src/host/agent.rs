@@ -57,7 +57,7 @@ impl HostAgent {
     pub fn handle_link(&mut self, now: Instant, port: PortId, is_up: bool) {
         if is_up {
             self.announce(|interface| interface.port == port);
-            self.neighbors.ask_again(&mut self.io, now, |key| key.port == port);
+            self.neighbors.ask_again(&mut self.io, now, port);
         } else {
             self.neighbors.retain(&mut self.io, |_, key| key.port != port);
         }

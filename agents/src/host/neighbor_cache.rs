@@ -22,6 +22,7 @@ use super::neighbor_message::{NeighborUpdate, UpdateKind};
 use super::settings::AgentSettings;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 
@@ -216,15 +217,11 @@ impl NeighborCache {
         is_static && self.take(key).is_some()
     }
 
-    /// Starts the requests to the neighbors of `filter` that have not answered from the first one,
+    /// Starts the requests to the neighbors at `port` that have not answered from the first one,
     /// and returns these neighbors.
-    pub(super) fn start_again(
-        &mut self,
-        now: Instant,
-        filter: impl Fn(NeighborKey) -> bool,
-    ) -> Vec<NeighborKey> {
-        let silent = self.entries.iter().filter(|&(&key, entry)| {
-            filter(key) && matches!(entry.state, State::Incomplete { .. } | State::Failed)
+    pub(super) fn start_again(&mut self, now: Instant, port: PortId) -> Vec<NeighborKey> {
+        let silent = self.entries.iter().filter(|&(key, entry)| {
+            key.port == port && matches!(entry.state, State::Incomplete { .. } | State::Failed)
         });
         let silent: Vec<_> = silent.map(|(&key, entry)| (key, entry.heard_at)).collect();
         let deadline = now + self.settings.retry_ns;

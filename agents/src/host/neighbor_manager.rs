@@ -15,6 +15,7 @@ use super::pending_frames::PendingFrames;
 use super::settings::AgentSettings;
 use super::{arp, ndisc};
 use core::net::IpAddr;
+use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 
@@ -185,15 +186,10 @@ impl NeighborManager {
         }
     }
 
-    /// Sends new requests for the neighbors of `filter` that have not answered. Those from before
+    /// Sends new requests for the neighbors at `port` that have not answered. Those from before
     /// the link came up prove nothing.
-    pub(super) fn ask_again(
-        &mut self,
-        io: &mut HostIo,
-        now: Instant,
-        filter: impl Fn(NeighborKey) -> bool,
-    ) {
-        for key in self.cache.start_again(now, filter) {
+    pub(super) fn ask_again(&mut self, io: &mut HostIo, now: Instant, port: PortId) {
+        for key in self.cache.start_again(now, port) {
             send_request(io, key, None);
         }
     }

@@ -3,6 +3,7 @@
 
 use super::violation::Violation;
 use crate::network::Network;
+use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
 
 /// # Errors
@@ -10,7 +11,8 @@ use dataplane::ids::Priority;
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
     for (switch, report) in network.switch_reports() {
         if let Some((port, priority)) = switch.past.first_overrun {
-            let (switch, frames) = (switch.name.clone(), switch.past.headroom_overruns);
+            let frames = switch.past.lossless_drops[DropReason::HeadroomOverrun as usize];
+            let switch = switch.name.clone();
             return Err(Violation::LosslessDrop { switch, port, priority, frames });
         }
         for port in &report.ports {

@@ -38,7 +38,7 @@ pub(crate) struct Span {
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct PauseWatch {
-    lossless_bits: u8,
+    pub(crate) lossless_bits: u8,
     /// The form of rate frames, which are not pauses.
     form: Option<Form>,
     /// Whether a watchdog may let frames go in spite of a pause.

@@ -1,7 +1,7 @@
 //! The classes of a switch, as `check` shows them: which markings lead to which priority, whether
 //! it is lossless, how it is scheduled, which ports are trusted, and the watchdog.
 
-use crate::ctl::tables::{table, text};
+use crate::ctl::tables::{port_lines, port_names, table, text};
 use config::SwitchConfig;
 use config::units::show_size;
 use dataplane::limits::{PRIORITIES, TAGS};
@@ -88,37 +88,23 @@ fn scheduling(config: &SwitchConfig, priority: usize) -> String {
     format!("DRR, {} a round", show_size(quantum_bytes))
 }
 
-/// A line for each kind of trust, with the ports that have it, in the order of the ports.
+/// A line for each kind of trust, with the ports that have it.
 fn trust_lines(config: &SwitchConfig) -> Vec<String> {
-    let mut kinds: Vec<(PortTrust, Vec<&str>)> = Vec::new();
-    for port in &config.ports {
-        match kinds.iter_mut().find(|(trust, _)| *trust == port.trust) {
-            Some((_, names)) => names.push(&port.name),
-            None => kinds.push((port.trust, vec![&port.name])),
-        }
-    }
     let initial_tag = config.tag_map.initial_tag;
-    let line = |(trust, names): &(PortTrust, Vec<&str>)| {
-        let ports = format!("port{} {}", plural(names.len()), names.join(", "));
+    let describe = |trust: &PortTrust| {
         let by = match trust.by {
             ClassifyBy::Dscp => "by DSCP",
             ClassifyBy::Pcp => "by PCP",
-            ClassifyBy::Port => {
-                return format!("{ports}: every frame has tag {}", trust.default_tag);
-            }
+            ClassifyBy::Port => return format!("every frame has tag {}", trust.default_tag),
         };
         let believed = if trust.trusted {
             "lossless tags are trusted".to_owned()
         } else {
             format!("lossless tags are not trusted, and become tag {initial_tag}")
         };
-        format!("{ports}: {by}; tag {} without it; {believed}", trust.default_tag)
+        format!("{by}; tag {} without it; {believed}", trust.default_tag)
     };
-    kinds.iter().map(line).collect()
-}
-
-const fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+    port_lines(config.ports.iter().map(|port| (port.name.as_str(), describe(&port.trust))))
 }
 
 fn action_name(action: Action) -> &'static str {
@@ -135,7 +121,7 @@ fn watchdog_line(config: &SwitchConfig) -> Option<String> {
     let but = if without.is_empty() {
         String::new()
     } else {
-        format!("; not at port{} {}", plural(without.len()), without.join(", "))
+        format!("; not at {}", port_names(&without))
     };
     Some(format!(
         "watchdog: {}; detection after {} ms, restoration after {} ms{but}",

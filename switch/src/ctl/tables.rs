@@ -37,6 +37,24 @@ impl<I: IntoIterator> Rows<I> {
     }
 }
 
+/// A line for each text, with the names of the ports that have it, in the order of the ports.
+pub(crate) fn port_lines<'a, I: Iterator<Item = (&'a str, String)>>(ports: I) -> Vec<String> {
+    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, text) in ports {
+        match kinds.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => kinds.push((text, vec![name])),
+        }
+    }
+    kinds.iter().map(|(text, names)| format!("{}: {text}", port_names(names))).collect()
+}
+
+/// `port a`, or `ports a, b`.
+pub(crate) fn port_names(names: &[&str]) -> String {
+    let ports = if names.len() == 1 { "port" } else { "ports" };
+    format!("{ports} {}", names.join(", "))
+}
+
 /// The table without the blanks around it.
 pub(crate) fn text(table: &Table) -> String {
     let lines = table.lines().map(|line| line.get(1..).unwrap_or_default().trim_end().to_owned());
