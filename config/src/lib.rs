@@ -15,6 +15,7 @@ mod error;
 mod explain;
 mod fields;
 mod file;
+mod file_kind;
 pub mod gfc;
 pub mod headroom;
 pub mod json;
@@ -31,6 +32,7 @@ pub mod switch;
 pub mod units;
 
 pub use error::ConfigError;
+pub use file_kind::FileKind;
 pub use network::NetworkConfig;
 pub use scenario::ScenarioConfig;
 pub use source::{read_json, read_text};

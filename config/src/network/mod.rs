@@ -9,6 +9,7 @@ mod path_spec;
 pub(crate) mod schema;
 
 use crate::error::ConfigError;
+use crate::file_kind::FileKind;
 use crate::names::{Names, linked_end};
 use crate::source::Source;
 use fabric::Network;
@@ -47,7 +48,7 @@ impl NetworkConfig {
     /// # Errors
     /// The first thing that is wrong in either.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        assemble(&Source::read(file)?)
+        checked(&Source::read(file)?)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the path file it names.
@@ -55,20 +56,12 @@ impl NetworkConfig {
     /// # Errors
     /// The first thing that is wrong in either.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        assemble(&Source::new(file, text))
+        checked(&Source::new(file, text))
     }
+}
 
-    /// Whether `text` is meant to be a NETWORK.toml, rather than another file of ours: by its
-    /// tables. Text that is no TOML is not.
-    pub fn is_meant(text: &str) -> bool {
-        let tables = ["generate", "link", "paths", "switch", "host"];
-        text.parse::<toml::Table>().is_ok_and(|file| {
-            !file.contains_key("name")
-                && tables.iter().any(|table| {
-                    file.get(*table).is_some_and(|value| value.is_table() || value.is_array())
-                })
-        })
-    }
+fn checked(source: &Source) -> Result<NetworkConfig, ConfigError> {
+    assemble(source).map_err(|error| FileKind::Network.explain(source, error))
 }
 
 /// The end of a link that files name so: `A:3`, or a host. `Err` is the whole message.

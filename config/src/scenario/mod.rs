@@ -24,6 +24,7 @@ pub use traffic::{
 };
 
 use crate::error::ConfigError;
+use crate::file_kind::FileKind;
 use crate::network::NetworkConfig;
 use crate::source::Source;
 use fabric::Network;
@@ -90,7 +91,7 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        assemble(&Source::read(file)?)
+        checked(&Source::read(file)?)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
@@ -98,15 +99,12 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        assemble(&Source::new(file, text))
+        checked(&Source::new(file, text))
     }
+}
 
-    /// Whether `text` is meant to be a SCENARIO.toml, rather than another file of ours: by what no
-    /// other has. Text that is no TOML is not.
-    pub fn is_meant(text: &str) -> bool {
-        let own = ["duration", "flow", "traffic", "fault", "scheme", "expect"];
-        text.parse::<toml::Table>().is_ok_and(|file| own.iter().any(|key| file.contains_key(*key)))
-    }
+fn checked(source: &Source) -> Result<ScenarioConfig, ConfigError> {
+    assemble(source).map_err(|error| FileKind::Scenario.explain(source, error))
 }
 
 fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {

@@ -32,6 +32,7 @@ pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
 use crate::error::ConfigError;
+use crate::file_kind::FileKind;
 use crate::rule_file;
 use crate::source::Source;
 use crate::units::Length;
@@ -203,7 +204,7 @@ impl SwitchConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        assemble(&Source::read(file)?, None, None)
+        checked(&Source::read(file)?)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
@@ -211,13 +212,17 @@ impl SwitchConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        assemble(&Source::new(file, text), None, None)
+        checked(&Source::new(file, text))
     }
 
     /// SWITCH.toml, as it was named.
     pub fn file(&self) -> &Path {
         self.source.file()
     }
+}
+
+fn checked(source: &Source) -> Result<SwitchConfig, ConfigError> {
+    assemble(source, None, None).map_err(|error| FileKind::Switch.explain(source, error))
 }
 
 /// The switch that the file describes. Rules and routes that are given replace those it names.

@@ -9,7 +9,7 @@ mod switch_file;
 use crate::output;
 use clap::Args;
 use config::rule_file;
-use config::{ConfigError, NetworkConfig, ScenarioConfig, SwitchConfig};
+use config::{ConfigError, FileKind, NetworkConfig, ScenarioConfig, SwitchConfig};
 use fabric::RuleSet;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -67,13 +67,17 @@ fn check(file: &Path) -> Result<Summary, ConfigError> {
     if is_json(&text) {
         return rule_file::parse(file, &text).map(|rules| rule_file(&rules));
     }
-    if ScenarioConfig::is_meant(&text) {
-        return ScenarioConfig::parse(file, &text).map(|config| scenario_file::summary(&config));
+    match FileKind::of(&text) {
+        Some(FileKind::Scenario) => {
+            ScenarioConfig::parse(file, &text).map(|config| scenario_file::summary(&config))
+        }
+        Some(FileKind::Network) => {
+            NetworkConfig::parse(file, &text).map(|config| network_file::summary(&config))
+        }
+        Some(FileKind::Switch) | None => {
+            SwitchConfig::parse(file, &text).map(|config| switch_file::summary(&config))
+        }
     }
-    if NetworkConfig::is_meant(&text) {
-        return NetworkConfig::parse(file, &text).map(|config| network_file::summary(&config));
-    }
-    SwitchConfig::parse(file, &text).map(|config| switch_file::summary(&config))
 }
 
 /// Whether a file is JSON rather than TOML: its first character says so.

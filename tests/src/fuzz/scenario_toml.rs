@@ -3,13 +3,13 @@
 
 use super::network_toml::{is_large, names_endless_file};
 use super::rules_json::check_error;
-use config::ScenarioConfig;
+use config::{FileKind, ScenarioConfig};
 use std::path::Path;
 
 /// Reads `data`.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let _ = ScenarioConfig::is_meant(&text);
+    let _ = FileKind::of(&text);
     if names_endless_file(&text) || is_large(&text) {
         return;
     }

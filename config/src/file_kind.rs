@@ -1,0 +1,102 @@
+//! Which of the TOML files a text is meant to be, by the keys that no other kind has.
+
+use crate::error::ConfigError;
+use crate::source::Source;
+use std::fmt;
+
+/// The kinds of TOML file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// SWITCH.toml
+    Switch,
+    /// NETWORK.toml
+    Network,
+    /// SCENARIO.toml
+    Scenario,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Switch => "SWITCH.toml",
+            Self::Network => "NETWORK.toml",
+            Self::Scenario => "SCENARIO.toml",
+        })
+    }
+}
+
+impl FileKind {
+    /// The kind that `text` is meant to be, though it may be wrong. `None`: it is not TOML, or has
+    /// no key that tells.
+    pub fn of(text: &str) -> Option<Self> {
+        let file = text.parse::<toml::Table>().ok()?;
+        let has = |keys: &[&str]| keys.iter().any(|key| file.contains_key(*key));
+        let is_table =
+            |key: &&str| file.get(*key).is_some_and(|value| value.is_table() || value.is_array());
+        if has(&["port", "lossless"]) {
+            Some(Self::Switch)
+        } else if has(&["duration", "flow", "traffic", "fault", "scheme", "expect"]) {
+            Some(Self::Scenario)
+        } else {
+            let network = ["generate", "link", "paths", "switch", "host"];
+            network.iter().any(is_table).then_some(Self::Network)
+        }
+    }
+
+    /// `error` of reading `source` as this kind; or, if it is another kind, an error that says so.
+    pub(crate) fn explain(self, source: &Source, error: ConfigError) -> ConfigError {
+        match Self::of(source.text()) {
+            Some(kind) if kind != self => {
+                let message = format!("this is a {kind}; a {self} is needed here");
+                source.at(0..0, message)
+            }
+            _ => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NetworkConfig, ScenarioConfig, SwitchConfig};
+    use std::path::Path;
+
+    const SWITCH: &str = "name = \"A\"\n[[port]]\nname = \"p\"\ndevice = \"net_null0\"\n";
+    const NETWORK: &str = "[generate]\nkind = \"fat-tree\"\nk = 4\n";
+    const SCENARIO: &str = "duration = \"1ms\"\nnetwork = \"n.toml\"\n[[traffic]]\n";
+
+    #[test]
+    fn a_file_is_told_by_keys_that_no_other_kind_has() {
+        let kinds =
+            [SWITCH, NETWORK, SCENARIO, "name = \"A\"\n", "", "[[port]", "{}"].map(FileKind::of);
+        let [switch, network, scenario, rest @ ..] = kinds;
+        assert_eq!(switch, Some(FileKind::Switch));
+        assert_eq!(network, Some(FileKind::Network));
+        assert_eq!(scenario, Some(FileKind::Scenario));
+        assert_eq!(rest, [None; 4]);
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_refused_as_such() {
+        let file = Path::new("x.toml");
+        let switch = |text| SwitchConfig::parse(file, text).unwrap_err().to_string();
+        let network = |text| NetworkConfig::parse(file, text).unwrap_err().to_string();
+        let scenario = |text| ScenarioConfig::parse(file, text).unwrap_err().to_string();
+        let refused = |is: &str, needed: &str| {
+            format!("x.toml:1:1: this is a {is}; a {needed} is needed here")
+        };
+        assert_eq!(switch(NETWORK), refused("NETWORK.toml", "SWITCH.toml"));
+        assert_eq!(switch(SCENARIO), refused("SCENARIO.toml", "SWITCH.toml"));
+        assert_eq!(network(SWITCH), refused("SWITCH.toml", "NETWORK.toml"));
+        assert_eq!(network(SCENARIO), refused("SCENARIO.toml", "NETWORK.toml"));
+        assert_eq!(scenario(SWITCH), refused("SWITCH.toml", "SCENARIO.toml"));
+        assert_eq!(scenario(NETWORK), refused("NETWORK.toml", "SCENARIO.toml"));
+    }
+
+    #[test]
+    fn a_file_of_the_right_kind_keeps_its_own_error() {
+        let wrong = format!("{NETWORK}colour = 1\n");
+        let error = NetworkConfig::parse(Path::new("x.toml"), &wrong).unwrap_err();
+        assert!(error.to_string().contains("colour"), "{error}");
+    }
+}
