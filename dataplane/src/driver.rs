@@ -58,6 +58,8 @@ impl Default for Polling {
     }
 }
 
+const _: () = assert!(size_of::<Polling>() == 0, "it has no state but its probe's");
+
 impl<P> Polling<P> {
     /// Polling, observed by `probe`.
     pub const fn new(probe: P) -> Self {

@@ -69,7 +69,7 @@ pub(crate) struct Port<D: Device, V: Driver> {
     queues: [Queue; PRIORITIES],
     /// The only queued frame, if it is not stored in its VEQ. A polling worker neither reads nor
     /// writes it.
-    pending: Option<QueuedFrame<D::Frame>>,
+    pub(crate) pending: Option<QueuedFrame<D::Frame>>,
     driver: PhantomData<V>,
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,

@@ -6,6 +6,7 @@ use super::{RigBuilder, Script, Sent, TestFrame, WireDevice};
 use crate::control_rings::{Command, ControlRings};
 use crate::driver::{Driver, EventDriven, Polling};
 use crate::ids::PortId;
+use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::report::Report;
 use crate::snapshot::PortMode;
 use crate::time::Instant;
@@ -18,6 +19,8 @@ use alloc::vec::Vec;
 
 /// When a worker that asks for a turn at once gets it.
 const AGAIN_NS: u64 = 20;
+/// A frame that no switch receives.
+const PLANTED: [u8; 60] = [0xAB; 60];
 /// Turns that one moment may need. Only a driver that makes no progress needs more.
 const TURNS_MAX: usize = 1_000_000;
 
@@ -28,8 +31,10 @@ const TURNS_MAX: usize = 1_000_000;
 pub fn run(data: &[u8]) {
     let mut script = Script::new(data);
     let Some(builder) = random_switch::switch(&mut script) else { return };
+    let mut polling = Driven::new(&builder, Polling::default());
+    polling.plant_pending();
     let mut all = Drivers {
-        polling: Driven::new(&builder, Polling::default()),
+        polling,
         events: Driven::new(&builder, EventDriven::default()),
         whole: Driven::new(&builder, EventDriven::default()),
         now: Instant::from_ns(1_000),
@@ -41,6 +46,7 @@ pub fn run(data: &[u8]) {
     all.now = all.now + 10_000_000;
     all.turn(&[]);
     all.compare_reports();
+    all.polling.check_pending();
 }
 
 /// The same switch three times.
@@ -254,6 +260,26 @@ pub(super) fn report_lines(report: &Report) -> Vec<String> {
         lines.extend(queues.map(|(priority, gauges)| format!("{id} {priority} {gauges:?}")));
     }
     lines
+}
+
+impl Driven<Polling> {
+    /// Puts a frame into the place, at each port, that only an event-driven worker uses. A polling
+    /// worker that reads it does something else than an event-driven one.
+    fn plant_pending(&mut self) {
+        for port in &mut self.worker.core.ports {
+            let frame = TestFrame::new(&PLANTED);
+            let meta = FrameMeta::own(&frame, port.id, port.control_priority, Instant::ZERO);
+            port.pending = Some(QueuedFrame { frame, meta });
+        }
+    }
+
+    /// Each of those frames is where it was put: a polling worker does not write there.
+    fn check_pending(&self) {
+        for port in &self.worker.core.ports {
+            let planted = port.pending.as_ref().map(|queued| &queued.frame);
+            assert_eq!(planted, Some(&TestFrame::new(&PLANTED)), "port {:?}", port.id);
+        }
+    }
 }
 
 impl Driven<EventDriven> {
