@@ -83,7 +83,7 @@ fn swap(lab: &Lab, swaps: u64, request: &str, one: &Path, other: &Path) -> u64 {
         let answer = client.ask(&json!({ "request": request, "file": file }));
         assert_eq!(answer["read"], json!([file]), "{answer}");
         let now = answer["epoch"].as_u64().expect("a number");
-        assert!(now > epoch, "tables {now} after {epoch}");
+        assert!(now > epoch, "table version {now} after {epoch}");
         epoch = now;
     }
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).expect("not that long");

@@ -33,7 +33,7 @@ pub struct ApplyArgs {
     /// NETWORK.toml, if it is not at the path in the plan
     #[arg(long, value_name = "FILE")]
     network: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Instead of the change that the plan names")]
     source: SourceArgs,
     /// Directory of the tag rules in use, if the plan was made with `--rules`
     #[arg(long, value_name = "DIR")]

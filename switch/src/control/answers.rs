@@ -96,7 +96,7 @@ impl<P: Platform> Control<P> {
         let epoch = self.workers.epoch();
         let done = self.pending.installs.extract_if(.., |(reloaded, _)| reloaded.epoch <= epoch);
         for (reloaded, reply) in done {
-            output::note(&format!("tables {} are in use", reloaded.epoch));
+            output::note(&format!("table version {} is in use", reloaded.epoch));
             reply.inspect(|to| send(to, Reply::Reloaded(reloaded)));
         }
         if let Some((walk, reply)) = self.pending.mac_walks.front_mut()

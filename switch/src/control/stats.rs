@@ -31,7 +31,7 @@ pub struct Stats {
     pub time_unix_ms: u64,
     /// The same on the clock of the workers: nanoseconds since the switch started.
     pub uptime_ns: u64,
-    /// The number of the tables in use by all workers; it rises with every change of rules, routes,
+    /// The version of the tables in use by all workers. It rises with each change of rules, routes,
     /// neighbors or VLANs.
     pub epoch: u64,
     /// In the order of their numbers.
@@ -210,7 +210,7 @@ pub struct WorkerStats {
     pub turns: u64,
     /// Turns in which something moved.
     pub busy_turns: u64,
-    /// The number of the tables it uses.
+    /// The version of the tables that it uses.
     pub epoch: u64,
     /// Its frames.
     pub totals: FrameTotals,

@@ -209,7 +209,7 @@ fn reloaded(client: &mut Client, request: &Request) -> Result<Answer, CtlError> 
     let reloaded: Reloaded = client.ask(request)?;
     let read: Vec<String> = reloaded.read.iter().map(|file| file.display().to_string()).collect();
     let from = if read.is_empty() { String::new() } else { format!(", from {}", read.join(", ")) };
-    let mut lines = vec![format!("tables {} are in use{from}", reloaded.epoch)];
+    let mut lines = vec![format!("table version {} is in use{from}", reloaded.epoch)];
     lines.extend(reloaded.warnings.iter().map(|warning| format!("{warning} (warning)")));
     Ok(Answer { text: lines.join("\n"), json: json!(reloaded) })
 }

@@ -35,7 +35,7 @@ pub(super) fn stats(stats: &Stats) -> String {
     let (buffer, mbufs) = (&stats.buffer, &stats.mbufs);
     let lines = [
         format!(
-            "{}: process {}, up {}, tables {}",
+            "{}: process {}, up {}, table version {}",
             stats.name,
             stats.pid,
             duration(stats.uptime_ns),
@@ -163,10 +163,10 @@ pub(super) fn pfc(stats: &Stats) -> String {
         ("XON rcvd", |&(port, p)| port.pfc.rx_xon[p].to_string()),
         ("pause time rcvd", |&(port, p)| duration(port.pfc.rx_paused_ns[p])),
         ("last pause rcvd", |&(port, p)| duration(port.queues[p].rx_recent_pause_ns)),
-        ("rate sent", |&(port, p)| port.pfc.tx_slowed[p].to_string()),
-        ("rate rcvd", |&(port, p)| port.pfc.rx_slowed[p].to_string()),
+        ("GFC rates sent", |&(port, p)| port.pfc.tx_slowed[p].to_string()),
+        ("GFC rates rcvd", |&(port, p)| port.pfc.rx_slowed[p].to_string()),
         ("storms", |&(port, p)| storms(port.pfc.storms[p], port.queues[p].stormed)),
-        ("ignored", |&(port, p)| port.pfc.rx_ignored[p].to_string()),
+        ("not obeyed", |&(port, p)| port.pfc.rx_ignored[p].to_string()),
     ])
 }
 

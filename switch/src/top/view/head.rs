@@ -31,7 +31,7 @@ fn identity(view: &View, paused: bool, width: usize) -> Line<'static> {
         Span::raw(format!("knotless {} ", view.version)),
         Span::styled(view.name.clone(), NAME),
         Span::raw(format!("  up {}", time(view.uptime_ns))),
-        Span::raw(format!("  process {}  tables {}", view.pid, view.epoch)),
+        Span::raw(format!("  process {}  tables v{}", view.pid, view.epoch)),
         Span::raw(view.level.map_or_else(String::new, |level| format!("  level {level}"))),
     ];
     let right = if paused {
@@ -155,7 +155,7 @@ fn memory_and_latency(view: &View, width: usize) -> Vec<Line<'static>> {
     )];
     if width >= 100 {
         let text = format!("{} of {}", number(mbufs.control_in_use), number(mbufs.control_total));
-        pieces.push(labeled("for PFC", text));
+        pieces.push(labeled("PFC mbufs", text));
     }
     pieces.push(labeled(
         "latency",

@@ -97,7 +97,7 @@ fn nothing_yet(waiting: Option<&str>) -> Vec<Line<'static>> {
 /// The keys, and the scroll position.
 fn foot(choices: &Choices, extent: Extent, width: usize) -> Line<'static> {
     let keys = format!(
-        " q quit  p pause  s sort:{}  d drops  a quiet  r peaks  ? help",
+        " q quit  p pause  s sort:{}  d drops  a idle  r peaks  ? help",
         choices.sort.name()
     );
     let mut shown = *choices;

@@ -142,7 +142,7 @@ fn port_line(port: &PortView, folded: usize, columns: Columns) -> Line<'static> 
     }
     line.extend(port.lldp.iter().flat_map(leads));
     if folded > 0 {
-        line.push(Span::styled(format!("  {folded} quiet"), FAINT));
+        line.push(Span::styled(format!("  {folded} idle"), FAINT));
     }
     Line::from(line)
 }

@@ -308,7 +308,7 @@ fn levels_and_port_types_are_shown_with_who_is_there_and_what_is_wrong() {
     let screen = Screen { view: Some(&view), waiting: None, choices: &choices };
     let (buffer, _) = drawn(&screen, 160, 30);
     let shown = lines(&buffer).join("\n");
-    for text in ["tables 3  level 1", "downlink  host1", "uplink  spine1  pfc_mismatch", "  who"] {
+    for text in ["tables v3  level 1", "downlink  host1", "uplink  spine1  pfc_mismatch", "  who"] {
         assert!(shown.contains(text), "no `{text}`:\n{shown}");
     }
     assert_eq!(style_of(&buffer, "pfc_mismatch").0, Color::Yellow);
