@@ -71,7 +71,7 @@ fn a_reload_takes_effect_or_is_refused_with_the_reason() {
         "SWITCH.toml",
         &format!("{SWITCH}[[route]]\nto = \"10.8.0.0/16\"\nblackhole = true\n"),
     );
-    assert!(switch.ask(&["reload"]).contains("are in use, from SWITCH.toml"));
+    assert!(switch.ask(&["reload"]).contains("is in use, from SWITCH.toml"));
     assert!(switch.ask(&["routes"]).contains("blackhole"));
     let epoch = switch.number("/epoch");
 
