@@ -43,15 +43,20 @@ impl FileKind {
         }
     }
 
-    /// `error` of reading `source` as this kind; or, if it is another kind, an error that says so.
-    pub(crate) fn explain(self, source: &Source, error: ConfigError) -> ConfigError {
-        match Self::of(source.text()) {
+    /// What `assemble` makes of `source`, which must be of this kind. A file that it refuses and
+    /// that is of another kind is refused as such.
+    pub(crate) fn read<T>(
+        self,
+        source: &Source,
+        assemble: impl FnOnce(&Source) -> Result<T, ConfigError>,
+    ) -> Result<T, ConfigError> {
+        assemble(source).map_err(|error| match Self::of(source.text()) {
             Some(kind) if kind != self => {
                 let message = format!("this is a {kind}; a {self} is needed here");
                 source.at(0..0, message)
             }
             _ => error,
-        }
+        })
     }
 }
 
@@ -91,6 +96,17 @@ mod tests {
         assert_eq!(network(SCENARIO), refused("SCENARIO.toml", "NETWORK.toml"));
         assert_eq!(scenario(SWITCH), refused("SWITCH.toml", "SCENARIO.toml"));
         assert_eq!(scenario(NETWORK), refused("NETWORK.toml", "SCENARIO.toml"));
+    }
+
+    #[test]
+    fn a_file_of_another_kind_that_a_scenario_names_as_its_network_is_refused_as_such() {
+        let place = tempfile::tempdir().unwrap();
+        let [scenario, network] = ["s.toml", "n.toml"].map(|name| place.path().join(name));
+        std::fs::write(&scenario, "duration = \"1ms\"\nnetwork = \"n.toml\"\n").unwrap();
+        std::fs::write(&network, SWITCH).unwrap();
+        let error = ScenarioConfig::load(&scenario).unwrap_err().to_string();
+        let refused = "n.toml:1:1: this is a SWITCH.toml; a NETWORK.toml is needed here";
+        assert!(error.ends_with(refused), "{error}");
     }
 
     #[test]

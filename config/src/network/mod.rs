@@ -48,7 +48,7 @@ impl NetworkConfig {
     /// # Errors
     /// The first thing that is wrong in either.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        checked(&Source::read(file)?)
+        FileKind::Network.read(&Source::read(file)?, assemble)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the path file it names.
@@ -56,12 +56,8 @@ impl NetworkConfig {
     /// # Errors
     /// The first thing that is wrong in either.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        checked(&Source::new(file, text))
+        FileKind::Network.read(&Source::new(file, text), assemble)
     }
-}
-
-fn checked(source: &Source) -> Result<NetworkConfig, ConfigError> {
-    assemble(source).map_err(|error| FileKind::Network.explain(source, error))
 }
 
 /// The end of a link that files name so: `A:3`, or a host. `Err` is the whole message.

@@ -91,7 +91,7 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        checked(&Source::read(file)?)
+        FileKind::Scenario.read(&Source::read(file)?, assemble)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
@@ -99,12 +99,8 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        checked(&Source::new(file, text))
+        FileKind::Scenario.read(&Source::new(file, text), assemble)
     }
-}
-
-fn checked(source: &Source) -> Result<ScenarioConfig, ConfigError> {
-    assemble(source).map_err(|error| FileKind::Scenario.explain(source, error))
 }
 
 fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
@@ -158,7 +154,7 @@ fn network(source: &Source, file: &ScenarioFile) -> Result<NetworkConfig, Config
                        tables";
         return Err(source.at(field.span(), message));
     }
-    crate::network::assemble(&source.read_named(field)?)
+    FileKind::Network.read(&source.read_named(field)?, crate::network::assemble)
 }
 
 #[cfg(test)]

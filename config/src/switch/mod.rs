@@ -204,7 +204,7 @@ impl SwitchConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        checked(&Source::read(file)?)
+        Self::of(&Source::read(file)?)
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
@@ -212,17 +212,17 @@ impl SwitchConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        checked(&Source::new(file, text))
+        Self::of(&Source::new(file, text))
+    }
+
+    fn of(source: &Source) -> Result<Self, ConfigError> {
+        FileKind::Switch.read(source, |source| assemble(source, None, None))
     }
 
     /// SWITCH.toml, as it was named.
     pub fn file(&self) -> &Path {
         self.source.file()
     }
-}
-
-fn checked(source: &Source) -> Result<SwitchConfig, ConfigError> {
-    assemble(source, None, None).map_err(|error| FileKind::Switch.explain(source, error))
 }
 
 /// The switch that the file describes. Rules and routes that are given replace those it names.
