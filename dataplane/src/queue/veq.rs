@@ -200,7 +200,9 @@ impl Veq {
     }
 
     /// Takes the first frame.
-    #[inline]
+    // Always inlined: slow paths call it too, and with these the compiler makes it a function that
+    // the event-driven turn calls for every frame (3 % of its time).
+    #[inline(always)]
     pub fn pop_front<F: Frame>(&mut self, frame_pool: &mut FramePool<F>) -> Option<QueuedFrame<F>> {
         let queued = self.front_frames(frame_pool, 1).first_mut()?.take()?;
         self.took(frame_pool, 1, u32::from(queued.meta.bytes));
