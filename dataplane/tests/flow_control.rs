@@ -21,14 +21,6 @@ fn pfc(class: u8, quanta: u16) -> [u8; 60] {
     Pfc::default().with(priority(class), quanta).to_frame(MacAddress([2, 0, 0, 1, 9, 9]))
 }
 
-/// `count` frames of 1,000 bytes from port `from` to port `to`.
-fn load(rig: &mut Rig, from: u8, to: u8, dscp: u8, count: u32) {
-    for sequence in 0..count {
-        let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::routed(from, to, dscp) };
-        rig.arrive(from, &frame.bytes());
-    }
-}
-
 /// Takes what port `number` sent, PFC frames and data apart.
 fn sent(rig: &mut Rig, number: u8) -> (Vec<Pfc>, Vec<Vec<u8>>) {
     let is_control = |frame: &Vec<u8>| frame[12..14] == [0x88, 0x08];
@@ -46,7 +38,7 @@ fn a_paused_class_stops_and_the_others_do_not() {
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
     for dscp in [26, 27, 0] {
-        load(&mut rig, 1, 2, dscp, 5);
+        rig.load(1, 2, dscp, 5);
     }
     rig.settle();
     let dscps: Vec<u8> = sent(&mut rig, 2).1.iter().map(|frame| frame[15] >> 2).collect();
@@ -69,9 +61,9 @@ fn what_waits_can_be_told_by_viq_and_veq() {
     let mut rig = builder.build();
     rig.arrive(3, &pfc(4, 0xFFFF));
     rig.turn();
-    load(&mut rig, 1, 3, 26, 2);
-    load(&mut rig, 2, 3, 26, 1);
-    load(&mut rig, 1, 2, 26, 5);
+    rig.load(1, 3, 26, 2);
+    rig.load(2, 3, 26, 1);
+    rig.load(1, 2, 26, 5);
     rig.settle();
     let held = rig.workers[0].queued_metas();
     let held: Vec<_> = held.map(|n| (n.viq, n.out, n.priority, n.bytes)).collect();
@@ -95,7 +87,7 @@ fn how_long_a_pause_has_run_is_told_in_both_directions() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 40);
+    rig.load(1, 2, 26, 40);
     rig.settle();
     rig.wait(1_000);
     let (from, to) = (rig.report(1).queues[3], rig.report(2).queues[3]);
@@ -109,7 +101,7 @@ fn a_pause_ends_by_itself_when_its_quanta_have_passed() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 1_000));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 1);
+    rig.load(1, 2, 26, 1);
     let next = rig.turn()[0].next;
     assert_eq!(next.ns_since(rig.now), 51_200, "the worker says when it must be turned again");
     rig.wait(51_199);
@@ -123,10 +115,10 @@ fn a_pause_ends_by_itself_when_its_quanta_have_passed() {
 #[test]
 fn pfc_holds_for_frames_of_its_own_turn() {
     let mut rig = RigBuilder::routed(3).build();
-    load(&mut rig, 1, 2, 26, 10);
-    load(&mut rig, 1, 2, 0, 3);
+    rig.load(1, 2, 26, 10);
+    rig.load(1, 2, 0, 3);
     rig.arrive(2, &pfc(3, 0xFFFF));
-    load(&mut rig, 3, 2, 26, 10);
+    rig.load(3, 2, 26, 10);
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 3, "what stood ready of class 3 was put back");
     rig.arrive(2, &pfc(3, 0));
@@ -174,14 +166,14 @@ fn xoff_goes_out_at_the_frame_over_the_threshold_and_xon_when_it_has_drained() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 20);
+    rig.load(1, 2, 26, 20);
     rig.settle();
     assert_eq!(sent(&mut rig, 1).0, [], "20,000 bytes are the threshold, not over it");
-    load(&mut rig, 1, 2, 26, 1);
+    rig.load(1, 2, 26, 1);
     rig.settle();
     let xoff = Pfc::default().with(priority(3), 0xFFFF);
     assert_eq!(sent(&mut rig, 1).0, [xoff]);
-    load(&mut rig, 1, 2, 26, 38);
+    rig.load(1, 2, 26, 38);
     rig.settle();
     assert_eq!(rig.totals().received, 60, "PFC, and all that is on its way");
     assert_eq!(rig.totals().dropped, 0, "headroom takes what is on its way");
@@ -197,7 +189,7 @@ fn xoff_goes_out_at_the_frame_over_the_threshold_and_xon_when_it_has_drained() {
 fn xon_goes_out_in_the_turn_that_makes_room() {
     let mut rig = RigBuilder::routed(2).build();
     rig.port(2).takes_frames = Some(0);
-    load(&mut rig, 1, 2, 26, 21);
+    rig.load(1, 2, 26, 21);
     rig.settle();
     assert_eq!(sent(&mut rig, 1).0, [Pfc::default().with(priority(3), 0xFFFF)]);
     rig.port(2).takes_frames = None;
@@ -212,11 +204,11 @@ fn a_long_pause_is_refreshed_and_all_changes_go_in_one_frame() {
     let both = Pfc::default().with(priority(3), 0xFFFF).with(priority(4), 0xFFFF);
     rig.arrive(2, &both.to_frame(port_mac(7)));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 20);
-    load(&mut rig, 1, 2, 27, 20);
+    rig.load(1, 2, 26, 20);
+    rig.load(1, 2, 27, 20);
     rig.settle();
-    load(&mut rig, 1, 2, 26, 5);
-    load(&mut rig, 1, 2, 27, 5);
+    rig.load(1, 2, 26, 5);
+    rig.load(1, 2, 27, 5);
     rig.settle();
     assert_eq!(sent(&mut rig, 1).0, [both], "one frame for both classes");
     let refresh = rig.turn()[0].next.ns_since(rig.now);
@@ -236,8 +228,8 @@ fn lossy_overload_drops_lossy_frames_and_harms_no_lossless_one() {
     let mut rig = RigBuilder::routed(3).build();
     rig.port(3).takes_frames = Some(0);
     for _ in 0..10 {
-        load(&mut rig, 1, 3, 0, 50);
-        load(&mut rig, 2, 3, 26, 1);
+        rig.load(1, 3, 0, 50);
+        rig.load(2, 3, 26, 1);
         rig.settle();
     }
     assert_eq!(rig.dropped(3, DropReason::TailDrop), 400, "100,000 bytes of queue");
@@ -255,7 +247,7 @@ fn a_rule_made_lossy_frame_is_charged_as_lossy_and_pauses_nobody() {
     builder.rules = Some(vec![]);
     let mut rig = builder.build();
     rig.port(2).takes_frames = Some(0);
-    load(&mut rig, 1, 2, 26, 150);
+    rig.load(1, 2, 26, 150);
     rig.settle();
     assert_eq!(sent(&mut rig, 1).0, []);
     let report = rig.report(1);
@@ -316,50 +308,6 @@ fn what_the_device_refuses_goes_out_later_in_order() {
 }
 
 #[test]
-fn dwrr_shares_follow_the_weights_once_a_blocked_port_is_released() {
-    let mut builder = RigBuilder::routed(2);
-    builder.settings.scheduler.quantum_bytes[3] = 3 * 1514;
-    builder.settings.scheduler.quantum_bytes[4] = 1514;
-    builder.settings.ports[0].lossless[3].as_mut().unwrap().headroom_bytes = 80_000;
-    builder.settings.ports[0].lossless[4].as_mut().unwrap().headroom_bytes = 80_000;
-    let mut rig = builder.build();
-    rig.port(2).takes_frames = Some(0);
-    load(&mut rig, 1, 2, 26, 90);
-    load(&mut rig, 1, 2, 27, 90);
-    rig.settle();
-    rig.port(2).takes_frames = Some(80);
-    rig.settle();
-    let first: Vec<Vec<u8>> = sent(&mut rig, 2).1;
-    let of_3 = first.iter().filter(|frame| frame[15] >> 2 == 26).count();
-    assert!((58..=62).contains(&of_3), "three quarters of 80: {of_3}");
-    rig.port(2).takes_frames = None;
-    rig.settle();
-    assert_eq!(first.len() + sent(&mut rig, 2).1.len(), 180, "and all arrive");
-}
-
-#[test]
-fn dwrr_shares_hold_frame_by_frame_on_a_port_that_takes_one_at_a_time() {
-    let mut builder = RigBuilder::routed(2);
-    builder.settings.scheduler.quantum_bytes[3] = 3_000;
-    builder.settings.scheduler.quantum_bytes[4] = 1_000;
-    for class in [3, 4] {
-        builder.settings.ports[0].lossless[class].as_mut().unwrap().headroom_bytes = 80_000;
-    }
-    let mut rig = builder.build();
-    rig.port(2).takes_frames = Some(0);
-    load(&mut rig, 1, 2, 26, 90);
-    load(&mut rig, 1, 2, 27, 90);
-    rig.settle();
-    rig.port(2).room_frames = Some(1);
-    for _ in 0..80 {
-        rig.port(2).takes_frames = Some(1);
-        rig.turn();
-    }
-    let order: Vec<u8> = sent(&mut rig, 2).1.iter().map(|frame| frame[15] >> 2).collect();
-    assert_eq!(order, [26, 26, 26, 27].repeat(20));
-}
-
-#[test]
 fn ecn_marks_what_leaves_a_long_queue_until_it_is_short() {
     let step = EcnSettings { kmin_bytes: 10_000, kmax_bytes: 10_000, pmax_q16: 65_536 };
     let mut rig = RigBuilder::routed(2).ecn(3, step).build();
@@ -379,45 +327,22 @@ fn ecn_marks_what_leaves_a_long_queue_until_it_is_short() {
 }
 
 #[test]
-fn a_paced_port_sends_at_its_speed() {
-    let mut builder = RigBuilder::routed(2);
-    builder.settings.ports[1].paced = true;
-    let mut rig = builder.build();
-    rig.wait(1_000_000);
-    load(&mut rig, 1, 2, 26, 55);
-    for _ in 0..20 {
-        rig.turn();
-        rig.wait(1_000);
-    }
-    // 1,024 bytes on the wire at 10G are 819.2 ns; a port that was idle may catch up on 200 us.
-    assert_eq!(sent(&mut rig, 2).1.len(), 55);
-    load(&mut rig, 1, 2, 26, 55);
-    let mut counts = Vec::new();
-    for _ in 0..400 {
-        rig.turn();
-        rig.wait(819);
-        counts.push(sent(&mut rig, 2).1.len());
-    }
-    assert_eq!(counts.iter().sum::<usize>(), 55);
-}
-
-#[test]
 fn a_port_that_goes_down_lets_go_of_what_it_held() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 30);
+    rig.load(1, 2, 26, 30);
     rig.settle();
     assert_eq!(rig.report(1).queues[3].viq_bytes, 30_000);
     rig.command(|| Command::Link(PortId::from_number(2).unwrap(), false));
-    load(&mut rig, 1, 2, 26, 3);
+    rig.load(1, 2, 26, 3);
     rig.settle();
     assert_eq!(rig.dropped(2, DropReason::PortDown), 33);
     assert_eq!(rig.report(1).queues[3].viq_bytes, 0);
     assert_eq!(rig.report(1).counters.lossless_dropped(priority(3)), 0, "it was not that port");
     assert_eq!(rig.report(2).counters.lossless_dropped(priority(3)), 33, "all were lossless");
     rig.command(|| Command::Link(PortId::from_number(2).unwrap(), true));
-    load(&mut rig, 1, 2, 26, 3);
+    rig.load(1, 2, 26, 3);
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 3, "the pause went with the link");
 }
@@ -427,7 +352,7 @@ fn frames_that_come_before_the_worker_knows_of_the_link_wait_in_the_device() {
     let mut rig = RigBuilder::routed(2).build();
     let one = PortId::FIRST;
     rig.command(|| Command::LinkLost(one));
-    load(&mut rig, 1, 2, 26, 5);
+    rig.load(1, 2, 26, 5);
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 0);
     assert_eq!(rig.dropped(1, DropReason::PortDown), 0);
@@ -435,7 +360,7 @@ fn frames_that_come_before_the_worker_knows_of_the_link_wait_in_the_device() {
     rig.settle();
     assert_eq!(sent(&mut rig, 2).1.len(), 5, "none is lost");
     rig.command(|| Command::Link(one, false));
-    load(&mut rig, 1, 2, 26, 5);
+    rig.load(1, 2, 26, 5);
     rig.settle();
     assert_eq!(rig.dropped(1, DropReason::PortDown), 5, "out of service it drops what comes");
 }
@@ -445,7 +370,7 @@ fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
-    load(&mut rig, 1, 2, 26, 40);
+    rig.load(1, 2, 26, 40);
     rig.settle();
     let xoff = Pfc::default().with(priority(3), 0xFFFF);
     assert_eq!(sent(&mut rig, 1).0, [xoff]);

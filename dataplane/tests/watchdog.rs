@@ -4,7 +4,6 @@ use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
-use dataplane::testing::wire::Udp;
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::{MacControl, Pfc};
@@ -23,10 +22,7 @@ fn builder(action: Action) -> RigBuilder {
 }
 
 fn load(rig: &mut Rig, from: u8, to: u8, dscp: u8, count: u32) {
-    for sequence in 0..count {
-        let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::routed(from, to, dscp) };
-        rig.arrive(from, &frame.bytes());
-    }
+    rig.load(from, to, dscp, count);
     rig.settle();
 }
 

@@ -1,7 +1,7 @@
 //! A switch of a few ports with everything wired up: routed ports with one resolved host each, or
 //! bridged ports in one VLAN; tags 1 and 2 lossless on priorities 3 and 4.
 
-use super::wire::{host_mac, host_v4, port_mac};
+use super::wire::{Udp, host_mac, host_v4, port_mac};
 use super::{TestDevice, TestFrame};
 use crate::control_rings::{Command, ControlRings, connect};
 use crate::counters::{DropReason, Totals};
@@ -245,6 +245,15 @@ impl Rig {
     /// Lets `bytes` arrive on port `number`.
     pub fn arrive(&mut self, number: u8, bytes: &[u8]) {
         self.port(number).arriving.push_back(TestFrame::new(bytes));
+    }
+
+    /// Lets `count` routed frames of 1,000 bytes, numbered from 0, arrive on port `from` for the
+    /// host of port `to`.
+    pub fn load(&mut self, from: u8, to: u8, dscp: u8, count: u32) {
+        for sequence in 0..count {
+            let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::routed(from, to, dscp) };
+            self.arrive(from, &frame.bytes());
+        }
     }
 
     /// One turn of every worker.
