@@ -1,19 +1,26 @@
 //! Which queue of a port sends next, and when, through a whole worker.
 
-use dataplane::testing::RigBuilder;
+use dataplane::testing::{Rig, RigBuilder};
 
-#[test]
-fn dwrr_shares_follow_the_weights_once_a_blocked_port_is_released() {
+/// Port 2 is blocked, with 90 frames waiting for it in class 3 and 90 in class 4, which have these
+/// quanta.
+fn blocked(quanta_bytes: [u32; 2]) -> Rig {
     let mut builder = RigBuilder::routed(2);
-    builder.settings.scheduler.quantum_bytes[3] = 3 * 1514;
-    builder.settings.scheduler.quantum_bytes[4] = 1514;
-    builder.settings.ports[0].lossless[3].as_mut().unwrap().headroom_bytes = 80_000;
-    builder.settings.ports[0].lossless[4].as_mut().unwrap().headroom_bytes = 80_000;
+    for (class, quantum_bytes) in [3, 4].into_iter().zip(quanta_bytes) {
+        builder.settings.scheduler.quantum_bytes[class] = quantum_bytes;
+        builder.settings.ports[0].lossless[class].as_mut().unwrap().headroom_bytes = 80_000;
+    }
     let mut rig = builder.build();
     rig.port(2).takes_frames = Some(0);
     rig.load(1, 2, 26, 90);
     rig.load(1, 2, 27, 90);
     rig.settle();
+    rig
+}
+
+#[test]
+fn dwrr_shares_follow_the_weights_once_a_blocked_port_is_released() {
+    let mut rig = blocked([3 * 1514, 1514]);
     rig.port(2).takes_frames = Some(80);
     rig.settle();
     let first: Vec<Vec<u8>> = rig.sent(2);
@@ -26,17 +33,7 @@ fn dwrr_shares_follow_the_weights_once_a_blocked_port_is_released() {
 
 #[test]
 fn dwrr_shares_hold_frame_by_frame_on_a_port_that_takes_one_at_a_time() {
-    let mut builder = RigBuilder::routed(2);
-    builder.settings.scheduler.quantum_bytes[3] = 3_000;
-    builder.settings.scheduler.quantum_bytes[4] = 1_000;
-    for class in [3, 4] {
-        builder.settings.ports[0].lossless[class].as_mut().unwrap().headroom_bytes = 80_000;
-    }
-    let mut rig = builder.build();
-    rig.port(2).takes_frames = Some(0);
-    rig.load(1, 2, 26, 90);
-    rig.load(1, 2, 27, 90);
-    rig.settle();
+    let mut rig = blocked([3_000, 1_000]);
     rig.port(2).room_frames = Some(1);
     for _ in 0..80 {
         rig.port(2).takes_frames = Some(1);
