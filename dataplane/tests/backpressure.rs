@@ -18,9 +18,7 @@ fn pfc(quanta: u16) -> Vec<u8> {
 
 /// Lets `count` frames of 1,000 bytes arrive at port 1, numbered from `first` on.
 fn load(rig: &mut Rig, udp: &Udp, first: u32, count: u32) {
-    for sequence in first..first + count {
-        rig.arrive(1, &Udp { sequence, frame_bytes: 1_000, ..udp.clone() }.bytes());
-    }
+    rig.arrive_numbered(1, &Udp { frame_bytes: 1_000, ..udp.clone() }, first..first + count);
 }
 
 fn data(rig: &mut Rig, port: u8) -> Vec<u32> {

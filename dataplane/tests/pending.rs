@@ -17,12 +17,6 @@ fn unknown(dscp: u8) -> Udp {
     Udp { dst: host_v4(2, 99), frame_bytes: 1_000, ..Udp::routed(1, 2, dscp) }
 }
 
-fn load(rig: &mut Rig, udp: &Udp, numbers: std::ops::Range<u32>) {
-    for sequence in numbers {
-        rig.arrive(1, &Udp { sequence, ..udp.clone() }.bytes());
-    }
-}
-
 fn punted(rig: &mut Rig) -> Vec<PuntReason> {
     let control = &mut rig.control[0];
     std::iter::from_fn(|| control.punted.pop().ok()).map(|punted| punted.reason).collect()
@@ -47,7 +41,7 @@ fn data(rig: &mut Rig) -> Vec<u32> {
 #[test]
 fn they_wait_pause_upstream_and_leave_in_order_when_the_address_is_known() {
     let mut rig = RigBuilder::routed(2).build();
-    load(&mut rig, &unknown(26), 0..200);
+    rig.arrive_numbered(1, &unknown(26), 0..200);
     rig.settle();
     assert_eq!(punted(&mut rig), [PuntReason::Resolve], "asked once, by a copy");
     let report = rig.report(1);
@@ -59,7 +53,7 @@ fn they_wait_pause_upstream_and_leave_in_order_when_the_address_is_known() {
     assert_eq!((rig.totals().dropped, data(&mut rig)), (0, vec![]));
     install(&mut rig, true);
     // In the turn of the new tables, too, nothing overtakes.
-    load(&mut rig, &unknown(26), 200..210);
+    rig.arrive_numbered(1, &unknown(26), 200..210);
     rig.settle();
     assert_eq!(data(&mut rig), (0..210).collect::<Vec<u32>>());
     assert_eq!(rig.report(1).queues[3].viq_bytes, 0);
@@ -72,7 +66,7 @@ fn they_wait_pause_upstream_and_leave_in_order_when_the_address_is_known() {
 #[test]
 fn a_destination_that_does_not_answer_is_given_up_and_then_nothing_waits_for_it() {
     let mut rig = RigBuilder::routed(2).build();
-    load(&mut rig, &unknown(26), 0..5);
+    rig.arrive_numbered(1, &unknown(26), 0..5);
     let next = rig.turn()[0].next;
     assert!(next.ns_since(rig.now) <= 3_000_000_000, "the worker wants a turn to give them up");
     rig.settle();
@@ -89,7 +83,7 @@ fn a_destination_that_does_not_answer_is_given_up_and_then_nothing_waits_for_it(
     assert_eq!(counters.lossless_dropped_for(DropReason::Unresolved), 5);
     assert_eq!(counters.lossless_dropped(LOSSLESS), 5, "and for no other reason");
     // To others the way is open, and the dead one costs nobody a pause.
-    load(&mut rig, &unknown(26), 5..105);
+    rig.arrive_numbered(1, &unknown(26), 5..105);
     rig.arrive(1, &Udp { sequence: 7, ..Udp::routed(1, 2, 26) }.bytes());
     rig.settle();
     assert_eq!(data(&mut rig), [7]);
@@ -97,7 +91,7 @@ fn a_destination_that_does_not_answer_is_given_up_and_then_nothing_waits_for_it(
     assert_eq!(punted(&mut rig).len(), 100);
     // After a while it is asked for again.
     rig.wait(5_000_000_001);
-    load(&mut rig, &unknown(26), 105..106);
+    rig.arrive_numbered(1, &unknown(26), 105..106);
     rig.settle();
     assert_eq!((punted(&mut rig), rig.totals().held), (vec![PuntReason::Resolve], 1));
 }
@@ -105,7 +99,7 @@ fn a_destination_that_does_not_answer_is_given_up_and_then_nothing_waits_for_it(
 #[test]
 fn new_tables_do_not_make_a_frame_wait_for_longer() {
     let mut rig = RigBuilder::routed(2).build();
-    load(&mut rig, &unknown(26), 0..1);
+    rig.arrive_numbered(1, &unknown(26), 0..1);
     for _ in 0..30 {
         rig.settle();
         rig.wait(100_000_000);
@@ -120,11 +114,11 @@ fn new_tables_do_not_make_a_frame_wait_for_longer() {
 fn without_a_buffer_for_the_copy_the_next_frame_asks() {
     let mut rig = RigBuilder::routed(2).build();
     rig.workers[0].device_mut().copies_left = 0;
-    load(&mut rig, &unknown(26), 0..2);
+    rig.arrive_numbered(1, &unknown(26), 0..2);
     rig.settle();
     assert_eq!((punted(&mut rig), rig.totals().held, rig.totals().copied), (vec![], 2, 0));
     rig.workers[0].device_mut().copies_left = 9;
-    load(&mut rig, &unknown(26), 2..3);
+    rig.arrive_numbered(1, &unknown(26), 2..3);
     rig.settle();
     assert_eq!((punted(&mut rig), rig.totals().held), (vec![PuntReason::Resolve], 3));
 }
@@ -132,7 +126,7 @@ fn without_a_buffer_for_the_copy_the_next_frame_asks() {
 #[test]
 fn a_lossy_frame_goes_to_the_control_thread_itself() {
     let mut rig = RigBuilder::routed(2).build();
-    load(&mut rig, &unknown(0), 0..2);
+    rig.arrive_numbered(1, &unknown(0), 0..2);
     rig.settle();
     assert_eq!(punted(&mut rig), [PuntReason::Unresolved; 2]);
     assert_eq!((rig.totals().held, rig.totals().copied), (0, 0));

@@ -8,10 +8,8 @@ use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::Pfc;
 
 fn load(rig: &mut Rig, dscp: u8, from_sequence: u32, count: u32) {
-    for sequence in from_sequence..from_sequence + count {
-        let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::routed(1, 2, dscp) };
-        rig.arrive(1, &frame.bytes());
-    }
+    let frame = Udp { frame_bytes: 1_000, ..Udp::routed(1, 2, dscp) };
+    rig.arrive_numbered(1, &frame, from_sequence..from_sequence + count);
 }
 
 fn order(rig: &mut Rig) -> Vec<u32> {

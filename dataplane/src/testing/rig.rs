@@ -28,6 +28,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
+use core::ops::Range;
 
 /// What a rig is to be, in public fields to be changed before [`RigBuilder::build`].
 #[derive(Clone, Debug)]
@@ -250,9 +251,14 @@ impl Rig {
     /// Lets `count` routed frames of 1,000 bytes, numbered from 0, arrive on port `from` for the
     /// host of port `to`.
     pub fn load(&mut self, from: u8, to: u8, dscp: u8, count: u32) {
-        for sequence in 0..count {
-            let frame = Udp { frame_bytes: 1_000, sequence, ..Udp::routed(from, to, dscp) };
-            self.arrive(from, &frame.bytes());
+        let frame = Udp { frame_bytes: 1_000, ..Udp::routed(from, to, dscp) };
+        self.arrive_numbered(from, &frame, 0..count);
+    }
+
+    /// Lets a frame for each of `numbers` arrive on port `from`: `frame` with that sequence number.
+    pub fn arrive_numbered(&mut self, from: u8, frame: &Udp, numbers: Range<u32>) {
+        for sequence in numbers {
+            self.arrive(from, &Udp { sequence, ..frame.clone() }.bytes());
         }
     }
 
