@@ -86,6 +86,9 @@ fn a_generator_takes_its_own_numbers_and_no_others() {
         ("kind = 'clos'\nleaves = 4\nspines = 2\ntors = 2", "add `pods`"),
         ("kind = 'hyperx'", "needs `shape`, such as [4, 4]"),
         ("kind = 'hyperx'\nshape = [1]", "1 to 8 dimensions of 2 to 256"),
+        ("kind = 'torus'\nshape = [4, 4]\nk = 2", "takes no `k`; it takes shape, hosts"),
+        ("kind = 'mesh'\nshape = [4, 4]\nhosts = 253", "a switch would need 257 ports"),
+        ("kind = 'slim-fly'\nq = 9", "use a prime that is 1 modulo 4, such as 5, 13 or 17"),
         ("kind = 'bcube'\nn = 200\nk = 8", "generate a smaller one"),
         ("kind = 'bclub'\nn = 2\nk = 1", "did you mean `bcube`?"),
     ] {

@@ -177,3 +177,36 @@ proptest! {
         }
     }
 }
+
+/// How many switches have so many links to switches.
+fn by_degree(network: &Network) -> BTreeMap<usize, usize> {
+    let mut by_degree = BTreeMap::new();
+    for switch in network.all_switches() {
+        *by_degree.entry(network.neighbors(switch).count()).or_insert(0) += 1;
+    }
+    by_degree
+}
+
+#[test]
+fn a_torus_goes_round_and_a_mesh_ends() {
+    let torus = generate("kind = 'torus'\nshape = [4, 3]\nhosts = 2");
+    assert_eq!((torus.switches(), torus.hosts()), (12, 24));
+    assert_eq!(by_degree(&torus), BTreeMap::from([(4, 12)]));
+    let narrow = generate("kind = 'torus'\nshape = [4, 2]");
+    assert_eq!(by_degree(&narrow), BTreeMap::from([(3, 8)]), "two switches in a row: one link");
+    let mesh = generate("kind = 'mesh'\nshape = [4, 3]");
+    assert_eq!(by_degree(&mesh), BTreeMap::from([(2, 4), (3, 6), (4, 2)]));
+}
+
+#[test]
+fn a_slim_fly_has_diameter_two() {
+    for (q, degree) in [(5, 7), (13, 19)] {
+        let network = generate(&format!("kind = 'slim-fly'\nq = {q}"));
+        assert_eq!(by_degree(&network), BTreeMap::from([(degree, 2 * q * q)]));
+        let near = |switch: u32| -> BTreeSet<u32> {
+            network.neighbors(switch).map(|(_, far)| network.owner(far)).chain([switch]).collect()
+        };
+        let within_two: BTreeSet<u32> = near(0).into_iter().flat_map(near).collect();
+        assert_eq!(within_two.len(), network.switches());
+    }
+}

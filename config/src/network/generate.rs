@@ -29,7 +29,7 @@ pub(super) fn build(
 }
 
 /// The table's numbers by name.
-const fn numbers(table: &GenerateTable) -> [(&'static str, &Field<i64>); 11] {
+const fn numbers(table: &GenerateTable) -> [(&'static str, &Field<i64>); 12] {
     [
         ("switches", &table.switches),
         ("ports", &table.ports),
@@ -42,6 +42,7 @@ const fn numbers(table: &GenerateTable) -> [(&'static str, &Field<i64>); 11] {
         ("hosts", &table.hosts),
         ("k", &table.k),
         ("n", &table.n),
+        ("q", &table.q),
     ]
 }
 

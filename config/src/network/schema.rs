@@ -81,13 +81,15 @@ pub(crate) struct GenerateTable {
     pub(crate) pods: Field<i64>,
     /// Clos of three tiers: ToRs in each pod.
     pub(crate) tors: Field<i64>,
-    /// Clos, HyperX: hosts of each switch that has hosts. Default 1.
+    /// Clos, HyperX, torus, mesh, Slim Fly: hosts of each switch that has hosts. Default 1.
     pub(crate) hosts: Field<i64>,
     /// Fat-tree, F10: ports of a switch. BCube: its levels, less one.
     pub(crate) k: Field<i64>,
     /// BCube: ports of a switch.
     pub(crate) n: Field<i64>,
-    /// HyperX: switches along each dimension.
+    /// Slim Fly: a prime that is 1 modulo 4; there are 2 q q switches.
+    pub(crate) q: Field<i64>,
+    /// HyperX, torus, mesh: switches along each dimension.
     pub(crate) shape: Field<Vec<i64>>,
     /// The speed of every link.
     pub(crate) speed: Field<Rate>,

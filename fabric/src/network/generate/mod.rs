@@ -10,6 +10,8 @@ mod fat_tree;
 mod hyperx;
 mod jellyfish;
 mod parameters;
+mod slim_fly;
+mod torus;
 
 pub use parameters::{GenerateError, Kind, Parameters};
 
@@ -36,6 +38,9 @@ pub fn build(parameters: &Parameters) -> Result<Network, GenerateError> {
         Kind::Jellyfish => jellyfish::build(&mut draft, parameters)?,
         Kind::Bcube => bcube::build(&mut draft, parameters)?,
         Kind::Hyperx => hyperx::build(&mut draft, parameters)?,
+        Kind::Torus => torus::build(&mut draft, parameters, true)?,
+        Kind::Mesh => torus::build(&mut draft, parameters, false)?,
+        Kind::SlimFly => slim_fly::build(&mut draft, parameters)?,
     }
     Ok(draft.network)
 }

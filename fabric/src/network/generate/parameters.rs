@@ -20,6 +20,13 @@ pub enum Kind {
     Bcube,
     /// Switches in a lattice, each linked to all that differ from it in one coordinate.
     Hyperx,
+    /// Switches in a lattice, each linked to the next one in each dimension, the last one to the
+    /// first.
+    Torus,
+    /// A torus without the links from the last switch to the first.
+    Mesh,
+    /// Slim Fly, of diameter two.
+    SlimFly,
     /// A fat-tree that wires every other pod differently.
     F10,
 }
@@ -75,7 +82,7 @@ impl Parameters {
         self.numbers.push((name, value));
     }
 
-    /// Gives HyperX's switches along each dimension.
+    /// Gives A lattice's switches along each dimension.
     pub fn set_shape(&mut self, sizes: Vec<i64>) {
         self.shape = Some(sizes);
     }
@@ -140,7 +147,7 @@ impl Parameters {
         Ok(seed.unwrap_or(1) as u64)
     }
 
-    /// HyperX's switches along each dimension.
+    /// A lattice's switches along each dimension.
     pub(super) fn shape(&self) -> Result<Vec<usize>, GenerateError> {
         let Some(shape) = &self.shape else {
             return Err(GenerateError::Missing("`shape`, such as [4, 4]".to_owned()));
