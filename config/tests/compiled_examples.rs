@@ -5,7 +5,7 @@ mod slow_proof;
 
 use config::NetworkConfig;
 use fabric::PathSet;
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 use slow_proof::has_cycle;
 use std::path::Path;
 
@@ -31,7 +31,8 @@ fn every_example_compiles_and_all_its_paths_are_lossless() {
     for (name, priorities) in EXAMPLES {
         let config = NetworkConfig::load(&directory.join(name)).unwrap_or_else(|e| panic!("{e}"));
         let paths = PathSet::build(&config.network, &config.paths).unwrap();
-        let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+        let options =
+            Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
         let compiled = compile(&config.network, &paths, &options, &|_| {}).unwrap();
         let verdict = &compiled.verdict;
         assert_eq!(compiled.lossless_priorities, priorities, "{name}: {}", compiled.method);

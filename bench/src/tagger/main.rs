@@ -8,20 +8,23 @@ mod rows;
 
 use comfy_table::{Table, presets};
 use config::NetworkConfig;
-use fabric::compile::{Algorithm, Compiled, Options, compile};
+use fabric::compile::{Algorithm, Budget, Compiled, Options, compile};
 use fabric::paths::PathSet;
 use rows::{ROWS, Row};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What one run of the compiler gave.
 struct Run {
     compiled: Compiled,
     seconds: f64,
 }
+
+/// The default of `knotless compile`.
+const BUDGET: Duration = Duration::from_secs(10);
 
 fn run(row: &Row, algorithm: Algorithm) -> Result<Run, Box<dyn Error>> {
     let text = row.network();
@@ -36,7 +39,7 @@ fn run(row: &Row, algorithm: Algorithm) -> Result<Run, Box<dyn Error>> {
         **last = (Instant::now(), what.to_owned());
     };
     eprintln!("  {:>6.1} s  network and paths", start.elapsed().as_secs_f64());
-    let options = Options { algorithm, lossless_max: 7 };
+    let options = Options { algorithm, lossless_max: 7, budget: Budget::Time(BUDGET) };
     let compiled = compile(&config.network, &paths, &options, &tell)?;
     eprintln!("  {:>6.1} s  {}", last.0.elapsed().as_secs_f64(), last.1);
     Ok(Run { compiled, seconds: start.elapsed().as_secs_f64() })

@@ -4,7 +4,9 @@
 //! nothing that [`verify`](crate::verify) has not proven free of deadlock.
 
 mod acyclic;
+mod bound;
 pub mod demand;
+mod exact;
 mod order;
 mod peel_order;
 pub mod port_roles;
@@ -17,16 +19,22 @@ pub mod tcam;
 pub(crate) mod topology_order;
 mod turns;
 mod updown;
+mod walk_graph;
+
+pub use bound::Bound;
 
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::{PathSet, Walks};
 use crate::rules::RuleSet;
 use crate::verify::{self, Hop, NetworkRules, Verdict};
+use acyclic::TurnGraph;
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::TcamEntry;
+use exact::Limits;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use strum::IntoStaticStr;
 
 /// Lossless priorities at the most: of the eight, one is for lossy frames.
@@ -61,6 +69,29 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Lossless priorities at the most, 1 to [`LOSSLESS_MAX`]. Paths that need more are lossy.
     pub lossless_max: u8,
+    /// What the search for fewer priorities may cost.
+    pub budget: Budget,
+}
+
+/// What the search for fewer priorities may cost. What is not search takes the time it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// So much work as takes some seconds, and the same result on every machine.
+    Work,
+    /// So much time.
+    Time(Duration),
+}
+
+impl Budget {
+    /// Clauses that a search may learn without a time limit.
+    const CLAUSES: u64 = 5_000;
+
+    fn limits(self, start: Instant) -> Limits {
+        match self {
+            Self::Work => Limits { clauses: Self::CLAUSES, deadline: None },
+            Self::Time(time) => Limits { clauses: u64::MAX, deadline: start.checked_add(time) },
+        }
+    }
 }
 
 /// Rules, and what is known of them.
@@ -70,8 +101,12 @@ pub struct Compiled {
     pub rules: Vec<RuleSet>,
     /// Lossless priorities that are used.
     pub lossless_priorities: usize,
-    /// No rules whatever can do with fewer, for all of these paths.
+    /// How few lossless priorities any rules could do with, for all of these paths.
     pub priorities_min: usize,
+    /// What shows it, of one application class. Each further class needs one more.
+    pub bound: Bound,
+    /// Whether fewer priorities than these may be possible.
+    pub is_open: bool,
     /// Paths with a raise, where the algorithm counts them.
     pub raised_paths: Option<u64>,
     /// Cells with two answers that merging tags left, where the algorithm merges.
@@ -112,7 +147,7 @@ pub enum CompileError {
 struct Found {
     entries: Vec<Vec<TcamEntry>>,
     priorities: BTreeMap<Tag, Priority>,
-    priorities_min: u8,
+    bound: Bound,
     raised_paths: Option<u64>,
     conflicts: Option<u64>,
     method: &'static str,
@@ -128,6 +163,7 @@ pub fn compile(
     options: &Options,
     tell: &dyn Fn(&str),
 ) -> Result<Compiled, CompileError> {
+    let limits = options.budget.limits(Instant::now());
     let lossless_max = options.lossless_max.clamp(1, LOSSLESS_MAX);
     let classes = paths.classes();
     if classes > lossless_max {
@@ -135,7 +171,7 @@ pub fn compile(
     }
     let walks = Walks::alike(network, paths);
     let found = match options.algorithm {
-        Algorithm::UpDown => by_order(&walks, lossless_max, tell),
+        Algorithm::UpDown => by_orders(&walks, lossless_max, limits, tell),
         Algorithm::Greedy => {
             let tags = usize::from(lossless_max);
             let merged = tagger::greedy(&walks, tags, tell);
@@ -176,10 +212,13 @@ pub fn compile(
     }
     let mut priorities: Vec<Priority> = found.priorities.values().copied().collect();
     priorities.dedup();
+    let priorities_min = usize::from(found.bound.priorities() + classes - 1);
     Ok(Compiled {
         rules: rules.into_sets(),
         lossless_priorities: priorities.len(),
-        priorities_min: usize::from(found.priorities_min),
+        priorities_min,
+        is_open: priorities.len() > priorities_min,
+        bound: found.bound,
         raised_paths: found.raised_paths,
         conflicts: found.conflicts,
         method: found.method,
@@ -188,14 +227,20 @@ pub fn compile(
 }
 
 /// The `updown` algorithm.
-fn by_order(walks: &Walks<'_>, lossless_max: u8, tell: &dyn Fn(&str)) -> Found {
+fn by_orders(walks: &Walks<'_>, lossless_max: u8, limits: Limits, tell: &dyn Fn(&str)) -> Found {
     let Walks { network, paths, .. } = *walks;
-    let found = search::best_order(walks, tell);
+    let found = search::best_orders(walks, limits, tell);
     // One tag for each raise, one to begin with, one for each further class (Tagger, VI-A).
     let wanted = found.score.raises_max + paths.classes();
     let tags = usize::from(wanted.min(lossless_max));
-    let lossy_tag = Tag::default();
-    let rules = updown::Rules { network, order: &found.order, tags, lossy_tag };
+    let rules = updown::Rules {
+        network,
+        orders: &found.orders,
+        tags,
+        classes: paths.classes(),
+        lossy_tag: Tag::default(),
+        hosts_alike: paths.hosts_alike(),
+    };
     tell("writing rules");
     let all = 0..u32_of(network.switches());
     let strict: Vec<_> = all.into_par_iter().map(|switch| rules.entries(switch, None)).collect();
@@ -211,7 +256,7 @@ fn by_order(walks: &Walks<'_>, lossless_max: u8, tell: &dyn Fn(&str)) -> Found {
     Found {
         entries,
         priorities: own_priorities(tags),
-        priorities_min: found.priorities_min + paths.classes() - 1,
+        bound: found.bound,
         raised_paths: Some(found.score.raised_paths),
         conflicts: None,
         method: found.name,
@@ -228,7 +273,7 @@ fn by_matrix(
     let Walks { network, paths, .. } = *walks;
     let hosts_alike = paths.hosts_alike();
     let used = turns::UsedTurns::collect(walks, 0, 1, |_, _, _| 0);
-    let has_cycle = acyclic::topological(network, &used).is_none();
+    let cycle = TurnGraph::of_used(network, &used).shortest_cycle();
     let all = 0..u32_of(network.switches());
     let demands = all
         .into_par_iter()
@@ -236,7 +281,7 @@ fn by_matrix(
     Found {
         entries: demands.map(|demand| tcam::compress(&demand)).collect(),
         priorities,
-        priorities_min: paths.classes() + u8::from(has_cycle),
+        bound: if cycle.is_empty() { Bound::One } else { Bound::Cycle(cycle) },
         raised_paths: None,
         conflicts: None,
         method,

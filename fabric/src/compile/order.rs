@@ -12,6 +12,33 @@
 use crate::network::Network;
 use crate::network::u32_of;
 
+/// An order of the channels for each tag. The last one holds for all tags from there on.
+///
+/// The proof needs an order for each tag, not one for all: turns that keep a tag ascend in the order
+/// of that tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TagOrders(Vec<Order>);
+
+impl TagOrders {
+    /// The same order for every tag.
+    pub(super) fn one(order: Order) -> Self {
+        Self(vec![order])
+    }
+
+    /// These orders, by tag; one at the least.
+    pub(super) fn of(orders: Vec<Order>) -> Self {
+        debug_assert!(!orders.is_empty(), "a tag has an order");
+        Self(orders)
+    }
+
+    /// Whether a frame that comes in by `input` and goes out by `output` after so many raises must
+    /// raise its tag.
+    #[inline]
+    pub(super) fn is_raise(&self, input: u32, output: u32, raises: u8) -> bool {
+        self.0[usize::from(raises).min(self.0.len() - 1)].is_raise(input, output)
+    }
+}
+
 /// A number for each channel, and with it where tags rise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Order {

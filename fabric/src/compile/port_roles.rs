@@ -27,9 +27,9 @@ pub fn entries(facings: &[PortRole], bounces: u8) -> Vec<TcamEntry> {
         |&facing: &PortRole| if facing == PortRole::Uplink { all.difference(&up) } else { all };
     let turns = updown::Turns {
         linked: set(&|facing| facing != PortRole::NoLink),
-        may_keep: facings.iter().map(may_keep).collect(),
+        may_keep: vec![facings.iter().map(may_keep).collect(); usize::from(bounces) + 1],
     };
-    tcam::compress(&turns.demand(usize::from(bounces) + 1, Tag::default(), |_, _| None))
+    tcam::compress(&turns.demand(Tag::default(), |_, _| None))
 }
 
 /// The same as the rules of `switch`: tag 1 to begin with and one more for each bounce, each in the

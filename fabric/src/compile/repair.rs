@@ -6,6 +6,7 @@
 //! one of their switches is moved to where the fewest paths through it are broken. That is WalkSAT
 //! (Selman, Kautz and Cohen, 1994) with the positions of an order for variables.
 
+use super::exact::Limits;
 use crate::paths::Walks;
 use random::{Draw, SplitMix64};
 use std::ops::ControlFlow;
@@ -20,13 +21,13 @@ const LOOKS_MAX: u64 = 500_000_000;
 const RANDOM_ONE_IN: usize = 25;
 
 /// Ranks with fewer broken paths than `ranks`, if any were found.
-pub(super) fn repair(walks: &Walks<'_>, ranks: &[u32]) -> Option<Vec<u32>> {
+pub(super) fn repair(walks: &Walks<'_>, ranks: &[u32], limits: Limits) -> Option<Vec<u32>> {
     let mut search = Search::new(walks, ranks)?;
     let at_first = search.broken.len();
     let mut rng = random::seeded(1);
     let mut best = (at_first, search.keys.clone());
     for _ in 0..MOVES * (at_first + 100) {
-        if search.broken.is_empty() || search.looks > LOOKS_MAX {
+        if search.broken.is_empty() || search.looks > LOOKS_MAX || limits.are_over() {
             break;
         }
         search.step(&mut rng);

@@ -1,12 +1,12 @@
-//! How good an order is: the most raises on any expected path, then the number of raised paths.
+//! How good orders are: the most raises on any expected path, then the number of raised paths.
 
-use super::order::Order;
+use super::order::TagOrders;
 use crate::paths::Walks;
 
 /// Raises are counted up to this; a switch has eight priorities.
 const RAISES_MAX: u8 = 15;
 
-/// What an order costs. Less is better.
+/// What orders cost. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
     /// The most raises on any path. Priorities are one more.
@@ -20,15 +20,15 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Follows all paths under `order`.
-    pub(super) fn of(walks: &Walks<'_>, order: &Order) -> Self {
-        Self::of_some(1, walks, order)
+    /// Follows all paths under `orders`.
+    pub(super) fn of(walks: &Walks<'_>, orders: &TagOrders) -> Self {
+        Self::of_some(1, walks, orders)
     }
 
     /// Follows one group of paths in `stride`: no more raises than [`Score::of`] finds.
-    pub(super) fn of_some(stride: usize, walks: &Walks<'_>, order: &Order) -> Self {
+    pub(super) fn of_some(stride: usize, walks: &Walks<'_>, orders: &TagOrders) -> Self {
         let raise = |input, output, raises: u8, _| {
-            (raises + u8::from(order.is_raise(input, output))).min(RAISES_MAX)
+            (raises + u8::from(orders.is_raise(input, output, raises))).min(RAISES_MAX)
         };
         let ends = walks.tally_some(stride, 0, usize::from(RAISES_MAX) + 1, raise);
         let raises_max = (0..=RAISES_MAX).rev().find(|&raises| ends[usize::from(raises)] > 0);

@@ -1,45 +1,54 @@
-//! The search for the order that needs the fewest priorities, and then the fewest raised paths.
+//! The search for the orders that need the fewest priorities, and then the fewest raised paths.
 //!
-//! Several orders are tried on all paths: the file's, the levels of a Clos network, the network
-//! peeled by what paths do, the links by dimension, and, if the paths' turns close no cycle, an
-//! order without any raise. If the best of them needs more than two priorities, its longest paths
-//! are repaired one by one ([`repair`]).
+//! Several orders are tried on all paths, each for every tag: the file's, the levels of a Clos
+//! network, the network peeled by what paths do, the links by dimension, and, if the paths' turns
+//! close no cycle, an order without any raise. If the best of them needs more priorities than the
+//! bound says, its longest paths are repaired one by one ([`repair`]), and then an exact search looks
+//! for orders of the links that do with fewer ([`exact`](super::exact)): first one order for every
+//! tag, then one for each. What it proves impossible raises the bound ([`Bound`]).
 
-use super::acyclic;
-use super::order::{Order, ranks_of};
+use super::LOSSLESS_MAX;
+use super::acyclic::{TurnGraph, orders_of};
+use super::bound::{self, Bound};
+use super::exact::{Exact, Limits, Outcome};
+use super::order::{Order, TagOrders, ranks_of};
 use super::peel_order;
 use super::repair;
 use super::score::Score;
+use super::tagger;
 use super::turns::{TurnWeights, UsedTurns};
+use super::walk_graph::WalkGraph;
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::{Walks, levels};
 
-/// The order found.
+/// The orders found.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) order: Order,
+    pub(super) orders: TagOrders,
     pub(super) score: Score,
-    /// How it came about, for people.
+    /// How they came about, for people.
     pub(super) name: &'static str,
-    /// No rules whatever can do with fewer priorities.
-    pub(super) priorities_min: u8,
+    /// How few priorities any rules could do with.
+    pub(super) bound: Bound,
 }
 
-/// Searches. `tell` is told what is being tried.
-pub(super) fn best_order(walks: &Walks<'_>, tell: &dyn Fn(&str)) -> Found {
-    let mut search = Search { walks, tell, best: None, start: None };
+/// Searches within `limits`. `tell` is told what is being tried.
+pub(super) fn best_orders(walks: &Walks<'_>, limits: Limits, tell: &dyn Fn(&str)) -> Found {
+    let mut search = Search { walks, limits, tell, best: None, start: None };
     search.try_all();
-    let priorities_min = search.priorities_min();
-    search.repair(priorities_min);
-    let (order, score, name) = search.best.expect("an order has been considered");
-    Found { order, score, name, priorities_min: priorities_min.min(score.raises_max + 1) }
+    let bound = search.bound_by_cycle();
+    search.repair(&bound);
+    let bound = search.exact(bound);
+    let (orders, score, name) = search.best.expect("an order has been considered");
+    Found { orders, score, name, bound }
 }
 
 struct Search<'a> {
     walks: &'a Walks<'a>,
+    limits: Limits,
     tell: &'a dyn Fn(&str),
-    best: Option<(Order, Score, &'static str)>,
+    best: Option<(TagOrders, Score, &'static str)>,
     /// The ranks of the order of switches that breaks the fewest paths: where a repair begins.
     start: Option<(u64, Vec<u32>)>,
 }
@@ -48,7 +57,7 @@ impl Search<'_> {
     fn try_all(&mut self) {
         let network = self.walks.network;
         if let Some(order) = by_dimension(network) {
-            self.consider("links by dimension", order, None);
+            self.consider("links by dimension", TagOrders::one(order), None);
         }
         let levels = by_level(network);
         let file: Vec<u32> = (0..u32_of(network.switches())).collect();
@@ -68,26 +77,27 @@ impl Search<'_> {
 
     fn by_switches(&mut self, name: &'static str, highest_first: &[u32]) {
         let ranks = ranks_of(highest_first);
-        self.consider(name, Order::of_switches(self.walks.network, &ranks), Some(ranks));
+        let order = Order::of_switches(self.walks.network, &ranks);
+        self.consider(name, TagOrders::one(order), Some(ranks));
     }
 
-    /// Takes the order if it is the best so far. One that is worse on a sample is not followed
+    /// Takes the orders if they are the best so far. What is worse on a sample is not followed
     /// further.
-    fn consider(&mut self, name: &'static str, order: Order, ranks: Option<Vec<u32>>) {
+    fn consider(&mut self, name: &'static str, orders: TagOrders, ranks: Option<Vec<u32>>) {
         (self.tell)(name);
         let raises = self.best.as_ref().map_or(u8::MAX, |(_, best, _)| best.raises_max);
         let stride = self.walks.paths.sample_stride();
-        if stride > 1 && Score::of_some(stride, self.walks, &order).raises_max > raises {
+        if stride > 1 && Score::of_some(stride, self.walks, &orders).raises_max > raises {
             return;
         }
-        let score = Score::of(self.walks, &order);
+        let score = Score::of(self.walks, &orders);
         if let Some(ranks) = ranks
             && self.start.as_ref().is_none_or(|&(broken, _)| score.broken_paths < broken)
         {
             self.start = Some((score.broken_paths, ranks));
         }
         if self.best.as_ref().is_none_or(|(_, best, _)| score < *best) {
-            self.best = Some((order, score, name));
+            self.best = Some((orders, score, name));
         }
     }
 
@@ -95,9 +105,9 @@ impl Search<'_> {
         self.best.as_ref().is_some_and(|(_, score, _)| score.raised_paths == 0)
     }
 
-    /// Whether paths that are given by their bounces are raised as often as they may bounce: no
-    /// order can do with fewer priorities. One that raises fewer of them would raise some that do
-    /// not bounce at all, and those are what frames take while nothing has failed.
+    /// Whether paths that are given by their bounces are raised where they bounce and nowhere else:
+    /// of the orders that need as many priorities no other is wanted, because it would raise paths
+    /// that do not bounce, and those are what frames take while nothing has failed.
     fn counts_bounces(&self) -> bool {
         self.walks.paths.bounces().is_some_and(|bounces| self.raises_max() <= bounces)
     }
@@ -106,44 +116,129 @@ impl Search<'_> {
         self.best.as_ref().map_or(0, |(_, score, _)| score.raises_max)
     }
 
-    /// A bound that no rules can beat: one priority, or two if the paths' turns close a cycle. If
-    /// they do not, one is enough, and the order that shows it is considered. A cycle among some of
-    /// the paths will do.
-    fn priorities_min(&mut self) -> u8 {
+    /// Priorities of one application class under the best orders.
+    fn priorities(&self) -> u8 {
+        self.raises_max() + 1
+    }
+
+    /// One priority, or two if the paths' turns close a cycle. If they do not, one is enough, and
+    /// the order that shows it is considered. A cycle among some of the paths will do.
+    fn bound_by_cycle(&mut self) -> Bound {
         if self.is_perfect() {
-            return 1;
+            return Bound::One;
         }
         (self.tell)("looking for a cycle among the paths' turns");
         let Walks { network, paths, .. } = *self.walks;
         let stride = paths.sample_stride();
-        let sample = UsedTurns::sample(stride, self.walks);
-        if let Some(of_sample) = acyclic::topological(network, &sample) {
-            let used = UsedTurns::sample(1, self.walks);
-            let order =
-                if stride == 1 { Some(of_sample) } else { acyclic::topological(network, &used) };
-            if let Some(order) = order {
-                self.consider("links, no cycle among the paths", order, None);
-                return 1;
+        for stride in if stride == 1 { vec![1] } else { vec![stride, 1] } {
+            let graph = TurnGraph::of_used(network, &UsedTurns::sample(stride, self.walks));
+            match graph.order(network) {
+                None => return Bound::Cycle(graph.shortest_cycle()),
+                Some(order) if stride == 1 => {
+                    self.consider("links, no cycle among the paths", TagOrders::one(order), None);
+                }
+                Some(_) => {}
             }
         }
-        // Paths that are given by their bounces include some that pass a link once for each
-        // bounce: the Tagger paper's proof (section IV-D) is for those.
-        let by_bounces = paths.bounces().map_or(1, |bounces| bounces + 1);
-        by_bounces.min(self.raises_max() + 1).max(2)
+        Bound::One
     }
 
     /// Repairs the order that breaks the fewest paths, if two priorities are not yet enough and
     /// could be.
-    fn repair(&mut self, priorities_min: u8) {
-        if self.raises_max() < 2 || priorities_min > 2 {
+    fn repair(&mut self, bound: &Bound) {
+        if self.raises_max() < 2 || bound.priorities() > 2 || self.walks.paths.bounces().is_some() {
             return;
         }
         let Some((_, ranks)) = self.start.take() else { return };
         (self.tell)("repairing the order");
-        if let Some(ranks) = repair::repair(self.walks, &ranks) {
-            let order = Order::of_switches(self.walks.network, &ranks);
+        if let Some(ranks) = repair::repair(self.walks, &ranks, self.limits) {
+            let order = TagOrders::one(Order::of_switches(self.walks.network, &ranks));
             self.consider("switches, repaired", order, Some(ranks));
         }
+    }
+
+    /// Looks for orders of the links that need fewer priorities, down to the bound, and for a
+    /// higher bound where there are none.
+    fn exact(&mut self, bound: Bound) -> Bound {
+        if self.priorities() <= bound.priorities() {
+            return bound;
+        }
+        (self.tell)("gathering the paths for the exact search");
+        let Some(graph) = WalkGraph::of(self.walks) else { return bound };
+        while self.priorities() > bound.priorities() {
+            let tags = self.priorities() - 1;
+            (self.tell)(&format!("searching orders for {tags} priorities"));
+            let outcome = self.solve(&graph, tags);
+            if self.takes(tags, &outcome) {
+                continue;
+            }
+            if matches!(outcome, Outcome::Impossible) {
+                return self.bound_by_paths(tags).unwrap_or(bound);
+            }
+            if !self.by_greedy() {
+                break;
+            }
+        }
+        bound
+    }
+
+    /// One order for every tag, an order for each: in turns, each time with more work, as either can
+    /// be the one that is found quickly. That one order is impossible says nothing of several.
+    fn solve(&self, graph: &WalkGraph, tags: u8) -> Outcome {
+        let slots = self.walks.network.slots();
+        let search = |is_alike, limits| {
+            Exact::new(graph, slots, usize::from(tags), is_alike, limits).search()
+        };
+        let mut is_alike_open = true;
+        for round in self.limits.rounds() {
+            if is_alike_open {
+                match search(true, round) {
+                    Outcome::Impossible => is_alike_open = false,
+                    Outcome::Open => {}
+                    kept => return kept,
+                }
+            }
+            let outcome = search(false, round);
+            if !matches!(outcome, Outcome::Open) {
+                return outcome;
+            }
+        }
+        Outcome::Open
+    }
+
+    /// Takes the orders that a search has found; whether they do with so many priorities.
+    fn takes(&mut self, tags: u8, outcome: &Outcome) -> bool {
+        let Outcome::Kept(kept) = outcome else { return false };
+        let name = if kept.len() == 1 { "links, searched" } else { "links for each tag, searched" };
+        if let Some(orders) = orders_of(self.walks.network, kept) {
+            self.consider(name, orders, None);
+        }
+        self.priorities() <= tags
+    }
+
+    /// Considers what Algorithm 2 of Tagger keeps; whether it needs fewer priorities.
+    fn by_greedy(&mut self) -> bool {
+        let before = self.priorities();
+        let merged = tagger::greedy(self.walks, usize::from(LOSSLESS_MAX), self.tell);
+        let mut kept = vec![Vec::new(); merged.tags];
+        let network = self.walks.network;
+        merged.matrix.for_each(|input, tag, output, new_tag| {
+            let far = network.far_slot(output).filter(|_| network.far_slot(input).is_some());
+            if let Some(far) = far.filter(|_| tag == new_tag) {
+                kept[usize::from(tag)].push((input, far));
+            }
+        });
+        if let Some(orders) = orders_of(network, &kept) {
+            self.consider("links for each tag, as Tagger's Algorithm 2 keeps them", orders, None);
+        }
+        self.priorities() < before
+    }
+
+    /// That so many tags do not suffice, by few of the paths.
+    fn bound_by_paths(&self, tags: u8) -> Option<Bound> {
+        (self.tell)(&format!("looking for few paths that need {} priorities", tags + 1));
+        let paths = bound::few_paths(self.walks, usize::from(tags), self.limits)?;
+        Some(Bound::Paths(tags + 1, paths))
     }
 }
 

@@ -67,6 +67,28 @@ impl AcyclicGraph {
         self.tails[head as usize].retain(|&other| other != tail);
     }
 
+    /// A shortest way from one node to another, by its nodes; empty if there is none.
+    pub(crate) fn way(&self, from: u32, to: u32) -> Vec<u32> {
+        let mut before: std::collections::HashMap<u32, u32> = std::collections::HashMap::new();
+        let mut queue = std::collections::VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            if node == to {
+                let back = std::iter::successors(Some(to), |node| before.get(node).copied());
+                let mut way: Vec<u32> = back.collect();
+                way.reverse();
+                return way;
+            }
+            for &head in &self.heads[node as usize] {
+                let leads_there = head != from && self.place(head) <= self.place(to);
+                if leads_there && !before.contains_key(&head) {
+                    before.insert(head, node);
+                    queue.push_back(head);
+                }
+            }
+        }
+        Vec::new()
+    }
+
     fn place(&self, node: u32) -> u32 {
         self.places[node as usize]
     }

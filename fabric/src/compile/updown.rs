@@ -1,8 +1,8 @@
-//! The default algorithm: an order of the links, found by search, and tags that rise where a path
-//! descends in it. See [`Order`] for the proof.
+//! The default algorithm: an order of the links for each tag, found by search, and tags that rise
+//! where a path descends in it. See [`TagOrders`] for the proof.
 
-use super::demand::Demand;
-use super::order::Order;
+use super::demand::{Demand, union};
+use super::order::TagOrders;
 use super::tcam;
 use super::turns::UsedTurns;
 use crate::network::u32_of;
@@ -23,9 +23,14 @@ pub(super) fn tag_of(state: usize) -> Tag {
 /// The rules of every switch for `tags` lossless tags, a list for each switch.
 pub(super) struct Rules<'a> {
     pub(super) network: &'a Network,
-    pub(super) order: &'a Order,
+    pub(super) orders: &'a TagOrders,
     pub(super) tags: usize,
+    /// Application classes. The last one starts with the highest tag and has the fewest raises left,
+    /// so the orders count from its first tag; tags before that have the first order.
+    pub(super) classes: u8,
     pub(super) lossy_tag: Tag,
+    /// Whether paths of one host of a switch stand for those of all its hosts.
+    pub(super) hosts_alike: bool,
 }
 
 impl Rules<'_> {
@@ -34,7 +39,11 @@ impl Rules<'_> {
         if usize::from(state) >= self.tags {
             return state;
         }
-        state + u8::from(self.order.is_raise(input, output))
+        state + u8::from(self.is_raise(input, output, state))
+    }
+
+    fn is_raise(&self, input: u32, output: u32, state: u8) -> bool {
+        self.orders.is_raise(input, output, state.saturating_sub(self.classes - 1))
     }
 
     /// The entries of a switch. What no expected path does is answered as the order says; if that
@@ -57,20 +66,39 @@ impl Rules<'_> {
         let network = self.network;
         let slots = || network.slots_of(switch);
         let linked = slots().filter(|&slot| network.peer(slot) != Peer::None);
-        let may_keep = |input: u32| -> PortSet {
-            let keeps = slots().filter(|&output| !self.order.is_raise(input, output));
+        let may_keep = |input: u32, state: u8| -> PortSet {
+            let keeps = slots().filter(|&output| !self.is_raise(input, output, state));
             keeps.map(|output| network.port(output)).collect()
         };
+        let states = (0..).take(self.tags);
         let turns = Turns {
             linked: linked.map(|slot| network.port(slot)).collect(),
-            may_keep: slots().map(may_keep).collect(),
+            may_keep: states
+                .map(|state| slots().map(|input| may_keep(input, state)).collect())
+                .collect(),
         };
         let first = slots().start;
         let used_by = |input: PortId, state| {
             let slot = first + u32_of(input.index());
-            used.map(|used| used.outputs(slot, state))
+            used.map(|used| self.outputs(used, slot, state))
         };
-        turns.demand(self.tags, self.lossy_tag, used_by)
+        turns.demand(self.lossy_tag, used_by)
+    }
+
+    /// The ports that frames in `state` from `input` go out by. What holds for the host port that
+    /// stands for the hosts of a switch holds for all of them.
+    fn outputs(&self, used: &UsedTurns, input: u32, state: usize) -> PortSet {
+        let switch = self.network.owner(input);
+        let hosts = || self.network.host_slots_of(switch);
+        if !self.hosts_alike || hosts().nth(1).is_none() {
+            return used.outputs(input, state);
+        }
+        let is_host = matches!(self.network.peer(input), Peer::Host(_));
+        let inputs = hosts().filter(|_| is_host).chain([input]);
+        let outputs = inputs
+            .fold(PortSet::EMPTY, |outputs, input| union(&outputs, &used.outputs(input, state)));
+        let all: PortSet = hosts().map(|slot| self.network.port(slot)).collect();
+        if outputs.intersection(&all).is_empty() { outputs } else { union(&outputs, &all) }
     }
 
     /// The turns that paths take under these rules, by state, in every application class.
@@ -88,26 +116,25 @@ impl Rules<'_> {
 pub(super) struct Turns {
     /// The ports that have a link. A port without one carries no frame.
     pub(super) linked: PortSet,
-    /// By in port: the out ports to which a frame may keep its tag.
-    pub(super) may_keep: Vec<PortSet>,
+    /// By tag, counted from 1, and in port: the out ports to which a frame may keep the tag.
+    pub(super) may_keep: Vec<Vec<PortSet>>,
 }
 
 impl Turns {
-    /// What the switch must answer, tags being counted from 1. With `used`, only turns to those
-    /// ports must get their answer.
+    /// What the switch must answer. With `used`, only turns to those ports must get their answer.
     pub(super) fn demand(
         &self,
-        tags: usize,
         lossy_tag: Tag,
         used: impl Fn(PortId, usize) -> Option<PortSet>,
     ) -> Demand {
-        let ports = self.may_keep.len();
+        let tags = self.may_keep.len();
+        let ports = self.may_keep.first().map_or(0, Vec::len);
         let mut demand = Demand::new(ports, lossy_tag);
         let all = || (0..ports).filter_map(PortId::from_index);
-        for state in 0..tags {
+        for (state, may_keep) in self.may_keep.iter().enumerate() {
             let tag = tag_of(state);
             let raised = (state + 1 < tags).then(|| tag_of(state + 1));
-            for (port, &may_keep) in all().zip(&self.may_keep) {
+            for (port, &may_keep) in all().zip(may_keep) {
                 let used = used(port, state);
                 if self.linked.contains(port) {
                     let must = used.unwrap_or(self.linked);

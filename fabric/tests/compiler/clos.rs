@@ -1,11 +1,17 @@
-//! Clos networks and fat-trees: k bounces take k + 1 priorities, with two entries for each.
+//! Clos networks and fat-trees: k bounces take k + 1 priorities or fewer.
 
 use crate::oracle::Case;
-use fabric::compile::{Algorithm, Compiled, Options, compile};
+use fabric::compile::{Algorithm, Budget, Compiled, Options, compile};
 
 fn compiled(topology: &str, paths: &str, algorithm: Algorithm) -> Compiled {
     let case = Case::new(topology, paths);
-    compile(&case.network, &case.paths, &Options { algorithm, lossless_max: 7 }, &|_| {}).unwrap()
+    compile(
+        &case.network,
+        &case.paths,
+        &Options { algorithm, lossless_max: 7, budget: Budget::Work },
+        &|_| {},
+    )
+    .unwrap()
 }
 
 const TREES: [&str; 5] = [
@@ -16,16 +22,24 @@ const TREES: [&str; 5] = [
     "kind = 'f10'\nk = 4",
 ];
 
+/// By level a frame is raised where it bounces, with two entries for each tag. Orders that need
+/// fewer priorities for two bounces or more are in `fewest.rs`.
 #[test]
-fn k_bounces_take_k_plus_one_priorities_and_two_entries_each() {
+fn k_bounces_take_k_plus_one_priorities_at_the_most_and_two_entries_each() {
     for topology in TREES {
         for bounces in 0..=3_usize {
             let paths = format!("kind = 'up-down'\nbounces = {bounces}");
             let compiled = compiled(topology, &paths, Algorithm::UpDown);
             let said = format!("{topology}, {bounces} bounces: {}", compiled.method);
-            assert_eq!(compiled.lossless_priorities, bounces + 1, "{said}");
-            assert_eq!(compiled.priorities_min, bounces + 1, "{said}");
-            assert!(compiled.rules_max() <= 2 * (bounces + 1), "{said}: {}", compiled.rules_max());
+            let priorities = compiled.lossless_priorities;
+            assert!(priorities <= bounces + 1, "{said}: {priorities}");
+            if compiled.method == "switches by level" {
+                assert_eq!(priorities, bounces + 1, "{said}");
+                assert!(compiled.rules_max() <= 2 * priorities, "{said}: {}", compiled.rules_max());
+            } else {
+                assert!(bounces >= 2, "{said}: one bounce needs two priorities");
+                assert!(priorities <= bounces, "{said}: another order for fewer priorities only");
+            }
             assert_eq!(compiled.verdict.lossless_paths, compiled.verdict.paths, "{said}");
         }
     }
@@ -74,7 +88,7 @@ fn fewer_priorities_than_needed_leave_some_paths_lossy_and_none_in_a_knot() {
     let paths = "kind = 'up-down'\nbounces = 2";
     for algorithm in [Algorithm::UpDown, Algorithm::Greedy, Algorithm::BruteForce] {
         let case = Case::new(TREES[1], paths);
-        let options = Options { algorithm, lossless_max: 2 };
+        let options = Options { algorithm, lossless_max: 2, budget: Budget::Work };
         let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
         let verdict = &compiled.verdict;
         assert!(verdict.is_deadlock_free());

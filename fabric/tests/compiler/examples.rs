@@ -1,7 +1,7 @@
 //! The evaluation of the Tagger paper, in short.
 
 use crate::oracle::Case;
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 
 /// The rows of `make bench-tagger` that take no time.
 #[test]
@@ -35,7 +35,8 @@ fn the_papers_evaluation_in_short() {
         ("kind = 'f10'\nk = 16", "kind = 'up-down'\nbounces = 1", 2, 4),
     ] {
         let case = Case::new(topology, paths);
-        let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+        let options =
+            Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
         let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
         assert!(compiled.lossless_priorities <= priorities, "{topology}: {}", compiled.method);
         assert!(compiled.rules_max() <= rules, "{topology}: {}", compiled.rules_max());

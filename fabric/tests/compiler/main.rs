@@ -3,6 +3,9 @@
 
 mod clos;
 mod examples;
+#[path = "../support/exhaustive.rs"]
+mod exhaustive;
+mod fewest;
 mod oracle;
 mod random;
 #[path = "../support/slow_proof.rs"]

@@ -3,7 +3,7 @@
 use crate::oracle::{Case, walk};
 use crate::slow_proof::has_cycle;
 use dataplane::rules::TcamEntry;
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 use fabric::network::{End, Link, Network};
 use fabric::paths::{PathKind, PathSet, PathSpec};
 use fabric::verify::{NetworkRules, verify};
@@ -63,7 +63,7 @@ proptest! {
     #[test]
     fn every_expected_path_is_lossless_and_no_buffer_waits_for_itself(case in any_case()) {
         for algorithm in ALGORITHMS {
-            let options = Options { algorithm, lossless_max: 7 };
+            let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
             let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
             prop_assert!(!has_cycle(&case.network, &compiled.rules), "{:?}", algorithm);
             let (paths, lossless) = walk(&case, &compiled.rules);
@@ -84,7 +84,7 @@ proptest! {
         how in 0..3_u8,
         algorithm in prop::sample::select(&ALGORITHMS),
     ) {
-        let options = Options { algorithm, lossless_max: 7 };
+        let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
         let mut rules = compile(&case.network, &case.paths, &options, &|_| {}).unwrap().rules;
         let entries: usize = rules.iter().map(|set| set.entries.len()).sum();
         let mut at = which.index(entries);
@@ -117,7 +117,7 @@ proptest! {
 fn every_entry_of_the_triangle_is_needed() {
     let case = Case::triangle();
     for algorithm in ALGORITHMS {
-        let options = Options { algorithm, lossless_max: 7 };
+        let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
         let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
         for switch in 0..compiled.rules.len() {
             for at in 0..compiled.rules[switch].entries.len() {

@@ -2,7 +2,7 @@
 
 use crate::oracle::Case;
 use dataplane::ids::Tag;
-use fabric::compile::{Algorithm, Compiled, Options, compile, tcam};
+use fabric::compile::{Algorithm, Budget, Compiled, Options, compile, tcam};
 
 /// Tag, in port, out port, new tag: a line of a table in the Tagger paper; all else is lossy.
 type Line = (u8, usize, usize, u8);
@@ -59,7 +59,7 @@ const TABLE_IV: [&[Line]; 3] = [
 
 fn compiled(algorithm: Algorithm) -> Compiled {
     let case = Case::triangle();
-    let options = Options { algorithm, lossless_max: 7 };
+    let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
     compile(&case.network, &case.paths, &options, &|_| {}).unwrap()
 }
 

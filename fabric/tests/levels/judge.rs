@@ -3,7 +3,7 @@
 use crate::world::World;
 use agents::lldp::{Orientation, PortRole};
 use fabric::RuleSet;
-use fabric::compile::{Algorithm, Options, compile, port_roles};
+use fabric::compile::{Algorithm, Budget, Options, compile, port_roles};
 use fabric::network::{Network, Peer};
 use fabric::paths::{PathKind, PathSet, PathSpec};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub(crate) fn compiled(network: &Network) -> (Vec<RuleSet>, u8) {
     let spec = PathSpec::new(PathKind::UpDown { bounces: 1 });
     let paths = PathSet::build(network, &spec).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+    let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
     let compiled = compile(network, &paths, &options, &|_| {}).unwrap();
     assert_eq!(compiled.method, "switches by level");
     let bounces = u8::try_from(compiled.lossless_priorities - 1).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::judge::{compiled, facings, levels};
 use crate::support::{generated, path_spec};
-use fabric::compile::{Algorithm, Options, compile, port_roles};
+use fabric::compile::{Algorithm, Budget, Options, compile, port_roles};
 use fabric::{Network, PathSet, RuleSet};
 
 fn compare(topology: &str) {
@@ -58,7 +58,8 @@ fn for_any_number_of_bounces() {
         let network = generated("kind='fat-tree'\nk=6");
         let spec = path_spec(&format!("kind='up-down'\nbounces={bounces}"));
         let paths = PathSet::build(&network, &spec).unwrap();
-        let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+        let options =
+            Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
         let compiled = compile(&network, &paths, &options, &|_| {}).unwrap();
         assert_eq!(compiled.lossless_priorities, usize::from(bounces) + 1);
         check(&network, &compiled.rules, bounces, &format!("{bounces} bounces"));

@@ -8,7 +8,7 @@ use fabric::plan::{NamedPath, Route};
 use fabric::{Network, PathSet};
 
 /// The names of numbers that [`generated`] knows.
-const NUMBERS: [&str; 11] = [
+const NUMBERS: [&str; 12] = [
     "switches",
     "ports",
     "network_ports",
@@ -20,6 +20,7 @@ const NUMBERS: [&str; 11] = [
     "hosts",
     "k",
     "n",
+    "q",
 ];
 
 /// The lines `key = value` of `text`.
@@ -41,6 +42,9 @@ pub(crate) fn generated(text: &str) -> Network {
         "jellyfish" => Kind::Jellyfish,
         "bcube" => Kind::Bcube,
         "hyperx" => Kind::Hyperx,
+        "torus" => Kind::Torus,
+        "mesh" => Kind::Mesh,
+        "slim-fly" => Kind::SlimFly,
         other => panic!("`{other}` is no kind of network"),
     });
     let mut parameters = Parameters::new(kind.expect("a kind"));
@@ -169,4 +173,72 @@ pub(crate) fn triangle() -> (Network, PathSet) {
     assert!(matches!(network.peer(turns[0][0].0), Peer::Host(_)));
     let paths = PathSet::build(&network, &PathSpec::new(PathKind::File(listed))).unwrap();
     (network, paths)
+}
+
+/// `switches` switches with a host each, and links between them.
+pub(crate) fn linked(switches: usize, links: &[[usize; 2]]) -> Network {
+    let mut network = Network::new();
+    for at in 0..switches {
+        network.add_switch(format!("S{at}"), links.len() + 1);
+    }
+    let mut taken = vec![0; switches];
+    let mut port = |network: &Network, at: usize| {
+        taken[at] += 1;
+        End::Slot(network.slots_of(u32::try_from(at).unwrap()).start + taken[at] - 1)
+    };
+    for at in 0..switches {
+        let host = network.add_host(format!("H{at}"));
+        let ends = [End::Host(host), port(&network, at)];
+        network.add_link(Link { ends, speed: None, length: None }).unwrap();
+    }
+    for link in links {
+        let ends = link.map(|at| port(&network, at));
+        network.add_link(Link { ends, speed: None, length: None }).unwrap();
+    }
+    network
+}
+
+/// A list of paths, each for its own two hosts.
+pub(crate) fn list(network: &Network, paths: &[Vec<Turn>]) -> Listed {
+    Listed::of(network, &paths.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+/// The path set that is such a list.
+pub(crate) fn listed(network: &Network, paths: &[Vec<Turn>]) -> PathSet {
+    PathSet::build(network, &PathSpec::new(PathKind::File(list(network, paths)))).unwrap()
+}
+
+/// A shortest path from the first host of each switch to that of each other one, without the link
+/// between two slots: the first that a breadth-first search in the order of ports comes to.
+pub(crate) fn shortest_without(network: &Network, failed: Option<(u32, u32)>) -> Vec<Vec<Turn>> {
+    let is_up = |slot: u32| failed.is_none_or(|(one, other)| slot != one && slot != other);
+    let first_host = |switch| network.host_slots_of(switch).next();
+    let mut paths = Vec::new();
+    for source in network.all_switches() {
+        let Some(start) = first_host(source) else { continue };
+        let mut inputs: Vec<Option<u32>> = vec![None; network.switches()];
+        inputs[source as usize] = Some(start);
+        let mut queue = std::collections::VecDeque::from([source]);
+        while let Some(switch) = queue.pop_front() {
+            for (_, far) in network.neighbors(switch).filter(|&(slot, _)| is_up(slot)) {
+                let next = network.owner(far);
+                if inputs[next as usize].is_none() {
+                    inputs[next as usize] = Some(far);
+                    queue.push_back(next);
+                }
+            }
+        }
+        for target in network.all_switches().filter(|&target| target != source) {
+            let Some(mut output) = first_host(target) else { continue };
+            let (mut turns, mut switch) = (Vec::new(), target);
+            while let Some(input) = inputs[switch as usize] {
+                turns.push((input, output));
+                let Some(far) = network.far_slot(input) else { break };
+                (output, switch) = (far, network.owner(far));
+            }
+            turns.reverse();
+            paths.push(turns);
+        }
+    }
+    paths
 }

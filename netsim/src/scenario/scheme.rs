@@ -10,7 +10,7 @@ use dataplane::rules::TcamEntry;
 use dataplane::settings::GfcSettings;
 use dataplane::ttl_class::Parity;
 use fabric::RuleSet;
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 use fabric::paths::PathKind;
 use fabric::paths::PathSet;
 
@@ -117,8 +117,11 @@ fn gfc(config: &ScenarioConfig) -> Option<(GfcSettings, Gfc)> {
 
 fn compiled(config: &ScenarioConfig) -> Result<Vec<RuleSet>, ScenarioError> {
     let paths = PathSet::build(&config.network, &config.paths)?;
-    let options =
-        Options { algorithm: Algorithm::UpDown, lossless_max: config.scheme.priorities_max };
+    let options = Options {
+        algorithm: Algorithm::UpDown,
+        lossless_max: config.scheme.priorities_max,
+        budget: Budget::Work,
+    };
     Ok(compile(&config.network, &paths, &options, &|_| {})?.rules)
 }
 

@@ -5,7 +5,7 @@ use crate::support::{MS, US};
 use agents::lldp::PortRole;
 use config::ScenarioConfig;
 use config::scenario::SchemeKind;
-use fabric::compile::{Algorithm, Options as CompileOptions, compile};
+use fabric::compile::{Algorithm, Budget, Options as CompileOptions, compile};
 use fabric::paths::PathSet;
 use netsim::fault_schedule::Action;
 use netsim::network::Network;
@@ -39,7 +39,8 @@ fn learning(config: &ScenarioConfig) -> Built {
 /// Every switch has the rules that the compiler writes for the whole network.
 fn has_the_compilers_rules(config: &ScenarioConfig, network: &Network) -> bool {
     let paths = PathSet::build(&config.network, &config.paths).unwrap();
-    let options = CompileOptions { algorithm: Algorithm::UpDown, lossless_max: 7 };
+    let options =
+        CompileOptions { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
     let compiled = compile(&config.network, &paths, &options, &|_| {}).unwrap();
     let pairs = compiled.rules.iter().zip(network.switch_ids());
     pairs.into_iter().all(|(rules, switch)| {

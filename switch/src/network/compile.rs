@@ -7,12 +7,14 @@ use crate::ctl::tables::{numbers, text};
 use crate::output;
 use clap::Args;
 use config::rule_file;
+use config::units::parse_duration_ns;
 use fabric::Network;
-use fabric::compile::{Algorithm, CompileError, Compiled, LOSSLESS_MAX, Options};
+use fabric::compile::{Algorithm, Bound, Budget, CompileError, Compiled, LOSSLESS_MAX, Options};
+use fabric::verify::show_path;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// `knotless compile`
 #[derive(Debug, Args)]
@@ -29,6 +31,9 @@ pub struct CompileArgs {
     #[arg(long, value_name = "N", default_value_t = LOSSLESS_MAX,
           value_parser = clap::value_parser!(u8).range(1..=i64::from(LOSSLESS_MAX)))]
     max_lossless: u8,
+    /// Time for the search for fewer priorities
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration_ns)]
+    budget: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -50,7 +55,7 @@ pub fn run(arguments: &CompileArgs) -> ExitCode {
         Ok((network, compiled)) => {
             let seconds = start.elapsed().as_secs_f64();
             if arguments.json {
-                output::print(as_json(arguments, &compiled, seconds));
+                output::print(as_json(arguments, &network, &compiled, seconds));
             } else {
                 output::print(as_text(arguments, &network, &compiled, seconds));
             }
@@ -69,7 +74,11 @@ fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
     let progress = Progress::new();
     progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
-    let options = Options { algorithm: arguments.algorithm, lossless_max: arguments.max_lossless };
+    let options = Options {
+        algorithm: arguments.algorithm,
+        lossless_max: arguments.max_lossless,
+        budget: Budget::Time(Duration::from_nanos(arguments.budget)),
+    };
     let compiled = fabric::compile::compile(&config.network, &paths, &options, &|what| {
         progress.set_message(what)
     })
@@ -88,13 +97,21 @@ fn write(directory: &Path, compiled: &Compiled) -> Result<(), InputError> {
     Ok(())
 }
 
-fn as_json(arguments: &CompileArgs, compiled: &Compiled, seconds: f64) -> serde_json::Value {
+fn as_json(
+    arguments: &CompileArgs,
+    network: &Network,
+    compiled: &Compiled,
+    seconds: f64,
+) -> serde_json::Value {
     json!({
         "algorithm": arguments.algorithm.name(),
         "switches": compiled.rules.len(),
         "paths": compiled.verdict.paths,
         "lossless_paths": compiled.verdict.lossless_paths,
         "lossless_priorities": compiled.lossless_priorities,
+        "priorities_min": compiled.priorities_min,
+        "priorities_min_witness": witness(network, &compiled.bound),
+        "open": compiled.is_open,
         "max_rules": compiled.rules_max(),
         "total_rules": compiled.rules_total(),
         "deadlock_free": compiled.verdict.is_deadlock_free(),
@@ -125,13 +142,43 @@ fn as_text(
         row("conflicts resolved", grouped(conflicts));
     }
     row("lossless priorities", compiled.lossless_priorities.to_string());
-    row("fewest priorities by known bounds", compiled.priorities_min.to_string());
+    row("fewest priorities possible", fewest(compiled));
     row("most rules of a switch", compiled.rules_max().to_string());
     row("rules of all switches", grouped(compiled.rules_total() as u64));
     row("free of deadlock", "proven".to_owned());
     row("seconds", format!("{seconds:.2}"));
     let mut lines = vec![text(&rows)];
+    lines.extend(witness_lines(network, compiled));
     lines.extend(super::verify::lossy_lines(network, verdict));
     lines.push(format!("rules written to {}", arguments.out.display()));
     lines.join("\n")
+}
+
+/// The bound, and what is not known.
+fn fewest(compiled: &Compiled) -> String {
+    let least = compiled.priorities_min;
+    if compiled.is_open { format!("{least} or more") } else { least.to_string() }
+}
+
+/// What shows the bound: ports that wait for each other in a cycle, or paths.
+fn witness(network: &Network, bound: &Bound) -> serde_json::Value {
+    match bound {
+        Bound::One => serde_json::Value::Null,
+        Bound::Cycle(turns) => {
+            let inputs = turns.iter().map(|&(input, _)| network.show(input));
+            json!({ "cycle": inputs.collect::<Vec<_>>() })
+        }
+        Bound::Paths(_, paths) => {
+            let paths = paths.iter().map(|turns| show_path(network, turns));
+            json!({ "paths": paths.collect::<Vec<_>>() })
+        }
+    }
+}
+
+/// Why there cannot be fewer priorities, where that is known.
+fn witness_lines(network: &Network, compiled: &Compiled) -> Vec<String> {
+    let Bound::Paths(priorities, paths) = &compiled.bound else { return Vec::new() };
+    let shown = paths.iter().map(|turns| format!("  {}", show_path(network, turns)));
+    let title = format!("these paths alone need {priorities} priorities:");
+    std::iter::once(title).chain(shown).collect()
 }
