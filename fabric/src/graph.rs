@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 /// Nodes looked at as the start of a shortest cycle.
 const STARTS_MAX: usize = 2_000;
 
+/// Edges looked at in search of a shortest cycle; a few starts are tried in any case.
+const VISITS_MAX: usize = 100_000_000;
+
 /// Nodes and edges by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digraph {
@@ -141,11 +144,13 @@ impl Digraph {
         ((0..u32_of(self.nodes())).filter(is_on).collect(), edges)
     }
 
-    /// The edges of a shortest cycle among those that are `present`; empty if there is none.
+    /// The edges of a short cycle among those that are `present`, the shortest one unless the graph
+    /// is large; empty if there is none.
     pub(crate) fn shortest_cycle(&self, present: impl Fn(u32) -> bool) -> Vec<u32> {
         let (nodes, edges) = self.on_cycles(present);
         let mut best = Vec::new();
-        for start in nodes.into_iter().take(STARTS_MAX) {
+        let starts = (VISITS_MAX / self.edges().max(1)).clamp(4, STARTS_MAX);
+        for start in nodes.into_iter().take(starts) {
             let cycle = self.way(start, start, |edge| edges[edge as usize]);
             if !cycle.is_empty() && (best.is_empty() || cycle.len() < best.len()) {
                 best = cycle;

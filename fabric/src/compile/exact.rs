@@ -33,6 +33,13 @@ pub(super) struct Limits {
 }
 
 impl Limits {
+    /// One part in so many of the time that is left.
+    pub(super) fn share(self, parts: u32) -> Self {
+        let now = Instant::now();
+        let part = |deadline: Instant| now + deadline.saturating_duration_since(now) / parts;
+        Self { deadline: self.deadline.map(part), ..self }
+    }
+
     /// Shorter searches one after the other: each may learn ten times as much as the one before, the
     /// last one as much as these limits say.
     pub(super) fn rounds(self) -> impl Iterator<Item = Self> {

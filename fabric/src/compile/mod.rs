@@ -73,7 +73,8 @@ pub struct Options {
     pub budget: Budget,
 }
 
-/// What the search for fewer priorities may cost. What is not search takes the time it needs.
+/// What the search for fewer priorities may cost, once the known orders have been tried. What is not
+/// search takes the time it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// So much work as takes some seconds, and the same result on every machine.
@@ -86,10 +87,13 @@ impl Budget {
     /// Clauses that a search may learn without a time limit.
     const CLAUSES: u64 = 5_000;
 
-    fn limits(self, start: Instant) -> Limits {
+    /// The limits of a search that begins now.
+    fn limits(self) -> Limits {
         match self {
             Self::Work => Limits { clauses: Self::CLAUSES, deadline: None },
-            Self::Time(time) => Limits { clauses: u64::MAX, deadline: start.checked_add(time) },
+            Self::Time(time) => {
+                Limits { clauses: u64::MAX, deadline: Instant::now().checked_add(time) }
+            }
         }
     }
 }
@@ -163,7 +167,6 @@ pub fn compile(
     options: &Options,
     tell: &dyn Fn(&str),
 ) -> Result<Compiled, CompileError> {
-    let limits = options.budget.limits(Instant::now());
     let lossless_max = options.lossless_max.clamp(1, LOSSLESS_MAX);
     let classes = paths.classes();
     if classes > lossless_max {
@@ -171,7 +174,7 @@ pub fn compile(
     }
     let walks = Walks::alike(network, paths);
     let found = match options.algorithm {
-        Algorithm::UpDown => by_orders(&walks, lossless_max, limits, tell),
+        Algorithm::UpDown => by_orders(&walks, lossless_max, options.budget, tell),
         Algorithm::Greedy => {
             let tags = usize::from(lossless_max);
             let merged = tagger::greedy(&walks, tags, tell);
@@ -227,9 +230,9 @@ pub fn compile(
 }
 
 /// The `updown` algorithm.
-fn by_orders(walks: &Walks<'_>, lossless_max: u8, limits: Limits, tell: &dyn Fn(&str)) -> Found {
+fn by_orders(walks: &Walks<'_>, lossless_max: u8, budget: Budget, tell: &dyn Fn(&str)) -> Found {
     let Walks { network, paths, .. } = *walks;
-    let found = search::best_orders(walks, limits, tell);
+    let found = search::best_orders(walks, budget, tell);
     // One tag for each raise, one to begin with, one for each further class (Tagger, VI-A).
     let wanted = found.score.raises_max + paths.classes();
     let tags = usize::from(wanted.min(lossless_max));

@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 const PATHS_MAX: usize = 8_000_000;
 /// Moves for each path that is broken at first, and a few more.
 const MOVES: usize = 60;
-/// Paths looked at after which the search ends: half a minute or so.
-const LOOKS_MAX: u64 = 500_000_000;
+/// Paths looked at after which the search ends: some seconds.
+const LOOKS_MAX: u64 = 100_000_000;
 /// One move in so many is random, to leave a place from which no single move leads on.
 const RANDOM_ONE_IN: usize = 25;
 

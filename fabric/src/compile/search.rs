@@ -7,7 +7,6 @@
 //! for orders of the links that do with fewer ([`exact`](super::exact)): first one order for every
 //! tag, then one for each. What it proves impossible raises the bound ([`Bound`]).
 
-use super::LOSSLESS_MAX;
 use super::acyclic::{TurnGraph, orders_of};
 use super::bound::{self, Bound};
 use super::exact::{Exact, Limits, Outcome};
@@ -18,6 +17,7 @@ use super::score::Score;
 use super::tagger;
 use super::turns::{TurnWeights, UsedTurns};
 use super::walk_graph::WalkGraph;
+use super::{Budget, LOSSLESS_MAX};
 use crate::network::Network;
 use crate::network::u32_of;
 use crate::paths::{Walks, levels};
@@ -33,20 +33,18 @@ pub(super) struct Found {
     pub(super) bound: Bound,
 }
 
-/// Searches within `limits`. `tell` is told what is being tried.
-pub(super) fn best_orders(walks: &Walks<'_>, limits: Limits, tell: &dyn Fn(&str)) -> Found {
-    let mut search = Search { walks, limits, tell, best: None, start: None };
+/// Tries the known orders, and searches others within `budget`. `tell` is told what is being tried.
+pub(super) fn best_orders(walks: &Walks<'_>, budget: Budget, tell: &dyn Fn(&str)) -> Found {
+    let mut search = Search { walks, tell, best: None, start: None };
     search.try_all();
     let bound = search.bound_by_cycle();
-    search.repair(&bound);
-    let bound = search.exact(bound);
+    let bound = search.repair_or_search(bound, budget.limits());
     let (orders, score, name) = search.best.expect("an order has been considered");
     Found { orders, score, name, bound }
 }
 
 struct Search<'a> {
     walks: &'a Walks<'a>,
-    limits: Limits,
     tell: &'a dyn Fn(&str),
     best: Option<(TagOrders, Score, &'static str)>,
     /// The ranks of the order of switches that breaks the fewest paths: where a repair begins.
@@ -62,17 +60,19 @@ impl Search<'_> {
         let levels = by_level(network);
         let file: Vec<u32> = (0..u32_of(network.switches())).collect();
         let is_flat = levels == file;
-        self.by_switches("switches by level", &levels);
-        if self.is_perfect() || self.counts_bounces() {
-            return;
-        }
+        // Where no level differs, the order is not likely to be the best, and judging all paths takes
+        // time: it comes last.
         if !is_flat {
-            self.by_switches("switches as in the file", &file);
+            self.by_switches("switches by level", &levels);
+            if self.is_perfect() || self.counts_bounces() {
+                return;
+            }
         }
         (self.tell)("weighing turns");
         if let Some(weights) = TurnWeights::of(self.walks) {
             self.by_switches("switches peeled", &peel_order::highest_first(network, &weights));
         }
+        self.by_switches("switches as in the file", &file);
     }
 
     fn by_switches(&mut self, name: &'static str, highest_first: &[u32]) {
@@ -81,13 +81,15 @@ impl Search<'_> {
         self.consider(name, TagOrders::one(order), Some(ranks));
     }
 
-    /// Takes the orders if they are the best so far. What is worse on a sample is not followed
-    /// further.
+    /// Takes the orders if they are the best so far. What does not do with fewer priorities on a
+    /// sample of very many paths is not followed further.
     fn consider(&mut self, name: &'static str, orders: TagOrders, ranks: Option<Vec<u32>>) {
         (self.tell)(name);
-        let raises = self.best.as_ref().map_or(u8::MAX, |(_, best, _)| best.raises_max);
         let stride = self.walks.paths.sample_stride();
-        if stride > 1 && Score::of_some(stride, self.walks, &orders).raises_max > raises {
+        if let Some((_, best, _)) = &self.best
+            && stride > 1
+            && Score::of_some(stride, self.walks, &orders).raises_max >= best.raises_max
+        {
             return;
         }
         let score = Score::of(self.walks, &orders);
@@ -143,15 +145,31 @@ impl Search<'_> {
         Bound::One
     }
 
+    /// Looks for orders that need fewer priorities than the best ones so far. A repaired order of the
+    /// switches has the fewest rules, so it comes first; but where the paths are few enough for the
+    /// exact search, most of the time is for that.
+    fn repair_or_search(&mut self, bound: Bound, limits: Limits) -> Bound {
+        if self.priorities() <= bound.priorities() {
+            return bound;
+        }
+        (self.tell)("gathering the paths for the exact search");
+        let graph = WalkGraph::of(self.walks);
+        self.repair(&bound, if graph.is_some() { limits.share(4) } else { limits });
+        match graph {
+            Some(graph) => self.exact(&graph, bound, limits),
+            None => bound,
+        }
+    }
+
     /// Repairs the order that breaks the fewest paths, if two priorities are not yet enough and
     /// could be.
-    fn repair(&mut self, bound: &Bound) {
+    fn repair(&mut self, bound: &Bound, limits: Limits) {
         if self.raises_max() < 2 || bound.priorities() > 2 || self.walks.paths.bounces().is_some() {
             return;
         }
         let Some((_, ranks)) = self.start.take() else { return };
         (self.tell)("repairing the order");
-        if let Some(ranks) = repair::repair(self.walks, &ranks, self.limits) {
+        if let Some(ranks) = repair::repair(self.walks, &ranks, limits) {
             let order = TagOrders::one(Order::of_switches(self.walks.network, &ranks));
             self.consider("switches, repaired", order, Some(ranks));
         }
@@ -159,21 +177,16 @@ impl Search<'_> {
 
     /// Looks for orders of the links that need fewer priorities, down to the bound, and for a
     /// higher bound where there are none.
-    fn exact(&mut self, bound: Bound) -> Bound {
-        if self.priorities() <= bound.priorities() {
-            return bound;
-        }
-        (self.tell)("gathering the paths for the exact search");
-        let Some(graph) = WalkGraph::of(self.walks) else { return bound };
+    fn exact(&mut self, graph: &WalkGraph, bound: Bound, limits: Limits) -> Bound {
         while self.priorities() > bound.priorities() {
             let tags = self.priorities() - 1;
             (self.tell)(&format!("searching orders for {tags} priorities"));
-            let outcome = self.solve(&graph, tags);
+            let outcome = self.solve(graph, tags, limits);
             if self.takes(tags, &outcome) {
                 continue;
             }
             if matches!(outcome, Outcome::Impossible) {
-                return self.bound_by_paths(tags).unwrap_or(bound);
+                return self.bound_by_paths(tags, limits).unwrap_or(bound);
             }
             if !self.by_greedy() {
                 break;
@@ -184,13 +197,13 @@ impl Search<'_> {
 
     /// One order for every tag, an order for each: in turns, each time with more work, as either can
     /// be the one that is found quickly. That one order is impossible says nothing of several.
-    fn solve(&self, graph: &WalkGraph, tags: u8) -> Outcome {
+    fn solve(&self, graph: &WalkGraph, tags: u8, limits: Limits) -> Outcome {
         let slots = self.walks.network.slots();
         let search = |is_alike, limits| {
             Exact::new(graph, slots, usize::from(tags), is_alike, limits).search()
         };
         let mut is_alike_open = true;
-        for round in self.limits.rounds() {
+        for round in limits.rounds() {
             if is_alike_open {
                 match search(true, round) {
                     Outcome::Impossible => is_alike_open = false,
@@ -235,9 +248,9 @@ impl Search<'_> {
     }
 
     /// That so many tags do not suffice, by few of the paths.
-    fn bound_by_paths(&self, tags: u8) -> Option<Bound> {
+    fn bound_by_paths(&self, tags: u8, limits: Limits) -> Option<Bound> {
         (self.tell)(&format!("looking for few paths that need {} priorities", tags + 1));
-        let paths = bound::few_paths(self.walks, usize::from(tags), self.limits)?;
+        let paths = bound::few_paths(self.walks, usize::from(tags), limits)?;
         Some(Bound::Paths(tags + 1, paths))
     }
 }
