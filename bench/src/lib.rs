@@ -10,6 +10,7 @@ pub mod memory;
 pub mod rules;
 pub mod shared_rows;
 pub mod sim_fuzz;
+pub mod stats;
 pub mod table;
 mod verdict;
 

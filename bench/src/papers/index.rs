@@ -1,8 +1,9 @@
-//! One page that leads to all others, with the tables and Fig. 14 drawn.
+//! One page that leads to all others: the table of the papers' items with its figures, the runs,
+//! and the comparison of schemes.
 
-use crate::bounced::Bounced;
 use crate::compared::{self, Compared};
-use crate::loss::Loss;
+use crate::plot::Plot;
+use crate::row::{HEADINGS, Row};
 use crate::runs::Run;
 use std::fmt::Write as _;
 
@@ -13,25 +14,51 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;mar
     system-ui,sans-serif;fill:currentColor}@media(prefers-color-scheme:dark){body{color:#e8e8e8;\
     background:#15171a}td,th{border-color:#333}a{color:#6ea8fe}.bad{color:#ff6b6b}}";
 
-/// Colors that stay apart for color-blind eyes (Okabe and Ito), one for each size.
-const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
-
 /// The page.
-pub(crate) fn page(
-    runs: &[Run],
-    losses: &[Loss],
-    bounced: &[Bounced],
-    compared: &[Compared],
-) -> String {
+pub(crate) fn page(rows: &[Row], runs: &[Run], compared: &[Compared]) -> String {
     let mut html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport \
          content='width=device-width'><title>Knotless: the papers' experiments</title>\
          <style>{STYLE}</style><h1>The papers' experiments</h1>"
     );
-    html.push_str(
-        "<h2>With and without the scheme</h2><table><tr><th>scenario<th>scheme<th>the paper",
-    );
-    html.push_str("<th>here<th>flows at the end, Gb/s<th>as expected");
+    html.push_str(&items(rows));
+    html.push_str(&scenarios(runs));
+    html.push_str("<h2>The same failures under every scheme</h2>");
+    for scenario in compared {
+        html.push_str(&comparison(scenario));
+    }
+    html.push_str("</html>");
+    html
+}
+
+/// Every theorem, table and figure, and the figures drawn.
+fn items(rows: &[Row]) -> String {
+    let headings = HEADINGS.map(|heading| format!("<th>{heading}"));
+    let mut html =
+        format!("<h2>Every theorem, table and figure</h2><table><tr>{}", headings.concat());
+    for row in rows {
+        let class = if row.verdict.is_failure() { " class=bad" } else { "" };
+        let cells = row.cells().map(|cell| format!("<td>{}", escaped(&cell)));
+        let _always_fits = write!(html, "<tr{class}>{}", cells.concat());
+    }
+    html.push_str("</table>");
+    for row in rows.iter().filter(|row| !row.plots.is_empty()) {
+        let plots: Vec<String> = row.plots.iter().map(Plot::svg).collect();
+        let (paper, item) = (row.paper.name(), escaped(row.item));
+        let _always_fits = write!(html, "<h3>{paper}, {item}</h3>{}", plots.concat());
+    }
+    html
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// A row for each scenario and scheme.
+fn scenarios(runs: &[Run]) -> String {
+    let mut html = "<h2>With and without the scheme</h2><table><tr><th>scenario<th>scheme\
+                    <th>the paper<th>here<th>flows at the end, Gb/s<th>as expected"
+        .to_owned();
     for run in runs {
         let (least, most) = run.late_gbps();
         let expected =
@@ -47,24 +74,7 @@ pub(crate) fn page(
             run.verdict()
         );
     }
-    html.push_str("</table><h2>Tagger, Table VI: share of frames lost</h2><table><tr><th>");
-    html.push_str("<th>without PFC<th>one lossless priority<th>two");
-    for row in losses.chunks(3) {
-        let _always_fits = write!(html, "<tr><td>{}-to-1", row[0].senders);
-        for loss in row {
-            let (share, paper) = (loss.share(), loss.paper);
-            let _always_fits = write!(html, "<td>{share:.2e} (paper {paper:.2e})");
-        }
-    }
-    html.push_str("</table><h2>Tagger, Fig. 14: flows that bounce</h2>");
-    for (which, title) in ["once", "twice", "more than twice"].iter().enumerate() {
-        html.push_str(&chart(bounced, which, title));
-    }
-    html.push_str("<h2>The same failures under every scheme</h2>");
-    for scenario in compared {
-        html.push_str(&comparison(scenario));
-    }
-    html.push_str("</html>");
+    html.push_str("</table>");
     html
 }
 
@@ -89,45 +99,4 @@ fn comparison(scenario: &Compared) -> String {
     }
     html.push_str("</table>");
     html
-}
-
-/// Lines over the share of failed links, one for each size.
-fn chart(bounced: &[Bounced], which: usize, title: &str) -> String {
-    const WIDTH: f64 = 300.0;
-    const HEIGHT: f64 = 200.0;
-    let value = |point: &Bounced| point.percent()[which];
-    let most = bounced.iter().map(value).fold(0.001, f64::max);
-    let x = |point: &Bounced| 50.0 + f64::from(point.failed) / 20.0 * (WIDTH - 70.0);
-    let y = |point: &Bounced| HEIGHT - 30.0 - value(point) / most * (HEIGHT - 60.0);
-    let mut svg = format!(
-        "<svg width={WIDTH} height={HEIGHT} role=img aria-label='flows bounced {title}'>\
-         <text x=50 y=18>{title}, % of flows</text>\
-         <path d='M50 30V{base}H{right}' fill=none stroke=currentColor opacity=.4 />\
-         <text x=46 y=36 text-anchor=end>{most:.1}</text><text x=46 y={base} text-anchor=end>0</text>\
-         <text x=50 y={under}>0</text><text x={right} y={under} text-anchor=end>20 % of links</text>",
-        base = HEIGHT - 30.0,
-        right = WIDTH - 20.0,
-        under = HEIGHT - 12.0,
-    );
-    let sizes: Vec<usize> = bounced.iter().map(|point| point.k).collect();
-    let mut drawn = Vec::new();
-    for k in sizes {
-        if drawn.contains(&k) {
-            continue;
-        }
-        let colour = COLOURS[drawn.len() % COLOURS.len()];
-        let points = bounced.iter().filter(|point| point.k == k);
-        let line: Vec<String> =
-            points.map(|point| format!("{:.1},{:.1}", x(point), y(point))).collect();
-        let at = 48.0 + 14.0 * drawn.len() as f64;
-        let _always_fits = write!(
-            svg,
-            "<polyline points='{}' fill=none stroke='{colour}' stroke-width=2 /><text x=60 y={at} \
-             style='fill:{colour}'>k = {k}</text>",
-            line.join(" ")
-        );
-        drawn.push(k);
-    }
-    svg.push_str("</svg>");
-    svg
 }

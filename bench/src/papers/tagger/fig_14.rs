@@ -1,9 +1,10 @@
 //! Tagger, Fig. 14: how often flows bounce in fat-trees whose links fail.
 
-use comfy_table::{Table, presets};
+use super::PAPER;
+use crate::plot::{Line, Plot};
+use crate::row::{Row, Verdict};
 use config::NetworkConfig;
 use netsim::scenario::{Bounces, bounces};
-use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 
@@ -49,33 +50,32 @@ impl Bounced {
         let Bounces { once, twice, more, .. } = self.bounces;
         [once, twice, more].map(|count| count as f64 * 100.0 / FLOWS as f64)
     }
-
-    /// The figures.
-    pub(crate) fn json(&self) -> Value {
-        let [once, twice, more] = self.percent();
-        json!({
-            "k": self.k,
-            "failed_percent": self.failed,
-            "once_percent": once,
-            "twice_percent": twice,
-            "more_percent": more,
-            "stranded_flows": self.bounces.stranded,
-        })
-    }
 }
 
-/// All points as a table: once / twice / more.
-pub(crate) fn table(all: &[Bounced]) -> String {
-    let mut table = Table::new();
-    let headings = FAILED.map(|failed| format!("{failed} % of links"));
-    table.load_style(presets::NOTHING);
-    table.set_header(std::iter::once(String::new()).chain(headings));
-    for row in all.chunks(FAILED.len()) {
-        let cells = row.iter().map(|point| {
-            let [once, twice, more] = point.percent();
-            format!("{once:.2} / {twice:.2} / {more:.3}")
-        });
-        table.add_row(std::iter::once(format!("k = {}", row[0].k)).chain(cells));
-    }
-    table.to_string()
+/// The row: a point for each size and share of failed links.
+pub(super) fn row() -> Result<Row, Box<dyn Error>> {
+    let all = all()?;
+    let titles = ["once", "twice", "more than twice"];
+    let plot = |(which, title): (usize, &str)| {
+        let line = |points: &[Bounced]| Line {
+            name: format!("k = {}", points[0].k),
+            points: points.iter().map(|at| (f64::from(at.failed), at.percent()[which])).collect(),
+        };
+        Plot {
+            title: format!("{title}, % of flows"),
+            x_label: "% of links".to_owned(),
+            is_logarithmic: false,
+            lines: all.chunks(FAILED.len()).map(line).collect(),
+        }
+    };
+    let worst = all.chunks(FAILED.len()).filter_map(|points| points.last()).map(Bounced::percent);
+    let once: Vec<String> = worst.map(|[once, ..]| format!("{once:.1}")).collect();
+    let rises = all
+        .chunks(FAILED.len())
+        .all(|points| points.is_sorted_by(|one, next| one.bounces.once < next.bounces.once));
+    let verdict = Verdict::holds_if(rises, "more failures do not give more bounces");
+    let ours = format!("{} % once (k = 8, 16, 32, 64, 20 % of links)", once.join(", "));
+    let paper = "16 % once, 3 % more than once (k = 8, 20 % of links)";
+    let plots = titles.into_iter().enumerate().map(plot).collect();
+    Ok(Row { plots, ..Row::new(PAPER, "Fig. 14: bounced flows", paper, ours, verdict) })
 }

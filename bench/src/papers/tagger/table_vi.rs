@@ -1,10 +1,10 @@
 //! Tagger, Table VI: what RoCE loses without PFC, with one lossless priority, with two.
 
-use comfy_table::{Table, presets};
+use super::PAPER;
+use crate::row::{Row, Verdict};
 use config::ScenarioConfig;
 use config::scenario::SchemeKind;
 use netsim::scenario::{Options, run};
-use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 
@@ -13,8 +13,6 @@ use std::path::Path;
 pub(crate) struct Loss {
     /// So many send to one.
     pub(crate) senders: u32,
-    /// Lossless priorities; 0 without PFC.
-    pub(crate) priorities: u8,
     /// The paper's share.
     pub(crate) paper: f64,
     /// Frames sent.
@@ -23,7 +21,7 @@ pub(crate) struct Loss {
     pub(crate) lost: u64,
 }
 
-const PAPER: [(u32, [f64; 3]); 3] =
+const SHARES: [(u32, [f64; 3]); 3] =
     [(8, [1.25e-2, 0.0, 0.0]), (16, [6.6e-2, 6.87e-7, 0.0]), (24, [1.27e-1, 1.61e-6, 0.0])];
 
 /// All cells.
@@ -33,7 +31,7 @@ const PAPER: [(u32, [f64; 3]); 3] =
 pub(crate) fn all() -> Result<Vec<Loss>, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netsim/scenarios");
     let mut losses = Vec::new();
-    for (senders, shares) in PAPER {
+    for (senders, shares) in SHARES {
         let mut config =
             ScenarioConfig::load(&folder.join(format!("failures-{senders}-to-1.toml")))?;
         for (priorities, paper) in (0..).zip(shares) {
@@ -43,7 +41,7 @@ pub(crate) fn all() -> Result<Vec<Loss>, Box<dyn Error>> {
             let outcome = run(&config, Options { scheme: Some(scheme), ..Options::default() })?;
             let sent = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
             let lost = outcome.lossy_drops + outcome.headroom_overruns;
-            losses.push(Loss { senders, priorities, paper, sent, lost });
+            losses.push(Loss { senders, paper, sent, lost });
         }
     }
     Ok(losses)
@@ -62,33 +60,19 @@ impl Loss {
     pub(crate) fn share(&self) -> f64 {
         self.lost as f64 / self.sent.max(1) as f64
     }
-
-    /// The figures.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "senders": self.senders,
-            "lossless_priorities": self.priorities,
-            "paper": self.paper,
-            "sent_frames": self.sent,
-            "lost_frames": self.lost,
-        })
-    }
 }
 
-/// All cells as a table.
-pub(crate) fn table(losses: &[Loss]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "",
-        "without PFC",
-        "one lossless",
-        "two lossless",
-    ]);
-    for row in losses.chunks(3) {
-        let cells =
-            row.iter().map(|loss| format!("{:.2e} (paper {:.2e})", loss.share(), loss.paper));
-        let name = format!("{}-to-1", row[0].senders);
-        table.add_row(std::iter::once(name).chain(cells));
-    }
-    table.to_string()
+/// The row: all cells.
+pub(super) fn row() -> Result<Row, Box<dyn Error>> {
+    let losses = all()?;
+    let line = |row: &[Loss], value: fn(&Loss) -> f64| {
+        let cells: Vec<String> = row.iter().map(|loss| format!("{:.2e}", value(loss))).collect();
+        format!("{}-to-1: {}", row[0].senders, cells.join(", "))
+    };
+    let lines = |value: fn(&Loss) -> f64| {
+        losses.chunks(3).map(|row| line(row, value)).collect::<Vec<_>>().join("; ")
+    };
+    let verdict = Verdict::holds_if(holds(&losses), "a further priority does not lose less");
+    let item = "Table VI: loss without PFC, with 1, with 2 lossless priorities";
+    Ok(Row::new(PAPER, item, lines(|loss| loss.paper), lines(Loss::share), verdict))
 }
