@@ -5,6 +5,9 @@ use dataplane::ids::PortId;
 use random::{Draw, SplitMix64};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Hops of a frame at the most: the time to live that hosts set.
+pub(crate) const HOPS_MAX: usize = 64;
+
 /// No path leads there.
 const UNREACHABLE: u16 = u16::MAX;
 
@@ -113,6 +116,39 @@ impl Graph {
         if shortest.is_empty() { self.detours(at, to) } else { shortest }
     }
 
+    /// A random path from `from` to `to` by [`Reroute::Local`](crate::scenario::Reroute::Local) or
+    /// [`Reroute::LocalOrBack`](crate::scenario::Reroute::LocalOrBack): a
+    /// random one of the shortest ways that are up, else a random one of all other neighbors. The
+    /// switches, both ends included; `None` at a dead end, or after [`HOPS_MAX`] hops.
+    pub(crate) fn local_walk(
+        &self,
+        from: SwitchId,
+        to: SwitchId,
+        may_return: bool,
+        rng: &mut SplitMix64,
+    ) -> Option<Vec<SwitchId>> {
+        let mut way = vec![from];
+        let mut before = None;
+        let (mut at, mut hops) = (from, Vec::new());
+        while at != to {
+            let is_new = |next: &&Neighbor| may_return || Some(next.switch) != before;
+            hops.clear();
+            hops.extend(self.shortest_up(at, to).filter(is_new).copied());
+            if hops.is_empty() {
+                let up = self.neighbors[at.0].iter().filter(|next| !self.is_down[next.link]);
+                hops.extend(up.filter(is_new).copied());
+            }
+            let next = rng.choose(&hops)?.switch;
+            before = Some(at);
+            at = next;
+            way.push(at);
+            if way.len() > HOPS_MAX {
+                return None;
+            }
+        }
+        Some(way)
+    }
+
     /// A random path from `from` to `to` along next hops, which avoids the switches of `visited`
     /// and visits none twice: each switch with its egress port. `None` if there is none.
     pub(crate) fn walk(
@@ -153,9 +189,8 @@ mod tests {
     use crate::link::LinkSpec;
     use crate::topology::LinkDraft;
 
-    #[test]
-    fn a_walk_turns_round_at_a_dead_end() {
-        // From A by B or by C to D; the link from B to D is down.
+    /// From A by B or by C to D; the link from B to D is down.
+    fn diamond() -> (Graph, [SwitchId; 4]) {
         let ids = [0, 1, 2, 3].map(SwitchId);
         let mut ports = [0; 4];
         let mut end = |switch: usize| {
@@ -171,6 +206,32 @@ mod tests {
         let mut graph = Graph::new(&Topology::new(&names, &[], links.to_vec()).unwrap());
         graph.learn(ids[3]);
         graph.set_link(2, false);
+        (graph, ids)
+    }
+
+    #[test]
+    fn a_local_walk_meets_the_dead_end_and_may_turn_round_there() {
+        let (graph, ids) = diamond();
+        let ways = |may_return| {
+            let walk =
+                |seed| graph.local_walk(ids[0], ids[3], may_return, &mut random::seeded(seed));
+            (0..200).map(walk).collect::<Vec<_>>()
+        };
+        // A switch that knows nothing beyond its own links chooses B as often as C.
+        let straight = Some(vec![ids[0], ids[2], ids[3]]);
+        let never_back = ways(false);
+        assert!(never_back.iter().all(|way| *way == straight || way.is_none()));
+        let lost = never_back.iter().filter(|way| way.is_none()).count();
+        assert!((60..140).contains(&lost), "{lost}");
+        let turned = Some([0, 1, 0, 2, 3].map(|at| ids[at]).to_vec());
+        let back = ways(true);
+        assert!(back.contains(&straight) && back.contains(&turned));
+        assert!(back.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn a_walk_turns_round_at_a_dead_end() {
+        let (graph, ids) = diamond();
         for seed in 0..20 {
             let walk = |visited: &[SwitchId]| {
                 let way = graph.walk(ids[0], ids[3], visited, &mut random::seeded(seed));

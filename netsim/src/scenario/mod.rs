@@ -30,7 +30,7 @@ mod scheme;
 mod sizes;
 mod traffic;
 
-pub use bounces::{Bounces, bounces};
+pub use bounces::{BounceCounter, Bounces, Failures, Reroute, Setting};
 pub use build::{Built, BuiltFlow, build};
 pub use compare::{COMPARED, Comparison, compare};
 pub use error::ScenarioError;

@@ -1,5 +1,6 @@
 //! Tagger: Practical PFC Deadlock Prevention in Data Center Networks.
 
+mod fig_13;
 mod fig_14;
 mod scale;
 mod table_vi;
@@ -69,9 +70,9 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
         ),
     ]);
     rows.extend(scale::rows());
+    rows.push(fig_13::row());
+    rows.extend(fig_14::rows()?);
     rows.extend([
-        open("Fig. 13: runtime of Algorithm 2", "19.6 h for 10,000 switches"),
-        fig_14::row()?,
         table_vi::row()?,
         open("Fig. 15: rules and performance", "throughput and latency do not depend on them"),
     ]);
