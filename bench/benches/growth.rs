@@ -1,6 +1,6 @@
-//! What it costs to grow: ports, routes, classes, and ports that one burst spreads over. The core
-//! alone, one worker, full bursts at every port; each row beside the one before it. It fails if an
-//! axis does not keep to its [`Limit`] in [`ATTEMPTS`] either.
+//! What it costs to grow: ports, routes, classes, rules, and ports that one burst spreads over. The
+//! core alone, one worker, full bursts at every port; each row beside the one before it. It fails if
+//! an axis does not keep to its [`Limit`] in [`ATTEMPTS`] either.
 //!
 //! All rows of an axis take turns, so that a noisy machine is as noisy to each, and all receive
 //! equally many different frames, so that what the bench itself takes of the caches stays the same.
@@ -172,11 +172,13 @@ fn rows(name: &str) -> Vec<Row> {
     // Beyond what is asked: the price of a burst whose frames go many ways.
     let of_outputs = |outputs: u8| (outputs.into(), LineSwitch { ports: 64, outputs, ..base });
     let of_routes = |routes| (routes, LineSwitch { routes, ..base });
+    let of_rules = |rules| (rules, LineSwitch { rules, ..base });
     let of_classes = |classes: u8| (classes.into(), LineSwitch { classes, ..base });
     let sizes: Vec<(u32, LineSwitch)> = match name {
         "ports" => [2, 4, 8, 16, 32, 64].map(of_ports).into(),
         "outputs" => [1, 2, 4, 8, 16, 32].map(of_outputs).into(),
         "routes" => [1, 10, 100, 1_000, 10_000, 100_000].map(of_routes).into(),
+        "rules" => [2, 64, 512, 4_096].map(of_rules).into(),
         _ => [1, 2, 4, 8].map(of_classes).into(),
     };
     sizes.into_iter().map(|(size, switch)| Row::new(size, switch)).collect()
@@ -199,7 +201,7 @@ fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let mut pairs = Vec::new();
     let mut beyond = Vec::new();
-    for axis in ["ports", "routes", "classes", "outputs"] {
+    for axis in ["ports", "routes", "rules", "classes", "outputs"] {
         let is_wanted = wanted.is_empty() || wanted.iter().any(|word| word == axis);
         if is_wanted && !keeps_to_limit(axis, &mut pairs) {
             beyond.push(axis);

@@ -43,6 +43,7 @@ const SWITCH: LineSwitch = LineSwitch {
     ports: 2,
     outputs: 1,
     routes: 2_000,
+    rules: 64,
     burst_frames: BURST_MAX,
     classes: 8,
     templates: 2 * 4_096,

@@ -52,9 +52,14 @@ class Bench:
             frames.write_pcap(self.pcaps[port], made)
             self.congested[port] = self.folder / f"congested-{port}.pcap"
             frames.write_pcap(self.congested[port], frames.congested(port))
-        (self.folder / "rules.json").write_text(switch_toml.rules())
+        self.set_rules(64)
         (self.folder / "routes.txt").write_text(switch_toml.routes())
         self.socket = self.folder / "line.sock"
+
+    def set_rules(self, count: int):
+        """Rules of the switch that is started next; 0 for none."""
+        self.has_rules = count > 0
+        (self.folder / "rules.json").write_text(switch_toml.rules(max(count, 1)))
 
     def devices(self, more: str, workers: int = 1, pcaps: dict | None = None) -> list[str]:
         """A device for each port. `net_pcap` has as many transmit queues as it is given files to read;
@@ -70,7 +75,8 @@ def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = Non
                  xoff: str = "200KB") -> subprocess.Popen:
     """Starts the switch, with one worker if no cores are named, and waits until it answers."""
     config = bench.folder / "switch.toml"
-    config.write_text(switch_toml.switch(devices, cores or [bench.options.core], str(bench.socket), xoff))
+    cores = cores or [bench.options.core]
+    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     deadline = time.monotonic() + ANSWER_S

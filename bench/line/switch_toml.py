@@ -5,9 +5,9 @@ import json
 from frames import ROUTES
 
 
-def rules() -> str:
-    """64 entries, of which the one that matches comes last: it raises tag 1 to 2."""
-    fill = [{"tag": 2, "in": [1 + n % 2], "out": [1, 2], "new_tag": 2} for n in range(63)]
+def rules(count: int = 64) -> str:
+    """`count` entries, of which the one that matches comes last: it raises tag 1 to 2."""
+    fill = [{"tag": 2, "in": [1 + n % 2], "out": [1, 2], "new_tag": 2} for n in range(count - 1)]
     raised = [{"tag": 1, "in": [1, 2], "out": [1, 2], "new_tag": 2}]
     return json.dumps({"switch": "line", "ports": 2, "lossy_tag": 0, "initial_tag": 1,
                        "priorities": {"1": 3, "2": 4}, "entries": fill + raised})
@@ -21,12 +21,12 @@ def routes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def switch(devices: list[str], cores: list[int], socket: str, xoff: str) -> str:
+def switch(devices: list[str], cores: list[int], socket: str, xoff: str, has_rules: bool) -> str:
     """SWITCH.toml for `devices`, one worker on each of `cores`, ports dealt out in turn; upstream is
-    paused above `xoff`."""
+    paused above `xoff`. Without rules every frame keeps its tag."""
     text = f'''name = "line"
 seed = 1
-rules = "rules.json"
+{'rules = "rules.json"' if has_rules else ""}
 routes = "routes.txt"
 
 [control]

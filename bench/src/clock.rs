@@ -22,3 +22,26 @@ pub fn ghz() -> f64 {
     black_box(state);
     (STEPS * CYCLES_A_STEP) as f64 / start.elapsed().as_secs_f64() / 1e9
 }
+
+/// CPU time of all threads of this process so far, in seconds: what other processes on the machine
+/// take is not in it.
+///
+/// # Panics
+/// If the kernel does not count it.
+pub fn cpu_seconds() -> f64 {
+    let clock = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID;
+    let now = nix::time::clock_gettime(clock).expect("Linux counts it");
+    now.tv_sec() as f64 + now.tv_nsec() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_cpu_time() {
+        let begun = cpu_seconds();
+        ghz();
+        assert!(cpu_seconds() - begun > 0.005);
+    }
+}

@@ -1,5 +1,5 @@
-//! The switch of the benches, without a driver: routes behind each port, 64 rules of which the last
-//! ones match, PFC armed on two priorities.
+//! The switch of the benches, without a driver: routes behind each port, rules of which the last ones
+//! match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
 use dataplane::control_rings::connect;
@@ -23,6 +23,8 @@ pub struct LineSwitch {
     pub outputs: u8,
     /// Routes, in all. Frames to a port that none of them leads to are for its host itself.
     pub routes: u32,
+    /// TCAM entries, two at the least: the last two match.
+    pub rules: u32,
     /// Frames of a burst.
     pub burst_frames: usize,
     /// Priorities that frames arrive in.
@@ -43,6 +45,7 @@ impl Default for LineSwitch {
             ports: 2,
             outputs: 1,
             routes: 2_000,
+            rules: 64,
             burst_frames: 64,
             classes: 1,
             templates: 2_048,
@@ -110,11 +113,11 @@ impl LineSwitch {
         (0..self.templates_of_port()).map(one).collect()
     }
 
-    fn rules() -> Vec<TcamEntry> {
+    fn entries(self) -> Vec<TcamEntry> {
         let all: PortSet = (0..256).filter_map(PortId::from_index).collect();
-        let filler = (0..62).map(|value| TcamEntry {
+        let filler = (0..self.rules.saturating_sub(2)).map(|number| TcamEntry {
             tag: TagMatch { value: 2, mask: 63 },
-            in_ports: PortSet::from_iter([port(1 + value % 2)]),
+            in_ports: PortSet::from_iter([port(if number % 2 == 0 { 1 } else { 2 })]),
             out_ports: all,
             new_tag: Tag::from_low_bits(2),
         });
@@ -140,7 +143,7 @@ impl LineSwitch {
             let net = net.parse().expect("a network");
             builder.routes.set_route(net, Route::Via(vec![gateway])).expect("room");
         }
-        builder.rules = Some(Self::rules());
+        builder.rules = Some(self.entries());
         for class in 2..self.classes {
             let tag = usize::from(26 + class);
             builder.tags.priority[tag] = Priority::from_low_bits(3 + class);

@@ -13,8 +13,8 @@ pub(super) fn row() -> Row {
     let mut plots = Vec::new();
     let row = row_of_figures(
         PAPER,
-        "Fig. 13: run time by switches",
-        "Algorithm 2: 19.6 h for 10,000",
+        "Fig. 13, V-C: run time by switches",
+        "Algorithm 2: 19.6 h for 10,000; O(L T (L + L P)), n^2 T at fixed degree",
         "tagger-runtime",
         COMMAND,
         |figures| {

@@ -2,12 +2,11 @@
 //! its hosts; and the compression of rules.
 
 use super::PAPER;
+use super::compiled::Case;
 use crate::row::{Row, Verdict};
-use config::NetworkConfig;
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::PortSet;
-use fabric::PathSet;
-use fabric::compile::{Algorithm, Compiled, Options, compile, demand::Demand, tcam};
+use fabric::compile::{Algorithm, Compiled, demand::Demand, tcam};
 use std::error::Error;
 
 /// Tag, in port, out port, new tag: a line of a table of the Tagger paper; all else is lossy.
@@ -120,14 +119,12 @@ pub(crate) fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
     ])
 }
 
-fn triangle(algorithm: Algorithm) -> Result<Compiled, Box<dyn Error>> {
-    let config = NetworkConfig::parse("triangle.toml".as_ref(), TRIANGLE)?;
-    let paths = PathSet::build(&config.network, &config.paths)?;
-    Ok(compile(&config.network, &paths, &Options { algorithm, lossless_max: 7 }, &|_| {})?)
+pub(super) fn triangle(algorithm: Algorithm) -> Result<Compiled, Box<dyn Error>> {
+    Case::parse(TRIANGLE)?.compile(algorithm)
 }
 
 /// The rules of a switch, line by line.
-fn lines(compiled: &Compiled, switch: usize) -> Vec<Line> {
+pub(super) fn lines(compiled: &Compiled, switch: usize) -> Vec<Line> {
     let rules = &compiled.rules[switch];
     tcam::expand(&rules.entries, rules.ports, rules.lossy_tag)
         .filter(|&(_, _, _, new_tag)| new_tag != Tag::default())
