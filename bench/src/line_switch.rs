@@ -1,5 +1,5 @@
-//! The switch of the benches, without a driver: routes behind each port, rules of which the last ones
-//! match, PFC armed on two priorities.
+//! The switch of the benches, without a driver: routes behind each port, rules of which the last
+//! ones match, PFC armed on two priorities.
 
 use crate::loop_device::LoopDevice;
 use dataplane::control_rings::connect;

@@ -3,12 +3,11 @@
 //!
 //! Algorithms 1 and 2 of the Tagger paper and `updown` compile the same path sets, shortest paths
 //! as trees. An algorithm goes on to the next size as long as its growth so far says that it ends
-//! within its budget (`--budget SECONDS`, default 1,200). What is counted is CPU time of all threads,
-//! which others on the machine change little: of the search for tags and the rules made of them; the
-//! proof is apart. The exponent of a power law is fitted to the sizes
-//! that took long enough to be timed. Fails if rules are not proven, if Algorithm 2 grows slower
-//! than `updown`, or if `updown` at 10,000 switches takes longer than the proof may.
-//! Writes `target/bench/tagger-runtime.json`.
+//! within its budget (`--budget SECONDS`, default 1,200). What is counted is CPU time of all
+//! threads, which others on the machine change little: of the search for tags and the rules made of
+//! them; the proof is apart. The exponent of a power law is fitted to the sizes that took long
+//! enough to be timed. Fails if rules are not proven, if Algorithm 2 grows slower than `updown`, or
+//! if `updown` with its proof takes longer than it may. Writes `target/bench/tagger-runtime.json`.
 
 mod fit;
 

@@ -9,6 +9,7 @@ mod fig_15;
 mod scale;
 mod table_vi;
 mod theorem_1;
+mod transition;
 mod walkthrough;
 
 use crate::experiments::Experiments;
@@ -51,9 +52,8 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
         bounds::tags()?,
         open("VI-A: application classes", "N classes and M bounces need M + N - 1 tags"),
         open("VI-C: growth", "new pods leave the rules of old switches as they are"),
-        open("Fig. 7: match-action pipeline", "ingress queue by tag, egress queue by new tag"),
-        open("Fig. 8: priority transition", "egress priority = ingress priority loses frames"),
     ]);
+    rows.extend(transition::rows());
     rows.push(walkthrough::fig_9());
     rows.extend([
         experiments.row(

@@ -40,8 +40,8 @@ pub(super) fn row() -> Result<Row, Box<dyn Error>> {
     let counts = count(SYSTEMS)?;
     let Counts { meet, meet_and_free, cyclic, agreed } = counts;
     let ours = format!(
-        "{meet} of {SYSTEMS} random systems meet both, {meet_and_free} of them are acyclic; {cyclic} \
-         systems have cycles; the verifier agrees on {agreed}"
+        "{meet} of {SYSTEMS} random systems meet both, {meet_and_free} of them are acyclic; \
+         {cyclic} systems have cycles; the verifier agrees on {agreed}"
     );
     let paper = "no cycle within a tag, no falling tag: no deadlock";
     Ok(Row::new(PAPER, "Theorem 1", paper, ours, verdict(&counts, SYSTEMS)))
