@@ -91,6 +91,14 @@ impl Curve {
         self.points.last()
     }
 
+    /// What the flows do where most links fail.
+    fn text(&self) -> String {
+        self.last().map_or_else(String::new, |last| {
+            let (once, often) = (last.bounced[0].mean, last.often.mean);
+            format!("k = {}: {once:.1} % once, {often:.1} % more often", self.k)
+        })
+    }
+
     /// Whether more failures are more bounces.
     fn rises(&self) -> bool {
         self.points.is_sorted_by(|one, next| one.bounced[0].mean < next.bounced[0].mean)
@@ -111,16 +119,16 @@ pub(super) fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
         let network = NetworkConfig::parse(Path::new("fat-tree.toml"), &text)?.network;
         let mut counter = BounceCounter::new(&network)?;
         for (method, curves) in [LOCAL, AT_SPINES, LOOK_AHEAD].into_iter().zip(&mut curves) {
-            eprintln!("  Fig. 14: k = {k}, {}", method.name);
-            curves.extend(Curve::count(&mut counter, k, method));
+            let curve = Curve::count(&mut counter, k, method).ok_or("too few seeds")?;
+            eprintln!("  Fig. 14: {}: {}", method.name, curve.text());
+            curves.push(curve);
         }
     }
     let [local, spines, ahead] = &curves;
     Ok(vec![
-        row("Fig. 14: local rule, links to spines", AT_SPINES, spines, is_the_papers(spines)),
+        row("Fig. 14: local rule, links to spines", spines, is_the_papers(spines)),
         row(
             "Fig. 14: local rule, any link",
-            LOCAL,
             local,
             Verdict::differs_if(
                 local.iter().all(Curve::rises) && is_more_often(local, spines),
@@ -130,7 +138,6 @@ pub(super) fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
         ),
         row(
             "Fig. 14: look-ahead of our switches",
-            LOOK_AHEAD,
             ahead,
             Verdict::differs_if(
                 ahead.iter().all(Curve::rises) && is_more_often(local, ahead),
@@ -159,20 +166,13 @@ fn is_the_papers(curves: &[Curve]) -> Verdict {
     Verdict::holds_if(is_it && rises, "not within 0.5 of 16 % and 3 %, or not rising")
 }
 
-fn row(item: &'static str, method: Method, curves: &[Curve], verdict: Verdict) -> Row {
-    let text = |curve: &Curve| {
-        curve.last().map_or_else(String::new, |last| {
-            let (once, often) = (last.bounced[0].mean, last.often.mean);
-            format!("k = {}: {once:.1} % once, {often:.1} % more often", curve.k)
-        })
-    };
-    let ours: Vec<String> = curves.iter().map(text).collect();
+fn row(item: &'static str, curves: &[Curve], verdict: Verdict) -> Row {
+    let ours: Vec<String> = curves.iter().map(Curve::text).collect();
     let titles = ["once", "twice", "more than twice"].into_iter().enumerate();
     let plots = titles.map(|(which, title)| plot(which, title, curves)).collect();
     let paper = "k = 8, 20 % of links: 16 % once, 3 % more often";
     let row = Row::new(PAPER, item, paper, ours.join("; "), verdict);
     let interval = curves.first().and_then(Curve::last).map(|last| last.bounced[0]);
-    eprintln!("  {}: {}", method.name, row.ours);
     Row { interval, plots, ..row }
 }
 
