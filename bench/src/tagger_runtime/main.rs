@@ -90,8 +90,8 @@ impl Curve {
     fn is_affordable(&self, switches: usize, budget: f64) -> bool {
         let Some(last) = self.runs.last() else { return true };
         let ratio = switches as f64 / last.switches as f64;
-        // Until there is a law: the fourth power, which is above what any of the three does.
-        let exponent = self.law().map_or(4.0, |law| law.exponent);
+        // Until there is a law: the third power, above the n^2 T of section V-C.
+        let exponent = self.law().map_or(3.0, |law| law.exponent);
         last.seconds * ratio.powf(exponent) <= budget
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
     ];
     rows.extend(walkthrough::rows()?);
     rows.extend([
-        bounds::bcube()?,
+        bounds::bcube(4)?,
         bounds::rules()?,
         clos::greedy()?,
         bounds::tags()?,
