@@ -15,7 +15,7 @@ use bench::clock::cpu_seconds;
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
 use config::NetworkConfig;
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 use fabric::{Network, PathSet};
 use fit::PowerLaw;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ fn run(network: &Network, paths: &PathSet, algorithm: Algorithm) -> Result<Run, 
             proof_begun.set(Some(cpu_seconds() - begun));
         }
     };
-    let options = Options { algorithm, lossless_max: 7 };
+    let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
     let compiled = compile(network, paths, &options, &tell)?;
     let whole = cpu_seconds() - begun;
     let seconds = proof_begun.get().ok_or("the compiler does not say when it begins the proof")?;

@@ -1,7 +1,7 @@
 //! A network with its paths, compiled: what several rows begin with.
 
 use config::NetworkConfig;
-use fabric::compile::{Algorithm, Compiled, Options, compile};
+use fabric::compile::{Algorithm, Budget, Compiled, Options, compile};
 use fabric::{Network, PathSet};
 use std::error::Error;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Case {
 
     /// Rules, proven free of deadlock.
     pub(super) fn compile(&self, algorithm: Algorithm) -> Result<Compiled, Box<dyn Error>> {
-        let options = Options { algorithm, lossless_max: 7 };
+        let options = Options { algorithm, lossless_max: 7, budget: Budget::Work };
         Ok(compile(&self.network, &self.paths, &options, &|_| {})?)
     }
 }
