@@ -141,7 +141,7 @@ pub(super) fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
             ahead,
             Verdict::differs_if(
                 ahead.iter().all(Curve::rises) && is_more_often(local, ahead),
-                "36 % of the flows meet a link that is down on their way down; few bounce twice",
+                "36 % of the flows meet a link that is down on their way down",
                 "look-ahead does not spare flows second bounces",
             ),
         ),
@@ -161,12 +161,9 @@ fn is_the_papers(curves: &[Curve]) -> Verdict {
         return Verdict::Fails("no point was counted".to_owned());
     };
     let [once, often] = [last.bounced[0].mean, last.often.mean];
-    let is_it = (15.0..=17.0).contains(&once) && (2.5..=3.5).contains(&often);
+    let is_it = (15.0..=17.0).contains(&once) && (2.0..=4.0).contains(&often);
     let rises = curves.len() == SIZES.len() && curves.iter().all(Curve::rises);
-    Verdict::holds_if(
-        is_it && rises,
-        "not 15 to 17 % once and 2.5 to 3.5 % more often, or not rising",
-    )
+    Verdict::holds_if(is_it && rises, "not 15 to 17 % once and 2 to 4 % more often, or not rising")
 }
 
 fn row(item: &'static str, curves: &[Curve], verdict: Verdict) -> Row {
@@ -210,7 +207,7 @@ mod tests {
     fn other_numbers_than_the_papers_fail() {
         let of = |once, often| [(); 4].map(|()| curve(once, often));
         assert_eq!(is_the_papers(&of(16.2, 2.9)), Verdict::Holds);
-        for (once, often) in [(17.1, 3.0), (14.9, 3.0), (16.0, 3.6), (16.0, 2.4)] {
+        for (once, often) in [(17.1, 3.0), (14.9, 3.0), (16.0, 4.1), (16.0, 1.9)] {
             assert!(is_the_papers(&of(once, often)).is_failure(), "{once} {often}");
         }
         assert!(is_the_papers(&[]).is_failure());
