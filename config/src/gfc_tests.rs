@@ -9,7 +9,7 @@ fn the_papers_figures_at_10g() {
     let c_tau = Speed::from_gbps(10).bps() * TAU_PS / 8 / 1_000_000_000_000;
     assert_eq!(c_tau, 9_250);
     assert_eq!((theorem(c_tau), staged(c_tau)), (37_000, 18_500));
-    assert_eq!(tight(c_tau, 1_500), 26_645, "25,144.1 and a frame");
+    assert_eq!(tight(c_tau), 25_145, "25,144.1");
     assert_eq!(worst_load_bps(TAU_PS) / 1_000_000, 69);
     assert_eq!(steady_load_bps(TAU_PS) / 100_000, 86, "8.6 Mb/s");
 }
@@ -22,15 +22,11 @@ fn time_based_grows_with_the_period() {
 }
 
 #[test]
-fn the_last_stage_is_as_long_as_a_frame() {
-    for (span, frame, last) in
-        [(50_000, 1_500, 4), (48_000, 1_500, 4), (47_999, 1_500, 3), (6_000, 1_500, 1)]
-    {
-        assert_eq!(stages(span, frame), last, "{span}");
-        assert!(last == 1 || span >> (last + 1) >= frame);
-        assert!(span >> (last + 2) < frame);
-    }
-    assert_eq!(stages(u64::MAX, 1), STAGES_MAX);
+fn the_slack_is_a_frame_and_a_byte_for_each_sender() {
+    assert_eq!(slack(1_514, 2, 0), 1_516);
+    assert_eq!(slack(1_514, 64, 250), 1_828);
+    assert_eq!(slack(u64::MAX, 1, 1), u64::MAX);
+    assert_eq!(senders_max(18_500 * 2), 65_536, "stages to C / 2^16");
 }
 
 /// The queue of the conceptual form as a fluid, in steps of `tau / STEPS`, with `C = tau = 1`:

@@ -131,15 +131,18 @@ fn stages_begin_where_the_file_says_or_as_late_as_the_bound_allows() {
         port.lossless[3].unwrap().rate_map.unwrap()
     };
     let given = rate_map("b1 = '1MB'\n");
+    // XOFF is at 2 MB. A frame of 1,522 B, 1 sender, and twice 20 us of 10G at half the speed, as
+    // frames of 84 B on the wire that cost 256 B: 298 x 256.
+    let full_bytes = 2_000_000 - 1_522 - 1 - 298 * 256;
+    let half = (full_bytes - 1_000_000) / 2;
     assert_eq!(
         (given.full_bytes, given.stage_bytes(1), given.stage_bytes(2)),
-        (2_000_000, 1_000_000, 1_500_000)
+        (full_bytes, 1_000_000, full_bytes - half)
     );
     let late = rate_map("");
     assert!(late.stage_bytes(1) > 1_000_000, "{late:?}");
-    // The last stage is as long as a frame, and the next would not be.
-    assert!(late.span_bytes >> (late.stages + 1) >= 1_522);
-    assert!(late.span_bytes >> (late.stages + 2) < 1_522);
+    // The last stage is at most a byte long, and the one before it was longer.
+    assert!(late.span_bytes <= 1 << late.stages && late.span_bytes > 1 << (late.stages - 1));
 }
 
 #[test]
@@ -155,13 +158,17 @@ fn a_buffer_too_small_for_gentle_flow_control_is_refused_by_how_much() {
     ] {
         let error = load(&text).unwrap_err();
         assert!(error.starts_with(place), "{error}");
-        let words =
-            ["2 C tau and a frame", "more than there is", "raise `static_th` or lower `b1`"];
+        let words = [
+            "2 C tau and",
+            "for 1 senders",
+            "more than there is",
+            "raise `static_th` or lower `b1`",
+        ];
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
     }
     // What the message asks for does.
     let error = load(&with("", "static_th = '20KB'\n")).unwrap_err();
-    let needed = error.split("2 C tau and a frame, ").nth(1).unwrap();
+    let needed = error.split("must be slowed down ").nth(1).unwrap();
     let needed: String =
         needed.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
     assert!(load(&with("", &format!("static_th = {needed}\n"))).is_ok(), "{error}");
@@ -169,6 +176,78 @@ fn a_buffer_too_small_for_gentle_flow_control_is_refused_by_how_much() {
     assert!(load(&with("", &format!("static_th = {less}\n"))).is_err());
     let dynamic = load(&with("", "")).unwrap_err();
     assert!(dynamic.contains("give priority 3 a `static_th`"), "{dynamic}");
+}
+
+/// The shared pool must hold what the queues of all senders take up to their XOFF.
+#[test]
+fn more_senders_than_the_buffer_covers_are_refused_and_those_it_covers_are_not() {
+    let switch = |senders: &str, size: &str| {
+        let ports: String = (1..8)
+            .map(|n| {
+                format!(
+                    "[[port]]\ndevice = 'net_tap{n}'\naddresses = ['10.0.{}.1/24']\nspeed = '10G'\n\
+                     pace = false\n",
+                    n + 1
+                )
+            })
+            .collect();
+        load(&format!(
+            "[gfc]\n{senders}[buffer]\n{size}[headroom]\npoll = '1us'\npeer_tx_byte_limit = 0\n\
+             [[lossless]]\npriority = 3\nstatic_th = '300KB'\n{ports}"
+        ))
+        .map(drop)
+    };
+    let size = "size = '2MB'\n";
+    let error = switch("", size).unwrap_err();
+    assert!(error.starts_with("A.toml:2:1: the shared pool of "), "{error}");
+    let words = ["senders up to their `static_th`, not of 8", "are missing", "or set `senders = "];
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    let covered: u64 = error.rsplit(" = ").next().unwrap().trim_end_matches('`').parse().unwrap();
+    assert!((2..8).contains(&covered), "{error}");
+    assert_eq!(switch(&format!("senders = {covered}\n"), size), Ok(()));
+    let one_more = switch(&format!("senders = {}\n", covered + 1), size).unwrap_err();
+    assert!(one_more.starts_with("A.toml:3:11: the shared pool"), "{one_more}");
+    assert_eq!(switch("", "size = '8MB'\n"), Ok(()));
+    let missing = error.split("not of 8: ").nth(1).unwrap();
+    let digits = |c: &char| c.is_ascii_digit();
+    let missing: u64 = missing
+        .split(" B")
+        .next()
+        .unwrap()
+        .chars()
+        .filter(digits)
+        .collect::<String>()
+        .parse()
+        .unwrap();
+    // A quarter of the buffer is for lossy traffic.
+    let enough = 2_000_000 + missing.div_ceil(3) * 4;
+    assert_eq!(switch("", &format!("size = {enough}\n")), Ok(()));
+    assert!(switch("", &format!("size = {}\n", enough - 8)).is_err());
+    assert_eq!(
+        switch("senders = 5000\n", size),
+        Err("A.toml:3:11: `senders` is 5000; it is 1 to 4096".to_owned())
+    );
+}
+
+/// A port that is much faster than another drains slowly through it.
+#[test]
+fn stages_that_end_above_what_a_slow_port_drains_are_refused() {
+    let switch = |senders: u64| {
+        load(&format!(
+            "[gfc]\nsenders = {senders}\n[buffer]\nsize = '1GB'\n[headroom]\npoll = '1us'\n\
+             peer_tx_byte_limit = 0\n[[lossless]]\npriority = 3\nstatic_th = '100MB'\n[[port]]\n\
+             device = 'net_tap1'\naddresses = ['10.0.2.1/24']\nspeed = '1M'\npace = false\n"
+        ))
+        .map(drop)
+    };
+    let error = switch(4_096).unwrap_err();
+    assert!(error.starts_with("A.toml:10:13: a queue of port `"), "{error}");
+    // 10G to 1M.
+    assert!(error.contains("can drain at 1/40960000 of its speed only"), "{error}");
+    let last: u64 =
+        error.split("stages end at 1/").nth(1).unwrap().split(';').next().unwrap().parse().unwrap();
+    assert_eq!(switch(last / 10_000), Ok(()));
+    assert!(switch(last / 10_000 + 1).is_err());
 }
 
 #[test]

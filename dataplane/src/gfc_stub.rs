@@ -32,13 +32,18 @@ pub enum RateMap {}
 
 impl RateMap {
     /// Not built.
-    pub const fn staged(_full_bytes: u32, _span_bytes: u32, _stages: u8) -> Option<Self> {
+    pub const fn staged(_full_bytes: u32, _span_bytes: u32, _frame_bytes: u32) -> Option<Self> {
         None
     }
 
     /// Not built.
     pub const fn linear(_full_bytes: u32, _span_bytes: u32) -> Option<Self> {
         None
+    }
+
+    /// Not built.
+    pub const fn stages(_span_bytes: u32) -> u8 {
+        0
     }
 
     /// Never called.

@@ -23,6 +23,7 @@ fn builder() -> RigBuilder {
                 full_bytes: 20_000,
                 span_bytes: 20_000,
                 stages: 3,
+                frame_bytes: 1_226,
             });
         }
     }
@@ -96,6 +97,22 @@ fn a_rate_is_kept_frame_by_frame_in_order_and_given_up_at_once() {
     let pfc = rig.report(2).counters.pfc;
     assert_eq!((pfc.rx_slowed[3], pfc.rx_xon[3], pfc.rx_xoff[3]), (1, 1, 0));
     assert_eq!(pfc.rx_pauses[3], 0, "a rate is no pause");
+}
+
+/// A frame that takes 16 us at stage 4, half of which have passed when stage 1 comes.
+#[test]
+fn what_a_rate_has_paid_of_a_frame_counts_when_the_rate_changes() {
+    let mut rig = builder().build();
+    hear(&mut rig, 2, 4);
+    load(&mut rig, 2);
+    assert_eq!(rig.sent(2).len(), 1);
+    assert_eq!(rig.turn()[0].next.ns_since(rig.now), 16_000);
+    rig.wait(8_000);
+    hear(&mut rig, 2, 1);
+    assert_eq!(rig.turn()[0].next.ns_since(rig.now), 1_000);
+    rig.wait(1_000);
+    rig.settle();
+    assert_eq!(rig.sent(2).len(), 1);
 }
 
 #[test]

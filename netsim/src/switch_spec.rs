@@ -156,11 +156,12 @@ impl SwitchSpec {
             headroom_bytes: u32::try_from(headroom).unwrap_or(u32::MAX),
             rate_map: None,
         };
-        if let (Some(gfc), Threshold::Static { xoff_bytes }) = (&self.rate_map, self.threshold) {
-            let full_bytes = gfc.full_bytes(xoff_bytes);
-            viq.threshold = Threshold::Static { xoff_bytes: full_bytes };
-            // `config` has checked the bound, unless the check is turned off.
-            viq.rate_map = gfc.rate_map(&on_wire, full_bytes, headroom).unwrap_or_default();
+        // `config` has checked the bound, unless the check is turned off.
+        if let (Some(gfc), Threshold::Static { xoff_bytes }) = (&self.rate_map, self.threshold)
+            && let Ok(queue) = gfc.queue(&on_wire, xoff_bytes, frame_cost, headroom)
+        {
+            viq.threshold = Threshold::Static { xoff_bytes: queue.xoff_bytes };
+            viq.rate_map = queue.rate_map;
         }
         viq
     }

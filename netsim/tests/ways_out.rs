@@ -1,5 +1,5 @@
-//! The other ways out of a deadlock, held to what their papers claim: classes by hops, gentle flow
-//! control, and the watchdog that only reacts.
+//! The other ways out of a deadlock, held to what their papers claim: classes by hops, and the
+//! watchdog that only reacts. Gentle flow control has a file of its own (`gfc.rs`).
 
 use config::ScenarioConfig;
 use config::scenario::SchemeKind;
@@ -152,119 +152,6 @@ fn classes_by_hops_always_drain() {
         lossless_hops > 100_000 && expired > 0,
         "{lossless_hops} hops, {expired} frames expired"
     );
-}
-
-/// Bytes of each queue at the end of each step of the last half of the time that sources send.
-fn late_depths(outcome: &Outcome) -> Vec<u64> {
-    let queues = &outcome.timeline.queues;
-    let sending = usize::try_from(outcome.duration_ps / outcome.timeline.step_ps).unwrap();
-    queues.iter().take(2).flat_map(|queue| queue.bytes[sending / 2..sending].to_vec()).collect()
-}
-
-/// Fig. 5: under PFC the queue swings around its threshold and senders stop and go; under gentle
-/// flow control it settles at 75 KB, where the rate is half.
-#[test]
-fn figure_5_pfc_swings_and_gentle_flow_control_settles_at_75_kb() {
-    let config = load("gentle-figure-5.toml");
-    let (pfc, gfc) = (simulate(&config, SchemeKind::Pfc), simulate(&config, SchemeKind::Gfc));
-    let (swinging, settled) = (late_depths(&pfc), late_depths(&gfc));
-    let span = |depths: &[u64]| depths.iter().max().unwrap() - depths.iter().min().unwrap();
-    assert!(span(&swinging) > 12_000, "{swinging:?}");
-    assert!(span(&settled) < 5_000, "{settled:?}");
-    assert!(settled.iter().all(|depth| depth.abs_diff(75_000) < 4_000), "{settled:?}");
-    assert!(pfc.paused_ps > 1_000 * US && gfc.paused_ps == 0);
-}
-
-/// Senders at 10G, 500 m away, so that `tau` is the GFC paper's 7.4 us: two frames, and twice 2.5
-/// us of wire, as nobody here takes time to react. Rate maps as `scheme` says.
-fn incast(senders: usize, scheme: &str) -> ScenarioConfig {
-    let mut text = format!(
-        "duration = '2ms'\n[scheme]\nkind = 'gfc'\n{scheme}\n[links]\nspeed = '10G'\nlength = '500m'\n\
-         [switches]\nsize = '12MB'\ncell = 64\nfair = true\nstatic_th = '60KB'\n[[switch]]\nname = 'S'\n\
-         ports = {}\n[[host]]\nname = 'to'\n[[link]]\nends = ['S:1', 'to']\n",
-        senders + 1
-    );
-    for sender in 1..=senders {
-        let port = sender + 1;
-        write!(
-            text,
-            "[[host]]\nname = 'h{sender}'\n[[link]]\nends = ['S:{port}', 'h{sender}']\n[[flow]]\n\
-             from = 'h{sender}'\nto = 'to'\n"
-        )
-        .unwrap();
-    }
-    parse(&text)
-}
-
-/// XOFFs that switches sent, and rate messages.
-fn messages(config: &ScenarioConfig) -> (u64, u64, Outcome) {
-    let outcome = simulate(config, SchemeKind::Gfc);
-    let xoffs = outcome.pfc_frames - outcome.rate_frames.min(outcome.pfc_frames);
-    (xoffs, outcome.rate_frames, outcome)
-}
-
-/// 4.2: at most a message every `tau`, 69 Mb/s at 10G; 8.6 Mb/s in a steady state.
-#[test]
-fn messages_take_no_more_of_a_link_than_the_paper_says() {
-    let mut most_bps = 0;
-    for senders in 2..=8 {
-        let mut config = incast(senders, "bm = '60KB'");
-        let mut sent_in = |ms: u64| {
-            config.duration_ns = ms * 1_000_000;
-            let (_, rates, outcome) = messages(&config);
-            assert!(rates >= senders as u64 && outcome.paused_ps == 0);
-            rates
-        };
-        let (first, all) = (sent_in(2), sent_in(6));
-        let bps = |messages: u64, ms: u64| messages * 512 * 1_000 / ms / senders as u64;
-        let (start_bps, steady_bps) = (bps(first, 2), bps(all - first, 4));
-        assert!(start_bps <= 69_000_000, "{senders} senders: {start_bps} b/s at first");
-        assert!(steady_bps <= 8_600_000, "{senders} senders: {steady_bps} b/s");
-        most_bps = most_bps.max(steady_bps);
-    }
-    assert!(most_bps > 1_000_000, "{most_bps} b/s: no queue went up and down");
-}
-
-/// In packets, from one to eight senders: within the tighter bound `Bm` is never reached; with a
-/// fifth of it, it is.
-#[test]
-fn the_tighter_bound_keeps_queues_below_full_and_a_fifth_of_it_does_not() {
-    let peak = |senders, scheme: &str| {
-        let (xoffs, _, outcome) = messages(&incast(senders, scheme));
-        let queues = outcome.timeline.queues.iter();
-        let peak = queues.flat_map(|queue| queue.bytes.iter().copied()).max().unwrap_or_default();
-        (xoffs > 2 * outcome.flows.len() as u64, outcome.paused_ps > 0, peak)
-    };
-    for senders in [2, 4, 8] {
-        let (_, is_stopped, bytes) =
-            peak(senders, "bm = '60KB'\nform = 'conceptual'\nbound = 'tight'");
-        assert!(!is_stopped && bytes <= 60_000, "{senders} senders: {bytes}");
-        let (_, is_stopped, _) =
-            peak(senders, "bm = '60KB'\nb1 = '57KB'\nform = 'conceptual'\nbound = 'none'");
-        assert!(
-            is_stopped || senders == 2,
-            "{senders} senders whose queues slow them down for 3 KB are not stopped"
-        );
-        let (_, is_stopped, bytes) = peak(senders, "bm = '60KB'");
-        assert!(!is_stopped && bytes <= 60_000, "{senders} senders in stages: {bytes}");
-        let time_based = "bm = '100KB'\nform = 'time-based'\nperiod = '5us'";
-        let (_, is_stopped, bytes) = peak(senders, time_based);
-        assert!(!is_stopped && bytes <= 100_000, "{senders} senders, time-based: {bytes}");
-    }
-}
-
-/// A cycle whose queues serve frames as they come slows itself down without end; where ingress
-/// ports are served in turn, it does not.
-#[test]
-fn gentle_flow_control_in_a_cycle_needs_queues_that_serve_ports_in_turn() {
-    let mut config = load("gentle-ring.toml");
-    let late = |config: &ScenarioConfig| {
-        simulate(config, SchemeKind::Gfc).flows.iter().map(|flow| flow.late_bytes).sum::<u64>()
-    };
-    let in_turn = late(&config);
-    config.buffers.fair = Some(false);
-    let as_they_come = late(&config);
-    assert!(as_they_come < in_turn / 4, "{as_they_come} and {in_turn} bytes");
 }
 
 /// The watchdog unties a deadlock by dropping what a switch promised not to drop, long after it

@@ -124,9 +124,10 @@ pub fn gfc(config: &ScenarioConfig) -> Result<(), String> {
             length: link.length.unwrap_or(config.links.length),
             mtu_bytes: FRAME_BYTES_MOST.into(),
         };
-        let full_bytes = config.scheme.gfc.full_bytes(xoff_bytes);
-        let delay_bytes = needed_bytes(&on_wire, &Software::default(), config.buffers.cell_bytes);
-        config.scheme.gfc.rate_map(&on_wire, full_bytes, delay_bytes)?;
+        let cell_bytes = config.buffers.cell_bytes;
+        let delay_bytes = needed_bytes(&on_wire, &Software::default(), cell_bytes);
+        let frame_bytes = u32::from(FRAME_BYTES_MOST.max(cell_bytes));
+        config.scheme.gfc.queue(&on_wire, xoff_bytes, frame_bytes, delay_bytes)?;
     }
     Ok(())
 }

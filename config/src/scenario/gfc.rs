@@ -1,7 +1,7 @@
 //! What `gfc` does with a queue of a scenario: where upstream is slowed down, and whether the bound
 //! is kept.
 
-use crate::gfc::{rest_bytes, staged, stages, theorem, tight, time_based};
+use crate::gfc::{rest_bytes, slack, staged, theorem, tight, time_based};
 use crate::headroom::Link;
 use crate::units::show_size;
 use dataplane::gfc::{Form, RateMap};
@@ -13,13 +13,26 @@ pub struct Gfc {
     pub form: GfcForm,
     /// What must hold.
     pub bound: Bound,
-    /// `Bm`; `None` for the switches' `static_th`.
+    /// `Bm`; `None` for the slack below the switches' `static_th`.
     pub full_bytes: Option<u32>,
+    /// How far XOFF stands above `Bm`; `None` for what [`slack`] asks for.
+    pub slack_bytes: Option<u32>,
     /// Where slowing down begins: `B0`, or `B1` of the staged form. `None` for as late as the bound
     /// allows.
     pub start_bytes: Option<u32>,
     /// `time-based`: from message to message.
     pub period_ns: u64,
+    /// Senders that may share an egress port: the hosts of the network.
+    pub senders: u32,
+}
+
+/// The rates of a queue, and where they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GfcQueue {
+    /// The bytes above which XOFF is due.
+    pub xoff_bytes: u32,
+    /// Which rate is requested at which fill; `None` in a build without gentle flow control.
+    pub rate_map: Option<RateMap>,
 }
 
 impl Default for Gfc {
@@ -28,8 +41,10 @@ impl Default for Gfc {
             form: GfcForm::Staged,
             bound: Bound::Theorem,
             full_bytes: None,
+            slack_bytes: None,
             start_bytes: None,
             period_ns: 10_000,
+            senders: 64,
         }
     }
 }
@@ -80,24 +95,34 @@ impl Bound {
 }
 
 impl Gfc {
-    /// `Bm` of a queue whose XOFF is at `xoff_bytes`.
-    pub fn full_bytes(&self, xoff_bytes: u32) -> u32 {
-        self.full_bytes.unwrap_or(xoff_bytes)
-    }
-
-    /// The rate map of a queue that `link` fills, up to `full_bytes`; `delay_bytes` still arrive
-    /// after a message, as the buffer counts. `Err` is the whole message.
+    /// The rates of a queue that `link` fills with frames that cost `frame_bytes` at most, in a
+    /// switch whose `static_th` is `static_bytes`; `delay_bytes` still arrive after a message, as
+    /// the buffer counts. `Err` is the whole message.
     ///
     /// # Errors
-    /// The bound is not kept.
-    pub fn rate_map(
+    /// The bound or the slack is not kept.
+    pub fn queue(
         &self,
         link: &Link,
-        full_bytes: u32,
+        static_bytes: u32,
+        frame_bytes: u32,
         delay_bytes: u64,
-    ) -> Result<Option<RateMap>, String> {
-        let frame_bytes = u64::from(link.mtu_bytes);
-        let full = u64::from(full_bytes);
+    ) -> Result<GfcQueue, String> {
+        let asked = slack(u64::from(frame_bytes), u64::from(self.senders), 0);
+        let slack = self.slack_bytes.map_or(asked, u64::from);
+        if self.bound != Bound::None && slack < asked {
+            return Err(format!(
+                "XOFF must stand a longest frame and a byte for each of {} hosts above `bm`, {}: `slack` is \
+                 {} less; raise it",
+                self.senders,
+                show_size(asked),
+                show_size(asked - slack)
+            ));
+        }
+        let full = match self.full_bytes {
+            Some(full_bytes) => u64::from(full_bytes),
+            None => u64::from(static_bytes).saturating_sub(slack),
+        };
         let needed = self.needed_bytes(link, delay_bytes);
         let rest = rest_bytes(full, self.start_bytes.map(u64::from), needed);
         if self.bound != Bound::None && rest < needed {
@@ -110,26 +135,23 @@ impl Gfc {
             ));
         }
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-        Ok(match self.form {
-            GfcForm::Staged => {
-                let last = stages(2 * rest, frame_bytes);
-                RateMap::staged(full_bytes, narrow(2 * rest), last)
-            }
-            GfcForm::Conceptual | GfcForm::TimeBased => RateMap::linear(full_bytes, narrow(rest)),
-        })
+        let rate_map = match self.form {
+            GfcForm::Staged => RateMap::staged(narrow(full), narrow(2 * rest), frame_bytes),
+            GfcForm::Conceptual | GfcForm::TimeBased => RateMap::linear(narrow(full), narrow(rest)),
+        };
+        Ok(GfcQueue { xoff_bytes: narrow(full.saturating_add(slack)), rate_map })
     }
 
     /// How far below `Bm` slowing down must begin.
     fn needed_bytes(&self, link: &Link, delay_bytes: u64) -> u64 {
-        let frame_bytes = u64::from(link.mtu_bytes);
         match (self.form, self.bound) {
-            (GfcForm::Staged, _) => staged(delay_bytes) + frame_bytes,
-            (GfcForm::Conceptual, Bound::Tight) => tight(delay_bytes, frame_bytes),
-            (GfcForm::Conceptual, _) => theorem(delay_bytes) + frame_bytes,
+            (GfcForm::Staged, _) => staged(delay_bytes),
+            (GfcForm::Conceptual, Bound::Tight) => tight(delay_bytes),
+            (GfcForm::Conceptual, _) => theorem(delay_bytes),
             (GfcForm::TimeBased, _) => {
                 let bits = u128::from(link.speed.bps()) * u128::from(self.period_ns);
                 let period_bytes = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
-                time_based(delay_bytes, period_bytes) + frame_bytes
+                time_based(delay_bytes, period_bytes)
             }
         }
     }

@@ -16,7 +16,7 @@ mod traffic;
 
 pub use expect::Expectation;
 pub use faults::{Fault, FaultKind};
-pub use gfc::{Bound, Gfc, GfcForm};
+pub use gfc::{Bound, Gfc, GfcForm, GfcQueue};
 pub use schemes::{Scheme, SchemeKind};
 pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing};
 pub use traffic::{

@@ -88,8 +88,11 @@ pub(super) struct SchemeTable {
     pub(super) form: Field<String>,
     /// `gfc`: what slowing down is held to: `theorem`, `tight` or `none`. Default `theorem`.
     pub(super) bound: Field<String>,
-    /// `gfc`: where a queue is full (`Bm`). Default: at `static_th`.
+    /// `gfc`: where a queue is full (`Bm`). Default: `slack` below `static_th`.
     pub(super) bm: Field<Size>,
+    /// `gfc`: how far above `bm` XOFF is due. Default: the longest frame and a byte for each host,
+    /// which is also the least, unless `bound` is `none`.
+    pub(super) slack: Field<Size>,
     /// `gfc`: where slowing down begins (`B1`, or `B0` of the other forms). Default: as late as the
     /// bound allows.
     pub(super) b1: Field<Size>,

@@ -187,7 +187,9 @@ fn gfc(reader: &Reader<'_>, table: &SchemeTable) -> Result<Gfc, ConfigError> {
         form: form.unwrap_or(default.form),
         bound: bound.unwrap_or(default.bound),
         full_bytes: narrow(reader, &table.bm)?,
+        slack_bytes: narrow(reader, &table.slack)?,
         start_bytes: narrow(reader, &table.b1)?,
         period_ns: period.transpose()?.unwrap_or(default.period_ns),
+        senders: u32::try_from(reader.network.hosts()).unwrap_or(u32::MAX),
     })
 }

@@ -64,8 +64,10 @@ fn every_setting_is_read() {
             form: GfcForm::TimeBased,
             bound: Bound::Tight,
             full_bytes: Some(200_000),
+            slack_bytes: Some(2_000),
             start_bytes: Some(20_000),
             period_ns: 5_000,
+            senders: u32::try_from(config.network.hosts()).unwrap(),
         },
     };
     assert_eq!(config.scheme, scheme);
@@ -203,8 +205,8 @@ fn what_is_not_said_has_its_default() {
          [[traffic]]\nkind = 'incast'\n",
     );
     assert_eq!((config.name.as_str(), config.about.as_str(), config.seed), ("s", "", 1));
-    let scheme = Scheme::default();
-    assert_eq!(config.scheme, scheme);
+    let gfc = Gfc { senders: 2, ..Gfc::default() };
+    assert_eq!(config.scheme, Scheme { gfc, ..Scheme::default() });
     let links = LinkDefaults { speed: Speed::from_gbps(40), length: Length::from_metres(10) };
     assert_eq!(config.links, links);
     let buffers = Buffers {

@@ -1,6 +1,7 @@
 //! `[buffer]`, `[headroom]` and `[[lossless]]`: who may hold how many bytes, and whether the buffer
 //! can keep what that promises.
 
+use super::gfc;
 use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
@@ -51,10 +52,15 @@ pub(super) fn build(
     warnings: &mut Vec<ConfigError>,
 ) -> Result<BufferSettings, ConfigError> {
     let cell_bytes = bounded(source, &file.buffer.cell, CELL_DEFAULT, 64, 2_048, "cell")?;
+    let lossless_ports = ports.iter().filter(|port| port.pfc).count() as u64;
+    let senders = file.gfc.as_ref().map(|gfc| gfc::senders(source, gfc, lossless_ports));
+    let senders = senders.transpose()?.unwrap_or_default();
     let mut planner = Planner {
         source,
         headroom: &file.headroom,
         gfc: file.gfc.as_ref(),
+        senders,
+        slowest_bps: ports.iter().map(|port| port.settings.speed.bps()).min().unwrap_or(1),
         cell_bytes: u16::try_from(cell_bytes).unwrap_or(u16::MAX),
         idle_gap_ns: file.workers.idle_gap_ns(),
         warnings,
@@ -81,6 +87,9 @@ pub(super) fn build(
         frames_max: usize::try_from(size_bytes.div_ceil(cell_bytes)).unwrap_or(usize::MAX),
     };
     let pool = check_sum(source, file, ports, &buffer)?;
+    if let Some(gfc) = &file.gfc {
+        gfc::check_pool(source, gfc, senders, ports, pool)?;
+    }
     check_reach(source, file, ports, pool, warnings)?;
     Ok(buffer)
 }

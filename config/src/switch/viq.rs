@@ -20,6 +20,10 @@ pub(super) struct Planner<'a> {
     pub(super) source: &'a Source,
     pub(super) headroom: &'a HeadroomTable,
     pub(super) gfc: Option<&'a Spanned<GfcTable>>,
+    /// Senders that may share an egress port, under `[gfc]`.
+    pub(super) senders: u64,
+    /// The speed of the slowest port.
+    pub(super) slowest_bps: u64,
     pub(super) cell_bytes: u16,
     /// How long an idle worker may sleep.
     pub(super) idle_gap_ns: u64,
@@ -292,19 +296,23 @@ impl Planner<'_> {
         needed.min(wire.saturating_add(queue))
     }
 
-    /// The same while both ends have their cores.
-    pub(super) fn usually_needed(&self, port: &PortDraft<'_>) -> u64 {
+    /// What software adds while both ends have their cores.
+    pub(super) fn usual_software(&self, port: &PortDraft<'_>) -> Software {
         let given = self.headroom.peer_poll.as_ref().map(|field| field.get_ref().0);
         let peer_poll_ns = given.unwrap_or_else(|| self.usual_poll_ns());
-        self.needed_with(port, self.usual_poll_ns(), peer_poll_ns)
+        self.software(port, self.usual_poll_ns(), peer_poll_ns)
     }
 
     fn needed_with(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> u64 {
+        needed_bytes(&link(port), &self.software(port, poll_ns, peer_poll_ns), self.cell_bytes)
+    }
+
+    fn software(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> Software {
         let tx_limit_bytes = port.config.tx_limit_bytes;
         let HeadroomTable { peer_tx_byte_limit, .. } = self.headroom;
         // A neighbor on a paced link that polls is paced like us; one that does not is hardware.
         let peer_paced = port.settings.paced && peer_poll_ns > 0;
-        let software = Software {
+        Software {
             poll_ns,
             tx_limit_bytes,
             peer_poll_ns,
@@ -312,8 +320,7 @@ impl Planner<'_> {
                 .as_ref()
                 .map_or(tx_limit_bytes, |f| f.get_ref().0),
             peer_catch_up_ns: if peer_paced { CATCH_UP_NS } else { 0 },
-        };
-        needed_bytes(&link(port), &software, self.cell_bytes)
+        }
     }
 
     /// What `port`, whose VIQs are known, promises to senders that obey PFC.
@@ -377,7 +384,7 @@ impl Planner<'_> {
 }
 
 /// The wire of a port.
-fn link(port: &PortDraft<'_>) -> Link {
+pub(super) fn link(port: &PortDraft<'_>) -> Link {
     Link {
         speed: port.settings.speed,
         length: port.config.length,

@@ -3,11 +3,11 @@
 //! A rate is valid as long as the longest pause. So neither a lost message nor a failed receiver
 //! limits the sender forever. The generator repeats its rates well before they expire.
 
+use super::limiter::{RateLimiter, Share};
 use super::{Form, share};
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::QUANTA_MAX;
-use crate::queue::pacer::{Pacer, Share};
 use crate::time::{Instant, Speed};
 
 /// The rates of one port's classes.
@@ -16,7 +16,7 @@ pub struct RateAdjuster {
     form: Form,
     holds_ns: u64,
     rate_limited_bits: u8,
-    limiters: [Pacer; PRIORITIES],
+    limiters: [RateLimiter; PRIORITIES],
     until: [Instant; PRIORITIES],
     /// The earliest of `until` among rate-limited classes.
     expires_at: Instant,
@@ -30,7 +30,7 @@ impl RateAdjuster {
             form,
             holds_ns: speed.quanta_ns(QUANTA_MAX),
             rate_limited_bits: 0,
-            limiters: core::array::from_fn(|_| Pacer::new(speed, catch_up_ns)),
+            limiters: core::array::from_fn(|_| RateLimiter::new(speed, catch_up_ns)),
             until: [Instant::ZERO; PRIORITIES],
             expires_at: Instant::NEVER,
         }
@@ -95,7 +95,8 @@ impl RateAdjuster {
         slowed.map(|p| self.limiters[p.index()].free_at()).min().unwrap_or(Instant::NEVER)
     }
 
-    /// A frame of `bytes` of `priority` is sent at `now`.
+    /// A frame of `bytes` of `priority` is sent at `now`. Frames of classes that are not limited
+    /// count too: one may still be on the wire when the first rate comes.
     #[inline]
     pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
         self.limiters[priority.index()].send(bytes, now);
@@ -158,9 +159,9 @@ mod tests {
         adjuster.hear(P3, 6, at(0));
         adjuster.sent(P3, 1_226, at(0));
         assert_eq!(adjuster.free_at(0xFF), at(64_000));
-        adjuster.hear(P3, 1, at(10_000));
-        assert_eq!(adjuster.free_at(0xFF), at(2_000), "the frame is long over at the new rate");
-        adjuster.hear(P3, 6, at(10_000));
+        adjuster.hear(P3, 1, at(32_000));
+        assert_eq!(adjuster.free_at(0xFF), at(33_000), "half of the frame is paid for");
+        adjuster.hear(P3, 6, at(33_000));
         assert_eq!(adjuster.free_at(P5.bit()), Instant::NEVER);
     }
 

@@ -20,6 +20,8 @@ pub struct Receiver {
     rate_limited_bits: u8,
     /// Priorities to which PFC applies: the lossless ones of the port.
     obeyed_bits: u8,
+    /// Those of them whose frames count, as the peer may set a rate for them.
+    charged_bits: u8,
     /// Boxed, so that the fields that every frame needs of a worker's ports lie in few pages.
     stats: Box<PfcRxStats>,
     /// The rates that the peer sets; `None` if it sets none.
@@ -63,6 +65,7 @@ impl Receiver {
             speed,
             paused_bits: 0,
             rate_limited_bits: 0,
+            charged_bits: 0,
             stats: Box::default(),
             expires_at: Instant::NEVER,
             rates: None,
@@ -78,7 +81,7 @@ impl Receiver {
     )]
     pub fn gfc(self, form: Form, catch_up_ns: u64) -> Self {
         let rates = RateAdjuster::new(form, self.speed, catch_up_ns);
-        Self { rates: Some(Box::new(rates)), ..self }
+        Self { rates: Some(Box::new(rates)), charged_bits: self.obeyed_bits, ..self }
     }
 
     /// Paused priorities. Call [`Receiver::expire`] first, once a turn.
@@ -113,7 +116,7 @@ impl Receiver {
     /// A frame of `bytes` of `priority` is sent at `now`.
     #[inline(always)]
     pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
-        if self.rate_limited_bits & priority.bit() != 0
+        if self.charged_bits & priority.bit() != 0
             && let Some(rates) = &mut self.rates
         {
             rates.sent(priority, bytes, now);

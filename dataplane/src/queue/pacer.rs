@@ -1,5 +1,4 @@
-//! Limits a port to its speed where the device has no wire that does so, and a class to the rate
-//! that gentle flow control (GFC) allows it.
+//! Limits a port to its speed where the device has no wire that does so.
 //!
 //! A leaky bucket in picoseconds of wire time: each frame takes as long as on a wire, with
 //! preamble, FCS and gap. A late poll may send a little more ([`CATCH_UP_NS`] for a port), so that
@@ -11,29 +10,11 @@ use crate::time::{Instant, Speed};
 /// How much wire time a late poll may make up for.
 pub const CATCH_UP_NS: u64 = 200_000;
 
-/// A fraction of a rate: `of` / `parts`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The numerator, at least 1.
-    pub of: u64,
-    /// The denominator.
-    pub parts: u64,
-}
-
-impl Share {
-    /// The whole rate.
-    pub const ALL: Self = Self { of: 1, parts: 1 };
-}
-
-/// The pacer of one port, or of one class of a port.
+/// The pacer of one port.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     speed: Speed,
-    share: Share,
     catch_up_ns: u64,
-    /// When the last frame began, and its length.
-    began: Moment,
-    last_bytes: u32,
     /// When the wire is free again.
     free: Moment,
 }
@@ -48,8 +29,7 @@ struct Moment {
 impl Pacer {
     /// A pacer that is free at once, and may make up for `catch_up_ns` of a late poll.
     pub const fn new(speed: Speed, catch_up_ns: u64) -> Self {
-        let zero = Moment { at: Instant::ZERO, ps: 0 };
-        Self { speed, share: Share::ALL, catch_up_ns, began: zero, last_bytes: 0, free: zero }
+        Self { speed, catch_up_ns, free: Moment { at: Instant::ZERO, ps: 0 } }
     }
 
     /// Whether the next frame may be sent at `now`.
@@ -67,35 +47,12 @@ impl Pacer {
     #[inline]
     pub fn send(&mut self, bytes: u32, now: Instant) {
         let earliest = now.ns.saturating_sub(self.catch_up_ns);
-        self.began = self.free;
         if self.free.at.ns < earliest {
-            self.began = Moment { at: Instant::from_ns(earliest), ps: 0 };
+            self.free = Moment { at: Instant::from_ns(earliest), ps: 0 };
         }
-        self.last_bytes = bytes;
-        self.free = self.end_of_last();
-    }
-
-    /// Limits the rate to this share of the speed from `now` on. A frame that is still being sent
-    /// is recalculated at the new rate from its start.
-    #[cfg(feature = "gfc")]
-    pub(crate) fn set_share(&mut self, share: Share, now: Instant) {
-        let was = core::mem::replace(&mut self.share, share);
-        if was != share && !self.is_free(now) {
-            self.free = self.end_of_last();
-        }
-    }
-
-    #[inline]
-    fn end_of_last(&self) -> Moment {
-        let ps = self.speed.bytes_ps(u64::from(self.last_bytes) + WIRE_OVERHEAD_BYTES as u64);
-        let ps = if self.share == Share::ALL { ps } else { self.stretched(ps) };
-        let ps = self.began.ps + ps;
-        Moment { at: self.began.at + ps / 1_000, ps: ps % 1_000 }
-    }
-
-    fn stretched(&self, ps: u64) -> u64 {
-        let ps = u128::from(ps) * u128::from(self.share.parts) / u128::from(self.share.of.max(1));
-        u64::try_from(ps).unwrap_or(u64::MAX / 2)
+        let ps = self.speed.bytes_ps(u64::from(bytes) + WIRE_OVERHEAD_BYTES as u64);
+        let ps = self.free.ps + ps;
+        self.free = Moment { at: self.free.at + ps / 1_000, ps: ps % 1_000 };
     }
 }
 

@@ -99,7 +99,7 @@ fn give_ttl_classes(builder: &mut RigBuilder) {
 fn give_rates(builder: &mut RigBuilder, full_bytes: u32, is_staged: bool) {
     use crate::gfc::{Form, RateMap};
     let (form, rate_map) = if is_staged {
-        (Form::STAGED, RateMap::staged(full_bytes, full_bytes / 2, 3))
+        (Form::STAGED, RateMap::staged(full_bytes, full_bytes / 2, 1_500))
     } else {
         (Form::LINEAR, RateMap::linear(full_bytes, full_bytes / 2))
     };

@@ -70,8 +70,14 @@ pub(in crate::switch) struct LosslessTable {
 #[serde(deny_unknown_fields)]
 pub(in crate::switch) struct GfcTable {
     /// Where a lossless queue begins to slow its upstream down (`B1`). Default: as late as the
-    /// bound allows, 2 C tau and a frame below `static_th`.
+    /// bound allows, 2 C tau and the slack below `static_th`. The slack is the longest frame, a
+    /// byte for each sender, and what a neighbor may catch up on after a late poll.
     pub(in crate::switch) b1: Field<Size>,
+    /// How many senders may share an egress port, over all switches of a path: 1 to 4096. A queue
+    /// then drains at least at this part of its port's speed. Default: the ports with lossless
+    /// priorities. The shared pool must hold a queue of `static_th` for each sender, up to the
+    /// number of ports.
+    pub(in crate::switch) senders: Option<Spanned<u64>>,
 }
 
 /// `[watchdog]`: what is done about a peer that pauses without end.
