@@ -39,6 +39,9 @@ pub struct HeadroomArgs {
     /// Lossless classes of the switch, for the total of a whole switch
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     classes: u64,
+    /// GFC: senders that may share an egress port, over all switches of a path
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    senders: u64,
     /// Buffer of the switch, of which that total is shown as a share
     #[arg(long, default_value = "12MB", value_parser = size)]
     buffer: u64,
@@ -111,7 +114,7 @@ struct Line {
     remark: String,
 }
 
-fn lines(link: &Link) -> Vec<Line> {
+fn lines(link: &Link, senders: u64) -> Vec<Line> {
     let line = |model, name, key, bytes, remark: &str| {
         let remark = remark.to_owned();
         Line { model, name, key, bytes, remark }
@@ -126,9 +129,13 @@ fn lines(link: &Link) -> Vec<Line> {
     let safer = format!("eq. 14 with {quanta} quanta: the safe one of the two");
     let by_sonic = sonic(link, &SonicAsic::SPECTRUM_2);
     let cells = "Spectrum-2, all frames short, whole cells of 144 B";
-    let theorem = gfc::theorem(by_standard);
-    let tight = gfc::tight(by_standard, u64::from(link.mtu_bytes));
-    let staged = gfc::staged(by_standard);
+    let (theorem, staged) = (gfc::theorem(by_standard), gfc::staged(by_standard));
+    let frame_bytes = u64::from(link.mtu_bytes);
+    let tight = gfc::tight(by_standard) + frame_bytes;
+    let slack = gfc::slack(frame_bytes, senders, 0);
+    let spread = format!("XOFF - Bm at least: a frame, and a byte for each of {senders} senders");
+    let queues =
+        format!("the same for {senders} queues up to XOFF, which the buffer must hold together");
     vec![
         line(Model::Paper, "paper, eq. 14", "paper", by_paper, &safe),
         line(Model::Standard, "IEEE 802.3", "802.3", by_standard, &safer),
@@ -137,6 +144,15 @@ fn lines(link: &Link) -> Vec<Line> {
         line(Model::Gfc, "GFC, theorem 4.1", "gfc_theorem", theorem, "Bm - B0 at least, 4 C tau"),
         line(Model::Gfc, "GFC, tight", "gfc_tight", tight, "the same, e C tau and a frame"),
         line(Model::Gfc, "GFC, in stages", "gfc_staged", staged, "Bm - B1 at least, 2 C tau"),
+        line(Model::Gfc, "GFC, slack", "gfc_slack", slack, &spread),
+        line(
+            Model::Gfc,
+            "GFC, below XOFF",
+            "gfc_below_xoff",
+            staged + slack,
+            "XOFF - B1 at least, stages and slack: no pause then",
+        ),
+        line(Model::Gfc, "GFC, all senders", "gfc_buffer", senders * (staged + slack), &queues),
     ]
 }
 
@@ -171,7 +187,7 @@ fn software(link: &Link) -> Software {
 pub fn run(arguments: &HeadroomArgs) -> ExitCode {
     let link = Link { speed: arguments.speed, length: arguments.length, mtu_bytes: arguments.mtu };
     let wanted = |line: &Line| arguments.model.is_none_or(|model| model == line.model);
-    let lines: Vec<Line> = lines(&link).into_iter().filter(wanted).collect();
+    let lines: Vec<Line> = lines(&link, arguments.senders).into_iter().filter(wanted).collect();
     let (software, needed) = (software(&link), needed_bytes(&link, &software(&link), CELL_BYTES));
     if arguments.json {
         let models = lines.iter().map(|line| (line.key.to_owned(), json!(line.bytes)));

@@ -178,6 +178,13 @@ fn headroom_is_given_by_every_model_side_by_side() {
     assert_eq!(switch["tree_permille_of_buffer"], 229);
     let ends = [&json["gfc_theorem"], &json["gfc_tight"], &json["gfc_staged"]];
     assert_eq!(ends.map(Value::as_u64), [102_720, 71_306, 51_360].map(Some));
+    // A frame and a byte for each of the 64 senders that are assumed.
+    let slack = [&json["gfc_slack"], &json["gfc_below_xoff"], &json["gfc_buffer"]];
+    let below = 51_360 + 1_564;
+    assert_eq!(slack.map(Value::as_u64), [1_564, below, 64 * below].map(Some));
+    let few = ["--model", "gfc", "--senders", "8", "--json"];
+    let few = object(&knotless(&[&words[..], &few].concat(), Path::new(".")));
+    assert_eq!((&few["gfc_slack"], &few["gfc_buffer"]), (&1_508.into(), &422_944.into()));
     let one = knotless(&[&words[..], &["--model", "802.3", "--json"]].concat(), Path::new("."));
     assert_eq!(fields(&object(&one)), ["802.3", "needed", "software"]);
     let text = String::from_utf8(knotless(&words, Path::new(".")).stdout).unwrap();
