@@ -67,7 +67,7 @@ pub const fn slack(frame_bytes: u64, senders: u64, catch_up_bytes: u64) -> u64 {
 
 /// The most senders that stages below `Bm` hold, if they begin `span_bytes` below it: a queue that
 /// drains at `C / n` needs a stage of at most that rate.
-pub fn senders_max(span_bytes: u64) -> u64 {
+pub(crate) fn senders_max(span_bytes: u64) -> u64 {
     1 << RateMap::stages(u32::try_from(span_bytes).unwrap_or(u32::MAX))
 }
 

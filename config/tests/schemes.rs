@@ -241,7 +241,7 @@ fn stages_that_end_above_what_a_slow_port_drains_are_refused() {
         .map(drop)
     };
     let error = switch(4_096).unwrap_err();
-    assert!(error.starts_with("A.toml:10:13: a queue of port `"), "{error}");
+    assert!(error.starts_with("A.toml:11:13: a queue of port `"), "{error}");
     // 10G to 1M.
     assert!(error.contains("can drain at 1/40960000 of its speed only"), "{error}");
     let last: u64 =

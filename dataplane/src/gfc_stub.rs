@@ -7,9 +7,6 @@ use crate::time::{Instant, Speed};
 /// Whether this build has gentle flow control.
 pub const IS_BUILT: bool = false;
 
-/// The highest stage number: there are no stages.
-pub const STAGES_MAX: u8 = 0;
-
 /// How a time field encodes a rate: there are no encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {}

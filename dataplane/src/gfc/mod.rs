@@ -38,7 +38,7 @@ use limiter::Share;
 pub const IS_BUILT: bool = true;
 
 /// The highest stage number; each stage halves the rate.
-pub const STAGES_MAX: u8 = 32;
+const STAGES_MAX: u8 = 32;
 
 /// Frames by which a stage ends later than the one before it begins. With 3, 4, 5, 6 and 8 the port
 /// that sends most sends 1.52, 1.11, 0.90, 0.90 and 0.75 of the GFC paper's steady load, over 2 to

@@ -77,7 +77,7 @@ pub(in crate::switch) struct GfcTable {
     /// then drains at least at this part of its port's speed. Default: the ports with lossless
     /// priorities. The shared pool must hold a queue of `static_th` for each sender, up to the
     /// number of ports.
-    pub(in crate::switch) senders: Option<Spanned<u64>>,
+    pub(in crate::switch) senders: Field<u64>,
 }
 
 /// `[watchdog]`: what is done about a peer that pauses without end.
