@@ -17,10 +17,10 @@
 //! at most a frame `L` and a credit `K`:
 //!
 //! 1. `G = A - b` grows continuously, at most at the rate in force; `A - L <= G <= A + K`.
-//! 2. `x = G - K - D`, `D` being what left the queue, is at most the queue `q` and at least `q - L -
-//!    K`. So the rate, which follows `q`, is at most that of a fluid queue of `x`, and `x` keeps
-//!    each bound above: in stages, if `x` is in stage k, it entered stage k - 1 at least `tau` ago,
-//!    so the rate is that of stage k - 1 at most.
+//! 2. `x = G - K - D`, `D` being what left the queue, is at most the queue `q` and at least `q - (L
+//!    + K)`. So the rate, which follows `q`, is at most that of a fluid queue of `x`, and `x` keeps
+//!    each bound above. In stages: while `x` is in stage k, the rate is that of stage k - 1 at
+//!    most, because `x` has been in stage k - 1 or above for `tau`.
 //! 3. Hence `q <= Bm + L + K`, whatever drains. Every sender has a queue of its own, so the number
 //!    of senders `n` does not multiply `L`; it sets how slowly a queue drains, `C / n`.
 //! 4. The rate of the last stage is not zero. While the round robin serves the other queues, for

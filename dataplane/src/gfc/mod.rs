@@ -124,8 +124,8 @@ impl RateMap {
     ///
     /// A queue that drains at a rate between two stages alternates between them. For a fluid the
     /// length of a stage is enough for at most one message in 8 tau (the GFC paper's steady load,
-    /// `m / 8 tau`). The frames are for what is not a fluid: a frame of the sender, the turns of the
-    /// egress port's round robin, and a frame that enters two stages at once.
+    /// `m / 8 tau`). The frames are for what is not a fluid: a frame of the sender, the turns of
+    /// the egress port's round robin, and a frame that enters two stages at once.
     fn held(&self, bytes: u32) -> u16 {
         let end =
             self.full_bytes.saturating_sub(self.frame_bytes.saturating_mul(HYSTERESIS_FRAMES));

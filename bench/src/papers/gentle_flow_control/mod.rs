@@ -234,8 +234,8 @@ fn last_stage() -> Result<Row, Error> {
     let seen = incast::some(&no_slack, 64, SEEDS)?;
     let paused = seen.iter().filter(|seen| seen.xoffs > 0).count();
     let ours = format!(
-        "N = {last} at Bm - B0 = {span} B; 100 frames at C / 2^{last} take {:.6} s, exactly {:.6}; with XOFF at Bm {paused} of \
-         {SEEDS} runs of 64 senders are paused",
+        "N = {last} at Bm - B0 = {span} B; 100 frames at C / 2^{last} take {:.6} s, exactly {:.6}; with \
+         XOFF at Bm {paused} of {SEEDS} runs of 64 senders are paused",
         now.ns as f64 / 1e9,
         ideal_ns as f64 / 1e9
     );
