@@ -142,8 +142,9 @@ fn rules() -> impl Strategy<Value = RuleSet> {
             let tag = proptest::sample::select(tags.clone());
             let set = || proptest::collection::btree_set(1..=count, 1..6);
             let entry = (tag.clone(), 0..64u8, any::<bool>(), set(), set(), 0..=tags.len());
-            (Just((map, count, switch)), tag, proptest::collection::vec(entry, 0..40)).prop_map(
-                move |((map, count, switch), initial, entries)| {
+            let entries = proptest::collection::vec(entry, 0..40);
+            (Just((map, count, switch)), tag, any::<bool>(), entries).prop_map(
+                move |((map, count, switch), initial, has_classes, entries)| {
                     let tag_of = |value: u8| Tag::new(value).unwrap();
                     let entry =
                         |(hit, mask, exact, input, output, new): (u8, _, bool, _, _, usize)| {
@@ -159,6 +160,12 @@ fn rules() -> impl Strategy<Value = RuleSet> {
                         ports: count,
                         lossy_tag: tag_of(0),
                         initial_tag: tag_of(initial),
+                        initial_tags: if has_classes {
+                            let others = map.keys().copied().filter(|&tag| tag != initial);
+                            std::iter::once(initial).chain(others).map(tag_of).collect()
+                        } else {
+                            Vec::new()
+                        },
                         priorities: map
                             .into_iter()
                             .map(|(tag, priority)| (tag_of(tag), Priority::new(priority).unwrap()))

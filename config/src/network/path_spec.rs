@@ -66,6 +66,7 @@ pub(super) fn read(
         random_switches: switches.and_then(|switches| usize::try_from(switches).ok()),
         seed: u64::try_from(seed).unwrap_or(1),
         classes: u8::try_from(classes).unwrap_or(1),
+        class_bounces: Vec::new(),
     })
 }
 

@@ -5,6 +5,9 @@
 //!   "entries": [ { "tag": 1, "in": [3], "out": [4], "new_tag": 2 } ] }
 //! ```
 //!
+//! Where several application classes share the tags, `"initial_tags": [1, 2]` beside `initial_tag`
+//! has the tag that each class starts with, the first class's being `initial_tag`.
+//!
 //! The first entry that matches wins; no match is lossy. Ports count from 1. A tag is a number, or
 //! `{"value": 1, "mask": 63}`, which matches every tag that agrees with `value` in the bits of
 //! `mask`.
@@ -61,9 +64,14 @@ pub(crate) fn from_source(source: &Source) -> Result<RuleSet, ConfigError> {
         );
         return Err(at(source, raw.initial_tag.get(), message));
     }
+    let initial_tags = match raw.initial_tags {
+        Some(fragment) => read_initial_tags(source, fragment.get(), initial_tag, &priorities)?,
+        None => Vec::new(),
+    };
     let switch = source.json(raw.switch.get())?;
+    let entries = Vec::new();
     let mut rules =
-        RuleSet { switch, ports, lossy_tag, initial_tag, priorities, entries: Vec::new() };
+        RuleSet { switch, ports, lossy_tag, initial_tag, initial_tags, priorities, entries };
     for (index, entry) in raw.entries.iter().enumerate() {
         let entry = read_entry(&rules, source, index + 1, entry.get())?;
         rules.entries.push(entry);
@@ -191,6 +199,41 @@ fn read_tag(source: &Source, fragment: &str, name: &str) -> Result<Tag, ConfigEr
             format!("`{name}` is {fragment}, which is not a tag; tags are 0 to 63"),
         )
     })
+}
+
+/// The initial tag of each application class: lossless, none twice, `initial_tag` first.
+fn read_initial_tags(
+    source: &Source,
+    fragment: &str,
+    initial_tag: Tag,
+    priorities: &BTreeMap<Tag, Priority>,
+) -> Result<Vec<Tag>, ConfigError> {
+    let numbers: Vec<u64> = source.json(fragment)?;
+    let mut tags = Vec::new();
+    for (index, &number) in numbers.iter().enumerate() {
+        let wrong = |message: String| {
+            let place = locate(fragment, &[Step::Index(index)]).unwrap_or_default();
+            let message = format!("`initial_tags` has {number}: {message}");
+            at(source, &fragment[place..], message)
+        };
+        let tag = tag_of(number).filter(|tag| priorities.contains_key(tag)).ok_or_else(|| {
+            wrong(format!("it has no priority; use tags of `priorities` ({})", list(priorities)))
+        })?;
+        if index == 0 && tag != initial_tag {
+            let message = format!(
+                "the first class starts with `initial_tag`, which is {initial_tag}; make them the \
+                 same"
+            );
+            return Err(wrong(message));
+        }
+        if tags.contains(&tag) {
+            return Err(wrong(
+                "it is there twice; a class starts with a tag of its own".to_owned(),
+            ));
+        }
+        tags.push(tag);
+    }
+    Ok(tags)
 }
 
 fn read_priorities(

@@ -19,6 +19,8 @@ pub(super) struct RawFile<'a> {
     #[serde(borrow)]
     pub(super) initial_tag: &'a RawValue,
     #[serde(borrow)]
+    pub(super) initial_tags: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) priorities: &'a RawValue,
     #[serde(borrow)]
     pub(super) entries: Vec<&'a RawValue>,

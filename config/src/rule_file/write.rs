@@ -13,14 +13,16 @@ use std::{fs, io};
 pub fn to_json(rules: &RuleSet) -> String {
     let mut text = String::from("{\n");
     let mut line = |name: &str, value: String| writeln!(text, "  \"{name}\": {value},");
+    let tags = rules.initial_tags.iter().map(|tag| tag.value()).collect::<Vec<_>>();
     let lines = [
-        ("switch", json(&rules.switch)),
-        ("ports", rules.ports.to_string()),
-        ("lossy_tag", rules.lossy_tag.to_string()),
-        ("initial_tag", rules.initial_tag.to_string()),
-        ("priorities", json(&Priorities(&rules.priorities))),
+        ("switch", Some(json(&rules.switch))),
+        ("ports", Some(rules.ports.to_string())),
+        ("lossy_tag", Some(rules.lossy_tag.to_string())),
+        ("initial_tag", Some(rules.initial_tag.to_string())),
+        ("initial_tags", (!tags.is_empty()).then(|| json(&tags))),
+        ("priorities", Some(json(&Priorities(&rules.priorities)))),
     ];
-    for (name, value) in lines {
+    for (name, value) in lines.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         line(name, value).expect("a String takes all that is written to it");
     }
     text += "  \"entries\": [";

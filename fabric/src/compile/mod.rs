@@ -202,6 +202,7 @@ pub fn compile(
             ports: network.ports(switch),
             lossy_tag,
             initial_tag: updown::tag_of(0),
+            initial_tags: Vec::new(),
             priorities: found.priorities.clone(),
             entries,
         })

@@ -10,8 +10,9 @@
 //! turn down there are only turns down.
 
 use super::{own_priorities, tcam, updown};
+pub use agents::lldp::PortRole;
+
 use crate::rules::RuleSet;
-use agents::lldp::PortRole;
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{PortSet, TcamEntry};
 
@@ -40,6 +41,7 @@ pub fn rules(switch: &str, facings: &[PortRole], bounces: u8) -> RuleSet {
         ports: facings.len(),
         lossy_tag: Tag::default(),
         initial_tag: updown::tag_of(0),
+        initial_tags: Vec::new(),
         priorities: own_priorities(usize::from(bounces) + 1),
         entries: entries(facings, bounces),
     }

@@ -20,7 +20,11 @@ impl PathSet {
             PathKind::AllSimple => Part::Listed(simple::all(network)?),
             PathKind::File(listed) => Part::Listed(listed.clone()),
         };
-        let mut paths = Self { parts: vec![part], classes: spec.classes };
+        let mut paths = Self {
+            parts: vec![part],
+            classes: spec.classes,
+            class_bounces: spec.class_bounces.clone(),
+        };
         if spec.random > 0 {
             let switches = spec.random_switches.unwrap_or_else(|| paths.longest(network));
             let switches = switches.clamp(1, super::listed::SWITCHES_MAX);

@@ -30,6 +30,7 @@ use crate::network::Network;
 use dags::Dags;
 use edge_ports::EdgePorts;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use trees::Trees;
 use updown::UpDownPaths;
@@ -43,6 +44,8 @@ pub type Turn = (u32, u32);
 pub struct PathSet {
     parts: Vec<Part>,
     classes: u8,
+    /// By class; empty if all paths are those of every class.
+    class_bounces: Vec<u8>,
 }
 
 /// Paths held in one way.
@@ -81,9 +84,26 @@ struct Scratch {
 }
 
 impl PathSet {
-    /// Application classes: frames of class i start with tag i, counted from 1.
+    /// Application classes.
     pub const fn classes(&self) -> u8 {
         self.classes
+    }
+
+    /// How often a path of a class, counted from 0, may turn from down to up, if the classes differ
+    /// in that.
+    pub(crate) fn class_bounces(&self, class: u8) -> Option<u8> {
+        self.class_bounces.get(usize::from(class)).copied()
+    }
+
+    /// The paths that a class, counted from 0, is to keep lossless.
+    pub fn of_class(&self, class: u8) -> Cow<'_, Self> {
+        let Some(bounces) = self.class_bounces(class) else { return Cow::Borrowed(self) };
+        let parts = self.parts.iter().map(|part| match part {
+            Part::UpDown(updown) => Part::UpDown(updown.with_bounces(bounces)),
+            other => other.clone(),
+        });
+        let parts = parts.collect();
+        Cow::Owned(Self { parts, classes: 1, class_bounces: Vec::new() })
     }
 
     /// A stride for [`Walks::tally_some`] that leaves about a thousand groups: enough to judge

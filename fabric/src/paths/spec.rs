@@ -13,8 +13,12 @@ pub struct PathSpec {
     pub random_switches: Option<usize>,
     /// Which random paths.
     pub seed: u64,
-    /// Application classes, 1 at the least: frames of class i start with tag i.
+    /// Application classes, 1 at the least: frames of class i start with tag i, unless
+    /// `class_bounces` puts them in another order.
     pub classes: u8,
+    /// By class: how often its paths may turn from down to up. Empty: all paths are those of every
+    /// class. For [`PathKind::UpDown`], whose own number is the largest of these.
+    pub class_bounces: Vec<u8>,
 }
 
 /// A kind of path set.
@@ -45,6 +49,13 @@ pub enum PathKind {
 impl PathSpec {
     /// The paths of `kind`, in one class, and no random ones.
     pub const fn new(kind: PathKind) -> Self {
-        Self { kind, random: 0, random_switches: None, seed: 1, classes: 1 }
+        Self {
+            kind,
+            random: 0,
+            random_switches: None,
+            seed: 1,
+            classes: 1,
+            class_bounces: Vec::new(),
+        }
     }
 }

@@ -38,6 +38,11 @@ impl UpDownPaths {
         self.bounces
     }
 
+    /// The paths of the same network with another number of bounces.
+    pub(super) fn with_bounces(&self, bounces: u8) -> Self {
+        Self { bounces, ..self.clone() }
+    }
+
     /// Whether the link at `slot`, to the slot `far`, leads up.
     fn leads_up(&self, network: &Network, slot: u32, far: u32) -> bool {
         self.height(network, far) > self.height(network, slot)

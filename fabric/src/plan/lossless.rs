@@ -165,6 +165,7 @@ mod tests {
                 ports: 3,
                 lossy_tag: tag(0),
                 initial_tag: tag(1),
+                initial_tags: Vec::new(),
                 priorities: [(tag(1), Priority::new(3).unwrap())].into(),
                 entries: own
                     .map(|&(_, i, o)| TcamEntry {

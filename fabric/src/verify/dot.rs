@@ -27,9 +27,10 @@ pub fn dot(network: &Network, cycle: &[Hop]) -> String {
 /// DOT language: of at most [`DRAWN_MAX`] paths of each class.
 pub fn dot_paths(network: &Network, rules: &NetworkRules, paths: &PathSet) -> String {
     let table = Table::new(network, rules);
-    let walks = Walks::grouped(network, paths, |slot| slot);
     let mut waits = BTreeSet::new();
     for class in 0..paths.classes() {
+        let own = paths.of_class(class);
+        let walks = Walks::grouped(network, &own, |slot| slot);
         let start = start_state(rules, &table, class);
         let mut drawn = 0;
         let _drawn_enough = walks.visit(0, &mut |turns| {

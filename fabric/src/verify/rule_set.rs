@@ -13,6 +13,8 @@ pub struct NetworkRules {
     pub(super) priorities: BTreeMap<Tag, Priority>,
     pub(super) lossy_tag: Tag,
     pub(super) initial_tag: Tag,
+    /// By application class; empty if the rules do not say.
+    pub(super) initial_tags: Vec<Tag>,
 }
 
 /// What two rule sets cannot agree on: the switch, and the message.
@@ -27,6 +29,7 @@ impl NetworkRules {
         let mut priorities = BTreeMap::new();
         let first = sets.first().map(|set| (set.lossy_tag, set.initial_tag));
         let (lossy_tag, initial_tag) = first.unwrap_or_default();
+        let initial_tags = sets.first().map(|set| set.initial_tags.clone()).unwrap_or_default();
         for (switch, set) in (0..).zip(&sets) {
             check_place(network, switch, set)?;
             let said = |what: &str, here: Tag, there: Tag| {
@@ -42,6 +45,12 @@ impl NetworkRules {
             if set.initial_tag != initial_tag {
                 return Err(said("initial_tag", set.initial_tag, initial_tag));
             }
+            if set.initial_tags != initial_tags {
+                let first = network.switch_name(0);
+                let message =
+                    format!("`initial_tags` are other ones than at `{first}`; make them the same");
+                return Err((switch, message));
+            }
             for (&tag, &priority) in &set.priorities {
                 let known = *priorities.entry(tag).or_insert(priority);
                 if known != priority {
@@ -53,7 +62,7 @@ impl NetworkRules {
                 }
             }
         }
-        Ok(Self { sets, priorities, lossy_tag, initial_tag })
+        Ok(Self { sets, priorities, lossy_tag, initial_tag, initial_tags })
     }
 
     /// The rule sets, by switch, for keeps.

@@ -31,6 +31,7 @@ fn keep_all(case: &Case) -> Vec<RuleSet> {
                 ports,
                 lossy_tag: tag(0),
                 initial_tag: tag(1),
+                initial_tags: Vec::new(),
                 priorities: [(tag(1), Priority::new(1).unwrap())].into(),
                 entries: vec![entry],
             }
