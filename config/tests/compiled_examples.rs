@@ -10,8 +10,9 @@ use slow_proof::has_cycle;
 use std::path::Path;
 
 /// The file and the priorities it needs.
-const EXAMPLES: [(&str, usize); 9] = [
+const EXAMPLES: [(&str, usize); 10] = [
     ("bcube.toml", 2),
+    ("classes.toml", 2),
     ("f10.toml", 2),
     ("fat-tree.toml", 1),
     ("hyperx.toml", 2),

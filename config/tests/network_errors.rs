@@ -122,6 +122,14 @@ fn paths_say_what_they_need() {
         ("kind = 'shortest'\nbounces = 1", "these paths take no `bounces`"),
         ("kind = 'up-down'\nbounces = -1", "`bounces` is -1; use 0 to"),
         ("kind = 'shortest'\nclasses = 8", "`classes` is 8; use 1 to 7"),
+        ("kind = 'shortest'\nclass_bounces = [1]", "these paths take no `class_bounces`"),
+        ("kind = 'up-down'\nclass_bounces = []", "`class_bounces` has 0 classes; give one number"),
+        ("kind = 'up-down'\nclass_bounces = [1, -1]", "`class_bounces` has -1; a class has 0 to"),
+        ("kind = 'up-down'\nbounces = 1\nclass_bounces = [1]", "remove `bounces`"),
+        (
+            "kind = 'up-down'\nclasses = 3\nclass_bounces = [1, 0]",
+            "`class_bounces` has 2 classes and `classes` is 3; remove `classes`",
+        ),
     ] {
         let said = error(&format!("{BASE}[paths]\n{text}\n")).to_string();
         assert!(said.contains(words), "{text}: {said}");

@@ -135,4 +135,7 @@ pub(crate) struct PathsTable {
     pub(crate) seed: Field<i64>,
     /// Application classes that share the tags: class i starts with tag i. Default 1.
     pub(crate) classes: Field<i64>,
+    /// `up-down`, instead of `bounces`: how many bounces stay lossless, for each application class.
+    /// The class with the most starts with tag 1, the next one with tag 2, and so on.
+    pub(crate) class_bounces: Field<Vec<Spanned<i64>>>,
 }

@@ -5,6 +5,7 @@
 
 mod acyclic;
 mod bound;
+mod classes;
 pub mod demand;
 mod exact;
 mod order;
@@ -195,14 +196,17 @@ pub fn compile(
         }
     };
     let lossy_tag = Tag::default();
+    let starts = classes::starts(paths);
+    let initial_tags: Vec<Tag> =
+        starts.iter().map(|&start| updown::tag_of(usize::from(start))).collect();
     let names = (0..u32_of(network.switches())).zip(found.entries);
     let rules: Vec<RuleSet> = names
         .map(|(switch, entries)| RuleSet {
             switch: network.switch_name(switch).to_owned(),
             ports: network.ports(switch),
             lossy_tag,
-            initial_tag: updown::tag_of(0),
-            initial_tags: Vec::new(),
+            initial_tag: initial_tags[0],
+            initial_tags: if classes > 1 { initial_tags.clone() } else { Vec::new() },
             priorities: found.priorities.clone(),
             entries,
         })
@@ -216,7 +220,11 @@ pub fn compile(
     }
     let mut priorities: Vec<Priority> = found.priorities.values().copied().collect();
     priorities.dedup();
-    let priorities_min = usize::from(found.bound.priorities() + classes - 1);
+    let bound = found.bound.priorities();
+    // Where classes may bounce differently often, a class with less may start in the last tag.
+    let differ = paths.class_bounces(0).is_some();
+    let priorities_min =
+        usize::from(if differ { bound.max(classes) } else { bound + classes - 1 });
     Ok(Compiled {
         rules: rules.into_sets(),
         lossless_priorities: priorities.len(),
@@ -234,14 +242,16 @@ pub fn compile(
 fn by_orders(walks: &Walks<'_>, lossless_max: u8, budget: Budget, tell: &dyn Fn(&str)) -> Found {
     let Walks { network, paths, .. } = *walks;
     let found = search::best_orders(walks, budget, tell);
-    // One tag for each raise, one to begin with, one for each further class (Tagger, VI-A).
-    let wanted = found.score.raises_max + paths.classes();
+    let last = paths.classes() - 1;
+    let wanted = classes::tags_wanted(walks, found.score.raises_max, |walks, start| {
+        score::Score::of(walks, &found.orders.delayed(last - start)).raises_max
+    });
     let tags = usize::from(wanted.min(lossless_max));
     let rules = updown::Rules {
         network,
-        orders: &found.orders,
+        // The class that starts last has the fewest raises left, so the orders count from its tag.
+        orders: &found.orders.delayed(last),
         tags,
-        classes: paths.classes(),
         lossy_tag: Tag::default(),
         hosts_alike: paths.hosts_alike(),
     };

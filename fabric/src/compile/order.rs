@@ -31,6 +31,12 @@ impl TagOrders {
         Self(orders)
     }
 
+    /// The same with so many tags before, which all have the first order.
+    pub(super) fn delayed(&self, tags: u8) -> Self {
+        let before = std::iter::repeat_n(&self.0[0], usize::from(tags));
+        Self(before.chain(&self.0).cloned().collect())
+    }
+
     /// Whether a frame that comes in by `input` and goes out by `output` after so many raises must
     /// raise its tag.
     #[inline]

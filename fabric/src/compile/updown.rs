@@ -25,9 +25,6 @@ pub(super) struct Rules<'a> {
     pub(super) network: &'a Network,
     pub(super) orders: &'a TagOrders,
     pub(super) tags: usize,
-    /// Application classes. The last one starts with the highest tag and has the fewest raises left,
-    /// so the orders count from its first tag; tags before that have the first order.
-    pub(super) classes: u8,
     pub(super) lossy_tag: Tag,
     /// Whether paths of one host of a switch stand for those of all its hosts.
     pub(super) hosts_alike: bool,
@@ -39,11 +36,7 @@ impl Rules<'_> {
         if usize::from(state) >= self.tags {
             return state;
         }
-        state + u8::from(self.is_raise(input, output, state))
-    }
-
-    fn is_raise(&self, input: u32, output: u32, state: u8) -> bool {
-        self.orders.is_raise(input, output, state.saturating_sub(self.classes - 1))
+        state + u8::from(self.orders.is_raise(input, output, state))
     }
 
     /// The entries of a switch. What no expected path does is answered as the order says; if that
@@ -67,7 +60,7 @@ impl Rules<'_> {
         let slots = || network.slots_of(switch);
         let linked = slots().filter(|&slot| network.peer(slot) != Peer::None);
         let may_keep = |input: u32, state: u8| -> PortSet {
-            let keeps = slots().filter(|&output| !self.is_raise(input, output, state));
+            let keeps = slots().filter(|&output| !self.orders.is_raise(input, output, state));
             keeps.map(|output| network.port(output)).collect()
         };
         let states = (0..).take(self.tags);

@@ -1,6 +1,7 @@
 //! The compiler and the verifier: the Tagger paper's tables, the proven optimum of Clos networks,
 //! and on random networks every algorithm against slow, obvious oracles.
 
+mod classes;
 mod clos;
 mod examples;
 #[path = "../support/exhaustive.rs"]

@@ -74,6 +74,13 @@ pub(crate) fn path_spec(text: &str) -> PathSpec {
             ("k", _) => spec.kind = PathKind::KShortest { k: number(value) },
             ("random", _) => spec.random = number(value),
             ("classes", _) => spec.classes = number(value),
+            ("class_bounces", _) => {
+                let list = value.trim_matches(['[', ']']).split(',');
+                spec.class_bounces = list.map(|bounces| number(bounces.trim())).collect();
+                spec.classes = u8::try_from(spec.class_bounces.len()).unwrap();
+                let most = spec.class_bounces.iter().copied().max().unwrap();
+                spec.kind = PathKind::UpDown { bounces: most };
+            }
             _ => panic!("`{key} = {value}` is not known here"),
         }
     }
