@@ -89,7 +89,15 @@ fn the_examples_show_every_field() {
             .iter()
             .any(|t| t.contains(&format!("\n[{field}]")) || t.contains(&format!("\n[[{field}]]")))
     };
-    let tables = ["[[lossless]]", "[[tag]]", "[[port]]", "[[route]]", "[[neighbor]]", "[[ecn]]"];
+    let tables = [
+        "[[lossless]]",
+        "[[tag]]",
+        "[[initial_tag]]",
+        "[[port]]",
+        "[[route]]",
+        "[[neighbor]]",
+        "[[ecn]]",
+    ];
     let single = ["[buffer]", "[headroom]", "[scheduler]", "[workers]", "[memory]", "[control]"];
     for header in [""].into_iter().chain(tables).chain(single).chain(["[mac_table]"]) {
         let text = shown(header);

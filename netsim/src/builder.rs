@@ -31,7 +31,7 @@ use agents::lldp::Device;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
-use dataplane::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
+use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
@@ -343,7 +343,12 @@ impl NetworkBuilder {
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
         let settings = draft.spec.settings(id, name, &links, &common)?;
-        let trust = PortTrust { by: ClassifyBy::Dscp, trusted: true, default_tag: tags.lossy_tag };
+        let trust = PortTrust {
+            by: ClassifyBy::Dscp,
+            trusted: true,
+            default_tag: tags.lossy_tag,
+            initial: InitialTags::NONE,
+        };
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
             mode: PortMode::Routed { vlan: None },

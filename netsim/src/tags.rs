@@ -25,6 +25,7 @@ pub(crate) fn tag_map(lossless: &[(Tag, Priority)]) -> TagMap {
         lossless_tags: lossless.iter().fold(0, |bits, (tag, _)| bits | 1 << tag.index()),
         lossy_tag,
         initial_tag: lossless.first().map_or(lossy_tag, |&(tag, _)| tag),
+        initial_tags: lossless.first().map_or(0, |(tag, _)| 1 << tag.index()),
     }
 }
 

@@ -7,6 +7,7 @@
 mod buffer;
 mod device;
 mod gfc;
+mod initial_tags;
 mod lldp;
 mod mode;
 mod old_words;
@@ -254,6 +255,7 @@ fn assemble(
     if let Some(ttl_classes) = &ttl_classes {
         ttl::apply(source, ttl_classes, &mut drafts)?;
     }
+    initial_tags::apply(source, &file, &tag_map, &mut drafts)?;
     watchdog::apply(source, &file, &mut drafts)?;
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;

@@ -12,7 +12,7 @@ use crate::source::Source;
 use crate::units::Length;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::limits::{FRAME_BYTES_MAX, PORTS_MAX, PRIORITIES};
-use dataplane::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
+use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 use dataplane::settings::PortSettings;
 use ipnet::IpNet;
 use toml::Spanned;
@@ -213,7 +213,8 @@ impl PortReader<'_> {
             );
             return self.wrong(self.span.clone(), message);
         }
-        Ok(PortTrust { by, trusted: table.trusted, default_tag })
+        let initial = InitialTags::NONE;
+        Ok(PortTrust { by, trusted: table.trusted, default_tag, initial })
     }
 
     fn worker(&self, table: &PortTable, workers: &Workers) -> Result<WorkerId, ConfigError> {

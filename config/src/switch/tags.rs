@@ -57,10 +57,14 @@ pub(super) fn build(
         Some(rules) => rules.initial_tag,
         None => Tag::all().find(|&tag| draft.is_lossless(tag)).unwrap_or(lossy_tag),
     };
+    let further = rules.map_or(&[][..], |rules| &rules.initial_tags);
+    let initial_tags =
+        further.iter().fold(1 << initial_tag.index(), |bits, tag| bits | 1 << tag.index());
     draft.number_lossless_dscps(file)?;
     draft.number_other_dscps();
     let pcp_to_tag = draft.number_pcps(file, lossy_tag)?;
-    Ok(TagMap { ttl_classes, ..draft.finish(lossy_tag, initial_tag, pcp_to_tag) })
+    let map = draft.finish(lossy_tag, initial_tag, pcp_to_tag);
+    Ok(TagMap { ttl_classes, initial_tags, ..map })
 }
 
 impl Draft<'_> {
@@ -343,6 +347,7 @@ impl Draft<'_> {
             lossless_tags,
             lossy_tag,
             initial_tag,
+            initial_tags: 0,
         }
     }
 }

@@ -30,8 +30,12 @@ pub struct TagMap {
     pub lossless_tags: u64,
     /// The tag of frames that are demoted from lossless to lossy.
     pub lossy_tag: Tag,
-    /// The tag that a lossless frame gets on an untrusted port.
+    /// The tag that a lossless frame gets on an untrusted port, unless its marking selects another
+    /// application class.
     pub initial_tag: Tag,
+    /// Bit t is set if an application class starts with tag t (Tagger, VI-A). On an untrusted port
+    /// a frame whose marking encodes such a tag keeps it: the marking selects the class.
+    pub initial_tags: u64,
     /// If set, the TTL class of a lossless frame determines its priority, not its tag.
     pub ttl_classes: Option<TtlClasses>,
 }
@@ -73,11 +77,28 @@ pub enum ClassifyBy {
 pub struct PortTrust {
     /// The marking that determines the tag.
     pub by: ClassifyBy,
-    /// Whether the port trusts a lossless tag on the frame. If not, such a frame gets the initial
+    /// Whether the port trusts a lossless tag on the frame. If not, such a frame gets an initial
     /// tag.
     pub trusted: bool,
     /// The tag of frames that have no marking to classify by.
     pub default_tag: Tag,
+    /// The tags that markings select on this port, instead of those of the switch's [`TagMap`].
+    pub initial: InitialTags,
+}
+
+/// The priority regeneration table of an untrusted port (IEEE 802.1Q, 6.9.4; SONiC:
+/// DSCP_TO_TC_MAP): the tag of frames with a marking, where it is not what the marking encodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitialTags {
+    /// By DSCP.
+    pub by_dscp: [Option<Tag>; TAGS],
+    /// By PCP.
+    pub by_pcp: [Option<Tag>; PRIORITIES],
+}
+
+impl InitialTags {
+    /// No marking selects another tag.
+    pub const NONE: Self = Self { by_dscp: [None; TAGS], by_pcp: [None; PRIORITIES] };
 }
 
 /// The compiled classification of a port.
@@ -103,9 +124,10 @@ pub struct Classifier {
 impl Classifier {
     /// Compiles `trust` under `tags`.
     pub fn compile(tags: &TagMap, trust: &PortTrust) -> Self {
-        let class = |marked: Tag| {
-            let remark = tags.is_lossless(marked) && !trust.trusted;
-            let tag = if remark { tags.initial_tag } else { marked };
+        let class = |marked: Tag, selected: Option<Tag>| {
+            let starts_here = tags.initial_tags >> marked.index() & 1 == 1;
+            let reset = tags.is_lossless(marked) && !trust.trusted && !starts_here;
+            let tag = selected.unwrap_or(if reset { tags.initial_tag } else { marked });
             let lossless = tags.is_lossless(tag);
             Class::new(tag, tags.priority[tag.index()], lossless, tag != marked)
         };
@@ -113,8 +135,12 @@ impl Classifier {
         let default = Class::new(tag, tags.priority[tag.index()], tags.is_lossless(tag), false);
         Self {
             by: trust.by,
-            by_dscp: tags.dscp_to_tag.map(class),
-            by_pcp: tags.pcp_to_tag.map(class),
+            by_dscp: core::array::from_fn(|dscp| {
+                class(tags.dscp_to_tag[dscp], trust.initial.by_dscp[dscp])
+            }),
+            by_pcp: core::array::from_fn(|pcp| {
+                class(tags.pcp_to_tag[pcp], trust.initial.by_pcp[pcp])
+            }),
             default,
             dscp_tag: tags.dscp_to_tag,
             pcp_tag: tags.pcp_to_tag,
@@ -207,6 +233,7 @@ mod tests {
             lossless_tags: 0b110,
             lossy_tag: tag(0),
             initial_tag: tag(1),
+            initial_tags: 0b10,
             ttl_classes: None,
         };
         for (value, dscp, priority) in [(1, 26, 3), (2, 27, 4)] {
@@ -218,7 +245,16 @@ mod tests {
     }
 
     fn classifier(by: ClassifyBy, trusted: bool) -> Classifier {
-        Classifier::compile(&tags(), &PortTrust { by, trusted, default_tag: tag(0) })
+        classifier_with(&tags(), by, trusted, InitialTags::NONE)
+    }
+
+    fn classifier_with(
+        tags: &TagMap,
+        by: ClassifyBy,
+        trusted: bool,
+        initial: InitialTags,
+    ) -> Classifier {
+        Classifier::compile(tags, &PortTrust { by, trusted, default_tag: tag(0), initial })
     }
 
     #[test]
@@ -244,6 +280,42 @@ mod tests {
             (lossy.tag(), lossy.is_lossless(), lossy.must_remark()),
             (tag(46), false, false)
         );
+    }
+
+    #[test]
+    fn an_untrusted_port_keeps_the_initial_tag_of_every_application_class() {
+        let two_classes = TagMap { initial_tags: 0b110, ..tags() };
+        let classifier = classifier_with(&two_classes, ClassifyBy::Dscp, false, InitialTags::NONE);
+        for (dscp, tag_is) in [(26, 1), (27, 2)] {
+            let class = classifier.classify(Some(dscp), None);
+            assert_eq!((class.tag(), class.must_remark()), (tag(tag_is), false), "DSCP {dscp}");
+        }
+    }
+
+    #[test]
+    fn a_marking_selects_the_initial_tag_that_the_port_has_for_it() {
+        let mut initial = InitialTags::NONE;
+        initial.by_dscp[48] = Some(tag(2));
+        initial.by_dscp[27] = Some(tag(1));
+        initial.by_dscp[26] = Some(tag(0));
+        initial.by_pcp[5] = Some(tag(2));
+        let two_classes = TagMap { initial_tags: 0b110, ..tags() };
+        let classifier = classifier_with(&two_classes, ClassifyBy::Dscp, false, initial);
+        for (dscp, pcp, tag_is, lossless) in [
+            (Some(48), None, 2, true),
+            (Some(27), None, 1, true),
+            (Some(26), None, 0, false),
+            (None, Some(5), 2, true),
+        ] {
+            let class = classifier.classify(dscp, pcp);
+            let expected = (tag(tag_is), lossless, true);
+            let found = (class.tag(), class.is_lossless(), class.must_remark());
+            assert_eq!(found, expected, "DSCP {dscp:?}, PCP {pcp:?}");
+            assert_eq!(class.priority(), two_classes.priority[class.tag().index()]);
+        }
+        assert!(!classifier.classify(Some(46), None).must_remark(), "no entry, and lossy");
+        // The other marking still may not carry another lossless tag (PCP 3: tag 1).
+        assert!(classifier.classify(Some(48), Some(3)).must_remark());
     }
 
     #[test]

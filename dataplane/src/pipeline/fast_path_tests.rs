@@ -20,8 +20,17 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::vec;
 use std::vec::Vec;
 
+/// What the ingress port believes of the markings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    Trusted,
+    Untrusted,
+    /// Untrusted, with two application classes, and a DSCP that selects the second.
+    Classes,
+}
+
 /// Three routed ports, an ECMP route over two of them, and rules that keep, raise and demote tags.
-fn snapshot(trusted: bool) -> Snapshot {
+fn snapshot(trust: Trust) -> Snapshot {
     let mut builder = RigBuilder::routed(3);
     let gateways = [2, 3].map(|port| IpAddr::V4(Ipv4Addr::from(host_v4(port, 1))));
     builder
@@ -37,7 +46,11 @@ fn snapshot(trusted: bool) -> Snapshot {
         new_tag: crate::ids::Tag::from_low_bits(new_tag),
     };
     builder.rules = Some(vec![entry(1, 2, 1), entry(1, 3, 2), entry(2, 2, 0)]);
-    builder.forwarding[0].trust.trusted = trusted;
+    builder.forwarding[0].trust.trusted = trust == Trust::Trusted;
+    if trust == Trust::Classes {
+        builder.tags.initial_tags = 0b110;
+        builder.forwarding[0].trust.initial.by_dscp[46] = Some(crate::ids::Tag::from_low_bits(2));
+    }
     builder.snapshot(0)
 }
 
@@ -129,9 +142,9 @@ proptest! {
     #[test]
     fn what_the_fast_way_takes_the_general_stages_make_the_same_of(
         burst in proptest::collection::vec(frames(), 1..=BURST_MAX),
-        trusted: bool,
+        trust in prop::sample::select(vec![Trust::Trusted, Trust::Untrusted, Trust::Classes]),
     ) {
-        let snapshot = snapshot(trusted);
+        let snapshot = snapshot(trust);
         for (bytes, fast) in burst.iter().zip(fast(&snapshot, &burst)) {
             if let Some((frame_outcome, frame)) = fast {
                 prop_assert_eq!((frame_outcome, frame), generic_path(&snapshot, bytes));
@@ -142,7 +155,7 @@ proptest! {
 
 #[test]
 fn the_common_frame_is_taken() {
-    let snapshot = snapshot(true);
+    let snapshot = snapshot(Trust::Trusted);
     for (to, dscp) in [(2, 26), (3, 26), (2, 27), (2, 0)] {
         let frame = Udp::routed(1, to, dscp);
         assert_eq!(frame.dst_mac, port_mac(1));

@@ -11,7 +11,7 @@ use crate::fib::{Interface, Routes};
 use crate::ids::{PortId, Priority, Tag, WorkerId};
 use crate::l2::{Vid, VidSet, VlanPort};
 use crate::limits::TAGS;
-use crate::pipeline::classify::{ClassifyBy, PortTrust, TagMap};
+use crate::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 use crate::report::{PortReport, Report};
 use crate::rules::{RuleTable, TcamEntry};
 use crate::settings::{
@@ -66,6 +66,7 @@ fn tag_map() -> TagMap {
         lossy_tag: tag(0),
         ttl_classes: None,
         initial_tag: tag(1),
+        initial_tags: 0b10,
     };
     for (value, dscp, priority) in [(1_u8, 26_u8, 3_u8), (2, 27, 4)] {
         map.dscp_to_tag[usize::from(dscp)] = tag(value);
@@ -125,7 +126,12 @@ fn settings(ports: u8) -> SwitchSettings {
 
 impl RigBuilder {
     fn new(ports: u8, mode: impl Fn(u8) -> PortMode) -> Self {
-        let trust = PortTrust { by: ClassifyBy::Dscp, trusted: true, default_tag: Tag::default() };
+        let trust = PortTrust {
+            by: ClassifyBy::Dscp,
+            trusted: true,
+            default_tag: Tag::default(),
+            initial: InitialTags::NONE,
+        };
         let forwarding =
             |number| PortForwarding { mac: port_mac(number), mode: mode(number), trust };
         Self {

@@ -4,9 +4,10 @@
 use crate::ctl::tables::{port_lines, port_names, table, text};
 use config::SwitchConfig;
 use config::units::show_size;
+use dataplane::ids::Tag;
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
-use dataplane::pipeline::classify::{ClassifyBy, PortTrust};
+use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust};
 use serde_json::{Value, json};
 
 /// The numbers that lead to one priority.
@@ -90,7 +91,8 @@ fn scheduling(config: &SwitchConfig, priority: usize) -> String {
 
 /// A line for each kind of trust, with the ports that have it.
 fn trust_lines(config: &SwitchConfig) -> Vec<String> {
-    let initial_tag = config.tag_map.initial_tag;
+    let tags = &config.tag_map;
+    let initial_tag = tags.initial_tag;
     let describe = |trust: &PortTrust| {
         let by = match trust.by {
             ClassifyBy::Dscp => "by DSCP",
@@ -99,12 +101,37 @@ fn trust_lines(config: &SwitchConfig) -> Vec<String> {
         };
         let believed = if trust.trusted {
             "lossless tags are trusted".to_owned()
+        } else if tags.initial_tags.count_ones() > 1 {
+            let initial: Vec<usize> =
+                (0..TAGS).filter(|tag| tags.initial_tags >> tag & 1 == 1).collect();
+            format!(
+                "tags {} select an application class; other lossless tags become tag {initial_tag}",
+                ranges(&initial)
+            )
         } else {
             format!("lossless tags are not trusted, and become tag {initial_tag}")
         };
-        format!("{by}; tag {} without it; {believed}", trust.default_tag)
+        let selected = selected_tags(&trust.initial);
+        format!("{by}; tag {} without it; {believed}{selected}", trust.default_tag)
     };
     port_lines(config.ports.iter().map(|port| (port.name.as_str(), describe(&port.trust))))
+}
+
+/// What `[[initial_tag]]` says of a port: `; DSCP 46,48 become tag 2`.
+fn selected_tags(initial: &InitialTags) -> String {
+    let by = |name: &str, selected: &[Option<Tag>]| -> String {
+        let parts = Tag::all().map(|tag| {
+            let markings = (0..selected.len()).filter(|&marking| selected[marking] == Some(tag));
+            let markings: Vec<usize> = markings.collect();
+            if markings.is_empty() {
+                return String::new();
+            }
+            let verb = if markings.len() == 1 { "becomes" } else { "become" };
+            format!("; {name} {} {verb} tag {tag}", ranges(&markings))
+        });
+        parts.collect()
+    };
+    by("DSCP", &initial.by_dscp) + &by("PCP", &initial.by_pcp)
 }
 
 fn action_name(action: Action) -> &'static str {
@@ -161,10 +188,18 @@ pub(super) fn trust_json(trust: &PortTrust) -> Value {
         ClassifyBy::Pcp => "pcp",
         ClassifyBy::Port => "port",
     };
+    let selected = |tags: &[Option<Tag>]| -> Value {
+        let pairs = tags.iter().enumerate();
+        pairs
+            .filter_map(|(marking, tag)| Some((marking.to_string(), json!(tag.as_ref()?.value()))))
+            .collect()
+    };
     json!({
         "classify": by,
         "trusted": trust.trusted,
         "default_tag": trust.default_tag.value(),
+        "initial_tag_by_dscp": selected(&trust.initial.by_dscp),
+        "initial_tag_by_pcp": selected(&trust.initial.by_pcp),
     })
 }
 

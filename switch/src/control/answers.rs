@@ -291,11 +291,13 @@ impl<P: Platform> Control<P> {
             output: numbers(&entry.out_ports),
             new_tag: entry.new_tag.value(),
         });
+        let initial_tags = config.rules.iter().flat_map(|rules| &rules.initial_tags);
         Rules {
             file: config.rules_file.clone(),
             tags: tags.collect(),
             lossy_tag: map.lossy_tag.value(),
             initial_tag: map.initial_tag.value(),
+            initial_tags: initial_tags.map(|tag| tag.value()).collect(),
             entries: entries.collect(),
         }
     }

@@ -262,6 +262,9 @@ pub(crate) struct Rules {
     pub lossy_tag: u8,
     /// The tag that a lossless frame of an untrusted port starts with.
     pub initial_tag: u8,
+    /// The initial tag of each application class, where the rules have several.
+    #[serde(default)]
+    pub initial_tags: Vec<u8>,
     /// First match wins; no match is lossy. Empty without rules, when tags never change.
     pub entries: Vec<RuleRow>,
 }

@@ -296,6 +296,10 @@ pub(super) fn rules(rules: &Rules) -> String {
         ),
         format!("initial tag: {}; lossy tag: {}", rules.initial_tag, rules.lossy_tag),
     ];
+    if !rules.initial_tags.is_empty() {
+        let tags: Vec<String> = rules.initial_tags.iter().map(u8::to_string).collect();
+        lines.push(format!("initial tags of the application classes: {}", tags.join(", ")));
+    }
     if !rules.entries.is_empty() {
         let mut table = table(["", "tag", "in", "out", "new tag"]);
         for (number, row) in rules.entries.iter().enumerate() {

@@ -103,7 +103,7 @@ fn as_json(
     compiled: &Compiled,
     seconds: f64,
 ) -> serde_json::Value {
-    json!({
+    let mut value = json!({
         "algorithm": arguments.algorithm.name(),
         "switches": compiled.rules.len(),
         "paths": compiled.verdict.paths,
@@ -116,7 +116,11 @@ fn as_json(
         "total_rules": compiled.rules_total(),
         "deadlock_free": compiled.verdict.is_deadlock_free(),
         "seconds": seconds,
-    })
+    });
+    if let Some(classes) = super::verify::classes_json(&compiled.verdict) {
+        value["classes"] = classes;
+    }
+    value
 }
 
 fn as_text(
@@ -149,6 +153,7 @@ fn as_text(
     row("seconds", format!("{seconds:.2}"));
     let mut lines = vec![text(&rows)];
     lines.extend(witness_lines(network, compiled));
+    lines.extend(super::verify::class_lines(verdict));
     lines.extend(super::verify::lossy_lines(network, verdict));
     lines.push(format!("rules written to {}", arguments.out.display()));
     lines.join("\n")

@@ -4,8 +4,9 @@ use super::progress::Progress;
 use super::{InputError, grouped};
 use crate::output;
 use clap::Args;
+use dataplane::ids::Tag;
 use fabric::Network;
-use fabric::verify::{Hop, NetworkRules, Verdict, dot, dot_paths, show_path};
+use fabric::verify::{ClassVerdict, Hop, NetworkRules, Verdict, dot, dot_paths, show_path};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -79,12 +80,44 @@ fn as_json(network: &Network, verdict: &Verdict) -> serde_json::Value {
             "tag": hop.tag.value(),
         })
     };
-    json!({
+    let mut value = json!({
         "deadlock_free": verdict.is_deadlock_free(),
         "cycle": verdict.cycle.iter().map(hop).collect::<Vec<_>>(),
         "paths": verdict.paths,
         "lossless_paths": verdict.lossless_paths,
-    })
+    });
+    if let Some(classes) = classes_json(verdict) {
+        value["classes"] = classes;
+    }
+    value
+}
+
+/// The paths of each application class; `None` if there is one class.
+pub(super) fn classes_json(verdict: &Verdict) -> Option<serde_json::Value> {
+    let class = |class: &ClassVerdict| {
+        json!({
+            "initial_tag": class.initial_tag.map(Tag::value),
+            "paths": class.paths,
+            "lossless_paths": class.lossless_paths,
+        })
+    };
+    (verdict.classes.len() > 1).then(|| verdict.classes.iter().map(class).collect())
+}
+
+/// A line for each application class; none if there is one class.
+pub(super) fn class_lines(verdict: &Verdict) -> Vec<String> {
+    if verdict.classes.len() < 2 {
+        return Vec::new();
+    }
+    let line = |(number, class): (usize, &ClassVerdict)| {
+        let start = class.initial_tag.map_or_else(|| "no tag".to_owned(), |tag| tag.to_string());
+        format!(
+            "class {number}, initial tag {start}: expected paths: {}, lossless: {}",
+            grouped(class.paths),
+            grouped(class.lossless_paths)
+        )
+    };
+    (1..).zip(&verdict.classes).map(line).collect()
 }
 
 fn as_text(network: &Network, verdict: &Verdict) -> String {
@@ -110,6 +143,7 @@ fn as_text(network: &Network, verdict: &Verdict) -> String {
         grouped(verdict.paths),
         grouped(verdict.lossless_paths)
     ));
+    lines.extend(class_lines(verdict));
     lines.extend(lossy_lines(network, verdict));
     lines.join("\n")
 }
@@ -121,8 +155,12 @@ pub(super) fn lossy_lines(network: &Network, verdict: &Verdict) -> Vec<String> {
         .iter()
         .map(|path| {
             let (input, output) = path.turns[path.lost_at];
+            let class = match verdict.classes.len() {
+                0 | 1 => String::new(),
+                _ => format!(" in class {}", path.class + 1),
+            };
             format!(
-                "not lossless: {}  (lost in {} from port {} to port {})",
+                "not lossless{class}: {}  (lost in {} from port {} to port {})",
                 show_path(network, &path.turns),
                 network.switch_name(network.owner(input)),
                 network.port(input),

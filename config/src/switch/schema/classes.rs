@@ -22,6 +22,24 @@ pub(in crate::switch) struct TagTable {
     pub(in crate::switch) priority: Field<PriorityField>,
 }
 
+/// `[[initial_tag]]`: the tag that frames with a marking start with at untrusted ports (IEEE
+/// 802.1Q: priority regeneration; SONiC: DSCP_TO_TC_MAP). So hosts select an application class by
+/// DSCP or PCP. A marking without an entry keeps an initial tag of the rule file and any lossy tag;
+/// every other lossless tag becomes `initial_tag` of the rule file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct InitialTagTable {
+    /// The tag: one of the rule file's initial tags, or a lossy one.
+    pub(in crate::switch) tag: Spanned<TagField>,
+    /// The DSCPs that select it, at ports that classify by DSCP.
+    pub(in crate::switch) dscp: Field<Vec<Spanned<Dscp>>>,
+    /// The PCPs that select it, at ports that classify by PCP, and for frames that are not IP.
+    pub(in crate::switch) pcp: Field<Vec<Spanned<Pcp>>>,
+    /// Names or numbers of the ports. Default: every untrusted port that has no entry of its own
+    /// for the marking.
+    pub(in crate::switch) ports: Field<Vec<Spanned<String>>>,
+}
+
 /// `[ttl]`: lossless frames go by the hops they have made. A frame's class is `start` less the TTL
 /// it leaves with, so hosts are class 0 and the first switch has class 1; the marking only says
 /// that it is lossless.

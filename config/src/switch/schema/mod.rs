@@ -13,7 +13,7 @@ mod port;
 mod queueing;
 mod runtime;
 
-pub(super) use classes::{TagTable, TreeField, TtlTable};
+pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
 pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable};
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
@@ -55,6 +55,9 @@ pub(in crate::switch) struct SwitchFile {
     /// How tags, DSCPs, PCPs and priorities belong together.
     #[serde(default)]
     pub(in crate::switch) tag: Vec<Spanned<TagTable>>,
+    /// Which markings select which application class at untrusted ports.
+    #[serde(default)]
+    pub(in crate::switch) initial_tag: Vec<Spanned<InitialTagTable>>,
     /// The ports, numbered from 1 in this order.
     #[serde(default)]
     pub(in crate::switch) port: Vec<Spanned<PortTable>>,
