@@ -48,6 +48,7 @@ pub mod report;
 pub mod rules;
 pub mod settings;
 pub mod snapshot;
+pub mod tag_changes;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;

@@ -5,6 +5,7 @@ use crate::counters::{PortCounters, Totals};
 use crate::ids::PortId;
 use crate::limits::PRIORITIES;
 use crate::queue::veq::FrameMeta;
+use crate::tag_changes::TagChangeCount;
 use crate::time::Instant;
 use alloc::vec::Vec;
 
@@ -133,6 +134,9 @@ pub struct Report {
     pub mac_entries: usize,
     /// Lossless frames that wait for their next hop.
     pub pending_frames: u64,
+    /// Frames whose tag the rules changed, since start: the counters that are not zero, by tag and
+    /// new tag.
+    pub tag_changes: Vec<TagChangeCount>,
     /// The worker's ports, then those of other workers at which it may transmit.
     pub ports: Vec<PortReport>,
 }

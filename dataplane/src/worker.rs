@@ -34,6 +34,7 @@ use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
 use crate::settings::{PortSettings, SwitchSettings};
 use crate::snapshot::Snapshot;
+use crate::tag_changes::TagChanges;
 use crate::time::Instant;
 use crate::unresolved::Unresolved;
 use crate::wire::ethernet;
@@ -150,6 +151,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             free_burst: Burst::new(),
             punted: rings.punt,
             tx_frame_bytes_max: settings.ports.iter().map(tx_frame_bytes_max).collect(),
+            tag_changes: TagChanges::default(),
             lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
             busy_turns: 0,
             has_addresses: false,

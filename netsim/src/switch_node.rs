@@ -1,5 +1,6 @@
 //! A switch of the network: a real worker on an emulated device, turned when an event is for it.
 
+use crate::checker::tags::{LOSSY, TagChangeSums};
 use crate::device::SimDevice;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
 use crate::frame::{Pool, SimFrame};
@@ -126,6 +127,8 @@ pub(crate) struct Past {
     /// Frames that the switch held when it restarted, and those of lossless classes among them.
     pub(crate) lost_frames: u64,
     pub(crate) lost_lossless_frames: u64,
+    /// Frames whose tag the rules changed.
+    pub(crate) tag_changes: TagChangeSums,
 }
 
 impl SwitchNode {
@@ -179,10 +182,22 @@ impl SwitchNode {
         watchdogs.into_iter().any(|watchdog| watchdog.action == Action::Forward)
     }
 
+    /// Frames whose tag the rules changed, those before the last restart too.
+    pub(crate) fn tag_changes(&self, report: &Report) -> TagChangeSums {
+        let mut sums = self.past.tag_changes.clone();
+        for count in &report.tag_changes {
+            let is_lossless = self.tables.tags.is_lossless(count.new_tag);
+            let new_tag = if is_lossless { count.new_tag.value() } else { LOSSY };
+            *sums.entry((count.tag.value(), new_tag)).or_default() += count.frames;
+        }
+        sums
+    }
+
     /// Restarts: all frames are lost, and all ports are down.
     pub(crate) fn restart(&mut self, device: SimDevice, routes: &Routes, now_ps: Picoseconds) {
         let mut report = Report::default();
         self.worker.report(&mut report, instant(now_ps));
+        self.past.tag_changes = self.tag_changes(&report);
         let (totals, past) = (&report.totals, &mut self.past);
         past.data_copied += totals.copied + totals.injected;
         past.data_ended += totals.dropped + totals.punted + totals.held;

@@ -49,7 +49,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !outcome.is_forward() {
             return Disposition::End;
         }
-        self.count_tag_change(outcome.change(), group.sums.frames, slot);
+        self.count_tag_change(outcome, group.sums.frames, slot);
         if self.ports[slot].discards(outcome.viq().priority()) {
             return Disposition::Discard;
         }

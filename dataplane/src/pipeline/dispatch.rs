@@ -256,7 +256,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !outcome.is_forward() {
             return self.end(frame, outcome, slot);
         }
-        self.count_tag_change(outcome.change(), 1, slot);
+        self.count_tag_change(outcome, 1, slot);
         if self.ports[slot].discards(outcome.viq().priority()) {
             let class = Some(outcome.viq().priority());
             return self.drop(frame, slot, DropReason::Watchdog, class);
@@ -284,16 +284,20 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
     }
 
-    /// Counts frames whose tag the rules changed.
-    pub(super) fn count_tag_change(&mut self, change: TagChange, frames: u32, slot: usize) {
+    /// Counts frames that were re-marked or whose tag the rules changed.
+    pub(super) fn count_tag_change(&mut self, outcome: Outcome, frames: u32, slot: usize) {
         let counters = &mut self.ports[slot].counters;
-        let counter = match change {
+        let counter = match outcome.change() {
             TagChange::None => return,
             TagChange::Remarked => &mut counters.remarked_frames,
             TagChange::Raised => &mut counters.raised_frames,
             TagChange::Demoted => &mut counters.demoted_frames,
         };
         *counter += u64::from(frames);
+        if outcome.change() != TagChange::Remarked {
+            let (tag, new_tag) = outcome.tags();
+            self.tag_changes.add(tag, new_tag, frames);
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::buffer::ViqId;
 use crate::counters::DropReason;
 use crate::frame_sums::FrameSums;
-use crate::ids::{PortId, Priority};
+use crate::ids::{PortId, Priority, Tag};
+use crate::limits::PORTS_MAX;
 use crate::punt::PuntReason;
 
 /// The kind of an outcome.
@@ -53,8 +54,20 @@ const _: () = assert!(DropReason::COUNT < 192, "a verdict's code has eight bits"
 /// The outcome of a frame, with everything that accounting needs except the length. Frames of one
 /// burst with the same outcome are counted together. It is packed for the same reason as
 /// [`Class`](crate::pipeline::class::Class), and so that a comparison is one instruction.
+///
+/// From the lowest bit on: VIQ (16), egress port (8), tag before a change (6), none (2), verdict
+/// (8), egress priority (3), change (2), class (5), tag after a change (6), offset of the IP header
+/// (8).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome(u64);
+
+const _: () = assert!(PORTS_MAX <= 256, "an egress port has eight bits");
+
+const TAG_BEFORE: u32 = 24;
+const CHANGE: u32 = 43;
+const CLASS: u32 = 45;
+const CLASS_MASK: u64 = 0x1F;
+const TAG_AFTER: u32 = 50;
 
 /// The class value for "not classified".
 const NO_CLASS: u8 = 8;
@@ -69,7 +82,7 @@ impl Outcome {
             Some(class) => class.value(),
             None => NO_CLASS,
         };
-        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
+        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << CLASS)
     }
 
     /// For a frame that is not forwarded and not counted as received in a class: it was not
@@ -78,7 +91,7 @@ impl Outcome {
     #[inline(always)]
     pub(crate) const fn ends_unclassified(verdict: Verdict, class: Priority) -> Self {
         let class = UNCOUNTED + class.value();
-        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << 48)
+        Self(ViqId::NONE.bits() as u64 | (verdict.code() as u64) << 32 | (class as u64) << CLASS)
     }
 
     /// For a frame of ingress priority `class`, charged to `viq`, that leaves port `out` with
@@ -95,9 +108,22 @@ impl Outcome {
             viq.bits() as u64
                 | (out.index_u16() as u64) << 16
                 | (priority.value() as u64) << 40
-                | (change as u64) << 44
-                | (class.value() as u64) << 48,
+                | (change as u64) << CHANGE
+                | (class.value() as u64) << CLASS,
         )
+    }
+
+    /// The same for frames that came with `tag` and leave with `new_tag`.
+    #[inline(always)]
+    pub(crate) const fn with_tags(self, tag: Tag, new_tag: Tag) -> Self {
+        let tags = (tag.value() as u64) << TAG_BEFORE | (new_tag.value() as u64) << TAG_AFTER;
+        Self(self.0 | tags)
+    }
+
+    /// The tags before and after, if a rule changed the tag.
+    pub(crate) fn tags(self) -> (Tag, Tag) {
+        let tag = |shift: u32| Tag::from_low_bits((self.0 >> shift & 63) as u8);
+        (tag(TAG_BEFORE), tag(TAG_AFTER))
     }
 
     /// The same, with the IP header at offset `l3` of the transmitted frame.
@@ -133,7 +159,7 @@ impl Outcome {
     /// The egress port.
     #[inline(always)]
     pub(crate) fn out(self) -> PortId {
-        PortId::from_index((self.0 >> 16 & 0xFFFF) as usize).unwrap_or_default()
+        PortId::from_index((self.0 >> 16 & 0xFF) as usize).unwrap_or_default()
     }
 
     /// The egress priority.
@@ -145,7 +171,7 @@ impl Outcome {
     /// What the rules did to the tag.
     #[inline(always)]
     pub(crate) const fn change(self) -> TagChange {
-        match self.0 >> 44 & 3 {
+        match self.0 >> CHANGE & 3 {
             0 => TagChange::None,
             1 => TagChange::Remarked,
             2 => TagChange::Raised,
@@ -156,13 +182,13 @@ impl Outcome {
     /// The ingress priority in which the frame is counted as received, if any.
     #[inline(always)]
     pub(crate) const fn class(self) -> Option<Priority> {
-        Priority::new((self.0 >> 48 & 0xFF) as u8)
+        Priority::new((self.0 >> CLASS & CLASS_MASK) as u8)
     }
 
     /// The ingress priority of the frame's marking as far as it was parsed, counted or not.
     #[inline(always)]
     pub(crate) const fn marked_class(self) -> Option<Priority> {
-        Priority::new((self.0 >> 48 & 0xFF & !(UNCOUNTED as u64)) as u8)
+        Priority::new((self.0 >> CLASS & CLASS_MASK & !(UNCOUNTED as u64)) as u8)
     }
 
     /// The packed value, unique for each outcome.
@@ -181,6 +207,7 @@ impl core::fmt::Debug for Outcome {
             .field("priority", &self.priority())
             .field("change", &self.change())
             .field("class", &self.class())
+            .field("tags", &self.tags())
             .field("l3", &self.l3())
             .finish()
     }
@@ -258,12 +285,16 @@ mod tests {
         #[test]
         fn what_is_packed_is_unpacked(
             out in 0_usize..256, input in 0_usize..256, p in 0_u8..8, class in 0_u8..8, change in 0_usize..4, l3: u8,
+            before in 0_u8..64, after in 0_u8..64,
         ) {
             let changes = [TagChange::None, TagChange::Remarked, TagChange::Raised, TagChange::Demoted];
             let port = |index| PortId::from_index(index).unwrap();
             let (out, priority, class) = (port(out), Priority::from_low_bits(p), Priority::from_low_bits(class));
             let viq = ViqId::new(port(input), priority);
             let outcome = Outcome::forward(viq, out, priority, changes[change], class).with_l3(l3);
+            let tags = (Tag::from_low_bits(before), Tag::from_low_bits(after));
+            let outcome = outcome.with_tags(tags.0, tags.1);
+            prop_assert_eq!(outcome.tags(), tags);
             prop_assert_eq!(outcome.l3(), l3);
             prop_assert_eq!((outcome.viq(), outcome.out(), outcome.priority()), (viq, out, priority));
             prop_assert_eq!((outcome.change(), outcome.class()), (changes[change], Some(class)));

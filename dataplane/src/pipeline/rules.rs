@@ -51,5 +51,6 @@ fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: PortId, output: P
     let charged = if change == TagChange::Demoted { priority } else { class.priority() };
     let viq = ViqId::new(input, charged);
     let outcome = Outcome::forward(viq, output, priority, change, class.priority());
+    let outcome = if is_own { outcome } else { outcome.with_tags(class.tag(), tag) };
     Tagged { tag, dscp: Some(snapshot.tags.dscp[tag.index()]), outcome }
 }

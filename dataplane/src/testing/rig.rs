@@ -22,6 +22,7 @@ use crate::snapshot::{PortForwarding, PortMode, Snapshot};
 use crate::time::{Instant, Speed};
 use crate::worker::{Turn, Worker};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -326,6 +327,20 @@ impl Rig {
             lines.extend(timeless.map(|(name, value)| format!("p{number} {name} = {value}")));
         }
         lines
+    }
+
+    /// Frames whose tag the rules changed, by tag and new tag, over all workers.
+    pub fn tag_changes(&self) -> BTreeMap<(u8, u8), u64> {
+        let mut sums = BTreeMap::new();
+        for worker in &self.workers {
+            let mut report = Box::<Report>::default();
+            worker.report(&mut report, self.now);
+            for count in report.tag_changes {
+                *sums.entry((count.tag.value(), count.new_tag.value())).or_default() +=
+                    count.frames;
+            }
+        }
+        sums
     }
 
     /// Frames of port `number` dropped for `reason`.

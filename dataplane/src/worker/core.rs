@@ -12,6 +12,7 @@ use crate::limiter::RateLimiter;
 use crate::pipeline::outcome_groups::OutcomeGroups;
 use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
+use crate::tag_changes::TagChanges;
 use crate::time::Instant;
 use crate::unresolved::Unresolved;
 use alloc::vec::Vec;
@@ -42,6 +43,8 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) punted: Producer<Punted<D::Frame>>,
     /// By port index: the longest frame that a port sends, VLAN tags included.
     pub(crate) tx_frame_bytes_max: Vec<u16>,
+    /// Frames whose tag the rules changed. After what every frame needs.
+    pub(crate) tag_changes: TagChanges,
     /// By own-port slot: the policer of LLDP frames from its neighbor.
     pub(crate) lldp_limits: Vec<RateLimiter>,
 }

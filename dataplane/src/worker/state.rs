@@ -54,6 +54,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
         report.pool = self.core.accounting.buffer.pool;
         report.mac_entries = self.core.mac_table.len();
         report.pending_frames = self.core.unresolved.len();
+        report.tag_changes.clear();
+        report.tag_changes.extend(self.core.tag_changes.counts());
         report.ports.clear();
         let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
             is_owner: self.core.handoff_tx.is_own(slot),

@@ -1,7 +1,7 @@
 //! All safety checks of a running network.
 
 use super::violation::Violation;
-use super::{conservation, delivery, losslessness};
+use super::{conservation, delivery, losslessness, tag_changes};
 use crate::network::Network;
 
 impl Network {
@@ -27,6 +27,7 @@ impl Network {
         self.links.watch.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
         self.links.pauses.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
         delivery::check(self)?;
+        tag_changes::check(self)?;
         conservation::check(self)
     }
 }

@@ -1,8 +1,8 @@
 //! The properties that must hold in every run, one file each.
 //!
 //! Safety holds between any two events ([`Network::check`](crate::network::Network::check)): no
-//! lossless frame is dropped, every frame is accounted for, tags never fall, and frames arrive in
-//! order and at their destination. Liveness holds once the sources have stopped
+//! lossless frame is dropped, every frame is accounted for, tags never fall, switches count each
+//! change of a tag, and frames arrive in order and at their destination. Liveness holds once the sources have stopped
 //! ([`Network::drain`](crate::network::Network::drain)): the network drains, or the [`Deadlock`] is
 //! reported.
 
@@ -14,6 +14,7 @@ mod losslessness;
 pub(crate) mod pauses;
 mod progress;
 mod state;
+mod tag_changes;
 pub(crate) mod tags;
 mod violation;
 

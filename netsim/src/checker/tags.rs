@@ -7,9 +7,13 @@ use crate::frame::SimFrame;
 use dataplane::ids::Tag;
 use dataplane::limits::TAGS;
 use dataplane::pipeline::classify::TagMap;
+use std::collections::BTreeMap;
 
-/// Above every lossless tag.
-const LOSSY: u8 = 64;
+/// Stands for all lossy tags, above every lossless one.
+pub(crate) const LOSSY: u8 = 64;
+
+/// Frames whose tag changed, by tag and new tag; a new tag that is lossy is [`LOSSY`].
+pub(crate) type TagChangeSums = BTreeMap<(u8, u8), u64>;
 
 /// Compares what each frame carries with what it carried a hop before.
 #[derive(Debug)]
@@ -18,12 +22,21 @@ pub(crate) struct TagWatch {
     rank: [u8; TAGS],
     /// On which wire, from which rank to which.
     violation: Option<(u32, u8, u8)>,
+    /// Frames whose rank changed.
+    changes: TagChangeSums,
+    /// Whether only rules change tags. With TTL classes a switch makes frames lossy by their TTL.
+    by_rules: bool,
 }
 
 impl TagWatch {
     pub(crate) fn new(tags: &TagMap) -> Self {
         let rank = |tag: Tag| if tags.is_lossless(tag) { tag.value() } else { LOSSY };
-        Self { rank: tags.dscp_to_tag.map(rank), violation: None }
+        Self {
+            rank: tags.dscp_to_tag.map(rank),
+            violation: None,
+            changes: TagChangeSums::new(),
+            by_rules: tags.ttl_classes.is_none(),
+        }
     }
 
     #[inline(always)]
@@ -43,9 +56,17 @@ impl TagWatch {
         let rank = self.rank(frame);
         let before = frame.tag_rank();
         frame.set_tag_rank(rank);
+        if rank != before {
+            *self.changes.entry((before, rank)).or_default() += 1;
+        }
         if rank < before && self.violation.is_none() {
             self.violation = Some((wire, before, rank));
         }
+    }
+
+    /// Frames whose tag changed, if only rules change tags.
+    pub(super) fn changes(&self) -> Option<&TagChangeSums> {
+        self.by_rules.then_some(&self.changes)
     }
 
     /// The first fall. `sender` names the sender of a wire.

@@ -50,6 +50,20 @@ pub enum Violation {
         /// Frames with a named end, or queued.
         accounted: u64,
     },
+    /// Switches count other numbers of changed tags than frames show.
+    #[error(
+        "switches count {counted} frames whose tag {tag} became {new_tag}, and {seen} arrived so"
+    )]
+    TagChanges {
+        /// The tag.
+        tag: u8,
+        /// The new tag; 64 stands for a lossy one.
+        new_tag: u8,
+        /// What switches count.
+        counted: u64,
+        /// What the frames show.
+        seen: u64,
+    },
     /// A frame left with a lower tag than it came with, or became lossless again.
     #[error("{sender} sent a frame with tag {to} that had tag {from}")]
     TagFell {

@@ -47,6 +47,8 @@ pub struct Outcome {
     pub watchdog_drops: u64,
     /// Storms that watchdogs found.
     pub storms: u64,
+    /// Lossless frames whose tag the rules changed, by switch, tag and new tag.
+    pub tag_changes: Vec<TagChangeOutcome>,
     /// Priorities that lossless frames use.
     pub lossless_priorities: usize,
     /// What the switch that reserves most sets aside for lossless frames: reserves and headrooms.
@@ -100,6 +102,19 @@ pub struct CycleHop {
 pub struct DropOutcome {
     /// The counter's name.
     pub reason: String,
+    /// How many.
+    pub frames: u64,
+}
+
+/// Frames whose tag a switch's rules changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TagChangeOutcome {
+    /// The switch.
+    pub switch: String,
+    /// The tag before.
+    pub tag: u8,
+    /// The tag after; `None` if it is lossy.
+    pub new_tag: Option<u8>,
     /// How many.
     pub frames: u64,
 }

@@ -4,12 +4,13 @@
 use super::build::{Built, BuiltFlow};
 use super::losses::{Losses, by_cause};
 use crate::checker::Deadlock;
+use crate::checker::tags::LOSSY;
 use crate::event::Picoseconds;
 use crate::flow::FlowCounters;
 use crate::network::Network;
 use crate::outcome::{
     CycleHop, DeadlockOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome, PauseSpans,
-    QueueSeries, Timeline, TopologyOutcome,
+    QueueSeries, TagChangeOutcome, Timeline, TopologyOutcome,
 };
 use crate::switch_node::SwitchNode;
 use crate::switch_spec::promised_bytes;
@@ -162,6 +163,7 @@ impl Observer {
             headroom_overruns: losses.overruns(),
             watchdog_drops: losses.dropped(DropReason::Watchdog),
             storms: by_priority(network, |pfc| &pfc.storms),
+            tag_changes: tag_changes(network),
             lossless_priorities: built.lossless.len(),
             reserved_bytes: reserved_bytes(network),
             rate_frames: by_priority(network, |pfc| &pfc.tx_slowed),
@@ -183,6 +185,19 @@ impl Observer {
             ..Outcome::default()
         }
     }
+}
+
+fn tag_changes(network: &Network) -> Vec<TagChangeOutcome> {
+    let of_switch = |(switch, report): (&SwitchNode, Report)| {
+        let outcome = |((tag, new_tag), frames)| TagChangeOutcome {
+            switch: switch.name.clone(),
+            tag,
+            new_tag: Some(new_tag).filter(|&tag| tag != LOSSY),
+            frames,
+        };
+        switch.tag_changes(&report).into_iter().map(outcome).collect::<Vec<_>>()
+    };
+    network.switch_reports().flat_map(of_switch).collect()
 }
 
 /// Bytes above which a VIQ asks for silence now.
