@@ -94,6 +94,7 @@ fn hungry(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
         stop_ns: rng.one_in(8).then_some(duration_ns / 2),
         size_bytes: None,
         lossy: false,
+        class: 1,
     }
 }
 
@@ -110,5 +111,6 @@ fn pace(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
         stop_ns: rng.one_in(3).then(|| rng.between(start_ns + 1, duration_ns)),
         size_bytes: rng.one_in(3).then(|| rng.between(1, 300_000)),
         lossy: rng.one_in(6),
+        class: 1,
     }
 }

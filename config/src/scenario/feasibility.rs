@@ -14,6 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// It cannot, and what would do.
 pub fn check(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
+    if config.paths.classes > 1 && matches!(kind, SchemeKind::Ttl | SchemeKind::UpDown) {
+        return Err(format!(
+            "`{}` knows one application class, and [paths] has {}; use `tagger`",
+            kind.name(),
+            config.paths.classes
+        ));
+    }
     match kind {
         SchemeKind::Ttl => {
             classes(config)?;

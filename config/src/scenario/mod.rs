@@ -106,7 +106,7 @@ impl ScenarioConfig {
 fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
     let (file, warnings) = old_words::read(source)?;
     let NetworkConfig { network, paths } = network(source, &file)?;
-    let reader = Reader::new(source, &network);
+    let reader = Reader::new(source, &network, paths.classes);
     let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let duration_ns = reader.at_least(&file.duration, 1, "the sources must have time to send")?;
     let flows = traffic::flows(&reader, &file.flow)?;

@@ -15,12 +15,14 @@ pub(super) const MILLION: u32 = 1_000_000;
 pub(super) struct Reader<'a> {
     pub(super) source: &'a Source,
     pub(super) network: &'a Network,
+    /// Application classes that the paths are for.
+    pub(super) classes: u8,
     names: Names<'a>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(source: &'a Source, network: &'a Network) -> Self {
-        Self { source, network, names: Names::of(network) }
+    pub(super) fn new(source: &'a Source, network: &'a Network, classes: u8) -> Self {
+        Self { source, network, classes, names: Names::of(network) }
     }
 
     pub(super) fn wrong(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {

@@ -189,6 +189,8 @@ pub(super) struct FlowTable {
     /// In the lossy class. Default false.
     #[serde(default)]
     pub(super) lossy: bool,
+    /// Its application class, from 1 to as many as `[paths]` has. Default 1.
+    pub(super) class: Field<i64>,
 }
 
 /// `[[traffic]]`
@@ -226,6 +228,8 @@ pub(super) struct TrafficTable {
     /// In the lossy class. Default false.
     #[serde(default)]
     pub(super) lossy: bool,
+    /// Its application class, from 1 to as many as `[paths]` has. Default 1.
+    pub(super) class: Field<i64>,
 }
 
 /// What flows and traffic share.
@@ -238,6 +242,7 @@ pub(super) struct PaceFields<'a> {
     pub(super) stop: &'a Field<Duration>,
     pub(super) size: &'a Field<Size>,
     pub(super) lossy: bool,
+    pub(super) class: &'a Field<i64>,
 }
 
 /// Both tables have these fields; serde cannot flatten them and keep their places.
@@ -245,8 +250,8 @@ macro_rules! pace_fields {
     ($table:ident) => {
         impl $table {
             pub(super) const fn pace(&self) -> PaceFields<'_> {
-                let Self { rate, window, frame, start, stop, size, lossy, .. } = self;
-                PaceFields { rate, window, frame, start, stop, size, lossy: *lossy }
+                let Self { rate, window, frame, start, stop, size, lossy, class, .. } = self;
+                PaceFields { rate, window, frame, start, stop, size, lossy: *lossy, class }
             }
         }
     };

@@ -42,6 +42,7 @@ const PLAIN: Pace = Pace {
     stop_ns: None,
     size_bytes: None,
     lossy: false,
+    class: 1,
 };
 
 #[test]
@@ -121,6 +122,7 @@ fn every_flow_and_all_traffic_is_read() {
             stop_ns: Some(900_000),
             size_bytes: Some(1_000_000),
             lossy: true,
+            class: 1,
         },
     };
     let second = Flow { name: "b-c".to_owned(), from: 1, to: 2, route: Route::Routed, pace: PLAIN };
@@ -136,6 +138,7 @@ fn every_flow_and_all_traffic_is_read() {
         stop_ns: Some(800_000),
         size_bytes: None,
         lossy: true,
+        class: 1,
     };
     let expected = [
         Traffic { senders: Some(2), ..plain(TrafficKind::Permutation) },

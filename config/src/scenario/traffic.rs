@@ -56,6 +56,8 @@ pub struct Pace {
     pub size_bytes: Option<u64>,
     /// In the lossy class.
     pub lossy: bool,
+    /// Its application class, counted from 1.
+    pub class: u8,
 }
 
 /// Many flows at once.
@@ -288,5 +290,24 @@ fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError
         stop_ns: fields.stop.as_ref().map(|field| field.get_ref().0),
         size_bytes: size(fields.size),
         lossy: fields.lossy,
+        class: class(reader, &fields)?,
+    })
+}
+
+/// The application class, one of those of `[paths]`.
+fn class(reader: &Reader<'_>, fields: &PaceFields<'_>) -> Result<u8, ConfigError> {
+    let Some(field) = fields.class else { return Ok(1) };
+    if fields.lossy {
+        let message = "a lossy flow is in no application class; remove `class` or `lossy`";
+        return Err(reader.wrong(field.span(), message));
+    }
+    let known = reader.classes;
+    let class = u8::try_from(*field.get_ref()).ok().filter(|class| (1..=known).contains(class));
+    class.ok_or_else(|| {
+        let message = format!(
+            "class {} is not one of [paths], which has {known}; use 1 to {known}, or more `classes`",
+            field.get_ref()
+        );
+        reader.wrong(field.span(), message)
     })
 }

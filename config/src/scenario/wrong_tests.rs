@@ -190,6 +190,14 @@ fn how_a_flow_sends() {
             "14:8: `fast` is not a speed; write bits per second as \"200M\", \"2.5G\" or \"40G\"",
         ),
         ("lossy = 1", "14:9: found the number 1, expected true or false"),
+        (
+            "class = 2",
+            "14:9: class 2 is not one of [paths], which has 1; use 1 to 1, or more `classes`",
+        ),
+        (
+            "lossy = true\nclass = 1",
+            "15:9: a lossy flow is in no application class; remove `class` or `lossy`",
+        ),
     ];
     check(FLOW, &cases);
 }

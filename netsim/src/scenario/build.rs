@@ -2,7 +2,7 @@
 
 use super::error::ScenarioError;
 use super::links::{defaults, link_of, spec};
-use super::scheme::{INITIAL, scheme};
+use super::scheme::scheme;
 use super::{faults, traffic};
 use crate::builder::NetworkBuilder;
 use crate::flow::{self, FlowId, FlowSpec};
@@ -93,6 +93,12 @@ pub fn build(
     }
     route(config, &mut builder, seed);
     let is_lossless = kind != SchemeKind::Lossy;
+    let initial_tags = scheme.initial_tags;
+    let tag_of = |pace: &Pace| {
+        let initial = initial_tags.get(usize::from(pace.class).saturating_sub(1)).copied();
+        let initial = initial.filter(|_| is_lossless && !pace.lossy);
+        initial.unwrap_or_default()
+    };
     let mut flows = Vec::new();
     for flow in &config.flows {
         let ends = (flow.from, flow.to);
@@ -100,13 +106,15 @@ pub fn build(
             Route::Routed => routed(config),
             Route::Path(turns) => Way::Ports(ports(config, turns)),
         };
-        add(&mut builder, &mut flows, (flow.name.clone(), ends), way, &flow.pace, is_lossless);
+        let tag = tag_of(&flow.pace);
+        add(&mut builder, &mut flows, (flow.name.clone(), ends), way, &flow.pace, tag);
     }
     let duration_ns = config.duration_ns;
     for (number, table) in config.traffic.iter().enumerate() {
         let rng = random::substream(seed, (1 << 40) + number as u64);
         for (name, ends, pace) in traffic::expand(config, table, duration_ns, rng) {
-            add(&mut builder, &mut flows, (name, ends), routed(config), &pace, is_lossless);
+            let tag = tag_of(&pace);
+            add(&mut builder, &mut flows, (name, ends), routed(config), &pace, tag);
         }
     }
     let mut network = builder.build()?;
@@ -239,10 +247,9 @@ fn add(
     (name, (from, to)): (String, (u32, u32)),
     way: Way,
     pace: &Pace,
-    is_lossless: bool,
+    tag: Tag,
 ) {
     let (from, to) = (HostId(from as usize), HostId(to as usize));
-    let tag = if is_lossless && !pace.lossy { INITIAL } else { Tag::default() };
     let ps = |ns: u64| ns.saturating_mul(1_000);
     let start_ps = ps(pace.start_ns);
     let spec = FlowSpec {

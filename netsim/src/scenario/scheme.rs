@@ -18,6 +18,8 @@ use fabric::paths::PathSet;
 #[derive(Debug, Default)]
 pub(super) struct Scheme {
     pub(super) lossless: Vec<(Tag, Priority)>,
+    /// By application class: the tag that its frames start with.
+    pub(super) initial_tags: Vec<Tag>,
     /// By switch; `None` for tags that never change.
     pub(super) rules: Vec<Option<Vec<TcamEntry>>>,
     /// The bounces of the rules that switches learn, if they do.
@@ -43,25 +45,26 @@ impl Scheme {
 }
 
 /// The tag that lossless frames start with.
-pub(super) const INITIAL: Tag = Tag::from_low_bits(1);
+const INITIAL: Tag = Tag::from_low_bits(1);
 
 /// What `kind` means for this scenario.
 pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme, ScenarioError> {
     let cannot = |why: String| ScenarioError::Scheme { scheme: kind.name(), why };
+    // Where tags never change, each application class has a tag and a priority of its own.
+    let tags = || Tag::all().skip(INITIAL.index()).take(usize::from(config.paths.classes));
     let one = || Scheme {
-        lossless: vec![(INITIAL, Priority::from_low_bits(1))],
+        lossless: tags().zip(Priority::all().skip(1)).collect(),
+        initial_tags: tags().collect(),
         rules: vec![None; config.network.switches()],
         parities: vec![Parity::All; config.network.switches()],
         ..Scheme::default()
     };
+    feasibility::check(config, kind).map_err(cannot)?;
     match kind {
         SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), ..one() }),
         SchemeKind::Pfc => Ok(one()),
         SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
-        SchemeKind::Gfc => {
-            feasibility::gfc(config).map_err(cannot)?;
-            Ok(Scheme { gfc: gfc(config), ..one() })
-        }
+        SchemeKind::Gfc => Ok(Scheme { gfc: gfc(config), ..one() }),
         SchemeKind::Ttl => {
             let count = feasibility::classes(config).map_err(cannot)?;
             let parities = feasibility::parities(config).map_err(cannot)?;
@@ -139,7 +142,8 @@ fn joined(config: &ScenarioConfig, rules: &[RuleSet]) -> Result<Scheme, Scenario
             let ports = config.network.ports(switch);
             return mismatch(format!("are for {} ports; it has {ports}", set.ports));
         }
-        if set.priorities != first.priorities || set.initial_tag != first.initial_tag {
+        let initial = |set: &RuleSet| (set.initial_tag, set.initial_tags.clone());
+        if set.priorities != first.priorities || initial(set) != initial(first) {
             return mismatch(format!("give tags other priorities than those of {}", first.switch));
         }
         scheme.rules.push(Some(set.entries.clone()));
@@ -149,5 +153,15 @@ fn joined(config: &ScenarioConfig, rules: &[RuleSet]) -> Result<Scheme, Scenario
     scheme.lossless.extend(initial);
     let others = first.priorities.iter().filter(|&(&tag, _)| tag != first.initial_tag);
     scheme.lossless.extend(others.map(|(&tag, &priority)| (tag, priority)));
+    scheme.initial_tags = match &first.initial_tags[..] {
+        // As `verify` reads such rules: the lossless tags in order, from the initial one on.
+        [] => first.priorities.keys().copied().filter(|&tag| tag >= first.initial_tag).collect(),
+        tags => tags.to_vec(),
+    };
+    let (has, needs) = (scheme.initial_tags.len(), usize::from(config.paths.classes));
+    if has < needs && needs > 1 {
+        let what = format!("have initial tags for {has} application classes; [paths] has {needs}");
+        return Err(ScenarioError::Mismatch { switch: first.switch.clone(), what });
+    }
     Ok(scheme)
 }

@@ -2,10 +2,12 @@
 
 mod building;
 mod chain;
+mod classes;
 mod faults;
 mod finite;
 mod lldp;
 mod overload;
 mod random_networks;
+mod reroutes;
 mod ring;
 mod support;
