@@ -5,6 +5,7 @@
 #![cfg_attr(not(feature = "dpdk"), allow(dead_code))]
 
 pub mod apply;
+pub mod bounces;
 pub mod check;
 pub mod compare;
 pub mod control;

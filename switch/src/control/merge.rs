@@ -1,7 +1,7 @@
 //! Merges the workers' reports into [`Stats`].
 
 use super::lossless;
-use super::stats::{AgentStats, BufferStats, FrameTotals, PortStats, WorkerStats};
+use super::stats::{AgentStats, BufferStats, FrameTotals, PortStats, TagChange, WorkerStats};
 use agents::host::{AgentCounters, Outcome};
 use config::SwitchConfig;
 use config::switch::Device;
@@ -41,6 +41,15 @@ pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
     buffer
 }
 
+/// The tag changes of all workers.
+pub(super) fn tag_changes<'a, I: Iterator<Item = &'a Report>>(reports: I) -> Vec<TagChange> {
+    let mut sums: BTreeMap<(u8, u8), u64> = BTreeMap::new();
+    for count in reports.flat_map(|report| &report.tag_changes) {
+        *sums.entry((count.tag.value(), count.new_tag.value())).or_default() += count.frames;
+    }
+    sums.into_iter().map(|((tag, new_tag), frames)| TagChange { tag, new_tag, frames }).collect()
+}
+
 /// A port as configured in SWITCH.toml. Counters are added by [`add_report`].
 pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats {
     let (port, settings) = (&config.ports[index], &config.settings.ports[index]);
@@ -58,6 +67,7 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
         mac: settings.mac.to_string(),
         mode: mode.to_owned(),
         mtu: port.mtu,
+        trusted: port.trust.trusted,
         speed_bps: settings.speed.bps(),
         paced: settings.paced,
         ..PortStats::default()

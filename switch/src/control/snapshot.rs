@@ -39,6 +39,7 @@ impl<P: Platform> Control<P> {
             lldp: self.lldp.as_ref().map(LldpControl::stats),
             latency_ns: histograms.latency_ns(),
             burst_frames: histograms.burst_frames(),
+            tag_changes: merge::tag_changes(reports()),
             neighbors: self.slow_path.agent.neighbors(now).count() as u64,
             routes: config.routes.len() as u64,
             mac_addresses: mac_addresses.unwrap_or_default(),

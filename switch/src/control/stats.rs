@@ -55,12 +55,26 @@ pub struct Stats {
     pub latency_ns: Distribution,
     /// Frames of a received burst, since start.
     pub burst_frames: Distribution,
+    /// Frames whose tag the rules changed, by tag and new tag, all workers together.
+    #[serde(default)]
+    pub tag_changes: Vec<TagChange>,
     /// Neighbors that are known.
     pub neighbors: u64,
     /// Static routes.
     pub routes: u64,
     /// MAC addresses learned on bridged ports: the maximum over workers.
     pub mac_addresses: u64,
+}
+
+/// Frames of one tag that the rules gave another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagChange {
+    /// The lossless tag with which they came, or that an untrusted port gave them.
+    pub tag: u8,
+    /// The tag with which they left: a lossless one, or the lossy tag.
+    pub new_tag: u8,
+    /// How many.
+    pub frames: u64,
 }
 
 /// A sample of LLDP.
@@ -102,6 +116,9 @@ pub struct PortStats {
     pub mode: String,
     /// The longest packet, without the Ethernet header, in bytes.
     pub mtu: u16,
+    /// Whether a lossless tag on an arriving frame is believed: a port towards a switch.
+    #[serde(default)]
+    pub trusted: bool,
     /// Whether frames pass: the device's link is up and the port in service.
     pub up: bool,
     /// Whether the device's link is up.

@@ -182,6 +182,12 @@ impl Page<'_> {
             self.single(&format!("knotless_{name}"), MetricType::Gauge, help, value)?;
         }
         self.totals(&stats.totals)?;
+        let changes = stats.tag_changes.iter().map(|change| {
+            let labels = [("tag", change.tag.to_string()), ("new_tag", change.new_tag.to_string())];
+            (labels, change.frames)
+        });
+        let help = "Lossless frames whose tag the rules changed";
+        self.family("knotless_tag_changes_total", MetricType::Counter, help, changes)?;
         let workers = stats.workers.iter();
         let busy =
             workers.map(|worker| ([("worker", worker.number.to_string())], worker.busy_turns));
@@ -230,7 +236,7 @@ fn by_cause<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::stats::WorkerStats;
+    use crate::control::stats::{TagChange, WorkerStats};
     use dataplane::counters::Totals;
     use dataplane::limits::PRIORITIES;
     use std::collections::BTreeSet;
@@ -317,6 +323,8 @@ mod tests {
             ..Totals::default()
         };
         stats.totals = FrameTotals { frames, imbalance: -7 };
+        let change = |tag, new_tag, frames| TagChange { tag, new_tag, frames };
+        stats.tag_changes = vec![change(1, 2, value()), change(2, 0, value())];
         stats
     }
 

@@ -7,8 +7,10 @@
 //! | `views` | the output of each command |
 //! | `neighbors` | LLDP neighbors, ARP and ND |
 //! | `waits` | queues that the peer has paused |
+//! | `bounces` | raised tags, and the bounces to provision |
 //! | `metrics` | the same for Prometheus |
 
+mod bounces;
 pub(crate) mod client;
 mod metrics;
 mod neighbors;
@@ -20,6 +22,7 @@ use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Sto
 use crate::control::stats::Stats;
 use crate::old_names::OldNames;
 use crate::output;
+use bounces::SwitchBounces;
 use clap::{Args, Subcommand, ValueEnum};
 use client::{Client, CtlError, find_socket};
 use serde_json::{Value, json};
@@ -75,6 +78,14 @@ enum CtlCommand {
     Rules {
         /// A rule file
         file: Option<PathBuf>,
+    },
+    /// How often rules raised the tags of lossless frames, and how many bounces to provision
+    Bounces {
+        /// The share of frames that may bounce more often than provided for
+        #[arg(long, default_value = "1e-6", value_parser = share, value_name = "SHARE")]
+        share: f64,
+        /// The other switches of the network, by name or path of the socket
+        switches: Vec<String>,
     },
     /// Reload SWITCH.toml and the files that it names
     Reload,
@@ -190,6 +201,14 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         CtlCommand::Route(RouteCommand::Del { prefix }) => {
             reloaded(client, &Request::DelRoute { to: prefix.clone() })
         }
+        CtlCommand::Bounces { share, switches } => {
+            let mut all = vec![SwitchBounces::ask(client)?];
+            for other in bounces::sockets(switches) {
+                all.push(SwitchBounces::ask(&mut Client::connect(&other)?)?);
+            }
+            let (text, json) = (bounces::as_text(&all, *share), bounces::as_json(&all, *share));
+            Ok(Answer { text, json })
+        }
         CtlCommand::Reload => reloaded(client, &Request::Reload),
         CtlCommand::Link { port, state } => link(client, port, *state == State::Up),
         CtlCommand::Stop => stop(client, &socket),
@@ -218,6 +237,12 @@ fn link(client: &mut Client, port: &str, up: bool) -> Result<Answer, CtlError> {
     let set: LinkSet = client.ask(&Request::Link { port: port.to_owned(), up })?;
     let state = if set.up { "in service" } else { "out of service" };
     Ok(Answer { text: format!("port {} is {state}", set.port), json: json!(set) })
+}
+
+/// A share of frames: above 0, and below 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "use a number above 0 and below 1, such as 1e-6".to_owned())
 }
 
 /// Interval and number of the checks whether the switch has stopped.
