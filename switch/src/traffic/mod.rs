@@ -7,7 +7,7 @@
 //! of a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
 //!
 //! These modules do no IO and take the time as an argument: [`schedule`], [`pause_generator`],
-//! [`sequence`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call the system.
+//! [`sequence`], [`ttl_probe`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call the system.
 //! The commands combine them.
 
 mod clock;
@@ -25,6 +25,7 @@ mod schedule;
 mod send;
 mod sequence;
 mod socket;
+mod ttl_probe;
 
 pub use pfc::PfcArgs;
 pub use recv::RecvArgs;

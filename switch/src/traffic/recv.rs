@@ -3,10 +3,11 @@
 use super::clock::{Clock, StampConverter};
 use super::interface::Interface;
 use super::pause_generator::{PauseGenerator, PauseSchedule};
-use super::report::{self, PauseReport, PriorityReceived, RecvReport};
+use super::report::{self, BouncesReport, PauseReport, PriorityReceived, RecvReport};
 use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
 use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, set_timer_slack, speed};
+use crate::ctl::share;
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
@@ -53,6 +54,19 @@ pub struct RecvArgs {
     /// Link speed: a PFC quantum is 512 bit times at this speed
     #[arg(long, default_value = "1G", value_parser = speed, value_name = "RATE")]
     speed: Speed,
+    /// Report how often frames were rerouted, by their TTLs, and how many bounces to provision so
+    /// that at most this share of the frames bounce more often
+    #[arg(long, value_parser = share, value_name = "SHARE")]
+    bounces: Option<f64>,
+    /// Frames of a measurement of reroutes: it is rerouted if their TTLs differ
+    #[arg(
+        long,
+        default_value_t = 100,
+        requires = "bounces",
+        value_parser = clap::value_parser!(u64).range(1..),
+        value_name = "FRAMES"
+    )]
+    measurement: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -83,7 +97,10 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
         Err(TrafficError::InterfaceDown { .. }) => while receiver.drain().unwrap_or(false) {},
         Err(_) => return ended,
     }
-    let report = receiver.report(&interface, receiver.clock.now().ns_since(start))?;
+    let report = {
+        let elapsed_ns = receiver.clock.now().ns_since(start);
+        receiver.report(&interface, elapsed_ns, arguments.bounces)?
+    };
     if arguments.json {
         report::print_json(&report)?
     } else {
@@ -131,7 +148,7 @@ impl Receiver {
             };
             PauseGenerator::new(schedule, arguments.speed)
         });
-        let rx_stats = RxStats::new(interface.mac, arguments.any_mac);
+        let rx_stats = RxStats::new(interface.mac, arguments.any_mac, arguments.measurement);
         let mac = interface.mac;
         Ok(Self {
             clock,
@@ -229,7 +246,12 @@ impl Receiver {
         Err(TrafficError::System { what: "send a PFC frame", source })
     }
 
-    fn report(&self, interface: &Interface, elapsed_ns: u64) -> Result<RecvReport, TrafficError> {
+    fn report(
+        &self,
+        interface: &Interface,
+        elapsed_ns: u64,
+        share: Option<f64>,
+    ) -> Result<RecvReport, TrafficError> {
         let flows = self.rx_stats.flows();
         let received = |priority: Priority| {
             let received = self.rx_stats.pfc[priority.index()];
@@ -250,6 +272,7 @@ impl Receiver {
                 priorities: pause_generator.priorities().map(Priority::value).collect(),
                 counters: pause_generator.counters(),
             }),
+            bounces: share.map(|share| BouncesReport::new(self.rx_stats.reroutes(), share)),
             flows,
         })
     }

@@ -3,6 +3,8 @@
 pub use super::pause_generator::PauseCounters;
 
 use super::TrafficError;
+use super::ttl_probe::Reroutes;
+use crate::bounces::{BounceCounts, Provision};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -105,6 +107,9 @@ pub struct RecvReport {
     pub priorities: Vec<PriorityReceived>,
     /// The pauses sent.
     pub pauser: Option<PauseReport>,
+    /// Reroutes, with `--bounces`.
+    #[serde(default)]
+    pub bounces: Option<BouncesReport>,
     /// The flows.
     pub flows: Vec<FlowReceived>,
 }
@@ -128,6 +133,48 @@ pub struct PauseReport {
     /// Their counters.
     #[serde(flatten)]
     pub counters: PauseCounters,
+}
+
+/// How often frames were rerouted, by their TTLs (Tagger, Table I).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BouncesReport {
+    /// How often frames bounced: a frame whose TTL is two less than the highest of its flow bounced
+    /// once.
+    #[serde(flatten)]
+    pub counts: BounceCounts,
+    /// Measurements.
+    pub measurements: u64,
+    /// Measurements of which not all frames had the same TTL.
+    pub rerouted_measurements: u64,
+    /// The share of frames that may bounce more often than provided for.
+    pub share: f64,
+    /// The number of bounces to provide for.
+    pub provision: Provision,
+}
+
+impl BouncesReport {
+    pub(super) fn new(reroutes: Reroutes, share: f64) -> Self {
+        let Reroutes { counts, measurements, rerouted_measurements } = reroutes;
+        let provision = counts.provision(share);
+        Self { counts, measurements, rerouted_measurements, share, provision }
+    }
+
+    fn lines(&self) -> String {
+        let share = |part: u64, of: u64| match of {
+            0 => "-".to_owned(),
+            _ => format!("{:.1e}", part as f64 / of as f64),
+        };
+        let rerouted = self.counts.at_least.first().copied().unwrap_or(0);
+        format!(
+            "\nrerouted: {rerouted} of {} frames ({}), {} of {} measurements ({})\n{}",
+            self.counts.frames,
+            share(rerouted, self.counts.frames),
+            self.rerouted_measurements,
+            self.measurements,
+            share(self.rerouted_measurements, self.measurements),
+            self.counts.describe(self.share),
+        )
+    }
 }
 
 /// One flow of a receiver.
@@ -343,6 +390,9 @@ impl RecvReport {
                 counters.bytes_after_xoff_max,
                 microseconds(counters.ns_after_xoff_max),
             ))?;
+        }
+        if let Some(bounces) = &self.bounces {
+            print(&bounces.lines())?;
         }
         print(&format!(
             "\n{} frames in {} us on {}; {} dropped by this socket, {} misdelivered, \

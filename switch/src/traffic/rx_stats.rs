@@ -6,6 +6,7 @@ use super::frame::observe;
 use super::payload::{self, Payload, TestHeader};
 use super::report::{FlowReceived, Latency, rate_bps};
 use super::sequence::SequenceTracker;
+use super::ttl_probe::{Reroutes, TtlProbe};
 use dataplane::ids::Priority;
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::time::Instant;
@@ -54,6 +55,8 @@ pub(super) struct PfcRxCount {
 pub(super) struct RxStats {
     own: MacAddress,
     any_mac: bool,
+    /// Frames of a measurement of reroutes.
+    measurement_frames: u64,
     flows: HashMap<(IpAddr, u8, u8), FlowStats>,
     /// Test frames to another station's MAC: flooded or misdelivered.
     pub misdelivered: u64,
@@ -87,6 +90,7 @@ struct FlowStats {
     dscp: [u64; TAGS],
     pcp: [u64; PRIORITIES],
     ttl: (u8, u8),
+    ttl_probe: TtlProbe,
     latency_ns: Histogram<u64>,
 }
 
@@ -95,10 +99,11 @@ const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
 impl RxStats {
     /// Nothing yet. Frames to a MAC other than `own` count as misdelivered, unless `any_mac`.
-    pub(super) fn new(own: MacAddress, any_mac: bool) -> Self {
+    pub(super) fn new(own: MacAddress, any_mac: bool, measurement_frames: u64) -> Self {
         Self {
             own,
             any_mac,
+            measurement_frames,
             flows: HashMap::new(),
             misdelivered: 0,
             damaged_headers: 0,
@@ -140,9 +145,11 @@ impl RxStats {
             return None;
         }
         self.last = Some(frame.when);
+        let measurement_frames = self.measurement_frames;
         let flow = self.flows.entry(key).or_insert_with(|| {
             let payload_bytes = observed.payload.len() as u64;
-            FlowStats::new(&test_header, name, observed.destination, payload_bytes, frame.when)
+            let first = FirstFrame { payload_bytes, when: frame.when, measurement_frames };
+            FlowStats::new(&test_header, name, observed.destination, &first)
         });
         flow.sequence.record(test_header.sequence);
         flow.frames += 1;
@@ -156,6 +163,7 @@ impl RxStats {
             flow.pcp[usize::from(tci >> 13)] += 1;
         }
         flow.ttl = (flow.ttl.0.min(observed.ttl), flow.ttl.1.max(observed.ttl));
+        flow.ttl_probe.record(test_header.sequence, observed.ttl);
         flow.latency_ns.saturating_record(test_header.age_ns(frame.monotonic_ns));
         Some((test_header.priority, frame.wire_bytes()))
     }
@@ -178,6 +186,13 @@ impl RxStats {
         }
     }
 
+    /// What the TTLs of all flows say.
+    pub(super) fn reroutes(&self) -> Reroutes {
+        let mut sum = Reroutes::default();
+        self.flows.values().for_each(|flow| flow.ttl_probe.add_to(&mut sum));
+        sum
+    }
+
     /// The report of each flow, in the order of their first frames.
     pub(super) fn flows(&self) -> Vec<FlowReceived> {
         let mut flows: Vec<_> = self.flows.iter().collect();
@@ -186,14 +201,16 @@ impl RxStats {
     }
 }
 
+/// What a flow begins with.
+struct FirstFrame {
+    payload_bytes: u64,
+    when: Instant,
+    /// Frames of a measurement of reroutes.
+    measurement_frames: u64,
+}
+
 impl FlowStats {
-    fn new(
-        test_header: &TestHeader,
-        name: &[u8],
-        destination: IpAddr,
-        payload_bytes: u64,
-        first: Instant,
-    ) -> Self {
+    fn new(test_header: &TestHeader, name: &[u8], destination: IpAddr, first: &FirstFrame) -> Self {
         let Ok(latency_ns) = Histogram::new_with_max(LATENCY_NS_MAX, 3) else {
             unreachable!("three digits up to a minute are within the histogram's limits");
         };
@@ -205,14 +222,15 @@ impl FlowStats {
             frames: 0,
             bytes: 0,
             payload_bytes: 0,
-            first_payload_bytes: payload_bytes,
-            first,
-            last: first,
+            first_payload_bytes: first.payload_bytes,
+            first: first.when,
+            last: first.when,
             damaged: 0,
             congested: 0,
             dscp: [0; TAGS],
             pcp: [0; PRIORITIES],
             ttl: (u8::MAX, 0),
+            ttl_probe: TtlProbe::new(first.measurement_frames),
             latency_ns,
         }
     }
@@ -297,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_flow_report_is_filled() {
-        let mut rx_stats = RxStats::new(OWN, false);
+        let mut rx_stats = RxStats::new(OWN, false, 100);
         let spec = "dst-ip=10.0.0.2,dscp=26,size=142,ttl=9";
         for (sequence, ns) in [(0, 1_000), (2, 2_000), (1, 3_000), (1, 4_000), (5, 9_000)] {
             let message = arrive(&mut rx_stats, &frame(spec, sequence), ns);
@@ -336,7 +354,7 @@ mod tests {
 
     #[test]
     fn every_frame_is_counted_in_one_place() {
-        let mut rx_stats = RxStats::new(OWN, false);
+        let mut rx_stats = RxStats::new(OWN, false, 100);
         let good = frame("dst-ip=10.0.0.2", 0);
         let mut body = good.clone();
         body[500] ^= 1;
@@ -349,14 +367,14 @@ mod tests {
         let flows = rx_stats.flows();
         assert_eq!((flows.len(), flows[0].frames, flows[0].corrupt), (1, 2, 1));
         assert_eq!((rx_stats.damaged_headers, rx_stats.misdelivered, rx_stats.other), (1, 1, 2));
-        let mut any = RxStats::new(OWN, true);
+        let mut any = RxStats::new(OWN, true, 100);
         arrive(&mut any, &astray, 1);
         assert_eq!((any.flows().len(), any.misdelivered), (1, 0));
     }
 
     #[test]
     fn pfc_is_counted_apart_from_data() {
-        let mut rx_stats = RxStats::new(OWN, false);
+        let mut rx_stats = RxStats::new(OWN, false, 100);
         let pfc = Pfc { enabled_bits: 0b0001_1000, quanta: [0, 0, 0, 7, 0, 9, 0, 0] };
         arrive(&mut rx_stats, &pfc.to_frame(OWN), 1);
         assert_eq!(rx_stats.pfc[3], PfcRxCount { xoff: 1, xon: 0 });
@@ -367,7 +385,7 @@ mod tests {
 
     #[test]
     fn two_runs_of_a_sender_are_two_flows_and_the_number_of_flows_is_limited() {
-        let mut rx_stats = RxStats::new(OWN, false);
+        let mut rx_stats = RxStats::new(OWN, false, 100);
         let flow: FlowSpec = "dst-ip=10.0.0.2,size=60".parse().expect("whole");
         let mut buffer = vec![0; 60];
         for index in 0..FLOWS_MAX as u64 + 3 {
