@@ -26,7 +26,9 @@ pub(crate) struct Run {
 }
 
 /// What the papers say, by scenario and scheme.
-const PAPERS: [(&str, &str, &str); 16] = [
+const PAPERS: [(&str, &str, &str); 18] = [
+    ("classes", "pfc", "a priority for each class"),
+    ("classes", "tagger", "notifications are not held up by data"),
     ("gentle-figure-5", "pfc", "the queue swings around 77 to 80 KB, the rate between 0 and full"),
     ("gentle-figure-5", "gfc", "the queue settles at 75 KB, the rate at half"),
     ("ring", "pfc", "deadlock at 65 us (ns-3)"),
