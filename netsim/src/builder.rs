@@ -24,14 +24,14 @@ use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
-use crate::tags::tag_map;
+use crate::tags::{tag_map, trust};
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::trace::Trace;
 use agents::lldp::Device;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
-use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
+use dataplane::pipeline::classify::TagMap;
 use dataplane::rules::TcamEntry;
 use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
@@ -343,12 +343,7 @@ impl NetworkBuilder {
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
         let settings = draft.spec.settings(id, name, &links, &common)?;
-        let trust = PortTrust {
-            by: ClassifyBy::Dscp,
-            trusted: true,
-            default_tag: tags.lossy_tag,
-            initial: InitialTags::NONE,
-        };
+        let trust = trust(tags);
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
             mode: PortMode::Routed { vlan: None },

@@ -2,7 +2,7 @@
 
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
-use dataplane::pipeline::classify::TagMap;
+use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 
 /// The map in which the tags of `lossless` have these priorities, the first of them is initial, and
 /// all others are lossy and share the lowest priority that no lossless tag has.
@@ -27,6 +27,12 @@ pub(crate) fn tag_map(lossless: &[(Tag, Priority)]) -> TagMap {
         initial_tag: lossless.first().map_or(lossy_tag, |&(tag, _)| tag),
         initial_tags: lossless.first().map_or(0, |(tag, _)| 1 << tag.index()),
     }
+}
+
+/// Every port trusts the DSCP of what arrives, from hosts too.
+pub(crate) const fn trust(tags: &TagMap) -> PortTrust {
+    let initial = InitialTags::NONE;
+    PortTrust { by: ClassifyBy::Dscp, trusted: true, default_tag: tags.lossy_tag, initial }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "below 64")]
