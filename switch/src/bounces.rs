@@ -34,7 +34,7 @@ pub enum Provision {
 
 impl BounceCounts {
     /// The least number of bounces that at most `share` of the frames exceed, known at 95 %.
-    pub fn provision(&self, share: f64) -> Provision {
+    pub(crate) fn provision(&self, share: f64) -> Provision {
         if upper_bound(0) > share * self.frames as f64 {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -69,6 +69,12 @@ impl BounceCounts {
             ),
         }
     }
+}
+
+/// A share of frames on the command line: above 0, and below 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "use a number above 0 and below 1, such as 1e-6".to_owned())
 }
 
 /// The upper bound at 95 % of the expected number of events, if so many were counted: that of the

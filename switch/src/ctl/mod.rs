@@ -18,6 +18,7 @@ pub(crate) mod tables;
 mod views;
 mod waits;
 
+use crate::bounces::share;
 use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
 use crate::old_names::OldNames;
@@ -237,12 +238,6 @@ fn link(client: &mut Client, port: &str, up: bool) -> Result<Answer, CtlError> {
     let set: LinkSet = client.ask(&Request::Link { port: port.to_owned(), up })?;
     let state = if set.up { "in service" } else { "out of service" };
     Ok(Answer { text: format!("port {} is {state}", set.port), json: json!(set) })
-}
-
-/// A share of frames: above 0, and below 1.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share < 1.0);
-    share.ok_or_else(|| "use a number above 0 and below 1, such as 1e-6".to_owned())
 }
 
 /// Interval and number of the checks whether the switch has stopped.

@@ -7,7 +7,7 @@ use super::report::{self, BouncesReport, PauseReport, PriorityReceived, RecvRepo
 use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
 use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, set_timer_slack, speed};
-use crate::ctl::share;
+use crate::bounces::share;
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
