@@ -168,6 +168,7 @@ pub(super) fn counters() -> String {
             "An element of `queues` of a port, by priority. Bytes unless said otherwise.",
         ),
         ("A queue that waits", "Wait", "An element of `waits`."),
+        ("A changed tag", "TagChange", "An element of `tag_changes`."),
         ("The buffer", "BufferStats", "`buffer`."),
         ("A worker", "WorkerStats", "An element of `workers`."),
         (
