@@ -7,7 +7,6 @@ mod compiled;
 mod fig_13;
 mod fig_14;
 mod fig_15;
-mod pipeline;
 mod reroutes;
 mod scale;
 mod table_vi;
