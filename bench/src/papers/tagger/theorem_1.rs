@@ -108,6 +108,7 @@ fn draw(network: &Network, rng: &mut SplitMix64) -> Vec<RuleSet> {
             ports: network.ports(switch),
             lossy_tag: Tag::default(),
             initial_tag: Tag::from_low_bits(1),
+            initial_tags: Vec::new(),
             priorities: priorities.clone(),
             entries,
         });
