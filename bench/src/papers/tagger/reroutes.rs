@@ -124,6 +124,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_bounces_and_its_counters_are_what_frames_show() {
+        let counted = counted(0.2, 1).unwrap();
+        assert!(
+            counted.is_sound && counted.once > 0.0 && counted.twice < counted.once,
+            "{counted:?}"
+        );
+        assert_eq!(super::counted(0.0, 1).unwrap().once, 0.0, "without failures nothing bounces");
+    }
+
+    #[test]
     fn the_row_fails_if_counters_are_wrong_or_do_not_follow_the_failures() {
         assert!(!sweep(|_, _| {}).verdict.is_failure());
         assert!(sweep(|at, counted| counted.is_sound = at != 1).verdict.is_failure());
