@@ -26,7 +26,7 @@ const RATE_RANGE: &str = "is out of range; a rate is 1 to 18E bits per second";
 const COUNT_RANGE: &str = "is out of range; a count is at most 18E";
 const SIZE_RANGE: &str = "is out of range; a size is at most 18 EB";
 const SPEED_RANGE: &str = "is out of range; a speed is 1M to 1.6T";
-const LENGTH_RANGE: &str = "is out of range; a length is at most 100km";
+const LENGTH_RANGE: &str = "is out of range; a length is at most 1000km";
 const DURATION_RANGE: &str = "is out of range; a time is at most 8760h";
 
 /// Bytes: `9216`, `64KB`, `64KiB`, `12MB`, `1GB`.
@@ -70,7 +70,7 @@ pub fn parse_speed(text: &str) -> Result<Speed, UnitError> {
     quantity(text, unit, 1_000_000..=1_600_000_000_000, [SPEED, SPEED_RANGE]).map(Speed::from_bps)
 }
 
-/// A cable's length: `10m`, `0.5m`, `2km`; at most 100 km.
+/// A cable's length: `10m`, `0.5m`, `2km`; at most 1,000 km.
 ///
 /// # Errors
 /// [`UnitError`] if `text` is none of these.
@@ -84,7 +84,7 @@ pub fn parse_length(text: &str) -> Result<Length, UnitError> {
             _ => return None,
         })
     };
-    quantity(text, unit, 0..=100_000_000, [LENGTH, LENGTH_RANGE]).map(Length::from_millimetres)
+    quantity(text, unit, 0..=1_000_000_000, [LENGTH, LENGTH_RANGE]).map(Length::from_millimetres)
 }
 
 /// Nanoseconds: `500ns`, `20us`, `5ms`, `300s`, `5min`, `1h`; at most a year.
@@ -230,7 +230,8 @@ mod tests {
         assert_eq!(parse_length("300m").unwrap().delay_ps(), 1_500_000);
         assert_eq!(parse_length("0.5m").unwrap().to_string(), "0.5m");
         assert_eq!(parse_length("2km").unwrap().to_string(), "2000m");
-        assert!(parse_length("300").is_err() && parse_length("101km").is_err());
+        assert_eq!(parse_length("120000m").unwrap().delay_ps(), 600_000_000);
+        assert!(parse_length("300").is_err() && parse_length("1001km").is_err());
         assert_eq!(parse_duration_ns("20us"), Ok(20_000));
         assert_eq!(parse_duration_ns("5min"), Ok(300_000_000_000));
         assert!(parse_duration_ns("5").is_err() && parse_duration_ns("0.5ns").is_err());
@@ -265,7 +266,7 @@ mod tests {
     fn what_is_too_much_is_told_from_what_is_misspelled() {
         let nines = "9".repeat(30) + "m";
         let length = |text| parse_length(text).unwrap_err().to_string();
-        assert_eq!(length("120000m"), "`120000m` is out of range; a length is at most 100km");
+        assert_eq!(length("1200000m"), "`1200000m` is out of range; a length is at most 1000km");
         assert!(length(&nines).ends_with(LENGTH_RANGE));
         assert!(length("120000").starts_with("`120000` is not a length; write "));
         assert!(length("1.2.3m").contains("is not a length"));

@@ -232,9 +232,9 @@ fn ports() {
     check("mtu = 9000", "mac = \"00:00:00:00:00:00\"", "\"00:", zero);
     check(
         "mtu = 9000",
-        "cable_length = \"120000m\"",
-        "\"120000m\"",
-        "`120000m` is out of range; a length is at most 100km",
+        "cable_length = \"1200000m\"",
+        "\"1200000m\"",
+        "`1200000m` is out of range; a length is at most 1000km",
     );
     for (name, words) in [
         ("net_tapp0", "there is no virtual device `net_tapp0`; did you mean `net_tap0`?"),

@@ -146,8 +146,7 @@ impl SwitchSpec {
     /// time, so software adds no headroom.
     fn viq(&self, link: LinkSpec, frame_bytes_max: u16) -> ViqSettings {
         let frame_cost = u32::from(frame_bytes_max.max(self.cell_bytes));
-        let on_wire =
-            Link { speed: link.speed, length: link.length, mtu_bytes: u32::from(frame_bytes_max) };
+        let on_wire = Link::new(link.speed, link.length, u32::from(frame_bytes_max));
         let headroom = needed_bytes(&on_wire, &Software::default(), self.cell_bytes);
         let mut viq = ViqSettings {
             reserved_bytes: frame_cost,

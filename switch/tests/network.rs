@@ -189,4 +189,35 @@ fn headroom_is_given_by_every_model_side_by_side() {
     assert_eq!(fields(&object(&one)), ["802.3", "needed", "software"]);
     let text = String::from_utf8(knotless(&words, Path::new(".")).stdout).unwrap();
     assert!(text.contains("21,968 B  too small at this speed"), "{text}");
+    assert_eq!(
+        [&json["chip_half"], &json["chip_most"]].map(Value::as_u64),
+        [42_910, 118_756].map(Some)
+    );
+}
+
+/// A chip's response time and occupancy, a chip of SONiC's, and what each assumption adds.
+#[test]
+fn headroom_of_a_chip_is_that_of_its_figures() {
+    let object = |words: &str| {
+        let words: Vec<&str> = words.split_whitespace().chain(["--json"]).collect();
+        object(&knotless(&words, Path::new(".")))
+    };
+    let link = "headroom --speed 800G --length 5m --mtu 9100";
+    let plain = object(link);
+    assert_eq!(
+        (&plain["802.3"], &plain["adds"]["response_1us"]),
+        (&81_248.into(), &100_000.into())
+    );
+    assert_eq!(plain["adds"]["occupancy_2"], 9_164 + 5_000 + 58_000);
+    // nokia_ixr7220_h5: 572,516 B published.
+    let slow = object(&format!("{link} --response 4.52us --occupancy 1.21"));
+    assert_eq!((&slow["802.3"], &slow["response"]), (&81_248.into(), &475_328.into()));
+    assert_eq!(slow["chip"], 573_223);
+    assert!(slow["needed"].as_u64() > plain["needed"].as_u64());
+    // Mellanox-SN4700-C128: 66,560 B published.
+    let sonic = "headroom --speed 100G --length 40m --mtu 9216 --model sonic --small-packets 50 \
+                 --lossless-mtu 1024";
+    assert_eq!(object(sonic)["sonic"], 66_560);
+    let far = object("headroom --speed 100G --length 120km --mtu 9100 --model 802.3");
+    assert_eq!(far["802.3"], 15_043_544);
 }

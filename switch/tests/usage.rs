@@ -66,8 +66,8 @@ fn an_error_is_one_line_with_advice() {
     let message =
         format!("knotless: `40X` is wrong for `--speed <SPEED>`; it is not a speed; {speed}");
     assert_eq!(refused(&headroom), message);
-    let headroom = ["headroom", "--speed", "40G", "--length", "120000m", "--mtu", "1500"];
-    assert!(refused(&headroom).ends_with("; it is out of range; a length is at most 100km"));
+    let headroom = ["headroom", "--speed", "40G", "--length", "1200000m", "--mtu", "1500"];
+    assert!(refused(&headroom).ends_with("; it is out of range; a length is at most 1000km"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
 /// Eq. 14 at 40G, and with the response time that IEEE 802.3 allows at that speed.
 fn headroom() -> Result<Row, Box<dyn Error>> {
     let (speed, length) = (parse_speed("40G")?, parse_length("300m")?);
-    let link = Link { speed, length, mtu_bytes: 1_500 };
+    let link = Link::new(speed, length, 1_500);
     let [printed, safe] = [paper(&link), standard(&link)];
     let verdict = Verdict::differs_if(
         printed == 21_968 && safe == 25_680,

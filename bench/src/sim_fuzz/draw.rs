@@ -107,7 +107,7 @@ fn promised_bytes(network: &Network, switch: u32, cell_bytes: u16, priorities: u
     let ports = links.flat_map(|link| link.ends.iter().filter(|end| at(end)).map(move |_| link));
     let needed = ports.filter_map(|link| {
         let link =
-            Link { speed: link.speed?, length: link.length?, mtu_bytes: FRAME_BYTES_MOST.into() };
+            Link::new(link.speed?, link.length?, FRAME_BYTES_MOST.into());
         Some(needed_bytes(&link, &Software::default(), cell_bytes) + u64::from(FRAME_BYTES_MOST))
     });
     needed.sum::<u64>() * u64::from(priorities)

@@ -126,11 +126,9 @@ pub fn gfc(config: &ScenarioConfig) -> Result<(), String> {
         return Err("`gfc` goes by how full a queue is; give [switches] a `static_th`".to_owned());
     };
     for link in config.network.links() {
-        let on_wire = Link {
-            speed: link.speed.unwrap_or(config.links.speed),
-            length: link.length.unwrap_or(config.links.length),
-            mtu_bytes: FRAME_BYTES_MOST.into(),
-        };
+        let speed = link.speed.unwrap_or(config.links.speed);
+        let length = link.length.unwrap_or(config.links.length);
+        let on_wire = Link::new(speed, length, FRAME_BYTES_MOST.into());
         let cell_bytes = config.buffers.cell_bytes;
         let delay_bytes = needed_bytes(&on_wire, &Software::default(), cell_bytes);
         let frame_bytes = u32::from(FRAME_BYTES_MOST.max(cell_bytes));

@@ -172,7 +172,7 @@ impl Planner<'_> {
     fn needed_below_full(&self, port: &PortDraft<'_>) -> u64 {
         let mut software = self.usual_software(port);
         software.peer_tx_limit_bytes = software.peer_tx_limit_bytes.saturating_mul(2);
-        staged(needed_bytes(&super::viq::link(port), &software, self.cell_bytes))
+        staged(needed_bytes(&self.link(port), &software, self.cell_bytes))
     }
 
     /// How far XOFF stands above `Bm`: [`slack`], where a class may catch up at half its speed at

@@ -291,7 +291,7 @@ impl Planner<'_> {
             return needed;
         }
         // What the kernel queues beyond that waits in its queue: the worker leaves it there.
-        let wire = needed_bytes(&link(port), &Software::default(), self.cell_bytes);
+        let wire = needed_bytes(&self.link(port), &Software::default(), self.cell_bytes);
         let queue = KERNEL_QUEUE_FRAMES.saturating_mul(self.frame_cost(port));
         needed.min(wire.saturating_add(queue))
     }
@@ -304,7 +304,7 @@ impl Planner<'_> {
     }
 
     fn needed_with(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> u64 {
-        needed_bytes(&link(port), &self.software(port, poll_ns, peer_poll_ns), self.cell_bytes)
+        needed_bytes(&self.link(port), &self.software(port, poll_ns, peer_poll_ns), self.cell_bytes)
     }
 
     fn software(&self, port: &PortDraft<'_>, poll_ns: u64, peer_poll_ns: u64) -> Software {
@@ -373,6 +373,13 @@ impl Planner<'_> {
         })
     }
 
+    /// The wire of a port, and how soon its peer responds.
+    pub(super) fn link(&self, port: &PortDraft<'_>) -> Link {
+        let mtu_bytes = u32::try_from(port.frame_bytes()).unwrap_or(u32::MAX);
+        let response_ns = self.headroom.response.as_ref().map(|field| field.get_ref().0);
+        Link { response_ns, ..Link::new(port.settings.speed, port.config.length, mtu_bytes) }
+    }
+
     /// One warning for each place in the file, however many ports it concerns.
     fn warn_once(&mut self, span: Range<usize>, message: String) {
         let warning = self.source.at(span, message);
@@ -380,14 +387,5 @@ impl Planner<'_> {
         if !self.warnings.iter().any(|other| place(other) == place(&warning)) {
             self.warnings.push(warning);
         }
-    }
-}
-
-/// The wire of a port.
-pub(super) fn link(port: &PortDraft<'_>) -> Link {
-    Link {
-        speed: port.settings.speed,
-        length: port.config.length,
-        mtu_bytes: u32::try_from(port.frame_bytes()).unwrap_or(u32::MAX),
     }
 }

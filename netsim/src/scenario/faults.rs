@@ -86,7 +86,7 @@ fn pfc(config: &ScenarioConfig, to: End, is_corruption: bool, millionths: u32) -
 /// A slow host, with room for what is in flight when it pauses.
 fn drain(config: &ScenarioConfig, host: u32, speed: Option<Speed>, is_lossy: bool) -> Drain {
     let LinkSpec { speed: rate, length } = host_link(config, host);
-    let on_wire = Link { speed: rate, length, mtu_bytes: FRAME_BYTES_MOST.into() };
+    let on_wire = Link::new(rate, length, FRAME_BYTES_MOST.into());
     let headroom = needed_bytes(&on_wire, &Software::default(), 1);
     let headroom_bytes = if is_lossy { 0 } else { u32::try_from(headroom).unwrap_or(u32::MAX) };
     Drain {

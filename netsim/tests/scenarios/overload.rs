@@ -37,7 +37,7 @@ fn two_hosts_overload_a_third_and_every_frame_arrives() {
     assert!((9_800..=9_844).contains(&gigabits), "{gigabits} Mb/s of 9,844");
     assert!(received[0].abs_diff(received[1]) < received[0] / 10, "{received:?}");
     assert_eq!(drops(&network, switch), []);
-    let needed = standard(&Link { speed: link.speed, length: link.length, mtu_bytes: 1_514 });
+    let needed = standard(&Link::new(link.speed, link.length, 1_514));
     for (number, host) in [(1, a), (2, b)] {
         let port = port_of(&network, switch, number);
         assert!(port.counters.pfc.tx_pauses[3] > 10, "{:?}", port.counters.pfc);

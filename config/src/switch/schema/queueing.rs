@@ -38,6 +38,9 @@ pub(in crate::switch) struct HeadroomTable {
     /// Bytes the neighbor can no longer hold back when it sees a pause. Default: as the port's own
     /// `tx_byte_limit`. 0 if all neighbors are NICs or hardware switches.
     pub(in crate::switch) peer_tx_byte_limit: Field<Size>,
+    /// How long a peer takes to stop after it has the pause, in hardware. Default: as long as IEEE
+    /// 802.3 allows at the port's speed, 0.6 to 3.1 us. Some chips take up to 5 us.
+    pub(in crate::switch) response: Field<Duration>,
 }
 
 /// `[[lossless]]`: one lossless priority, on every port with `pfc`.

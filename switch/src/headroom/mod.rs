@@ -1,13 +1,16 @@
 //! `knotless headroom`: the headroom of a lossless port by several models.
 
+mod assumptions;
+
 use crate::ctl::tables::{numbers, text};
 use crate::output;
 use clap::{Args, ValueEnum};
 use config::gfc;
 use config::headroom::{
-    Link, Software, SonicAsic, charged_bytes, needed_bytes, paper, response_quanta, sonic, standard,
+    Chip, Link, Software, SonicAsic, charged_bytes, eq_14, needed_bytes, paper, response_quanta,
+    sonic, standard,
 };
-use config::units::{Length, parse_length, parse_size, parse_speed, show_size};
+use config::units::{Length, parse_duration_ns, parse_length, parse_size, parse_speed, show_size};
 use dataplane::queue::pacer::CATCH_UP_NS;
 use dataplane::time::Speed;
 use serde_json::json;
@@ -30,6 +33,14 @@ pub struct HeadroomArgs {
     /// The longest frame, in bytes
     #[arg(long, value_parser = mtu)]
     mtu: u32,
+    /// Time that the peer takes to stop, such as 4.5us, instead of the quanta of 802.3
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    response: Option<u64>,
+    /// Bytes of a chip's buffer that a byte on the wire takes at worst, such as 2.25
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    occupancy: Option<u64>,
+    #[command(flatten)]
+    asic: AsicArgs,
     /// Show one model only
     #[arg(long, value_enum)]
     model: Option<Model>,
@@ -50,6 +61,36 @@ pub struct HeadroomArgs {
     json: bool,
 }
 
+/// What SONiC's formula knows of a chip; the defaults are Spectrum-2.
+#[derive(Clone, Debug, Args)]
+struct AsicArgs {
+    /// SONiC: bytes of a buffer cell
+    #[arg(long, value_name = "SIZE", default_value = "144", value_parser = cell)]
+    cell: u64,
+    /// SONiC: share of 64-byte frames in lossless traffic, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 100,
+        value_parser = clap::value_parser!(u64).range(0..=100))]
+    small_packets: u64,
+    /// SONiC: the longest lossless frame, in bytes [default: the MTU]
+    #[arg(long, value_name = "SIZE", value_parser = mtu)]
+    lossless_mtu: Option<u32>,
+    /// SONiC: delay of a gearbox, for each direction
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = duration)]
+    gearbox: u64,
+}
+
+impl AsicArgs {
+    fn asic(&self) -> SonicAsic {
+        SonicAsic {
+            cell_bytes: self.cell,
+            small_packet_percent: self.small_packets,
+            lossless_mtu_bytes: self.lossless_mtu,
+            gearbox_ns: self.gearbox,
+            ..SonicAsic::SPECTRUM_2
+        }
+    }
+}
+
 /// The models by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Model {
@@ -58,8 +99,10 @@ enum Model {
     /// Eq. 14 with the response time that IEEE 802.3 allows at this speed
     #[value(name = "802.3")]
     Standard,
-    /// SONiC's formula, for Spectrum-2
+    /// SONiC's formula; `--cell`, `--small-packets`, `--lossless-mtu` and `--gearbox` are its chip
     Sonic,
+    /// Eq. 14 with response time and cell occupancy of hardware chips
+    Chip,
     /// Gentle flow control (GFC): the free space that it needs below a full queue
     Gfc,
 }
@@ -70,6 +113,26 @@ fn speed(word: &str) -> Result<Speed, String> {
 
 fn length(word: &str) -> Result<Length, String> {
     parse_length(word).map_err(|error| error.to_string())
+}
+
+fn duration(word: &str) -> Result<u64, String> {
+    let ns = parse_duration_ns(word).map_err(|error| error.to_string())?;
+    let longest_ns = 1_000_000_000;
+    let is_short = ns <= longest_ns;
+    is_short.then_some(ns).ok_or_else(|| format!("`{word}` is out of range; use at most 1s"))
+}
+
+/// A ratio of 1 to 100, in percent.
+fn ratio(word: &str) -> Result<u64, String> {
+    let value = word.parse::<f64>().ok().filter(|value| (1.0..=100.0).contains(value));
+    let percent = value.map(|value| format!("{:.0}", value * 100.0)).and_then(|p| p.parse().ok());
+    percent.ok_or_else(|| format!("`{word}` is not an occupancy; use 1 to 100, such as 2.25"))
+}
+
+fn cell(word: &str) -> Result<u64, String> {
+    let bytes = parse_size(word).map_err(|error| error.to_string())?;
+    let is_cell = (1..=65_536).contains(&bytes);
+    is_cell.then_some(bytes).ok_or_else(|| format!("`{word}` is not a cell; use 1 to 65536"))
 }
 
 fn mtu(word: &str) -> Result<u32, String> {
@@ -114,7 +177,7 @@ struct Line {
     remark: String,
 }
 
-fn lines(link: &Link, senders: u64) -> Vec<Line> {
+fn lines(link: &Link, arguments: &HeadroomArgs) -> Vec<Line> {
     let line = |model, name, key, bytes, remark: &str| {
         let remark = remark.to_owned();
         Line { model, name, key, bytes, remark }
@@ -127,20 +190,27 @@ fn lines(link: &Link, senders: u64) -> Vec<Line> {
         "60 quanta are enough at this speed".to_owned()
     };
     let safer = format!("eq. 14 with {quanta} quanta: the safe one of the two");
-    let by_sonic = sonic(link, &SonicAsic::SPECTRUM_2);
-    let cells = "Spectrum-2, all frames short, whole cells of 144 B";
-    let (theorem, staged) = (gfc::theorem(by_standard), gfc::staged(by_standard));
+    let asic = arguments.asic.asic();
+    let by_sonic = sonic(link, &asic);
+    let cells = if asic == SonicAsic::SPECTRUM_2 {
+        "Spectrum-2, all frames short, whole cells of 144 B".to_owned()
+    } else {
+        format!("cells of {} B, {} % of frames short", asic.cell_bytes, asic.small_packet_percent)
+    };
+    let delay = eq_14(link);
+    let senders = arguments.senders;
+    let (theorem, staged) = (gfc::theorem(delay), gfc::staged(delay));
     let frame_bytes = u64::from(link.mtu_bytes);
-    let tight = gfc::tight(by_standard) + frame_bytes;
+    let tight = gfc::tight(delay) + frame_bytes;
     let slack = gfc::slack(frame_bytes, senders, 0);
     let spread = format!("XOFF - Bm at least: a frame, and a byte for each of {senders} senders");
     let queues =
         format!("the same for {senders} queues up to XOFF, which the buffer must hold together");
-    vec![
+    let mut lines = vec![
         line(Model::Paper, "paper, eq. 14", "paper", by_paper, &safe),
         line(Model::Standard, "IEEE 802.3", "802.3", by_standard, &safer),
-        line(Model::Sonic, "SONiC", "sonic", by_sonic, cells),
-        line(Model::Gfc, "GFC, C tau", "gfc_c_tau", by_standard, &gfc_messages(link, by_standard)),
+        line(Model::Sonic, "SONiC", "sonic", by_sonic, &cells),
+        line(Model::Gfc, "GFC, C tau", "gfc_c_tau", delay, &gfc_messages(link, delay)),
         line(Model::Gfc, "GFC, theorem 4.1", "gfc_theorem", theorem, "Bm - B0 at least, 4 C tau"),
         line(Model::Gfc, "GFC, tight", "gfc_tight", tight, "the same, e C tau and a frame"),
         line(Model::Gfc, "GFC, in stages", "gfc_staged", staged, "Bm - B1 at least, 2 C tau"),
@@ -153,7 +223,39 @@ fn lines(link: &Link, senders: u64) -> Vec<Line> {
             "XOFF - B1 at least, stages and slack: no pause then",
         ),
         line(Model::Gfc, "GFC, all senders", "gfc_buffer", senders * (staged + slack), &queues),
-    ]
+    ];
+    lines.splice(3..3, chip_lines(link, arguments));
+    if let Some(ns) = link.response_ns {
+        let remark = format!("eq. 14 with a response of {}", microseconds(ns));
+        lines.insert(2, line(Model::Standard, "response", "response", delay, &remark));
+    }
+    lines
+}
+
+/// What hardware chips reserve: half and most of SONiC's published profiles, or the chip that the
+/// command line describes.
+fn chip_lines(link: &Link, arguments: &HeadroomArgs) -> Vec<Line> {
+    let line = |name, key, chip: Chip, which: &str| {
+        let (whole, cents) = (chip.occupancy_percent / 100, chip.occupancy_percent % 100);
+        let response = microseconds(chip.response_ns);
+        let remark = format!("{which}: response {response}, occupancy {whole}.{cents:02}");
+        Line { model: Model::Chip, name, key, bytes: chip.headroom_bytes(link), remark }
+    };
+    match assumptions::chip(arguments.response, arguments.occupancy) {
+        Some(chip) => vec![line("chip", "chip", chip, "as given")],
+        None => vec![
+            line("chips, half", "chip_half", Chip::HALF, "holds 54 % of SONiC's published rows"),
+            line("chips, most", "chip_most", Chip::MOST, "holds 90 % of them"),
+        ],
+    }
+}
+
+/// Nanoseconds as `4.5 us`.
+fn microseconds(ns: u64) -> String {
+    let decimals = format!("{:03}", ns % 1_000);
+    let decimals = decimals.trim_end_matches('0');
+    let point = if decimals.is_empty() { "" } else { "." };
+    format!("{}{point}{decimals} us", ns / 1_000)
 }
 
 /// The delay of gentle flow control on this link, in which it sends `delay_bytes`, and the
@@ -185,15 +287,23 @@ fn software(link: &Link) -> Software {
 
 /// Prints the headroom.
 pub fn run(arguments: &HeadroomArgs) -> ExitCode {
-    let link = Link { speed: arguments.speed, length: arguments.length, mtu_bytes: arguments.mtu };
+    let link = Link {
+        response_ns: arguments.response,
+        ..Link::new(arguments.speed, arguments.length, arguments.mtu)
+    };
     let wanted = |line: &Line| arguments.model.is_none_or(|model| model == line.model);
-    let lines: Vec<Line> = lines(&link, arguments.senders).into_iter().filter(wanted).collect();
+    let lines: Vec<Line> = lines(&link, arguments).into_iter().filter(wanted).collect();
     let (software, needed) = (software(&link), needed_bytes(&link, &software(&link), CELL_BYTES));
     if arguments.json {
         let models = lines.iter().map(|line| (line.key.to_owned(), json!(line.bytes)));
         let mut object: serde_json::Map<String, serde_json::Value> = models.collect();
         object.insert("software".to_owned(), json!(software.bytes(link.speed)));
         object.insert("needed".to_owned(), json!(needed));
+        if arguments.model.is_none() {
+            let changes = assumptions::changes(&link).into_iter();
+            let changes = changes.map(|change| (change.key.to_owned(), json!(change.bytes)));
+            object.insert("adds".to_owned(), serde_json::Value::Object(changes.collect()));
+        }
         if lines.iter().any(|line| line.model == Model::Paper) {
             let whole = Whole::of(paper(&link), arguments);
             let switch = json!({
@@ -239,15 +349,22 @@ pub fn run(arguments: &HeadroomArgs) -> ExitCode {
         show_size(software.bytes(link.speed)),
         format!("polling gaps of {} us and full transmit rings at both ends", POLL_NS / 1_000),
     ]);
-    let wire = standard(&link).saturating_add(software.bytes(link.speed));
+    let wire = eq_14(&link).saturating_add(software.bytes(link.speed));
     rows.add_row([
         "Knotless, default".to_owned(),
         show_size(needed),
         format!(
-            "802.3 and software, {} as frames of 64 B that each take a cell of {CELL_BYTES} B",
+            "{} and software, {} as frames of 64 B that each take a cell of {CELL_BYTES} B",
+            if link.response_ns.is_some() { "that response" } else { "802.3" },
             show_size(wire.min(charged_bytes(wire, CELL_BYTES)))
         ),
     ]);
+    if arguments.model.is_none() {
+        for change in assumptions::changes(&link) {
+            let bytes = format!("+ {}", show_size(change.bytes));
+            rows.add_row([change.assumption, bytes, "added to eq. 14".to_owned()]);
+        }
+    }
     output::print(text(&rows));
     ExitCode::SUCCESS
 }

@@ -1,8 +1,8 @@
 //! Headroom: the bytes that still arrive after XOFF was due.
 //!
-//! Three models of the wire, each as its source gives it, and what software adds. `knotless
-//! headroom` prints them; a port's default is [`standard`] plus [`Software`], in charged bytes
-//! ([`charged_bytes`]).
+//! Models of the wire, each as its source gives it, and what software adds. `knotless headroom`
+//! prints them; a port's default is [`eq_14`] plus [`Software`], in charged bytes
+//! ([`charged_bytes`]). What hardware chips reserve is in [`Chip`] and [`sonic`].
 //!
 //! Eq. 14 of "Deadlock-free PFC by TTL-based buffer management"
 //! (`papers/ttl-buffer-management.md`):
@@ -15,6 +15,12 @@
 //! the PAUSE itself takes its 64 bytes at either end; the wire is full both ways; and `t_pro` is
 //! the time the peer may take to react, which IEEE 802.3 states in quanta of 512 bit times, so in
 //! steps of 64 bytes at any speed.
+
+mod chips;
+mod sonic;
+
+pub use chips::Chip;
+pub use sonic::{SonicAsic, sonic};
 
 use crate::units::Length;
 use dataplane::limits::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
@@ -36,6 +42,32 @@ pub struct Link {
     pub length: Length,
     /// The longest frame: the MTU in the papers' formulas.
     pub mtu_bytes: u32,
+    /// How long the peer takes to stop after it has the pause. `None`: as long as IEEE 802.3 allows
+    /// ([`response_quanta`]). A chip above 200G often takes longer than that.
+    pub response_ns: Option<u64>,
+}
+
+impl Link {
+    /// A link whose peer responds as IEEE 802.3 demands.
+    pub const fn new(speed: Speed, length: Length, mtu_bytes: u32) -> Self {
+        Self { speed, length, mtu_bytes, response_ns: None }
+    }
+
+    /// Bytes that the peer sends until it stops, in its response time.
+    fn response_bytes(&self) -> u64 {
+        self.response_ns
+            .map_or(response_quanta(self.speed) * QUANTUM_BYTES, |ns| self.bytes_in_ns(ns))
+    }
+
+    /// Bytes that pass in `ns` nanoseconds, rounded up.
+    fn bytes_in_ns(&self, ns: u64) -> u64 {
+        bytes_in_ps(self.speed, u128::from(ns) * 1_000)
+    }
+
+    /// Bytes that are on the cable there and back, rounded up.
+    fn cable_bytes(&self) -> u64 {
+        bytes_in_ps(self.speed, 2 * u128::from(self.length.delay_ps()))
+    }
 }
 
 /// Longest time, in quanta, that a station may take to stop after a PAUSE (IEEE 802.3 31B.3.7).
@@ -63,71 +95,43 @@ pub fn response_quanta(speed: Speed) -> u64 {
 /// ```
 /// use config::headroom::{Link, paper, standard};
 /// use config::units::{parse_length, parse_speed};
-/// let link = Link { speed: parse_speed("40G")?, length: parse_length("300m")?, mtu_bytes: 1500 };
+/// let link = Link::new(parse_speed("40G")?, parse_length("300m")?, 1500);
 /// assert_eq!(paper(&link), 21_968);
 /// assert_eq!(standard(&link), 25_680);
 /// # Ok::<(), config::units::UnitError>(())
 /// ```
 pub fn paper(link: &Link) -> u64 {
-    equation_14(link, PAPER_QUANTA)
+    frames_and_cable(link) + PAPER_QUANTA * QUANTUM_BYTES
 }
 
 /// Eq. 14 with the quanta that IEEE 802.3 allows at the link's speed: the safe one of the two.
 pub fn standard(link: &Link) -> u64 {
-    equation_14(link, response_quanta(link.speed))
+    frames_and_cable(link) + response_quanta(link.speed) * QUANTUM_BYTES
 }
 
-fn equation_14(link: &Link, quanta: u64) -> u64 {
-    let there_and_back = bytes_in_ps(link.speed, 2 * link.length.delay_ps());
-    2 * (u64::from(link.mtu_bytes) + PFC_BYTES) + there_and_back + quanta * QUANTUM_BYTES
+/// Eq. 14 with the response time of this link's peer; [`standard`] unless one is given.
+///
+/// ```
+/// use config::headroom::{Link, eq_14};
+/// use config::units::{parse_length, parse_speed};
+/// let link = Link::new(parse_speed("800G")?, parse_length("5m")?, 9100);
+/// assert_eq!(eq_14(&link), 81_248);
+/// assert_eq!(eq_14(&Link { response_ns: Some(4_500), ..link }), 473_328);
+/// # Ok::<(), config::units::UnitError>(())
+/// ```
+pub fn eq_14(link: &Link) -> u64 {
+    frames_and_cable(link).saturating_add(link.response_bytes())
+}
+
+/// What eq. 14 adds to the response.
+fn frames_and_cable(link: &Link) -> u64 {
+    2 * (u64::from(link.mtu_bytes) + PFC_BYTES) + link.cable_bytes()
 }
 
 /// Bytes that arrive in `ps` picoseconds, rounded up.
-fn bytes_in_ps(speed: Speed, ps: u64) -> u64 {
-    let bytes = (u128::from(speed.bps()) * u128::from(ps)).div_ceil(8_000_000_000_000);
+fn bytes_in_ps(speed: Speed, ps: u128) -> u64 {
+    let bytes = (u128::from(speed.bps()) * ps).div_ceil(8_000_000_000_000);
     u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
-/// A switch chip as SONiC describes one (`ASIC_TABLE`), and the traffic it expects
-/// (`LOSSLESS_TRAFFIC_PATTERN`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SonicAsic {
-    /// Bytes of a buffer cell.
-    pub cell_bytes: u64,
-    /// Bytes on their way through MAC and PHY.
-    pub mac_phy_bytes: u64,
-    /// Share of 64-byte frames in lossless traffic, in percent; SONiC ships 100.
-    pub small_packet_percent: u64,
-}
-
-impl SonicAsic {
-    /// SONiC's figures for Spectrum-2.
-    pub const SPECTRUM_2: Self =
-        Self { cell_bytes: 144, mac_phy_bytes: 819, small_packet_percent: 100 };
-}
-
-/// SONiC's formula for `xoff` (`buffer_headroom_mellanox.lua`; its `xoff` is what is called
-/// headroom here), rounded up to 1,024 bytes:
-///
-/// ```text
-/// mtu + (mtu + 2 cable + mac_phy + response quanta x 64) x cell occupancy
-/// ```
-///
-/// Taken over as it is: 67 quanta at 10G, light at 1.98e8 m/s, and bytes on the cable that come out
-/// 2.4 % short because the script divides by 1,024 where it should by 1,000.
-pub fn sonic(link: &Link, asic: &SonicAsic) -> u64 {
-    let mtu = u128::from(link.mtu_bytes);
-    let quanta = if link.speed == Speed::from_gbps(10) { 67 } else { response_quanta(link.speed) };
-    let cable = u128::from(link.speed.bps()) * 2 * u128::from(link.length.millimetres())
-        / (198_000_000 * 8 * 1_024);
-    let delayed = mtu + cable + u128::from(asic.mac_phy_bytes + quanta * QUANTUM_BYTES);
-    // Occupancy is a ratio: `small` percent of the frames take `worst` times their bytes.
-    let cell = u128::from(asic.cell_bytes);
-    let (worst, over) = if cell > 128 { (cell, 64) } else { (2 * cell, 1 + cell) };
-    let small = u128::from(asic.small_packet_percent.min(100));
-    let occupied = delayed * ((100 - small) * over + small * worst);
-    let xoff = mtu + occupied.div_ceil(100 * over);
-    u64::try_from(xoff.next_multiple_of(1_024)).unwrap_or(u64::MAX)
 }
 
 /// What a switch in software adds, at either end of the link: bytes that no model of the wire
@@ -154,7 +158,7 @@ impl Software {
     pub fn bytes(&self, speed: Speed) -> u64 {
         let times_ns = [self.poll_ns, self.peer_poll_ns, self.peer_catch_up_ns];
         let ns = times_ns.into_iter().fold(0, u64::saturating_add);
-        bytes_in_ps(speed, ns.saturating_mul(1_000))
+        bytes_in_ps(speed, u128::from(ns) * 1_000)
             .saturating_add(self.tx_limit_bytes)
             .saturating_add(self.peer_tx_limit_bytes)
     }
@@ -170,7 +174,7 @@ pub fn charged_bytes(wire_bytes: u64, cell_bytes: u16) -> u64 {
 
 /// The headroom of a lossless priority on a port, unless its file says otherwise.
 pub fn needed_bytes(link: &Link, software: &Software, cell_bytes: u16) -> u64 {
-    charged_bytes(standard(link).saturating_add(software.bytes(link.speed)), cell_bytes)
+    charged_bytes(eq_14(link).saturating_add(software.bytes(link.speed)), cell_bytes)
 }
 
 #[cfg(test)]
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
 
     fn link(gbps: u64, metres: u32, mtu_bytes: u32) -> Link {
-        Link { speed: Speed::from_gbps(gbps), length: Length::from_metres(metres), mtu_bytes }
+        Link::new(Speed::from_gbps(gbps), Length::from_metres(metres), mtu_bytes)
     }
 
     #[test]
@@ -211,27 +215,24 @@ mod tests {
     }
 
     #[test]
-    fn sonics_formula_step_by_step() {
-        // 2 x 300 m at 40 Gb/s: 24e6 / (0.198 x 8192) = 14,796 B; 118 quanta = 7,552 B;
-        // 1500 + 14796 + 819 + 7552 = 24,667; x 144/64 = 55,501 rounded up; + 1500 = 57,001 -> 56
-        // KiB.
-        assert_eq!(sonic(&link(40, 300, 1_500), &SonicAsic::SPECTRUM_2), 57_344);
-        // The same with cells of 96: 2 x 96 / 97 = 1.979; 48,826 + 1500 = 50,326 -> 50 KiB.
-        let spectrum = SonicAsic { cell_bytes: 96, ..SonicAsic::SPECTRUM_2 };
-        assert_eq!(sonic(&link(40, 300, 1_500), &spectrum), 51_200);
-        // Without small packets nothing is multiplied: 24,667 + 1,500 -> 26 KiB.
-        let large = SonicAsic { small_packet_percent: 0, ..spectrum };
-        assert_eq!(sonic(&link(40, 300, 1_500), &large), 26_624);
-        // 10G has 67 quanta there, not 60: 1500 + 61 + 819 + 4288 + 1500 = 8,168 -> 8 KiB.
-        assert_eq!(sonic(&link(10, 5, 1_500), &large), 8_192);
+    fn a_response_time_replaces_the_quanta_in_what_a_port_gets() {
+        let quick = link(100, 10, 1_500);
+        let slow = Link { response_ns: Some(4_000), ..quick };
+        // 394 quanta are 25,216 B; 4 us at 100G are 50,000 B.
+        assert_eq!(eq_14(&slow) - eq_14(&quick), 50_000 - 25_216);
+        assert_eq!((standard(&slow), paper(&slow)), (standard(&quick), paper(&quick)));
+        let needed = |link: &Link| needed_bytes(link, &Software::default(), 64);
+        assert_eq!(needed(&slow) - needed(&quick), 50_000 - 25_216);
+        assert_eq!(eq_14(&Link { response_ns: Some(u64::MAX), ..quick }), u64::MAX);
     }
 
     #[test]
-    fn sonic_reserves_more_than_the_paper() {
-        for gbps in [10, 25, 40, 100, 400] {
-            let link = link(gbps, 300, 1_500);
-            assert!(sonic(&link, &SonicAsic::SPECTRUM_2) > 2 * paper(&link), "{gbps}G");
-        }
+    fn a_long_cable_is_counted_there_and_back() {
+        // 120 km, as SONiC has it for chassis: 600 us one way, 15 MB at 100G.
+        let long = standard(&link(100, 120_000, 9_100));
+        assert_eq!(long, 2 * 9_164 + 394 * 64 + 15_000_000);
+        let longest = link(1_600, 1_000_000, 9_216);
+        assert!(standard(&longest) < u64::from(u32::MAX), "a VIQ's headroom is 32 bits");
     }
 
     #[test]
