@@ -76,6 +76,9 @@ fn what_contradicts_itself_is_refused() {
     refused(&with("rules = 'r.json'\n[fabric]\n"), "'r.json'", "the switch writes its own rules");
     refused(&with("[fabric]\nlevel = 0\n"), "0", "switches with hosts are 1");
     refused(&with("[fabric]\nlevel = 9\n"), "9", "8 is the most");
+    refused(&with("[fabric]\nlevels = 255\n"), "255", "LLDP can state 2 to 254");
+    refused(&with("[fabric]\nlevels = 1\n"), "1", "LLDP can state 2 to 254");
+    refused(&with("[fabric]\nlevels = 20\nlevel = 21\n"), "21", "20 is the most (`levels`)");
     refused(&with("[fabric]\nbounces = 7\n"), "7", "6 are the most");
     refused("[lldp]\ninterval = '500ms'\n", "'500ms'", "1 to 3600 whole seconds");
     refused("[lldp]\ninterval = '2h'\n", "'2h'", "");

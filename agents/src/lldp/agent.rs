@@ -221,7 +221,9 @@ impl LldpAgent {
                 level: Some(0),
                 orientations: alloc::vec![Orientation::Unknown; peers.len()],
             },
-            _ if self.settings.learns => learn(self.settings.level, &peers),
+            _ if self.settings.learns => {
+                learn(self.settings.level, self.settings.level_limit, &peers)
+            }
             _ => Learned {
                 level: None,
                 orientations: alloc::vec![Orientation::Unknown; peers.len()],

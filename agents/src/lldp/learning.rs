@@ -15,15 +15,18 @@
 //! - A neighbor that advertises its port to us as a downlink is above us. It has learned its level
 //!   from us or from a switch at our level, so step 3 does not count it (split horizon). Otherwise
 //!   a switch that lost its hosts would raise its level by what it advertised itself.
-//! - Levels end at [`LEVEL_MAX`]. Where no switch has a host, old levels rise up to it and are
-//!   dropped.
+//! - Levels end at a limit that the operator sets ([`LEVEL_MAX`] at the most). Where no switch has a
+//!   host, old levels rise up to it and are dropped. So a higher limit makes a switch forget later.
 
 use super::topology::Orientation;
 use alloc::vec::Vec;
 
-/// The highest level. No fabric has as many, and old levels are dropped after at most as many
-/// rounds.
-pub const LEVEL_MAX: u8 = 8;
+/// The highest level that the TLV can state: 255 is "unknown", and a switch above level 254 would
+/// have it.
+pub const LEVEL_MAX: u8 = 254;
+/// The limit unless the operator sets another one. No Clos network in use has more levels than
+/// this.
+pub const LEVEL_LIMIT_DEFAULT: u8 = 8;
 
 /// The other end of a port, as far as its claims are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,14 +67,14 @@ pub(super) struct Learned {
 }
 
 /// Computes level and port types from the peers of all ports. `fixed` is the level that the
-/// operator has configured.
-pub(super) fn learn(fixed: Option<u8>, ports: &[AcceptedPeer]) -> Learned {
-    let level = fixed.or_else(|| level(ports));
+/// operator has configured; no level above `limit` is learned.
+pub(super) fn learn(fixed: Option<u8>, limit: u8, ports: &[AcceptedPeer]) -> Learned {
+    let level = fixed.or_else(|| level(limit, ports));
     Learned { level, orientations: ports.iter().map(|&peer| orientation(level, peer)).collect() }
 }
 
 /// Steps 1 and 3.
-fn level(ports: &[AcceptedPeer]) -> Option<u8> {
+fn level(limit: u8, ports: &[AcceptedPeer]) -> Option<u8> {
     let below = |peer: &AcceptedPeer| match *peer {
         AcceptedPeer::Host => Some(0),
         AcceptedPeer::Switch { level, its_orientation }
@@ -82,7 +85,7 @@ fn level(ports: &[AcceptedPeer]) -> Option<u8> {
         AcceptedPeer::Switch { .. } | AcceptedPeer::Unknown => None,
     };
     let lowest = ports.iter().filter_map(below).min()?;
-    Some(lowest).filter(|&level| level < LEVEL_MAX).map(|level| level + 1)
+    Some(lowest).filter(|&level| level < limit).map(|level| level + 1)
 }
 
 /// Steps 1 and 4. The slides leave a port to the same level unmarked; in the standard it is a
@@ -126,7 +129,7 @@ mod tests {
     }
 
     fn learned(ports: &[AcceptedPeer]) -> (Option<u8>, Vec<Orientation>) {
-        let Learned { level, orientations } = learn(None, ports);
+        let Learned { level, orientations } = learn(None, LEVEL_LIMIT_DEFAULT, ports);
         (level, orientations)
     }
 
@@ -166,15 +169,25 @@ mod tests {
 
     #[test]
     fn a_level_that_contradicts_the_tree_gives_no_port_type() {
-        assert_eq!(learn(Some(1), &[switch(3, Unknown)]).orientations, [Unknown]);
-        assert_eq!(learn(Some(2), &[switch(2, Uplink)]).orientations, [Crosslink]);
+        assert_eq!(learn(Some(1), 8, &[switch(3, Unknown)]).orientations, [Unknown]);
+        assert_eq!(learn(Some(2), 8, &[switch(2, Uplink)]).orientations, [Crosslink]);
         assert_eq!(
             learned(&[switch(0, Unknown)]),
             (None, [Unknown].into()),
             "level 0 is a host's only"
         );
-        assert_eq!(learned(&[switch(LEVEL_MAX, Unknown)]), (None, [Unknown].into()));
+        assert_eq!(learned(&[switch(LEVEL_LIMIT_DEFAULT, Unknown)]), (None, [Unknown].into()));
         assert_eq!(learned(&[switch(255, Unknown)]), (None, [Unknown].into()));
+    }
+
+    #[test]
+    fn levels_go_up_to_the_limit_and_the_tlvs_last() {
+        for limit in [1, 2, 8, 9, 100, LEVEL_MAX] {
+            let below = learn(None, limit, &[switch(limit - 1, Unknown)]).level;
+            assert_eq!(below, (limit > 1).then_some(limit), "level 0 is a host's only");
+            assert_eq!(learn(None, limit, &[switch(limit, Unknown)]).level, None);
+        }
+        assert_eq!(learn(None, LEVEL_MAX, &[switch(255, Unknown)]).level, None, "255 is unknown");
     }
 
     #[test]
@@ -201,8 +214,8 @@ mod tests {
                 _ => switch(level, [Uplink, Downlink, Crosslink, Unknown][usize::from(level % 4)]),
             };
             let ports: Vec<AcceptedPeer> = words.into_iter().map(peer).collect();
-            let there = learn(fixed, &ports);
-            let mut back = learn(fixed, &ports.iter().rev().copied().collect::<Vec<_>>());
+            let there = learn(fixed, 8, &ports);
+            let mut back = learn(fixed, 8, &ports.iter().rev().copied().collect::<Vec<_>>());
             back.orientations.reverse();
             prop_assert_eq!(there, back);
         }

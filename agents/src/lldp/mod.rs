@@ -50,7 +50,7 @@ mod transmitter;
 pub use agent::{LldpAgent, Output, PortView};
 pub use condition::{Condition, Conditions};
 pub use counters::{LldpCounters, Outcome};
-pub use learning::{LEVEL_MAX, PortRole};
+pub use learning::{LEVEL_LIMIT_DEFAULT, LEVEL_MAX, PortRole};
 pub use neighbors::Neighbor;
 pub use org_tlv::PfcConfiguration;
 pub use pdu::{Capabilities, Id, ManagementAddress, Pdu};

@@ -33,6 +33,9 @@ pub struct LldpSettings {
     pub learns: bool,
     /// The level, if the operator has fixed it; 1 to [`LEVEL_MAX`](super::LEVEL_MAX).
     pub level: Option<u8>,
+    /// The highest level that is learned; 1 to [`LEVEL_MAX`](super::LEVEL_MAX). Levels that no
+    /// switch has any more are forgotten when they have risen to it.
+    pub level_limit: u8,
 }
 
 impl Default for LldpSettings {
@@ -48,6 +51,7 @@ impl Default for LldpSettings {
             device: Device::Bridge,
             learns: true,
             level: None,
+            level_limit: super::LEVEL_LIMIT_DEFAULT,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::PortConfig;
 use super::schema::{FabricTable, PortTable, SwitchFile};
 use crate::error::ConfigError;
 use crate::source::Source;
-use agents::lldp::{AllowedPeer, Device, LEVEL_MAX, LldpSettings, PortRole};
+use agents::lldp::{AllowedPeer, Device, LEVEL_LIMIT_DEFAULT, LEVEL_MAX, LldpSettings, PortRole};
 use dataplane::ids::Priority;
 use dataplane::snapshot::PortMode;
 use fabric::RuleSet;
@@ -57,10 +57,18 @@ pub(super) fn build(
     let faces = file.port.iter().map(|port| faces(source, port.get_ref(), fabric.is_some()));
     let is_router = ports.iter().any(|port| matches!(port.mode, PortMode::Routed { .. }));
     let level = fabric.and_then(|table| table.get_ref().level.as_ref());
+    let level_limit = fabric.map_or(Ok(LEVEL_LIMIT_DEFAULT), |table| {
+        table
+            .get_ref()
+            .levels
+            .as_ref()
+            .map_or(Ok(LEVEL_LIMIT_DEFAULT), |field| levels(source, field))
+    })?;
     let settings = LldpSettings {
         device: if is_router { Device::Router } else { Device::Bridge },
         learns: fabric.is_some(),
-        level: level.map(|field| self::level(source, field)).transpose()?,
+        level: level.map(|field| self::level(source, field, level_limit)).transpose()?,
+        level_limit,
         ..times(source, file)?
     };
     let bounces = fabric.map(|table| bounces(source, table.get_ref())).transpose()?;
@@ -104,12 +112,20 @@ fn faces(source: &Source, port: &PortTable, learns: bool) -> Result<AllowedPeer,
     Ok(faces)
 }
 
-fn level(source: &Source, field: &Spanned<u64>) -> Result<u8, ConfigError> {
-    let level = u8::try_from(*field.get_ref()).ok().filter(|level| (1..=LEVEL_MAX).contains(level));
+fn levels(source: &Source, field: &Spanned<u64>) -> Result<u8, ConfigError> {
+    let levels = u8::try_from(*field.get_ref()).ok();
+    levels.filter(|levels| (2..=LEVEL_MAX).contains(levels)).ok_or_else(|| {
+        let message = format!("{} `levels`; LLDP can state 2 to {LEVEL_MAX}", field.get_ref());
+        source.at(field.span(), message)
+    })
+}
+
+fn level(source: &Source, field: &Spanned<u64>, limit: u8) -> Result<u8, ConfigError> {
+    let level = u8::try_from(*field.get_ref()).ok().filter(|level| (1..=limit).contains(level));
     level.ok_or_else(|| {
         let message = format!(
-            "a `level` of {}; switches with hosts are 1, those above them 2, and {LEVEL_MAX} is the most; \
-             without it the level is learned",
+            "a `level` of {}; switches with hosts are 1, those above them 2, and {limit} is the most \
+             (`levels`); without it the level is learned",
             field.get_ref()
         );
         source.at(field.span(), message)

@@ -3,6 +3,7 @@
 
 mod judge;
 mod learning;
+mod reach;
 mod rules;
 #[path = "../support/mod.rs"]
 mod support;

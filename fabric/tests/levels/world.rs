@@ -1,7 +1,9 @@
 //! Agents on plain links: every switch and host of a network runs the LLDP agent on virtual time.
 //! Links take a microsecond, lose what is on them when they go down, and can be cabled anew.
 
-use agents::lldp::{AllowedPeer, Device, LldpAgent, LldpSettings, Output, PortSettings, System};
+use agents::lldp::{
+    AllowedPeer, Device, LEVEL_LIMIT_DEFAULT, LldpAgent, LldpSettings, Output, PortSettings, System,
+};
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
@@ -46,6 +48,7 @@ pub(crate) struct World {
     cables: Vec<Cable>,
     link_at: HashMap<(usize, PortId), usize>,
     agents: Vec<LldpAgent>,
+    level_limit: u8,
     is_there: Vec<bool>,
     events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
     planned: u64,
@@ -61,12 +64,18 @@ pub(crate) struct World {
 impl World {
     /// All nodes are away.
     pub(crate) fn new(network: &Network) -> Self {
+        Self::with_levels(network, LEVEL_LIMIT_DEFAULT)
+    }
+
+    /// The same, where levels up to `level_limit` are learned.
+    pub(crate) fn with_levels(network: &Network, level_limit: u8) -> Self {
         let nodes = network.switches() + network.hosts();
         let cable = |link: &Link| Cable { ends: link.ends, is_whole: true, is_up: false, epoch: 0 };
         let mut world = Self {
             link_at: HashMap::new(),
             cables: network.links().iter().map(cable).collect(),
-            agents: (0..nodes).map(|node| agent(network, node)).collect(),
+            agents: (0..nodes).map(|node| agent(network, node, level_limit)).collect(),
+            level_limit,
             is_there: vec![false; nodes],
             network: network.clone(),
             events: BinaryHeap::new(),
@@ -128,7 +137,7 @@ impl World {
             }
             Action::Node(node, is_there) => {
                 if !is_there {
-                    self.agents[node] = agent(&self.network, node);
+                    self.agents[node] = agent(&self.network, node, self.level_limit);
                 }
                 self.is_there[node] = is_there;
                 for link in 0..self.cables.len() {
@@ -238,7 +247,7 @@ impl World {
 }
 
 /// A node that knows nothing.
-fn agent(network: &Network, node: usize) -> LldpAgent {
+fn agent(network: &Network, node: usize, level_limit: u8) -> LldpAgent {
     let host = node.checked_sub(network.switches());
     let mac = |port: usize| {
         let [.., a, b, c] = (node as u64).to_be_bytes();
@@ -255,6 +264,6 @@ fn agent(network: &Network, node: usize) -> LldpAgent {
     };
     let device = if host.is_some() { Device::EndStation } else { Device::Bridge };
     let system = System { chassis: mac(0), ..System::default() };
-    let settings = LldpSettings { device, ..LldpSettings::default() };
+    let settings = LldpSettings { device, level_limit, ..LldpSettings::default() };
     LldpAgent::new(system, (0..count).map(port).collect(), settings)
 }

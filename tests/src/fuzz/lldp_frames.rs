@@ -3,8 +3,8 @@
 //! sends is an LLDPDU that it understands itself.
 
 use agents::lldp::{
-    AllowedPeer, Device, LEVEL_MAX, LldpAgent, LldpSettings, Orientation, Outcome, Output,
-    PortRole, PortSettings, Profile, System,
+    AllowedPeer, Device, LEVEL_LIMIT_DEFAULT, LEVEL_MAX, LldpAgent, LldpSettings, Orientation,
+    Outcome, Output, PortRole, PortSettings, Profile, System,
 };
 use dataplane::ids::PortId;
 use dataplane::limits::FRAME_BYTES_MIN;
@@ -38,7 +38,8 @@ fn agent(first: u8) -> LldpAgent {
         profile: if first & 1 == 0 { Profile::Standard } else { Profile::Slides },
         device: if first & 2 == 0 { Device::Bridge } else { Device::EndStation },
         learns: first & 4 == 0,
-        level: (first & 8 != 0).then_some(1 + first % LEVEL_MAX),
+        level: (first & 8 != 0).then_some(1 + first % LEVEL_LIMIT_DEFAULT),
+        level_limit: if first & 16 == 0 { LEVEL_LIMIT_DEFAULT } else { LEVEL_MAX },
         ..LldpSettings::default()
     };
     let system = System { chassis: mac(1), name: "fuzzed".into(), ..System::default() };

@@ -32,6 +32,9 @@ const fn yes() -> bool {
 pub(in crate::switch) struct FabricTable {
     /// 1 for switches with hosts, 2 for those above them, and so on. Default: learned.
     pub(in crate::switch) level: Field<u64>,
+    /// Levels that the fabric can have, 2 to 254. Default 8. Switches take longer to forget their
+    /// level when the last host is gone: 1 s for each level above the fabric's own.
+    pub(in crate::switch) levels: Field<u64>,
     /// How often a frame may turn up again and stay lossless. Default 1: tags 1 and 2, in the
     /// priorities 1 and 2 if no `[[tag]]` says otherwise.
     pub(in crate::switch) bounces: Field<u64>,
