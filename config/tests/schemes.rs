@@ -62,6 +62,32 @@ fn on_a_tree_half_is_reserved() {
 }
 
 #[test]
+fn pauses_are_translated_at_ports_of_hosts_only() {
+    let text = format!("[ttl]\nclasses = [0, 1, 2]\nhost_priority = 5\n{}", lossless(&[1, 2]));
+    let trunk = "[[port]]\ndevice = 'net_tap1'\naddresses = ['10.0.2.1/24']\ntrusted = true\n";
+    let config = load(&(text.clone() + trunk)).unwrap();
+    let host: Vec<_> = config.settings.ports.iter().map(|port| port.host_priority).collect();
+    assert_eq!(host, [None, Priority::new(5)], "the trunk is the first port here");
+    assert!(load(&text.replace("= 5", "= 8")).is_err());
+}
+
+#[test]
+fn partitions_divide_what_is_shared_among_the_lossless_priorities() {
+    let text = |more: &str| format!("[ttl]\nclasses = [0, 1, 2]\n{more}{}", lossless(&[1, 2]));
+    assert_eq!(load(&text("")).unwrap().settings.buffer.partition_bytes, None);
+    let settings = load(&text("partitions = true\n")).unwrap().settings;
+    let pool = dataplane::buffer::lossless_shared_bytes(&settings);
+    let sizes = settings.buffer.partition_bytes.unwrap();
+    assert_eq!(sizes, [0, pool / 2, pool / 2, 0, 0, 0, 0, 0]);
+    // A threshold that one pool could reach lies beyond its partition.
+    let high = format!("static_th = '{}'\n", pool * 3 / 4);
+    let text = |more: &str| text(more).replace("priority = 1\n", &format!("priority = 1\n{high}"));
+    assert!(load(&text("")).is_ok());
+    let refused = load(&text("partitions = true\n")).map(drop).unwrap_err();
+    assert!(refused.contains("`static_th` of priority 1 is never reached"), "{refused}");
+}
+
+#[test]
 fn hops_that_cannot_be_counted_are_refused() {
     let classes = |more: &str| format!("[ttl]\nclasses = [0, 1, 2]\n{more}{}", lossless(&[1, 2]));
     refused(&[

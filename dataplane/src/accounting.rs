@@ -121,9 +121,12 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
     pub(crate) fn publish(&mut self) {
         let pool = &self.buffer.pool;
         let used_bytes = (pool.shared.bytes, pool.lossy.bytes);
-        if used_bytes != self.published_bytes {
+        if used_bytes != self.published_bytes || pool.partitions.is_some() {
             self.published_bytes = used_bytes;
             self.ledger.publish_use(used_bytes.0, used_bytes.1);
+            if pool.partitions.is_some() {
+                self.ledger.publish_partition_use(&pool.partition_use());
+            }
         }
         if core::mem::take(&mut self.has_releases) {
             self.ledger.publish_releases();

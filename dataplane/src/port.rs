@@ -79,6 +79,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     pacer: Option<Pacer>,
     /// By priority of the virtual ingress queue (VIQ): the priority that a pause for it names.
     upstream: [Priority; PRIORITIES],
+    /// The one priority that pauses of the host at this port name, if it has only one.
+    host_priority: Option<Priority>,
     pub(crate) backlog_xoff_frames: u32,
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that is not lossless, so that no peer
@@ -117,6 +119,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             generator = generator.gfc(gfc.period_ns);
             receiver = receiver.gfc(gfc.form, gfc.catch_up_ns);
         }
+        let upstream = settings.host_priority.map_or(settings.upstream, |host| [host; PRIORITIES]);
         Self {
             id,
             mac: settings.mac,
@@ -130,8 +133,9 @@ impl<D: Device, V: Driver> Port<D, V> {
             receiver,
             counters: Box::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
-            pauses_own_class: settings.upstream == Priority::EACH,
-            upstream: settings.upstream,
+            pauses_own_class: upstream == Priority::EACH,
+            upstream,
+            host_priority: settings.host_priority,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
             ignored_bits: 0,
             discarded_bits: 0,

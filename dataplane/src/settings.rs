@@ -50,6 +50,10 @@ pub struct PortSettings {
     /// By priority of a VIQ: the priority of its frames upstream, which a pause therefore names.
     /// The same priority, unless TTL classes are in use.
     pub upstream: [Priority; PRIORITIES],
+    /// The one priority in which the host at this port sends its lossless frames and pauses those
+    /// that it receives, whatever their priorities here. Then every pause names it, and one that is
+    /// received for it holds all lossless priorities. `None`: the peer's priorities are ours.
+    pub host_priority: Option<Priority>,
     /// How the port's peer sets rates, if it does (gentle flow control, GFC).
     pub gfc: Option<GfcSettings>,
     /// The PFC watchdog, if there is one.
@@ -148,6 +152,8 @@ pub struct BufferSettings {
     pub lossy_queue_bytes: u32,
     /// Frames that can be in the switch at once. `size_bytes` is used up before this limit.
     pub frames_max: usize,
+    /// The shared lossless pool in partitions: bytes by priority. `None`: one pool for all.
+    pub partition_bytes: Option<[u64; PRIORITIES]>,
 }
 
 /// How a port chooses among priorities that have frames and are not paused.

@@ -149,3 +149,61 @@ fn a_full_queue_pauses_the_class_before_it_upstream() {
     assert_eq!((rig.sent(2).len(), pauses(&mut rig, 1)), (30, vec![(1 << 3, [0; 8])]));
     assert!(Priority::all().all(|p| rig.report(1).counters.lossless_dropped(p) == 0));
 }
+
+/// A NIC that has all lossless frames in priority 6, whatever their class here, at port 1.
+fn rig_with_nic() -> Rig {
+    let mut builder = RigBuilder::routed(3);
+    let ttl_classes = classes(Parity::All);
+    let viq = builder.settings.ports[0].lossless[3];
+    for port in &mut builder.settings.ports {
+        let held = |p: &Priority| ttl_classes.lossless_bits() & p.bit() != 0;
+        port.lossless = Priority::EACH.map(|p| viq.filter(|_| held(&p)));
+        port.upstream = ttl_classes.upstream();
+    }
+    builder.settings.ports[0].host_priority = Some(p(6));
+    builder.forwarding[0].trust.trusted = false;
+    builder.tags.ttl_classes = Some(ttl_classes);
+    builder.build()
+}
+
+#[test]
+fn a_pause_of_a_nic_holds_every_class_that_goes_to_it_and_no_other_pause_does() {
+    let mut rig = rig_with_nic();
+    let nic = |pfc: Pfc| pfc.to_frame(MacAddress([2, 0, 0, 1, 9, 9]));
+    rig.arrive(1, &nic(Pfc::default().with(p(6), 0xFFFF).with(p(3), 0)));
+    rig.turn();
+    for ttl in [64, 63, 62] {
+        rig.arrive(2, &udp(2, 1, ttl).bytes());
+    }
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 0, "classes 1 to 3 are held, though 3 was told to go on");
+    rig.arrive(1, &nic(Pfc::default().with(p(3), 0).with(p(4), 0).with(p(5), 0)));
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 0, "the NIC does not mean our classes");
+    rig.arrive(1, &nic(Pfc::default().with(p(6), 0)));
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 3);
+    rig.arrive(1, &nic(Pfc::default().with(p(3), 0xFFFF).with(p(4), 9).with(p(5), 9)));
+    rig.arrive(2, &udp(2, 1, 62).bytes());
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 1);
+}
+
+#[test]
+fn a_nic_is_paused_in_its_own_priority_and_switches_in_theirs() {
+    let mut rig = rig_with_nic();
+    let busy = Pfc::default().with(p(3), 0xFFFF).with(p(4), 0xFFFF).to_frame(port_mac(9));
+    rig.arrive(3, &busy);
+    rig.turn();
+    for _ in 0..30 {
+        rig.arrive(1, &udp(1, 3, 64).bytes());
+        rig.arrive(2, &udp(2, 3, 63).bytes());
+    }
+    rig.settle();
+    let told = |rig: &mut Rig, number| pauses(rig, number).last().map(|&(bits, _)| bits);
+    assert_eq!((told(&mut rig, 1), told(&mut rig, 2)), (Some(1 << 6), Some(1 << 3)));
+    rig.arrive(3, &Pfc::default().with(p(3), 0).with(p(4), 0).to_frame(port_mac(9)));
+    rig.settle();
+    assert_eq!(pauses(&mut rig, 1), [(1 << 6, [0; 8])], "XON in the same priority");
+    assert!(Priority::all().all(|p| rig.report(1).counters.lossless_dropped(p) == 0));
+}

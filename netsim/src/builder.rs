@@ -6,7 +6,7 @@ use crate::capture::Captures;
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
 use crate::device::{SimDevice, SimPort};
-use crate::event::{NEVER, PS_PER_NS, Picoseconds};
+use crate::event::{NEVER, Picoseconds};
 use crate::event_queue::EventQueue;
 use crate::fault_schedule::FaultSchedule;
 use crate::flow::{
@@ -15,6 +15,7 @@ use crate::flow::{
 use crate::frame::Pool;
 use crate::go_back_n::ReceiveWindow;
 use crate::host_node::{FlowState, HostNode, HostParts};
+use crate::host_pauses::HostPauses;
 use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
 use crate::links::Links;
 use crate::lldp_node::LldpNode;
@@ -59,6 +60,7 @@ pub struct NetworkBuilder {
     seed: u64,
     lossless: Vec<(Tag, Priority)>,
     classes: Vec<Priority>,
+    hosts: HostPauses,
     gfc: Option<GfcSettings>,
     switch_names: Vec<String>,
     switches: Vec<SwitchDraft>,
@@ -80,6 +82,7 @@ impl NetworkBuilder {
             seed,
             lossless: Vec::new(),
             classes: Vec::new(),
+            hosts: HostPauses::ByClass,
             gfc: None,
             switch_names: Vec::new(),
             switches: Vec::new(),
@@ -103,6 +106,11 @@ impl NetworkBuilder {
     /// class, that of sending hosts first.
     pub fn classes(&mut self, classes: &[Priority]) {
         self.classes = classes.to_vec();
+    }
+
+    /// Sets how hosts pause under the TTL scheme.
+    pub const fn host_pauses(&mut self, hosts: HostPauses) {
+        self.hosts = hosts;
     }
 
     /// Restricts `switch` to the classes of this parity.
@@ -189,10 +197,11 @@ impl NetworkBuilder {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         let tags = TagMap { ttl_classes: self.ttl_classes(Parity::All), ..tag_map(&self.lossless) };
         let tags = Rc::new(tags);
+        let host_tags = self.hosts.tags(&self.classes, &tags);
         let pool = Pool::default();
         let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
-        let sources = self.sources(&topology, &mut router, &tags)?;
+        let sources = self.sources(&topology, &mut router, &host_tags)?;
         let flows = self.flow_states(&topology, &tags);
         let switches = (0..self.switches.len())
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
@@ -200,7 +209,7 @@ impl NetworkBuilder {
         let lossless_bits = self.lossless_bits();
         let host = |(number, sources)| {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
-            HostNode::new(parts, Rc::clone(&tags), lossless_bits, pool.clone())
+            HostNode::new(parts, Rc::clone(&host_tags), lossless_bits, pool.clone())
         };
         let hosts: Vec<HostNode> = sources.into_iter().enumerate().map(host).collect();
         let nodes = switches.len() + hosts.len();
@@ -335,6 +344,7 @@ impl NetworkBuilder {
                 .as_ref()
                 .map_or_else(|| self.lossless_bits(), TtlClasses::lossless_bits),
             upstream: ttl_classes.as_ref().map_or(Priority::EACH, TtlClasses::upstream),
+            host_priority: self.hosts.translated(&self.classes),
             gfc: self.gfc,
             frame_bytes_max: FRAME_BYTES_MOST,
             seed,
@@ -342,7 +352,7 @@ impl NetworkBuilder {
         let spec_of = |attachment: &Attachment| topology.links[attachment.link].spec;
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
-        let settings = draft.spec.settings(id, name, &links, &common)?;
+        let settings = draft.spec.settings(id, name, &links, &topology.host_ports(id), &common)?;
         let trust = trust(tags);
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
@@ -382,22 +392,18 @@ impl NetworkBuilder {
         let (switch, port) = topology.access[id.0];
         // The host's wire leads to its switch's port.
         let against = topology.ports[switch.0][port.index()].as_ref();
+        let node = self.switches.len() + id.0;
         let speed = against.map_or(Speed::from_gbps(1), |at| topology.links[at.link].spec.speed);
         HostParts {
             name: self.host_names[id.0].clone(),
             id,
-            mac: mac(self.switches.len() + id.0, PortId::FIRST),
+            mac: mac(node, PortId::FIRST),
             wire: against.map_or(0, Attachment::wire_back),
             speed,
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
             gfc: self.gfc,
             sources,
-            lldp: self.lldp_node(
-                Device::EndStation,
-                self.switches.len() + id.0,
-                &self.host_names[id.0],
-                1,
-            ),
+            lldp: self.lldp_node(Device::EndStation, node, &self.host_names[id.0], 1),
         }
     }
 
@@ -442,5 +448,3 @@ fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec
     });
     both.collect()
 }
-
-const _: () = assert!(PS_PER_NS == 1_000, "a length's delay is in picoseconds too");

@@ -53,6 +53,7 @@ pub mod flow;
 mod frame;
 mod go_back_n;
 pub mod host_node;
+pub mod host_pauses;
 pub mod huge_pages;
 pub mod link;
 mod links;

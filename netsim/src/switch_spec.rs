@@ -40,6 +40,8 @@ pub struct SwitchSpec {
     pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
     pub ecn: [Option<EcnSettings>; PRIORITIES],
+    /// Whether each lossless priority has a part of the shared pool of its own, of equal size.
+    pub partitions: bool,
 }
 
 impl Default for SwitchSpec {
@@ -58,6 +60,7 @@ impl Default for SwitchSpec {
             rate_map: None,
             watchdog: None,
             ecn: [None; PRIORITIES],
+            partitions: false,
         }
     }
 }
@@ -67,13 +70,16 @@ impl Default for SwitchSpec {
 pub(crate) struct Common {
     pub(crate) lossless_bits: u8,
     pub(crate) upstream: [Priority; PRIORITIES],
+    /// The priority of hosts that have only one, where pauses of theirs are translated.
+    pub(crate) host_priority: Option<Priority>,
     pub(crate) gfc: Option<GfcSettings>,
     pub(crate) frame_bytes_max: u16,
     pub(crate) seed: u64,
 }
 
 impl SwitchSpec {
-    /// The settings of switch `id`, called `name`, with these links at its ports.
+    /// The settings of switch `id`, called `name`, with these links at its ports, and hosts at some
+    /// of them.
     ///
     /// # Errors
     /// The buffer is smaller than what reserves, headrooms and the lossy limit add up to.
@@ -82,11 +88,17 @@ impl SwitchSpec {
         id: SwitchId,
         name: &str,
         links: &[Option<LinkSpec>],
+        host_ports: &[PortId],
         common: &Common,
     ) -> Result<SwitchSettings, BuildError> {
         let ports = (0..).map_while(PortId::from_index).zip(links);
-        let ports = ports.map(|(port, link)| self.port(id, port, *link, common)).collect();
-        let settings = SwitchSettings {
+        let ports = ports
+            .map(|(port, link)| {
+                let is_host = host_ports.contains(&port);
+                self.port(id, port, *link, is_host, common)
+            })
+            .collect();
+        let mut settings = SwitchSettings {
             ports,
             buffer: BufferSettings {
                 size_bytes: self.buffer_bytes,
@@ -95,6 +107,7 @@ impl SwitchSpec {
                 lossy_queue_bytes: self.lossy_queue_bytes,
                 // A frame costs a cell at the least, so bytes are used up with or before frames.
                 frames_max: frames(self.buffer_bytes, self.cell_bytes),
+                partition_bytes: None,
             },
             scheduler: SchedulerSettings {
                 strict_bits: 0,
@@ -110,6 +123,12 @@ impl SwitchSpec {
             let (switch, buffer_bytes) = (name.to_owned(), self.buffer_bytes);
             return Err(BuildError::BufferTooSmall { switch, buffer_bytes, promised_bytes });
         }
+        if self.partitions {
+            let classes = u64::from(common.lossless_bits.count_ones()).max(1);
+            let part = (self.buffer_bytes - promised_bytes) / classes;
+            let size = |p: Priority| if common.lossless_bits & p.bit() == 0 { 0 } else { part };
+            settings.buffer.partition_bytes = Some(Priority::EACH.map(size));
+        }
         Ok(settings)
     }
 
@@ -118,6 +137,7 @@ impl SwitchSpec {
         id: SwitchId,
         port: PortId,
         link: Option<LinkSpec>,
+        is_host: bool,
         common: &Common,
     ) -> PortSettings {
         let mut lossless = [None; PRIORITIES];
@@ -135,6 +155,7 @@ impl SwitchSpec {
             worker: WorkerId(0),
             lossless,
             upstream: common.upstream,
+            host_priority: link.and(common.host_priority).filter(|_| is_host),
             gfc: common.gfc,
             watchdog: self.watchdog,
             rx_backlog_xoff_frames: u32::MAX,

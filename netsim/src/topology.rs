@@ -112,6 +112,12 @@ pub(crate) const FLOWS_MAX: usize = ROUTES_MAX / 2;
 const _: () = assert!(FLOWS_MAX <= 1 << 22, "flows fit 100.64.0.0/10");
 
 impl Topology {
+    /// The ports of `switch` to which hosts are linked.
+    pub(crate) fn host_ports(&self, switch: SwitchId) -> Vec<PortId> {
+        let access = self.access.iter().filter(|(owner, _)| *owner == switch);
+        access.map(|&(_, port)| port).collect()
+    }
+
     /// Checks that every link joins free ports of a switch and of another switch or a host, and
     /// that every host has a link.
     pub(crate) fn new(

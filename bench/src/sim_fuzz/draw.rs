@@ -38,7 +38,7 @@ pub fn draw(seed: u64) -> ScenarioConfig {
     let traffic: Vec<_> =
         (0..tables).map(|_| traffic::traffic(&network, duration_ns, rng)).collect();
     let priorities_max = 1 + rng.byte_below(4);
-    ScenarioConfig {
+    let mut config = ScenarioConfig {
         name: format!("seed {seed}"),
         about: shape.name,
         duration_ns,
@@ -54,7 +54,12 @@ pub fn draw(seed: u64) -> ScenarioConfig {
         flows,
         traffic,
         warnings: Vec::new(),
-    }
+    };
+    // Drawn last, so that a seed's network and faults stay what they were.
+    config.scheme.partitions = rng.below(2) == 0;
+    config.scheme.hosts_by_dscp = rng.below(2) == 0;
+    config.scheme.translate = true;
+    config
 }
 
 /// What `tagger` is to keep lossless. All else may become lossy.
@@ -106,8 +111,7 @@ fn promised_bytes(network: &Network, switch: u32, cell_bytes: u16, priorities: u
     let links = network.links().iter();
     let ports = links.flat_map(|link| link.ends.iter().filter(|end| at(end)).map(move |_| link));
     let needed = ports.filter_map(|link| {
-        let link =
-            Link::new(link.speed?, link.length?, FRAME_BYTES_MOST.into());
+        let link = Link::new(link.speed?, link.length?, FRAME_BYTES_MOST.into());
         Some(needed_bytes(&link, &Software::default(), cell_bytes) + u64::from(FRAME_BYTES_MOST))
     });
     needed.sum::<u64>() * u64::from(priorities)

@@ -78,6 +78,15 @@ pub(super) struct SchemeTable {
     /// `ttl`: the network is a tree, and each switch needs buffer for every second class only.
     #[serde(default)]
     pub(super) tree: bool,
+    /// `ttl`: each class has a part of the buffer of its own.
+    #[serde(default)]
+    pub(super) partitions: bool,
+    /// `ttl`: how hosts pause: by `class`, or by `dscp` as NICs do, all in the class that they send
+    /// in. Default `class`.
+    pub(super) hosts: Field<String>,
+    /// `ttl`: switches translate pauses at ports of hosts that pause by `dscp`.
+    #[serde(default)]
+    pub(super) translate: bool,
     /// `watchdog`: a pause of this length is a storm. Default 200 ms.
     pub(super) detection_time: Field<Duration>,
     /// `watchdog`: so long without a pause ends it. Default 400 ms.

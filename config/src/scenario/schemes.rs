@@ -29,6 +29,12 @@ pub struct Scheme {
     pub classes: Option<u8>,
     /// `ttl`: the network is a tree, and each switch holds every second class.
     pub tree: bool,
+    /// `ttl`: each class has a part of the buffer of its own.
+    pub partitions: bool,
+    /// `ttl`: hosts pause by DSCP, in the one class that they send in.
+    pub hosts_by_dscp: bool,
+    /// `ttl`: switches translate the pauses of such hosts.
+    pub translate: bool,
     /// `watchdog`: when it acts, and how.
     pub watchdog: WatchdogSettings,
     /// `gfc`: how rates follow queues.
@@ -45,6 +51,9 @@ impl Default for Scheme {
             rules: None,
             classes: None,
             tree: false,
+            partitions: false,
+            hosts_by_dscp: false,
+            translate: false,
             watchdog: WatchdogSettings {
                 detection_ns: 200 * MS,
                 restoration_ns: 400 * MS,
@@ -112,6 +121,12 @@ pub(super) fn scheme(reader: &Reader<'_>, table: &SchemeTable) -> Result<Scheme,
         rules: rules(reader, table)?,
         classes: count(reader, "classes", &table.classes, 2, CLASSES_MAX)?,
         tree: table.tree,
+        partitions: table.partitions,
+        hosts_by_dscp: named(reader, &table.hosts, |name| {
+            one_of("way of hosts to pause", name, &[("class", false), ("dscp", true)])
+        })?
+        .unwrap_or(default.hosts_by_dscp),
+        translate: table.translate,
         watchdog: watchdog(reader, table, default.watchdog)?,
         gfc: gfc(reader, table)?,
     })

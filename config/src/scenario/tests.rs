@@ -56,6 +56,9 @@ fn every_setting_is_read() {
         rules: None,
         classes: Some(7),
         tree: true,
+        partitions: true,
+        hosts_by_dscp: true,
+        translate: true,
         watchdog: WatchdogSettings {
             detection_ns: 300_000_000,
             restoration_ns: 500_000_000,

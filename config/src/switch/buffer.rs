@@ -10,6 +10,7 @@ use crate::fields::Size;
 use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
+use dataplane::limits::PRIORITIES;
 use dataplane::settings::{BufferSettings, Threshold, ViqSettings};
 use toml::Spanned;
 
@@ -85,13 +86,30 @@ pub(super) fn build(
         lossy_queue_bytes,
         // A frame takes a cell at the least, so the bytes are used up with or before the frames.
         frames_max: usize::try_from(size_bytes.div_ceil(cell_bytes)).unwrap_or(usize::MAX),
+        partition_bytes: None,
     };
     let pool = check_sum(source, file, ports, &buffer)?;
     if let Some(gfc) = &file.gfc {
         gfc::check_pool(source, gfc, senders, ports, pool)?;
     }
-    check_reach(source, file, ports, pool, warnings)?;
-    Ok(buffer)
+    let partition_bytes = partitions(file, pool);
+    // No priority reaches more than its partition.
+    let reach = partition_bytes.map_or(pool, |sizes| sizes.into_iter().max().unwrap_or_default());
+    check_reach(source, file, ports, reach, warnings)?;
+    Ok(BufferSettings { partition_bytes, ..buffer })
+}
+
+/// A part of the pool for each lossless priority, if `[ttl]` wants that. Each priority of a port
+/// has its reserve beside it, a frame at the least, so no partition is below ports x MTU (TTL-based
+/// buffer management, section 1.3).
+fn partitions(file: &SwitchFile, pool: u64) -> Option<[u64; PRIORITIES]> {
+    file.ttl.as_ref().filter(|table| table.get_ref().partitions)?;
+    let classes = u64::try_from(file.lossless.len()).unwrap_or(u64::MAX).max(1);
+    let mut sizes = [0; PRIORITIES];
+    for table in &file.lossless {
+        sizes[table.get_ref().priority.get_ref().0.index()] = pool / classes;
+    }
+    Some(sizes)
 }
 
 /// Twice what reserves and headrooms take, so that a quarter is left to share and a quarter for

@@ -253,7 +253,7 @@ fn assemble(
     let tag_map = tags::build(source, &file, lossless, rules.as_ref(), ttl_classes.clone())?;
     let mut drafts = ports::build(source, &file, &tag_map, &workers, lossless != 0)?;
     if let Some(ttl_classes) = &ttl_classes {
-        ttl::apply(source, ttl_classes, &mut drafts)?;
+        ttl::apply(source, &file, ttl_classes, &mut drafts)?;
     }
     initial_tags::apply(source, &file, &tag_map, &mut drafts)?;
     watchdog::apply(source, &file, &mut drafts)?;

@@ -108,6 +108,7 @@ impl PortReader<'_> {
             worker: self.worker(table, workers)?,
             lossless: [None; PRIORITIES],
             upstream: Priority::EACH,
+            host_priority: None,
             gfc: None,
             watchdog: None,
             rx_backlog_xoff_frames: rx_backlog,

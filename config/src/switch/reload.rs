@@ -175,6 +175,7 @@ impl Changes {
             worker,
             lossless,
             upstream,
+            host_priority,
             gfc,
             watchdog,
             rx_backlog_xoff_frames,
@@ -187,6 +188,7 @@ impl Changes {
         self.compare(&field("worker"), &worker.index(), &new.worker.index());
         self.differ(&field("lossless thresholds"), lossless, &new.lossless);
         self.differ(&field("ttl.classes"), upstream, &new.upstream);
+        self.differ(&field("ttl.host_priority"), host_priority, &new.host_priority);
         self.differ(&field("gfc"), gfc, &new.gfc);
         self.differ(&field("watchdog"), watchdog, &new.watchdog);
         self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);

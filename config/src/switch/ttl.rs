@@ -130,12 +130,14 @@ fn check_lossless(
     Ok(())
 }
 
-/// A port that counts hops routes, and knows which class its pauses name.
+/// A port that counts hops routes, and knows which class its pauses name: at a port of hosts the
+/// one in which they have all lossless frames, if the file gives one.
 ///
 /// # Errors
 /// A port bridges.
 pub(super) fn apply(
     source: &Source,
+    file: &SwitchFile,
     ttl_classes: &TtlClasses,
     ports: &mut [PortDraft<'_>],
 ) -> Result<(), ConfigError> {
@@ -149,6 +151,9 @@ pub(super) fn apply(
             return Err(source.at(port.table.span(), message));
         }
         port.settings.upstream = ttl_classes.upstream();
+        let table = file.ttl.as_ref().filter(|_| !port.table.get_ref().trusted);
+        let host_priority = table.and_then(|table| table.get_ref().host_priority.as_ref());
+        port.settings.host_priority = host_priority.map(|field| field.get_ref().0);
     }
     Ok(())
 }

@@ -30,6 +30,8 @@ pub struct Ledger {
     version: PaddedAtomic,
     shared_bytes: PaddedAtomic,
     lossy_bytes: PaddedAtomic,
+    /// Of a pool in partitions: the shared bytes in use, by priority.
+    partition_bytes: Row,
     rows: Box<[Row]>,
 }
 
@@ -40,6 +42,7 @@ impl Ledger {
             version: PaddedAtomic::default(),
             shared_bytes: PaddedAtomic::default(),
             lossy_bytes: PaddedAtomic::default(),
+            partition_bytes: Row::default(),
             rows: (0..ports).map(|_| Row::default()).collect(),
         }
     }
@@ -47,6 +50,11 @@ impl Ledger {
     /// The pool bytes that the writer's VIQs use: (lossless shared, lossy), at most a turn old.
     pub(crate) fn used_bytes(&self) -> (u64, u64) {
         (self.shared_bytes.0.load(Ordering::Relaxed), self.lossy_bytes.0.load(Ordering::Relaxed))
+    }
+
+    /// The same of each partition of the lossless pool, by priority.
+    pub(crate) fn partition_use(&self) -> [u64; PRIORITIES] {
+        core::array::from_fn(|p| self.partition_bytes.0[p].load(Ordering::Relaxed))
     }
 }
 
@@ -70,6 +78,13 @@ impl LedgerWriter {
     pub(crate) fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
         self.ledger.shared_bytes.0.store(shared_bytes, Ordering::Relaxed);
         self.ledger.lossy_bytes.0.store(lossy_bytes, Ordering::Relaxed);
+    }
+
+    /// Publishes what of each partition this worker's VIQs use, by priority.
+    pub(crate) fn publish_partition_use(&self, bytes: &[u64; PRIORITIES]) {
+        for (cell, &bytes) in self.ledger.partition_bytes.0.iter().zip(bytes) {
+            cell.store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Adds `cost_bytes` released for `viq`; [`Self::publish_releases`] makes them visible.
@@ -106,6 +121,11 @@ impl LedgerReader {
     /// The pool bytes that the writer's VIQs use: (lossless shared, lossy).
     pub(crate) fn used_bytes(&self) -> (u64, u64) {
         self.ledger.used_bytes()
+    }
+
+    /// The same of each partition of the lossless pool, by priority.
+    pub(crate) fn partition_use(&self) -> [u64; PRIORITIES] {
+        self.ledger.partition_use()
     }
 
     /// Releases in `buffer` what was released for the VIQs of `own_ports` since the last call.

@@ -86,11 +86,16 @@ impl Buffer {
         let viqs = settings
             .ports
             .iter()
-            .flat_map(|port| port.lossless.iter().map(|lossless| Viq::new(*lossless)))
+            .flat_map(|port| Priority::all().zip(&port.lossless))
+            .map(|(priority, lossless)| Viq::new(priority, *lossless))
             .collect();
         Self {
             viqs,
-            pool: Pool::new(lossless_shared_bytes(settings), settings.buffer.lossy_bytes),
+            pool: Pool::new(
+                lossless_shared_bytes(settings),
+                settings.buffer.lossy_bytes,
+                settings.buffer.partition_bytes,
+            ),
             cell_bytes: u32::from(settings.buffer.cell_bytes),
         }
     }

@@ -1,10 +1,17 @@
+//! What the VIQs of a switch share, beyond their reserves and headroom.
+
+use crate::ids::Priority;
+use crate::limits::PRIORITIES;
+
 /// Bytes of the shared buffer that are not reserved for one VIQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// What lossless VIQs share.
+    /// What lossless VIQs share: all of it, also in partitions.
     pub shared: Part,
     /// What lossy traffic may use.
     pub lossy: Part,
+    /// What the VIQs of one priority share, by priority, if the pool is in partitions.
+    pub(crate) partitions: Option<[Part; PRIORITIES]>,
 }
 
 /// One part of a pool, as one worker sees it.
@@ -22,10 +29,48 @@ pub struct Part {
 
 impl Pool {
     /// An empty pool of `shared_size_bytes` for lossless VIQs and `lossy_size_bytes` for lossy
-    /// traffic.
-    pub fn new(shared_size_bytes: u64, lossy_size_bytes: u64) -> Self {
+    /// traffic. `partition_bytes` divides it among priorities.
+    pub fn new(
+        shared_size_bytes: u64,
+        lossy_size_bytes: u64,
+        partition_bytes: Option<[u64; PRIORITIES]>,
+    ) -> Self {
         let part = |size_bytes| Part { size_bytes, ..Part::default() };
-        Self { shared: part(shared_size_bytes), lossy: part(lossy_size_bytes) }
+        Self {
+            shared: part(shared_size_bytes),
+            lossy: part(lossy_size_bytes),
+            partitions: partition_bytes.map(|sizes| sizes.map(part)),
+        }
+    }
+
+    /// Free bytes for lossless VIQs of `priority`.
+    #[inline(always)]
+    pub(super) fn free_bytes(&self, priority: Priority) -> u64 {
+        match &self.partitions {
+            None => self.shared.free_bytes(),
+            Some(parts) => parts[priority.index()].free_bytes().min(self.shared.free_bytes()),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self, priority: Priority, bytes: u32) {
+        self.shared.take(bytes);
+        if let Some(parts) = &mut self.partitions {
+            parts[priority.index()].take(bytes);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn give(&mut self, priority: Priority, bytes: u32) {
+        self.shared.give(bytes);
+        if let Some(parts) = &mut self.partitions {
+            parts[priority.index()].give(bytes);
+        }
+    }
+
+    /// The shared bytes in use by priority; 0 for all of them if there are no partitions.
+    pub(crate) fn partition_use(&self) -> [u64; PRIORITIES] {
+        self.partitions.map_or([0; PRIORITIES], |parts| parts.map(|part| part.bytes))
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) fn settings(
         worker: crate::ids::WorkerId(0),
         lossless: by_priority,
         upstream: Priority::EACH,
+        host_priority: None,
         gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 0,
@@ -42,6 +43,7 @@ pub(super) fn settings(
             lossy_bytes,
             lossy_queue_bytes: u32::MAX,
             frames_max: 1000,
+            partition_bytes: None,
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
@@ -169,6 +171,27 @@ fn lossy_traffic_stops_at_its_limit_and_never_asks_for_a_pause() {
     assert_eq!(buffer.admit(id(1, 1), 1_000), Ok(()));
 }
 
+#[test]
+fn a_partition_that_is_full_leaves_the_others_theirs() {
+    let classes = [(3, static_xoff(40_000)), (4, static_xoff(40_000))];
+    let mut settings = settings(&classes, 172_000, 0);
+    // Three ports, two classes, 12,000 each set aside: 100,000 are shared.
+    settings.buffer.partition_bytes = Some([0, 0, 0, 50_000, 50_000, 0, 0, 0]);
+    let mut buffer = Buffer::new(&settings);
+    // Class 3 takes all it can reach, from every port, headroom included.
+    for port in 0..PORTS {
+        while buffer.admit(id(port, 3), 500).is_ok() {}
+    }
+    assert_eq!(buffer.pool.shared.bytes, 50_000, "and no byte of the other's");
+    assert_eq!((0..PORTS).fold(0, |bits, port| bits | xoff(&mut buffer, port)), 1 << 3);
+    // Class 4 finds what it would have found alone.
+    let alone = (0..).take_while(|_| {
+        buffer.admit(id(0, 4), 500).unwrap();
+        xoff(&mut buffer, 0) & 1 << 4 == 0
+    });
+    assert_eq!(alone.count(), 80, "40,000 bytes of 500-byte frames");
+}
+
 /// What a frame was charged to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Segment {
@@ -191,12 +214,25 @@ impl Oracle {
     }
 
     fn shared(&self, settings: &SwitchSettings) -> u64 {
+        (0..8).map(|p| self.shared_by(settings, p)).sum()
+    }
+
+    fn shared_by(&self, settings: &SwitchSettings, p: usize) -> u64 {
         let each = |port: usize, p: usize| {
             settings.ports[port].lossless[p].map_or(0, |viq| {
                 u64::from(self.sum(port, p, Segment::Base).saturating_sub(viq.reserved_bytes))
             })
         };
-        (0..PORTS).flat_map(|port| (0..8).map(move |p| each(port, p))).sum()
+        (0..PORTS).map(|port| each(port, p)).sum()
+    }
+
+    /// What is free for `p`: of the pool, or of its partition.
+    fn free(&self, settings: &SwitchSettings, p: usize) -> i64 {
+        let (size, used) = match settings.buffer.partition_bytes {
+            None => (lossless_shared_bytes(settings), self.shared(settings)),
+            Some(sizes) => (sizes[p], self.shared_by(settings, p)),
+        };
+        i64::try_from(size).unwrap() - i64::try_from(used).unwrap()
     }
 
     fn lossy(&self) -> u64 {
@@ -204,11 +240,11 @@ impl Oracle {
         (0..PORTS).flat_map(|port| (0..8).map(move |p| (port, p))).map(each).sum()
     }
 
-    fn limit(&self, settings: &SwitchSettings, viq: &ViqSettings) -> u64 {
+    fn limit(&self, settings: &SwitchSettings, p: usize, viq: &ViqSettings) -> u64 {
         match viq.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
             Threshold::Dynamic { alpha_log2 } => {
-                let free = lossless_shared_bytes(settings).saturating_sub(self.shared(settings));
+                let free = self.free(settings, p).max(0);
                 let share = (free as f64 * f64::from(alpha_log2).exp2()) as u64;
                 u64::from(viq.reserved_bytes) + share
             }
@@ -231,12 +267,11 @@ impl Oracle {
         };
         let base = self.sum(port, p, Segment::Base);
         let headroom = self.sum(port, p, Segment::Headroom);
-        let limit = self.limit(settings, &viq);
+        let limit = self.limit(settings, p, &viq);
         if headroom == 0 {
             let before = self.shared(settings);
             self.charges[port][p].push((cost, Segment::Base));
-            let in_pool = self.shared(settings) <= lossless_shared_bytes(settings)
-                || self.shared(settings) == before;
+            let in_pool = self.free(settings, p) >= 0 || self.shared(settings) == before;
             if base + cost <= viq.reserved_bytes || u64::from(base + cost) <= limit && in_pool {
                 return Ok(());
             }
@@ -270,7 +305,7 @@ impl Oracle {
         let Some(viq) = settings.ports[port].lossless[p] else { return false };
         let base = u64::from(self.sum(port, p, Segment::Base));
         let headroom = self.sum(port, p, Segment::Headroom);
-        let limit = self.limit(settings, &viq);
+        let limit = self.limit(settings, p, &viq);
         let reserve = u64::from(viq.reserved_bytes);
         let offset = if self.xoff[port][p] { u64::from(viq.xon_offset_bytes) } else { 0 };
         let over = base + offset > limit && base + offset > reserve && base > 0;
@@ -288,7 +323,7 @@ fn step() -> impl Strategy<Value = (usize, u8, u32, u8)> {
 proptest! {
     #[test]
     fn the_buffer_agrees_with_the_oracle(
-        dynamic: bool, alpha_log2 in -4_i8..3,
+        dynamic: bool, alpha_log2 in -4_i8..3, parts: bool,
         steps in proptest::collection::vec(step(), 1..400),
     ) {
         let threshold = if dynamic {
@@ -296,7 +331,11 @@ proptest! {
         } else {
             Threshold::Static { xoff_bytes: 15_000 }
         };
-        let settings = settings(&[(3, viq(threshold)), (4, static_xoff(9_000))], 160_000, 12_000);
+        let classes = [(3, viq(threshold)), (4, static_xoff(9_000))];
+        let mut settings = settings(&classes, 160_000, 12_000);
+        // 76,000 B are shared: a third for priority 3, and less for priority 4 than three static
+        // thresholds of it take.
+        settings.buffer.partition_bytes = parts.then_some([0, 0, 0, 25_000, 15_000, 0, 0, 0]);
         let mut buffer = Buffer::new(&settings);
         let mut oracle = Oracle::default();
         for (port, priority, bytes, action) in steps {

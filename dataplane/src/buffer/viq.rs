@@ -10,6 +10,7 @@
 
 use super::Pool;
 use crate::counters::DropReason;
+use crate::ids::Priority;
 use crate::settings::{Threshold, ViqSettings};
 
 /// The accounting of one VIQ, in a cache line. A lossy VIQ has no `settings`.
@@ -17,6 +18,8 @@ use crate::settings::{Threshold, ViqSettings};
 #[repr(align(64))]
 pub struct Viq {
     settings: Option<ViqSettings>,
+    /// Its partition of the pool, if that is in partitions.
+    priority: Priority,
     /// Bytes charged to reserve and pool.
     base_bytes: u32,
     headroom_used_bytes: u32,
@@ -26,9 +29,9 @@ pub struct Viq {
 }
 
 impl Viq {
-    /// An empty VIQ.
-    pub fn new(settings: Option<ViqSettings>) -> Self {
-        Self { settings, ..Self::default() }
+    /// An empty VIQ of `priority`.
+    pub fn new(priority: Priority, settings: Option<ViqSettings>) -> Self {
+        Self { settings, priority, ..Self::default() }
     }
 
     /// Bytes in the buffer now.
@@ -62,7 +65,7 @@ impl Viq {
         if self.headroom_used_bytes != 0 {
             return left_bytes;
         }
-        let free = pool.shared.free_bytes();
+        let free = pool.free_bytes(self.priority);
         let below = settings.limit_bytes(free).saturating_sub(u64::from(self.base_bytes));
         let below = match settings.threshold {
             Threshold::Static { .. } => below.min(free),
@@ -104,7 +107,7 @@ impl Viq {
         if let Some(settings) = &self.settings {
             let from_pool = beyond(filled, settings.reserved_bytes)
                 - beyond(self.base_bytes, settings.reserved_bytes);
-            let free = pool.shared.free_bytes();
+            let free = pool.free_bytes(self.priority);
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             // No short-circuit evaluation: a VIQ goes above its reserve and back all the time.
             let fits = (filled <= settings.reserved_bytes)
@@ -113,7 +116,7 @@ impl Viq {
             if self.headroom_used_bytes != 0 || !fits {
                 return false;
             }
-            pool.shared.take(from_pool);
+            pool.take(self.priority, from_pool);
         } else {
             if u64::from(cost_bytes) > pool.lossy.free_bytes() {
                 return false;
@@ -136,7 +139,7 @@ impl Viq {
             return self.headroom_used_bytes + cost_bytes <= settings.headroom_bytes;
         }
         let filled = self.base_bytes + cost_bytes;
-        let free = pool.shared.free_bytes();
+        let free = pool.free_bytes(self.priority);
         let left = free.saturating_sub(u64::from(cost_bytes));
         u64::from(cost_bytes) <= free && u64::from(filled) <= settings.limit_bytes(left)
     }
@@ -198,7 +201,8 @@ impl Viq {
         let from_headroom = self.headroom_used_bytes.min(cost_bytes);
         self.headroom_used_bytes -= from_headroom;
         let left = self.base_bytes.saturating_sub(cost_bytes - from_headroom);
-        pool.shared.give(
+        pool.give(
+            self.priority,
             beyond(self.base_bytes, settings.reserved_bytes)
                 - beyond(left, settings.reserved_bytes),
         );
@@ -221,7 +225,7 @@ impl Viq {
             self.xoff = false;
             return false;
         }
-        let limit = settings.limit_bytes(pool.shared.free_bytes());
+        let limit = settings.limit_bytes(pool.free_bytes(self.priority));
         if self.headroom_used_bytes > 0 {
             self.xoff = true;
         } else if self.xoff {

@@ -32,7 +32,13 @@ impl<D: Device, V: Driver> Port<D, V> {
         for (parsed, frame) in frames {
             // A MAC control frame has no VLAN tag. A tagged one is only counted, as truncated.
             match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
-                MacControl::Pfc(pfc) => self.receiver.receive(&pfc, accounting.now),
+                MacControl::Pfc(pfc) => {
+                    let pfc = match self.host_priority {
+                        Some(host) => pfc.spread(host, self.lossless_bits),
+                        None => pfc,
+                    };
+                    self.receiver.receive(&pfc, accounting.now);
+                }
                 MacControl::Pause => counters.rx_link_pause_frames += 1,
                 MacControl::Unknown => counters.rx_unknown_frames += 1,
                 MacControl::Truncated => counters.rx_truncated_frames += 1,

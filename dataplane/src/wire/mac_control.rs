@@ -35,6 +35,23 @@ impl Pfc {
         self
     }
 
+    /// What it says to a port whose peer has all its lossless frames in `host`: the time of that
+    /// class holds for every class of `lossless_bits`, and the peer means no other of these.
+    #[must_use]
+    pub(crate) const fn spread(&self, host: Priority, lossless_bits: u8) -> Self {
+        let others = self.enabled_bits & !(lossless_bits | host.bit());
+        let named = if self.enabled_bits & host.bit() == 0 { 0 } else { lossless_bits };
+        let mut quanta = self.quanta;
+        let mut p = 0;
+        while p < PRIORITIES {
+            if named >> p & 1 == 1 {
+                quanta[p] = self.quanta[host.index()];
+            }
+            p += 1;
+        }
+        Self { enabled_bits: others | named, quanta }
+    }
+
     /// The frame, from `source`, padded to the shortest a wire carries.
     pub fn to_frame(&self, source: MacAddress) -> [u8; FRAME_BYTES_MIN] {
         let mut frame = [0; FRAME_BYTES_MIN];

@@ -1,11 +1,12 @@
 //! What passes between this worker and the others of its switch in a turn.
 
 use super::{Core, Worker};
+use crate::buffer::LedgerReader;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
 use crate::handoff::ring::MacEvent;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, PRIORITIES};
 
 /// Bursts read from the handoff ring of one other worker in one turn.
 const HANDOFF_RX_BURSTS: usize = 4;
@@ -22,6 +23,13 @@ impl<D: Device, V: Driver> Worker<D, V> {
         }
         let pool = &mut self.core.accounting.buffer.pool;
         (pool.shared.others_bytes, pool.lossy.others_bytes) = (shared_bytes, lossy_bytes);
+        if let Some(parts) = &mut pool.partitions {
+            let mut others_bytes = [0; PRIORITIES];
+            for used in self.readers.iter().map(LedgerReader::partition_use) {
+                others_bytes.iter_mut().zip(used).for_each(|(sum, used)| *sum += used);
+            }
+            parts.iter_mut().zip(others_bytes).for_each(|(part, bytes)| part.others_bytes = bytes);
+        }
     }
 
     /// Reads the transmit grants for other workers' ports, and sends there the frames that wait for

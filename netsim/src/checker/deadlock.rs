@@ -164,7 +164,7 @@ impl<'a> Picture<'a> {
     /// there were any.
     fn release_one_round(&mut self) -> bool {
         let stuck_bytes = self.stuck_bytes();
-        let free_bytes: Vec<u64> =
+        let free_bytes: Vec<[u64; PRIORITIES]> =
             (0..self.reports.len()).map(|switch| self.free_bytes(switch, &stuck_bytes)).collect();
         let before = self.stuck.len();
         let stuck = std::mem::take(&mut self.stuck);
@@ -175,22 +175,32 @@ impl<'a> Picture<'a> {
             let left_bytes = stuck_bytes[peer].get(&viq).copied().unwrap_or_default();
             let settings = self.reports[peer].0.ports[input.index()].lossless[fed.index()];
             let gauges = self.gauges(peer, input, fed);
-            settings.is_some_and(|viq| !resumes(&viq, gauges, left_bytes, free_bytes[peer]))
+            settings.is_some_and(|viq| {
+                !resumes(&viq, gauges, left_bytes, free_bytes[peer][fed.index()])
+            })
         };
         self.stuck = stuck.into_iter().filter(stays).collect();
         self.stuck.len() != before
     }
 
-    /// What is free in a switch's shared pool once all that is not stuck has left.
-    fn free_bytes(&self, switch: usize, stuck_bytes: &[BTreeMap<u16, u64>]) -> u64 {
+    /// What is free in a switch's shared pool once all that is not stuck has left, for the VIQs of
+    /// each priority.
+    fn free_bytes(&self, switch: usize, stuck_bytes: &[BTreeMap<u16, u64>]) -> [u64; PRIORITIES] {
         let (settings, report) = &self.reports[switch];
-        let taken_bytes = stuck_bytes[switch].iter().filter_map(|(&viq, &left_bytes)| {
+        let mut taken_bytes = [0; PRIORITIES];
+        for (&viq, &left_bytes) in &stuck_bytes[switch] {
             let (port, priority) = (usize::from(viq) / PRIORITIES, usize::from(viq) % PRIORITIES);
-            let reserved = settings.ports[port].lossless[priority]?.reserved_bytes;
+            let Some(viq) = settings.ports[port].lossless[priority] else { continue };
             let base_bytes = base_bytes(&report.ports[port].queues[priority]);
-            Some(left_bytes.min(base_bytes).saturating_sub(u64::from(reserved)))
-        });
-        lossless_shared_bytes(settings).saturating_sub(taken_bytes.sum())
+            taken_bytes[priority] +=
+                left_bytes.min(base_bytes).saturating_sub(u64::from(viq.reserved_bytes));
+        }
+        let all_bytes = taken_bytes.iter().sum();
+        let pool_bytes = lossless_shared_bytes(settings).saturating_sub(all_bytes);
+        std::array::from_fn(|p| match settings.buffer.partition_bytes {
+            None => pool_bytes,
+            Some(sizes) => sizes[p].saturating_sub(taken_bytes[p]),
+        })
     }
 
     /// A cycle among what is stuck: from each VEQ to the one that holds most of what pauses it.

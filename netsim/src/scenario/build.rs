@@ -67,6 +67,7 @@ pub fn build(
         builder.run_lldp(bounces);
     }
     builder.classes(&scheme.classes);
+    builder.host_pauses(scheme.host_pauses);
     if let Some((settings, _)) = scheme.gfc {
         builder.gfc(settings);
     }
@@ -75,6 +76,7 @@ pub fn build(
         rate_map: scheme.gfc.map(|(_, gfc)| gfc),
         fair: config.buffers.fair.unwrap_or_else(|| scheme.gfc.is_some()),
         watchdog: scheme.watchdog,
+        partitions: !scheme.classes.is_empty() && config.scheme.partitions,
         ..switch_spec(config, &lossless)
     };
     let network = &config.network;

@@ -1,6 +1,7 @@
 //! What a scheme gives a network: lossless tags with their priorities, and each switch's rules.
 
 use super::ScenarioError;
+use crate::host_pauses::HostPauses;
 use config::rule_file;
 use config::scenario::{Gfc, GfcForm, ScenarioConfig, SchemeKind, feasibility};
 use dataplane::ids::{Priority, Tag};
@@ -26,6 +27,8 @@ pub(super) struct Scheme {
     pub(super) learns: Option<u8>,
     /// Classes by hops, hosts' first; none if tags have priorities.
     pub(super) classes: Vec<Priority>,
+    /// How hosts pause by these classes.
+    pub(super) host_pauses: HostPauses,
     /// By switch: which classes it holds.
     pub(super) parities: Vec<Parity>,
     /// How rates are signaled, and how they follow queues.
@@ -72,7 +75,12 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
             let first = usize::from(count < PRIORITIES);
             let classes: Vec<Priority> = Priority::all().skip(first).take(count).collect();
             let lossless = classes.get(1).map(|&first| (INITIAL, first)).into_iter().collect();
-            Ok(Scheme { lossless, classes, parities, ..one() })
+            let host_pauses = match (config.scheme.hosts_by_dscp, config.scheme.translate) {
+                (false, _) => HostPauses::ByClass,
+                (true, false) => HostPauses::ByDscp,
+                (true, true) => HostPauses::Translated,
+            };
+            Ok(Scheme { lossless, classes, host_pauses, parities, ..one() })
         }
         SchemeKind::UpDown => {
             let bounces = bounces(config);

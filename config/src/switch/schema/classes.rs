@@ -56,6 +56,14 @@ pub(in crate::switch) struct TtlTable {
     /// only (switches with hosts, and every second level above), or for `"even"` ones. Default: for
     /// all.
     pub(in crate::switch) tree: Option<TreeField>,
+    /// The one priority in which hosts send all lossless frames and pause all that they receive, as
+    /// NICs do that go by DSCP: pauses are translated at ports that are not `trusted`. Default:
+    /// hosts pause by class.
+    pub(in crate::switch) host_priority: Field<PriorityField>,
+    /// Whether each class has a part of the buffer of its own, all of equal size, instead of all
+    /// classes sharing one. Default false.
+    #[serde(default)]
+    pub(in crate::switch) partitions: bool,
 }
 
 /// Which classes come to a switch of a tree.
