@@ -12,12 +12,15 @@ mod experiments;
 mod gentle_flow_control;
 mod index;
 mod levels;
+mod lldp_chain;
 mod plot;
 mod reconfiguration;
 mod row;
 mod runs;
 mod tagger;
 mod ttl_classes;
+mod ttl_hosts;
+mod ttl_switch;
 
 use experiments::Experiments;
 use row::Row;
