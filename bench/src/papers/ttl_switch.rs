@@ -80,8 +80,8 @@ fn paused_class(class: u8) -> Option<u8> {
     (bits.count_ones() == 1).then(|| u8::try_from(bits.trailing_zeros()).ok()).flatten()
 }
 
-/// Section 1.3: k >= d classes, each partition at least ports x MTU; `config/examples/ttl.toml` with
-/// `partitions`.
+/// Section 1.3: k >= d classes, each partition at least ports x MTU, by `config/examples/ttl.toml`
+/// with `partitions`.
 pub(crate) fn division() -> Result<Row, Box<dyn Error>> {
     let file = root().join("config/examples/ttl.toml");
     let text = std::fs::read_to_string(&file)?.replacen("[ttl]", "[ttl]\npartitions = true", 1);
@@ -116,8 +116,8 @@ fn with_classes(name: &str, classes: u8) -> Result<ScenarioConfig, Box<dyn Error
     Ok(config)
 }
 
-/// Section 1.4.4: scenarios that deadlock under plain PFC, by seed with queues in order of arrival or
-/// served by ingress port, with one pool or with partitions.
+/// Section 1.4.4: scenarios that deadlock under plain PFC, by seed with queues in order of arrival
+/// or served by ingress port, with one pool or with partitions.
 pub(crate) fn claim() -> Result<Row, Box<dyn Error>> {
     let mut cases = Vec::new();
     for name in CYCLES {
@@ -145,8 +145,8 @@ pub(crate) fn claim() -> Result<Row, Box<dyn Error>> {
     Ok(Row::new(PAPER, "1.4.4: claim", value, ours, verdict))
 }
 
-/// Whether plain PFC deadlocks, and whether TTL classes drain without an overrun. Links that fail in
-/// a scenario lose what is on them under any scheme.
+/// Whether plain PFC deadlocks, and whether TTL classes drain without an overrun. Links that fail
+/// in a scenario lose what is on them under any scheme.
 fn one(config: &ScenarioConfig, seed: usize) -> Result<(bool, bool), String> {
     let mut config = config.clone();
     let mut rng = random::substream(seed as u64, 1);
