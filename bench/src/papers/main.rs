@@ -2,9 +2,9 @@
 //! paper's value, ours, a verdict, and the command that gives it.
 //!
 //! Runs every scenario of `netsim/scenarios/` under every scheme that it says something about, and
-//! what [`tagger`], [`gentle_flow_control`], [`ttl_classes`], [`reconfiguration`] and [`levels`]
-//! add. Figures of longer commands are read from the file that the command wrote. Fails if a
-//! verdict does, or if any scenario comes out otherwise than it must. Writes
+//! what [`tagger`], [`gentle_flow_control`], [`ttl_classes`], [`reconfiguration`], [`levels`] and
+//! [`thresholds`] add. Figures of longer commands are read from the file that the command wrote.
+//! Fails if a verdict does, or if any scenario comes out otherwise than it must. Writes
 //! `target/bench/papers.json`, `target/bench/papers/index.html`, and a page for each run.
 
 mod compared;
@@ -18,6 +18,7 @@ mod reconfiguration;
 mod row;
 mod runs;
 mod tagger;
+mod thresholds;
 mod ttl_classes;
 mod ttl_hosts;
 mod ttl_switch;
@@ -36,6 +37,7 @@ fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>> {
         ttl_classes::rows,
         reconfiguration::rows,
         levels::rows,
+        thresholds::rows,
     ];
     let mut rows = Vec::new();
     for paper in papers {

@@ -55,8 +55,8 @@ impl Link {
 
     /// Bytes that the peer sends until it stops, in its response time.
     fn response_bytes(&self) -> u64 {
-        self.response_ns
-            .map_or(response_quanta(self.speed) * QUANTUM_BYTES, |ns| self.bytes_in_ns(ns))
+        let standard = || response_quanta(self.speed) * QUANTUM_BYTES;
+        self.response_ns.map_or_else(standard, |ns| self.bytes_in_ns(ns))
     }
 
     /// Bytes that pass in `ns` nanoseconds, rounded up.
