@@ -17,10 +17,18 @@ pub struct PlanFile {
     pub operations: Vec<OperationRow>,
     /// Ids: the first of a pair must be done before the second begins.
     pub order: Vec<(u64, u64)>,
+    /// Ids in `order` that are no operations: a barrier changes nothing, and is done as soon as all
+    /// that it waits for is. A plan has some only if `order` would have more than
+    /// [`ORDER_PAIRS_MAX`] pairs without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barriers: Vec<u64>,
     /// What was planned.
     #[serde(default)]
     pub from: Origin,
 }
+
+/// The most pairs of a plan without barriers.
+pub const ORDER_PAIRS_MAX: usize = 100_000;
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,9 +106,17 @@ impl PlanFile {
             path: operation.path.name.clone(),
         };
         let operations = (1..).zip(&change.operations).map(row).collect();
-        let id = |operation: u32| u64::from(operation) + 1;
-        let order = order.pairs().iter().map(|&(before, after)| (id(before), id(after)));
-        Self { operations, order: order.collect(), from }
+        let id = |node: u32| u64::from(node) + 1;
+        let ids = |pairs: &[(u32, u32)]| {
+            pairs.iter().map(|&(before, after)| (id(before), id(after))).collect()
+        };
+        // A reader that knows no barriers understands all but the largest plans.
+        if let Some(pairs) = order.pairwise(ORDER_PAIRS_MAX) {
+            return Self { operations, order: ids(&pairs), barriers: Vec::new(), from };
+        }
+        let first = order.operations() as u64 + 1;
+        let barriers = (first..).take(order.barriers()).collect();
+        Self { operations, order: ids(order.pairs()), barriers, from }
     }
 
     /// Reads a plan.
@@ -168,17 +184,20 @@ impl PlanFile {
             let message = format!("nothing is planned to {what} `{name}`; plan anew");
             return Err(misfit(Place::Operations, message));
         }
+        let first = u32::try_from(change.operations.len()).unwrap_or(u32::MAX);
+        by_id.extend(self.barriers.iter().copied().zip(first..));
         let place = |id: u64| by_id.get(&id).copied();
         let pairs = self.order.iter().enumerate().map(|(at, &(before, after))| {
             let pair = place(before).zip(place(after));
             pair.ok_or_else(|| {
                 let message = format!(
-                    "`order` has {before} before {after}, which are not both operations; plan anew"
+                    "`order` has {before} before {after}, which are not both operations or barriers; plan anew"
                 );
                 misfit(Place::Pair(at), message)
             })
         });
-        Ok(Order::new(change.operations.len(), pairs.collect::<Result<_, _>>()?))
+        let pairs = pairs.collect::<Result<_, _>>()?;
+        Ok(Order::with_barriers(change.operations.len(), self.barriers.len(), pairs))
     }
 }
 
@@ -190,6 +209,12 @@ fn read(source: &Source) -> Result<PlanFile, ConfigError> {
             let message =
                 format!("two operations have the id {}; each needs its own", operation.id);
             return Err(source.at_json(&row_steps(row, "id"), message));
+        }
+    }
+    for (at, &barrier) in plan.barriers.iter().enumerate() {
+        if !seen.insert(barrier) {
+            let message = format!("the id {barrier} is taken; each barrier needs its own");
+            return Err(source.at_json(&[Step::Key("barriers"), Step::Index(at)], message));
         }
     }
     if let Some(routing) = plan.from.routing.as_deref()
@@ -210,104 +235,5 @@ const fn row_steps(row: usize, key: &str) -> [Step<'_>; 3] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        PlanFile::parse(Path::new("PLAN.json"), text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_plan_survives_its_own_writing_and_readers_keys_are_ignored() {
-        let text = r#"{"operations": [{"id": 7, "kind": "add", "path": "p"}], "order": [],
-            "makespan": {"parallel": 1}}"#;
-        let plan = PlanFile::parse(Path::new("PLAN.json"), text).unwrap();
-        assert_eq!((plan.operations[0].id, plan.operations[0].kind), (7, Kind::Add));
-        let again = serde_json::to_string(&plan).unwrap();
-        assert_eq!(PlanFile::parse(Path::new("PLAN.json"), &again), Ok(plan));
-    }
-
-    #[test]
-    fn what_is_no_plan_is_refused_at_its_place() {
-        for (text, message) in [
-            ("", "PLAN.json:1:1: the text ends where a value belongs; it is empty or cut short"),
-            (
-                "{\n \"order\": []}",
-                "PLAN.json:1:1: `operations` is missing here; it has no default",
-            ),
-            (
-                "{\"operations\": [{\"id\": 1, \"kind\": \"swap\", \"path\": \"p\"}], \"order\": []}",
-                "PLAN.json:1:35: unknown word `swap`; known here: remove, add",
-            ),
-            (
-                "{\"operations\": [{\"id\": 1, \"kind\": \"add\", \"path\": \"p\"},
-                {\"id\": 1, \"kind\": \"add\", \"path\": \"q\"}], \"order\": []}",
-                "PLAN.json:2:24: two operations have the id 1; each needs its own",
-            ),
-            ("[]", "PLAN.json:1:1: found a list of 0, expected an object in braces"),
-            (
-                "{\"operations\": [], \"order\": [], \"from\":\n{\"routing\": \"x\"}}",
-                "PLAN.json:2:13: `x` is no routing; use up-down or shortest",
-            ),
-            (
-                "{\"operations\": 7}",
-                "PLAN.json:1:16: found the number 7, expected a list in brackets",
-            ),
-            (
-                "{\"operations\": [],\n \"order\": [[1, 2], [3, -4]]}",
-                "PLAN.json:2:24: found the number -4, expected a whole number that is not negative",
-            ),
-        ] {
-            assert_eq!(error(text), message);
-        }
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_is_refused_where_the_plan_names_it() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("PLAN.json");
-        let text = "{\"operations\": [], \"order\": [], \"from\": {\n\"network\": \"/dev/null\",\n\"old\": \"/no\"}}";
-        std::fs::write(&file, text).unwrap();
-        let plan = PlanFile::load(&file).unwrap();
-        let error = |keys: &[&str]| plan.check_named(&file, keys).unwrap_err();
-        let network = error(&["network", "old", "new"]);
-        assert_eq!((network.line, network.column), (2, 12));
-        assert!(
-            network.message.starts_with("/dev/null cannot be read: it is a device"),
-            "{network}"
-        );
-        let old = error(&["old", "new"]);
-        assert_eq!((old.line, old.column), (3, 8));
-        assert_eq!(plan.check_named(&file, &["new"]), Ok(()));
-    }
-
-    #[test]
-    fn what_does_not_fit_the_change_is_refused_at_its_place() {
-        let network = "switch = [{name = 'A', ports = 2}, {name = 'B', ports = 2}]
-            host = [{name = 'H'}]
-            link = [{ends = ['A:1', 'B:1']}, {ends = ['A:2', 'H']}]";
-        let network = crate::NetworkConfig::parse(Path::new("N.toml"), network).unwrap().network;
-        let paths = |text| crate::path_file::parse(Path::new("P.txt"), text, &network).unwrap();
-        let change = Change::between(&network, paths("p: A B"), paths("q: B A"));
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("PLAN.json");
-        let refused = |operations: &str, order: &str| {
-            let text = format!("{{\"operations\": [\n{operations}],\n\"order\": [{order}]}}");
-            std::fs::write(&file, &text).unwrap();
-            let error = PlanFile::load(&file).unwrap().order(&change).unwrap_err().in_file(&file);
-            assert_eq!(error.file, file);
-            let line = text.lines().nth(error.line - 1).unwrap();
-            (line[error.column - 1..].to_owned(), error.message)
-        };
-        let p = "{\"id\": 1, \"kind\": \"remove\", \"path\": \"p\"}";
-        let q = "{\"id\": 2, \"kind\": \"add\", \"path\": \"q\"}";
-        let (at, message) = refused(&p.replace("\"p\"", "\"r\""), "");
-        assert_eq!((at.as_str(), message.contains("remove `r`")), ("\"r\"}],", true), "{message}");
-        let (at, message) = refused(&format!("{p},\n{}", p.replace('1', "3")), "");
-        assert_eq!((at.as_str(), message.contains("twice")), ("\"p\"}],", true), "{message}");
-        let (at, message) = refused(p, "");
-        assert_eq!((at.as_str(), message.contains("to add `q`")), ("[", true), "{message}");
-        let (at, message) = refused(&format!("{p},{q}"), "[1, 2], [1, 7]");
-        assert_eq!((at.as_str(), message.contains("1 before 7")), ("[1, 7]]}", true), "{message}");
-    }
-}
+#[path = "plan_file_tests.rs"]
+mod tests;

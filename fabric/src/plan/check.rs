@@ -16,6 +16,7 @@ use super::change::{Dependencies, Kind};
 use super::order::{Order, OrderError};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Adds of which every set is tried.
 const EXACT_MAX: usize = 12;
@@ -33,43 +34,42 @@ pub(super) enum Verdict {
     Unproven(Vec<u32>),
 }
 
-/// By add of `dependencies`: the removes of `dependencies` that must be done before it begins,
-/// sorted.
-pub(super) fn waited_for(
-    dependencies: &Dependencies,
-    order: &Order,
-) -> Result<BTreeMap<u32, Vec<u32>>, OrderError> {
-    let sorted = order.sorted()?;
-    // Followed backwards, a chain of constraints leads from an add to all that it waits for.
-    let mut number = vec![u32::MAX; order.operations()];
+/// By add: the removes that it waits for, sorted. Adds behind one barrier share a list.
+pub(super) type Waits = BTreeMap<u32, Arc<[u32]>>;
+
+/// By add of `dependencies`: the removes of `dependencies` that must be done before it begins.
+pub(super) fn waited_for(dependencies: &Dependencies, order: &Order) -> Result<Waits, OrderError> {
+    let mut number = vec![u32::MAX; order.operations() + order.barriers()];
     for (of_knot, &operation) in (0..).zip(&dependencies.operation) {
         number[operation as usize] = of_knot;
     }
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); order.operations()];
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); number.len()];
     order.pairs().iter().for_each(|&(b, a)| before[a as usize].push(b));
-    let is_flat = order.pairs().iter().all(|&(b, _)| before[b as usize].is_empty());
-    let mut waits = BTreeMap::new();
-    for operation in sorted {
-        let add = number[operation as usize];
-        if add == u32::MAX || !dependencies.adders().contains(&add) {
-            continue;
-        }
-        let mut all = before[operation as usize].clone();
-        if !is_flat {
-            let mut at = 0;
-            let mut seen: std::collections::HashSet<u32> = all.iter().copied().collect();
-            while at < all.len() {
-                let further = &before[all[at] as usize];
-                all.extend(further.iter().filter(|&&next| seen.insert(next)));
-                at += 1;
+    let none: Arc<[u32]> = Arc::from([]);
+    // By operation and barrier: the removes before it, and itself if it is one.
+    let mut closed = vec![Arc::clone(&none); number.len()];
+    let mut waits = Waits::new();
+    for node in order.sorted()? {
+        let at = node as usize;
+        let removes = match before[at].as_slice() {
+            [] => Arc::clone(&none),
+            [only] => Arc::clone(&closed[*only as usize]),
+            several => {
+                let all = several.iter().flat_map(|&one| closed[one as usize].iter().copied());
+                let mut all: Vec<u32> = all.collect();
+                all.sort_unstable();
+                all.dedup();
+                all.into()
             }
+        };
+        closed[at] = removes;
+        if dependencies.removers().contains(&number[at]) {
+            let mut with_itself = [&closed[at][..], &[number[at]]].concat();
+            with_itself.sort_unstable();
+            closed[at] = with_itself.into();
+        } else if dependencies.adders().contains(&number[at]) {
+            waits.insert(number[at], Arc::clone(&closed[at]));
         }
-        let removes = all.iter().map(|&before| number[before as usize]);
-        let mut removes: Vec<u32> =
-            removes.filter(|remove| dependencies.removers().contains(remove)).collect();
-        removes.sort_unstable();
-        removes.dedup();
-        waits.insert(add, removes);
     }
     Ok(waits)
 }
@@ -82,11 +82,7 @@ struct Group<'a> {
 
 /// The sieve, for adds that wait as `waits` says. `row` is an order of adds that is worth a try:
 /// the first to be taken out is the last of it.
-pub(super) fn check(
-    dependencies: &Dependencies,
-    waits: &BTreeMap<u32, Vec<u32>>,
-    row: Option<&[u32]>,
-) -> Verdict {
+pub(super) fn check(dependencies: &Dependencies, waits: &Waits, row: Option<&[u32]>) -> Verdict {
     if row.is_some_and(|row| row_holds(dependencies, waits, row)) {
         return Verdict::Safe;
     }
@@ -104,7 +100,7 @@ pub(super) fn check(
 
 /// Whether every add of the row is clear among those before it. Neighbors in the row that wait for
 /// the same are judged together: if one is on a cycle, so is the last of them on it.
-fn row_holds(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: &[u32]) -> bool {
+fn row_holds(dependencies: &Dependencies, waits: &Waits, row: &[u32]) -> bool {
     let mut seen = row.to_vec();
     seen.sort_unstable();
     seen.dedup();
@@ -134,10 +130,10 @@ fn row_holds(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, row: 
 }
 
 /// The adds that do not fall through the sieve, sorted.
-fn sieve(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>) -> Vec<u32> {
+fn sieve(dependencies: &Dependencies, waits: &Waits) -> Vec<u32> {
     let mut by_removes: HashMap<&[u32], Vec<u32>> = HashMap::new();
     for (&add, removes) in waits {
-        by_removes.entry(removes).or_default().push(add);
+        by_removes.entry(&removes[..]).or_default().push(add);
     }
     let mut groups: Vec<Group<'_>> =
         by_removes.into_iter().map(|(removes, adds)| Group { removes, adds }).collect();
@@ -220,7 +216,7 @@ impl Counts {
 }
 
 /// Every set of the adds that are left, each with as few removes done as it can be reached with.
-fn exact(dependencies: &Dependencies, waits: &BTreeMap<u32, Vec<u32>>, adds: &[u32]) -> Verdict {
+fn exact(dependencies: &Dependencies, waits: &Waits, adds: &[u32]) -> Verdict {
     for set in 0_u32..1 << adds.len() {
         let chosen = (0..).zip(adds).filter(|&(at, _)| set >> at & 1 == 1).map(|(_, &add)| add);
         let chosen: Vec<u32> = chosen.collect();

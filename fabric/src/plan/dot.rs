@@ -2,6 +2,7 @@
 
 use super::change::{Change, Kind};
 use super::order::Order;
+use crate::network::u32_of;
 use std::fmt::Write;
 
 /// The order in the DOT language, for `dot -Tsvg`: the operations of `change` that wait or are
@@ -24,6 +25,10 @@ pub fn dot(change: &Change, order: &Order) -> String {
         let label = format!("{} {}", operation.kind.name(), operation.path.name);
         let label = label.replace(['\\', '"'], "'");
         write(format!("o{} [label=\"{label}\", color={colour}];", number + 1));
+    }
+    let first = u32_of(order.operations());
+    for barrier in (first..).take(order.barriers()) {
+        write(format!("o{} [label=\"\", shape=point];", barrier + 1));
     }
     for &(before, after) in order.pairs() {
         write(format!("o{} -> o{};", before + 1, after + 1));

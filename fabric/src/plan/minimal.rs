@@ -14,9 +14,11 @@
 use super::change::Dependencies;
 use super::labels::Labels;
 use super::optimum::{Times, is_safe_at};
+use super::staged;
 use crate::compile::topology_order::AcyclicGraph;
 use rayon::prelude::*;
 use std::cmp::Reverse;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Parts of the row that are worked on at the same time, if there are cores for it.
 const CHUNKS: usize = 16;
@@ -24,18 +26,21 @@ const CHUNKS: usize = 16;
 /// Constraints, and the row of adds that proves them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Constraints {
-    /// A remove, and an add that waits for it.
+    /// Barriers, whose numbers follow those of the operations.
+    pub(super) barriers: usize,
+    /// A remove or barrier, and an add or barrier that waits for it.
     pub(super) pairs: Vec<(u32, u32)>,
     /// The adds, in the order of the proof.
     pub(super) row: Vec<u32>,
 }
 
-/// The constraints that let no operation end after `deadline`, which some safe order can keep.
-/// `None` if that was not so.
+/// The constraints that let no operation end after `deadline`, which some safe order can keep: for
+/// each add a set of its own, or in stages if those are more than `most`. `None` if no order could.
 pub(super) fn constraints(
     dependencies: &Dependencies,
     times: Times<'_>,
     deadline: u64,
+    most: usize,
 ) -> Option<Constraints> {
     let longest_first = |operations: std::ops::Range<u32>| {
         let mut sorted: Vec<u32> = operations.collect();
@@ -54,7 +59,10 @@ pub(super) fn constraints(
     let (first, others): (Vec<u32>, Vec<u32>) = adds.iter().partition(|&&add| free[add as usize]);
     let finder = Finder { dependencies, times, deadline, is_harmless: &harmless };
     let row = if first.is_empty() { finder.sort(&others) } else { Row::new(first, others) };
-    finder.place_all(row)
+    match finder.place_all(&row, most)? {
+        Some(pairs) => Some(Constraints { barriers: 0, pairs, row: row.adds }),
+        None => staged::place_all(&finder, row),
+    }
 }
 
 /// By operation: whether it goes in, in this order, with `there` in force and no cycle closed.
@@ -96,8 +104,8 @@ fn harmless(
 }
 
 /// Finds what each add must wait for.
-struct Finder<'a> {
-    dependencies: &'a Dependencies,
+pub(super) struct Finder<'a> {
+    pub(super) dependencies: &'a Dependencies,
     times: Times<'a>,
     deadline: u64,
     /// By operation: whether it is an old path that need not be waited for.
@@ -106,10 +114,10 @@ struct Finder<'a> {
 
 /// The adds in the order of the proof.
 #[derive(Default)]
-struct Row {
-    adds: Vec<u32>,
+pub(super) struct Row {
+    pub(super) adds: Vec<u32>,
     /// Whether each has to wait for something.
-    waits: Vec<bool>,
+    pub(super) waits: Vec<bool>,
 }
 
 impl Row {
@@ -129,14 +137,14 @@ impl Row {
 }
 
 /// The paths that are in force when an add is placed: the harmless old ones, and the row so far.
-struct Scene<'a> {
-    labels: Labels<'a>,
-    harmless: Vec<u32>,
-    harmful: Vec<u32>,
+pub(super) struct Scene<'a> {
+    pub(super) labels: Labels<'a>,
+    pub(super) harmless: Vec<u32>,
+    pub(super) harmful: Vec<u32>,
 }
 
 impl<'a> Finder<'a> {
-    fn scene(&self, row: &[u32]) -> Scene<'a> {
+    pub(super) fn scene(&self, row: &[u32]) -> Scene<'a> {
         let mut removes: Vec<u32> = self.dependencies.removers().collect();
         removes.sort_by_key(|&remove| (Reverse(self.times[remove as usize]), remove));
         let (harmless, harmful): (Vec<u32>, Vec<u32>) =
@@ -160,11 +168,20 @@ impl<'a> Finder<'a> {
         row
     }
 
+    /// Whether an operation that waits for `remove` and then takes as long as `add` keeps the
+    /// deadline.
+    pub(super) fn is_in_time(&self, remove: u32, add: u32) -> bool {
+        let budget = self.deadline.saturating_sub(self.times[add as usize]);
+        self.times[remove as usize] <= budget
+    }
+
     /// Finds what each add of the row waits for. That depends on those before it in the row, but
-    /// not on what they wait for: many are placed at the same time.
-    fn place_all(&self, row: Row) -> Option<Constraints> {
+    /// not on what they wait for: many are placed at the same time. The inner `None`: there are
+    /// more than `most` constraints.
+    fn place_all(&self, row: &Row, most: usize) -> Option<Option<Vec<(u32, u32)>>> {
         let Row { adds, waits } = row;
         let chunk = adds.len().div_ceil(CHUNKS).max(1);
+        let count = AtomicUsize::new(0);
         let found: Option<Vec<Vec<(u32, u32)>>> = (0..adds.len())
             .into_par_iter()
             .step_by(chunk)
@@ -172,16 +189,22 @@ impl<'a> Finder<'a> {
                 let mut scene = self.scene(&adds[..from]);
                 let mut pairs = Vec::new();
                 for at in from..adds.len().min(from + chunk) {
-                    if waits[at] {
-                        self.place(&mut scene, adds[at], &mut pairs)?;
-                    } else {
+                    if !waits[at] {
                         scene.labels.insert(adds[at]);
+                        continue;
+                    }
+                    let before = pairs.len();
+                    self.place(&mut scene, adds[at], &mut pairs)?;
+                    let new = pairs.len() - before;
+                    if count.fetch_add(new, Ordering::Relaxed) + new > most {
+                        break;
                     }
                 }
                 Some(pairs)
             })
             .collect();
-        Some(Constraints { pairs: found?.concat(), row: adds })
+        let pairs = found?.concat();
+        Some((count.into_inner() <= most).then_some(pairs))
     }
 
     /// Puts an add in force, and has it wait for as few removes as keep it clear. `None` if it
@@ -189,8 +212,7 @@ impl<'a> Finder<'a> {
     fn place(&self, scene: &mut Scene<'_>, add: u32, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
         let Scene { labels, harmless, harmful } = scene;
         labels.insert(add);
-        let budget = self.deadline.saturating_sub(self.times[add as usize]);
-        let in_time = |remove: u32| self.times[remove as usize] <= budget;
+        let in_time = |remove: u32| self.is_in_time(remove, add);
         let mut there: Vec<u32> = harmful.iter().copied().filter(|&r| !in_time(r)).collect();
         there.iter().for_each(|&remove| labels.insert(remove));
         let mut left_out = Vec::new();

@@ -8,6 +8,7 @@
 //! | `order`, `models` | what waits for what, and how long that takes |
 //! | `optimum` | the shortest completion that any safe order can have |
 //! | `minimal`, `labels`, `reduce` | as few constraints as the proof can do with |
+//! | `staged` | constraints that grow with the operations, not with their square |
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
 //! | `paper` | the reconfiguration paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
@@ -27,11 +28,12 @@ mod reduce;
 mod route;
 pub mod routing;
 mod scenario;
+mod staged;
 
 pub use change::{Change, Kind, Operation};
 pub use dot::dot;
 pub use models::{Model, Timing};
-pub use order::{Order, OrderError};
+pub use order::{Order, OrderError, Progress};
 pub use route::{NamedPath, Route};
 pub use scenario::{Execution, scenario};
 
@@ -43,9 +45,10 @@ use minimal::Constraints;
 use std::time::Duration;
 use strum::IntoStaticStr;
 
-/// How long the reconfiguration paper's rule may look for one cycle after the other, as one of
-/// several ways.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Constraints for each operation, on average, up to which each add has a set of its own to wait
+/// for. Beyond it adds share sets ([`staged`]), so that the constraints grow with the operations and
+/// not with their square.
+const PAIRS_PER_OPERATION: usize = 8;
 
 /// Which set of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
@@ -162,31 +165,25 @@ impl<'a> Planner<'a> {
         self.dependencies.edges.len()
     }
 
-    /// The fastest proven order by `model`, of all that are known here.
+    /// A proven order by `model`, the fastest there is where operations have times of their own.
     pub fn plan(&self, model: Model) -> Plan {
+        self.plan_within(model, PAIRS_PER_OPERATION * self.dependencies.edges.len())
+    }
+
+    /// The same; in stages if it takes more than `most` constraints without.
+    fn plan_within(&self, model: Model, most: usize) -> Plan {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let longest_us = all_us.iter().copied().max().unwrap_or(0);
         if self.dependencies.edges.is_empty() {
             let bound_us = (model != Model::Sequential).then_some(longest_us);
-            return self.finish(Method::Free, Vec::new(), true, model, bound_us);
+            return self.finish(Method::Free, &Constraints::default(), true, model, bound_us);
         }
         let (times, least) = self.times(model, &all_us);
         let deadline = optimum::shortest(&self.dependencies, &times, least);
         let bound_us = (model != Model::Sequential).then_some(deadline);
-        let plan = |method, found: Option<Constraints>| {
-            self.proven(method, found?, model, &times, bound_us)
-        };
-        let by_rule = || {
-            let pairs = paper::cycle_by_cycle(&self.dependencies, &times, PATIENCE)?;
-            Some(Constraints { pairs, row: Vec::new() })
-        };
-        let plans = [
-            plan(Method::Minimal, minimal::constraints(&self.dependencies, &times, deadline)),
-            plan(Method::Paper, by_rule()),
-        ];
-        let cost = |plan: &Plan| (plan.completion_us, plan.order.pairs().len());
-        let best = plans.into_iter().flatten().min_by_key(cost);
-        best.unwrap_or_else(|| self.apart(model, bound_us))
+        let found = minimal::constraints(&self.dependencies, &times, deadline, most);
+        let plan = found.and_then(|found| self.proven(found, model, &times, bound_us));
+        plan.unwrap_or_else(|| self.apart(model, bound_us))
     }
 
     /// The times by which an order is looked for, and what the rest takes at the least: with one
@@ -202,16 +199,19 @@ impl<'a> Planner<'a> {
     /// A plan, if the checker proves it.
     fn proven(
         &self,
-        method: Method,
-        found: Constraints,
+        mut found: Constraints,
         model: Model,
         times: &[u64],
         bound_us: Option<u64>,
     ) -> Option<Plan> {
-        let (pairs, is_minimal) = reduce::reduce(&self.dependencies, times, found.pairs);
-        let waits = reduce::waits_of(&self.dependencies, &pairs);
+        let mut is_minimal = false;
+        if found.barriers == 0 {
+            (found.pairs, is_minimal) = reduce::reduce(&self.dependencies, times, found.pairs);
+        }
+        let plan = self.finish(Method::Minimal, &found, is_minimal, model, bound_us);
+        let waits = check::waited_for(&self.dependencies, &plan.order).ok()?;
         let verdict = check::check(&self.dependencies, &waits, Some(&found.row));
-        (verdict == Verdict::Safe).then(|| self.finish(method, pairs, is_minimal, model, bound_us))
+        (verdict == Verdict::Safe).then_some(plan)
     }
 
     /// The reconfiguration paper's rule, cycle by cycle; `None` if it comes to no end in time.
@@ -219,29 +219,37 @@ impl<'a> Planner<'a> {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let times = self.times(model, &all_us).0;
         let pairs = paper::cycle_by_cycle(&self.dependencies, &times, patience)?;
-        Some(self.finish(Method::Paper, pairs, false, model, None))
+        let found = Constraints { pairs, ..Constraints::default() };
+        Some(self.finish(Method::Paper, &found, false, model, None))
     }
 
     /// What can be on a cycle is removed before what can be on one is added.
     pub fn apart(&self, model: Model, bound_us: Option<u64>) -> Plan {
-        let removes = self.dependencies.removers();
-        let pairs =
-            self.dependencies.adders().flat_map(|add| removes.clone().map(move |r| (r, add)));
-        self.finish(Method::Apart, pairs.collect(), false, model, bound_us)
+        let barrier = crate::network::u32_of(self.dependencies.edges.len());
+        let removes = self.dependencies.removers().map(|remove| (remove, barrier));
+        let adds = self.dependencies.adders().map(|add| (barrier, add));
+        let pairs = removes.chain(adds).collect();
+        let found = Constraints { barriers: 1, pairs, row: Vec::new() };
+        self.finish(Method::Apart, &found, false, model, bound_us)
     }
 
     /// From constraints of the numbering of `dependencies` to a plan.
     fn finish(
         &self,
         method: Method,
-        pairs: Vec<(u32, u32)>,
+        found: &Constraints,
         is_minimal: bool,
         model: Model,
         bound_us: Option<u64>,
     ) -> Plan {
-        let number = |operation: u32| self.dependencies.operation[operation as usize];
-        let pairs = pairs.into_iter().map(|(before, after)| (number(before), number(after)));
-        let order = Order::new(self.change.operations.len(), pairs.collect());
+        let operations = self.change.operations.len();
+        let known = crate::network::u32_of(self.dependencies.operation.len());
+        let number = |node: u32| match self.dependencies.operation.get(node as usize) {
+            Some(&operation) => operation,
+            None => crate::network::u32_of(operations) + (node - known),
+        };
+        let pairs = found.pairs.iter().map(|&(before, after)| (number(before), number(after)));
+        let order = Order::with_barriers(operations, found.barriers, pairs.collect());
         let completion_us = self.completion_us(model, &order);
         Plan { order, method, is_minimal, completion_us, bound_us }
     }

@@ -7,7 +7,7 @@
 //! [`Model::Sequential`] lets each switch change one rule at a time, whatever path it is of.
 
 use super::change::{Change, Kind, Operation};
-use super::order::Order;
+use super::order::{Order, Progress};
 use crate::network::Network;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -161,11 +161,19 @@ impl Timing {
     }
 }
 
+/// How many operations wait for this one, those behind the barriers right after it included.
+fn waiters(order: &Order, operation: u32) -> u64 {
+    let behind = |&after: &u32| match order.is_barrier(after) {
+        true => order.after(after).len() as u64,
+        false => 1,
+    };
+    order.after(operation).iter().map(behind).sum()
+}
+
 /// Switches that take one rule at a time, each the most urgent that may begin.
 struct Shop<'a> {
     network: &'a Network,
     change: &'a Change,
-    order: &'a Order,
     rule_us: u64,
     /// By switch: what may begin, the most urgent first.
     ready: Vec<BinaryHeap<(u64, Reverse<u32>)>>,
@@ -175,40 +183,34 @@ struct Shop<'a> {
     events: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// By operation: rules yet to be changed.
     rules_left: Vec<usize>,
-    /// By operation: operations that it waits for.
-    waits_for: Vec<u32>,
+    progress: Progress<'a>,
+    /// Operations that have just become ready.
+    released: Vec<u32>,
     /// By operation: how many wait for it.
     waiters: Vec<u64>,
 }
 
 impl<'a> Shop<'a> {
     fn new(timing: &Timing, network: &'a Network, change: &'a Change, order: &'a Order) -> Self {
-        let count = change.operations.len();
-        let (mut waits_for, mut waiters) = (vec![0; count], vec![0; count]);
-        for &(before, after) in order.pairs() {
-            waits_for[after as usize] += 1;
-            waiters[before as usize] += 1;
-        }
+        let mut released = Vec::new();
+        let progress = Progress::new(order, &mut released);
+        let waiters = (0..).zip(&change.operations).map(|(number, _)| waiters(order, number));
         Self {
             network,
             change,
-            order,
             rule_us: timing.rule_us,
             ready: vec![BinaryHeap::new(); network.switches()],
             is_busy: vec![false; network.switches()],
             events: BinaryHeap::new(),
             rules_left: change.operations.iter().map(|one| one.path.route.len()).collect(),
-            waits_for,
-            waiters,
+            progress,
+            released,
+            waiters: waiters.collect(),
         }
     }
 
     fn run(&mut self) -> u64 {
-        for operation in 0..self.change.operations.len() {
-            if self.waits_for[operation] == 0 {
-                self.release(operation);
-            }
-        }
+        self.release_all();
         (0..self.ready.len()).for_each(|switch| self.begin(switch, 0));
         let mut end = 0;
         while let Some(Reverse((now, switch, operation))) = self.events.pop() {
@@ -217,14 +219,9 @@ impl<'a> Shop<'a> {
             let left = &mut self.rules_left[operation as usize];
             *left -= 1;
             if *left == 0 {
-                for &after in self.order.after(operation) {
-                    self.waits_for[after as usize] -= 1;
-                    if self.waits_for[after as usize] == 0 {
-                        self.release(after as usize);
-                        let route = &self.change.operations[after as usize].path.route;
-                        let switches: Vec<u32> = route.switches(self.network).collect();
-                        switches.into_iter().for_each(|next| self.begin(next as usize, now));
-                    }
+                self.progress.done(operation, &mut self.released);
+                for next in self.release_all() {
+                    self.begin(next as usize, now);
                 }
             }
             self.begin(switch as usize, now);
@@ -232,15 +229,24 @@ impl<'a> Shop<'a> {
         end
     }
 
+    /// Lets the operations begin that have become ready; returns the switches on their paths.
+    fn release_all(&mut self) -> Vec<u32> {
+        let mut released = std::mem::take(&mut self.released);
+        released.sort_unstable();
+        released.into_iter().flat_map(|operation| self.release(operation)).collect()
+    }
+
     /// The more wait for an operation, the more urgent it is; a remove before an add.
-    fn release(&mut self, operation: usize) {
-        let one = &self.change.operations[operation];
-        let urgency = 2 * self.waiters[operation] + u64::from(one.kind == Kind::Remove);
-        #[expect(clippy::cast_possible_truncation, reason = "operations are counted in 32 bits")]
-        let entry = (urgency, Reverse(operation as u32));
-        for switch in one.path.route.switches(self.network) {
+    fn release(&mut self, operation: u32) -> Vec<u32> {
+        let one = &self.change.operations[operation as usize];
+        let is_remove = u64::from(one.kind == Kind::Remove);
+        let urgency = 2 * self.waiters[operation as usize] + is_remove;
+        let entry = (urgency, Reverse(operation));
+        let switches: Vec<u32> = one.path.route.switches(self.network).collect();
+        for &switch in &switches {
             self.ready[switch as usize].push(entry);
         }
+        switches
     }
 
     fn begin(&mut self, switch: usize, now: u64) {

@@ -14,7 +14,8 @@
 use super::change::{Dependencies, Kind};
 use super::check::{self, Verdict, makers};
 use super::optimum::Times;
-use std::collections::{BTreeMap, BTreeSet};
+use super::reduce;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A pair of edges of a cycle, one to go before the other comes.
@@ -76,8 +77,7 @@ pub(super) fn cycle_by_cycle(
     patience: Duration,
 ) -> Option<Vec<(u32, u32)>> {
     let begun = Instant::now();
-    let mut waits: BTreeMap<u32, Vec<u32>> =
-        dependencies.adders().map(|add| (add, Vec::new())).collect();
+    let mut waits = reduce::waits_of(dependencies, &[]);
     let mut pairs = BTreeSet::new();
     loop {
         let cycle = match check::check(dependencies, &waits, None) {
@@ -91,10 +91,9 @@ pub(super) fn cycle_by_cycle(
         };
         let choice = choices(dependencies, &cycle, times).into_iter().find(is_new)?;
         for &add in &choice.adds {
-            let removes = waits.entry(add).or_default();
-            removes.extend(&choice.removes);
-            removes.sort_unstable();
-            removes.dedup();
+            let before = waits.get(&add).map(|removes| &removes[..]).unwrap_or_default();
+            let removes: BTreeSet<u32> = before.iter().chain(&choice.removes).copied().collect();
+            waits.insert(add, removes.into_iter().collect());
             pairs.extend(choice.removes.iter().map(|&remove| (remove, add)));
         }
         if begun.elapsed() > patience {

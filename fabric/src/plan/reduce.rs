@@ -1,7 +1,7 @@
 //! Drops constraints as long as the checker still proves what is left.
 
 use super::change::Dependencies;
-use super::check::{self, Verdict};
+use super::check::{self, Verdict, Waits};
 use super::optimum::Times;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,29 +27,28 @@ pub(super) fn reduce(
     tried.sort_by_key(|pair| (Reverse(cost(pair)), *pair));
     let mut needed = Vec::new();
     for (remove, add) in tried {
-        let Some(removes) = waits.get_mut(&add) else { continue };
-        removes.retain(|&other| other != remove);
+        let Some(removes) = waits.get(&add) else { continue };
+        let others = removes.iter().copied().filter(|&other| other != remove).collect();
+        let Some(before) = waits.insert(add, others) else { continue };
         if check::check(dependencies, &waits, None) != Verdict::Safe {
             needed.push((remove, add));
-            if let Some(removes) = waits.get_mut(&add) {
-                removes.push(remove);
-                removes.sort_unstable();
-            }
+            waits.insert(add, before);
         }
     }
     (needed, true)
 }
 
-/// By add: the removes that it waits for, sorted.
-pub(super) fn waits_of(
-    dependencies: &Dependencies,
-    pairs: &[(u32, u32)],
-) -> BTreeMap<u32, Vec<u32>> {
+/// By add: the removes that it waits for because of `pairs`.
+pub(super) fn waits_of(dependencies: &Dependencies, pairs: &[(u32, u32)]) -> Waits {
     let mut waits: BTreeMap<u32, Vec<u32>> =
         dependencies.adders().map(|add| (add, Vec::new())).collect();
     for &(remove, add) in pairs {
         waits.entry(add).or_default().push(remove);
     }
-    waits.values_mut().for_each(|removes| removes.sort_unstable());
-    waits
+    let sorted = |(add, mut removes): (u32, Vec<u32>)| {
+        removes.sort_unstable();
+        removes.dedup();
+        (add, removes.into())
+    };
+    waits.into_iter().map(sorted).collect()
 }

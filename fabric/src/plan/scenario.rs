@@ -73,14 +73,16 @@ fn moments(change: &Change, order: &Order, execution: Execution) -> Vec<u64> {
         let switches = u64::try_from(change.operations[operation].path.route.len());
         switches.unwrap_or(0) * RULE_US
     };
-    let mut begins_us = vec![BEGIN_US; change.operations.len()];
+    let mut begins_us = vec![BEGIN_US; change.operations.len() + order.barriers()];
     let mut ends_us = begins_us.clone();
-    for operation in order.sorted().unwrap_or_default() {
-        let at = operation as usize;
-        ends_us[at] = begins_us[at] + time_us(at);
-        for &after in order.after(operation) {
+    for node in order.sorted().unwrap_or_default() {
+        let at = node as usize;
+        let is_barrier = order.is_barrier(node);
+        ends_us[at] = begins_us[at] + if is_barrier { 0 } else { time_us(at) };
+        let leave_us = if is_barrier { 0 } else { LEAVE_US };
+        for &after in order.after(node) {
             let after = &mut begins_us[after as usize];
-            *after = (*after).max(ends_us[at] + LEAVE_US);
+            *after = (*after).max(ends_us[at] + leave_us);
         }
     }
     let waits = order.waits();

@@ -122,6 +122,8 @@ fn without_a_cycle_nothing_waits() {
     assert_eq!(plan.completion_us, 3_000);
 }
 
+mod barriers;
+
 /// A small network of `switches` switches, each linked to each, and random paths in it.
 fn mesh(switches: usize) -> Network {
     let names: Vec<String> = (0..switches).map(|at| format!("S{at}")).collect();
@@ -210,18 +212,13 @@ fn fastest(network: &Network, change: &Change, times: &[u64]) -> Option<u64> {
 
 /// The operations in a random order that keeps `order`.
 fn execution(order: &Order, rng: &mut random::SplitMix64) -> Vec<u32> {
-    let mut waits = order.waits();
-    let mut ready: Vec<u32> = (0..).take(waits.len()).filter(|&o| waits[o as usize] == 0).collect();
+    let mut ready = Vec::new();
+    let mut progress = Progress::new(order, &mut ready);
     let mut done = Vec::new();
     while !ready.is_empty() {
         let operation = ready.swap_remove(rng.index(ready.len()));
         done.push(operation);
-        for &after in order.after(operation) {
-            waits[after as usize] -= 1;
-            if waits[after as usize] == 0 {
-                ready.push(after);
-            }
-        }
+        progress.done(operation, &mut ready);
     }
     done
 }

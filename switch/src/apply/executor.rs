@@ -12,7 +12,7 @@ use super::path_routes::{PathRoutes, RouteEntry};
 use crate::control::protocol::{Reloaded, Request};
 use crate::ctl::client::{Client, CtlError};
 use fabric::Network;
-use fabric::plan::{Change, Kind, Order};
+use fabric::plan::{Change, Kind, Order, Progress};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -67,15 +67,11 @@ impl Executor<'_> {
             if self.direction == Direction::Forward { Stage::Done } else { Stage::Pending };
         let order = self.ordered(order);
         let is_left = |at: u32| journal.stage(self.ids[at as usize]) != target;
-        let mut waits = vec![0_u32; self.ids.len()];
-        for &(before, after) in order.pairs().iter().filter(|pair| is_left(pair.0)) {
-            let _both = before;
-            waits[after as usize] += 1;
-        }
         let all: Vec<u32> = (0..).take(self.ids.len()).filter(|&at| is_left(at)).collect();
-        let mut ready: Vec<u32> =
-            all.iter().copied().filter(|&at| waits[at as usize] == 0).collect();
-        ready.reverse();
+        let mut released = Vec::new();
+        let mut progress = Progress::new(&order, &mut released);
+        let mut ready = Vec::new();
+        begin(&mut progress, released, &all, &mut ready);
         let (mut done, of, mut failures) = (self.ids.len() - all.len(), self.ids.len(), Vec::new());
         thread::scope(|scope| {
             let (ended, outcomes) = mpsc::channel::<(u32, Result<(), String>)>();
@@ -101,12 +97,9 @@ impl Executor<'_> {
                         journal.set(self.ids[operation as usize], target)?;
                         done += 1;
                         report(done, of, &self.name(operation));
-                        for &after in order.after(operation) {
-                            waits[after as usize] -= 1;
-                            if waits[after as usize] == 0 && all.binary_search(&after).is_ok() {
-                                ready.push(after);
-                            }
-                        }
+                        let mut released = Vec::new();
+                        progress.done(operation, &mut released);
+                        begin(&mut progress, released, &all, &mut ready);
                     }
                     Err(why) => failures.push(format!("{}: {why}", self.name(operation))),
                 }
@@ -121,7 +114,7 @@ impl Executor<'_> {
             Direction::Forward => order.clone(),
             Direction::Back => {
                 let pairs = order.pairs().iter().map(|&(before, after)| (after, before));
-                Order::new(order.operations(), pairs.collect())
+                Order::with_barriers(order.operations(), order.barriers(), pairs.collect())
             }
         }
     }
@@ -198,4 +191,19 @@ impl Executor<'_> {
             other => format!("switch {name}: {other}"),
         })
     }
+}
+
+/// Of operations that wait for nothing, those that are `left` are ready, the first of them last;
+/// the others are done already, so what waits for them goes on.
+fn begin(progress: &mut Progress<'_>, mut released: Vec<u32>, left: &[u32], ready: &mut Vec<u32>) {
+    let mut more = Vec::new();
+    while let Some(operation) = released.pop() {
+        if left.binary_search(&operation).is_ok() {
+            more.push(operation);
+        } else {
+            progress.done(operation, &mut released);
+        }
+    }
+    more.sort_unstable_by(|one, other| other.cmp(one));
+    ready.extend(more);
 }

@@ -114,7 +114,7 @@ impl PathRoutes {
                 }
             }
         }
-        let strong = Order::new(change.operations.len(), pairs);
+        let strong = Order::with_barriers(order.operations(), order.barriers(), pairs);
         strong.sorted().map_err(|_| {
             PathRoutesError::Impossible(
                 "the plan adds new paths before old ones to the same prefix are gone; give them \

@@ -98,10 +98,15 @@ pub(super) fn as_text(planned: &Planned) -> String {
 /// What holds of the order, and why.
 fn proof(planned: &Planned) -> String {
     let plan = &planned.plan;
-    let constraints = match plan.order.pairs().len() {
+    let mut constraints = match plan.order.pairs().len() {
         1 => "1 constraint".to_owned(),
         count => format!("{} constraints", grouped(count as u64)),
     };
+    match plan.order.barriers() {
+        0 => {}
+        1 => constraints.push_str(" through 1 barrier"),
+        count => constraints.push_str(&format!(" through {} barriers", grouped(count as u64))),
+    }
     match plan.method {
         Method::Free => "safe in any order: all paths together close no cycle".to_owned(),
         Method::Lossless => format!(
@@ -126,7 +131,9 @@ fn operations(planned: &Planned) -> String {
     let Planned { change, plan, .. } = planned;
     let mut rows = table(["id", "operation", "path", "waits for"]);
     let mut waits = vec![Vec::new(); change.operations.len()];
-    plan.order.pairs().iter().for_each(|&(before, after)| waits[after as usize].push(before));
+    // Few operations are listed, so their pairs are few, too.
+    let pairs = plan.order.pairwise(usize::MAX).unwrap_or_default();
+    pairs.iter().for_each(|&(before, after)| waits[after as usize].push(before));
     for (number, operation) in change.operations.iter().enumerate() {
         let name = |&before: &u32| {
             let before = &change.operations[before as usize];
