@@ -7,6 +7,7 @@ pub mod clock;
 pub mod line_switch;
 pub mod loop_device;
 pub mod memory;
+pub mod reconfiguration;
 pub mod rules;
 pub mod shared_rows;
 pub mod sim_fuzz;

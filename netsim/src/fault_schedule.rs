@@ -2,6 +2,7 @@
 //! are wrong or change, hosts slow down or pause.
 
 use crate::event::Picoseconds;
+use crate::flow::FlowId;
 use crate::link::PfcFault;
 use crate::sink::Drain;
 use crate::topology::{HostId, SwitchId};
@@ -19,6 +20,9 @@ pub enum Action {
     Reroute(usize),
     /// A switch sends frames for a host by this port; with `None`, by the right one again.
     Misroute(SwitchId, HostId, Option<PortId>),
+    /// A switch sends frames of a flow with a path of its own by this port; with `None`, it has no
+    /// route for them.
+    Route(SwitchId, FlowId, Option<PortId>),
     /// A host takes frames at a limited rate; with `None`, as they arrive.
     Drain(HostId, Option<Drain>),
     /// A host pauses all lossless priorities, or stops to.

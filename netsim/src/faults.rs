@@ -38,6 +38,11 @@ impl Network {
                 self.router.misroute(switch, host, port);
                 self.schedule.to_install.insert(switch);
             }
+            Action::Route(switch, flow, port) => {
+                self.schedule.has_rerouted = true;
+                self.router.set_path_port(switch, flow, port);
+                self.schedule.to_install.insert(switch);
+            }
             Action::Drain(host, drain) => {
                 self.hosts[host.0].set_drain(drain);
                 self.wake(self.switches.len() + host.0);

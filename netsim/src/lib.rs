@@ -33,7 +33,8 @@
 //!
 //! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
 //! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
-//! [`network`] and `run` turn them; [`checker`] checks them.
+//! [`network`] and `run` turn them; [`checker`] checks them; [`reconfiguration`] changes their
+//! routes as a controller does.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
@@ -60,6 +61,7 @@ mod links;
 mod lldp_node;
 pub mod network;
 pub mod outcome;
+pub mod reconfiguration;
 pub mod report;
 pub mod routing;
 mod run;

@@ -35,15 +35,16 @@ impl Event {
     }
 
     /// Those that mean something in networks of a kind.
-    pub(crate) const fn of(kind: &str) -> [Self; 4] {
-        // A fat-tree has no root; without detours its up-down paths never meet in a cycle.
-        if kind.len() == "fat-tree".len() {
-            [Self::Link, Self::Links, Self::Switch, Self::Replacement]
-        } else {
-            [Self::Link, Self::Links, Self::Switch, Self::Root]
-        }
+    pub(crate) fn of(kind: &str) -> [Self; 4] {
+        // Where hosts are at the lowest level there is no root; without detours up-down paths never
+        // meet in a cycle there.
+        let last = if LEVELED.contains(&kind) { Self::Replacement } else { Self::Root };
+        [Self::Link, Self::Links, Self::Switch, last]
     }
 }
+
+/// The networks with hosts at the lowest level only.
+const LEVELED: [&str; 2] = ["fat-tree", "VL2"];
 
 /// Pairs of switches by destination: so many for each switch with hosts.
 pub(crate) fn pairs(network: &Network, each: usize) -> Vec<(u32, Vec<u32>)> {

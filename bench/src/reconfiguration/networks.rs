@@ -1,5 +1,6 @@
-//! The networks: 4-level fat-trees, HyperX and Jellyfish of 100 to 2,000 switches.
+//! The networks: 4-level fat-trees, VL2, HyperX and Jellyfish of 100 to 2,000 switches.
 
+use bench::reconfiguration::cases;
 use config::NetworkConfig;
 use fabric::Network;
 use fabric::network::{End, Link};
@@ -17,6 +18,10 @@ pub(crate) fn all() -> Result<Vec<Named>, Box<dyn Error>> {
     let mut all = Vec::new();
     for k in [3, 5, 8] {
         all.push(Named { kind: "fat-tree", network: fat_tree(k)? });
+    }
+    for (aggregation_ports, intermediate_ports) in [(20, 16), (48, 48)] {
+        let network = cases::vl2(aggregation_ports, intermediate_ports)?;
+        all.push(Named { kind: "VL2", network });
     }
     for shape in ["[10, 10]", "[8, 8, 8]", "[13, 13, 12]"] {
         let text = format!("[generate]\nkind = 'hyperx'\nshape = {shape}\nhosts = 1\n");

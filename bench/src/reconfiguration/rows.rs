@@ -33,6 +33,10 @@ pub(crate) struct Row {
     /// `None` where it was not found in time.
     pub(crate) paper: Option<Way>,
     pub(crate) ours: Way,
+    /// No safe order is complete before this.
+    bound_us: u64,
+    /// Barriers of ours.
+    barriers: usize,
     /// Where no safe order is faster, and that is known.
     is_optimal: bool,
     is_fallback: bool,
@@ -44,10 +48,23 @@ impl Row {
         self.remove_all.completion_us as f64 / self.ours.completion_us.max(1) as f64
     }
 
-    /// Whether ours is slower than no other way.
+    /// Whether ours is slower than no way with barriers, and than no order by the rule where that
+    /// is known to be impossible: with one rule at a time the rule may come out ahead.
     pub(crate) fn holds(&self) -> bool {
-        let others = [Some(&self.remove_all), Some(&self.intersect), self.paper.as_ref()];
-        others.into_iter().flatten().all(|way| self.ours.completion_us <= way.completion_us)
+        let barriers = [&self.remove_all, &self.intersect];
+        let is_first = |way: &Way| self.ours.completion_us <= way.completion_us;
+        barriers.into_iter().all(is_first)
+            && (self.model == Model::Sequential || self.paper.as_ref().is_none_or(is_first))
+    }
+
+    /// Whether the rule comes out ahead.
+    pub(crate) fn rule_is_ahead(&self) -> bool {
+        self.paper.as_ref().is_some_and(|way| way.completion_us < self.ours.completion_us)
+    }
+
+    /// How many times as long as the lower bound ours takes.
+    pub(crate) fn over_bound(&self) -> f64 {
+        self.ours.completion_us as f64 / self.bound_us.max(1) as f64
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -69,6 +86,9 @@ impl Row {
             "paper": self.paper.as_ref().map(way),
             "ours": way(&self.ours),
             "speedup": self.speedup(),
+            "bound_us": self.bound_us,
+            "over_bound": self.over_bound(),
+            "barriers": self.barriers,
             "no_safe_order_is_faster": self.is_optimal,
             "fallback": self.is_fallback,
         })
@@ -131,6 +151,8 @@ fn row(
         remove_all: at_once(all_us, all),
         intersect: at_once(apart_us, constraints(removes * adds)),
         paper,
+        bound_us: plan.bound_us.unwrap_or(0),
+        barriers: plan.order.barriers(),
         is_optimal: plan.bound_us == Some(plan.completion_us),
         is_fallback: plan.method == Method::Apart,
         ours,
@@ -141,7 +163,7 @@ fn row(
 type Column = (&'static str, fn(&Row) -> String);
 
 /// The columns. The first three are text.
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 18] = [
     ("network", |row| format!("{} {}", row.kind, row.switches)),
     ("event", |row| row.event.name().to_owned()),
     ("model", |row| row.model.name().replace('_', " ")),
@@ -151,11 +173,13 @@ const COLUMNS: [Column; 16] = [
     ("intersect", |row| ms(&row.intersect)),
     ("paper", |row| of_paper(row, ms)),
     ("ours, ms", |row| ms(&row.ours) + if row.is_optimal { "*" } else { "" }),
+    ("over bound", |row| format!("{:.2}", row.over_bound())),
     ("faster", |row| format!("{:.2}", row.speedup())),
     ("constraints: all", |row| row.remove_all.constraints.to_string()),
     ("intersect", |row| row.intersect.constraints.to_string()),
     ("paper", |row| of_paper(row, |way| way.constraints.to_string())),
     ("ours", |row| row.ours.constraints.to_string()),
+    ("barriers", |row| row.barriers.to_string()),
     ("planned: paper", |row| of_paper(row, |way| format!("{:.3}", way.seconds))),
     ("ours, s", |row| format!("{:.3}", row.ours.seconds)),
 ];

@@ -7,16 +7,19 @@
 //! | `change`, `graph` | the operations, and the buffers that wait for each other because of them |
 //! | `order`, `models` | what waits for what, and how long that takes |
 //! | `optimum` | the shortest completion that any safe order can have |
+//! | `sequential` | what no order can be below if switches change one rule at a time |
 //! | `minimal`, `labels`, `reduce` | as few constraints as the proof can do with |
 //! | `staged` | constraints that grow with the operations, not with their square |
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
 //! | `paper` | the reconfiguration paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
+//! | `drain` | whether the frames of a removed route have left a port |
 //! | `dot`, `scenario` | a plan as Graphviz, and for the emulator |
 
 mod change;
 mod check;
 mod dot;
+mod drain;
 mod labels;
 pub mod lossless;
 mod minimal;
@@ -28,10 +31,12 @@ mod reduce;
 mod route;
 pub mod routing;
 mod scenario;
+mod sequential;
 mod staged;
 
 pub use change::{Change, Kind, Operation};
 pub use dot::dot;
+pub use drain::{Drain, QueueReading};
 pub use models::{Model, Timing};
 pub use order::{Order, OrderError, Progress};
 pub use route::{NamedPath, Route};
@@ -42,6 +47,7 @@ use change::Dependencies;
 use check::Verdict;
 use derive_more::Display;
 use minimal::Constraints;
+use sequential::Load;
 use std::time::Duration;
 use strum::IntoStaticStr;
 
@@ -122,7 +128,8 @@ pub struct Plan {
     pub is_minimal: bool,
     /// When it is complete by the model it was made for, in microseconds.
     pub completion_us: u64,
-    /// No safe order is complete sooner; where the model lets that be known.
+    /// No safe order is complete sooner. With one rule at a time there need be none that is
+    /// complete by then, unless the change is small.
     pub bound_us: Option<u64>,
 }
 
@@ -175,15 +182,41 @@ impl<'a> Planner<'a> {
         let all_us = self.timing.operations_us(self.network, model, self.change);
         let longest_us = all_us.iter().copied().max().unwrap_or(0);
         if self.dependencies.edges.is_empty() {
-            let bound_us = (model != Model::Sequential).then_some(longest_us);
+            let bound_us = match model {
+                Model::Sequential => Some(self.sequential_bound_us()),
+                _ => Some(longest_us),
+            };
             return self.finish(Method::Free, &Constraints::default(), true, model, bound_us);
         }
         let (times, least) = self.times(model, &all_us);
         let deadline = optimum::shortest(&self.dependencies, &times, least);
-        let bound_us = (model != Model::Sequential).then_some(deadline);
+        let bound_us = if model == Model::Sequential { None } else { Some(deadline) };
         let found = minimal::constraints(&self.dependencies, &times, deadline, most);
         let plan = found.and_then(|found| self.proven(found, model, &times, bound_us));
-        plan.unwrap_or_else(|| self.apart(model, bound_us))
+        let plan = plan.unwrap_or_else(|| self.apart(model, bound_us));
+        if model == Model::Sequential { self.with_optimum(plan, &times) } else { plan }
+    }
+
+    /// With one rule at a time: the better of `plan` and the optimum of a small change, and what no
+    /// safe order can be below.
+    fn with_optimum(&self, plan: Plan, times: &[u64]) -> Plan {
+        let load = Load::new(self.network, self.change, &self.dependencies);
+        let Some(optimum) = load.optimum(&self.dependencies) else {
+            let bound_us = Some(self.sequential_bound_us());
+            return Plan { bound_us, ..plan };
+        };
+        let bound_us = Some(optimum.rules.saturating_mul(self.timing.rule_us));
+        let found = Constraints { pairs: optimum.pairs, ..Constraints::default() };
+        let cost = |plan: &Plan| (plan.completion_us, plan.order.pairs().len());
+        let other = self.proven(found, Model::Sequential, times, bound_us);
+        let other = other.filter(|other| cost(other) < cost(&plan));
+        Plan { bound_us, ..other.unwrap_or(plan) }
+    }
+
+    /// With one rule at a time: what no safe order can be below, in microseconds.
+    fn sequential_bound_us(&self) -> u64 {
+        let load = Load::new(self.network, self.change, &self.dependencies);
+        load.lower_bound(&self.dependencies).saturating_mul(self.timing.rule_us)
     }
 
     /// The times by which an order is looked for, and what the rest takes at the least: with one

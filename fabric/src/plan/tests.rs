@@ -123,6 +123,7 @@ fn without_a_cycle_nothing_waits() {
 }
 
 mod barriers;
+mod sequential;
 
 /// A small network of `switches` switches, each linked to each, and random paths in it.
 fn mesh(switches: usize) -> Network {
@@ -255,6 +256,7 @@ proptest! {
             }
             let [all, apart] = planner.barriers_us(model);
             prop_assert!(plan.completion_us <= apart && apart <= all);
+            prop_assert!(plan.bound_us.is_some_and(|bound_us| bound_us <= plan.completion_us));
             if let Some(paper) = planner.paper(model, Duration::from_secs(3)) {
                 prop_assert_eq!(planner.check(&paper.order), Ok(()));
                 prop_assert!(model == Model::Sequential || plan.completion_us <= paper.completion_us);

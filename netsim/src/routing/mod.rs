@@ -11,6 +11,7 @@ pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
 use crate::build_error::BuildError;
+use crate::flow::FlowId;
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
 use random::SplitMix64;
@@ -202,6 +203,15 @@ impl Router {
         let rest = self.graph.walk(from, last, &visited, &mut self.rng)?;
         let kept = pinned.way[..at].iter().copied();
         Some(kept.chain(rest).chain([(last, last_port)]).collect())
+    }
+
+    /// Gives `switch` a route for the frames of a flow with a path of its own, or takes it away.
+    pub(crate) fn set_path_port(&mut self, switch: SwitchId, flow: FlowId, port: Option<PortId>) {
+        let address = path_address(flow.0);
+        match port {
+            Some(port) => self.pinned_at[switch.0].insert(address, port),
+            None => self.pinned_at[switch.0].remove(&address),
+        };
     }
 
     /// Gives `switch` a wrong port for frames to `host`, or the right one again.

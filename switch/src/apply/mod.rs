@@ -53,8 +53,8 @@ pub struct ApplyArgs {
     /// Timeout of a request to a switch
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     timeout: Duration,
-    /// Time for frames in flight on a removed path to leave the network
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
+    /// At each switch of a removed path, the longest wait for its queued frames to leave
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     settle: Duration,
 }
 

@@ -31,12 +31,26 @@ pub(super) struct RouteEntry {
     pub(super) gateway: String,
 }
 
+/// A port by which a path leaves a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exit {
+    /// The switch, by its number in the network.
+    pub(super) switch: u32,
+    /// The port's number, from 1.
+    pub(super) port: usize,
+    /// Whether it serves ingress ports in turn.
+    pub(super) in_turn: bool,
+}
+
 /// The running switches.
 pub(super) struct PathRoutes {
     /// By switch: its control socket.
     pub(super) sockets: BTreeMap<u32, PathBuf>,
     /// By operation: the routes of its path, from the first switch on.
     pub(super) routes: Vec<Vec<RouteEntry>>,
+    /// By operation: the ports by which its path leaves its switches, in the order of `routes`, and
+    /// the one to its last host.
+    pub(super) exits: Vec<Vec<Exit>>,
     /// The routes of paths that do not change.
     pub(super) kept: Vec<RouteEntry>,
 }
@@ -67,11 +81,13 @@ impl PathRoutes {
         let routes = routes.collect::<Result<Vec<_>, _>>()?;
         let kept = change.kept.iter().map(|path| switches.routes(path));
         let kept = kept.collect::<Result<Vec<_>, _>>()?.concat();
+        let exits = change.operations.iter().map(|operation| switches.exits(&operation.path));
+        let exits = exits.collect();
         let sockets = switches.configs.iter().map(|(&switch, config)| {
             let socket = switches.file(switch).parent().map(|place| place.join(&config.socket));
             (switch, socket.unwrap_or_else(|| config.socket.clone()))
         });
-        Ok(Self { sockets: sockets.collect(), routes, kept })
+        Ok(Self { sockets: sockets.collect(), routes, exits, kept })
     }
 
     /// The order with what destination-based routes need in addition: more constraints are never
@@ -160,6 +176,19 @@ impl Switches<'_> {
                 self.network.show(slot)
             ))
         })
+    }
+
+    /// The ports by which a path leaves its switches, of those whose configuration is known.
+    fn exits(&self, path: &NamedPath) -> Vec<Exit> {
+        let network = self.network;
+        let inputs = path.route.inputs.iter();
+        let outputs = inputs.filter_map(|&input| network.far_slot(input));
+        let exit = |slot: u32| {
+            let switch = network.owner(slot);
+            let in_turn = self.configs.get(&switch)?.settings.scheduler.fair;
+            Some(Exit { switch, port: network.port(slot).number(), in_turn })
+        };
+        outputs.chain(path.route.target).filter_map(exit).collect()
     }
 
     /// The routes of a path, from its first switch on.
