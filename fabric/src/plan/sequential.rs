@@ -84,7 +84,8 @@ impl Load {
         let mut safe: Vec<u32> = Vec::new();
         let mut best: Option<Optimum> = None;
         for set in sets {
-            if safe.iter().any(|&smaller| set & smaller == smaller) {
+            let is_larger = |&smaller: &u32| set | smaller == set;
+            if safe.iter().any(is_larger) {
                 continue;
             }
             let chosen = (0..).zip(&all).filter(|&(at, _)| set >> at & 1 == 1);
