@@ -106,8 +106,8 @@ pub(crate) fn executed() -> Result<bool, Box<dyn Error>> {
     }
     println!("Executed in the emulator, {} seeds a row\n{rows}\n", executed::SEEDS);
     let holds = executed::holds(&all);
-    let canaries = all.iter().filter(|row| row.strategy == executed::Strategy::AddFirst);
-    let others = all.iter().filter(|row| row.strategy != executed::Strategy::AddFirst);
+    let canaries = all.iter().filter(|row| row.strategy == executed::Strategy::Reversed);
+    let others = all.iter().filter(|row| row.strategy != executed::Strategy::Reversed);
     let deadlocks = |row: &executed::Row| row.deadlocks;
     let speedups = executed::speedups(&all);
     let figures = json!({
