@@ -192,13 +192,13 @@ mod tests {
                 while now < until {
                     if limiter.is_free(at(now)) {
                         limiter.send(bytes, at(now));
-                        sent += u64::from(bytes + 24) * 800 << 12;
+                        sent += (u64::from(bytes + 24) * 800) << 12;
                         let ahead = i128::from(sent) - i128::from(allowed);
-                        let frame = i128::from(9_024_u64 * 800 << 12);
+                        let frame = i128::from((9_024_u64 * 800) << 12);
                         prop_assert!(ahead - least_ahead <= frame);
                     }
                     let next = limiter.free_at().max(at(now + 1)).ns.min(until);
-                    allowed += (next - now) * 1_000 << (12 - stage);
+                    allowed += ((next - now) * 1_000) << (12 - stage);
                     now = next;
                     least_ahead = least_ahead.min(i128::from(sent) - i128::from(allowed));
                 }

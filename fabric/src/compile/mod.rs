@@ -223,8 +223,7 @@ pub fn compile(
     let bound = found.bound.priorities();
     // Where classes may bounce differently often, a class with less may start in the last tag.
     let differ = paths.class_bounces(0).is_some();
-    let priorities_min =
-        usize::from(if differ { bound.max(classes) } else { bound + classes - 1 });
+    let priorities_min = usize::from(if differ { bound.max(classes) } else { bound + classes - 1 });
     Ok(Compiled {
         rules: rules.into_sets(),
         lossless_priorities: priorities.len(),

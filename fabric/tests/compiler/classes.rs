@@ -6,7 +6,7 @@ use crate::slow_proof::{answer, has_cycle};
 use agents::lldp::PortRole;
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
-use fabric::compile::{Algorithm, Options, compile, port_roles};
+use fabric::compile::{Algorithm, Budget, Options, compile, port_roles};
 use fabric::paths::{Turn, Walks};
 use fabric::verify::{NetworkRules, Verdict, verify, verify_rules};
 use fabric::{Network, RuleSet};
@@ -220,7 +220,8 @@ fn classes_that_tolerate_fewer_bounces_save_tags() {
     ] {
         for topology in [LEAF_SPINE, PODS] {
             let case = Case::new(topology, &format!("class_bounces = {bounces}"));
-            let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+            let options =
+                Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
             let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
             let initial: Vec<Tag> = initial_tags.iter().map(|&value| tag(value)).collect();
             assert_eq!(compiled.rules[0].initial_tags, initial, "{bounces}");
@@ -236,7 +237,7 @@ fn classes_that_tolerate_fewer_bounces_save_tags() {
 #[test]
 fn the_paths_of_a_class_are_those_with_its_own_bounces() {
     let case = Case::new(PODS, "class_bounces = [0, 2]");
-    let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+    let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
     let compiled = compile(&case.network, &case.paths, &options, &|_| {}).unwrap();
     let count = |bounces: u8| {
         let paths = Case::new(PODS, &format!("kind = 'up-down'\nbounces = {bounces}")).paths;

@@ -241,7 +241,7 @@ fn tags(network: &Network, rules: &[RuleSet], way: &[u32]) -> Vec<u8> {
         let output = way.get(at + 1).map_or_else(|| host(switch), |&next| link(switch, next));
         let entries = &rules[switch as usize].entries;
         let first = entries.iter().find(|entry| entry.matches(tag, input, output));
-        tag = first.map_or(Tag::default(), |entry| entry.new_tag);
+        tag = first.map_or_else(Tag::default, |entry| entry.new_tag);
         after.push(tag.value());
     }
     after
@@ -271,7 +271,8 @@ fn on_any_network_the_rules_are_free_of_deadlock() {
             let agent = world.agent(switch).unwrap();
             assert_eq!(agent.level(), level, "seed {seed}: S{switch}");
             highest = highest.max(level.unwrap_or_default());
-            let ports = (1..=network.ports(switch as u32)).filter_map(PortId::from_number);
+            let ports =
+                (1..=network.ports(u32::try_from(switch).unwrap())).filter_map(PortId::from_number);
             crosslinks += ports
                 .filter(|&port| agent.port(port).unwrap().orientation == Orientation::Crosslink)
                 .count();

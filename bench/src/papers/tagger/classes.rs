@@ -6,7 +6,7 @@ use config::scenario::SchemeKind;
 use config::{NetworkConfig, ScenarioConfig};
 use dataplane::ids::Tag;
 use fabric::compile::port_roles::{self, PortRole};
-use fabric::compile::{Algorithm, Options, compile};
+use fabric::compile::{Algorithm, Budget, Options, compile};
 use fabric::network::Peer;
 use fabric::verify::{NetworkRules, Verdict as Proof, verify};
 use fabric::{Network, PathSet, RuleSet};
@@ -85,7 +85,8 @@ fn bounces_by_class() -> Result<Row, Box<dyn Error>> {
     let mut priorities = Vec::new();
     for bounces in ["[1, 1]", "[1, 0]"] {
         let (network, paths) = network(&format!("class_bounces = {bounces}"))?;
-        let options = Options { algorithm: Algorithm::UpDown, lossless_max: 7 };
+        let options =
+            Options { algorithm: Algorithm::UpDown, lossless_max: 7, budget: Budget::Work };
         let compiled = compile(&network, &paths, &options, &|_| {})?;
         let is_lossless = compiled.verdict.lossless_paths == compiled.verdict.paths;
         priorities.push(if is_lossless { compiled.lossless_priorities } else { usize::MAX });

@@ -47,12 +47,7 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
         theorem_1::row()?,
     ];
     rows.extend(walkthrough::rows()?);
-    rows.extend([
-        bounds::bcube(4)?,
-        bounds::rules()?,
-        clos::greedy()?,
-        bounds::tags()?,
-    ]);
+    rows.extend([bounds::bcube(4)?, bounds::rules()?, clos::greedy()?, bounds::tags()?]);
     rows.extend(classes::rows()?);
     rows.push(open("VI-C: growth", "new pods leave the rules of old switches as they are"));
     rows.extend(transition::rows());
