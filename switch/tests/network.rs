@@ -87,7 +87,10 @@ fn what_compile_writes_verify_proves() {
                 "lossless_paths",
                 "lossless_priorities",
                 "max_rules",
+                "open",
                 "paths",
+                "priorities_min",
+                "priorities_min_witness",
                 "seconds",
                 "switches",
                 "total_rules"
@@ -96,6 +99,10 @@ fn what_compile_writes_verify_proves() {
         assert_eq!((&json["algorithm"], &json["switches"]), (&algorithm.into(), &3.into()));
         assert_eq!((&json["paths"], &json["lossless_paths"]), (&12.into(), &12.into()));
         assert_eq!(json["lossless_priorities"], if algorithm == "brute-force" { 3 } else { 2 });
+        assert_eq!(json["priorities_min"], 2);
+        assert_eq!(json["open"], algorithm == "brute-force");
+        let ports = json["priorities_min_witness"]["cycle"].as_array().map_or(0, Vec::len);
+        assert!(ports >= 3, "a cycle over the triangle: {json}");
         let verified = knotless(&["verify", &network, "--rules", "rules", "--json"], place.path());
         assert_eq!(verified.status.code(), Some(0), "{verified:?}");
         let json = object(&verified);
@@ -104,6 +111,35 @@ fn what_compile_writes_verify_proves() {
         let checked = knotless(&["check", "rules/A.json"], place.path());
         assert_eq!(checked.status.code(), Some(0), "{checked:?}");
     }
+}
+
+/// More than two priorities are shown to be needed by the paths that need them.
+#[test]
+fn compile_lists_the_few_paths_that_need_so_many_priorities() {
+    let place = tempfile::tempdir().unwrap();
+    let network = "[generate]\nkind = 'clos'\nleaves = 4\nspines = 2\n\
+                   [paths]\nkind = 'up-down'\nbounces = 4\n";
+    std::fs::write(place.path().join("network.toml"), network).unwrap();
+    let compiled = knotless(&["compile", "network.toml", "--out", "rules"], place.path());
+    assert_eq!(compiled.status.code(), Some(0), "{compiled:?}");
+    let said = String::from_utf8(compiled.stdout).unwrap();
+    let (_, rest) = said.split_once("these paths alone need 3 priorities:\n").expect(&said);
+    let listed: Vec<&str> = rest.lines().take_while(|line| line.starts_with("  H")).collect();
+    assert!(!listed.is_empty(), "{said}");
+    // Alone in a path file, they need three again.
+    let file: String = listed.iter().map(|line| format!("{}\n", line.trim())).collect();
+    std::fs::write(place.path().join("paths.txt"), file).unwrap();
+    let alone =
+        network.replace("kind = 'up-down'\nbounces = 4", "kind = 'file'\nfile = 'paths.txt'");
+    std::fs::write(place.path().join("alone.toml"), alone).unwrap();
+    let arguments = ["compile", "alone.toml", "--out", "few", "--json", "--budget", "5s"];
+    let json = object(&knotless(&arguments, place.path()));
+    assert_eq!((&json["lossless_priorities"], &json["priorities_min"]), (&3.into(), &3.into()));
+    assert_eq!(
+        json["priorities_min_witness"]["paths"].as_array().map(Vec::len),
+        Some(listed.len())
+    );
+    assert_eq!(json["open"], false);
 }
 
 #[test]
