@@ -15,7 +15,7 @@ pub struct RuleSet {
     pub lossy_tag: Tag,
     /// The tag a frame starts with. Always in `priorities`, unless that is empty.
     pub initial_tag: Tag,
-    /// By application class (Tagger, VI-A): the tag that its frames start with, first `initial_tag`.
+    /// By application class (Tagger, VI-A): the tag that frames start with, first `initial_tag`.
     /// Empty: the classes, if there are several, start with the lossless tags in order, from
     /// `initial_tag` on, and an untrusted port gives every lossless frame `initial_tag`.
     pub initial_tags: Vec<Tag>,

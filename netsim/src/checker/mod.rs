@@ -3,8 +3,8 @@
 //! Safety holds between any two events ([`Network::check`](crate::network::Network::check)): no
 //! lossless frame is dropped, every frame is accounted for, tags never fall, switches count each
 //! change of a tag, and frames arrive in order and at their destination. Liveness holds once the
-//! sources have stopped ([`Network::drain`](crate::network::Network::drain)): the network drains, or
-//! the [`Deadlock`] is reported.
+//! sources have stopped ([`Network::drain`](crate::network::Network::drain)): the network drains,
+//! or the [`Deadlock`] is reported.
 
 mod check;
 mod conservation;

@@ -7,8 +7,8 @@
 //! of a veth, and needs CAP_NET_RAW and CAP_NET_ADMIN there.
 //!
 //! These modules do no IO and take the time as an argument: [`schedule`], [`pause_generator`],
-//! [`sequence`], [`ttl_probe`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`] call
-//! the system. The commands combine them.
+//! [`sequence`], [`ttl_probe`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`]
+//! call the system. The commands combine them.
 
 mod clock;
 mod flow;
