@@ -261,10 +261,7 @@ fn row(
 }
 
 /// Executes a change; returns whether the network was sound and empty afterwards, too.
-///
-/// # Errors
-/// The network cannot be built.
-pub fn run(
+fn run(
     case: &Case,
     channel: Channel,
     strategy: Strategy,
@@ -277,7 +274,8 @@ pub fn run(
     run_in_order(case, channel, strategy == Strategy::RemoveAll, &order, seed)
 }
 
-/// The same in an order of its own. If `all`, kept paths are removed after the other removes, and
+/// Executes a change in an order of its own; returns whether the network was sound and empty
+/// afterwards, too. If `all`, kept paths are removed after the other removes, and
 /// added after the other adds.
 ///
 /// # Errors

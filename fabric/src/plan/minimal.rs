@@ -14,7 +14,6 @@
 use super::change::Dependencies;
 use super::labels::Labels;
 use super::optimum::{Times, is_safe_at};
-use super::staged;
 use crate::compile::topology_order::AcyclicGraph;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -35,12 +34,14 @@ pub(super) struct Constraints {
 }
 
 /// The constraints that let no operation end after `deadline`, which some safe order can keep: for
-/// each add a set of its own, or in stages if those are more than `most`. `None` if no order could.
+/// each add a set of its own; or what `beyond` makes of the row if those are more than `most`
+/// constraints. `None` if no order could.
 pub(super) fn constraints(
     dependencies: &Dependencies,
     times: Times<'_>,
     deadline: u64,
     most: usize,
+    beyond: fn(&Finder<'_>, Row) -> Option<Constraints>,
 ) -> Option<Constraints> {
     let longest_first = |operations: std::ops::Range<u32>| {
         let mut sorted: Vec<u32> = operations.collect();
@@ -61,7 +62,7 @@ pub(super) fn constraints(
     let row = if first.is_empty() { finder.sort(&others) } else { Row::new(first, others) };
     match finder.place_all(&row, most)? {
         Some(pairs) => Some(Constraints { barriers: 0, pairs, row: row.adds }),
-        None => staged::place_all(&finder, row),
+        None => beyond(&finder, row),
     }
 }
 

@@ -191,7 +191,8 @@ impl<'a> Planner<'a> {
         let (times, least) = self.times(model, &all_us);
         let deadline = optimum::shortest(&self.dependencies, &times, least);
         let bound_us = if model == Model::Sequential { None } else { Some(deadline) };
-        let found = minimal::constraints(&self.dependencies, &times, deadline, most);
+        let in_stages = staged::place_all;
+        let found = minimal::constraints(&self.dependencies, &times, deadline, most, in_stages);
         let plan = found.and_then(|found| self.proven(found, model, &times, bound_us));
         let plan = plan.unwrap_or_else(|| self.apart(model, bound_us));
         if model == Model::Sequential { self.with_optimum(plan, &times) } else { plan }

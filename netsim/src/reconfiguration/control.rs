@@ -48,7 +48,7 @@ pub(super) enum Message {
 
 /// Messages under way.
 #[derive(Debug)]
-pub struct Mailbox {
+pub(super) struct Mailbox {
     control: Control,
     rng: SplitMix64,
     /// Those to come, each with a number of its own so that those of one moment keep their order.

@@ -10,7 +10,7 @@
 
 mod control;
 
-pub use control::{Control, Mailbox};
+pub use control::Control;
 
 use crate::checker::Deadlock;
 use crate::event::Picoseconds;
@@ -18,7 +18,7 @@ use crate::fault_schedule::Action;
 use crate::flow::FlowId;
 use crate::network::Network;
 use crate::topology::SwitchId;
-use control::Message;
+use control::{Mailbox, Message};
 use dataplane::ids::PortId;
 use dataplane::limits::PRIORITIES;
 use fabric::plan::{Drain, Kind, Order, Progress, QueueReading};
