@@ -1,6 +1,6 @@
 //! What it costs to grow: ports, routes, classes, rules, and ports that one burst spreads over. The
-//! core alone, one worker, full bursts at every port; each row beside the one before it. It fails if
-//! an axis does not keep to its [`Limit`] in [`ATTEMPTS`] either.
+//! core alone, one worker, full bursts at every port; each row beside the one before it. It fails
+//! if an axis does not keep to its [`Limit`] in [`ATTEMPTS`] either.
 //!
 //! All rows of an axis take turns, so that a noisy machine is as noisy to each, and all receive
 //! equally many different frames, so that what the bench itself takes of the caches stays the same.

@@ -109,7 +109,7 @@ impl NetworkBuilder {
     }
 
     /// Sets how hosts pause under the TTL scheme.
-    pub const fn host_pauses(&mut self, hosts: HostPauses) {
+    pub(crate) const fn host_pauses(&mut self, hosts: HostPauses) {
         self.hosts = hosts;
     }
 

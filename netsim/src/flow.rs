@@ -4,14 +4,27 @@
 //! big-endian.
 
 use crate::event::{NEVER, Picoseconds};
-use crate::routing::Way;
-use crate::topology::HostId;
+use crate::topology::{HostId, SwitchId};
 use dataplane::frame::Frame;
-use dataplane::ids::Tag;
+use dataplane::ids::{PortId, Tag};
 use dataplane::limits::FRAME_BYTES_MIN;
 use dataplane::time::Speed;
 use dataplane::wire::{MacAddress, ethernet};
 use std::net::Ipv4Addr;
+
+/// The path of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As the tables route the destination's switch.
+    Routed,
+    /// A random shortest path of its own, around links that are down.
+    Pinned,
+    /// Through these switches, from the sender's to the receiver's, each once. Where two switches
+    /// share several links, by the lowest port.
+    Through(Vec<SwitchId>),
+    /// Through these switches, each left by this port; the last leads to the receiver.
+    Ports(Vec<(SwitchId, PortId)>),
+}
 
 /// A flow, as [`NetworkBuilder::flow`](crate::builder::NetworkBuilder::flow) named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,8 +15,9 @@
 //! - A neighbor that advertises its port to us as a downlink is above us. It has learned its level
 //!   from us or from a switch at our level, so step 3 does not count it (split horizon). Otherwise
 //!   a switch that lost its hosts would raise its level by what it advertised itself.
-//! - Levels end at a limit that the operator sets ([`LEVEL_MAX`] at the most). Where no switch has a
-//!   host, old levels rise up to it and are dropped. So a higher limit makes a switch forget later.
+//! - Levels end at a limit that the operator sets ([`LEVEL_MAX`] at the most). Where no switch has
+//!   a host, old levels rise up to it and are dropped. So a higher limit makes a switch forget
+//!   later.
 
 use super::topology::Orientation;
 use alloc::vec::Vec;

@@ -222,8 +222,8 @@ pub(crate) fn ring_holds(points: &[AlphaPoint]) -> bool {
         && (PAPER_US / 2.0..=PAPER_US * 2.0).contains(&chosen)
 }
 
-/// Whether the figure deadlocks for every seed where its scenario says so (20 KB and 18 KB), and for
-/// none with the least hysteresis.
+/// Whether the figure deadlocks for every seed where its scenario says so (20 KB and 18 KB), and
+/// for none with the least hysteresis.
 pub(crate) fn grid_holds(points: &[GridPoint]) -> bool {
     points.iter().all(|point| match (point.threshold_bytes, point.offset_bytes) {
         (20_000, 18_000) => point.deadlocks == point.seeds,

@@ -1,5 +1,5 @@
-//! Ways to change paths, executed in the emulator: real dataplanes under traffic, a controller whose
-//! messages are delayed and lost, slow switches, and the emulator's search for deadlocks.
+//! Ways to change paths, executed in the emulator: real dataplanes under traffic, a controller
+//! whose messages are delayed and lost, slow switches, and the emulator's search for deadlocks.
 //!
 //! Every path has a sender and a receiver of its own. A sender sends all the time, as fast as its
 //! link; the first switch drops its frames while it has no route for them. So a path is in force
@@ -17,11 +17,11 @@ use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::settings::Threshold;
 use fabric::plan::{Kind, Model, NamedPath, Order, Planner, Timing};
 use netsim::builder::NetworkBuilder;
+use netsim::flow::Way;
 use netsim::flow::{FlowId, FlowSpec};
 use netsim::link::LinkSpec;
 use netsim::network::Network;
 use netsim::reconfiguration::{Control, Executed, PathOperation, execute, withhold};
-use netsim::routing::Way;
 use netsim::switch_spec::SwitchSpec;
 use netsim::topology::SwitchId;
 use rayon::prelude::*;

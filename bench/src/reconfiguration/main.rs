@@ -2,12 +2,12 @@
 //! for Arbitrary Datacenter Networks" leaves empty (section 5).
 //!
 //! For 4-level fat-trees, VL2, HyperX and Jellyfish of 100 to 2,000 switches, for links and
-//! switches that fail, and by four models of how switches are updated: how long a change takes, with
-//! how many constraints, and how long that took to plan, if everything is removed first, if what
-//! both sets have is left alone, by the reconfiguration paper's rule cycle by cycle, and by ours.
-//! Every order of ours has been proven by the checker. Fails if ours is slower than a way with
-//! barriers in any row, or than the rule where operations have times of their own, or not 1.5 times
-//! as fast as removing everything first in the median; or if 10,000 changes of paths on 1,000
+//! switches that fail, and by four models of how switches are updated: how long a change takes,
+//! with how many constraints, and how long that took to plan, if everything is removed first, if
+//! what both sets have is left alone, by the reconfiguration paper's rule cycle by cycle, and by
+//! ours. Every order of ours has been proven by the checker. Fails if ours is slower than a way
+//! with barriers in any row, or than the rule where operations have times of their own, or not 1.5
+//! times as fast as removing everything first in the median; or if 10,000 changes of paths on 1,000
 //! switches take 30 s, or more constraints than operations and barriers.
 //!
 //! `rule` compares with the rule without a time limit on small networks; `executed` executes the

@@ -1,11 +1,11 @@
 //! The manuscript's rule for one cycle (section 4.3), applied to one cycle after the other, written
 //! from its text alone.
 //!
-//! It shares no code with the planner: it has its own graph, its own cycles and its own constraints.
-//! It looks at every simple cycle of the buffer dependency graph of old and new paths on which no
-//! pair of edges is in order yet, and puts the cheapest pair in order: all old paths of the one edge
-//! are removed before any new path of the other is added. There is no time limit. The search takes
-//! exponential time, so it is for small networks.
+//! It shares no code with the planner: it has its own graph, its own cycles and its own
+//! constraints. It looks at every simple cycle of the buffer dependency graph of old and new paths
+//! on which no pair of edges is in order yet, and puts the cheapest pair in order: all old paths of
+//! the one edge are removed before any new path of the other is added. There is no time limit. The
+//! search takes exponential time, so it is for small networks.
 
 use fabric::plan::{Change, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,8 +1,8 @@
 //! Whether turns close a cycle: the shortest one, or an order in which they all ascend.
 
-use super::exact::ChannelTurn;
 use super::order::{Order, TagOrders};
 use super::turns::UsedTurns;
+use super::walk_graph::ChannelTurn;
 use crate::graph::Digraph;
 use crate::network::Network;
 use crate::network::u32_of;
@@ -46,8 +46,8 @@ impl TurnGraph {
     }
 }
 
-/// From the turns that are kept in each tag to an order for each tag, in which they ascend; `None` if
-/// some close a cycle.
+/// From the turns that are kept in each tag to an order for each tag, in which they ascend; `None`
+/// if some close a cycle.
 pub(super) fn orders_of(network: &Network, kept: &[Vec<ChannelTurn>]) -> Option<TagOrders> {
     let orders =
         kept.iter().map(|kept| TurnGraph::of(network, kept.iter().copied()).order(network));

@@ -11,17 +11,13 @@
 //! the lower tag leaves with the lower tag or an equal one.
 
 use super::topology_order::AcyclicGraph;
-use super::walk_graph::WalkGraph;
+use super::walk_graph::{ChannelTurn, WalkGraph};
 use crate::network::u32_of;
 use batsat::theory::{Theory, TheoryArg};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Instant;
-
-/// A turn from channel to channel: the slot that a frame comes in by, and the slot that it enters
-/// next.
-pub(super) type ChannelTurn = (u32, u32);
 
 /// What bounds a search.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +36,8 @@ impl Limits {
         Self { deadline: self.deadline.map(part), ..self }
     }
 
-    /// Shorter searches one after the other: each may learn ten times as much as the one before, the
-    /// last one as much as these limits say.
+    /// Shorter searches one after the other: each may learn ten times as much as the one before,
+    /// the last one as much as these limits say.
     pub(super) fn rounds(self) -> impl Iterator<Item = Self> {
         let clauses = std::iter::successors(Some(400_u64), |clauses| clauses.checked_mul(10));
         let before_last = clauses.take_while(move |&clauses| clauses < self.clauses);

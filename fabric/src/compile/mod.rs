@@ -74,8 +74,8 @@ pub struct Options {
     pub budget: Budget,
 }
 
-/// What the search for fewer priorities may cost, once the known orders have been tried. What is not
-/// search takes the time it needs.
+/// What the search for fewer priorities may cost, once the known orders have been tried. What is
+/// not search takes the time it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// So much work as takes some seconds, and the same result on every machine.

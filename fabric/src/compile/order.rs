@@ -14,8 +14,8 @@ use crate::network::u32_of;
 
 /// An order of the channels for each tag. The last one holds for all tags from there on.
 ///
-/// The proof needs an order for each tag, not one for all: turns that keep a tag ascend in the order
-/// of that tag.
+/// The proof needs an order for each tag, not one for all: turns that keep a tag ascend in the
+/// order of that tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TagOrders(Vec<Order>);
 

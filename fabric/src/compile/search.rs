@@ -3,9 +3,9 @@
 //! Several orders are tried on all paths, each for every tag: the file's, the levels of a Clos
 //! network, the network peeled by what paths do, the links by dimension, and, if the paths' turns
 //! close no cycle, an order without any raise. If the best of them needs more priorities than the
-//! bound says, its longest paths are repaired one by one ([`repair`]), and then an exact search looks
-//! for orders of the links that do with fewer ([`exact`](super::exact)): first one order for every
-//! tag, then one for each. What it proves impossible raises the bound ([`Bound`]).
+//! bound says, its longest paths are repaired one by one ([`repair`]), and then an exact search
+//! looks for orders of the links that do with fewer ([`exact`](super::exact)): first one order for
+//! every tag, then one for each. What it proves impossible raises the bound ([`Bound`]).
 
 use super::acyclic::{TurnGraph, orders_of};
 use super::bound::{self, Bound};
@@ -60,8 +60,8 @@ impl Search<'_> {
         let levels = by_level(network);
         let file: Vec<u32> = (0..u32_of(network.switches())).collect();
         let is_flat = levels == file;
-        // Where no level differs, the order is not likely to be the best, and judging all paths takes
-        // time: it comes last.
+        // Where no level differs, the order is not likely to be the best, and judging all paths
+        // takes time: it comes last.
         if !is_flat {
             self.by_switches("switches by level", &levels);
             if self.is_perfect() || self.counts_bounces() {
@@ -145,9 +145,9 @@ impl Search<'_> {
         Bound::One
     }
 
-    /// Looks for orders that need fewer priorities than the best ones so far. A repaired order of the
-    /// switches has the fewest rules, so it comes first; but where the paths are few enough for the
-    /// exact search, most of the time is for that.
+    /// Looks for orders that need fewer priorities than the best ones so far. A repaired order of
+    /// the switches has the fewest rules, so it comes first; but where the paths are few enough for
+    /// the exact search, most of the time is for that.
     fn repair_or_search(&mut self, bound: Bound, limits: Limits) -> Bound {
         if self.priorities() <= bound.priorities() {
             return bound;
@@ -195,8 +195,8 @@ impl Search<'_> {
         bound
     }
 
-    /// One order for every tag, an order for each: in turns, each time with more work, as either can
-    /// be the one that is found quickly. That one order is impossible says nothing of several.
+    /// One order for every tag, an order for each: in turns, each time with more work, as either
+    /// can be the one that is found quickly. That one order is impossible says nothing of several.
     fn solve(&self, graph: &WalkGraph, tags: u8, limits: Limits) -> Outcome {
         let slots = self.walks.network.slots();
         let search = |is_alike, limits| {

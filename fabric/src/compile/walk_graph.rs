@@ -6,7 +6,6 @@
 //! behind one. The graph is the minimal acyclic automaton of the turn sequences, built as a tree of
 //! their prefixes whose equal subtrees are merged.
 
-use super::exact::ChannelTurn;
 use crate::network::{Network, u32_of};
 use crate::paths::{Turn, Walks};
 use std::collections::HashMap;
@@ -14,6 +13,10 @@ use std::ops::ControlFlow;
 
 /// Nodes of the tree of prefixes at the most: about 200 MB.
 const PREFIXES_MAX: usize = 2_000_000;
+
+/// A turn from channel to channel: the slot that a frame comes in by, and the slot that it enters
+/// next.
+pub(super) type ChannelTurn = (u32, u32);
 
 /// A turn at a node: its number in [`WalkGraph::turns`], and the node after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

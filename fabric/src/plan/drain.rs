@@ -1,9 +1,9 @@
 //! Whether the frames that were queued at a port when a route was removed have left.
 //!
 //! Once a switch no longer has the route, no frame joins its queues because of it. A queue sends in
-//! the order in which frames came, so those that were there have left when it has sent as many as it
-//! held. Where ingress ports are served in turn, frames that came later can be sent before, and only
-//! an empty queue shows it.
+//! the order in which frames came, so those that were there have left when it has sent as many as
+//! it held. Where ingress ports are served in turn, frames that came later can be sent before, and
+//! only an empty queue shows it.
 
 /// Priorities of a port.
 const PRIORITIES: usize = 8;

@@ -52,8 +52,8 @@ use std::time::Duration;
 use strum::IntoStaticStr;
 
 /// Constraints for each operation, on average, up to which each add has a set of its own to wait
-/// for. Beyond it adds share sets ([`staged`]), so that the constraints grow with the operations and
-/// not with their square.
+/// for. Beyond it adds share sets ([`staged`]), so that the constraints grow with the operations
+/// and not with their square.
 const PAIRS_PER_OPERATION: usize = 8;
 
 /// Which set of paths.

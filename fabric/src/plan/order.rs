@@ -4,8 +4,8 @@
 /// A partial order of operations, by number.
 ///
 /// Numbers from [`Self::operations`] on are **barriers**: they change nothing and are done as soon
-/// as all that they wait for is done. With a barrier, m operations that all precede n others are m +
-/// n pairs instead of m times n.
+/// as all that they wait for is done. With a barrier, m operations that all precede n others are m
+/// + n pairs instead of m times n.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     operations: usize,

@@ -3,13 +3,13 @@
 //! Here an operation has no time of its own, as the rules of others are in its way. Every order is
 //! bounded by the busiest switch; small changes are solved exactly.
 //!
-//! **Exactly**, the optimum is the least over all safe orders of the best schedule of each, and only
-//! orders that no constraint can be left out of count. For one order: on each switch removes come
-//! before adds, since nothing waits for an add; and the removes that something waits for come in one
-//! order on all switches, that of their completion (permutation schedules are dominant where the
-//! parts of a job run at the same time: Mastrolilli et al., "Minimizing the sum of weighted
-//! completion times in a concurrent open shop", 2010). So all permutations are tried. What waits for
-//! nothing fills the gaps.
+//! **Exactly**, the optimum is the least over all safe orders of the best schedule of each, and
+//! only orders that no constraint can be left out of count. For one order: on each switch removes
+//! come before adds, since nothing waits for an add; and the removes that something waits for come
+//! in one order on all switches, that of their completion (permutation schedules are dominant where
+//! the parts of a job run at the same time: Mastrolilli et al., "Minimizing the sum of weighted
+//! completion times in a concurrent open shop", 2010). So all permutations are tried. What waits
+//! for nothing fills the gaps.
 
 use super::change::{Change, Dependencies};
 use super::check::{self, Verdict};

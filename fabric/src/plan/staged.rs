@@ -2,14 +2,14 @@
 //!
 //! [`super::minimal`] gives each add a set of removes of its own, which can take a constraint for
 //! each remove and add. Here the sets are nested: what one add of the row waits for, all later ones
-//! wait for too. The row is cut into **stages**. A stage begins where an add must wait for more; the
-//! removes that it needs in addition, and the barrier of the stage before, are done before the
+//! wait for too. The row is cut into **stages**. A stage begins where an add must wait for more;
+//! the removes that it needs in addition, and the barrier of the stage before, are done before the
 //! barrier of the stage, and the adds of the stage wait for that barrier. So each remove and each
 //! add that has to wait is in one constraint, and each barrier in one more.
 //!
 //! The proof is that of [`super::minimal`]: an add is clear among the adds before it in the row and
-//! the old paths that it does not wait for. The deadline is kept, too: the row has the adds by their
-//! times, the longest first, so what one add can wait for in time, all later ones can.
+//! the old paths that it does not wait for. The deadline is kept, too: the row has the adds by
+//! their times, the longest first, so what one add can wait for in time, all later ones can.
 
 use super::minimal::{Constraints, Finder, Row, Scene};
 use crate::network::u32_of;

@@ -1,8 +1,8 @@
 //! The fewest tags for given paths, by trying everything: the oracle of the compiler's search.
 //!
-//! A path keeps its tag at a turn or gets the next one. Tags suffice if each path can be cut so that
-//! for each tag the turns that keep it, of all paths together, close no cycle. Nothing here knows of
-//! orders, solvers or rules.
+//! A path keeps its tag at a turn or gets the next one. Tags suffice if each path can be cut so
+//! that for each tag the turns that keep it, of all paths together, close no cycle. Nothing here
+//! knows of orders, solvers or rules.
 
 use std::collections::HashSet;
 

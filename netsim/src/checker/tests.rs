@@ -2,10 +2,10 @@
 
 use crate::builder::NetworkBuilder;
 use crate::flow::FlowSpec;
+use crate::flow::Way;
 use crate::frame::{Pool, SimFrame};
 use crate::link::LinkSpec;
 use crate::network::Network;
-use crate::routing::Way;
 use crate::switch_spec::SwitchSpec;
 use dataplane::frame::Frame;
 use dataplane::ids::{Priority, Tag};

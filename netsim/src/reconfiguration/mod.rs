@@ -4,9 +4,9 @@
 //! The controller does what `knotless apply` does. A new path is installed from its last switch to
 //! its first, each after the answer of the one before. An old path is removed from its first switch
 //! on; before the next switch is asked, the frames that were queued for it must have left, as the
-//! counters of the port tell ([`Drain`]). An operation begins when those that it waits for are done.
-//! A message that is not answered in time is sent again, and a switch that has done what it says
-//! only answers.
+//! counters of the port tell ([`Drain`]). An operation begins when those that it waits for are
+//! done. A message that is not answered in time is sent again, and a switch that has done what it
+//! says only answers.
 
 mod control;
 

@@ -11,26 +11,12 @@ pub(crate) use graph::Graph;
 pub(crate) use tables::table;
 
 use crate::build_error::BuildError;
-use crate::flow::FlowId;
+use crate::flow::{FlowId, Way};
 use crate::topology::{Attachment, HostId, Peer, SwitchId, Topology, path_address};
 use dataplane::ids::PortId;
 use random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-
-/// The path of a flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// As the tables route the destination's switch.
-    Routed,
-    /// A random shortest path of its own, around links that are down.
-    Pinned,
-    /// Through these switches, from the sender's to the receiver's, each once. Where two switches
-    /// share several links, by the lowest port.
-    Through(Vec<SwitchId>),
-    /// Through these switches, each left by this port; the last leads to the receiver.
-    Ports(Vec<(SwitchId, PortId)>),
-}
 
 /// How frames to a switch's hosts are routed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

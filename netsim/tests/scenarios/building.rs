@@ -3,8 +3,8 @@
 use crate::support::{US, lossless_network, tag};
 use netsim::builder::NetworkBuilder;
 use netsim::flow::FlowSpec;
+use netsim::flow::Way;
 use netsim::link::LinkSpec;
-use netsim::routing::Way;
 use netsim::switch_spec::SwitchSpec;
 use netsim::topology::{HostId, SwitchId};
 

@@ -7,10 +7,10 @@ use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use netsim::builder::NetworkBuilder;
 use netsim::checker::Deadlock;
 use netsim::event::Picoseconds;
+use netsim::flow::Way;
 use netsim::flow::{FlowId, FlowSpec};
 use netsim::link::LinkSpec;
 use netsim::network::Network;
-use netsim::routing::Way;
 use netsim::switch_spec::SwitchSpec;
 use netsim::topology::SwitchId;
 

@@ -1,5 +1,5 @@
-//! Tori and meshes: switches in a lattice, each linked to the next one in each dimension; in a torus
-//! the last one to the first, too.
+//! Tori and meshes: switches in a lattice, each linked to the next one in each dimension; in a
+//! torus the last one to the first, too.
 
 use super::{Draft, GenerateError, Parameters};
 use dataplane::limits::PORTS_MAX;
