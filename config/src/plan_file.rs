@@ -28,7 +28,7 @@ pub struct PlanFile {
 }
 
 /// The most pairs of a plan without barriers.
-pub const ORDER_PAIRS_MAX: usize = 100_000;
+pub(crate) const ORDER_PAIRS_MAX: usize = 100_000;
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

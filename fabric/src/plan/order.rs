@@ -126,7 +126,7 @@ impl Order {
     }
 
     /// Whether a number is that of a barrier.
-    pub const fn is_barrier(&self, node: u32) -> bool {
+    pub(crate) const fn is_barrier(&self, node: u32) -> bool {
         node as usize >= self.operations
     }
 
