@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 pub(super) type Counters = BTreeMap<String, i64>;
 
 /// Of a port: what it is, and what depends on how the device batches.
-const PORT_FACTS: [&str; 16] = [
+const PORT_FACTS: [&str; 17] = [
     "number",
     "name",
     "device",
@@ -20,6 +20,7 @@ const PORT_FACTS: [&str; 16] = [
     "mac",
     "mode",
     "mtu",
+    "trusted",
     "up",
     "link",
     "in_service",
