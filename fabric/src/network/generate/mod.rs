@@ -9,6 +9,7 @@ mod clos;
 mod fat_tree;
 mod hyperx;
 mod jellyfish;
+mod lattice;
 mod parameters;
 mod slim_fly;
 mod torus;

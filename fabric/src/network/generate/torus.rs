@@ -1,32 +1,20 @@
 //! Tori and meshes: switches in a lattice, each linked to the next one in each dimension; in a
 //! torus the last one to the first, too.
 
+use super::lattice::{self, Lattice};
 use super::{Draft, GenerateError, Parameters};
-use dataplane::limits::PORTS_MAX;
 
-/// Builds it. Switch `X` is numbered with the first coordinate fastest.
+/// Builds it.
 pub(super) fn build(
     draft: &mut Draft,
     parameters: &Parameters,
     wraps: bool,
 ) -> Result<(), GenerateError> {
-    parameters.allow(&["shape", "hosts"])?;
-    let shape = parameters.shape()?;
-    let hosts = parameters.optional("hosts", 1, PORTS_MAX)?.unwrap_or(1);
-    let ports = hosts + 2 * shape.len();
-    if ports > PORTS_MAX {
-        let message = format!("a switch would need {ports} ports; it can have {PORTS_MAX}");
-        return Err(GenerateError::wrong("hosts", message));
-    }
-    let factors: Vec<usize> = shape.iter().copied().chain([ports]).collect();
-    parameters.check_size(&factors)?;
-    let count = shape.iter().product();
-    let switches: Vec<u32> =
-        (1..=count).map(|number| draft.switch(format!("X{number}"), ports)).collect();
-    switches.iter().for_each(|&switch| draft.hosts(switch, hosts));
+    let network_ports = |shape: &[usize]| 2 * shape.len();
+    let Lattice { shape, switches } = lattice::build(draft, parameters, network_ports)?;
     let mut stride = 1;
     for (dimension, &size) in (0..).zip(&shape) {
-        for at in 0..count {
+        for at in 0..switches.len() {
             let coordinate = at / stride % size;
             // Two switches in a row are linked once.
             let is_last = coordinate + 1 == size;
