@@ -113,6 +113,55 @@ fn what_compile_writes_verify_proves() {
     }
 }
 
+/// Tagger, VI-C: what is kept is the same file; what changes has a reason.
+#[test]
+fn a_grown_network_keeps_the_files_of_its_old_switches() {
+    let place = tempfile::tempdir().unwrap();
+    let small = example("growing-pods.toml");
+    let text = std::fs::read_to_string(&small).unwrap().replace("pods = 2", "pods = 3");
+    std::fs::write(place.path().join("grown.toml"), text).unwrap();
+    let compiled = knotless(&["compile", &small, "--out", "old", "--json"], place.path());
+    assert!(!fields(&object(&compiled)).contains(&"keep"), "{compiled:?}");
+
+    let words = ["compile", "grown.toml", "--out", "new", "--keep", "old", "--json"];
+    let compiled = knotless(&words, place.path());
+    assert_eq!(compiled.status.code(), Some(0), "{compiled:?}");
+    let kept = object(&compiled)["keep"].clone();
+    assert_eq!(fields(&kept), ["changed", "new", "open", "unchanged"]);
+    assert_eq!((&kept["unchanged"], &kept["new"]), (&32.into(), &8.into()));
+    assert_eq!((&kept["changed"], &kept["open"]), (&serde_json::json!([]), &false.into()));
+    let mut files = 0;
+    for file in std::fs::read_dir(place.path().join("old")).unwrap() {
+        let file = file.unwrap();
+        let new = std::fs::read(place.path().join("new").join(file.file_name())).unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), new, "{file:?}");
+        files += 1;
+    }
+    assert_eq!(files, 32);
+    let verified = knotless(&["verify", "grown.toml", "--rules", "new"], place.path());
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+
+    // A core with another number of tags than its old rules have.
+    let more = std::fs::read_to_string(&small).unwrap().replace("bounces = 1", "bounces = 3");
+    std::fs::write(place.path().join("more.toml"), more).unwrap();
+    let words = ["compile", "more.toml", "--out", "more", "--keep", "old"];
+    let said = String::from_utf8(knotless(&words, place.path()).stdout).unwrap();
+    assert!(said.contains("rules of E1 change: the network has other tags"), "{said}");
+
+    for (words, why) in [
+        (vec!["--keep", "nowhere"], "nowhere:1:1: is not a directory"),
+        (vec!["--keep", "."], "has rules of no switch of this network"),
+        (vec!["--keep", "old", "--algorithm", "greedy"], "`updown` only"),
+    ] {
+        let all = [&["compile", "grown.toml", "--out", "none"], &words[..]].concat();
+        let refused = knotless(&all, place.path());
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(error.contains(why) && error.lines().count() == 1, "{error}");
+        assert!(!place.path().join("none").exists());
+    }
+}
+
 /// More than two priorities are shown to be needed by the paths that need them.
 #[test]
 fn compile_lists_the_few_paths_that_need_so_many_priorities() {

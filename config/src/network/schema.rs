@@ -77,7 +77,7 @@ pub(crate) struct GenerateTable {
     pub(crate) leaves: Field<i64>,
     /// Clos: spines.
     pub(crate) spines: Field<i64>,
-    /// Clos: pods, for three tiers.
+    /// Clos: pods, for three tiers. Fat-tree: how many of its `k` pods are there. Default `k`.
     pub(crate) pods: Field<i64>,
     /// Clos of three tiers: ToRs in each pod.
     pub(crate) tors: Field<i64>,

@@ -33,7 +33,7 @@ pub use write::{save, to_json};
 /// Reads and checks `file`.
 ///
 /// # Errors
-/// The file cannot be read, is no JSON of this form, or contradicts itrules.
+/// The file cannot be read, is no JSON of this form, or contradicts itself.
 pub fn load(file: &Path) -> Result<RuleSet, ConfigError> {
     from_source(&Source::read(file)?)
 }
@@ -41,7 +41,7 @@ pub fn load(file: &Path) -> Result<RuleSet, ConfigError> {
 /// Reads and checks `text`, which errors will say is in `file`.
 ///
 /// # Errors
-/// The text is no JSON of this form, or contradicts itrules.
+/// The text is no JSON of this form, or contradicts itself.
 pub fn parse(file: &Path, text: &str) -> Result<RuleSet, ConfigError> {
     from_source(&Source::new(file, text))
 }
@@ -179,6 +179,53 @@ pub fn load_all(network: &Network, directory: &Path) -> Result<NetworkRules, Con
     let sets = loaded.into_iter().collect::<Result<Vec<RuleSet>, ConfigError>>()?;
     NetworkRules::new(network, sets)
         .map_err(|(switch, message)| Source::new(&file(switch), "").at(0..0, message))
+}
+
+/// Reads DIR/SWITCH.json for those switches of the network that have one. Whether its ports are
+/// still those of the switch is not looked at.
+///
+/// # Errors
+/// No switch has one; or one cannot be read, is wrong in itself, is of another switch, or
+/// contradicts another one.
+pub fn load_known(
+    network: &Network,
+    directory: &Path,
+) -> Result<Vec<Option<RuleSet>>, ConfigError> {
+    let file = |switch: u32| directory.join(format!("{}.json", network.switch_name(switch)));
+    let known = |switch: u32| {
+        let file = file(switch);
+        file.exists().then(|| load(&file)).transpose()
+    };
+    let loaded: Vec<Result<Option<RuleSet>, ConfigError>> =
+        network.all_switches().into_par_iter().map(known).collect();
+    let sets = loaded.into_iter().collect::<Result<Vec<Option<RuleSet>>, ConfigError>>()?;
+    let wrong =
+        |switch: u32, message: String| Err(Source::new(&file(switch), "").at(0..0, message));
+    let mut all = (0..).zip(&sets).filter_map(|(switch, rules)| Some((switch, rules.as_ref()?)));
+    let Some((at, first)) = all.clone().next() else {
+        let message = "has rules of no switch of this network; give the directory that `knotless \
+                       compile --out` wrote before the network grew";
+        return Err(Source::new(directory, "").at(0..0, message.to_owned()));
+    };
+    let tags = |rules: &RuleSet| {
+        let RuleSet { lossy_tag, initial_tag, initial_tags, priorities, .. } = rules.clone();
+        (lossy_tag, initial_tag, initial_tags, priorities)
+    };
+    for (switch, rules) in all.by_ref() {
+        let name = network.switch_name(switch);
+        if rules.switch != name {
+            let message =
+                format!("these are the rules of `{}`; `switch` must be `{name}`", rules.switch);
+            return wrong(switch, message);
+        }
+        if tags(rules) != tags(first) {
+            let first = network.switch_name(at);
+            let message =
+                format!("tags and priorities are other ones than at `{first}`; make them the same");
+            return wrong(switch, message);
+        }
+    }
+    Ok(sets)
 }
 
 /// An error at the start of `fragment`, a piece of the source's text.

@@ -8,6 +8,8 @@ mod bound;
 mod classes;
 pub mod demand;
 mod exact;
+mod extend;
+mod keep;
 mod order;
 mod peel_order;
 pub mod port_roles;
@@ -23,6 +25,7 @@ mod updown;
 mod walk_graph;
 
 pub use bound::Bound;
+pub use keep::{Change, Grown, Reason, compile_keeping};
 
 use crate::network::Network;
 use crate::network::u32_of;
@@ -33,6 +36,7 @@ use acyclic::TurnGraph;
 use dataplane::ids::{Priority, Tag};
 use dataplane::rules::TcamEntry;
 use exact::Limits;
+use order::TagOrders;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -156,6 +160,8 @@ struct Found {
     raised_paths: Option<u64>,
     conflicts: Option<u64>,
     method: &'static str,
+    /// The orders that the rules follow from, if they do.
+    orders: Option<TagOrders>,
 }
 
 /// Compiles and proves. `tell` is told what is being done.
@@ -168,6 +174,16 @@ pub fn compile(
     options: &Options,
     tell: &dyn Fn(&str),
 ) -> Result<Compiled, CompileError> {
+    compile_with_orders(network, paths, options, tell).map(|(compiled, _)| compiled)
+}
+
+/// The same, and the orders that the rules follow from.
+fn compile_with_orders(
+    network: &Network,
+    paths: &PathSet,
+    options: &Options,
+    tell: &dyn Fn(&str),
+) -> Result<(Compiled, Option<TagOrders>), CompileError> {
     let lossless_max = options.lossless_max.clamp(1, LOSSLESS_MAX);
     let classes = paths.classes();
     if classes > lossless_max {
@@ -224,7 +240,7 @@ pub fn compile(
     // Where classes may bounce differently often, a class with less may start in the last tag.
     let differ = paths.class_bounces(0).is_some();
     let priorities_min = usize::from(if differ { bound.max(classes) } else { bound + classes - 1 });
-    Ok(Compiled {
+    let compiled = Compiled {
         rules: rules.into_sets(),
         lossless_priorities: priorities.len(),
         priorities_min,
@@ -234,7 +250,8 @@ pub fn compile(
         conflicts: found.conflicts,
         method: found.method,
         verdict,
-    })
+    };
+    Ok((compiled, found.orders))
 }
 
 /// The `updown` algorithm.
@@ -246,10 +263,11 @@ fn by_orders(walks: &Walks<'_>, lossless_max: u8, budget: Budget, tell: &dyn Fn(
         score::Score::of(walks, &found.orders.delayed(last - start)).raises_max
     });
     let tags = usize::from(wanted.min(lossless_max));
+    // The class that starts last has the fewest raises left, so the orders count from its tag.
+    let orders = found.orders.delayed(last);
     let rules = updown::Rules {
         network,
-        // The class that starts last has the fewest raises left, so the orders count from its tag.
-        orders: &found.orders.delayed(last),
+        orders: &orders,
         tags,
         lossy_tag: Tag::default(),
         hosts_alike: paths.hosts_alike(),
@@ -273,6 +291,7 @@ fn by_orders(walks: &Walks<'_>, lossless_max: u8, budget: Budget, tell: &dyn Fn(
         raised_paths: Some(found.score.raised_paths),
         conflicts: None,
         method: found.name,
+        orders: Some(orders),
     }
 }
 
@@ -298,6 +317,7 @@ fn by_matrix(
         raised_paths: None,
         conflicts: None,
         method,
+        orders: None,
     }
 }
 

@@ -41,7 +41,17 @@ impl TagOrders {
     /// raise its tag.
     #[inline]
     pub(super) fn is_raise(&self, input: u32, output: u32, raises: u8) -> bool {
-        self.0[usize::from(raises).min(self.0.len() - 1)].is_raise(input, output)
+        self.of_tag(raises).is_raise(input, output)
+    }
+
+    /// The number, after so many raises, of the channel that enters by `slot`; 0 from a host.
+    pub(super) fn number(&self, slot: u32, raises: u8) -> u32 {
+        self.of_tag(raises).entering[slot as usize]
+    }
+
+    #[inline]
+    fn of_tag(&self, raises: u8) -> &Order {
+        &self.0[usize::from(raises).min(self.0.len() - 1)]
     }
 }
 

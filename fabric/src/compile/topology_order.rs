@@ -18,10 +18,21 @@ pub(crate) struct AcyclicGraph {
 impl AcyclicGraph {
     /// `nodes` nodes and no edge.
     pub(crate) fn new(nodes: usize) -> Self {
+        let first_to_last: Vec<u32> = (0..u32_of(nodes)).collect();
+        Self::ordered(&first_to_last)
+    }
+
+    /// These nodes, each once, and no edge. They stay in this order as far as edges allow.
+    pub(crate) fn ordered(first_to_last: &[u32]) -> Self {
+        let nodes = first_to_last.len();
+        let mut places = vec![0; nodes];
+        for (place, &node) in (0..).zip(first_to_last) {
+            places[node as usize] = place;
+        }
         Self {
             heads: vec![Vec::new(); nodes],
             tails: vec![Vec::new(); nodes],
-            places: (0..u32_of(nodes)).collect(),
+            places,
             is_seen: vec![false; nodes],
         }
     }
@@ -89,7 +100,8 @@ impl AcyclicGraph {
         Vec::new()
     }
 
-    fn place(&self, node: u32) -> u32 {
+    /// Where a node stands in a topological order.
+    pub(crate) fn place(&self, node: u32) -> u32 {
         self.places[node as usize]
     }
 

@@ -12,7 +12,7 @@ use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{PortSet, TcamEntry};
 
 /// Entries for each tag that any order of switches needs at the most.
-const ENTRIES_PER_TAG: usize = 2;
+pub(super) const ENTRIES_PER_TAG: usize = 2;
 
 /// The tag of a state: states count from 0, tags from 1.
 pub(super) fn tag_of(state: usize) -> Tag {
@@ -96,7 +96,15 @@ impl Rules<'_> {
 
     /// The turns that paths take under these rules, by state, in every application class.
     pub(super) fn used(&self, walks: &Walks<'_>) -> UsedTurns {
-        let turn = |input, output, state| self.turn(input, output, state);
+        self.used_by(walks, |input, output, state| self.turn(input, output, state))
+    }
+
+    /// The turns that paths take where `turn` says the state after each, in every class.
+    pub(super) fn used_by(
+        &self,
+        walks: &Walks<'_>,
+        turn: impl Fn(u32, u32, u8) -> u8 + Sync + Copy,
+    ) -> UsedTurns {
         let used = UsedTurns::collect(walks, 0, self.tags, turn);
         for class in 1..walks.paths.classes() {
             used.add(1, walks, class, turn);

@@ -70,7 +70,7 @@ fn network(switches: usize, chords: usize, rng: &mut SplitMix64) -> Network {
             links.push(ends);
         }
     }
-    crate::support::linked(switches, &links)
+    crate::support::linked(switches, &links, links.len() + 1)
 }
 
 /// A random walk that never goes straight back; it may come to a switch again.

@@ -7,6 +7,7 @@ mod examples;
 #[path = "../support/exhaustive.rs"]
 mod exhaustive;
 mod fewest;
+mod grown;
 mod oracle;
 mod random;
 #[path = "../support/slow_proof.rs"]

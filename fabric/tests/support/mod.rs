@@ -182,11 +182,11 @@ pub(crate) fn triangle() -> (Network, PathSet) {
     (network, paths)
 }
 
-/// `switches` switches with a host each, and links between them.
-pub(crate) fn linked(switches: usize, links: &[[usize; 2]]) -> Network {
+/// `switches` switches of so many ports with a host each, and links between them.
+pub(crate) fn linked(switches: usize, links: &[[usize; 2]], ports: usize) -> Network {
     let mut network = Network::new();
     for at in 0..switches {
-        network.add_switch(format!("S{at}"), links.len() + 1);
+        network.add_switch(format!("S{at}"), ports);
     }
     let mut taken = vec![0; switches];
     let mut port = |network: &Network, at: usize| {

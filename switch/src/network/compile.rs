@@ -1,6 +1,7 @@
 //! `knotless compile`: tag rules from a topology and its lossless paths, verified before they are
 //! written.
 
+use super::kept::{self, Kept};
 use super::progress::Progress;
 use super::{InputError, grouped, unwritable};
 use crate::ctl::tables::{numbers, text};
@@ -34,9 +35,19 @@ pub struct CompileArgs {
     /// Time for the search for fewer priorities
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration_ns)]
     budget: u64,
+    /// Keep the rules of the switches in DIR, what an earlier `--out` wrote, as far as possible
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// What was compiled.
+struct Output {
+    network: Network,
+    compiled: Compiled,
+    kept: Option<Kept>,
 }
 
 /// Why the compilation failed.
@@ -52,12 +63,12 @@ enum Failure {
 pub fn run(arguments: &CompileArgs) -> ExitCode {
     let start = Instant::now();
     match compile(arguments) {
-        Ok((network, compiled)) => {
+        Ok(found) => {
             let seconds = start.elapsed().as_secs_f64();
             if arguments.json {
-                output::print(as_json(arguments, &network, &compiled, seconds));
+                output::print(as_json(arguments, &found, seconds));
             } else {
-                output::print(as_text(arguments, &network, &compiled, seconds));
+                output::print(as_text(arguments, &found, seconds));
             }
             ExitCode::SUCCESS
         }
@@ -70,7 +81,7 @@ pub fn run(arguments: &CompileArgs) -> ExitCode {
     }
 }
 
-fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
+fn compile(arguments: &CompileArgs) -> Result<Output, Failure> {
     let progress = Progress::new();
     progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
@@ -79,13 +90,27 @@ fn compile(arguments: &CompileArgs) -> Result<(Network, Compiled), Failure> {
         lossless_max: arguments.max_lossless,
         budget: Budget::Time(Duration::from_nanos(arguments.budget)),
     };
-    let compiled = fabric::compile::compile(&config.network, &paths, &options, &|what| {
-        progress.set_message(what)
-    })
-    .map_err(|error| Failure::Compile { file: arguments.file.clone(), error })?;
+    let network = config.network;
+    let tell = |what: &str| progress.set_message(what);
+    let failed = |error| Failure::Compile { file: arguments.file.clone(), error };
+    let (compiled, kept) = match &arguments.keep {
+        None => {
+            (fabric::compile::compile(&network, &paths, &options, &tell).map_err(failed)?, None)
+        }
+        Some(_) if options.algorithm != Algorithm::UpDown => {
+            let message = "--keep goes with the algorithm `updown` only; leave --algorithm out";
+            return Err(InputError::at(&arguments.file, message).into());
+        }
+        Some(directory) => {
+            let old = kept::read(&network, directory)?;
+            let (compiled, kept) =
+                kept::compile(&network, &paths, &options, old, &tell).map_err(failed)?;
+            (compiled, Some(kept))
+        }
+    };
     progress.set_message("writing rule files");
     write(&arguments.out, &compiled)?;
-    Ok((config.network, compiled))
+    Ok(Output { network, compiled, kept })
 }
 
 fn write(directory: &Path, compiled: &Compiled) -> Result<(), InputError> {
@@ -97,12 +122,8 @@ fn write(directory: &Path, compiled: &Compiled) -> Result<(), InputError> {
     Ok(())
 }
 
-fn as_json(
-    arguments: &CompileArgs,
-    network: &Network,
-    compiled: &Compiled,
-    seconds: f64,
-) -> serde_json::Value {
+fn as_json(arguments: &CompileArgs, found: &Output, seconds: f64) -> serde_json::Value {
+    let Output { network, compiled, kept } = found;
     let mut value = json!({
         "algorithm": arguments.algorithm.name(),
         "switches": compiled.rules.len(),
@@ -120,15 +141,14 @@ fn as_json(
     if let Some(classes) = super::verify::classes_json(&compiled.verdict) {
         value["classes"] = classes;
     }
+    if let Some(kept) = kept {
+        value["keep"] = kept.json(network);
+    }
     value
 }
 
-fn as_text(
-    arguments: &CompileArgs,
-    network: &Network,
-    compiled: &Compiled,
-    seconds: f64,
-) -> String {
+fn as_text(arguments: &CompileArgs, found: &Output, seconds: f64) -> String {
+    let Output { network, compiled, kept } = found;
     let verdict = &compiled.verdict;
     let mut rows = numbers(["", "found"], 1);
     let mut row = |name: &str, value: String| {
@@ -149,10 +169,16 @@ fn as_text(
     row("fewest priorities possible", fewest(compiled));
     row("most rules of a switch", compiled.rules_max().to_string());
     row("rules of all switches", grouped(compiled.rules_total() as u64));
+    if let Some(kept) = kept {
+        row("switches that keep their rules", grouped(kept.unchanged() as u64));
+        row("switches that change", kept.changed_text());
+        row("new switches", grouped(kept.new as u64));
+    }
     row("free of deadlock", "proven".to_owned());
     row("seconds", format!("{seconds:.2}"));
     let mut lines = vec![text(&rows)];
     lines.extend(witness_lines(network, compiled));
+    lines.extend(kept.iter().flat_map(|kept| kept.lines(network)));
     lines.extend(super::verify::class_lines(verdict));
     lines.extend(super::verify::lossy_lines(network, verdict));
     lines.push(format!("rules written to {}", arguments.out.display()));

@@ -1,6 +1,7 @@
 //! The commands about a whole network: `knotless compile` and `knotless verify`.
 
 pub mod compile;
+mod kept;
 pub(crate) mod progress;
 pub mod verify;
 

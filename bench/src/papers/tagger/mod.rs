@@ -7,6 +7,7 @@ mod compiled;
 mod fig_13;
 mod fig_14;
 mod fig_15;
+mod growth;
 mod reroutes;
 mod scale;
 mod table_vi;
@@ -22,7 +23,6 @@ const PAPER: Paper = Paper::Tagger;
 
 /// Every theorem, table and figure, in the order of the paper.
 pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>> {
-    let open = |item, paper_value| Row::not_done(PAPER, item, paper_value, "no experiment yet");
     let [two_up_down, one_bounce] = clos::figures()?;
     let [is_free, is_optimal] = clos::optimality()?;
     let mut rows = vec![
@@ -49,7 +49,7 @@ pub(crate) fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>
     rows.extend(walkthrough::rows()?);
     rows.extend([bounds::bcube(4)?, bounds::rules()?, clos::greedy()?, bounds::tags()?]);
     rows.extend(classes::rows()?);
-    rows.push(open("VI-C: growth", "new pods leave the rules of old switches as they are"));
+    rows.push(growth::row()?);
     rows.extend(transition::rows());
     rows.push(walkthrough::fig_9());
     rows.extend([

@@ -8,14 +8,15 @@
 
 use super::Draft;
 
-/// Builds it for an even `k`. Switches are `E1`.. (edge), `A1`.. (aggregation) and `C1`.. (core).
-pub(super) fn build(draft: &mut Draft, k: usize, is_f10: bool) {
+/// Builds it for an even `k`, with the first `pods` of its pods; the cores' other ports are free.
+/// Switches are `E1`.. (edge), `A1`.. (aggregation) and `C1`.. (core).
+pub(super) fn build(draft: &mut Draft, k: usize, pods: usize, is_f10: bool) {
     let half = k / 2;
     let mut tier = |letter: &str, count: usize| -> Vec<u32> {
         (1..=count).map(|number| draft.switch(format!("{letter}{number}"), k)).collect()
     };
-    let edges = tier("E", k * half);
-    let aggregations = tier("A", k * half);
+    let edges = tier("E", pods * half);
+    let aggregations = tier("A", pods * half);
     let cores = tier("C", half * half);
     for (pod, (edges, aggregations)) in
         edges.chunks(half).zip(aggregations.chunks(half)).enumerate()

@@ -29,12 +29,15 @@ pub fn build(parameters: &Parameters) -> Result<Network, GenerateError> {
     match parameters.kind() {
         Kind::Clos => clos::build(&mut draft, parameters)?,
         Kind::FatTree => {
-            parameters.allow(&["k"])?;
-            fat_tree::build(&mut draft, parameters.even("k", 2, 256)?, false);
+            parameters.allow(&["k", "pods"])?;
+            let k = parameters.even("k", 2, 256)?;
+            let pods = parameters.optional("pods", 1, k)?;
+            fat_tree::build(&mut draft, k, pods.unwrap_or(k), false);
         }
         Kind::F10 => {
             parameters.allow(&["k"])?;
-            fat_tree::build(&mut draft, parameters.even("k", 4, 256)?, true);
+            let k = parameters.even("k", 4, 256)?;
+            fat_tree::build(&mut draft, k, k, true);
         }
         Kind::Jellyfish => jellyfish::build(&mut draft, parameters)?,
         Kind::Bcube => bcube::build(&mut draft, parameters)?,
