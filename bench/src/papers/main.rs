@@ -10,6 +10,7 @@
 mod compared;
 mod experiments;
 mod gentle_flow_control;
+mod hysteresis;
 mod index;
 mod levels;
 mod lldp_chain;
@@ -38,6 +39,7 @@ fn rows(experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>> {
         reconfiguration::rows,
         levels::rows,
         thresholds::rows,
+        hysteresis::rows,
     ];
     let mut rows = Vec::new();
     for paper in papers {

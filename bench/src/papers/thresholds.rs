@@ -1,7 +1,6 @@
-//! How deadlocks depend on what the scenarios set: alpha of the ring with dynamic thresholds
-//! (Reconfiguration, 2.3), and threshold and hysteresis of Tagger's Fig. 10.
+//! How the deadlock of the ring with dynamic thresholds depends on alpha (Reconfiguration, 2.3).
 //!
-//! The manuscripts do not state these. Each setting is run with 20 seeds, which move the start of
+//! The manuscript does not state alpha. Each setting is run with 20 seeds, which move the start of
 //! each flow by up to 10 us.
 
 use crate::experiments::Experiments;
@@ -23,14 +22,8 @@ pub(crate) const ALPHAS: std::ops::RangeInclusive<i8> = -8..=1;
 pub(crate) const PAPER_US: f64 = 180.0;
 /// How long the ring runs: without a deadlock until then, there is none.
 const RING_NS: u64 = 5_000_000;
-/// The same for Tagger's figure, whose flows start within 200 us.
-const GRID_NS: u64 = 1_000_000;
 /// Flows start within so long of their time.
 const JITTER_NS: u64 = 10_000;
-
-/// Thresholds and distances from XOFF to XON, in bytes.
-const THRESHOLDS: [u32; 4] = [10_000, 20_000, 40_000, 80_000];
-const OFFSETS: [u32; 4] = [3_000, 9_000, 18_000, 36_000];
 
 /// The ring at one alpha.
 #[derive(Debug)]
@@ -43,23 +36,14 @@ pub(crate) struct AlphaPoint {
     pub(crate) seeds: usize,
 }
 
-/// Fig. 10 at one threshold and offset.
-#[derive(Debug)]
-pub(crate) struct GridPoint {
-    pub(crate) threshold_bytes: u32,
-    pub(crate) offset_bytes: u32,
-    /// Seeds of which plain PFC deadlocked.
-    pub(crate) deadlocks: usize,
-    pub(crate) seeds: usize,
-}
-
-fn load(name: &str) -> Result<ScenarioConfig, Box<dyn Error>> {
+/// A scenario of the project.
+pub(crate) fn load(name: &str) -> Result<ScenarioConfig, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netsim/scenarios");
     Ok(ScenarioConfig::load(&folder.join(format!("{name}.toml")))?)
 }
 
 /// When plain PFC deadlocks, in microseconds, with the flows' starts moved by `seed`.
-fn closed_us(config: &ScenarioConfig, seed: usize) -> Result<Option<f64>, String> {
+pub(crate) fn closed_us(config: &ScenarioConfig, seed: usize) -> Result<Option<f64>, String> {
     let mut config = config.clone();
     let mut rng = random::substream(seed as u64, 0);
     for flow in &mut config.flows {
@@ -88,29 +72,6 @@ pub(crate) fn ring() -> Result<Vec<AlphaPoint>, Box<dyn Error>> {
     Ok(ALPHAS.map(point).collect::<Result<_, _>>()?)
 }
 
-/// Fig. 10 with every threshold and offset.
-///
-/// # Errors
-/// The scenario is wrong.
-pub(crate) fn grid() -> Result<Vec<GridPoint>, Box<dyn Error>> {
-    let mut config = load("tagger-bounce")?;
-    config.duration_ns = GRID_NS;
-    let pairs = THRESHOLDS
-        .iter()
-        .flat_map(|&threshold_bytes| OFFSETS.map(|offset_bytes| (threshold_bytes, offset_bytes)));
-    let mut points = Vec::new();
-    // XON lies above 0.
-    for (threshold_bytes, offset_bytes) in pairs.filter(|(th, offset)| offset < th) {
-        config.buffers.threshold = Threshold::Static { xoff_bytes: threshold_bytes };
-        config.buffers.xon_offset_bytes = Some(offset_bytes);
-        let all: Result<Vec<_>, _> =
-            (0..SEEDS_MIN).into_par_iter().map(|seed| closed_us(&config, seed)).collect();
-        let deadlocks = all?.into_iter().flatten().count();
-        points.push(GridPoint { threshold_bytes, offset_bytes, deadlocks, seeds: SEEDS_MIN });
-    }
-    Ok(points)
-}
-
 impl AlphaPoint {
     /// The mean time of the deadlock, if every seed has one.
     pub(crate) fn interval(&self) -> Option<Interval> {
@@ -119,13 +80,12 @@ impl AlphaPoint {
     }
 }
 
-/// The rows, with their plots.
+/// The row, with its plot.
 ///
 /// # Errors
 /// A scenario is wrong.
 pub(crate) fn rows(_experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>> {
-    let grid = grid()?;
-    Ok(vec![ring_row(&ring()?), grid_row(&grid)])
+    Ok(vec![ring_row(&ring()?)])
 }
 
 fn ring_row(points: &[AlphaPoint]) -> Row {
@@ -164,42 +124,6 @@ fn ring_row(points: &[AlphaPoint]) -> Row {
     }
 }
 
-fn grid_row(points: &[GridPoint]) -> Row {
-    let item = "Fig. 10: threshold and hysteresis swept";
-    let all = points.iter().filter(|point| point.deadlocks == point.seeds);
-    let some = points.iter().filter(|point| (1..point.seeds).contains(&point.deadlocks));
-    let name = |point: &&GridPoint| {
-        format!("{}/{} KB", point.threshold_bytes / 1_000, point.offset_bytes / 1_000)
-    };
-    let ours = format!(
-        "XOFF/hysteresis that deadlock for all 20 seeds: {}; for some: {}; for none: the other {}",
-        all.clone().map(|point| name(&point)).collect::<Vec<_>>().join(", "),
-        some.clone().map(|point| name(&point)).collect::<Vec<_>>().join(", "),
-        points.len() - all.count() - some.count()
-    );
-    let reason = "the scenario's 20/18 KB are chosen; a wide hysteresis is what locks it";
-    let verdict = Verdict::differs_if(grid_holds(points), reason, "another grid than documented");
-    let line = |offset_bytes: u32| Line {
-        name: format!("XON {} KB below", offset_bytes / 1_000),
-        points: points
-            .iter()
-            .filter(|point| point.offset_bytes == offset_bytes)
-            .map(|point| {
-                let percent = point.deadlocks as f64 * 100.0 / point.seeds as f64;
-                (f64::from(point.threshold_bytes) / 1_000.0, percent)
-            })
-            .collect(),
-    };
-    let plot = Plot {
-        title: "Tagger, Fig. 10: runs that deadlock, %".to_owned(),
-        x_label: "KB of threshold".to_owned(),
-        is_logarithmic: false,
-        lines: OFFSETS.map(line).to_vec(),
-    };
-    let value = "plain PFC deadlocks; neither is stated";
-    Row { plots: vec![plot], ..Row::new(Paper::Tagger, item, value, ours, verdict) }
-}
-
 /// The two neighboring exponents between whose times the paper's lies.
 pub(crate) fn around_paper(points: &[AlphaPoint]) -> Option<(i8, i8)> {
     let mean = |point: &AlphaPoint| point.interval().map(|interval| interval.mean);
@@ -220,14 +144,4 @@ pub(crate) fn ring_holds(points: &[AlphaPoint]) -> bool {
         && means.is_sorted_by(|one, other| one < other)
         && around_paper(points).is_some()
         && (PAPER_US / 2.0..=PAPER_US * 2.0).contains(&chosen)
-}
-
-/// Whether the figure deadlocks for every seed where its scenario says so (20 KB and 18 KB), and
-/// for none with the least hysteresis.
-pub(crate) fn grid_holds(points: &[GridPoint]) -> bool {
-    points.iter().all(|point| match (point.threshold_bytes, point.offset_bytes) {
-        (20_000, 18_000) => point.deadlocks == point.seeds,
-        (_, 3_000) => point.deadlocks == 0,
-        _ => true,
-    })
 }

@@ -1,8 +1,9 @@
 //! Table VI: what RoCE loses without PFC, with one lossless priority, with two.
 //!
 //! Hosts have no congestion control, so they send at line rate into a fabric that lost a fifth of
-//! its links, and lose far more than those of the Tagger paper. What must hold of each seed is the
-//! order: a further lossless priority loses no more, and frames are lost by lossy queues only.
+//! its links, and lose far more than those of the Tagger paper. What must hold is the order: over
+//! the seeds a further lossless priority loses less, and frames are lost by lossy queues only. One
+//! seed says nothing of it: what is lossless longer fills queues that other frames are lost at.
 
 use super::PAPER;
 use crate::row::{Row, Verdict};
@@ -46,12 +47,16 @@ impl Line {
         Ok(Self { senders, seeds: seeds.collect::<Result<_, String>>()? })
     }
 
-    /// Whether no seed lost more with a further priority, or a lossless frame.
+    /// Whether a further priority loses less: 95 % of the mean of the differences, seed by seed,
+    /// lie above 0; and no lossless frame was lost.
     fn holds(&self) -> bool {
-        self.seeds.iter().all(|[none, one, two]| {
-            let overruns = none.overruns + one.overruns + two.overruns;
-            overruns == 0 && none.share > one.share && one.share >= two.share
-        })
+        let is_less = |more: usize| {
+            let differences = self.seeds.iter().map(|it| it[more - 1].share - it[more].share);
+            let differences: Vec<f64> = differences.collect();
+            Interval::of(&differences).is_some_and(|interval| interval.low() > 0.0)
+        };
+        let overruns: u64 = self.seeds.iter().flatten().map(|loss| loss.overruns).sum();
+        overruns == 0 && is_less(1) && is_less(2)
     }
 
     /// Of so many lossless priorities.
@@ -100,9 +105,10 @@ pub(super) fn row() -> Result<Row, Box<dyn Error>> {
 fn verdict(lines: &[Line]) -> Verdict {
     let order = lines.len() == SHARES.len() && lines.iter().all(Line::holds);
     if !order {
-        return Verdict::Fails("a seed loses more with a further priority".to_owned());
+        let why = "a further lossless priority does not lose less, or a lossless frame is lost";
+        return Verdict::Fails(why.to_owned());
     }
-    let reason = "waits for congestion control at hosts; the order holds for every seed";
+    let reason = "waits for congestion control at hosts; the order holds over the seeds";
     Verdict::NotDone(reason.to_owned())
 }
 
@@ -110,14 +116,19 @@ fn verdict(lines: &[Line]) -> Verdict {
 mod tests {
     use super::*;
 
+    /// Seeds around these shares.
     fn line(shares: [f64; 3], overruns: u64) -> Line {
-        let good = [0.2, 0.1, 0.0].map(|share| Loss { share, overruns: 0 });
-        let bad = shares.map(|share| Loss { share, overruns });
-        Line { senders: 8, seeds: vec![good, bad] }
+        let seed = |at: usize| {
+            let moved = 1.0 + 0.02 * (at % 5) as f64;
+            shares.map(|share| Loss { share: share * moved, overruns: 0 })
+        };
+        let mut seeds: Vec<[Loss; 3]> = (0..SEEDS_MIN).map(seed).collect();
+        seeds[3][1].overruns = overruns;
+        Line { senders: 8, seeds }
     }
 
     #[test]
-    fn one_seed_out_of_order_fails() {
+    fn means_out_of_order_fail() {
         let of = |shares, overruns| verdict(&[(); 3].map(|()| line(shares, overruns)));
         assert!(!of([0.2, 0.1, 0.05], 0).is_failure());
         assert!(of([0.2, 0.1, 0.15], 0).is_failure());
