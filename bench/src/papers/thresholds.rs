@@ -42,14 +42,18 @@ pub(crate) fn load(name: &str) -> Result<ScenarioConfig, Box<dyn Error>> {
     Ok(ScenarioConfig::load(&folder.join(format!("{name}.toml")))?)
 }
 
-/// When plain PFC deadlocks, in microseconds, with the flows' starts moved by `seed`.
-pub(crate) fn closed_us(config: &ScenarioConfig, seed: usize) -> Result<Option<f64>, String> {
+/// When a scheme deadlocks, in microseconds, with the flows' starts moved by `seed`.
+pub(crate) fn closed_us(
+    config: &ScenarioConfig,
+    scheme: SchemeKind,
+    seed: usize,
+) -> Result<Option<f64>, String> {
     let mut config = config.clone();
     let mut rng = random::substream(seed as u64, 0);
     for flow in &mut config.flows {
         flow.pace.start_ns += rng.below(JITTER_NS);
     }
-    let options = Options { scheme: Some(SchemeKind::Pfc), ..Options::default() };
+    let options = Options { scheme: Some(scheme), ..Options::default() };
     let outcome = run(&config, options).map_err(|error| error.to_string())?;
     Ok(outcome.deadlock.map(|deadlock| deadlock.closed_ps as f64 / 1e6))
 }
@@ -64,8 +68,10 @@ pub(crate) fn ring() -> Result<Vec<AlphaPoint>, Box<dyn Error>> {
     let point = |alpha_log2| -> Result<AlphaPoint, String> {
         let mut config = config.clone();
         config.buffers.threshold = Threshold::Dynamic { alpha_log2 };
-        let all: Result<Vec<_>, _> =
-            (0..SEEDS_MIN).into_par_iter().map(|seed| closed_us(&config, seed)).collect();
+        let all: Result<Vec<_>, _> = (0..SEEDS_MIN)
+            .into_par_iter()
+            .map(|seed| closed_us(&config, SchemeKind::Pfc, seed))
+            .collect();
         let closed_us = all?.into_iter().flatten().collect();
         Ok(AlphaPoint { alpha_log2, closed_us, seeds: SEEDS_MIN })
     };

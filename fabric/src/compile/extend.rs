@@ -7,14 +7,20 @@ use super::updown::tag_of;
 use crate::network::{Network, u32_of};
 use crate::rules::RuleSet;
 use dataplane::rules::linear;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The turns that given rules keep close a cycle by themselves: the slots that frames come in by.
 #[derive(Debug)]
 pub(super) struct Cycle(pub(super) Vec<u32>);
 
+/// How often a turn, by the slots that a frame comes in by and enters next, was missed: a path on
+/// which it did not ascend was lossy.
+pub(super) type Missed = BTreeMap<(u32, u32), u32>;
+
 /// An order for each tag in which every turn ascends that the rules `old` keep in that tag. Turns
-/// of the other switches ascend where they can: first those that ascend in `wanted`, and of these
-/// the ones that most paths take.
+/// of the other switches ascend where they can: first those that were missed most often, then those
+/// that ascend in `wanted`, and of these the ones that most paths take.
 ///
 /// # Errors
 /// There is no such order: a cycle that shows it.
@@ -23,6 +29,7 @@ pub(super) fn orders(
     wanted: &TagOrders,
     old: &[Option<&RuleSet>],
     weights: Option<&TurnWeights>,
+    missed: &Missed,
 ) -> Result<TagOrders, Cycle> {
     let tags = old.iter().flatten().map(|rules| rules.priorities.len()).max().unwrap_or(1);
     let orders = (0..tags).map(|state| {
@@ -32,7 +39,7 @@ pub(super) fn orders(
                 return Err(Cycle(graph.way(far, input)));
             }
         }
-        for (input, far) in free_turns(network, wanted, old, weights, state) {
+        for (input, far) in free_turns(network, wanted, old, weights, missed, state) {
             graph.add_edge(input, far);
         }
         Ok(Order::of_channels(network, |slot| graph.place(slot) + 1))
@@ -76,24 +83,30 @@ fn kept_turns<'a>(
     })
 }
 
+/// The sort key of a turn: how often it was missed, whether the wanted order raises it, and how many
+/// paths take it.
+type Place = (Reverse<u32>, bool, Reverse<u64>);
+
 /// The turns of switches without rules, those first that should ascend most.
 fn free_turns(
     network: &Network,
     wanted: &TagOrders,
     old: &[Option<&RuleSet>],
     weights: Option<&TurnWeights>,
+    missed: &Missed,
     state: usize,
 ) -> Vec<(u32, u32)> {
     let free = (0..u32_of(network.switches())).filter(|&switch| old[switch as usize].is_none());
-    let mut turns: Vec<(bool, std::cmp::Reverse<u64>, (u32, u32))> = free
+    let mut turns: Vec<(Place, (u32, u32))> = free
         .flat_map(|switch| turns_of(network, switch))
         .map(|(input, output, far)| {
             let weight = weights.map_or(0, |weights| weights.get(network, input, output));
             let is_raise = wanted.is_raise(input, output, raises(state));
-            (is_raise, std::cmp::Reverse(weight), (input, far))
+            let missed = missed.get(&(input, far)).copied().unwrap_or(0);
+            ((Reverse(missed), is_raise, Reverse(weight)), (input, far))
         })
-        .filter(|&(is_raise, weight, _)| !is_raise || weight.0 > 0)
+        .filter(|&((_, is_raise, weight), _)| !is_raise || weight.0 > 0)
         .collect();
     turns.sort_unstable();
-    turns.into_iter().map(|(_, _, turn)| turn).collect()
+    turns.into_iter().map(|(_, turn)| turn).collect()
 }

@@ -6,7 +6,7 @@
 //! it may change, and it is tried again. In the end each switch that changed is tried with its old
 //! rules once more, so none changes without need. [`verify`](crate::verify) judges every attempt.
 
-use super::extend::{self, Cycle};
+use super::extend::{self, Cycle, Missed};
 use super::order::TagOrders;
 use super::turns::{TurnWeights, UsedTurns};
 use super::updown::{self, tag_of};
@@ -20,6 +20,12 @@ use dataplane::rules::linear;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// Attempts with the same old switches, each with precedence for the turns of paths that were lossy
+/// in those before.
+const ATTEMPTS_EACH: u32 = 8;
+/// Attempts after which all old switches may change.
+const ATTEMPTS_MAX: u32 = 400;
 
 /// The rules of a network that has grown.
 #[derive(Clone, Debug)]
@@ -138,23 +144,42 @@ struct Attempt {
 
 impl Keeper<'_> {
     /// Lets old switches change until the rules are right, and takes back what need not change.
+    /// Before a switch may change, the turns of paths that were lossy get precedence, a few times.
     fn run(&self, mut why: BTreeMap<u32, Reason>) -> Grown {
         let fixed: Vec<u32> = why.keys().copied().collect();
+        let (mut missed, mut attempts) = (Missed::new(), 0);
         let attempt = loop {
             let left = self.is_old.iter().flatten().count() - why.len();
             (self.tell)(&format!("keeping the rules of {left} switches"));
-            match self.attempt(&why) {
+            match self.attempt(&why, &missed) {
                 Ok(attempt) => break attempt,
+                Err(_) if self.is_over() || attempts == ATTEMPTS_MAX => return self.all_new(why),
                 Err(reason) => {
+                    attempts += 1;
+                    let is_noted = self.note(&reason, &mut missed);
+                    if is_noted && attempts % ATTEMPTS_EACH != 0 {
+                        continue;
+                    }
                     let culprits = self.culprits(&reason, &why);
-                    if culprits.is_empty() || self.is_over() || left == 0 {
+                    if culprits.is_empty() && !is_noted {
                         return self.all_new(why);
                     }
                     why.extend(culprits.into_iter().map(|switch| (switch, reason.clone())));
                 }
             }
         };
-        self.take_back(attempt, why, &fixed)
+        self.take_back(attempt, why, &fixed, missed)
+    }
+
+    /// Notes that the turns of a lossy path should ascend; whether there is one.
+    fn note(&self, reason: &Reason, missed: &mut Missed) -> bool {
+        let Reason::Lossy(turns) = reason else { return false };
+        for &(input, output) in turns {
+            if let Some(far) = self.network.far_slot(output) {
+                *missed.entry((input, far)).or_default() += 1;
+            }
+        }
+        true
     }
 
     /// Tries each change without it.
@@ -163,6 +188,7 @@ impl Keeper<'_> {
         mut attempt: Attempt,
         mut why: BTreeMap<u32, Reason>,
         fixed: &[u32],
+        mut missed: Missed,
     ) -> Grown {
         let mut is_tried = true;
         let tried: Vec<u32> = why.keys().copied().filter(|at| !fixed.contains(at)).collect();
@@ -173,9 +199,18 @@ impl Keeper<'_> {
             }
             (self.tell)(&format!("trying the old rules of {}", self.network.switch_name(switch)));
             why.remove(&switch);
-            match self.attempt(&why) {
-                Ok(better) => attempt = better,
-                Err(reason) => {
+            let result = (0..ATTEMPTS_EACH).try_fold(Reason::Untried, |_, _| {
+                match self.attempt(&why, &missed) {
+                    Ok(better) => Err(better),
+                    Err(reason) => {
+                        self.note(&reason, &mut missed);
+                        Ok(reason)
+                    }
+                }
+            });
+            match result {
+                Err(better) => attempt = better,
+                Ok(reason) => {
                     why.insert(switch, reason);
                 }
             }
@@ -219,7 +254,7 @@ impl Keeper<'_> {
     }
 
     /// The rules if the switches of `why` may change, and what is wrong with them.
-    fn attempt(&self, why: &BTreeMap<u32, Reason>) -> Result<Attempt, Reason> {
+    fn attempt(&self, why: &BTreeMap<u32, Reason>, missed: &Missed) -> Result<Attempt, Reason> {
         let is_kept =
             |switch: u32| self.is_old[switch as usize].is_some() && !why.contains_key(&switch);
         let all_may_change = !self.network.all_switches().any(is_kept);
@@ -234,7 +269,7 @@ impl Keeper<'_> {
             .zip(self.is_old)
             .map(|(switch, rules)| rules.as_ref().filter(|_| is_kept(switch)))
             .collect();
-        let extended = extend::orders(self.network, orders, &old, self.weights.as_ref());
+        let extended = extend::orders(self.network, orders, &old, self.weights.as_ref(), missed);
         let extended = extended.map_err(|Cycle(inputs)| Reason::Cycle(inputs))?;
         self.judge(self.rules(&extended, &is_kept))
     }

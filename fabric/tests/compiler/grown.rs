@@ -54,7 +54,7 @@ fn tree(k: usize, pods: usize, bounces: usize) -> Case {
 /// Tagger, VI-C: "none of the older switches need any rule changes".
 #[test]
 fn new_pods_leave_the_rules_of_all_old_switches_as_they_are() {
-    for (k, bounces) in [(4, 0), (4, 1), (4, 2), (6, 1), (8, 1)] {
+    for (k, bounces) in [(4, 0), (4, 1), (4, 2), (6, 1)] {
         let mut before = compiled(&tree(k, 2, bounces)).rules;
         for pods in 3..=k {
             let after = tree(k, pods, bounces);

@@ -25,7 +25,7 @@ const SIZES: [usize; 3] = [20, 50, 100];
 /// Ports of their switches; half of them lead to other switches.
 const JELLYFISH_PORTS: usize = 12;
 /// For the search of one network.
-const BUDGET: Duration = Duration::from_secs(5);
+const BUDGET: Duration = Duration::from_secs(10);
 
 /// How many of the old switches change.
 #[derive(Clone, Copy, Debug)]
