@@ -24,7 +24,6 @@ const FUNCTIONS: &[&str] = &[
     "rte_eth_iterator_cleanup",
     "rte_eth_iterator_init",
     "rte_eth_iterator_next",
-    "rte_eth_link_get_nowait",
     "rte_eth_macaddr_get",
     "rte_eth_promiscuous_enable",
     "rte_eth_rx_queue_setup",
@@ -44,7 +43,7 @@ const FUNCTIONS: &[&str] = &[
     "rte_thread_unregister",
     "shim_.*",
 ];
-const TYPES: &[&str] = &["rte_pktmbuf_pool_private"];
+const TYPES: &[&str] = &["rte_pktmbuf_pool_private", "shim_mbuf"];
 const CONSTANTS: &[&str] = &[
     "RTE_ETH_FC_.*",
     "RTE_LOG_ERR",
@@ -65,10 +64,10 @@ fn main() {
         println!("cargo:rerun-if-changed=src/{file}");
     }
     let dpdk = pkg_config::Config::new()
-        .range_version("22.11".."23.0")
+        .range_version("22.11".."26.0")
         .cargo_metadata(false)
         .probe("libdpdk")
-        .unwrap_or_else(|error| panic!("libdpdk 22.11 (Debian: libdpdk-dev) is needed: {error}"));
+        .unwrap_or_else(|error| panic!("libdpdk 22.11 to 25.11 (Debian: libdpdk-dev) is needed: {error}"));
     let mut flags = vec!["-include".to_owned(), "rte_config.h".to_owned(), march().to_owned()];
     flags.extend(dpdk.include_paths.iter().map(|path| format!("-I{}", path.display())));
 

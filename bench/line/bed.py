@@ -67,16 +67,25 @@ class Bench:
         files = {n: ",".join([f"rx_pcap={(pcaps or self.pcaps)[n]}"] * workers) for n in (1, 2)}
         return [f"net_pcap{n - 1},{files[n]},{more.format(port=n)}" for n in (1, 2)]
 
+    def one_way(self, queues: int) -> list[str]:
+        """Devices of which only the first has frames that never end, in each of so many receive queues; the
+        second has one frame, and as many transmit queues."""
+        frame = self.folder / "one.pcap"
+        frames.write_pcap(frame, frames.read_pcap(self.pcaps[2])[:1])
+        files = {1: self.pcaps[1], 2: frame}
+        device = lambda n: f"net_pcap{n - 1}," + ",".join([f"rx_pcap={files[n]}"] * queues)
+        return [device(1) + ",infinite_rx=1", device(2)]
+
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = None,
-                 xoff: str = "200KB") -> subprocess.Popen:
+                 xoff: str = "200KB", queues: int = 1) -> subprocess.Popen:
     """Starts the switch, with one worker if no cores are named, and waits until it answers."""
     config = bench.folder / "switch.toml"
     cores = cores or [bench.options.core]
-    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules))
+    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules, queues))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     deadline = time.monotonic() + ANSWER_S

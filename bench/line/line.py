@@ -33,9 +33,9 @@ OVS_LAPS = 400
 OVS_TRIES = 3
 
 
-def measure_switch(bench: Bench, devices: list[str], cores: list[int], xoff: str = "200KB"):
+def measure_switch(bench: Bench, devices: list[str], cores: list[int], xoff: str = "200KB", queues: int = 1):
     """What the switch sent, by the time that one worker had its core; and its statistics."""
-    process = start_switch(bench, devices, cores, xoff)
+    process = start_switch(bench, devices, cores, xoff, queues)
     try:
         threads = Threads(process.pid, [(f"worker-{number}",) for number in range(len(cores))], cores)
         time.sleep(0.5)
@@ -67,6 +67,12 @@ def measure_two(bench: Bench) -> Figure:
     """A worker for each port: every frame leaves by the other's."""
     cores = [peers.other_core(bench), bench.options.core]
     return measure_switch(bench, bench.devices("infinite_rx=1", workers=2), cores)[0]
+
+
+def measure_queues(bench: Bench, queues: int) -> Figure:
+    """One port receives, by so many queues, each of a worker of its own; all frames leave by the other port."""
+    cores = [bench.options.core, peers.other_core(bench)][:queues]
+    return measure_switch(bench, bench.one_way(queues), cores, queues=queues)[0]
 
 
 def measure_congested(bench: Bench) -> Figure:
@@ -159,6 +165,8 @@ def run(bench: Bench) -> bool:
     measures["knotless"] = lambda: measure_one(bench)
     measures["knotless congested"] = lambda: measure_congested(bench)
     measures["knotless two workers"] = lambda: measure_two(bench)
+    measures["knotless one queue"] = lambda: measure_queues(bench, 1)
+    measures["knotless two queues"] = lambda: measure_queues(bench, 2)
     figures, repeats = {name: [] for name in measures}, []
     for number in range(1, bench.options.rounds + 1):
         for name, measure in measures.items():
@@ -179,8 +187,10 @@ RATIO_KEYS = {f"testpmd {mode}": mode for mode in peers.TESTPMD_MODES} | {
 
 def ratios_of(figures: dict[str, list[Figure]]) -> dict[str, rounds.Median]:
     own = figures["knotless"]
-    return {key: rounds.ratio(figures[name], own) if name.startswith("knotless") else
-            rounds.ratio(own, figures[name]) for name, key in RATIO_KEYS.items()}
+    ratios = {key: rounds.ratio(figures[name], own) if name.startswith("knotless") else
+              rounds.ratio(own, figures[name]) for name, key in RATIO_KEYS.items()}
+    ratios["two_queues"] = rounds.ratio(figures["knotless two queues"], figures["knotless one queue"])
+    return ratios
 
 
 def report(bench: Bench, figures: dict[str, list[Figure]], repeats: list[rounds.Repeat]) -> bool:
@@ -196,6 +206,8 @@ def report(bench: Bench, figures: dict[str, list[Figure]], repeats: list[rounds.
         if key:
             what = "of one worker, uncongested" if "knotless" in name else "ours / theirs"
             versus = f"{ratios[key].value:5.2f} x  {what}"
+        elif name == "knotless two queues":
+            versus = f"{ratios['two_queues'].value:5.2f} x  of one queue, one worker"
         print(f"{name:22}{rate.value:8.2f}{rate.least:8.2f}{rate.most:8.2f}"
               f"{f'{rate.undisturbed}/{rate.of}':>8}{again[name]:7}  {versus}")
     # They are promised for the shortest frames.

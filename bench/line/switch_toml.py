@@ -21,9 +21,11 @@ def routes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def switch(devices: list[str], cores: list[int], socket: str, xoff: str, has_rules: bool) -> str:
+def switch(devices: list[str], cores: list[int], socket: str, xoff: str, has_rules: bool,
+           queues: int = 1) -> str:
     """SWITCH.toml for `devices`, one worker on each of `cores`, ports dealt out in turn; upstream is
-    paused above `xoff`. Without rules every frame keeps its tag."""
+    paused above `xoff`. Without rules every frame keeps its tag. The first port has so many receive queues,
+    one for each worker in turn, and with several of them the first worker owns all ports."""
     text = f'''name = "line"
 seed = 1
 {'rules = "rules.json"' if has_rules else ""}
@@ -75,7 +77,8 @@ pmax = 0.1
 device = "{device}"
 mac = "02:00:00:00:00:0{port}"
 addresses = ["10.0.{port}.254/24"]
-worker = {(port - 1) % len(cores)}
+worker = {0 if queues > 1 else (port - 1) % len(cores)}
+queues = {queues if port == 1 else 1}
 speed = "100G"
 pace = false
 trusted = true

@@ -10,11 +10,12 @@ use slow_proof::has_cycle;
 use std::path::Path;
 
 /// The file and the priorities it needs.
-const EXAMPLES: [(&str, usize); 10] = [
+const EXAMPLES: [(&str, usize); 11] = [
     ("bcube.toml", 2),
     ("classes.toml", 2),
     ("f10.toml", 2),
     ("fat-tree.toml", 1),
+    ("growing-pods.toml", 2),
     ("hyperx.toml", 2),
     ("jellyfish.toml", 2),
     ("leaf-spine.toml", 3),

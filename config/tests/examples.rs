@@ -4,7 +4,7 @@ use config::SwitchConfig;
 use config::rule_file;
 use config::switch::{Device, Hugepages, Idle};
 use dataplane::fib::Route;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::{PortId, Tag, WorkerId};
 use dataplane::l2::Vid;
 use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::settings::Threshold;
@@ -159,15 +159,18 @@ fn nics_have_the_headroom_that_is_given_or_computed() {
     let [east, west] = &config.settings.ports[..] else { panic!("two ports") };
     // 25,724 B of IEEE 802.3, of which 7,552 are for 118 quanta that are 4.5 us here; 50 KB of our
     // poll, 50 KB of our transmit ring; 256 B for each 84.
-    let wire: u64 = 25_724 - 7_552 + 22_500 + 50_000 + 50_000;
+    // With two queues, as much again for a second poll: that of the queue's own worker.
+    let wire: u64 = 25_724 - 7_552 + 22_500 + 2 * 50_000 + 50_000;
     let computed = wire.div_ceil(84) * 256;
     assert_eq!(u64::from(east.lossless[3].unwrap().headroom_bytes), computed);
-    assert_eq!(east.lossless[4].unwrap().headroom_bytes, 500_000, "the priority's own");
-    assert_eq!(west.lossless[3].unwrap().headroom_bytes, 600_000, "the port's own");
+    assert_eq!(east.lossless[4].unwrap().headroom_bytes, 600_000, "the priority's own");
+    assert_eq!(west.lossless[3].unwrap().headroom_bytes, 620_000, "the port's own");
     assert_eq!(config.ports[1].tx_limit_bytes, 16_000);
     assert_eq!(config.ports[0].device, Device::Pci("0000:01:00.0".to_owned()));
     assert!(!east.paced && east.rx_backlog_xoff_frames == 1_024);
-    assert_eq!(config.workers.cores, [2]);
+    assert_eq!(config.workers.cores, [2, 3]);
+    assert_eq!((east.worker.index(), &east.further_queues[..]), (0, &[WorkerId(1)][..]));
+    assert_eq!((config.ports[0].queues, west.further_queues.len()), (2, 0));
     assert_eq!(config.memory.size_bytes, 1 << 30);
 }
 

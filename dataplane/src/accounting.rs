@@ -9,9 +9,11 @@ use crate::ids::PortId;
 use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, FramePool};
+use crate::rx_queues::rx_queues;
 use crate::settings::{EcnSettings, SwitchSettings};
 use crate::time::Instant;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
 
@@ -24,10 +26,10 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) totals: Totals,
     /// The time of this turn.
     pub(crate) now: Instant,
-    /// Bit by port index: ports whose VIQs this worker owns.
+    /// Bit by index of a receive queue: those whose VIQs this worker owns.
     owned: [u64; PORTS_MAX / 64],
     pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
-    /// By port index: bit vector of lossless priorities.
+    /// By index of a receive queue: bit vector of lossless priorities.
     lossless_bits: [u8; PORTS_MAX],
     /// Decides which frames ECN marks.
     pub(crate) rng: SplitMix64,
@@ -38,6 +40,8 @@ pub(crate) struct Accounting<F, V> {
     /// The bytes that this worker released from other workers' VIQs.
     ledger: LedgerWriter,
     has_releases: bool,
+    /// By index of a receive queue: its port.
+    port_of: Vec<PortId>,
     /// Shared and lossy bytes as last published to the other workers.
     published_bytes: (u64, u64),
 }
@@ -45,18 +49,20 @@ pub(crate) struct Accounting<F, V> {
 impl<F: Frame, V: Driver> Accounting<F, V> {
     pub(crate) fn new(
         settings: &SwitchSettings,
-        own_ports: &[PortId],
+        own_queues: &[PortId],
         queues: usize,
         ledger: Arc<Ledger>,
         driver: V,
     ) -> Self {
         let mut owned = [0; PORTS_MAX / 64];
-        for port in own_ports {
+        for port in own_queues {
             owned[port.index() / 64] |= 1 << (port.index() % 64);
         }
         let mut lossless_bits = [0; PORTS_MAX];
-        for (bits, port) in lossless_bits.iter_mut().zip(&settings.ports) {
-            *bits = port.lossless_bits();
+        let rx_queues = rx_queues(settings);
+        for queue in &rx_queues {
+            let port = &settings.ports[queue.port.index()];
+            lossless_bits[queue.id.index()] = port.lossless_bits();
         }
         Self {
             frame_pool: FramePool::new(settings.buffer.frames_max, queues),
@@ -72,6 +78,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             published_bytes: (0, 0),
             owned,
             lossless_bits,
+            port_of: rx_queues.iter().map(|queue| queue.port).collect(),
         }
     }
 
@@ -81,6 +88,11 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
     pub(crate) fn is_lossy(&self, meta: &FrameMeta) -> bool {
         meta.viq != ViqId::NONE
             && self.lossless_bits[meta.viq.port_index()] & meta.viq.priority().bit() == 0
+    }
+
+    /// The ingress port of frames that are charged to `viq`, which is that of a receive queue.
+    pub(crate) fn port_of(&self, viq: ViqId) -> PortId {
+        self.port_of.get(viq.port_index()).copied().unwrap_or_default()
     }
 
     /// Whether the frame is charged to a lossless VIQ.

@@ -38,7 +38,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         if frames_max == 0 {
             return false;
         }
-        self.device.rx_burst(self.own_ports[slot], frames_max, &mut self.rx);
+        let queue = self.ports[slot].id;
+        self.device.rx_burst(queue, frames_max, &mut self.rx);
         if self.rx.is_empty() {
             return false;
         }

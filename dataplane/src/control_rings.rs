@@ -1,7 +1,7 @@
 //! The rings between a worker, the other workers and the control thread: bounded, with one writer
 //! and one reader each.
 
-use crate::buffer::Ledger;
+use crate::buffer::{Ledger, Parts};
 use crate::handoff::ring::handoff_ring;
 use crate::ids::{PortId, WorkerId};
 use crate::l2::MacSlice;
@@ -78,6 +78,8 @@ pub struct WorkerRings<F> {
     pub ledgers: Vec<Arc<Ledger>>,
     /// By worker index, its own included.
     pub tx_grants: Vec<Arc<TxGrants>>,
+    /// What the receive queues of one port hold.
+    pub parts: Arc<Parts>,
     /// Punted frames to the control thread.
     pub punt: Producer<Punted<F>>,
     /// Commands from the control thread.
@@ -97,11 +99,12 @@ pub struct ControlRings<F> {
     pub replies: Consumer<Reply>,
 }
 
-/// Rings for `workers` workers of a switch of `ports` ports.
-pub fn connect<F>(workers: usize, ports: usize) -> (Vec<WorkerRings<F>>, Vec<ControlRings<F>>) {
-    let ledgers: Vec<Arc<Ledger>> = (0..workers).map(|_| Arc::new(Ledger::new(ports))).collect();
+/// Rings for `workers` workers of a switch of so many receive queues, at least one for each port.
+pub fn connect<F>(workers: usize, queues: usize) -> (Vec<WorkerRings<F>>, Vec<ControlRings<F>>) {
+    let ledgers: Vec<Arc<Ledger>> = (0..workers).map(|_| Arc::new(Ledger::new(queues))).collect();
     let tx_grants: Vec<Arc<TxGrants>> =
-        (0..workers).map(|_| Arc::new(TxGrants::new(workers, ports))).collect();
+        (0..workers).map(|_| Arc::new(TxGrants::new(workers, queues))).collect();
+    let parts = Arc::new(Parts::new(queues));
     type Ends<F> = (Option<RingTx<F>>, Option<RingRx<F>>);
     let mut rings: Vec<Vec<Ends<F>>> = (0..workers)
         .map(|from| (0..workers).map(|to| (from != to).then(handoff_ring).unzip()).collect())
@@ -119,6 +122,7 @@ pub fn connect<F>(workers: usize, ports: usize) -> (Vec<WorkerRings<F>>, Vec<Con
                 from: rings.iter_mut().map(|row| row[me].1.take()).collect(),
                 ledgers: ledgers.clone(),
                 tx_grants: tx_grants.clone(),
+                parts: Arc::clone(&parts),
                 punt,
                 commands,
                 replies: reply,

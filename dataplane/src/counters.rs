@@ -133,6 +133,23 @@ pub struct PortCounters {
     pub pfc: PfcCounters,
 }
 
+impl PortCounters {
+    /// Adds what another worker received from the port by a further receive queue, except drops.
+    pub fn add_received(&mut self, other: &Self) {
+        for priority in 0..PRIORITIES {
+            self.rx_frames[priority] += other.rx_frames[priority];
+            self.rx_bytes[priority] += other.rx_bytes[priority];
+        }
+        self.rx_unclassified_frames += other.rx_unclassified_frames;
+        self.punted_frames += other.punted_frames;
+        self.injected_frames += other.injected_frames;
+        self.copied_frames += other.copied_frames;
+        self.remarked_frames += other.remarked_frames;
+        self.raised_frames += other.raised_frames;
+        self.demoted_frames += other.demoted_frames;
+    }
+}
+
 /// The flow-control counters of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]

@@ -46,6 +46,7 @@ pub mod punt;
 pub mod queue;
 pub mod report;
 pub mod rules;
+pub mod rx_queues;
 pub mod settings;
 pub mod snapshot;
 pub mod tag_changes;

@@ -21,6 +21,7 @@ use crate::port::tx_batch::TxBatch;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
 use crate::queue::veq::{QueuedFrame, Veq};
+use crate::rx_queues::rx_queues;
 use crate::settings::{PortSettings, SwitchSettings};
 use crate::time::Instant;
 use crate::wire::MacAddress;
@@ -28,7 +29,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 mod enqueue;
-mod flow_control;
+pub(crate) mod flow_control;
 mod gauges;
 mod pending;
 mod transmit;
@@ -82,6 +83,11 @@ pub(crate) struct Port<D: Device, V: Driver> {
     /// The one priority that pauses of the host at this port name, if it has only one.
     host_priority: Option<Priority>,
     pub(crate) backlog_xoff_frames: u32,
+    /// Whether this is a further receive queue of a port: it receives only, and its id is that of
+    /// the queue. An emulated switch has none.
+    pub(crate) is_further_queue: bool,
+    /// Whether another receive queue of the port is backlogged.
+    pub(crate) is_backlogged_elsewhere: bool,
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that is not lossless, so that no peer
     /// can pause it.
@@ -134,6 +140,8 @@ impl<D: Device, V: Driver> Port<D, V> {
             counters: Box::default(),
             queues: core::array::from_fn(|_| Queue { veq: veq(switch), ..Queue::default() }),
             pauses_own_class: upstream == Priority::EACH,
+            is_further_queue: false,
+            is_backlogged_elsewhere: false,
             upstream,
             host_priority: settings.host_priority,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
@@ -151,6 +159,16 @@ impl<D: Device, V: Driver> Port<D, V> {
             ungranted_bits: 0,
             awaits_tx_ready: false,
         }
+    }
+
+    /// A further receive queue of a port with `settings`.
+    pub(crate) fn further_queue(
+        id: PortId,
+        settings: &PortSettings,
+        switch: &SwitchSettings,
+    ) -> Self {
+        let settings = PortSettings { watchdog: None, gfc: None, ..settings.clone() };
+        Self { is_further_queue: true, ..Self::new(id, &settings, switch) }
     }
 
     /// Whether frames of `priority` that are received here are lossless.
@@ -364,5 +382,5 @@ impl<D: Device, V: Driver> Port<D, V> {
 
 /// The VEQ of one priority, as the scheduler settings require.
 fn veq(switch: &SwitchSettings) -> Veq {
-    if switch.scheduler.fair { Veq::fair(switch.ports.len()) } else { Veq::default() }
+    if switch.scheduler.fair { Veq::fair(rx_queues(switch).len()) } else { Veq::default() }
 }

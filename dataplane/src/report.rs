@@ -26,7 +26,10 @@ pub struct Origins {
 
 impl Origins {
     /// The VIQs of frames with this metadata.
-    pub(crate) fn of<'a, I: Iterator<Item = &'a FrameMeta>>(metas: I) -> Self {
+    pub(crate) fn of<'a, I: Iterator<Item = &'a FrameMeta>>(
+        metas: I,
+        port_of: impl Fn(ViqId) -> PortId,
+    ) -> Self {
         let mut origins = Self::default();
         for (looked_at, meta) in metas.enumerate() {
             if looked_at == NOTES_MAX {
@@ -35,7 +38,7 @@ impl Origins {
             }
             // The switch's own frames are charged to no VIQ.
             if meta.viq != ViqId::NONE {
-                origins.add(meta.viq);
+                origins.add(ViqId::new(port_of(meta.viq), meta.viq.priority()));
             }
         }
         origins
@@ -107,6 +110,8 @@ pub struct PortReport {
     /// Whether the worker owns the port. If not, this is what the worker sent there through its own
     /// transmit queue; add it to what the owner counts.
     pub is_owner: bool,
+    /// Whether this is what a worker received by a further receive queue of the port; add it, too.
+    pub is_rx_queue: bool,
     /// Whether its link is up.
     pub up: bool,
     /// Counters since start. Current pauses are counted up to now.
@@ -151,26 +156,32 @@ mod tests {
         FrameMeta { viq: ViqId::new(port, Priority::from_low_bits(priority)), ..FrameMeta::NONE }
     }
 
+    /// Every receive queue is that of the port with its number.
+    fn of(metas: core::slice::Iter<'_, FrameMeta>) -> Origins {
+        Origins::of(metas, |viq| PortId::from_index(viq.port_index()).unwrap())
+    }
+
     #[test]
     fn each_origin_is_told_once_in_the_order_of_its_first_frame() {
         let metas = [meta(7, 3), FrameMeta::NONE, meta(2, 3), meta(7, 3), meta(7, 4)];
-        let origins = Origins::of(metas.iter());
+        let origins = of(metas.iter());
         let viqs: Vec<ViqId> = origins.viqs().collect();
         assert_eq!(viqs, [metas[0].viq, metas[2].viq, metas[4].viq]);
         assert!(!origins.has_more);
-        assert_eq!(Origins::of([].iter()), Origins::default());
+        assert_eq!(of([].iter()), Origins::default());
     }
 
     #[test]
     fn what_is_left_out_is_said() {
         let metas: Vec<FrameMeta> = (0..=ORIGINS_MAX).map(|port| meta(port, 3)).collect();
-        let all = Origins::of(metas[..ORIGINS_MAX].iter());
+        let all = of(metas[..ORIGINS_MAX].iter());
         assert_eq!((all.viqs().count(), all.has_more), (ORIGINS_MAX, false));
-        let more = Origins::of(metas.iter());
+        let more = of(metas.iter());
         assert_eq!((more.viqs().count(), more.has_more), (ORIGINS_MAX, true));
 
         let long = [meta(1, 3)].repeat(NOTES_MAX);
-        assert!(!Origins::of(long.iter()).has_more);
-        assert!(Origins::of(long.iter().chain(&[meta(1, 3)])).has_more);
+        assert!(!of(long.iter()).has_more);
+        let longer = [long, alloc::vec![meta(1, 3)]].concat();
+        assert!(of(longer.iter()).has_more);
     }
 }

@@ -5,10 +5,14 @@ use crate::gfc::{Form, RateMap};
 use crate::ids::{Priority, WorkerId};
 use crate::limits::PRIORITIES;
 use crate::pfc::watchdog::WatchdogSettings;
+use crate::rx_queues::stale_bytes;
 use crate::time::Speed;
 use crate::wire::MacAddress;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+/// Two VLAN tags.
+const FRAME_TAGS_BYTES: u32 = 8;
 
 /// All settings fixed at start. `config` builds and validates them; the core does not check again.
 #[derive(Clone, Debug)]
@@ -41,8 +45,10 @@ pub struct PortSettings {
     pub paced: bool,
     /// The longest frame sent, with Ethernet header, without VLAN tags and FCS.
     pub frame_bytes_max: u16,
-    /// The worker that owns the port, in both directions.
+    /// The worker that owns the port: it sends, and polls the first receive queue.
     pub worker: WorkerId,
+    /// The workers that poll the further receive queues, if there are any.
+    pub further_queues: Vec<WorkerId>,
     /// The lossless VIQs (virtual ingress queues; SONiC: priority groups) of this port, by
     /// priority. `Some`: PFC is sent and applied for that priority here. `None`: the priority is
     /// lossy on this port.
@@ -67,9 +73,30 @@ impl PortSettings {
     pub fn lossless_bits(&self) -> u8 {
         (0..PRIORITIES).filter(|&p| self.lossless[p].is_some()).fold(0, |bits, p| bits | 1 << p)
     }
+
+    /// Receive queues.
+    pub fn rx_queues(&self) -> u32 {
+        u32::try_from(self.further_queues.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// Bytes that only one of the port's VIQs may use, of all of them: reserve, headroom, and what
+    /// several receive queues admit beyond it ([`stale_bytes`]).
+    pub fn set_aside_bytes(&self) -> u64 {
+        let frame_bytes = u32::from(self.frame_bytes_max) + FRAME_TAGS_BYTES;
+        let stale = u64::from(stale_bytes(self.rx_queues(), frame_bytes));
+        let viqs = self.lossless.iter().flatten();
+        viqs.map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes) + stale).sum()
+    }
 }
 
 impl ViqSettings {
+    /// The settings of one of `parts` parts of the VIQ: each has its share of the reserve, and
+    /// everything else holds for all parts together.
+    pub(crate) fn part_of(self, parts: usize) -> Self {
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
+        Self { reserved_bytes: self.reserved_bytes / parts, ..self }
+    }
+
     /// Bytes above which XOFF is due while `free_bytes` of the shared pool are free.
     #[inline(always)]
     pub fn limit_bytes(&self, free_bytes: u64) -> u64 {

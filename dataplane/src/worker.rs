@@ -17,7 +17,7 @@
 //! VIQ: virtual ingress queue, SONiC's priority group. VEQ: virtual egress queue, an egress queue.
 
 use crate::accounting::Accounting;
-use crate::buffer::LedgerReader;
+use crate::buffer::{LedgerReader, SharedQueues};
 use crate::control_rings::{Command, Reply, WorkerRings};
 use crate::device::Device;
 use crate::driver::{Driver, Polling};
@@ -32,6 +32,7 @@ use crate::limits::PRIORITIES;
 use crate::pipeline::outcome_groups::OutcomeGroups;
 use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
+use crate::rx_queues::{Ingress, RxQueue, rx_queues};
 use crate::settings::{PortSettings, SwitchSettings};
 use crate::snapshot::Snapshot;
 use crate::tag_changes::TagChanges;
@@ -93,6 +94,9 @@ pub struct Worker<D: Device, V: Driver = Polling> {
     turns: u64,
     pub(crate) core: Core<D, V>,
     readers: Vec<LedgerReader>,
+    /// The receive queues that the worker polls.
+    own_queues: Vec<PortId>,
+    shared_queues: SharedQueues,
     id: WorkerId,
     commands: Consumer<Command<D::Frame>>,
     replies: Producer<Reply>,
@@ -101,7 +105,7 @@ pub struct Worker<D: Device, V: Driver = Polling> {
     taken_bursts: Vec<u64>,
     tx_grants: Vec<Arc<TxGrants>>,
     tx_grant_writer: TxGrantWriter,
-    /// By port slot: whether the worker polls its device for frames.
+    /// By slot: whether the worker polls its device for frames.
     receives: Box<[bool]>,
 }
 
@@ -115,25 +119,28 @@ impl<D: Device, V: Driver> Worker<D, V> {
         mut driver: V,
     ) -> Self {
         driver.configure(settings);
-        let own_ports: Vec<PortId> = (0..settings.ports.len())
-            .filter_map(PortId::from_index)
-            .filter(|port| settings.ports[port.index()].worker == rings.id)
-            .collect();
+        let queues = rx_queues(settings);
+        let own: Vec<RxQueue> =
+            queues.iter().copied().filter(|queue| queue.worker == rings.id).collect();
+        let own_queues: Vec<PortId> = own.iter().map(|queue| queue.id).collect();
         let sent_at: Vec<PortId> = (0..settings.ports.len())
             .filter_map(PortId::from_index)
-            .filter(|port| !own_ports.contains(port) && !settings.ports[port.index()].paced)
+            .filter(|port| !own_queues.contains(port) && !settings.ports[port.index()].paced)
             .filter(|&port| device.has_tx_queue(port))
             .collect();
-        let ports: Vec<Port<D, V>> = own_ports
-            .iter()
-            .chain(&sent_at)
-            .map(|&port| Port::new(port, &settings.ports[port.index()], settings))
-            .collect();
+        let received_at = own.iter().map(|queue| {
+            let of_port = &settings.ports[queue.port.index()];
+            let new = if queue.is_further() { Port::further_queue } else { Port::new };
+            new(queue.id, of_port, settings)
+        });
+        let sends_at =
+            sent_at.iter().map(|&port| Port::new(port, &settings.ports[port.index()], settings));
+        let ports: Vec<Port<D, V>> = received_at.chain(sends_at).collect();
         let receives = vec![true; ports.len()].into_boxed_slice();
         // A queue that is fair among ingress ports has one FIFO for each, and two more.
-        let fifos = if settings.scheduler.fair { settings.ports.len() + 2 } else { 1 };
+        let fifos = if settings.scheduler.fair { queues.len() + 2 } else { 1 };
         // One more for the frames that wait for their next hop.
-        let queues = ports.len() * PRIORITIES * fifos + rings.to.len() + 1;
+        let fifos = ports.len() * PRIORITIES * fifos + rings.to.len() + 1;
         let ledger = Arc::clone(&rings.ledgers[rings.id.index()]);
         let mut sized = settings.clone();
         sized.buffer.frames_max += SPARE_FRAMES;
@@ -141,27 +148,34 @@ impl<D: Device, V: Driver> Worker<D, V> {
         let readers = others.map(|worker| LedgerReader::new(Arc::clone(&rings.ledgers[worker])));
         let core = Core {
             device,
-            accounting: Accounting::new(&sized, &own_ports, queues, ledger, driver),
+            accounting: Accounting::new(&sized, &own_queues, fifos, ledger, driver),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
-            handoff_tx: HandoffTx::new(settings, &own_ports, &sent_at, rings.to),
+            handoff_tx: HandoffTx::new(&queues, &own_queues, &sent_at, rings.to),
             outcomes: OutcomeGroups::new(u32::from(settings.buffer.cell_bytes)),
             rewrite_cache: RewriteCache::default(),
             rx: Burst::new(),
-            deferred: own_ports.iter().map(|_| Burst::new()).collect(),
+            deferred: own_queues.iter().map(|_| Burst::new()).collect(),
             free_burst: Burst::new(),
             punted: rings.punt,
-            tx_frame_bytes_max: settings.ports.iter().map(tx_frame_bytes_max).collect(),
+            tx_frame_bytes_max: queues
+                .iter()
+                .map(|queue| tx_frame_bytes_max(&settings.ports[queue.port.index()]))
+                .collect(),
             tag_changes: TagChanges::default(),
-            lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_ports.len()],
+            lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_queues.len()],
             busy_turns: 0,
             has_addresses: false,
             unresolved_until: Instant::NEVER,
             unresolved: Unresolved::default(),
             ports,
-            own_ports,
+            inputs: own.iter().map(|queue| Ingress { port: queue.port, queue: queue.id }).collect(),
         };
+        let lossless_bits = |port: PortId| settings.ports[port.index()].lossless_bits();
+        let shared_queues = SharedQueues::new(rings.parts, &queues, &own, lossless_bits);
         Self {
             core,
+            own_queues,
+            shared_queues,
             tx_grant_writer: TxGrantWriter::new(Arc::clone(&rings.tx_grants[rings.id.index()])),
             receives,
             taken_bursts: vec![0; rings.from.len()],
@@ -182,7 +196,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
     pub fn turn(&mut self, now: Instant) -> Turn {
         self.core.accounting.now = now;
         let mut busy = false;
-        let own_ports = self.core.own_ports.len();
+        let own_ports = self.core.inputs.len();
         for port in &mut self.core.ports[..own_ports] {
             port.begin(&mut self.core.device, now);
             busy |= port.watch(&mut self.core.accounting);
@@ -199,6 +213,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
             self.collect_releases();
             busy |= self.handoff_rx();
         }
+        if !self.shared_queues.is_empty() {
+            self.read_shared_queues();
+        }
         for slot in 0..own_ports {
             if self.receives[slot] {
                 busy |= self.core.receive_burst_of(&self.snapshot, slot);
@@ -214,6 +231,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
             if self.core.ports[slot].generator.has_sent_pause() {
                 self.pfc_tx(slot);
             }
+        }
+        if !self.shared_queues.is_empty() {
+            self.publish_shared_queues();
         }
         if self.has_others {
             let Core { ports, handoff_tx, accounting, .. } = &mut self.core;
@@ -276,14 +296,17 @@ impl<D: Device, V: Driver> Worker<D, V> {
         self.core.accounting.driver.probe()
     }
 
-    /// The worker's ports, then those of other workers at which it may transmit.
-    pub fn ports(&self) -> impl Iterator<Item = PortId> {
-        self.core.ports.iter().map(|port| port.id)
+    /// What the device of this worker drives: the receive queues that it polls, then the ports of
+    /// other workers at which it may transmit. Each by its number, with its port.
+    pub fn driven(&self) -> impl Iterator<Item = (PortId, PortId)> {
+        let inputs = &self.core.inputs;
+        let port = |(slot, id): (usize, PortId)| (id, inputs.get(slot).map_or(id, |it| it.port));
+        self.core.ports.iter().map(|port| port.id).enumerate().map(port)
     }
 
-    /// The ports that the worker owns.
-    pub fn own_ports(&self) -> &[PortId] {
-        &self.core.own_ports
+    /// Whether the worker owns `port`.
+    pub fn owns(&self, port: PortId) -> bool {
+        self.own_queues.contains(&port)
     }
 
     /// The worker's id.

@@ -2,8 +2,9 @@
 //! offers only as static inlines, thread-locals or function-like macros (`shim_X` does what `X`
 //! does).
 //!
-//! Everything here is as unsafe as C; `switch/src/dpdk/` is the safe layer. Written for DPDK 22.11
-//! (ABI 23); `tests/layout.rs` holds the generated structs against the C compiler's.
+//! Everything here is as unsafe as C; `switch/src/dpdk/` is the safe layer. One source for DPDK
+//! 22.11 (ABI 23) to 25.11: what differs between them is in the shim. `tests/layout.rs` holds the
+//! generated structs against the C compiler's.
 #![no_std]
 
 #[allow(

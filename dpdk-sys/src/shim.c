@@ -7,6 +7,28 @@
 #include <rte_mbuf_pool_ops.h>
 #include <stdio.h>
 
+#define SAME_PLACE(field) \
+	_Static_assert(offsetof(struct shim_mbuf, field) == offsetof(struct rte_mbuf, field) && \
+			       sizeof(((struct shim_mbuf *)0)->field) == \
+				       sizeof(((struct rte_mbuf *)0)->field), \
+		       "struct shim_mbuf is struct rte_mbuf: " #field)
+SAME_PLACE(buf_addr);
+SAME_PLACE(data_off);
+SAME_PLACE(refcnt);
+SAME_PLACE(nb_segs);
+SAME_PLACE(port);
+SAME_PLACE(ol_flags);
+SAME_PLACE(packet_type);
+SAME_PLACE(pkt_len);
+SAME_PLACE(data_len);
+SAME_PLACE(vlan_tci);
+SAME_PLACE(hash);
+SAME_PLACE(vlan_tci_outer);
+SAME_PLACE(buf_len);
+SAME_PLACE(pool);
+SAME_PLACE(next);
+_Static_assert(sizeof(struct shim_mbuf) == sizeof(struct rte_mbuf), "struct shim_mbuf is struct rte_mbuf");
+
 uint16_t shim_rte_eth_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
 {
 	return rte_eth_rx_burst(port, queue, frames, n);
@@ -55,6 +77,14 @@ struct rte_mempool *shim_pktmbuf_pool_create(const char *name, unsigned int fram
 void shim_rte_pktmbuf_free(struct rte_mbuf *frame)
 {
 	rte_pktmbuf_free(frame);
+}
+
+int shim_link_is_up(uint16_t port)
+{
+	struct rte_eth_link link = { 0 };
+	int status = rte_eth_link_get_nowait(port, &link);
+
+	return status < 0 ? status : link.link_status == RTE_ETH_LINK_UP;
 }
 
 int shim_rte_errno(void)

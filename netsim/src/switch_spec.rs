@@ -153,6 +153,7 @@ impl SwitchSpec {
             paced: false,
             frame_bytes_max: common.frame_bytes_max,
             worker: WorkerId(0),
+            further_queues: Vec::new(),
             lossless,
             upstream: common.upstream,
             host_priority: link.and(common.host_priority).filter(|_| is_host),

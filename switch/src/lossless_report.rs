@@ -2,8 +2,11 @@
 //! this machine was kept from its core.
 
 use crate::ctl::tables::port_lines;
+use crate::dpdk::port::L2_OVERHEAD_BYTES;
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
+use config::units::show_size;
+use dataplane::rx_queues::stale_bytes;
 use std::time::{Duration, Instant};
 
 /// Duration of the measurement.
@@ -34,10 +37,26 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
         show_ns(promise.poll_gap_ns),
         show_ns(promise.peer_gap_ns)
     );
+    let gaps = match port.queues {
+        1 => gaps,
+        queues => format!("{gaps}{}", describe_queues(port, queues)),
+    };
     match &promise.broken {
         None => format!("lossless for senders that obey PFC, with {gaps}"),
         Some(why) => format!("NOT lossless with {gaps}: {why}"),
     }
+}
+
+/// What several receive queues add.
+fn describe_queues(port: &PortConfig, queues: u16) -> String {
+    let frame_bytes = u32::from(port.mtu + L2_OVERHEAD_BYTES);
+    let stale = stale_bytes(u32::from(queues), frame_bytes);
+    format!(
+        "; {queues} receive queues: headroom covers a gap of the queue's worker and one of the owner; \
+         each priority may hold {} beyond it, because a queue knows what the others held a turn \
+         before, and the buffer sets that aside",
+        show_size(stale.into())
+    )
 }
 
 /// The longest time for which this thread was kept from its core during the measurement.

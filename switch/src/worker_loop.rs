@@ -148,7 +148,7 @@ impl<D: PortDevice> WorkerLoop<D> {
         self.worker.probe_mut().swap(sample);
         sample.losses.clear();
         let device = self.worker.device();
-        sample.losses.extend(self.worker.ports().map(|port| (port, device.losses(port))));
+        sample.losses.extend(self.worker.driven().map(|(id, port)| (port, device.losses(id))));
     }
 
     /// Frees the worker's frames on its own thread.

@@ -126,6 +126,12 @@ impl Setup {
         setup
     }
 
+    /// Gives the switch `count` workers.
+    pub(crate) fn workers(mut self, count: usize) -> Self {
+        self.head = self.head.replace("[workers]\n", &format!("[workers]\ncount = {count}\n"));
+        self
+    }
+
     /// Adds tables to the switch's file.
     pub(crate) fn head(mut self, text: &str) -> Self {
         self.head += &format!("\n{text}");

@@ -35,6 +35,7 @@ mod pauses;
 #[path = "../../switch/tests/privilege/mod.rs"]
 mod privilege;
 mod process;
+mod queues;
 mod reload;
 mod script;
 mod stopped;

@@ -18,8 +18,6 @@ use std::error::Error;
 /// Thresholds and distances from XOFF to XON, in bytes.
 const THRESHOLDS: [u32; 4] = [10_000, 20_000, 40_000, 80_000];
 const OFFSETS: [u32; 4] = [3_000, 9_000, 18_000, 36_000];
-/// What the scenarios set.
-const CHOSEN: (u32, u32) = (20_000, 18_000);
 
 /// A scenario that deadlocks, and what excludes that.
 struct Subject {
@@ -96,8 +94,17 @@ impl Point {
 /// # Errors
 /// A scenario is wrong.
 pub(crate) fn rows(_experiments: &Experiments) -> Result<Vec<Row>, Box<dyn Error>> {
-    let row = |subject: &Subject| Ok(row(subject, &points(subject)?));
+    let row = |subject: &Subject| {
+        let chosen = chosen(&load(subject.exposed)?).ok_or("a scenario without a threshold")?;
+        Ok(row(subject, chosen, &points(subject)?))
+    };
     SUBJECTS.iter().map(row).collect()
+}
+
+/// What a scenario sets: the threshold and the offset.
+fn chosen(config: &ScenarioConfig) -> Option<(u32, u32)> {
+    let Threshold::Static { xoff_bytes } = config.buffers.threshold else { return None };
+    Some((xoff_bytes, config.buffers.xon_offset_bytes?))
 }
 
 /// A scenario with every threshold and offset.
@@ -131,7 +138,7 @@ fn points(subject: &Subject) -> Result<Vec<Point>, Box<dyn Error>> {
     Ok(points)
 }
 
-fn row(subject: &Subject, points: &[Point]) -> Row {
+fn row(subject: &Subject, chosen: (u32, u32), points: &[Point]) -> Row {
     let &Subject { paper, item, .. } = subject;
     let all = points.iter().filter(|point| point.deadlocks == point.seeds);
     let some = points.iter().filter(|point| (1..point.seeds).contains(&point.deadlocks));
@@ -149,12 +156,16 @@ fn row(subject: &Subject, points: &[Point]) -> Row {
         subject.remedy(),
         points.len() * SEEDS_MIN
     );
-    let chosen = points.iter().find(|it| (it.threshold_bytes, it.offset_bytes) == CHOSEN);
-    let chosen = chosen.map_or(0, |point| point.deadlocks);
+    let point = points.iter().find(|it| (it.threshold_bytes, it.offset_bytes) == chosen);
+    let deadlocks = point.map_or(0, |point| point.deadlocks);
+    let name = point.map_or_else(String::new, Point::name);
     let reason =
-        format!("the scenario's 20/18 KB are chosen; there {chosen} of {SEEDS_MIN} seeds deadlock");
-    let why = "no seed deadlocks as the scenario is set, or a run does that must not";
-    let verdict = Verdict::differs_if(chosen > 0 && safe == 0, reason, why);
+        format!("the scenario's {name} KB are chosen; there all {SEEDS_MIN} seeds deadlock");
+    let why = format!(
+        "{deadlocks} of {SEEDS_MIN} seeds deadlock as the scenario is set, or a run does that must \
+         not"
+    );
+    let verdict = Verdict::differs_if(deadlocks == SEEDS_MIN && safe == 0, reason, why);
     let line = |offset_bytes: u32| Line {
         name: format!("XON {} KB below", offset_bytes / 1_000),
         points: points
@@ -182,28 +193,26 @@ mod tests {
 
     #[test]
     fn scenarios_set_what_is_swept() {
-        for name in SUBJECTS.iter().flat_map(|subject| [subject.exposed, subject.safe.0]) {
-            let buffers = load(name).unwrap().buffers;
-            let xoff_bytes = CHOSEN.0;
-            assert_eq!(buffers.threshold, Threshold::Static { xoff_bytes }, "{name}");
-            assert_eq!(buffers.xon_offset_bytes, Some(CHOSEN.1), "{name}");
+        for subject in SUBJECTS {
+            let exposed = chosen(&load(subject.exposed).unwrap());
+            assert!(exposed.is_some(), "{}", subject.exposed);
+            assert_eq!(chosen(&load(subject.safe.0).unwrap()), exposed, "{}", subject.safe.0);
         }
     }
 
     #[test]
-    fn no_deadlock_where_there_is_one_and_any_where_there_is_none_fail() {
+    fn a_seed_without_a_deadlock_and_one_where_there_is_none_fail() {
         let point = |deadlocks, safe_deadlocks| Point {
-            threshold_bytes: CHOSEN.0,
-            offset_bytes: CHOSEN.1,
+            threshold_bytes: 20_000,
+            offset_bytes: 18_000,
             deadlocks,
             safe_deadlocks,
             seeds: 20,
         };
-        let row = row(&SUBJECTS[0], &[point(19, 0)]);
-        assert!(!row.verdict.is_failure());
-        assert!(row.verdict.text().contains("19 of 20"), "{}", row.verdict.text());
-        for points in [&[point(0, 0)][..], &[point(20, 1)], &[]] {
-            assert!(super::row(&SUBJECTS[0], points).verdict.is_failure());
+        let row = |points: &[Point]| row(&SUBJECTS[0], (20_000, 18_000), points);
+        assert!(!row(&[point(20, 0)]).verdict.is_failure());
+        for points in [&[point(19, 0)][..], &[point(20, 1)], &[]] {
+            assert!(row(points).verdict.is_failure());
         }
     }
 }

@@ -144,7 +144,8 @@ fn beyond_eight() -> Row {
     let low = Chain::run(10, 8, Profile::Standard, 60);
     let limited = (low.level(8), low.level(9)) == (Some(8), None);
     let ours = format!("levels 1 to {LEVEL_MAX}, none above: {right} of {switches} switches right");
-    let verdict = Verdict::holds_if(right == switches && limited, ours.clone());
+    let why = format!("{ours}; with 8 levels the ninth switch has none: {limited}");
+    let verdict = Verdict::holds_if(right == switches && limited, why);
     Row::new(PAPER, "levels beyond 8", "a level is an octet", ours, verdict)
         .by("cargo test -p knotless-fabric --test levels")
 }

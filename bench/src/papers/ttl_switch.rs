@@ -5,6 +5,7 @@ use crate::row::{Paper, Row, Verdict};
 use bench::stats::SEEDS_MIN;
 use config::scenario::{SchemeKind, feasibility};
 use config::{ScenarioConfig, SwitchConfig};
+use dataplane::buffer::lossless_shared_bytes;
 use dataplane::ids::Priority;
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::{Udp, port_mac};
@@ -97,13 +98,19 @@ pub(crate) fn division() -> Result<Row, Box<dyn Error>> {
             least = least.min(sizes[priority.index()] + reserves);
         }
     }
+    // The parts are all of the pool, and as large as each other.
+    let lossless = || sizes.iter().filter(|&&size| size > 0);
+    let pool = lossless_shared_bytes(&settings);
+    let whole = lossless().sum::<u64>() <= pool
+        && lossless().all(|&size| size == pool / lossless().count() as u64);
+    let is_divided = lossless().count() > 1 && whole;
     // A class for each link of the longest path, or the network is refused.
     let refused = feasibility::check(&load("ttl-hosts")?, SchemeKind::Ttl).is_ok()
         && feasibility::classes(&with_classes("ttl-hosts", 2)?).is_err();
     let ours = format!("least partition {least} B, ports x MTU {mtus} B; k < d is refused");
     let verdict = Verdict::holds_if(
-        least != u64::MAX && least >= mtus && refused,
-        format!("{ours}: {refused}"),
+        least != u64::MAX && least >= mtus && refused && is_divided,
+        format!("{ours}: {refused}; the parts make up the pool: {is_divided}"),
     );
     let item = "1.3: buffer division";
     Ok(Row::new(PAPER, item, "k >= d partitions of n x MTU each", ours, verdict)

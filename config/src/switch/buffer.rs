@@ -115,17 +115,18 @@ fn partitions(file: &SwitchFile, pool: u64) -> Option<[u64; PRIORITIES]> {
 /// Twice what reserves and headrooms take, so that a quarter is left to share and a quarter for
 /// lossy traffic; whole megabytes, and not below [`SIZE_DEFAULT`].
 fn size_default(ports: &[PortDraft<'_>]) -> u64 {
-    let set_aside =
-        |viq: &ViqSettings| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes);
-    let needed = viqs(ports).map(set_aside).fold(0, u64::saturating_add).saturating_mul(2);
+    let needed = set_aside(ports).saturating_mul(2);
     needed.min(SIZE_MAX).next_multiple_of(1_000_000).clamp(SIZE_DEFAULT, SIZE_MAX)
 }
 
 /// Bytes of the shared pool: what reserves, headrooms and the lossy limit leave of the buffer.
 pub(super) fn pool_bytes(buffer: &BufferSettings, ports: &[PortDraft<'_>]) -> u64 {
-    let committed: u64 =
-        viqs(ports).map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes)).sum();
-    buffer.size_bytes.saturating_sub(buffer.lossy_bytes).saturating_sub(committed)
+    buffer.size_bytes.saturating_sub(buffer.lossy_bytes).saturating_sub(set_aside(ports))
+}
+
+/// Bytes that only one VIQ may use, of all VIQs.
+fn set_aside(ports: &[PortDraft<'_>]) -> u64 {
+    ports.iter().map(|port| port.settings.set_aside_bytes()).fold(0, u64::saturating_add)
 }
 
 fn viqs<'a>(ports: &'a [PortDraft<'_>]) -> impl Iterator<Item = &'a ViqSettings> {

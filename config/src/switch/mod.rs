@@ -106,7 +106,9 @@ pub struct PortConfig {
     pub mtu: u16,
     /// Length of the cable.
     pub length: Length,
-    /// Descriptors of the receive ring.
+    /// Receive queues.
+    pub queues: u16,
+    /// Descriptors of each receive ring.
     pub rx_ring: u32,
     /// Frames that the kernel's queue of a tap is to hold; `None` for other devices.
     pub rx_queue_frames: Option<u32>,
@@ -116,6 +118,13 @@ pub struct PortConfig {
     pub tx_limit_bytes: u64,
     /// What is promised to lossless traffic that comes in here; `None` where nothing is lossless.
     pub promise: Option<Promise>,
+}
+
+impl PortConfig {
+    /// Descriptors of all receive rings: each holds a buffer.
+    pub fn rx_ring_frames(&self) -> usize {
+        usize::from(self.queues) * self.rx_ring as usize
+    }
 }
 
 /// What a port's configuration promises to senders that obey PFC.

@@ -52,6 +52,11 @@ pub(super) fn build<'a>(
         ports.push(port);
     }
     check_networks(source, &ports)?;
+    let queues: usize = ports.iter().map(|port| usize::from(port.config.queues)).sum();
+    if queues > PORTS_MAX {
+        let message = format!("{queues} receive queues; all ports have at most {PORTS_MAX}");
+        return Err(source.at(file.name.span(), message));
+    }
     Ok(ports)
 }
 
@@ -69,6 +74,9 @@ pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
         }
     })
 }
+
+/// Receive queues of a port at the most.
+const QUEUES_MAX: u64 = 16;
 
 impl PortReader<'_> {
     fn port<'a>(
@@ -98,6 +106,8 @@ impl PortReader<'_> {
         let rx_backlog =
             self.count(&table.rx_backlog, backlog_default.into(), 1, backlog_max, "rx_backlog")?;
         let pfc = self.pfc(table, any_lossless)?;
+        let worker = self.worker(table, workers)?;
+        let queues = self.count(&table.queues, 1, 1, QUEUES_MAX, "queues")?;
         let trust = self.trust(table, tags, pfc)?;
         let settings = PortSettings {
             name: name.clone(),
@@ -105,7 +115,8 @@ impl PortReader<'_> {
             speed,
             paced,
             frame_bytes_max: mtu + HEADER_BYTES,
-            worker: self.worker(table, workers)?,
+            worker,
+            further_queues: further_queues(worker, queues, workers.count),
             lossless: [None; PRIORITIES],
             upstream: Priority::EACH,
             host_priority: None,
@@ -124,6 +135,7 @@ impl PortReader<'_> {
             trust,
             mtu,
             length,
+            queues: u16::try_from(queues).unwrap_or(u16::MAX),
             rx_ring,
             rx_queue_frames,
             tx_ring,
@@ -268,6 +280,12 @@ fn shared_pcp(tags: &TagMap) -> Option<(Tag, Tag)> {
     let same =
         |low: Tag, high: &Tag| *high > low && tags.pcp[high.index()] == tags.pcp[low.index()];
     lossless().find_map(|low| Some((low, lossless().find(|high| same(low, high))?)))
+}
+
+/// The workers that poll the receive queues after the first: the next ones after `owner`, in turn.
+fn further_queues(owner: WorkerId, queues: u32, workers: usize) -> Vec<WorkerId> {
+    let number = |queue: usize| WorkerId(narrow((owner.index() + queue) % workers));
+    (1..queues as usize).map(number).collect()
 }
 
 fn narrow(worker: usize) -> u8 {

@@ -155,6 +155,8 @@ impl Changes {
             // These two follow from the rest.
             rx_queue_frames: _,
             promise: _,
+            // In the settings, too.
+            queues: _,
             tx_ring,
             tx_limit_bytes,
         } = old;
@@ -173,6 +175,7 @@ impl Changes {
             paced,
             frame_bytes_max,
             worker,
+            further_queues,
             lossless,
             upstream,
             host_priority,
@@ -186,6 +189,11 @@ impl Changes {
         self.compare(&field("pace"), paced, &new.paced);
         self.compare(&field("mtu"), frame_bytes_max, &new.frame_bytes_max);
         self.compare(&field("worker"), &worker.index(), &new.worker.index());
+        self.compare(
+            &field("queues"),
+            &(further_queues.len() + 1),
+            &(new.further_queues.len() + 1),
+        );
         self.differ(&field("lossless thresholds"), lossless, &new.lossless);
         self.differ(&field("ttl.classes"), upstream, &new.upstream);
         self.differ(&field("ttl.host_priority"), host_priority, &new.host_priority);

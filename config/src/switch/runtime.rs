@@ -80,7 +80,7 @@ pub(super) fn memory(
 ) -> Result<Memory, ConfigError> {
     // Frames in a device's rings, and those a worker holds in its hands, are not in the buffer.
     let outside: usize =
-        ports.iter().map(|port| (port.rx_ring + port.tx_ring) as usize + BURST_MAX).sum();
+        ports.iter().map(|port| port.rx_ring_frames() + port.tx_ring as usize + BURST_MAX).sum();
     let mbufs = buffer.frames_max.saturating_add(outside + workers.count * MBUF_CACHE);
     let mbuf_bytes = (mbufs as u64).saturating_mul(MBUF_BYTES);
     let needed = mbuf_bytes.saturating_add(DPDK_BYTES).next_multiple_of(PAGE_BYTES);

@@ -284,9 +284,16 @@ impl Planner<'_> {
         Ok(bytes)
     }
 
+    /// How long it takes until the switch pauses the peer of `port`. A further receive queue may be
+    /// that of another worker: the owner sees what it holds when it comes to the port the next time.
+    fn reaction_ns(&self, port: &PortDraft<'_>) -> u64 {
+        let polls = if port.settings.further_queues.is_empty() { 1 } else { 2 };
+        self.poll_ns(port).saturating_mul(polls)
+    }
+
     /// Bytes that can arrive after XOFF, both ends being as late as they may be.
     fn needed(&self, port: &PortDraft<'_>) -> u64 {
-        let needed = self.needed_with(port, self.poll_ns(port), self.peer_poll_ns(port));
+        let needed = self.needed_with(port, self.reaction_ns(port), self.peer_poll_ns(port));
         if !port.config.device.kind().is_kernel() {
             return needed;
         }

@@ -128,14 +128,14 @@ impl LedgerReader {
         self.ledger.partition_use()
     }
 
-    /// Releases in `buffer` what was released for the VIQs of `own_ports` since the last call.
-    pub fn collect(&mut self, own_ports: &[PortId], buffer: &mut Buffer) {
+    /// Releases in `buffer` what was released for the VIQs of `own_queues` since the last call.
+    pub fn collect(&mut self, own_queues: &[PortId], buffer: &mut Buffer) {
         let version = self.ledger.version.0.load(Ordering::Acquire);
         if version == self.version {
             return;
         }
         self.version = version;
-        for &port in own_ports {
+        for &port in own_queues {
             let row = &self.ledger.rows[port.index()].0;
             let seen = &mut self.seen_bytes[port.index()];
             for (priority, cell) in Priority::all().zip(row) {

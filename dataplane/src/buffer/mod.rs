@@ -7,10 +7,13 @@
 //! one worker.
 
 mod ledger;
+mod parts;
 mod pool;
 mod viq;
 
 pub use ledger::{Ledger, LedgerReader, LedgerWriter};
+pub use parts::Parts;
+pub(crate) use parts::SharedQueues;
 pub use pool::{Part, Pool};
 pub use viq::Viq;
 
@@ -18,7 +21,8 @@ use crate::counters::DropReason;
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::RateCodes;
-use crate::settings::{BufferSettings, SwitchSettings};
+use crate::rx_queues::rx_queues;
+use crate::settings::{BufferSettings, PortSettings, SwitchSettings};
 use alloc::vec::Vec;
 
 /// Index of a VIQ: ingress port times eight, plus priority.
@@ -71,7 +75,8 @@ impl ViqId {
     }
 }
 
-/// The VIQs of all ports. Only the worker that owns a port uses the port's VIQs here.
+/// The VIQs of all receive queues. Only the worker that polls a queue uses the queue's VIQs here.
+/// Where a port has several queues, each of its VIQs is in as many parts.
 #[derive(Debug)]
 pub struct Buffer {
     viqs: Vec<Viq>,
@@ -83,11 +88,15 @@ pub struct Buffer {
 impl Buffer {
     /// An empty buffer for `settings`, which `config` has checked.
     pub fn new(settings: &SwitchSettings) -> Self {
-        let viqs = settings
-            .ports
-            .iter()
-            .flat_map(|port| Priority::all().zip(&port.lossless))
-            .map(|(priority, lossless)| Viq::new(priority, *lossless))
+        let viqs = rx_queues(settings)
+            .into_iter()
+            .flat_map(|queue| {
+                let port = &settings.ports[queue.port.index()];
+                let parts = port.further_queues.len() + 1;
+                Priority::all().zip(&port.lossless).map(move |(priority, lossless)| {
+                    Viq::new(priority, lossless.map(|settings| settings.part_of(parts)))
+                })
+            })
             .collect();
         Self {
             viqs,
@@ -197,6 +206,11 @@ impl Buffer {
         self.viq(ViqId::new(port, priority))
     }
 
+    /// Sets what the other parts of a VIQ hold: bytes of reserve and pool, and of headroom.
+    pub(crate) fn set_others(&mut self, viq: ViqId, base_bytes: u32, headroom_bytes: u32) {
+        self.viqs[viq.index()].set_others(base_bytes, headroom_bytes);
+    }
+
     /// The accounting of one VIQ.
     pub fn viq(&self, viq: ViqId) -> &Viq {
         &self.viqs[viq.index()]
@@ -206,12 +220,7 @@ impl Buffer {
 /// What is left of the buffer for lossless VIQs to share, after reserves, headroom and lossy
 /// traffic.
 pub fn lossless_shared_bytes(settings: &SwitchSettings) -> u64 {
-    let set_aside: u64 = settings
-        .ports
-        .iter()
-        .flat_map(|port| port.lossless.iter().flatten())
-        .map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes))
-        .sum();
+    let set_aside: u64 = settings.ports.iter().map(PortSettings::set_aside_bytes).sum();
     let BufferSettings { size_bytes, lossy_bytes, .. } = settings.buffer;
     size_bytes.saturating_sub(lossy_bytes).saturating_sub(set_aside)
 }

@@ -34,6 +34,7 @@ pub(super) fn settings(
         gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 0,
+        further_queues: alloc::vec![],
     };
     SwitchSettings {
         ports: vec![port; PORTS],

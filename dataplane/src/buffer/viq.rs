@@ -26,7 +26,13 @@ pub struct Viq {
     xoff: bool,
     peak_bytes: u32,
     headroom_peak_bytes: u32,
+    /// What the other parts of the VIQ hold, if its port has several receive queues: as of the end
+    /// of their workers' last turns, so it can be a burst too low.
+    others_base_bytes: u32,
+    others_headroom_bytes: u32,
 }
+
+const _: () = assert!(size_of::<Viq>() == 64, "what a frame is charged to is a cache line");
 
 impl Viq {
     /// An empty VIQ of `priority`.
@@ -45,11 +51,40 @@ impl Viq {
         self.headroom_used_bytes
     }
 
+    /// Bytes charged to reserve and pool.
+    pub(crate) const fn base_bytes(&self) -> u32 {
+        self.base_bytes
+    }
+
+    /// Sets what the other parts of the VIQ hold.
+    pub(crate) const fn set_others(&mut self, base_bytes: u32, headroom_bytes: u32) {
+        self.others_base_bytes = base_bytes;
+        self.others_headroom_bytes = headroom_bytes;
+    }
+
+    /// Bytes in the buffer now, of all parts.
+    #[inline(always)]
+    const fn all_bytes(&self) -> u32 {
+        self.bytes() + self.others_base_bytes + self.others_headroom_bytes
+    }
+
+    /// Bytes charged to reserve and pool, of all parts.
+    #[inline(always)]
+    const fn all_base_bytes(&self) -> u32 {
+        self.base_bytes + self.others_base_bytes
+    }
+
+    /// Bytes of headroom in use, of all parts.
+    #[inline(always)]
+    const fn all_headroom_bytes(&self) -> u32 {
+        self.headroom_used_bytes + self.others_headroom_bytes
+    }
+
     /// Free bytes of headroom; 0 for a lossy VIQ, which has none.
     #[inline(always)]
     pub(super) fn headroom_left_bytes(&self) -> u32 {
         let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
-        headroom_bytes - self.headroom_used_bytes
+        headroom_bytes.saturating_sub(self.all_headroom_bytes())
     }
 
     /// Bytes that can always be admitted at this VIQ's port, to whichever of the port's VIQs,
@@ -62,11 +97,11 @@ impl Viq {
     pub(super) fn room_bytes(&self, pool: &Pool, frame_bytes: u32) -> u32 {
         let Some(settings) = &self.settings else { return u32::MAX };
         let left_bytes = self.headroom_left_bytes();
-        if self.headroom_used_bytes != 0 {
+        if self.all_headroom_bytes() != 0 {
             return left_bytes;
         }
         let free = pool.free_bytes(self.priority);
-        let below = settings.limit_bytes(free).saturating_sub(u64::from(self.base_bytes));
+        let below = settings.limit_bytes(free).saturating_sub(u64::from(self.all_base_bytes()));
         let below = match settings.threshold {
             Threshold::Static { .. } => below.min(free),
             Threshold::Dynamic { alpha_log2 } => below.min(free) >> (alpha_log2.max(0) + 1),
@@ -110,10 +145,10 @@ impl Viq {
             let free = pool.free_bytes(self.priority);
             let left = if is_run { free.saturating_sub(u64::from(from_pool)) } else { free };
             // No short-circuit evaluation: a VIQ goes above its reserve and back all the time.
+            let all_filled = u64::from(filled) + u64::from(self.others_base_bytes);
             let fits = (filled <= settings.reserved_bytes)
-                | (u64::from(filled) <= settings.limit_bytes(left))
-                    & (u64::from(from_pool) <= free);
-            if self.headroom_used_bytes != 0 || !fits {
+                | (all_filled <= settings.limit_bytes(left)) & (u64::from(from_pool) <= free);
+            if self.all_headroom_bytes() != 0 || !fits {
                 return false;
             }
             pool.take(self.priority, from_pool);
@@ -135,10 +170,10 @@ impl Viq {
         let Some(settings) = &self.settings else {
             return u64::from(cost_bytes) <= pool.lossy.free_bytes();
         };
-        if self.headroom_used_bytes != 0 {
-            return self.headroom_used_bytes + cost_bytes <= settings.headroom_bytes;
+        if self.all_headroom_bytes() != 0 {
+            return self.all_headroom_bytes() + cost_bytes <= settings.headroom_bytes;
         }
-        let filled = self.base_bytes + cost_bytes;
+        let filled = self.all_base_bytes() + cost_bytes;
         let free = pool.free_bytes(self.priority);
         let left = free.saturating_sub(u64::from(cost_bytes));
         u64::from(cost_bytes) <= free && u64::from(filled) <= settings.limit_bytes(left)
@@ -150,7 +185,7 @@ impl Viq {
     #[inline(always)]
     pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
         self.admit_base(cost_bytes, true, pool)
-            || self.headroom_used_bytes != 0 && self.admit_headroom(cost_bytes)
+            || self.all_headroom_bytes() != 0 && self.admit_headroom(cost_bytes)
     }
 
     /// Charges `frames` frames of `cost_bytes` each, one by one. Returns false and charges nothing
@@ -169,7 +204,7 @@ impl Viq {
     fn admit_headroom(&mut self, cost_bytes: u32) -> bool {
         let Some(settings) = &self.settings else { return false };
         let used_bytes = self.headroom_used_bytes + cost_bytes;
-        if used_bytes > settings.headroom_bytes {
+        if used_bytes + self.others_headroom_bytes > settings.headroom_bytes {
             return false;
         }
         self.headroom_used_bytes = used_bytes;
@@ -212,7 +247,7 @@ impl Viq {
     /// The rate code to send upstream when `sent` was sent last; 0 for none.
     pub(super) fn rate_code(&self, sent: u16) -> u16 {
         let rate_map = self.settings.as_ref().and_then(|settings| settings.rate_map);
-        rate_map.map_or(0, |rate_map| rate_map.code(self.bytes(), sent))
+        rate_map.map_or(0, |rate_map| rate_map.code(self.all_bytes(), sent))
     }
 
     /// Whether upstream must be paused: from the first byte over the threshold until the VIQ is
@@ -221,19 +256,19 @@ impl Viq {
     #[inline(always)]
     pub(super) fn xoff(&mut self, pool: &Pool) -> bool {
         let Some(settings) = &self.settings else { return false };
-        if self.bytes() == 0 {
+        if self.all_bytes() == 0 {
             self.xoff = false;
             return false;
         }
         let limit = settings.limit_bytes(pool.free_bytes(self.priority));
-        if self.headroom_used_bytes > 0 {
+        let base_bytes = self.all_base_bytes();
+        if self.all_headroom_bytes() > 0 {
             self.xoff = true;
         } else if self.xoff {
-            let with_offset = u64::from(self.base_bytes) + u64::from(settings.xon_offset_bytes);
+            let with_offset = u64::from(base_bytes) + u64::from(settings.xon_offset_bytes);
             self.xoff = with_offset > limit && with_offset > u64::from(settings.reserved_bytes);
         } else {
-            self.xoff =
-                u64::from(self.base_bytes) > limit && self.base_bytes > settings.reserved_bytes;
+            self.xoff = u64::from(base_bytes) > limit && base_bytes > settings.reserved_bytes;
         }
         self.xoff
     }

@@ -12,6 +12,7 @@ use crate::limits::BURST_MAX;
 use crate::port::tx_batch::Run;
 use crate::time::Instant;
 use crate::wire::MacAddress;
+use crate::wire::mac_control::MacControl;
 use arrayvec::ArrayVec;
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -20,13 +21,15 @@ pub const HANDOFF_FRAMES: usize = 1024;
 /// MAC events that the ring holds.
 const HANDOFF_MAC_EVENTS: usize = 256;
 
-/// A change of a worker's MAC table that the other workers learn of.
+/// What other workers learn of: a change of a worker's MAC table, or flow control for their ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
     /// The address was learned on, or has moved to, a port of the sender at this time.
     Learned(Vid, MacAddress, PortId, Instant),
     /// The address has aged out on a port of the sender.
     Forgotten(Vid, MacAddress, PortId),
+    /// A MAC control frame came in by a further receive queue of this port of the receiver.
+    Control(PortId, MacControl),
 }
 
 /// The runs of one burst, in the order of their indices. Their frames leave by ports of the worker

@@ -11,7 +11,8 @@ use crate::handoff::ring::{IndexedFrames, MacEvent, RingTx, Runs};
 use crate::ids::{PortId, Priority, WorkerId};
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, QueuedFrame, Veq};
-use crate::settings::SwitchSettings;
+use crate::rx_queues::RxQueue;
+use crate::wire::mac_control::MacControl;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,15 +28,16 @@ const FOREIGN: u16 = u16::MAX;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct HandoffTx<F> {
-    /// The number of the switch's ports if this worker owns all of them; then a port's slot is its
-    /// index. Otherwise 0.
+    /// The number of the switch's receive queues if this worker polls all of them; then the slot of
+    /// a port is its index. Otherwise 0.
     all_ports: usize,
-    /// The number of ports that this worker owns.
+    /// The number of receive queues that this worker polls: those of its own ports, and further
+    /// ones.
     own_ports: usize,
-    /// By port index: the slot of the port among this worker's own ports, then among the ports of
-    /// other workers at which it may send; or [`FOREIGN`].
+    /// By index of a receive queue: its slot among those of this worker, then, of a port, among the
+    /// ports of other workers at which it may send; or [`FOREIGN`].
     slot_of: Vec<u16>,
-    /// By port index: the worker that owns the port.
+    /// By index of a receive queue: the worker that polls it. Of a port: its owner.
     owner_of: Vec<WorkerId>,
     /// By worker index.
     peers: Vec<Peer<F>>,
@@ -58,13 +60,13 @@ struct Peer<F> {
 
 impl<F: Frame> HandoffTx<F> {
     pub(crate) fn new(
-        settings: &SwitchSettings,
-        own_ports: &[PortId],
+        queues: &[RxQueue],
+        own_queues: &[PortId],
         sent_at: &[PortId],
         rings: Vec<Option<RingTx<F>>>,
     ) -> Self {
-        let mut slot_of = vec![FOREIGN; settings.ports.len()];
-        for (slot, port) in (0_u16..).zip(own_ports.iter().chain(sent_at)) {
+        let mut slot_of = vec![FOREIGN; queues.len()];
+        for (slot, port) in (0_u16..).zip(own_queues.iter().chain(sent_at)) {
             slot_of[port.index()] = slot;
         }
         let peer = |ring: Option<RingTx<F>>| Peer {
@@ -77,9 +79,9 @@ impl<F: Frame> HandoffTx<F> {
         };
         Self {
             slot_of,
-            own_ports: own_ports.len(),
-            all_ports: if own_ports.len() == settings.ports.len() { own_ports.len() } else { 0 },
-            owner_of: settings.ports.iter().map(|port| port.worker).collect(),
+            own_ports: own_queues.len(),
+            all_ports: if own_queues.len() == queues.len() { queues.len() } else { 0 },
+            owner_of: queues.iter().map(|queue| queue.worker).collect(),
             peers: rings.into_iter().map(peer).collect(),
         }
     }
@@ -179,6 +181,14 @@ impl<F: Frame> HandoffTx<F> {
                 peer.mac_events.push_back(event);
             }
         }
+    }
+
+    /// Sends a MAC control frame, which came in by a further receive queue of `port`, to the port's
+    /// owner. Unlike addresses it is never dropped for want of room: a pause must be obeyed.
+    #[cold]
+    pub(crate) fn push_control(&mut self, port: PortId, control: MacControl) {
+        let owner = self.owner_of[port.index()];
+        self.peers[owner.index()].mac_events.push_back(MacEvent::Control(port, control));
     }
 
     /// Takes the next frame that waits for `worker`, with the slot of its port, if this worker may

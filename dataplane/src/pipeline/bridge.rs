@@ -13,6 +13,7 @@ use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;
 use crate::punt::PuntReason;
+use crate::rx_queues::Ingress;
 use crate::snapshot::{PortMode, Snapshot};
 use crate::time::Instant;
 use crate::wire::parse::{Kind, Parsed};
@@ -74,7 +75,7 @@ pub(crate) fn look_up(
 #[inline]
 pub(crate) fn finish<F: Frame>(
     snapshot: &Snapshot,
-    input: PortId,
+    input: Ingress,
     class: Class,
     parsed: &Parsed,
     (out, vid): (PortId, Vid),

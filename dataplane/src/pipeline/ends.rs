@@ -76,7 +76,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(self.accounting.now) {
             return self.drop(frame, slot, DropReason::PuntPoliced, class);
         }
-        let port = self.own_ports[slot];
+        let port = self.inputs[slot].port;
         let (drop_reason, is_lost_anyway) = loss(reason);
         match self.punted.push(Punted { frame, port, reason }) {
             Ok(()) => {

@@ -11,6 +11,7 @@ use crate::pipeline::outcome_groups::OutcomeGroups;
 use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::pipeline::route;
 use crate::rules::{PortSet, TagMatch, TcamEntry};
+use crate::rx_queues::Ingress;
 use crate::snapshot::Snapshot;
 use crate::testing::wire::{Udp, header_checksum, host_v4, port_mac};
 use crate::testing::{RigBuilder, TestFrame};
@@ -66,8 +67,14 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<Option<(FrameOutcome, Tes
         let fast_path = &snapshot.ports[0].fast_path;
         let (class, destination) = classify(fast_path, frame.head(), frame.len(), LONGEST)?;
         let leaf = snapshot.fib.v4(destination.to_be_bytes());
-        let group =
-            rewrite_cache.apply(snapshot, PortId::FIRST, class, leaf, &mut frame, &mut outcomes);
+        let group = rewrite_cache.apply(
+            snapshot,
+            Ingress::first_of(PortId::FIRST),
+            class,
+            leaf,
+            &mut frame,
+            &mut outcomes,
+        );
         if group.is_none() {
             assert_eq!(frame.head(), bytes, "a frame that is given up is as it came");
         }
@@ -91,8 +98,14 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<Option<(FrameOutcome, Tes
 fn generic_path(snapshot: &Snapshot, bytes: &[u8]) -> (FrameOutcome, TestFrame) {
     let mut frame = TestFrame::new(bytes);
     let tables = &snapshot.ports[0];
-    let frame_outcome =
-        route::generic_path(snapshot, tables, None, PortId::FIRST, 1514, &mut frame);
+    let frame_outcome = route::generic_path(
+        snapshot,
+        tables,
+        None,
+        Ingress::first_of(PortId::FIRST),
+        1514,
+        &mut frame,
+    );
     (frame_outcome, frame)
 }
 

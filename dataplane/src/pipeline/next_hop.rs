@@ -32,7 +32,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if known.is_some_and(|known| known.is_given_up) {
             return self.punt(frame, slot, PuntReason::Unreachable, Some(class));
         }
-        let viq = ViqId::new(self.own_ports[slot], class);
+        let viq = ViqId::new(self.ports[slot].id, class);
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
         if self.accounting.buffer.admit(viq, cost_bytes).is_err() {
             return self.drop(frame, slot, DropReason::HeadroomOverrun, Some(class));
@@ -60,7 +60,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// the copy was queued.
     fn ask_for(&mut self, frame: &D::Frame, slot: usize) -> bool {
         let Some(frame) = self.device.copy(frame) else { return false };
-        let punted = Punted { frame, port: self.own_ports[slot], reason: PuntReason::Resolve };
+        let punted = Punted { frame, port: self.inputs[slot].port, reason: PuntReason::Resolve };
         match self.punted.push(punted) {
             Ok(()) => {
                 self.accounting.totals.copied += 1;

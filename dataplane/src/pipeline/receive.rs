@@ -20,8 +20,10 @@ use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome::{FrameOutcome, OutcomeGroup, Verdict, ends_with};
 use crate::pipeline::route;
+use crate::port::flow_control::mac_control;
 use crate::probe::Probe;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
+use crate::wire::mac_control::MacControl;
 use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -47,7 +49,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// single frame.
     #[inline]
     pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, arrival: Arrival) {
-        let input = self.own_ports[arrival.slot];
+        let input = self.inputs[arrival.slot].port;
         let Some(tables) = snapshot.ports.get(input.index()) else {
             debug_assert!(false, "a snapshot has tables for all ports");
             return self.drop_all(None, arrival);
@@ -85,7 +87,22 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.accounting.driver.mark_tx(slot);
         let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
         let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
+        if self.ports[slot].is_further_queue {
+            let controls: ArrayVec<MacControl, BURST_MAX> =
+                parsed.map(|(parsed, frame)| mac_control(&parsed, frame)).collect();
+            return self.pass_to_owner(slot, controls.into_iter());
+        }
         self.ports[slot].process_mac_control(parsed, &mut self.accounting);
+    }
+
+    /// Takes MAC control frames, which came in by a further queue of a port, to the port's owner.
+    #[cold]
+    fn pass_to_owner(&mut self, slot: usize, controls: impl Iterator<Item = MacControl>) {
+        let port = self.inputs[slot].port;
+        if let Some(own) = self.handoff_tx.slot(port) {
+            return self.ports[own].obey(controls, &mut self.accounting);
+        }
+        controls.for_each(|control| self.handoff_tx.push_control(port, control));
     }
 
     /// Processes a single frame whose arrival is counted, and that is not a fast-path frame or
@@ -98,9 +115,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         arrival: Arrival,
     ) {
         let slot = arrival.slot;
-        let input = self.own_ports[slot];
+        let input = self.inputs[slot];
         let port = &mut self.ports[slot];
-        let routed = match snapshot.ports.get(input.index()) {
+        let routed = match snapshot.ports.get(input.port.index()) {
             Some(tables) if port.up => match *tables.mode {
                 PortMode::Routed { vlan } => Some((tables, vlan)),
                 PortMode::Bridged(_) => None,
@@ -115,7 +132,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         let parsed = parse(frame.head(), frame.len());
         if parsed.kind == Kind::MacControl {
             self.accounting.driver.mark_tx(slot);
-            port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting);
+            if port.is_further_queue {
+                let control = mac_control(&parsed, &frame);
+                self.pass_to_owner(slot, core::iter::once(control));
+            } else {
+                port.process_mac_control(core::iter::once((parsed, &frame)), &mut self.accounting);
+            }
         }
         let frame_outcome =
             route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, &mut frame);
@@ -135,7 +157,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         arrival: Arrival,
     ) {
         let slot = arrival.slot;
-        let input = self.own_ports[slot];
+        let input = self.inputs[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
         let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
@@ -185,7 +207,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         arrival: Arrival,
     ) {
         let slot = arrival.slot;
-        let input = self.own_ports[slot];
+        let input = self.inputs[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
         let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
         let parsed: ArrayVec<Parsed, BURST_MAX> = self.rx.iter().map(parse).collect();
@@ -207,29 +229,29 @@ impl<D: Device, V: Driver> Core<D, V> {
             } else {
                 route::within(parsed, frame.len(), frame_bytes_max)
             };
-            let frame_outcome = match self.look_up_bridged(vlan_port, input, &parsed, frame.head())
-            {
-                Destination::Port(out, vid) => {
-                    bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
-                }
-                Destination::Flood(vid) => {
-                    let members = snapshot.vlans.members(vid);
-                    let copies = members.iter().filter(|&&port| port != input).count();
-                    if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
-                        let later = frames.map(|(frame, _)| frame);
-                        return self.defer(core::iter::once(frame).chain(later), slot);
+            let frame_outcome =
+                match self.look_up_bridged(vlan_port, input.port, &parsed, frame.head()) {
+                    Destination::Port(out, vid) => {
+                        bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
                     }
-                    let frame_outcome =
-                        FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
-                    self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
-                    self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot });
-                    continue;
-                }
-                Destination::Ends(Verdict::Consume) => {
-                    FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
-                }
-                Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
-            };
+                    Destination::Flood(vid) => {
+                        let members = snapshot.vlans.members(vid);
+                        let copies = members.iter().filter(|&&port| port != input.port).count();
+                        if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
+                            let later = frames.map(|(frame, _)| frame);
+                            return self.defer(core::iter::once(frame).chain(later), slot);
+                        }
+                        let frame_outcome =
+                            FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
+                        self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
+                        self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot });
+                        continue;
+                    }
+                    Destination::Ends(Verdict::Consume) => {
+                        FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
+                    }
+                    Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
+                };
             self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
             self.dispatch_frame(frame, &frame_outcome, slot);
         }
@@ -266,12 +288,12 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Rules, buffer charge and outcome are determined for each copy separately.
     fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
         let &Flooded { vid, class, ref parsed, slot } = flooded;
-        let input = self.own_ports[slot];
+        let input = self.inputs[slot];
         let members = snapshot.vlans.members(vid);
-        let Some(&last) = members.iter().rfind(|&&port| port != input) else {
+        let Some(&last) = members.iter().rfind(|&&port| port != input.port) else {
             return self.drop(frame, slot, DropReason::NoFloodMembers, Some(class.priority()));
         };
-        for &out in members.iter().filter(|&&port| port != input && port != last) {
+        for &out in members.iter().filter(|&&port| port != input.port && port != last) {
             self.accounting.totals.copied += 1;
             self.ports[slot].counters.copied_frames += 1;
             let Some(mut copy) = self.device.copy(&frame) else {

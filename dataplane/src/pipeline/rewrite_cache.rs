@@ -7,13 +7,13 @@
 use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::frame_sums::FrameSums;
-use crate::ids::PortId;
 use crate::limits::BURST_MAX;
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::outcome_groups::{GroupIndex, OutcomeGroups};
 use crate::pipeline::route;
 use crate::pipeline::rules;
+use crate::rx_queues::Ingress;
 use crate::snapshot::Snapshot;
 use crate::wire::{ethernet, ipv4};
 use arrayvec::ArrayVec;
@@ -72,7 +72,7 @@ impl RewriteCache {
     pub(crate) fn apply<F: Frame>(
         &mut self,
         snapshot: &Snapshot,
-        input: PortId,
+        input: Ingress,
         class: Class,
         leaf: Leaf,
         frame: &mut F,
@@ -143,7 +143,7 @@ impl RewriteEntry {
     #[inline(always)]
     pub(crate) fn new(
         snapshot: &Snapshot,
-        input: PortId,
+        input: Ingress,
         class: Class,
         hop: usize,
         frame_bytes: u16,

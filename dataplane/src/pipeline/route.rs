@@ -10,13 +10,13 @@
 use crate::counters::DropReason;
 use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
-use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;
 use crate::punt::PuntReason;
+use crate::rx_queues::Ingress;
 use crate::snapshot::{PortTables, Snapshot};
 use crate::wire::parse::{Kind, Parsed, flow_ports, parse};
 use crate::wire::{MacAddress, array_at, ethernet};
@@ -27,7 +27,7 @@ pub(crate) fn generic_path<F: Frame>(
     snapshot: &Snapshot,
     tables: &PortTables,
     vlan: Option<Vid>,
-    input: PortId,
+    input: Ingress,
     frame_bytes_max: usize,
     frame: &mut F,
 ) -> FrameOutcome {
@@ -154,7 +154,7 @@ fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
 /// Selects the next hop of `leaf` and makes the frame ready to be queued.
 fn finish<F: Frame>(
     snapshot: &Snapshot,
-    input: PortId,
+    input: Ingress,
     class: Class,
     parsed: &Parsed,
     leaf: Leaf,

@@ -7,6 +7,7 @@ use super::class::Class;
 use super::outcome::{Outcome, TagChange};
 use crate::buffer::ViqId;
 use crate::ids::{PortId, Tag};
+use crate::rx_queues::Ingress;
 use crate::snapshot::Snapshot;
 
 /// The result of the rules for one frame and egress port.
@@ -26,20 +27,20 @@ pub(crate) struct Tagged {
 /// frame that becomes lossy here is charged to a lossy VIQ, so that it can neither pause upstream
 /// nor use headroom.
 #[inline(always)]
-pub(crate) fn apply(snapshot: &Snapshot, class: Class, input: PortId, output: PortId) -> Tagged {
-    let tag = snapshot.new_tag(class, input, output);
+pub(crate) fn apply(snapshot: &Snapshot, class: Class, input: Ingress, output: PortId) -> Tagged {
+    let tag = snapshot.new_tag(class, input.port, output);
     if tag != class.tag() || class.must_remark() {
         return changed(snapshot, class, tag, input, output);
     }
     let priority = class.priority();
-    let viq = ViqId::new(input, priority);
+    let viq = ViqId::new(input.queue, priority);
     let outcome = Outcome::forward(viq, output, priority, TagChange::None, priority);
     Tagged { tag, dscp: None, outcome }
 }
 
 /// [`apply`] for a frame whose tag or marking changes.
 #[inline(never)]
-fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: PortId, output: PortId) -> Tagged {
+fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: Ingress, output: PortId) -> Tagged {
     let is_own = tag == class.tag();
     // With TTL classes the tag alone does not determine the priority.
     let priority = if is_own { class.priority() } else { snapshot.tags.priority[tag.index()] };
@@ -49,7 +50,7 @@ fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: PortId, output: P
         _ => TagChange::Demoted,
     };
     let charged = if change == TagChange::Demoted { priority } else { class.priority() };
-    let viq = ViqId::new(input, charged);
+    let viq = ViqId::new(input.queue, charged);
     let outcome = Outcome::forward(viq, output, priority, change, class.priority());
     let outcome = if is_own { outcome } else { outcome.with_tags(class.tag(), tag) };
     Tagged { tag, dscp: Some(snapshot.tags.dscp[tag.index()]), outcome }

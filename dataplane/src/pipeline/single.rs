@@ -29,7 +29,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(always)]
     pub(crate) fn receive_one(&mut self, snapshot: &Snapshot, frame: D::Frame, arrival: Arrival) {
         let port = &self.ports[arrival.slot];
-        let tables = snapshot.ports.get(port.id.index()).filter(|_| port.up);
+        let up = port.up;
+        let input = self.input_of(arrival.slot).port;
+        let tables = snapshot.ports.get(input.index()).filter(|_| up);
         let left = match tables {
             Some(tables) => self.route_single(snapshot, tables, frame, arrival),
             None => Err(frame),
@@ -59,7 +61,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let Some((class, destination)) = classified else { return Err(frame) };
         let leaf = snapshot.fib.v4(destination.to_be_bytes());
         let hop = hop_of(snapshot, leaf, &frame);
-        let entry = RewriteEntry::new(snapshot, port.id, class, hop, bytes);
+        let entry = RewriteEntry::new(snapshot, self.input_of(arrival.slot), class, hop, bytes);
         let Some((mut entry, outcome)) = entry else { return Err(frame) };
         let cell_bytes = self.accounting.buffer.cell_bytes();
         if !entry.apply(&mut frame, cell_bytes) {

@@ -24,14 +24,23 @@ impl<D: Device, V: Driver> Port<D, V> {
     ) where
         D::Frame: 'a,
     {
+        let controls = frames.map(|(parsed, frame)| mac_control(&parsed, frame));
+        self.obey(controls, accounting);
+    }
+
+    /// Does what MAC control frames say.
+    pub(crate) fn obey(
+        &mut self,
+        controls: impl Iterator<Item = MacControl>,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
         // In an event-driven turn a pause of a class without frames may have expired unnoticed.
         self.receiver.expire(accounting.now);
         let may_not = |receiver: &Receiver| receiver.paused_bits() | receiver.rate_limited_bits();
         let before = may_not(&self.receiver);
         let counters = &mut self.counters.pfc;
-        for (parsed, frame) in frames {
-            // A MAC control frame has no VLAN tag. A tagged one is only counted, as truncated.
-            match MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() }) {
+        for control in controls {
+            match control {
                 MacControl::Pfc(pfc) => {
                     let pfc = match self.host_priority {
                         Some(host) => pfc.spread(host, self.lossless_bits),
@@ -113,4 +122,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
         true
     }
+}
+
+/// What a MAC control frame says. It has no VLAN tag: a tagged one is only counted, as truncated.
+pub(crate) fn mac_control<F: Frame>(parsed: &Parsed, frame: &F) -> MacControl {
+    MacControl::parse(if parsed.is_tagged() { &[] } else { frame.head() })
 }

@@ -38,7 +38,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         if self.held_bits() & priority.bit() == 0 {
             return Origins::default();
         }
-        Origins::of(self.queues[priority.index()].veq.metas(&accounting.frame_pool))
+        let metas = self.queues[priority.index()].veq.metas(&accounting.frame_pool);
+        Origins::of(metas, |viq| accounting.port_of(viq))
     }
 
     /// Counters and gauges at `now`.
@@ -81,6 +82,13 @@ impl<D: Device, V: Driver> Port<D, V> {
                 origins: self.origins(priority, accounting),
             };
         }
-        PortReport { port: self.id, is_owner: true, up: self.up, counters, queues }
+        PortReport {
+            port: self.id,
+            is_owner: true,
+            is_rx_queue: false,
+            up: self.up,
+            counters,
+            queues,
+        }
     }
 }

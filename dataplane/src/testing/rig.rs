@@ -14,6 +14,7 @@ use crate::limits::TAGS;
 use crate::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 use crate::report::{PortReport, Report};
 use crate::rules::{RuleTable, TcamEntry};
+use crate::rx_queues::{RxQueue, rx_queues};
 use crate::settings::{
     BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
     Threshold, ViqSettings,
@@ -103,6 +104,7 @@ fn settings(ports: u8) -> SwitchSettings {
         paced: false,
         frame_bytes_max: 1514,
         worker: WorkerId(0),
+        further_queues: vec![],
         lossless,
         upstream: Priority::EACH,
         host_priority: None,
@@ -181,6 +183,13 @@ impl RigBuilder {
         self
     }
 
+    /// Gives port `number` a further receive queue, which `worker` polls.
+    #[must_use]
+    pub fn queue_at(mut self, number: u8, worker: u8) -> Self {
+        self.settings.ports[port(number).index()].further_queues.push(WorkerId(worker));
+        self
+    }
+
     /// Marks ECN on `priority`.
     #[must_use]
     pub const fn ecn(mut self, priority: usize, ecn: EcnSettings) -> Self {
@@ -207,7 +216,7 @@ impl RigBuilder {
         driver: V,
     ) -> (Worker<D, V>, ControlRings<D::Frame>) {
         let snapshot = Arc::new(self.snapshot(0));
-        let (mut rings, mut control) = connect(1, self.settings.ports.len());
+        let (mut rings, mut control) = connect(1, rx_queues(&self.settings).len());
         let (rings, control) = (rings.remove(0), control.remove(0));
         (Worker::new(&self.settings, snapshot, device, rings, driver), control)
     }
@@ -215,8 +224,9 @@ impl RigBuilder {
     /// The switch, with as many workers as the ports' owners need.
     pub fn build(self) -> Rig {
         let snapshot = Arc::new(self.snapshot(0));
-        let workers = self.settings.ports.iter().map(|p| p.worker.index() + 1).max().unwrap_or(1);
-        let ports = self.settings.ports.len();
+        let queues = rx_queues(&self.settings);
+        let workers = queues.iter().map(|queue| queue.worker.index() + 1).max().unwrap_or(1);
+        let ports = queues.len();
         let (rings, control) = connect(workers, ports);
         let make = |rings| {
             let mut device = TestDevice::new(ports);
@@ -250,6 +260,17 @@ impl Rig {
     pub fn port(&mut self, number: u8) -> &mut super::TestPort {
         let owner = self.owner(number);
         &mut self.workers[owner].device_mut().ports[port(number).index()]
+    }
+
+    /// The memory behind a receive queue of port `number`, counted from 0.
+    ///
+    /// # Panics
+    /// If the port has no such queue.
+    pub fn queue(&mut self, number: u8, queue: u16) -> &mut super::TestPort {
+        let queues = rx_queues(&self.builder.settings);
+        let is_it = |it: &&RxQueue| it.port == port(number) && it.number == queue;
+        let it = queues.iter().find(is_it).expect("a queue of the port");
+        &mut self.workers[it.worker.index()].device_mut().ports[it.id.index()]
     }
 
     /// Lets `bytes` arrive on port `number`.
@@ -305,17 +326,27 @@ impl Rig {
         }
     }
 
-    /// Port `number`'s counters and gauges.
+    /// Port `number`'s counters and gauges, with what its further receive queues add.
     pub fn report(&self, number: u8) -> PortReport {
-        let mut report = Box::<Report>::default();
-        let worker = &self.workers[self.owner(number)];
-        worker.report(&mut report, self.now);
-        let id = port(number);
-        report
-            .ports
-            .into_iter()
-            .find(|entry| entry.port == id && entry.is_owner)
-            .expect("the owner reports the port")
+        let of_worker = |worker: &Worker<TestDevice>| {
+            let mut report = Box::<Report>::default();
+            worker.report(&mut report, self.now);
+            report.ports.into_iter().filter(|entry| entry.port == port(number))
+        };
+        let all: Vec<PortReport> = self.workers.iter().flat_map(of_worker).collect();
+        let owner = all.iter().find(|entry| entry.is_owner).expect("the owner reports the port");
+        let mut sum = owner.clone();
+        for part in all.iter().filter(|entry| entry.is_rx_queue) {
+            sum.counters.add_received(&part.counters);
+            for (sum, more) in sum.counters.drops.iter_mut().zip(part.counters.drops) {
+                *sum += more;
+            }
+            for (sum, more) in sum.queues.iter_mut().zip(&part.queues) {
+                sum.viq_bytes += more.viq_bytes;
+                sum.headroom_bytes += more.headroom_bytes;
+            }
+        }
+        sum
     }
 
     /// Which counters of which port are not zero, as `p1 rx_frames[3] = 5` lines, paused times left

@@ -6,12 +6,12 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
 use crate::handoff::tx::HandoffTx;
-use crate::ids::PortId;
 use crate::l2::MacTable;
 use crate::limiter::RateLimiter;
 use crate::pipeline::outcome_groups::OutcomeGroups;
 use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
+use crate::rx_queues::Ingress;
 use crate::tag_changes::TagChanges;
 use crate::time::Instant;
 use crate::unresolved::Unresolved;
@@ -31,11 +31,12 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) handoff_tx: HandoffTx<D::Frame>,
     pub(crate) device: D,
     pub(crate) accounting: Accounting<D::Frame, V>,
-    pub(crate) own_ports: Vec<PortId>,
+    /// By slot: the receive queues that this worker polls. First those of its own ports.
+    pub(crate) inputs: Vec<Ingress>,
     pub(crate) mac_table: MacTable,
     pub(crate) rx: Burst<D::Frame>,
     pub(crate) unresolved: Unresolved,
-    /// By own-port slot: frames kept until all of their flood copies can be admitted.
+    /// By slot of a receive queue: frames kept until all of their flood copies can be admitted.
     pub(crate) deferred: Vec<Burst<D::Frame>>,
     pub(crate) free_burst: Burst<D::Frame>,
     pub(crate) outcomes: OutcomeGroups,
@@ -45,6 +46,15 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) tx_frame_bytes_max: Vec<u16>,
     /// Frames whose tag the rules changed. After what every frame needs.
     pub(crate) tag_changes: TagChanges,
-    /// By own-port slot: the policer of LLDP frames from its neighbor.
+    /// By slot of a receive queue: the policer of LLDP frames from its neighbor.
     pub(crate) lldp_limits: Vec<RateLimiter>,
+}
+
+impl<D: Device, V: Driver> Core<D, V> {
+    /// Where frames come in that are received at this slot. An emulated switch, whose ports have one
+    /// queue each, need not look into another cache line for it.
+    #[inline(always)]
+    pub(crate) fn input_of(&self, slot: usize) -> Ingress {
+        if V::IS_EVENT_DRIVEN { Ingress::first_of(self.ports[slot].id) } else { self.inputs[slot] }
+    }
 }

@@ -16,7 +16,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
     pub(super) fn collect_releases(&mut self) {
         let (mut shared_bytes, mut lossy_bytes) = (0, 0);
         for reader in &mut self.readers {
-            reader.collect(&self.core.own_ports, &mut self.core.accounting.buffer);
+            reader.collect(&self.own_queues, &mut self.core.accounting.buffer);
             let used = reader.used_bytes();
             shared_bytes += used.0;
             lossy_bytes += used.1;
@@ -32,14 +32,32 @@ impl<D: Device, V: Driver> Worker<D, V> {
         }
     }
 
+    /// Reads what the other receive queues of this worker's ports hold.
+    pub(super) fn read_shared_queues(&mut self) {
+        let Core { ports, handoff_tx, accounting, .. } = &mut self.core;
+        self.shared_queues.read(&mut accounting.buffer, |queue, is_backlogged| {
+            if let Some(slot) = handoff_tx.slot(queue) {
+                ports[slot].is_backlogged_elsewhere = is_backlogged;
+            }
+        });
+    }
+
+    /// Publishes what this worker's receive queues hold, where their ports have others.
+    pub(super) fn publish_shared_queues(&mut self) {
+        let Core { ports, handoff_tx, accounting, .. } = &self.core;
+        self.shared_queues.publish(&accounting.buffer, |queue| {
+            handoff_tx.slot(queue).is_some_and(|slot| ports[slot].backlogged)
+        });
+    }
+
     /// Reads the transmit grants for other workers' ports, and sends there the frames that wait for
     /// handoff. No frame may be handed off earlier in a turn.
     pub(super) fn apply_tx_grants(&mut self) {
-        let Core { ports, own_ports, handoff_tx, device, accounting, .. } = &mut self.core;
-        if ports.len() == own_ports.len() {
+        let Core { ports, inputs, handoff_tx, device, accounting, .. } = &mut self.core;
+        if ports.len() == inputs.len() {
             return;
         }
-        for port in &mut ports[own_ports.len()..] {
+        for port in &mut ports[inputs.len()..] {
             let (owner, sent_bursts) = handoff_tx.sent_bursts(port.id);
             let grant = self.tx_grants[owner.index()].read(port.id, self.id, sent_bursts);
             port.begin_granted(grant, device, accounting);
@@ -56,7 +74,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Publishes at which of this worker's ports the other workers may transmit.
     pub(super) fn publish_tx_grants(&mut self) {
-        for port in &self.core.ports[..self.core.own_ports.len()] {
+        for port in &self.core.ports[..self.core.inputs.len()] {
             self.tx_grant_writer.set_grant(port.id, port.grant());
         }
         for (worker, &bursts) in self.taken_bursts.iter().enumerate() {
@@ -79,6 +97,11 @@ impl<D: Device, V: Driver> Worker<D, V> {
                     }
                     MacEvent::Forgotten(vid, mac, port) => {
                         self.core.mac_table.remote_forget(vid, mac, port);
+                    }
+                    MacEvent::Control(port, control) => {
+                        let Some(slot) = self.core.handoff_tx.slot(port) else { continue };
+                        let Core { ports, accounting, .. } = &mut self.core;
+                        ports[slot].obey(core::iter::once(control), accounting);
                     }
                 }
             }

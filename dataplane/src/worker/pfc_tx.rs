@@ -20,8 +20,12 @@ impl<D: Device, V: Driver> Worker<D, V> {
             port.backlogged = backlog > port.backlog_xoff_frames
                 || port.backlogged && backlog > port.backlog_xoff_frames / 2;
         }
+        // The owner of the port decides for all its receive queues.
+        if !V::IS_EVENT_DRIVEN && port.is_further_queue {
+            return false;
+        }
         let mut xoff_bits = self.core.accounting.buffer.xoff_bits(port.id, port.lossless_bits);
-        if port.backlogged {
+        if port.backlogged || !V::IS_EVENT_DRIVEN && port.is_backlogged_elsewhere {
             xoff_bits |= port.lossless_bits;
         }
         let paused_bits = port.paused_upstream(xoff_bits);

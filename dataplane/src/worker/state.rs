@@ -38,7 +38,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         let mut frames = [0; PORTS_MAX];
         let metas = self.queued_metas().chain(unresolved.frames.metas(&accounting.frame_pool));
         for meta in metas.filter(|meta| accounting.is_lossless(meta)) {
-            frames[meta.viq.port_index()] += 1;
+            frames[accounting.port_of(meta.viq).index()] += 1;
         }
         let ports = (0..).map_while(PortId::from_index).zip(frames);
         ports.filter(|&(_, frames)| frames != 0).collect()
@@ -58,7 +58,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
         report.tag_changes.extend(self.core.tag_changes.counts());
         report.ports.clear();
         let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
-            is_owner: self.core.handoff_tx.is_own(slot),
+            is_owner: self.core.handoff_tx.is_own(slot) && !port.is_further_queue,
+            is_rx_queue: port.is_further_queue,
+            port: self.core.inputs.get(slot).map_or(port.id, |input| input.port),
             ..port.report(&self.core.accounting, now)
         });
         report.ports.extend(entries);

@@ -188,7 +188,8 @@ impl<P: Platform> Control<P> {
         let now = self.platform.now();
         let Self { links, workers, slow_path, lldp, .. } = self;
         links.set_in_service(id, up, |port, up| {
-            apply_link(Command::Link(port, up), port, up, now, workers, slow_path, lldp.as_mut());
+            let command = |queue| Command::Link(queue, up);
+            apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         });
         Reply::LinkSet(LinkSet { port: name, up })
     }

@@ -133,7 +133,7 @@ impl LldpControl {
     /// Tells the workers of links that came up, after their tables have been sent.
     pub(super) fn apply_pending_up<P: Platform>(&mut self, workers: &mut Workers<P::Frame>) {
         for port in self.pending_up.drain(..) {
-            workers.command(port, Command::Link(port, true));
+            workers.command_each(port, |queue| Command::Link(queue, true));
         }
     }
 

@@ -76,6 +76,9 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
 
 /// Adds a worker's report of its own port, or of a port of another worker where it sends.
 pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
+    if report.is_rx_queue {
+        return add_received_for_owner(stats, report);
+    }
     if !report.is_owner {
         return add_sent_for_owner(stats, report);
     }
@@ -84,6 +87,23 @@ pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
     stats.drops = drops(&report.counters);
     add_lossless_drops(stats, &report.counters);
     stats.queues = report.queues;
+}
+
+/// A worker that polls a further receive queue counts what it receives and drops there, and has its
+/// part of the VIQs.
+fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
+    let counters = &report.counters;
+    stats.counters.add_received(counters);
+    for (queue, part) in stats.queues.iter_mut().zip(&report.queues) {
+        queue.viq_bytes += part.viq_bytes;
+        queue.viq_peak_bytes += part.viq_peak_bytes;
+        queue.headroom_bytes += part.headroom_bytes;
+        queue.headroom_peak_bytes += part.headroom_peak_bytes;
+    }
+    for (reason, frames) in drops(counters) {
+        *stats.drops.entry(reason).or_default() += frames;
+    }
+    add_lossless_drops(stats, counters);
 }
 
 /// A worker that sends at another worker's port counts what it sends, queues and drops there.

@@ -224,7 +224,8 @@ impl<P: Platform> Control<P> {
         let on_change = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
             output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
-            let command = if up { Command::Link(port, up) } else { Command::LinkLost(port) };
+            let command =
+                |queue| if up { Command::Link(queue, up) } else { Command::LinkLost(queue) };
             apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         };
         links.poll(now, |port| platform.is_link_up(port), on_change);
@@ -291,7 +292,7 @@ impl<P: Platform> Control<P> {
 
 /// Applies a link change at `port`: to the agent, to LLDP, and to the worker by `command`.
 fn apply_link<F: Frame>(
-    command: Command<F>,
+    command: impl Fn(PortId) -> Command<F>,
     port: PortId,
     up: bool,
     now: Instant,
@@ -302,7 +303,7 @@ fn apply_link<F: Frame>(
     slow_path.agent.handle_link(now, port, up);
     let at_once = lldp.is_none_or(|lldp| lldp.handle_link(now, port, up));
     if at_once {
-        workers.command(port, command);
+        workers.command_each(port, command);
     }
 }
 

@@ -6,9 +6,10 @@ use crate::platform::DeviceLosses;
 use crate::worker_loop::{ControlSampleRings, WorkerExit};
 use dataplane::control_rings::{Command, ControlRings, Punted, Reply};
 use dataplane::frame::Frame;
-use dataplane::ids::{PortId, WorkerId};
+use dataplane::ids::PortId;
 use dataplane::l2::MacSlice;
 use dataplane::report::Report;
+use dataplane::rx_queues::{RxQueue, rx_queues};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
 use rtrb::PushError;
@@ -174,12 +175,12 @@ impl<F: Frame> WorkerLink<F> {
 #[derive(Debug)]
 pub(super) struct Workers<F> {
     links: Vec<WorkerLink<F>>,
-    owner_of: Vec<WorkerId>,
+    queues: Vec<RxQueue>,
 }
 
 impl<F: Frame> Workers<F> {
     pub(super) fn new(links: Vec<WorkerLink<F>>, settings: &SwitchSettings) -> Self {
-        Self { links, owner_of: settings.ports.iter().map(|port| port.worker).collect() }
+        Self { links, queues: rx_queues(settings) }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerLink<F>> {
@@ -192,9 +193,19 @@ impl<F: Frame> Workers<F> {
 
     /// Gives `command` to the worker that owns `port`.
     pub(super) fn command(&mut self, port: PortId, command: Command<F>) {
-        let owner = self.owner_of.get(port.index());
-        if let Some(link) = owner.and_then(|owner| self.links.get_mut(owner.index())) {
+        // The first queue of a port has the port's number, and its owner's.
+        let queue = self.queues.get(port.index());
+        if let Some(link) = queue.and_then(|queue| self.links.get_mut(queue.worker.index())) {
             link.command(command);
+        }
+    }
+
+    /// Gives each worker that receives from `port` a command for its queue there.
+    pub(super) fn command_each(&mut self, port: PortId, make: impl Fn(PortId) -> Command<F>) {
+        for queue in self.queues.iter().filter(|queue| queue.port == port) {
+            if let Some(link) = self.links.get_mut(queue.worker.index()) {
+                link.command(make(queue.id));
+            }
         }
     }
 

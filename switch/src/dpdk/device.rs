@@ -4,7 +4,7 @@
 use super::mbuf::Mbuf;
 use super::mempool::Pool;
 use super::pacer::{Pacer, TxCap};
-use super::port::{L2_OVERHEAD_BYTES, Port, PortQueues, TxQueue};
+use super::port::{L2_OVERHEAD_BYTES, Port, PortQueues, RxQueue, TxQueue};
 use super::rx_backlog::{BacklogSource, FullBursts};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
@@ -35,6 +35,15 @@ pub struct ForeignPort {
     pub queue: TxQueue,
 }
 
+/// A further receive queue of a port, to be received from.
+#[derive(Debug)]
+pub struct FurtherQueue {
+    /// The switch's number for it, among all receive queues.
+    pub id: PortId,
+    /// The queue.
+    pub queue: RxQueue,
+}
+
 /// Frames that ended in the device layer. The switch adds them to its own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDrops {
@@ -62,6 +71,7 @@ const NO_SLOT: u16 = u16::MAX;
 struct Slot {
     id: u16,
     tx_queue: u16,
+    rx_queue: u16,
     frame_bytes_max: u32,
     checks_heads: bool,
     sends_segments: bool,
@@ -77,6 +87,8 @@ struct Slot {
 enum Access {
     /// Everything: it owns it.
     All(PortQueues),
+    /// Receive by a further queue.
+    Receive(RxQueue),
     /// Send.
     Send(TxQueue),
 }
@@ -85,14 +97,22 @@ impl Access {
     const fn port(&self) -> &Arc<Port> {
         match self {
             Self::All(queues) => queues.port(),
+            Self::Receive(queue) => queue.port(),
             Self::Send(queue) => queue.port(),
         }
     }
 
     const fn tx_queue(&self) -> u16 {
         match self {
-            Self::All(_) => 0,
+            Self::All(_) | Self::Receive(_) => 0,
             Self::Send(queue) => queue.number(),
+        }
+    }
+
+    const fn rx_queue(&self) -> u16 {
+        match self {
+            Self::All(_) | Self::Send(_) => 0,
+            Self::Receive(queue) => queue.number(),
         }
     }
 }
@@ -104,6 +124,7 @@ impl Slot {
         Self {
             id: info.id,
             tx_queue: access.tx_queue(),
+            rx_queue: access.rx_queue(),
             frame_bytes_max,
             // A NIC fills a buffer before it begins another, and never needs another for a frame
             // that fits. What a peer puts into a virtual device is the peer's choice.
@@ -119,10 +140,11 @@ impl Slot {
 }
 
 impl DpdkDevice {
-    /// The device over `ports`, which can send at `foreign` ones too. Copies come from `data`; the
+    /// The device over `ports`, which can receive by `further` queues and send at `foreign` ports. Copies come from `data`; the
     /// switch's own frames from `control`, which nothing else must use.
     pub fn new(
         ports: Vec<DevicePort>,
+        further: Vec<FurtherQueue>,
         foreign: Vec<ForeignPort>,
         data: &Arc<Pool>,
         control: &Arc<Pool>,
@@ -131,7 +153,8 @@ impl DpdkDevice {
         let own = ports.into_iter().map(|own| (own.port, Access::All(own.queues), own.tx_cap));
         let foreign = foreign.into_iter().map(|port| (port.port, Access::Send(port.queue), None));
         let mut slots = Vec::new();
-        for (port, access, tx_cap) in own.chain(foreign) {
+        let further = further.into_iter().map(|it| (it.id, Access::Receive(it.queue), None));
+        for (port, access, tx_cap) in own.chain(further).chain(foreign) {
             slot_of_port[port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
             slots.push(Slot::new(access, tx_cap, data));
         }
@@ -177,13 +200,13 @@ impl Device for DpdkDevice {
     #[inline]
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Mbuf>) {
         let Some(slot) = self.slot(port) else { return };
-        debug_assert!(matches!(slot.access, Access::All(_)), "only the owner receives");
+        debug_assert!(!matches!(slot.access, Access::Send(_)), "another worker receives there");
         let before = into.len();
         let (start, room) =
             (storage(into, before), burst_count(into.remaining_capacity().min(frames_max)));
         // SAFETY: the port is started and its queues are this device's alone; there are `room`
         // places.
-        let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, 0, start, room) };
+        let count = unsafe { dpdk_sys::shim_rte_eth_rx_burst(slot.id, slot.rx_queue, start, room) };
         slot.full_bursts.received(count, room);
         // SAFETY: the driver wrote `count` valid pointers there, and gave the chains up to us.
         unsafe { into.set_len(before + usize::from(count)) };
@@ -198,8 +221,8 @@ impl Device for DpdkDevice {
     fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
         match self.slot(port) {
             Some(Slot { pacer: Some(pacer), .. }) => pacer.room_bytes(now),
+            Some(Slot { access: Access::Receive(_), .. }) | None => 0,
             Some(_) => u32::MAX,
-            None => 0,
         }
     }
 
@@ -243,8 +266,9 @@ impl Device for DpdkDevice {
             BacklogSource::None => None,
             BacklogSource::FullBursts => Some(slot.full_bursts.frames()),
             BacklogSource::Driver => {
-                // SAFETY: the port is started and has a queue 0.
-                let count = unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(slot.id, 0) };
+                // SAFETY: the port is started and has the queue.
+                let count =
+                    unsafe { dpdk_sys::shim_rte_eth_rx_queue_count(slot.id, slot.rx_queue) };
                 u32::try_from(count).ok()
             }
         }

@@ -1,19 +1,13 @@
 //! The link and the counters of a device.
 
 use crate::platform::DeviceCounters;
-use dpdk_sys::{rte_eth_link, rte_eth_stats};
+use dpdk_sys::rte_eth_stats;
 use std::mem::MaybeUninit;
 
 /// Whether the link of DPDK port `id` is up, without waiting for a negotiation.
 pub(super) fn is_up(id: u16) -> bool {
-    let mut raw = MaybeUninit::<rte_eth_link>::zeroed();
-    // SAFETY: `raw` is a valid place to write to; a bad id is an error, not undefined.
-    if unsafe { dpdk_sys::rte_eth_link_get_nowait(id, raw.as_mut_ptr()) } != 0 {
-        return false;
-    }
-    // SAFETY: plain integers, all initialized: zeroed, then filled in.
-    let raw = unsafe { raw.assume_init() };
-    raw.link_status() == 1
+    // SAFETY: a bad id is an error, not undefined.
+    unsafe { dpdk_sys::shim_link_is_up(id) == 1 }
 }
 
 /// The counters of DPDK port `id`; all 0 where the driver keeps none.

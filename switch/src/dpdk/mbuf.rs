@@ -1,7 +1,7 @@
 //! A frame in DPDK's buffers: one mbuf, or a chain of them for a long frame.
 
 use dataplane::frame::{Frame, HEAD_BYTES};
-use dpdk_sys::rte_mbuf;
+use dpdk_sys::{rte_mbuf, shim_mbuf};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 /// (see [`Pool`](super::mempool::Pool)). A device's driver promises the first two for what it
 /// receives, and gives up the buffer when it does so.
 #[repr(transparent)]
-pub struct Mbuf(NonNull<rte_mbuf>);
+pub struct Mbuf(NonNull<shim_mbuf>);
 
 // SAFETY: the buffers belong to this value alone, and any thread may free to a pool.
 unsafe impl Send for Mbuf {}
@@ -24,21 +24,21 @@ impl Mbuf {
     /// # Safety
     /// It must be as the type's documentation says, and belong to the caller.
     pub(super) const unsafe fn from_raw(raw: NonNull<rte_mbuf>) -> Self {
-        Self(raw)
+        Self(raw.cast())
     }
 
     pub(super) const fn as_raw(&self) -> *mut rte_mbuf {
-        self.0.as_ptr()
+        self.0.as_ptr().cast()
     }
 
     #[inline(always)]
-    const fn first(&self) -> &rte_mbuf {
+    const fn first(&self) -> &shim_mbuf {
         // SAFETY: valid and exclusively ours (type invariant), borrowed as long as `self` is.
         unsafe { self.0.as_ref() }
     }
 
     #[inline(always)]
-    const fn first_mut(&mut self) -> &mut rte_mbuf {
+    const fn first_mut(&mut self) -> &mut shim_mbuf {
         // SAFETY: as in `first`, and `self` is borrowed mutably.
         unsafe { self.0.as_mut() }
     }
@@ -145,24 +145,24 @@ impl Mbuf {
             second.next = ptr::null_mut();
             second.nb_segs = 1;
             // SAFETY: unlinked above, so it is a whole chain of its own that nobody refers to.
-            unsafe { dpdk_sys::shim_rte_pktmbuf_free(second) };
+            unsafe { dpdk_sys::shim_rte_pktmbuf_free(ptr::from_mut(second).cast()) };
         }
     }
 }
 
 #[inline(always)]
-const fn data_start(segment: &rte_mbuf) -> *mut u8 {
+const fn data_start(segment: &shim_mbuf) -> *mut u8 {
     // SAFETY: data_off is at most buf_len, so this points into the buffer or to its end.
     unsafe { segment.buf_addr.cast::<u8>().add(segment.data_off as usize) }
 }
 
 #[inline(always)]
-const fn data(segment: &rte_mbuf) -> &[u8] {
+const fn data(segment: &shim_mbuf) -> &[u8] {
     // SAFETY: data_len initialized bytes start there, within the buffer (type invariant of Mbuf).
     unsafe { std::slice::from_raw_parts(data_start(segment), segment.data_len as usize) }
 }
 
-const fn tailroom(segment: &rte_mbuf) -> u16 {
+const fn tailroom(segment: &shim_mbuf) -> u16 {
     segment.buf_len.saturating_sub(segment.data_off).saturating_sub(segment.data_len)
 }
 
@@ -235,7 +235,7 @@ impl Drop for Mbuf {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the chain is valid and ours, and gone with this value.
-        unsafe { dpdk_sys::shim_rte_pktmbuf_free(self.0.as_ptr()) };
+        unsafe { dpdk_sys::shim_rte_pktmbuf_free(self.as_raw()) };
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) mod pci;
 pub mod port;
 mod port_options;
 mod probe;
+mod rss;
 pub mod rx_backlog;
 pub mod rx_queue;
 mod setup;

@@ -1,4 +1,4 @@
-//! An open device: one receive queue, one or more transmit queues, promiscuous, started.
+//! An open device: one or more receive queues, one or more transmit queues, promiscuous, started.
 
 use super::device_args::DeviceArgs;
 use super::eal::Eal;
@@ -26,11 +26,13 @@ pub struct Port {
     _eal: Arc<Eal>,
 }
 
-/// The right to receive from a port, and to send by its first transmit queue: there is one, used by
-/// one thread.
+/// The right to receive by a port's first receive queue, and to send by its first transmit queue:
+/// there is one, used by one thread.
 #[derive(Debug)]
 pub struct PortQueues {
     port: Arc<Port>,
+    /// Further receive queues that are not assigned yet.
+    further: Vec<RxQueue>,
     /// Further transmit queues that are not assigned yet.
     spare: Vec<TxQueue>,
 }
@@ -42,11 +44,20 @@ pub struct TxQueue {
     number: u16,
 }
 
+/// The right to receive by one further receive queue of a port: there is one for each.
+#[derive(Debug)]
+pub struct RxQueue {
+    port: Arc<Port>,
+    number: u16,
+}
+
 impl PortQueues {
     fn new(port: Arc<Port>) -> Self {
+        let further =
+            (1..port.info.rx_queues).map(|number| RxQueue { port: Arc::clone(&port), number });
         let spare =
             (1..port.info.tx_queues).map(|number| TxQueue { port: Arc::clone(&port), number });
-        Self { spare: spare.collect(), port }
+        Self { further: further.collect(), spare: spare.collect(), port }
     }
 
     /// The port.
@@ -57,6 +68,25 @@ impl PortQueues {
     /// A transmit queue for another thread, while there are any.
     pub fn take_spare(&mut self) -> Option<TxQueue> {
         self.spare.pop()
+    }
+}
+
+impl PortQueues {
+    /// The further receive queues, in the order of their numbers, for the workers that poll them.
+    pub fn take_further(&mut self) -> Vec<RxQueue> {
+        std::mem::take(&mut self.further)
+    }
+}
+
+impl RxQueue {
+    /// The port.
+    pub const fn port(&self) -> &Arc<Port> {
+        &self.port
+    }
+
+    /// Which of its receive queues.
+    pub const fn number(&self) -> u16 {
+        self.number
     }
 }
 

@@ -18,6 +18,8 @@ pub struct PortOptions {
     /// Transmit descriptors. Sent frames stay in the ring until it needs the place, so each may
     /// hold a buffer of the pool (and of the pool of control frames).
     pub tx_descriptors: u16,
+    /// Receive queues.
+    pub rx_queues: u16,
     /// Transmit queues that there is use for. A device that cannot have as many gets one.
     pub tx_queues: u16,
     /// Frames that a tap's own queue is to keep while the cores are busy (`txqueuelen`); `None`
@@ -31,6 +33,7 @@ impl Default for PortOptions {
             mtu_bytes: 1_500,
             rx_descriptors: 512,
             tx_descriptors: 512,
+            rx_queues: 1,
             tx_queues: 1,
             rx_queue_frames: None,
         }
@@ -56,6 +59,10 @@ pub struct PortInfo {
     pub rx_descriptors: u16,
     /// Transmit descriptors, as the device took them.
     pub tx_descriptors: u16,
+    /// Receive queues.
+    pub rx_queues: u16,
+    /// Whether the device spreads flows over its receive queues by their hash.
+    pub spreads_flows: bool,
     /// Transmit queues.
     pub tx_queues: u16,
     /// Where the switch reads how many frames wait in the receive queue, on which it pauses.

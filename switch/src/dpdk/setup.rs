@@ -7,6 +7,7 @@ use super::flow_control;
 use super::log;
 use super::mempool::Pool;
 use super::port_options::{L2_OVERHEAD_BYTES, PortInfo, PortOptions};
+use super::rss::SymmetricKey;
 use super::rx_backlog::BacklogSource;
 use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
@@ -40,6 +41,9 @@ const LIMIT_IS_NOMINAL: [&str; 1] = ["net_memif"];
 /// peer decides.)
 const HAS_FREE_TX_QUEUES: [&str; 2] = ["net_null", "net_pcap"];
 
+/// Virtual devices that have a transmit queue with each receive queue.
+const HAS_PAIRS_OF_QUEUES: [&str; 2] = ["net_tap", "net_af_packet"];
+
 /// `net_tap` fills a chain of as many buffers as it has descriptors for each read, and holds them
 /// all, while the kernel queues hundreds of frames behind it anyway.
 const TAP_RX_DESCRIPTORS_MAX: u16 = 64;
@@ -55,8 +59,9 @@ impl Setup<'_> {
         if in_pieces {
             self.check_pieces(sends_segments)?;
         }
+        self.check_rx_queues(&driver)?;
         let tx_queues = self.tx_queues(&driver);
-        self.configure(in_pieces, mtu_set_bytes, tx_queues)?;
+        let spreads_flows = self.configure(in_pieces, mtu_set_bytes, tx_queues)?;
         self.set_mtu(mtu_set_bytes)?;
         let in_use_before = self.pool.in_use();
         let (rx_descriptors, tx_descriptors) = self.set_up_queues(&driver, tx_queues)?;
@@ -86,6 +91,8 @@ impl Setup<'_> {
             mtu_bytes: self.options.mtu_bytes,
             rx_descriptors,
             tx_descriptors,
+            rx_queues: self.options.rx_queues,
+            spreads_flows,
             tx_queues,
             rx_backlog: BacklogSource::of(driver_reports_backlog, rx_losses),
             sends_segments,
@@ -142,15 +149,36 @@ impl Setup<'_> {
         })
     }
 
-    /// The requested number, or one.
+    fn check_rx_queues(&self, driver: &str) -> Result<(), DpdkError> {
+        let (wanted, most) = (self.options.rx_queues, self.facts.max_rx_queues);
+        if wanted <= most {
+            return Ok(());
+        }
+        Err(DpdkError::Device {
+            device: self.args.text().to_owned(),
+            cause: format!("it does not take {wanted} receive queues"),
+            advice: format!("{driver} takes up to {most} with these arguments"),
+        })
+    }
+
+    /// The requested number, or one. A tap has as many of both.
     fn tx_queues(&self, driver: &str) -> u16 {
+        if HAS_PAIRS_OF_QUEUES.contains(&driver) {
+            return self.options.rx_queues;
+        }
         let wanted = self.options.tx_queues;
         let is_nic = self.args.bus() != Bus::Virtual;
         let is_free = is_nic || HAS_FREE_TX_QUEUES.contains(&driver);
         if is_free && wanted <= self.facts.max_tx_queues { wanted.max(1) } else { 1 }
     }
 
-    fn configure(&self, in_pieces: bool, mtu_bytes: u16, tx_queues: u16) -> Result<(), DpdkError> {
+    /// Configures the device; whether it spreads flows over its receive queues.
+    fn configure(
+        &self,
+        in_pieces: bool,
+        mtu_bytes: u16,
+        tx_queues: u16,
+    ) -> Result<bool, DpdkError> {
         // SAFETY: the struct is plain integers and pointers, for which all zeros is a value; DPDK
         // takes zeros for "nothing special".
         let mut conf: rte_eth_conf = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -159,10 +187,15 @@ impl Setup<'_> {
             conf.rxmode.offloads = self.facts.rx_offload_capa & SCATTER;
             conf.txmode.offloads = self.facts.tx_offload_capa & MULTI_SEGS;
         }
-        // SAFETY: `conf` is valid, and DPDK copies it.
-        let status =
-            unsafe { dpdk_sys::rte_eth_dev_configure(self.id, 1, tx_queues, &raw const conf) };
-        self.expect("cannot be configured", status)
+        let rx_queues = self.options.rx_queues;
+        let mut key = SymmetricKey::new();
+        let spreads_flows = rx_queues > 1 && key.spread(&self.facts, &mut conf);
+        // SAFETY: `conf` and the key that it points to are valid, and DPDK copies both.
+        let status = unsafe {
+            dpdk_sys::rte_eth_dev_configure(self.id, rx_queues, tx_queues, &raw const conf)
+        };
+        self.expect("cannot be configured", status)?;
+        Ok(spreads_flows)
     }
 
     /// Drivers without an MTU setting have no limit of their own, beyond what configuring checked.
@@ -183,12 +216,14 @@ impl Setup<'_> {
         };
         self.expect("refuses the number of descriptors", status)?;
         let (any, pool) = (dpdk_sys::SOCKET_ID_ANY.cast_unsigned(), self.pool.as_raw());
-        // SAFETY: the port is configured with one receive queue; the pool outlives the port, whose
-        // value holds it; a null configuration asks for the driver's default.
-        let status = unsafe {
-            dpdk_sys::rte_eth_rx_queue_setup(self.id, 0, rx, any, std::ptr::null(), pool)
-        };
-        self.expect("cannot receive", status)?;
+        for queue in 0..self.options.rx_queues {
+            // SAFETY: the port is configured with `rx_queues` receive queues; the pool outlives the
+            // port, whose value holds it; a null configuration asks for the driver's default.
+            let status = unsafe {
+                dpdk_sys::rte_eth_rx_queue_setup(self.id, queue, rx, any, std::ptr::null(), pool)
+            };
+            self.expect("cannot receive", status)?;
+        }
         for queue in 0..tx_queues {
             // SAFETY: the port is configured with `tx_queues` transmit queues; null as above.
             let status = unsafe {

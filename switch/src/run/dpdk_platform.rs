@@ -4,7 +4,7 @@ use super::RunError;
 use super::cpus::main_cpus;
 use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
 use crate::dpdk::clock::Clock;
-use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort};
+use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort, FurtherQueue};
 use crate::dpdk::device_args::PciAddress;
 use crate::dpdk::eal::{Eal, EalOptions};
 use crate::dpdk::error::DpdkError;
@@ -87,6 +87,7 @@ impl DpdkPlatform {
             rx_descriptors: descriptors(port.rx_ring),
             rx_queue_frames: port.rx_queue_frames,
             tx_descriptors: descriptors(port.tx_ring),
+            rx_queues: port.queues,
             tx_queues: tx_queues(config, port.id),
         };
         Port::open(&self.eal, device, &options, &self.data)
@@ -97,13 +98,14 @@ impl DpdkPlatform {
         &self,
         config: &SwitchConfig,
         queues: Vec<(PortId, PortQueues)>,
+        further: Vec<FurtherQueue>,
         foreign: Vec<ForeignPort>,
     ) -> DpdkDevice {
         let ports = queues.into_iter().map(|(port, queues)| {
             let tx_cap = tx_cap(config, port);
             DevicePort { port, queues, tx_cap }
         });
-        DpdkDevice::new(ports.collect(), foreign, &self.data, &self.control)
+        DpdkDevice::new(ports.collect(), further, foreign, &self.data, &self.control)
     }
 
     pub(super) const fn eal(&self) -> &Arc<Eal> {

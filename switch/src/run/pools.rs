@@ -53,7 +53,7 @@ impl PoolSizes {
 fn second_ring_frames(port: &PortConfig, per_descriptor: impl Fn(PciAddress) -> u32) -> usize {
     let Device::Pci(address) = &port.device else { return 0 };
     let per_descriptor = address.parse().map_or(1, per_descriptor);
-    port.rx_ring as usize * (per_descriptor as usize - 1)
+    port.rx_ring_frames() * (per_descriptor as usize - 1)
 }
 
 /// The memory for DPDK: as configured, or what the pools need if that is more.

@@ -34,6 +34,13 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
         };
         let (name, flow_control, losses) = (&port.name, &info.flow_control, info.rx_losses);
         let backlog = info.rx_backlog;
+        let queue = match (info.rx_queues, info.spreads_flows) {
+            (1, _) => queue,
+            (count, true) => format!("it spreads flows over {count} receive queues; {queue} each"),
+            (count, false) => {
+                format!("{count} receive queues, and what is in which the device decides; {queue} each")
+            }
+        };
         print_line(
             arguments,
             &format!("port {name}: {flow_control}; {backlog}; {queue}; {losses}"),

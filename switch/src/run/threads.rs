@@ -3,7 +3,7 @@
 use super::RunError;
 use super::dpdk_platform::DpdkPlatform;
 use crate::dpdk::clock::Clock;
-use crate::dpdk::device::{DpdkDevice, ForeignPort};
+use crate::dpdk::device::{DpdkDevice, ForeignPort, FurtherQueue};
 use crate::dpdk::eal::Eal;
 use crate::dpdk::lcore::{self, LcoreGuard};
 use crate::dpdk::mbuf::Mbuf;
@@ -21,6 +21,7 @@ use crossbeam::channel::{Sender, bounded};
 use dataplane::control_rings::{ControlRings, WorkerRings, connect};
 use dataplane::driver::Polling;
 use dataplane::ids::PortId;
+use dataplane::rx_queues::{RxQueue, rx_queues};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::Snapshot;
 use dataplane::worker::Worker;
@@ -68,15 +69,22 @@ impl Threads {
         stop: &Arc<AtomicBool>,
     ) -> Result<(Self, Vec<ControlEnds>), RunError> {
         let mut queues: Vec<Option<PortQueues>> = queues.into_iter().map(Some).collect();
-        let (links, control_links) = connect(config.workers.count, config.ports.len());
+        let (links, control_links) =
+            connect(config.workers.count, rx_queues(&config.settings).len());
         let (mut threads, mut rings) = (Self::default(), Vec::new());
         let mut foreign = deal_spare_queues(config, &mut queues);
+        let mut further = deal_further_queues(config, &mut queues);
         for (number, (links, control_links)) in links.into_iter().zip(control_links).enumerate() {
             let (samples, control_samples) = sample_rings();
             let own = take_queues(config, number, &mut queues);
             rings.push((control_links, control_samples));
             let start = Start {
-                device: dpdk_platform.device(config, own, mem::take(&mut foreign[number])),
+                device: dpdk_platform.device(
+                    config,
+                    own,
+                    mem::take(&mut further[number]),
+                    mem::take(&mut foreign[number]),
+                ),
                 settings: config.settings.clone(),
                 snapshot: Arc::clone(snapshot),
                 links,
@@ -123,6 +131,20 @@ fn take_queues(
     let own = |port: PortId| config.settings.ports[port.index()].worker.index() == number;
     let ports = (0..).filter_map(PortId::from_index).zip(queues);
     ports.filter(|(port, _)| own(*port)).filter_map(|(p, q)| Some((p, q.take()?))).collect()
+}
+
+/// The further receive queues of all ports, by the worker that polls them.
+fn deal_further_queues(
+    config: &SwitchConfig,
+    queues: &mut [Option<PortQueues>],
+) -> Vec<Vec<FurtherQueue>> {
+    let mut dealt: Vec<Vec<FurtherQueue>> = (0..config.workers.count).map(|_| vec![]).collect();
+    let opened = queues.iter_mut().flatten().flat_map(PortQueues::take_further);
+    let further = rx_queues(&config.settings).into_iter().filter(RxQueue::is_further);
+    for (it, queue) in further.zip(opened) {
+        dealt[it.worker.index()].push(FurtherQueue { id: it.id, queue });
+    }
+    dealt
 }
 
 /// Distributes the further transmit queues of each port to the workers that do not own it; by

@@ -31,14 +31,24 @@ const BUDGET: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 struct Changed {
     changed: usize,
+    /// The same if all rules are compiled anew.
+    changed_anew: usize,
     old: usize,
     /// Whether all paths that can be are lossless, and no buffer can wait for itself.
     is_sound: bool,
 }
 
 impl Changed {
-    fn of(grown: &Grown, old: usize) -> Self {
-        Self { changed: grown.changes.len(), old, is_sound: is_whole(&grown.compiled) }
+    /// Rules are compared with the old ones one by one: what the compiler says of them is checked.
+    fn of(case: &Case, old: &[RuleSet], grown: &Grown) -> Result<Self, Box<dyn Error>> {
+        let changes = |new: &[RuleSet]| old.iter().filter(|rules| !new.contains(rules)).count();
+        let changed = changes(&grown.compiled.rules);
+        Ok(Self {
+            changed,
+            changed_anew: changes(&case.compile(Algorithm::UpDown)?.rules),
+            old: old.len(),
+            is_sound: is_whole(&grown.compiled) && changed == grown.changes.len(),
+        })
     }
 
     fn percent(self) -> f64 {
@@ -64,6 +74,10 @@ fn of(pods: &[Changed], jellyfish: &[(usize, Vec<Changed>)]) -> Row {
     let changed: usize = pods.iter().map(|step| step.changed).sum();
     let all = || pods.iter().chain(jellyfish.iter().flat_map(|(_, all)| all));
     let is_sound = all().all(|step| step.is_sound && step.changed <= step.old);
+    let in_jellyfish = |of: fn(&Changed) -> usize| -> usize {
+        jellyfish.iter().flat_map(|(_, all)| all).map(of).sum()
+    };
+    let (kept, anew) = (in_jellyfish(|it| it.changed), in_jellyfish(|it| it.changed_anew));
     let percents = |all: &[Changed]| -> Vec<f64> { all.iter().map(|it| it.percent()).collect() };
     let means: Vec<(f64, Option<Interval>)> =
         jellyfish.iter().map(|(size, all)| (*size as f64, Interval::of(&percents(all)))).collect();
@@ -73,12 +87,14 @@ fn of(pods: &[Changed], jellyfish: &[(usize, Vec<Changed>)]) -> Row {
     });
     let ours = format!(
         "fat-tree of {FAT_TREE_PORTS} ports, 2 to {FAT_TREE_PORTS} pods: {changed} old switches \
-         change; {}",
-        shown.collect::<Vec<_>>().join(", ")
+         change; {}; compiled anew {:.1} x as many",
+        shown.collect::<Vec<_>>().join(", "),
+        anew as f64 / kept.max(1) as f64
     );
     let verdict = Verdict::holds_if(
-        changed == 0 && pods.len() == FAT_TREE_PORTS - 2 && is_sound,
-        "an old switch of a fat-tree changes, or the rules that are kept are not right",
+        changed == 0 && pods.len() == FAT_TREE_PORTS - 2 && is_sound && 2 * kept < anew,
+        "an old switch of a fat-tree changes, the rules that are kept are not right, or hardly any \
+         are kept in a Jellyfish",
     );
     let points = means.iter().filter_map(|(size, it)| Some((*size, it.as_ref()?.mean)));
     let line = Line { name: "mean of 20 seeds".to_owned(), points: points.collect() };
@@ -107,9 +123,9 @@ fn fat_tree() -> Result<Vec<Changed>, Box<dyn Error>> {
     let mut rules = case(2)?.compile(Algorithm::UpDown)?.rules;
     let mut steps = Vec::new();
     for pods in 3..=FAT_TREE_PORTS {
-        let old = rules.len();
-        let grown = grow(&case(pods)?, &rules)?;
-        steps.push(Changed::of(&grown, old));
+        let case = case(pods)?;
+        let grown = grow(&case, &rules)?;
+        steps.push(Changed::of(&case, &rules, &grown)?);
         rules = grown.compiled.rules;
     }
     Ok(steps)
@@ -124,8 +140,8 @@ fn jellyfish(switches: usize, seed: u64) -> Result<Changed, Box<dyn Error>> {
     let rules = before.compile(Algorithm::UpDown)?.rules;
     let network = with_one_more(&before.network, seed)?;
     let paths = PathSet::build(&network, &PathSpec::new(PathKind::ShortestTrees))?;
-    let grown = grow(&Case { network, paths }, &rules)?;
-    Ok(Changed::of(&grown, rules.len()))
+    let case = Case { network, paths };
+    Changed::of(&case, &rules, &grow(&case, &rules)?)
 }
 
 /// The rules after the network has grown.
@@ -191,12 +207,14 @@ mod tests {
 
     #[test]
     fn the_row_fails_if_an_old_switch_of_a_tree_changes_or_rules_are_wrong() {
-        let good = Changed { changed: 0, old: 10, is_sound: true };
-        let some = Changed { changed: 5, ..good };
+        let good = Changed { changed: 0, changed_anew: 9, old: 10, is_sound: true };
+        let some = Changed { changed: 4, ..good };
         let row = |pods: &[Changed], jellyfish: Changed| of(pods, &[(20, vec![jellyfish; 20])]);
         assert!(!row(&[good; 6], some).verdict.is_failure());
         assert!(row(&[some; 6], some).verdict.is_failure());
         assert!(row(&[good; 5], some).verdict.is_failure(), "a step is missing");
         assert!(row(&[good; 6], Changed { is_sound: false, ..some }).verdict.is_failure());
+        let all = Changed { changed: 9, ..some };
+        assert!(row(&[good; 6], all).verdict.is_failure(), "nothing is kept");
     }
 }

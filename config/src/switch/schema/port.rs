@@ -59,7 +59,10 @@ pub(in crate::switch) struct PortTable {
     pub(in crate::switch) headroom: Field<Size>,
     /// The worker that owns the port, from 0. Default: the ports go round the workers in turn.
     pub(in crate::switch) worker: Field<u64>,
-    /// Descriptors of the receive ring. Default 1024.
+    /// Receive queues, 1 to 16: the owner polls the first, and the other workers in turn the next
+    /// ones. A NIC spreads flows over them (RSS). Default 1.
+    pub(in crate::switch) queues: Field<u64>,
+    /// Descriptors of each receive ring. Default 1024.
     pub(in crate::switch) rx_desc: Field<u64>,
     /// Descriptors of the transmit ring. Default 1024.
     pub(in crate::switch) tx_desc: Field<u64>,

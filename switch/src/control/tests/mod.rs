@@ -155,10 +155,8 @@ impl Rig {
     }
 
     fn device(&mut self, port: PortId) -> &mut TestDevice {
-        let worker_loop = self
-            .worker_loops
-            .iter_mut()
-            .find(|worker_loop| worker_loop.worker.own_ports().contains(&port));
+        let worker_loop =
+            self.worker_loops.iter_mut().find(|worker_loop| worker_loop.worker.owns(port));
         worker_loop.unwrap().worker.device_mut().device_mut()
     }
 
