@@ -40,7 +40,7 @@ unit: setup ## unit, property and in-process tests of every crate
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
-	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger handoff::grants
+	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger buffer::parts handoff::grants
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test --workspace --locked --test pcap

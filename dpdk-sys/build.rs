@@ -55,7 +55,7 @@ const CONSTANTS: &[&str] = &[
     "SOCKET_ID_ANY",
 ];
 
-/// The shared libraries that hold [`FUNCTIONS`]. Drivers are not among them: the EAL loads those
+/// The shared libraries that hold [`FUNCTIONS`]; the log is one of its own from 23.11 on. Drivers are not among them: the EAL loads those
 /// from its plugin directory.
 const LIBRARIES: &[&str] = &["rte_ethdev", "rte_mbuf", "rte_mempool", "rte_eal"];
 
@@ -67,7 +67,9 @@ fn main() {
         .range_version("22.11".."26.0")
         .cargo_metadata(false)
         .probe("libdpdk")
-        .unwrap_or_else(|error| panic!("libdpdk 22.11 to 25.11 (Debian: libdpdk-dev) is needed: {error}"));
+        .unwrap_or_else(|error| {
+            panic!("libdpdk 22.11 to 25.11 (Debian: libdpdk-dev) is needed: {error}")
+        });
     let mut flags = vec!["-include".to_owned(), "rte_config.h".to_owned(), march().to_owned()];
     flags.extend(dpdk.include_paths.iter().map(|path| format!("-I{}", path.display())));
 
@@ -76,9 +78,16 @@ fn main() {
     for path in &dpdk.link_paths {
         println!("cargo:rustc-link-search=native={}", path.display());
     }
-    for library in LIBRARIES {
+    let logs = is_from(&dpdk.version, (23, 11)).then_some("rte_log");
+    for library in LIBRARIES.iter().copied().chain(logs) {
         println!("cargo:rustc-link-lib=dylib={library}");
     }
+}
+
+/// Whether a version of DPDK, such as `24.11.4`, is `least` or newer.
+fn is_from(version: &str, least: (u32, u32)) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least
 }
 
 /// The shim may use what the Rust code beside it uses, and never less than DPDK's headers demand

@@ -43,7 +43,7 @@ fn connected_pair(pools: &Pools, folder: &Folder, name: &str) -> (Vec<Arc<Port>>
         let port = PortId::from_number(number).unwrap();
         ports.push(DevicePort { port, queues, tx_cap: None });
     }
-    let device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
+    let device = DpdkDevice::new(ports, vec![], vec![], &pools.data, &pools.control);
     wait_until("the link comes up", || watchers.iter().all(|port| port.is_up()));
     (watchers, device)
 }

@@ -170,7 +170,7 @@ fn properties_of_a_virtual_port() {
 
     let cap = TxCap { speed: Speed::from_gbps(10), bytes: 3_000 };
     let ports = vec![DevicePort { port: port_1(), queues, tx_cap: Some(cap) }];
-    let mut device = DpdkDevice::new(ports, vec![], &pools.data, &pools.control);
+    let mut device = DpdkDevice::new(ports, vec![], vec![], &pools.data, &pools.control);
     assert_eq!(port.info().rx_backlog, BacklogSource::None, "a sender waits");
     assert_eq!(device.rx_backlog_frames(port_1()), None);
     assert_eq!(device.tx_room_bytes(port_1(), Instant::ZERO), 3_000);

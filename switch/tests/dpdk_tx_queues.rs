@@ -23,9 +23,9 @@ fn two_devices_send_at_one_port_each_by_its_own_queue() {
     let queue = queues.take_spare().expect("one more than the owner's");
     assert_eq!((queue.number(), queues.take_spare().is_none()), (1, true));
     let own = vec![DevicePort { port: port_1(), queues, tx_cap: None }];
-    let mut owner = DpdkDevice::new(own, vec![], &pools.data, &pools.control);
+    let mut owner = DpdkDevice::new(own, vec![], vec![], &pools.data, &pools.control);
     let foreign = vec![ForeignPort { port: port_1(), queue }];
-    let mut other = DpdkDevice::new(vec![], foreign, &pools.data, &pools.control);
+    let mut other = DpdkDevice::new(vec![], vec![], foreign, &pools.data, &pools.control);
     assert!(other.has_tx_queue(port_1()) && !owner.has_tx_queue(port_1()));
     assert_eq!(other.tx_room_bytes(port_1(), Instant::ZERO), u32::MAX);
     for (device, frames) in [(&mut owner, 3), (&mut other, 5)] {

@@ -134,3 +134,7 @@ impl Others {
         }
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "parts_loom.rs"]
+mod tests;

@@ -7,13 +7,13 @@
 use dpdk_sys::{SHIM_RTE_ETH_MQ_RX_RSS, SHIM_RTE_ETH_RSS_FLOWS, rte_eth_conf, rte_eth_dev_info};
 
 /// Bytes of a key at the most.
-const KEY_BYTES_MAX: usize = 128;
+const KEY_BYTES_MAX: u8 = 128;
 /// Bytes of a key, if the driver does not say.
 const KEY_BYTES: u8 = 40;
 
 /// The key. It outlives the call that configures a port, for which DPDK only borrows it.
 #[derive(Debug)]
-pub(super) struct SymmetricKey([u8; KEY_BYTES_MAX]);
+pub(super) struct SymmetricKey([u8; KEY_BYTES_MAX as usize]);
 
 impl SymmetricKey {
     pub(super) fn new() -> Self {
@@ -31,7 +31,7 @@ impl SymmetricKey {
         rss.rss_hf = flows;
         rss.rss_key_len = match facts.hash_key_size {
             0 => KEY_BYTES,
-            bytes => bytes.min(KEY_BYTES_MAX as u8),
+            bytes => bytes.min(KEY_BYTES_MAX),
         };
         rss.rss_key = self.0.as_mut_ptr();
         true
@@ -72,9 +72,10 @@ mod tests {
 
     #[test]
     fn a_device_that_hashes_nothing_is_left_alone() {
-        // SAFETY: both are plain integers and pointers, for which all zeros is a value.
-        let (mut facts, mut conf) =
-            unsafe { (std::mem::zeroed::<rte_eth_dev_info>(), std::mem::zeroed::<rte_eth_conf>()) };
+        // SAFETY: plain integers and pointers, for which all zeros is a value.
+        let mut facts: rte_eth_dev_info = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let mut conf: rte_eth_conf = unsafe { std::mem::zeroed() };
         let mut key = SymmetricKey::new();
         assert!(!key.spread(&facts, &mut conf));
         assert_eq!(conf.rxmode.mq_mode, 0);

@@ -38,7 +38,9 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
             (1, _) => queue,
             (count, true) => format!("it spreads flows over {count} receive queues; {queue} each"),
             (count, false) => {
-                format!("{count} receive queues, and what is in which the device decides; {queue} each")
+                format!(
+                    "{count} receive queues, and what is in which the device decides; {queue} each"
+                )
             }
         };
         print_line(

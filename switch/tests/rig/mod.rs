@@ -56,7 +56,7 @@ impl Pools {
     ) -> (Arc<Port>, DpdkDevice) {
         let (port, queues) = Port::open(eal, device, options, &self.data).unwrap();
         let ports = vec![DevicePort { port: port_1(), queues, tx_cap: None }];
-        (port, DpdkDevice::new(ports, vec![], &self.data, &self.control))
+        (port, DpdkDevice::new(ports, vec![], vec![], &self.data, &self.control))
     }
 
     pub(crate) fn in_use(&self) -> (u32, u32) {
