@@ -55,8 +55,8 @@ const CONSTANTS: &[&str] = &[
     "SOCKET_ID_ANY",
 ];
 
-/// The shared libraries that hold [`FUNCTIONS`]; the log is one of its own from 23.11 on. Drivers are not among them: the EAL loads those
-/// from its plugin directory.
+/// The shared libraries that hold [`FUNCTIONS`]; the log is one of its own from 23.11 on. Drivers
+/// are not among them: the EAL loads those from its plugin directory.
 const LIBRARIES: &[&str] = &["rte_ethdev", "rte_mbuf", "rte_mempool", "rte_eal"];
 
 fn main() {

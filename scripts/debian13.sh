@@ -8,7 +8,7 @@ set -euo pipefail
 repository=$(cd "$(dirname "$0")/.." && pwd)
 root=$repository/target/debian13/root
 mirror=${KNOTLESS_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-packages=libdpdk-dev,dpdk-dev,gcc,pkg-config,libclang-dev,libc6-dev,iproute2,python3-minimal,python3-scapy,ca-certificates
+packages=libdpdk-dev,dpdk-dev,gcc,pkg-config,libclang-dev,libc6-dev,iproute2,python3-scapy,ca-certificates
 
 if [ "$(id -u)" -ne 0 ]; then
   echo "debian13: only root can make the root directory and enter it" >&2
@@ -21,8 +21,11 @@ if [ ! -e "$root/.complete" ]; then
   echo "debian13: making a root of Debian 13 in target/debian13/root"
   rm -rf "$root"
   mkdir -p "$root"
-  debootstrap --variant=minbase --include="$packages" trixie "$root" "$mirror" >"$repository/target/debian13/debootstrap.log" \
-    || { tail -n 5 "$repository/target/debian13/debootstrap.log" >&2; exit 1; }
+  log=$repository/target/debian13/debootstrap.log
+  if ! debootstrap --variant=minbase --include="$packages" trixie "$root" "$mirror" >"$log"; then
+    tail -n 5 "$log" >&2
+    exit 1
+  fi
   touch "$root/.complete"
 fi
 

@@ -1,12 +1,11 @@
 //! The receive queues of a switch: which worker polls each, and by which number it is known.
 //!
 //! A port has one receive queue or more. The port's owner polls the first; any worker may poll a
-//! further one. The first has the port's number; a further one has a number after those of all
-//! ports, and where the core charges frames (VIQs, ledgers) it stands like a port of the worker that
-//! polls it. So each part of a VIQ (virtual ingress queue) of the port has one writer.
+//! further one. The first has the port's number. A further one has a number after those of all
+//! ports, and where the core charges frames (VIQs, ledgers) it stands like a port of the worker
+//! that polls it. So each part of a VIQ (virtual ingress queue) of the port has one writer.
 
 use crate::ids::{PortId, WorkerId};
-use crate::limits::BURST_MAX;
 use crate::settings::SwitchSettings;
 use alloc::vec::Vec;
 
@@ -63,16 +62,4 @@ pub fn rx_queues(settings: &SwitchSettings) -> Vec<RxQueue> {
 /// The receive queues of the same port, `queue` not among them.
 pub(crate) fn siblings(all: &[RxQueue], queue: RxQueue) -> impl Iterator<Item = &RxQueue> {
     all.iter().filter(move |other| other.port == queue.port && other.id != queue.id)
-}
-
-/// Bytes that the receive queues of a port can admit beyond a limit of all of them together, if one
-/// frame costs at most `frame_bytes`.
-///
-/// A worker knows what its own queue holds, and of each other queue what it held at the end of the
-/// turn before: a burst less at the most. So the last one to admit is right about all that came
-/// before its own turn, and each other queue adds one burst at the most.
-pub const fn stale_bytes(queues: u32, frame_bytes: u32) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "64")]
-    let burst_frames = BURST_MAX as u32;
-    queues.saturating_sub(1).saturating_mul(burst_frames).saturating_mul(frame_bytes)
 }

@@ -3,13 +3,24 @@
 
 use crate::gfc::{Form, RateMap};
 use crate::ids::{Priority, WorkerId};
-use crate::limits::PRIORITIES;
+use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::watchdog::WatchdogSettings;
-use crate::rx_queues::stale_bytes;
 use crate::time::Speed;
 use crate::wire::MacAddress;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+/// Bytes that the receive queues of a port can admit beyond a limit of all of them together, if one
+/// frame costs at most `frame_bytes`.
+///
+/// A worker knows what its own queue holds, and of each other queue what it held at the end of the
+/// turn before: a burst less at the most. So the last one to admit is right about all that came
+/// before its own turn, and each other queue adds one burst at the most.
+pub const fn stale_bytes(queues: u32, frame_bytes: u32) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "64")]
+    let burst_frames = BURST_MAX as u32;
+    queues.saturating_sub(1).saturating_mul(burst_frames).saturating_mul(frame_bytes)
+}
 
 /// Two VLAN tags.
 const FRAME_TAGS_BYTES: u32 = 8;

@@ -3,7 +3,7 @@
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
 use dataplane::limits::BURST_MAX;
-use dataplane::rx_queues::stale_bytes;
+use dataplane::settings::stale_bytes;
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::testing::{Rig, RigBuilder, TestFrame};
 use dataplane::wire::MacAddress;

@@ -6,7 +6,7 @@ use crate::dpdk::port::L2_OVERHEAD_BYTES;
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
 use config::units::show_size;
-use dataplane::rx_queues::stale_bytes;
+use dataplane::settings::stale_bytes;
 use std::time::{Duration, Instant};
 
 /// Duration of the measurement.

@@ -285,7 +285,7 @@ impl Planner<'_> {
     }
 
     /// How long it takes until the switch pauses the peer of `port`. A further receive queue may be
-    /// that of another worker: the owner sees what it holds when it comes to the port the next time.
+    /// that of another worker: the owner sees what it holds when it polls the port the next time.
     fn reaction_ns(&self, port: &PortDraft<'_>) -> u64 {
         let polls = if port.settings.further_queues.is_empty() { 1 } else { 2 };
         self.poll_ns(port).saturating_mul(polls)

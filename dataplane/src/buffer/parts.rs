@@ -3,7 +3,7 @@
 //!
 //! A word says how many bytes the part holds, and whether the queue's receive ring is backlogged.
 //! It is written at the end of a turn and read at the beginning of one. What a stale word can admit
-//! is [`stale_bytes`](crate::rx_queues::stale_bytes).
+//! is [`stale_bytes`](crate::settings::stale_bytes).
 
 use super::{Buffer, ViqId};
 use crate::ids::{PortId, Priority};

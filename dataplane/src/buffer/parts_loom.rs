@@ -1,5 +1,5 @@
-//! The parts of a VIQ between two workers, under every order in which the memory model lets each see
-//! the other's stores.
+//! The parts of a VIQ between two workers, under every order in which the memory model lets each
+//! see the other's stores.
 
 use super::*;
 use crate::buffer::tests::settings;

@@ -51,8 +51,8 @@ pub(crate) struct Core<D: Device, V: Driver> {
 }
 
 impl<D: Device, V: Driver> Core<D, V> {
-    /// Where frames come in that are received at this slot. An emulated switch, whose ports have one
-    /// queue each, need not look into another cache line for it.
+    /// Where frames come in that are received at this slot. An emulated switch, whose ports have
+    /// one queue each, need not look into another cache line for it.
     #[inline(always)]
     pub(crate) fn input_of(&self, slot: usize) -> Ingress {
         if V::IS_EVENT_DRIVEN { Ingress::first_of(self.ports[slot].id) } else { self.inputs[slot] }

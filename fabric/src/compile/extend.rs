@@ -83,8 +83,8 @@ fn kept_turns<'a>(
     })
 }
 
-/// The sort key of a turn: how often it was missed, whether the wanted order raises it, and how many
-/// paths take it.
+/// The sort key of a turn: how often it was missed, whether the wanted order raises it, and how
+/// many paths take it.
 type Place = (Reverse<u32>, bool, Reverse<u64>);
 
 /// The turns of switches without rules, those first that should ascend most.

@@ -140,8 +140,9 @@ impl Slot {
 }
 
 impl DpdkDevice {
-    /// The device over `ports`, which can receive by `further` queues and send at `foreign` ports. Copies come from `data`; the
-    /// switch's own frames from `control`, which nothing else must use.
+    /// The device over `ports`, which can receive by `further` queues and send at `foreign` ports.
+    /// Copies come from `data`; the switch's own frames from `control`, which nothing else must
+    /// use.
     pub fn new(
         ports: Vec<DevicePort>,
         further: Vec<FurtherQueue>,
