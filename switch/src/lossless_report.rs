@@ -2,11 +2,11 @@
 //! this machine was kept from its core.
 
 use crate::ctl::tables::port_lines;
-use crate::dpdk::port::L2_OVERHEAD_BYTES;
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
 use config::units::show_size;
 use dataplane::settings::stale_bytes;
+use dataplane::wire::ethernet::{HEADER_BYTES, TAG_BYTES};
 use std::time::{Duration, Instant};
 
 /// Duration of the measurement.
@@ -49,7 +49,8 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
 
 /// What several receive queues add.
 fn describe_queues(port: &PortConfig, queues: u16) -> String {
-    let frame_bytes = u32::from(port.mtu + L2_OVERHEAD_BYTES);
+    let frame_bytes = usize::from(port.mtu) + HEADER_BYTES + 2 * TAG_BYTES;
+    let frame_bytes = u32::try_from(frame_bytes).unwrap_or(u32::MAX);
     let stale = stale_bytes(u32::from(queues), frame_bytes);
     format!(
         "; {queues} receive queues: headroom covers a gap of the queue's worker and one of the owner; \
