@@ -147,10 +147,12 @@ impl DpdkPlatform {
 
     /// Ports whose devices took more buffers than they have receive descriptors: name, buffers,
     /// descriptors.
-    pub(super) fn oversized_ports(&self) -> impl Iterator<Item = (&str, u32, u16)> {
+    pub(super) fn oversized_ports(&self) -> impl Iterator<Item = (&str, u32, u32)> {
+        let descriptors =
+            |info: &PortInfo| u32::from(info.rx_queues) * u32::from(info.rx_descriptors);
         let ports = self.names.iter().zip(self.infos());
-        let oversized = ports.filter(|(_, info)| info.rx_buffers > u32::from(info.rx_descriptors));
-        oversized.map(|(name, info)| (name.as_str(), info.rx_buffers, info.rx_descriptors))
+        let oversized = ports.filter(move |(_, info)| info.rx_buffers > descriptors(info));
+        oversized.map(move |(name, info)| (name.as_str(), info.rx_buffers, descriptors(info)))
     }
 
     /// Closes the ports; returns the buffers that are not back in their pools, and the total.

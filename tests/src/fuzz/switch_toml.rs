@@ -5,6 +5,7 @@ use super::rules_json::check_error;
 use config::SwitchConfig;
 use dataplane::control_rings::connect;
 use dataplane::driver::Polling;
+use dataplane::rx_queues::rx_queues;
 use dataplane::testing::TestDevice;
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
@@ -41,10 +42,11 @@ fn build(config: &SwitchConfig) {
     if settings.buffer.frames_max > FRAMES_MAX || settings.mac_table.entries_max > MAC_ENTRIES_MAX {
         return;
     }
-    let (links, _control) = connect(config.workers.count, config.ports.len());
+    let queues = rx_queues(settings).len();
+    let (links, _control) = connect(config.workers.count, queues);
     let snapshot = Arc::new(snapshot);
     for links in links {
-        let device = TestDevice::new(config.ports.len());
+        let device = TestDevice::new(queues);
         let mut worker =
             Worker::new(settings, Arc::clone(&snapshot), device, links, Polling::default());
         worker.turn(Instant::from_ns(1));
