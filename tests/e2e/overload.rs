@@ -15,8 +15,8 @@ fn flows(host: usize) -> String {
     )
 }
 
-/// Has h1 and h2 overload h3 for `seconds`.
-fn overload(lab: &mut Lab, seconds: u64) -> Load {
+/// Has h1 and h2 overload h3 for `seconds`, each with the flows of its number.
+pub(crate) fn overload(lab: &mut Lab, seconds: u64, flows: impl Fn(usize) -> String) -> Load {
     // Neighbors are found before anything is counted.
     lab.host(1).ping("10.1.3.2");
     lab.host(2).ping("10.1.3.2");
@@ -35,7 +35,7 @@ fn overload(lab: &mut Lab, seconds: u64) -> Load {
 fn overload_loses_nothing_lossless_and_every_frame_is_accounted_for() {
     let Some(mut lab) = Setup::new().start() else { return };
     let captures = [1, 2].map(|number| Capture::start(lab.host(number), lab.directory.path()));
-    let load = overload(&mut lab, load_seconds(5));
+    let load = overload(&mut lab, load_seconds(5), flows);
     load.check();
 
     // The lossy class was overloaded and says where.

@@ -1,8 +1,8 @@
 //! Ports with two receive queues, each of another worker: everything that one queue promises.
 
-use crate::account::Load;
-use crate::lab::{Lab, Setup};
+use crate::lab::Setup;
 use crate::load_seconds;
+use crate::overload::overload;
 
 /// Flows of a host to h3 that the kernel spreads over the queues of its tap by their ports; twice
 /// what h3's port carries.
@@ -21,25 +21,11 @@ fn flows(host: usize) -> String {
     )
 }
 
-fn overload(lab: &mut Lab, seconds: u64) -> Load {
-    lab.host(1).ping("10.1.3.2");
-    lab.host(2).ping("10.1.3.2");
-    let before = lab.switch.settled();
-    let receiver = lab.host(3).recv("");
-    let senders = [1, 2].map(|number| {
-        let how = format!("--speed 1G --duration {seconds}s {}", flows(number));
-        lab.host(number).send(&how)
-    });
-    let sent = senders.map(crate::host::Sender::report).into();
-    let received = receiver.report();
-    Load { sent, received, before, after: lab.switch.settled() }
-}
-
 #[test]
 fn two_queues_a_port_lose_nothing_lossless_and_keep_the_order_of_flows() {
     let setup = Setup::new().workers(2).port(1, "queues = 2").port(2, "queues = 2");
     let Some(mut lab) = setup.start() else { return };
-    let load = overload(&mut lab, load_seconds(5));
+    let load = overload(&mut lab, load_seconds(5), flows);
     load.check();
     for (port, sent) in load.sent.iter().enumerate() {
         let (before, after) = (&load.before.ports[port], &load.after.ports[port]);
