@@ -27,10 +27,7 @@ pub(super) fn read(
     network: &Network,
     directory: &Path,
 ) -> Result<Vec<Option<RuleSet>>, InputError> {
-    if !directory.is_dir() {
-        let message = "is not a directory; give the one that `knotless compile --out` wrote";
-        return Err(InputError::at(directory, message));
-    }
+    super::check_rules_directory(directory)?;
     Ok(config::rule_file::load_known(network, directory)?)
 }
 

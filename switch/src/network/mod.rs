@@ -49,6 +49,15 @@ fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
     Ok((config, paths))
 }
 
+/// That rule files can be looked for in `directory`.
+fn check_rules_directory(directory: &Path) -> Result<(), InputError> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let message = "is not a directory; give the one that `knotless compile --out` wrote";
+    Err(InputError::at(directory, message))
+}
+
 /// A number with thousands separators; a saturated one is "over" the maximum.
 pub(crate) fn grouped(number: u64) -> String {
     if number == u64::MAX {

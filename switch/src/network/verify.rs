@@ -65,10 +65,7 @@ fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
 
 /// The rules of every switch.
 pub(crate) fn read_rules(network: &Network, directory: &Path) -> Result<NetworkRules, InputError> {
-    if !directory.is_dir() {
-        let message = "is not a directory; give the one that `knotless compile --out` wrote";
-        return Err(InputError::at(directory, message));
-    }
+    super::check_rules_directory(directory)?;
     Ok(config::rule_file::load_all(network, directory)?)
 }
 
