@@ -20,7 +20,7 @@ use dataplane::queue::scheduler::Scheduler;
 use dataplane::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq};
 use dataplane::settings::SchedulerSettings;
 use dataplane::snapshot::Snapshot;
-use dataplane::testing::stages::examine;
+use dataplane::testing::stages::{examine, look_up};
 use dataplane::testing::wire::{host_mac, host_v4, port_mac};
 use dataplane::time::{Instant, Speed};
 use dataplane::wire::ipv4;
@@ -177,15 +177,18 @@ fn forward(bench: &mut Bench, snapshot: &Snapshot) {
         _ => false,
     };
     let keys: Vec<u32> = frames().iter().map(|frame| destination(frame)).collect();
-    let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
-    for keys in keys.chunks(BURST_MAX) {
-        snapshot.fib.v4_burst(keys, &mut leaves);
-        assert!(leaves.iter().all(|&leaf| leads_to_2(leaf)));
+    let (eights, _) = keys.as_chunks::<8>();
+    for &keys in eights {
+        assert!(look_up(snapshot, keys).iter().all(|&leaf| leads_to_2(leaf)));
     }
     bench.stage("forward, IPv4", |range| {
-        let leaves = &mut leaves[..range.len()];
-        snapshot.fib.v4_burst(&keys[range], leaves);
-        black_box(leaves);
+        let (eights, rest) = keys[range].as_chunks::<8>();
+        for &keys in eights {
+            black_box(look_up(snapshot, keys));
+        }
+        for key in rest {
+            black_box(snapshot.fib.v4(key.to_be_bytes()));
+        }
     });
     let keys: Vec<[u8; 16]> = (0..4_096).map(|number| site(number).octets()).collect();
     assert!(keys.iter().all(|&key| leads_to_2(snapshot.fib.v6(key))));

@@ -89,6 +89,8 @@ pub(crate) struct FastPathPort {
     pub(crate) by_dscp: Arc<[Class; TAGS]>,
     /// The TTL classes, if they are in use.
     pub(crate) ttl_classes: Option<Box<TtlClassTable>>,
+    /// The VLAN whose tag frames may carry; 0 if none.
+    pub(crate) vlan: u32,
 }
 
 impl PortTables {
@@ -106,6 +108,10 @@ impl PortTables {
             },
             by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
             ttl_classes: classifier.ttl_classes(),
+            vlan: match port.mode {
+                PortMode::Routed { vlan: Some(vlan) } => u32::from(vlan.value()),
+                PortMode::Routed { vlan: None } | PortMode::Bridged(_) => 0,
+            },
         };
         Self {
             mac: port.mac,

@@ -30,7 +30,6 @@ use crate::l2::MacTable;
 use crate::limiter::RateLimiter;
 use crate::limits::PRIORITIES;
 use crate::pipeline::outcome_groups::OutcomeGroups;
-use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
 use crate::rx_queues::{Ingress, RxQueue, rx_queues};
 use crate::settings::{PortSettings, SwitchSettings};
@@ -152,7 +151,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
             handoff_tx: HandoffTx::new(&queues, &own_queues, &sent_at, rings.to),
             outcomes: OutcomeGroups::new(u32::from(settings.buffer.cell_bytes)),
-            rewrite_cache: RewriteCache::default(),
+            lanes: Box::default(),
             rx: Burst::new(),
             deferred: own_queues.iter().map(|_| Burst::new()).collect(),
             free_burst: Burst::new(),

@@ -226,8 +226,8 @@ fn the_walk_of_a_plain_frame_is_in_call_order_and_imports_follow_it() {
     // The graph sees these files: an empty one would pass above.
     let calls =
         |caller: &str, called: &str| graph.imports_of(&module(caller)).contains(&module(called));
-    assert!(calls("pipeline/receive.rs", "pipeline/fast_path.rs"));
-    assert!(calls("pipeline/rewrite_cache.rs", "pipeline/outcome_groups.rs"));
+    assert!(calls("pipeline/route_burst.rs", "pipeline/lanes/eight.rs"));
+    assert!(calls("pipeline/lanes/pairs.rs", "pipeline/outcome_groups.rs"));
     assert!(calls("port/enqueue.rs", "port/tx_batch.rs"));
 }
 

@@ -38,7 +38,7 @@ const BANNED: [Banned; 59] = [
     ("Numbered", "", "Run"),
     ("PuntLimited", "", "PuntPoliced"),
     ("Recipe", "", "RewriteEntry"),
-    ("Recipes", "", "RewriteCache"),
+    ("Recipes", "", "Pairs"),
     ("Said", "dataplane/src/pfc", "PfcTxStats"),
     ("Slope", "", "RateMap"),
     ("Slots", "dataplane/", "PortMask"),

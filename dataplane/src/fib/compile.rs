@@ -189,7 +189,8 @@ fn bytes_shared<K: Key>(list: &[Prefix<K>]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::BURST_MAX;
+    use crate::pipeline::lanes::LANES;
+    use crate::pipeline::lanes::routes::look_up;
     use proptest::prelude::*;
 
     /// The slow, obvious way: of the prefixes that the key starts with, the longest; of equal ones
@@ -215,6 +216,7 @@ mod tests {
         prefixes: &[Prefix<K>],
         keys: impl IntoIterator<Item = K>,
         ends: impl Fn(&Prefix<K>) -> [K; 4],
+        also: impl Fn(&Trie<K>, &[K]) -> Result<(), TestCaseError>,
     ) -> Result<(), TestCaseError> {
         let keys: Vec<K> = keys.into_iter().chain(prefixes.iter().flat_map(ends)).collect();
         for shape in SHAPES {
@@ -223,19 +225,18 @@ mod tests {
                 let (found, truth) = (trie.lookup(key), linear(prefixes, key));
                 prop_assert_eq!(found, truth, "{:x?} in {:?} with {:x?}", key, shape, prefixes);
             }
-            for burst in keys.chunks(BURST_MAX) {
-                let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
-                trie.lookup_burst(burst, &mut leaves[..burst.len()]);
-                for (&key, leaf) in burst.iter().zip(leaves) {
-                    prop_assert_eq!(
-                        leaf,
-                        trie.lookup(key),
-                        "{:x?} in a burst of {:x?}",
-                        key,
-                        burst
-                    );
-                }
-            }
+            also(&trie, &keys)?;
+        }
+        Ok(())
+    }
+
+    /// The packet path looks up eight keys at a time.
+    fn lanes_find_the_same(trie: &Trie<u32>, keys: &[u32]) -> Result<(), TestCaseError> {
+        for eight in keys.windows(LANES) {
+            let eight: [u32; LANES] = eight.try_into().expect("eight keys");
+            let found = look_up(trie, eight.into()).to_array();
+            let one_by_one = eight.map(|key| trie.lookup(key).bits());
+            prop_assert_eq!(found, one_by_one, "eight keys: {:x?}", eight);
         }
         Ok(())
     }
@@ -285,7 +286,7 @@ mod tests {
             list in prefixes(u32::from_be_bytes),
             keys in proptest::collection::vec(address().prop_map(u32::from_be_bytes), 50),
         ) {
-            check(&list, keys, ends_v4)?;
+            check(&list, keys, ends_v4, lanes_find_the_same)?;
         }
 
         #[test]
@@ -293,7 +294,7 @@ mod tests {
             list in prefixes(u128::from_be_bytes),
             keys in proptest::collection::vec(address().prop_map(u128::from_be_bytes), 50),
         ) {
-            check(&list, keys, ends_v6)?;
+            check(&list, keys, ends_v6, |_, _| Ok(()))?;
         }
     }
 

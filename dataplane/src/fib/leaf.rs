@@ -27,10 +27,13 @@ impl Leaf {
         Some(Self(((members - 1) as u32) << MEMBERS_SHIFT | first as u32))
     }
 
+    /// The bits of the first leaf of which [`Self::is_group`] is true, in order of their bits.
+    pub(crate) const FIRST_GROUP_BITS: u32 = 1 << MEMBERS_SHIFT;
+
     /// Whether the flow's hash matters.
     #[inline(always)]
     pub const fn is_group(self) -> bool {
-        self.0 >= 1 << MEMBERS_SHIFT
+        self.0 >= Self::FIRST_GROUP_BITS
     }
 
     /// Index of the first hop.

@@ -23,7 +23,7 @@ mod routes;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod trie;
+pub(crate) mod trie;
 
 pub use compile::Prefix;
 pub use hash::FlowHash;
@@ -52,11 +52,10 @@ impl Fib {
         self.v4.lookup(u32::from_be_bytes(destination))
     }
 
-    /// The leaf of each of `destinations`, at most [`BURST_MAX`], written to the same place of
-    /// `leaves`.
-    #[inline]
-    pub fn v4_burst(&self, destinations: &[u32], leaves: &mut [Leaf]) {
-        self.v4.lookup_burst(destinations, leaves);
+    /// The table of IPv4 prefixes.
+    #[inline(always)]
+    pub(crate) const fn v4_trie(&self) -> &Trie<u32> {
+        &self.v4
     }
 
     /// The leaf of an IPv6 destination.

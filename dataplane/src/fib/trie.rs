@@ -13,7 +13,6 @@
 //! `compile.rs` builds it; `benches/fib.rs` measures it.
 
 use super::Leaf;
-use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
@@ -67,8 +66,8 @@ impl_key!(u128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry(u32);
 
-const NODE: u32 = 0b10 << 30;
-const GUARD: u32 = 0b11 << 30;
+pub(crate) const NODE: u32 = 0b10 << 30;
+pub(crate) const GUARD: u32 = 0b11 << 30;
 const INDEX: u32 = !(0b11 << 30);
 
 impl Entry {
@@ -78,6 +77,7 @@ impl Entry {
 
     /// The node whose 256 entries start at `nodes[index * 256]`.
     pub(super) fn node(index: usize) -> Self {
+        assert!(index < 1 << 24, "the index of a node's entry has 32 bits");
         Self(NODE | Self::index_bits(index))
     }
 
@@ -127,9 +127,9 @@ pub(super) struct Guard<K> {
 pub struct Trie<K> {
     pub(super) root: Box<[Entry]>,
     /// What turns the first 16 bits into an index of `root`: 0, or 16 if `root` has one entry.
-    pub(super) root_shift: u32,
+    pub(crate) root_shift: u32,
     /// Bits below the byte that indexes a node right under the root.
-    pub(super) first_shift: u8,
+    pub(crate) first_shift: u8,
     pub(super) nodes: Box<[Entry]>,
     pub(super) guards: Box<[Guard<K>]>,
 }
@@ -163,46 +163,16 @@ impl<K: Key> Trie<K> {
         }
     }
 
-    /// The leaf of each of `keys`, written to the same place of `leaves`, which is as long. Each
-    /// step is taken for all keys before the next, so that their loads wait for memory together and
-    /// not one after the other.
-    #[inline]
-    pub(crate) fn lookup_burst(&self, keys: &[K], leaves: &mut [Leaf]) {
-        let nowhere = Entry::leaf(Leaf::NO_ROUTE);
-        let mut entries = [nowhere; BURST_MAX];
-        for (entry, key) in entries.iter_mut().zip(keys) {
-            *entry = *self.root.get(key.top16() >> self.root_shift).unwrap_or(&nowhere);
-        }
-        let mut shift = self.first_shift;
-        let mut open;
-        loop {
-            let mut deeper = false;
-            open = nowhere;
-            for (entry, key) in entries.iter_mut().zip(keys) {
-                // A select, not a branch: which keys end here is anyone's guess.
-                let inside = entry.index() << 8 | key.byte_above(shift);
-                let at = if entry.is_node() { inside } else { 0 };
-                let next = *self.nodes.get(at).unwrap_or(&nowhere);
-                *entry = if entry.is_node() { next } else { *entry };
-                deeper |= entry.is_node();
-                open = Entry(open.0 | entry.0);
-            }
-            if !deeper {
-                break;
-            }
-            shift = shift.wrapping_sub(8);
-        }
-        if open.as_leaf().is_none() {
-            // Behind a guard keys are at different depths: each goes by itself.
-            for (entry, &key) in entries.iter_mut().zip(keys) {
-                if entry.as_leaf().is_none() {
-                    *entry = Entry::leaf(self.lookup(key));
-                }
-            }
-        }
-        for (leaf, entry) in leaves.iter_mut().zip(&entries) {
-            *leaf = entry.as_leaf().unwrap_or(Leaf::NO_ROUTE);
-        }
+    /// The bits of the entry at this index of the root.
+    #[inline(always)]
+    pub(crate) fn root_bits(&self, at: u32) -> u32 {
+        self.root.get(at as usize).map_or(Leaf::NO_ROUTE.bits(), |entry| entry.0)
+    }
+
+    /// The bits of the entry at this index of all nodes' entries.
+    #[inline(always)]
+    pub(crate) fn node_bits(&self, at: u32) -> u32 {
+        self.nodes.get(at as usize).map_or(Leaf::NO_ROUTE.bits(), |entry| entry.0)
     }
 
     /// Bytes of memory behind the table.

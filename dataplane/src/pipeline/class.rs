@@ -58,6 +58,12 @@ impl Class {
         Self::new(self.tag(), self.priority(), self.is_lossless(), remark)
     }
 
+    /// The class with this packed value, which [`Self::bits`] returned.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// The packed value.
     #[inline(always)]
     pub(crate) const fn bits(self) -> u32 {

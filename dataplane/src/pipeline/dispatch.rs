@@ -52,9 +52,14 @@ impl<D: Device, V: Driver> Core<D, V> {
                 .filter(|disposition| !(all_go_on && matches!(disposition, Disposition::End)))
         };
         if let Some(out_slot) = only_batch(going()) {
-            let run_of = group_of.map(|group| runs[usize::from(group) % BURST_MAX]);
+            // Mostly the batch was empty, and so the runs have the numbers of their groups.
+            let are_groups =
+                (0_u8..).zip(&runs).take(self.outcomes.groups.len()).all(|(at, &run)| at == run);
+            if !are_groups {
+                group_of = group_of.map(|group| runs[usize::from(group) % BURST_MAX]);
+            }
             let port = &mut self.ports[out_slot];
-            port.batch_burst(&mut self.rx, &run_of);
+            port.batch_burst(&mut self.rx, &group_of);
             return port.flush_if_full(&mut self.device, &mut self.accounting);
         }
         if let Some((out_slot, priority)) = only_queue(going()) {

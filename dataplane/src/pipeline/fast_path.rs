@@ -4,10 +4,10 @@
 //!
 //! For such a frame the result is the same as on the generic path. Every other frame gets `None`
 //! and takes [`generic_path`](crate::pipeline::route::generic_path). The tests compare this
-//! file and [`rewrite_cache`](crate::pipeline::rewrite_cache) with that function, frame by frame.
+//! file and [`rewrite_entry`](crate::pipeline::rewrite_entry) with that function, frame by frame.
 
 use crate::pipeline::class::Class;
-use crate::pipeline::rewrite_cache::FAST_PATH_HEAD_BYTES;
+use crate::pipeline::rewrite_entry::FAST_PATH_HEAD_BYTES;
 use crate::pipeline::route;
 use crate::snapshot::FastPathPort;
 use crate::wire::ipv4;

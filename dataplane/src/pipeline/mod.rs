@@ -3,7 +3,7 @@
 //! | stage | file |
 //! |---|---|
 //! | receive: one port's burst through the stages | [`receive`], [`single`]; input: [`arrival`] |
-//! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_cache`] |
+//! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_entry`] |
 //! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
 //! | rules: the tag and priority it leaves with | [`rules`] |
@@ -23,12 +23,14 @@ pub mod classify;
 pub(crate) mod dispatch;
 mod ends;
 pub(crate) mod fast_path;
+pub(crate) mod lanes;
 mod next_hop;
 pub(crate) mod outcome;
 pub(crate) mod outcome_groups;
 pub(crate) mod receive;
 mod rewrite;
-pub(crate) mod rewrite_cache;
+pub(crate) mod rewrite_entry;
 pub(crate) mod route;
+mod route_burst;
 mod rules;
 mod single;

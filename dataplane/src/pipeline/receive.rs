@@ -8,7 +8,6 @@
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::fib::Leaf;
 use crate::frame::{Frame, length_bytes};
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
@@ -17,7 +16,6 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge::{self, Destination};
 use crate::pipeline::class::Class;
-use crate::pipeline::fast_path;
 use crate::pipeline::outcome::{FrameOutcome, OutcomeGroup, Verdict, ends_with};
 use crate::pipeline::route;
 use crate::port::flow_control::mac_control;
@@ -83,7 +81,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Applies the PFC frames of the burst before its data frames are forwarded, so that a pause
     /// covers those too. Bit i of `control_bits` is set if frame i of the burst is a MAC control
     /// frame.
-    fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize) {
+    pub(super) fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize) {
         self.accounting.driver.mark_tx(slot);
         let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
         let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
@@ -144,57 +142,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
         self.dispatch_frame(frame, &frame_outcome, slot);
         self.flush_free_burst();
-    }
-
-    /// The stages of a routed port. Each runs for the whole burst: classify, look up the routes,
-    /// apply rules and rewrite; then dispatch each outcome group.
-    #[inline(always)]
-    fn route(
-        &mut self,
-        snapshot: &Snapshot,
-        tables: &PortTables,
-        vlan: Option<Vid>,
-        arrival: Arrival,
-    ) {
-        let slot = arrival.slot;
-        let input = self.inputs[slot];
-        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
-        let longest = frame_bytes_max + 2 * ethernet::TAG_BYTES;
-        let (mut classes, mut destinations) = ([Class::UNKNOWN; BURST_MAX], [0; BURST_MAX]);
-        let mut control_bits = 0;
-        let noted = classes.iter_mut().zip(&mut destinations);
-        for ((at, frame), (class, destination)) in (0..).zip(&self.rx).zip(noted) {
-            let (head, frame_bytes) = (frame.head(), frame.len());
-            match fast_path::classify(&tables.fast_path, head, frame_bytes, longest) {
-                Some(fast_path) => (*class, *destination) = fast_path,
-                None => control_bits |= control_bit(&parse(head, frame_bytes), at),
-            }
-        }
-        if control_bits != 0 {
-            self.process_mac_control_burst(control_bits, slot);
-        }
-        let mut leaves = [Leaf::NO_ROUTE; BURST_MAX];
-        let frames = self.rx.len();
-        snapshot.fib.v4_burst(&destinations[..frames], &mut leaves[..frames]);
-        self.outcomes.clear();
-        self.rewrite_cache.clear();
-        let mut group_of = [0; BURST_MAX];
-        let looked_up = classes.iter().zip(&leaves).zip(&mut group_of);
-        for (frame, ((&class, &leaf), group)) in self.rx.iter_mut().zip(looked_up) {
-            let outcomes = &mut self.outcomes;
-            if class != Class::UNKNOWN
-                && let Some(at) =
-                    self.rewrite_cache.apply(snapshot, input, class, leaf, frame, outcomes)
-            {
-                *group = at;
-                continue;
-            }
-            let frame_outcome =
-                route::generic_path(snapshot, tables, vlan, input, frame_bytes_max, frame);
-            *group = outcomes.add(&frame_outcome);
-        }
-        self.rewrite_cache.add_to_groups(&mut self.outcomes);
-        self.dispatch(group_of, arrival);
     }
 
     /// The stages of a bridged port, frame by frame: the MAC address learned from one frame may be

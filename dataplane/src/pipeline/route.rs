@@ -201,11 +201,15 @@ fn without_adjacency(hop: &Hop, ttl: u8) -> Verdict {
 
 /// The flow hash of an IP frame.
 fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
-    let l3 = usize::from(parsed.l3);
-    if parsed.kind == Kind::Ipv4 {
+    flow_hash_at(snapshot, head, parsed.kind, usize::from(parsed.l3))
+}
+
+/// The flow hash of a frame with an IP header of this kind at `l3`.
+pub(crate) fn flow_hash_at(snapshot: &Snapshot, head: &[u8], kind: Kind, l3: usize) -> u32 {
+    if kind == Kind::Ipv4 {
         return flow_hash_v4(snapshot, head, l3);
     }
-    let flow = flow_ports(head, parsed.kind, l3);
+    let flow = flow_ports(head, kind, l3);
     let address = |at: usize| array_at(head, at).copied().unwrap_or_default();
     snapshot.flow_hash.v6(address(l3 + 8), address(l3 + 24), flow.protocol, flow.ports)
 }

@@ -1,4 +1,4 @@
-//! The fast path for a burst of one frame, without the rewrite cache and the outcome groups.
+//! The fast path for a burst of one frame, without vectors and outcome groups.
 //!
 //! At low load most bursts have one frame; on an emulated switch nearly all do. The tables of a
 //! burst share work among its frames, so for one frame they are only overhead.
@@ -10,7 +10,7 @@ use crate::frame_sums::FrameSums;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::fast_path;
 use crate::pipeline::outcome::OutcomeGroup;
-use crate::pipeline::rewrite_cache::{RewriteEntry, hop_of};
+use crate::pipeline::rewrite_entry::{RewriteEntry, hop_of};
 use crate::probe::Probe;
 use crate::snapshot::{PortTables, Snapshot};
 use crate::wire::ethernet;
@@ -62,11 +62,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         let leaf = snapshot.fib.v4(destination.to_be_bytes());
         let hop = hop_of(snapshot, leaf, &frame);
         let entry = RewriteEntry::new(snapshot, self.input_of(arrival.slot), class, hop, bytes);
-        let Some((mut entry, outcome)) = entry else { return Err(frame) };
+        let Some((entry, outcome)) = entry else { return Err(frame) };
         let cell_bytes = self.accounting.buffer.cell_bytes();
-        if !entry.apply(&mut frame, cell_bytes) {
-            return Err(frame);
-        }
+        entry.apply(&mut frame);
         let sums = FrameSums::of_one(bytes, cell_bytes);
         let group = OutcomeGroup { outcome, rx_bytes: sums.bytes, sums };
         self.dispatch_one(frame, &group, arrival);

@@ -8,13 +8,14 @@ use crate::frame::Burst;
 use crate::handoff::tx::HandoffTx;
 use crate::l2::MacTable;
 use crate::limiter::RateLimiter;
+use crate::pipeline::lanes::LaneState;
 use crate::pipeline::outcome_groups::OutcomeGroups;
-use crate::pipeline::rewrite_cache::RewriteCache;
 use crate::port::Port;
 use crate::rx_queues::Ingress;
 use crate::tag_changes::TagChanges;
 use crate::time::Instant;
 use crate::unresolved::Unresolved;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use rtrb::Producer;
 
@@ -40,7 +41,7 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) deferred: Vec<Burst<D::Frame>>,
     pub(crate) free_burst: Burst<D::Frame>,
     pub(crate) outcomes: OutcomeGroups,
-    pub(crate) rewrite_cache: RewriteCache,
+    pub(crate) lanes: Box<LaneState>,
     pub(crate) punted: Producer<Punted<D::Frame>>,
     /// By port index: the longest frame that a port sends, VLAN tags included.
     pub(crate) tx_frame_bytes_max: Vec<u16>,

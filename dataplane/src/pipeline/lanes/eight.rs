@@ -1,0 +1,320 @@
+//! Reads and classifies the headers of eight frames.
+
+use super::{LANES, be16, octet, of_lanes};
+use crate::frame::{Frame, length_bytes};
+use crate::pipeline::class::Class;
+use crate::snapshot::{FastPathPort, PortTables};
+use crate::wire::{ethernet, ipv4, ipv6};
+use wide::u32x8;
+
+/// Octets that are read of each frame: Ethernet with a tag, and IPv4.
+const HEAD_BYTES: usize = ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv4::HEADER_BYTES;
+
+/// The two octets of an ethertype, as the upper half of a word that was read from the wire.
+const fn ethertype(value: u16) -> u32 {
+    value.swap_bytes() as u32
+}
+
+/// Eight frames, or fewer. All have a VLAN tag or none has; other frames are not taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Eight {
+    /// The first 12 octets of the IP header.
+    words: [u32x8; 3],
+    is_v6: u32x8,
+    pub(super) frame_bytes: u32x8,
+    /// What the class follows from; see [`Marking`]. [`OTHER`] for a frame that is not taken.
+    pub(super) marking: u32x8,
+    /// Destination address of an IPv4 packet, in network byte order.
+    pub(super) destination: u32x8,
+    /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to.
+    pub(super) leaves: u32x8,
+    /// Bits of the frames with IPv6.
+    pub(super) v6: u32,
+    pub(super) is_tagged: bool,
+}
+
+impl Default for Eight {
+    /// No frames.
+    fn default() -> Self {
+        let none = u32x8::ZERO;
+        Self {
+            words: [none; 3],
+            is_v6: none,
+            frame_bytes: none,
+            marking: u32x8::splat(OTHER),
+            destination: none,
+            leaves: none,
+            v6: 0,
+            is_tagged: false,
+        }
+    }
+}
+
+/// The marking of a frame that the fast path does not take.
+const OTHER: u32 = Class::UNKNOWN.bits();
+
+/// What the class of a frame follows from: DSCP, PCP and whether it has a tag; or, with TTL
+/// classes, [`Class`] itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marking(pub(super) u32);
+
+const PCP: u32 = 6;
+const TAGGED: u32 = 9;
+
+impl Marking {
+    /// The class of frames with this marking.
+    #[inline]
+    pub(super) fn class(self, tables: &PortTables) -> Class {
+        if tables.fast_path.ttl_classes.is_some() {
+            return Class::from_bits(self.0);
+        }
+        let [dscp, pcp] = [self.0 & 63, self.0 >> PCP & 7].map(|field| field.to_le_bytes()[0]);
+        tables.classifier.classify(Some(dscp), self.is_tagged().then_some(pcp))
+    }
+
+    pub(super) const fn is_tagged(self) -> bool {
+        self.0 >> TAGGED & 1 == 1
+    }
+}
+
+/// What [`Eight::read`] read: words from the wire, lowest octet first.
+struct Read {
+    eight: Eight,
+    /// The first and the last four octets of the destination MAC address.
+    mac: [u32x8; 2],
+    /// The first word of an IPv4 source address.
+    source: u32x8,
+    vid: u32x8,
+    tos: u32x8,
+    ttl: u32x8,
+    /// By lane: all ones if it is IP, and the header holds.
+    is_ip: u32x8,
+}
+
+impl Eight {
+    /// Reads the headers of up to eight frames, none of which is taken yet.
+    #[inline(always)]
+    fn read<'a, F: Frame>(frames: &[Option<&'a F>; LANES]) -> Read {
+        const SHORT: [u8; HEAD_BYTES] = [0; HEAD_BYTES];
+        // Written out: the compiler makes a call of a closure over so many elements.
+        let [a, b, c, d, e, f, g, h] = *frames;
+        let head = |frame: Option<&'a F>| -> &'a [u8; HEAD_BYTES] {
+            frame.and_then(|frame| frame.head().first_chunk()).unwrap_or(&SHORT)
+        };
+        let heads = [head(a), head(b), head(c), head(d), head(e), head(f), head(g), head(h)];
+        let bytes = |frame: Option<&F>| frame.map_or(0, |frame| u32::from(length_bytes(frame)));
+        let frame_bytes = u32x8::new([
+            bytes(a),
+            bytes(b),
+            bytes(c),
+            bytes(d),
+            bytes(e),
+            bytes(f),
+            bytes(g),
+            bytes(h),
+        ]);
+        let is_tagged = heads[0][12..14] == ethernet::VLAN.to_be_bytes();
+        // The words end with the IPv4 header, wherever that is.
+        let loaded = |from: usize| {
+            u32x8::transpose(heads.map(|head| bytemuck::pod_read_unaligned(&head[from..][..32])))
+        };
+        let words = if is_tagged { loaded(HEAD_BYTES - 32) } else { loaded(HEAD_BYTES - 36) };
+        let [before, tag_word, type_word, first, second, third, source, destination] = words;
+        let le32 = |from: usize| {
+            let word = |head: &[u8; HEAD_BYTES]| head[from..].first_chunk().copied();
+            u32x8::new(heads.map(|head| word(head).map_or(0, u32::from_le_bytes)))
+        };
+        let mac = [le32(0), if is_tagged { le32(2) } else { before }];
+        let type_is = |value| {
+            let found: u32x8 = type_word >> 16;
+            found.simd_eq(u32x8::splat(ethertype(value)))
+        };
+        let l3 = ethernet::HEADER_BYTES + if is_tagged { ethernet::TAG_BYTES } else { 0 };
+        let v4 = type_is(ethernet::IPV4)
+            & octet(first).simd_eq(u32x8::splat(0x45))
+            & v4_length_holds(first, frame_bytes, l3)
+            & checksum_holds([first, second, third, source, destination]);
+        let (mut is_v6, mut is_ip) = (type_is(ethernet::IPV6), v4);
+        let (mut tos, mut ttl) = (octet(first >> 8), octet(third));
+        if is_v6.any() {
+            is_v6 &= v6_holds(first, second, frame_bytes, l3);
+            is_ip |= is_v6;
+            let class: u32x8 =
+                octet(first << 4) & u32x8::splat(0xF0) | (first >> 12 & u32x8::splat(0xF));
+            tos = is_v6.select(class, tos);
+            ttl = is_v6.select(second >> 24, ttl);
+        }
+        let mut marking: u32x8 = tos >> 2;
+        let mut vid = u32x8::ZERO;
+        if is_tagged {
+            let found: u32x8 = tag_word >> 16;
+            is_ip &= found.simd_eq(u32x8::splat(ethertype(ethernet::VLAN)));
+            let tci = be16(type_word);
+            vid = tci & u32x8::splat(0xFFF);
+            marking |= tci >> 13 << PCP;
+            marking |= u32x8::splat(1 << TAGGED);
+        }
+        let eight = Self {
+            words: [first, second, third],
+            is_v6,
+            frame_bytes,
+            marking,
+            destination,
+            leaves: u32x8::ZERO,
+            v6: is_v6.to_bitmask(),
+            is_tagged,
+        };
+        Read { eight, mac, source, vid, tos, ttl, is_ip }
+    }
+
+    /// Reads and classifies up to eight frames of a routed port. One that is longer than
+    /// `frame_bytes_max` is not taken.
+    #[inline(always)]
+    pub(crate) fn routed<F: Frame>(
+        port: &FastPathPort,
+        frames: &[Option<&F>; LANES],
+        frame_bytes_max: u32,
+    ) -> Self {
+        let Read { mut eight, mac, source, vid, tos, ttl, is_ip } = Self::read(frames);
+        let mac_is = [port.mac_bits, port.mac_bits >> 16].map(low_32_bits);
+        let mut is_taken = is_ip
+            & mac[0].simd_eq(u32x8::splat(mac_is[0]))
+            & mac[1].simd_eq(u32x8::splat(mac_is[1]))
+            & eight.frame_bytes.simd_le(u32x8::splat(frame_bytes_max))
+            & ttl.simd_gt(u32x8::ONE);
+        if eight.is_tagged {
+            is_taken &= vid.simd_eq(u32x8::ZERO) | vid.simd_eq(u32x8::splat(port.vlan));
+        }
+        let mut addresses =
+            is_v4_source(octet(source)) & octet(eight.destination).simd_lt(u32x8::splat(224));
+        if eight.v6 != 0 {
+            let v6 = eight.v6_addresses(frames);
+            addresses = eight.is_v6.select(v6, addresses);
+        }
+        is_taken &= addresses;
+        if let Some(ttl_classes) = &port.ttl_classes {
+            let (tos, ttl) = (tos.to_array(), ttl.to_array());
+            eight.marking = of_lanes(|lane| {
+                let class = port.by_dscp[tos[lane] as usize >> 2 & (port.by_dscp.len() - 1)];
+                ttl_classes.of(class, ttl[lane].to_le_bytes()[0]).bits()
+            });
+            if eight.is_tagged {
+                is_taken = u32x8::ZERO;
+            }
+        }
+        eight.take_only(is_taken)
+    }
+
+    #[inline(always)]
+    fn take_only(mut self, is_taken: u32x8) -> Self {
+        self.marking = is_taken.select(self.marking, u32x8::splat(OTHER));
+        self
+    }
+
+    /// By lane: all ones if the addresses of an IPv6 packet are such as routers forward.
+    #[inline(always)]
+    fn v6_addresses<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u32x8 {
+        let source = self.words[2];
+        let target = of_lanes(|lane| {
+            let address = frames[lane].and_then(|frame| self.v6_destination(frame));
+            address.map_or(0xFF, |address| u32::from(address[0]))
+        });
+        // A source whose first word is 0 may be the unspecified or the loopback address.
+        octet(source).simd_ne(u32x8::splat(0xFF))
+            & source.simd_ne(u32x8::ZERO)
+            & (source & u32x8::splat(0xC0FF)).simd_ne(u32x8::splat(0x80FE))
+            & target.simd_ne(u32x8::splat(0xFF))
+    }
+
+    /// The destination address of a frame with IPv6.
+    #[inline(always)]
+    pub(super) fn v6_destination<F: Frame>(&self, frame: &F) -> Option<[u8; 16]> {
+        let tag_bytes = if self.is_tagged { ethernet::TAG_BYTES } else { 0 };
+        frame.head().get(ethernet::HEADER_BYTES + tag_bytes + 24..)?.first_chunk().copied()
+    }
+
+    /// Bit i is set if frame i is not taken, or there is none.
+    #[inline(always)]
+    pub(crate) fn others(&self) -> u32 {
+        self.marking.simd_eq(u32x8::splat(OTHER)).to_bitmask()
+    }
+
+    /// By lane: the first 12 octets of the IP header, with TOS set to its bits in `tos_kept` and
+    /// those of `tos_set`, and the TTL less `hops`. The checksum is mended for both.
+    #[inline(always)]
+    pub(super) fn rewritten(&self, tos_kept: u32x8, tos_set: u32x8, hops: u32x8) -> [u32x8; 3] {
+        let [first, second, third] = self.words;
+        let (octet_1, low) = (u32x8::splat(0xFF00), u32x8::splat(0xFFFF));
+        // RFC 1624, equation 3, as in `ipv4::set_tos_and_ttl`.
+        let v4_first: u32x8 = first & (tos_kept << 8 | !octet_1) | tos_set << 8;
+        let changed: u32x8 = (first & octet_1) + hops - (v4_first & octet_1);
+        let sum: u32x8 = (third >> 16) + u32x8::splat(0x1_FFFE) + changed;
+        let sum: u32x8 = (sum & low) + (sum >> 16);
+        // Less than 65,535 wraps around below zero, and then the first is the smaller one.
+        let checksum: u32x8 = sum.min(sum - low);
+        let v4_third: u32x8 = ((third & low) - hops) | (checksum << 16);
+        if self.v6 == 0 {
+            return [v4_first, second, v4_third];
+        }
+        let class = |tos: u32x8| -> u32x8 { octet(tos) >> 4 | (tos & u32x8::splat(0xF)) << 12 };
+        let v6_first: u32x8 =
+            first & (class(tos_kept) | !class(octet(u32x8::MAX))) | class(tos_set);
+        let v6_second: u32x8 = second - (hops << 24);
+        [
+            self.is_v6.select(v6_first, v4_first),
+            self.is_v6.select(v6_second, second),
+            self.is_v6.select(third, v4_third),
+        ]
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "as its name says")]
+const fn low_32_bits(value: u64) -> u32 {
+    value as u32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the length of a header")]
+const fn bytes_of(header: usize) -> u32 {
+    header as u32
+}
+
+/// By lane: all ones if the total length is at least the header's and at most what the frame has.
+#[inline(always)]
+fn v4_length_holds(first: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8 {
+    let header = u32x8::splat(bytes_of(ipv4::HEADER_BYTES));
+    let beyond_header: u32x8 = be16(first >> 16) - header;
+    let room: u32x8 = frame_bytes - header - u32x8::splat(bytes_of(l3));
+    beyond_header.simd_le(room)
+}
+
+/// By lane: all ones if the version is 6 and the frame has the header and the payload.
+#[inline(always)]
+fn v6_holds(first: u32x8, second: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8 {
+    let headers = u32x8::splat(bytes_of(l3 + ipv6::HEADER_BYTES));
+    let room: u32x8 = frame_bytes - headers;
+    (first & u32x8::splat(0xF0)).simd_eq(u32x8::splat(0x60))
+        & frame_bytes.simd_ge(headers)
+        & be16(second).simd_le(room)
+}
+
+/// By lane: all ones if routers forward packets whose source address starts with `octet`. 169/8 has
+/// the link-local network, which the generic path looks for.
+#[inline(always)]
+fn is_v4_source(octet: u32x8) -> u32x8 {
+    let before: u32x8 = octet - u32x8::ONE;
+    before.simd_lt(u32x8::splat(223))
+        & octet.simd_ne(u32x8::splat(127))
+        & octet.simd_ne(u32x8::splat(169))
+}
+
+/// By lane: all ones if the checksum of the IPv4 header in `words` holds.
+#[inline(always)]
+fn checksum_holds(words: [u32x8; 5]) -> u32x8 {
+    let low = u32x8::splat(0xFFFF);
+    let [a, b, c, d, e] = words.map(|word| (word & low) + (word >> 16));
+    let sum: u32x8 = a + b + c + d + e;
+    // The ten halves add up to less than 2^20. Folded once, only 65,535 is a multiple of that.
+    let folded: u32x8 = (sum & low) + (sum >> 16);
+    folded.simd_eq(low)
+}

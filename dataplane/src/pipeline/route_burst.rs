@@ -1,0 +1,112 @@
+//! The stages of a routed port for a whole burst, before dispatch.
+//!
+//! Eight frames at a time take the fast path of [`lanes`](super::lanes). What that does not take
+//! goes the generic path of [`route`](super::route).
+
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::Frame;
+use crate::l2::Vid;
+use crate::limits::BURST_MAX;
+use crate::pipeline::arrival::Arrival;
+use crate::pipeline::lanes::eight::Eight;
+use crate::pipeline::lanes::pairs::Input;
+use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
+use crate::pipeline::route;
+use crate::snapshot::{FastPathPort, PortTables, Snapshot};
+use crate::wire::ethernet;
+use crate::wire::parse::{Kind, parse};
+use crate::worker::Core;
+
+impl<D: Device, V: Driver> Core<D, V> {
+    /// Takes the burst of a routed port through the stages. Each runs for the whole burst:
+    /// classify, look up the routes, apply rules and rewrite; then dispatch each outcome group.
+    #[inline(always)]
+    pub(super) fn route(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan: Option<Vid>,
+        arrival: Arrival,
+    ) {
+        let (slot, port) = (arrival.slot, &tables.fast_path);
+        let ingress = self.inputs[slot];
+        let frame_bytes_max = self.ports[slot].frame_bytes_max;
+        #[expect(clippy::cast_possible_truncation, reason = "8")]
+        let longest = u32::from(frame_bytes_max) + 2 * ethernet::TAG_BYTES as u32;
+        let mut control_bits = 0;
+        let Self { rx, lanes, .. } = self;
+        let LaneState { eights, .. } = &mut **lanes;
+        let (whole, rest) = rx.as_chunks::<LANES>();
+        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
+            let [a, b, c, d, e, f, g, h] = frames;
+            let frames = [a, b, c, d, e, f, g, h].map(Some);
+            *eight = Eight::routed(port, &frames, longest);
+            control_bits |= control_bits_of(eight, &frames) << at;
+        }
+        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
+            let bits = rest_routed(port, rest, longest, eight);
+            control_bits |= bits << (LANES * whole.len());
+        }
+        if control_bits != 0 {
+            self.process_mac_control_burst(control_bits, slot);
+        }
+        let Self { rx, lanes, outcomes, .. } = self;
+        let LaneState { eights, pairs } = &mut **lanes;
+        for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
+            eight.look_up(&snapshot.fib, frames);
+        }
+        outcomes.clear();
+        pairs.clear();
+        let mut group_of = [0; BURST_MAX];
+        let from = Input { snapshot, tables, ingress };
+        let generic_path = |frame: &mut D::Frame| {
+            let frame_bytes_max = usize::from(frame_bytes_max);
+            route::generic_path(snapshot, tables, vlan, ingress, frame_bytes_max, frame)
+        };
+        let (whole, rest) = rx.as_chunks_mut::<LANES>();
+        let (groups_of_whole, groups_of_rest) = group_of.split_at_mut(whole.len() * LANES);
+        let (groups_of_whole, _) = groups_of_whole.as_chunks_mut::<LANES>();
+        let (eights_of_whole, eights_of_rest) = eights.split_at(whole.len());
+        for ((frames, eight), groups) in whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole)
+        {
+            let taken = pairs.route(from, eight, frames, outcomes, groups);
+            for lane in lanes_of(ALL & !taken) {
+                groups[lane] = outcomes.add(&generic_path(&mut frames[lane]));
+            }
+        }
+        if let Some(eight) = eights_of_rest.first().filter(|_| !rest.is_empty()) {
+            let taken = pairs.route_rest(from, eight, rest, outcomes, groups_of_rest);
+            let left = rest.iter_mut().zip(groups_of_rest).enumerate();
+            for (_, (frame, group)) in left.filter(|(lane, _)| taken >> lane & 1 == 0) {
+                *group = outcomes.add(&generic_path(frame));
+            }
+        }
+        pairs.add_to_groups(outcomes);
+        self.dispatch(group_of, arrival);
+    }
+}
+
+/// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
+/// control frames.
+#[inline(never)]
+fn rest_routed<F: Frame>(
+    port: &FastPathPort,
+    rest: &[F],
+    frame_bytes_max: u32,
+    into: &mut Eight,
+) -> u64 {
+    let frames = core::array::from_fn(|lane| rest.get(lane));
+    *into = Eight::routed(port, &frames, frame_bytes_max);
+    control_bits_of(into, &frames)
+}
+
+/// Bit i is set if frame i is a MAC control frame.
+#[inline(always)]
+fn control_bits_of<F: Frame>(eight: &Eight, frames: &[Option<&F>; LANES]) -> u64 {
+    let others = lanes_of(eight.others()).filter_map(|lane| Some((lane, frames[lane]?)));
+    let bit = |(lane, frame): (usize, &F)| {
+        u64::from(parse(frame.head(), frame.len()).kind == Kind::MacControl) << lane
+    };
+    others.map(bit).fold(0, |bits, bit| bits | bit)
+}
