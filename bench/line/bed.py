@@ -53,8 +53,20 @@ class Bench:
             self.congested[port] = self.folder / f"congested-{port}.pcap"
             frames.write_pcap(self.congested[port], frames.congested(port))
         self.set_rules(64)
-        (self.folder / "routes.txt").write_text(switch_toml.routes())
+        self.set_kind("")
         self.socket = self.folder / "line.sock"
+
+    def set_kind(self, kind: str):
+        """The traffic that the switch which is started next is made for; IPv4 if empty."""
+        self.kind = kind
+        (self.folder / "routes.txt").write_text(switch_toml.routes(kind))
+
+    def of_kind(self, kind: str) -> dict:
+        """Files with frames of this kind, by port."""
+        files = {port: self.folder / f"{kind}-{port}.pcap" for port in (1, 2)}
+        for port, file in files.items():
+            frames.write_pcap(file, [frames.KINDS[kind](port, flow) for flow in range(frames.FLOWS)])
+        return files
 
     def set_rules(self, count: int):
         """Rules of the switch that is started next; 0 for none."""
@@ -85,7 +97,7 @@ def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = Non
     """Starts the switch, with one worker if no cores are named, and waits until it answers."""
     config = bench.folder / "switch.toml"
     cores = cores or [bench.options.core]
-    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules, queues))
+    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules, queues, bench.kind))
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     deadline = time.monotonic() + ANSWER_S

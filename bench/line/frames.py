@@ -1,5 +1,6 @@
 """Frames for the line-rate bench, made and judged without the switch's own code."""
 
+import ipaddress
 import struct
 
 ROUTES = 1_000
@@ -8,6 +9,8 @@ LOSSLESS_DSCP = 26
 # What the rules raise it to.
 RAISED_DSCP = 27
 EGRESS_PRIORITY = 4
+# Of frames with a tag.
+VLAN = 100
 
 
 def new_dscp(dscp: int) -> int:
@@ -48,6 +51,56 @@ def udp(port: int, flow: int, frame_bytes: int, dscp: int | None = None) -> byte
     payload = struct.pack("!HHHH", 49_152 + flow, 4791, ip_bytes - 20, 0)
     frame = port_mac(port) + host_mac(port) + b"\x08\x00" + ip + payload
     return frame.ljust(frame_bytes - 4, b"\xa5")
+
+
+def udp6(port: int, flow: int) -> bytes:
+    """The same with IPv6, 66 bytes on the wire: the shortest with a UDP header."""
+    dscp = LOSSLESS_DSCP if flow % 2 else 0
+    head = struct.pack("!IHBB", 6 << 28 | dscp << 22 | flow, 8, 17, 64)
+    udp_header = struct.pack("!HHHH", 49_152 + flow, 4791, 8, 0)
+    return (port_mac(port) + host_mac(port) + b"\x86\xdd" + head + v6(f"2001:db8:{port}::1")
+            + v6(f"2a00:{20 if port == 2 else 40}:{flow % ROUTES:x}::{flow:x}") + udp_header)
+
+
+def v6(address: str) -> bytes:
+    return ipaddress.IPv6Address(address).packed
+
+
+def with_tag(frame: bytes, vid: int) -> bytes:
+    """The IPv4 frame with a VLAN tag, of the same length as before; its PCP is that of its DSCP's tag."""
+    tci = {0: 0, LOSSLESS_DSCP: 3, RAISED_DSCP: 4}[frame[15] >> 2] << 13 | vid
+    return frame[:12] + struct.pack("!HH", 0x8100, tci) + frame[12:]
+
+
+def bridged(port: int, flow: int) -> bytes:
+    """Frame `flow` from one of 250 hosts behind `port` to one of as many behind the other."""
+    host = bytes([2, 0, 0, 0, 2, flow % 250])
+    pair = [host[:4] + bytes([2 + to]) + host[5:] for to in (3 - port, port)]
+    return pair[0] + pair[1] + udp(port, flow, 64)[12:]
+
+
+# Kinds of traffic that are compared with IPv4: the frames that arrive at a port.
+KINDS = {
+    "ipv6": udp6,
+    "vlan": lambda port, flow: with_tag(udp(port, flow, 60), VLAN),
+    "bridged": bridged,
+}
+
+
+def sent_of_kind(kind: str, frame: bytes, port_out: int) -> bytes:
+    """What a frame of this kind must look like when it leaves by `port_out`."""
+    if kind == "vlan":
+        return with_tag(routed(frame[:12] + frame[16:], port_out), VLAN)
+    if kind == "bridged":
+        ip = bytearray(frame[14:34])
+        ip[1] = new_dscp(ip[1] >> 2) << 2
+        ip[10:12] = b"\0\0"
+        ip[10:12] = struct.pack("!H", checksum(bytes(ip)))
+        return frame[:14] + bytes(ip) + frame[34:]
+    first, = struct.unpack("!I", frame[14:18])
+    dscp = new_dscp(first >> 22 & 63)
+    head = struct.pack("!I", first & ~(63 << 22) | dscp << 22) + frame[18:21] + bytes([frame[21] - 1])
+    return host_mac(port_out) + port_mac(port_out) + frame[12:14] + head + frame[22:]
 
 
 def pfc(port: int, quanta: int) -> bytes:

@@ -75,6 +75,15 @@ def measure_queues(bench: Bench, queues: int) -> Figure:
     return measure_switch(bench, bench.one_way(queues), cores, queues=queues)[0]
 
 
+def measure_kind(bench: Bench, kind: str) -> Figure:
+    """Other traffic than IPv4."""
+    bench.set_kind(kind)
+    try:
+        return measure_switch(bench, bench.devices("infinite_rx=1", pcaps=bench.of_kind(kind)), [bench.options.core])[0]
+    finally:
+        bench.set_kind("")
+
+
 def measure_congested(bench: Bench) -> Figure:
     """Every frame waits in a queue, and upstream is paused and resumed all the time."""
     devices = bench.devices("infinite_rx=1", pcaps=bench.congested)
@@ -93,6 +102,35 @@ def check_switch(bench: Bench):
     finally:
         stop(process)
     judge(bench, "knotless")
+
+
+def check_kind(bench: Bench, kind: str):
+    """Forwards the frames of this kind once into files, and judges each of them."""
+    files = bench.of_kind(kind)
+    bench.set_kind(kind)
+    process = start_switch(bench, bench.devices(f"tx_pcap={bench.folder}/out-{{port}}.pcap", pcaps=files))
+    try:
+        peers.wait_until(lambda: sent_frames(ctl(bench)) >= 2 * frames.FLOWS, f"knotless does not forward {kind}")
+    finally:
+        stop(process)
+        bench.set_kind("")
+    for port in (1, 2):
+        expected = [frames.sent_of_kind(kind, frame, port) for frame in frames.read_pcap(files[3 - port])]
+        sent = [frame for frame in frames.read_pcap(bench.folder / f"out-{port}.pcap")
+                if is_traffic(kind, frame)]
+        if sent != expected:
+            wrong = next((n for n, (a, b) in enumerate(zip(sent, expected)) if a != b), len(sent))
+            sys.exit(f"knotless, {kind}: port {port} sent {len(sent)} of {len(expected)} frames, and frame {wrong} "
+                     "is not what it must be")
+        print(f"checked: {len(sent)} frames of knotless, {kind}, port {port}: every octet")
+
+
+def is_traffic(kind: str, frame: bytes) -> bool:
+    """Whether it is a frame that was forwarded, and no announcement of the switch's own addresses."""
+    if kind == "ipv6":
+        return frame[12:14] == b"\x86\xdd" and frame[20] == 17
+    at = 16 if kind == "vlan" else 12
+    return frame[at:at + 2] == b"\x08\x00"
 
 
 def check_ovs(bench: Bench):
@@ -158,6 +196,8 @@ def main():
 def run(bench: Bench) -> bool:
     """All rounds; whether every ratio is what it must be."""
     check_switch(bench)
+    for kind in frames.KINDS:
+        check_kind(bench, kind)
     check_ovs(bench)
     measures = {f"testpmd {mode}": lambda mode=mode: peers.measure_testpmd(bench, mode)
                 for mode in peers.TESTPMD_MODES}
@@ -167,6 +207,8 @@ def run(bench: Bench) -> bool:
     measures["knotless two workers"] = lambda: measure_two(bench)
     measures["knotless one queue"] = lambda: measure_queues(bench, 1)
     measures["knotless two queues"] = lambda: measure_queues(bench, 2)
+    for kind in frames.KINDS:
+        measures[f"knotless {kind}"] = lambda kind=kind: measure_kind(bench, kind)
     figures, repeats = {name: [] for name in measures}, []
     for number in range(1, bench.options.rounds + 1):
         for name, measure in measures.items():
@@ -189,6 +231,9 @@ def ratios_of(figures: dict[str, list[Figure]]) -> dict[str, rounds.Median]:
     own = figures["knotless"]
     ratios = {key: rounds.ratio(figures[name], own) if name.startswith("knotless") else
               rounds.ratio(own, figures[name]) for name, key in RATIO_KEYS.items()}
+    for kind in frames.KINDS:
+        # Time for a frame beside that for one with IPv4.
+        ratios[kind] = rounds.ratio(own, figures[f"knotless {kind}"])
     ratios["two_queues"] = rounds.ratio(figures["knotless two queues"], figures["knotless one queue"])
     return ratios
 
@@ -206,6 +251,9 @@ def report(bench: Bench, figures: dict[str, list[Figure]], repeats: list[rounds.
         if key:
             what = "of one worker, uncongested" if "knotless" in name else "ours / theirs"
             versus = f"{ratios[key].value:5.2f} x  {what}"
+        elif name.removeprefix("knotless ") in frames.KINDS:
+            kind = name.removeprefix("knotless ")
+            versus = f"{ratios[kind].value:5.2f} x  the time of a frame with IPv4"
         elif name == "knotless two queues":
             versus = f"{ratios['two_queues'].value:5.2f} x  of one queue, one worker"
         print(f"{name:22}{rate.value:8.2f}{rate.least:8.2f}{rate.most:8.2f}"
