@@ -33,7 +33,7 @@ pub trait Key: Copy + Ord + Debug {
 }
 
 macro_rules! impl_key {
-    ($integer:ty) => {
+    ($integer:ty, $byte_above:expr, $any_above:expr) => {
         impl Key for $integer {
             const BITS: u32 = Self::BITS;
             #[inline(always)]
@@ -42,12 +42,11 @@ macro_rules! impl_key {
             }
             #[inline(always)]
             fn byte_above(self, shift: u8) -> usize {
-                // The mask is what a shift needs to be known not to overflow.
-                (self >> (u32::from(shift) & (Self::BITS - 1))) as usize & 0xFF
+                $byte_above(self, shift)
             }
             #[inline(always)]
             fn differs_above(self, other: Self, shift: u8) -> bool {
-                (self ^ other) >> (u32::from(shift) & (Self::BITS - 1)) != 0
+                $any_above(self ^ other, shift)
             }
             fn bits_shared(self, other: Self) -> u32 {
                 (self ^ other).leading_zeros()
@@ -59,8 +58,32 @@ macro_rules! impl_key {
         }
     };
 }
-impl_key!(u32);
-impl_key!(u128);
+impl_key!(
+    u32,
+    // The mask is what a shift needs to be known not to overflow.
+    |key: u32, shift: u8| (key >> (shift & 31)) as usize & 0xFF,
+    |bits: u32, shift: u8| bits >> (shift & 31) != 0
+);
+// A shift of 128 bits is a dozen instructions; of the half that matters it is one.
+impl_key!(
+    u128,
+    |key: u128, shift: u8| {
+        let (high, low) = halves(key);
+        let half = if shift & 64 == 0 { low } else { high };
+        (half >> (shift & 63)) as usize & 0xFF
+    },
+    |bits: u128, shift: u8| {
+        let (high, low) = halves(bits);
+        let (half, whole) = if shift & 64 == 0 { (low, high) } else { (high, 0) };
+        half >> (shift & 63) | whole != 0
+    }
+);
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a half")]
+const fn halves(value: u128) -> (u64, u64) {
+    ((value >> 64) as u64, value as u64)
+}
 
 /// Where a walk stands: at a leaf (highest bit 0), a node (10) or a guard (11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -215,10 +215,21 @@ impl Eight {
     #[inline(always)]
     fn v6_addresses<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u32x8 {
         let source = self.words[2];
-        let target = of_lanes(|lane| {
-            let address = frames[lane].and_then(|frame| self.v6_destination(frame));
+        let [a, b, c, d, e, f, g, h] = *frames;
+        let first = |frame: Option<&F>| {
+            let address = frame.and_then(|frame| self.v6_destination(frame));
             address.map_or(0xFF, |address| u32::from(address[0]))
-        });
+        };
+        let target = u32x8::new([
+            first(a),
+            first(b),
+            first(c),
+            first(d),
+            first(e),
+            first(f),
+            first(g),
+            first(h),
+        ]);
         // A source whose first word is 0 may be the unspecified or the loopback address.
         octet(source).simd_ne(u32x8::splat(0xFF))
             & source.simd_ne(u32x8::ZERO)

@@ -1,7 +1,7 @@
 //! Looks up the routes of eight frames.
 
 use super::eight::Eight;
-use super::{lanes_of, octet, of_lanes};
+use super::{ALL, lanes_of, octet, of_lanes};
 use crate::fib::trie::{self, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
@@ -15,7 +15,9 @@ impl Eight {
     /// Looks up the destination of each frame.
     #[inline(always)]
     pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
-        self.leaves = look_up(fib.v4_trie(), from_be(self.destination));
+        if self.v6 != ALL {
+            self.leaves = look_up(fib.v4_trie(), from_be(self.destination));
+        }
         if self.v6 != 0 {
             self.look_up_v6(fib, frames);
         }
