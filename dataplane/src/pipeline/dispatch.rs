@@ -266,12 +266,19 @@ impl<D: Device, V: Driver> Core<D, V> {
             let class = Some(outcome.viq().priority());
             return self.drop(frame, slot, DropReason::Watchdog, class);
         }
-        if frame_outcome.bytes > self.tx_frame_bytes_max[outcome.out().index()] {
+        if self.is_oversize(frame_outcome) {
             let class = Some(outcome.viq().priority());
             return self.drop(frame, slot, DropReason::Oversize, class);
         }
         let meta = meta_of(outcome, frame_outcome.bytes, self.accounting.now);
         self.admit(QueuedFrame { frame, meta }, outcome.out(), slot);
+    }
+
+    /// Whether the frame is forwarded and too long for its egress port.
+    #[inline(always)]
+    pub(crate) fn is_oversize(&self, frame_outcome: &FrameOutcome) -> bool {
+        let outcome = frame_outcome.outcome;
+        outcome.is_forward() && frame_outcome.bytes > self.tx_frame_bytes_max[outcome.out().index()]
     }
 
     /// Counts the received frames of an outcome group.

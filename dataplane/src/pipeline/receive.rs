@@ -144,8 +144,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.flush_free_burst();
     }
 
-    /// The stages of a bridged port, frame by frame: the MAC address learned from one frame may be
-    /// the destination of the next.
+    /// The stages of a bridged port. Lookups are frame by frame: the MAC address learned from one
+    /// frame may be the destination of the next. Up to a frame that is flooded, the frames are
+    /// dispatched together.
     fn bridge(
         &mut self,
         snapshot: &Snapshot,
@@ -166,6 +167,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.has_addresses = true;
         let frames = core::mem::take(&mut self.rx);
         let mut frames = frames.into_iter().zip(parsed);
+        let mut group_of = [0; BURST_MAX];
+        self.outcomes.clear();
         while let Some((mut frame, parsed)) = frames.next() {
             let parsed = as_bridged(parsed, frame.head());
             let class = tables.classifier.of(&parsed);
@@ -182,6 +185,9 @@ impl<D: Device, V: Driver> Core<D, V> {
                         bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
                     }
                     Destination::Flood(vid) => {
+                        // What was admitted before decides whether there is room for copies.
+                        self.dispatch(group_of, arrival);
+                        self.outcomes.clear();
                         let members = snapshot.vlans.members(vid);
                         let copies = members.iter().filter(|&&port| port != input.port).count();
                         if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
@@ -199,9 +205,18 @@ impl<D: Device, V: Driver> Core<D, V> {
                     }
                     Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
                 };
-            self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
-            self.dispatch_frame(frame, &frame_outcome, slot);
+            if self.is_oversize(&frame_outcome) {
+                // It is dropped: it may go ahead of the frames before it.
+                self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
+                self.dispatch_frame(frame, &frame_outcome, slot);
+                continue;
+            }
+            if let Some(group) = group_of.get_mut(self.rx.len()) {
+                *group = self.outcomes.add(&frame_outcome);
+            }
+            self.rx.push(frame);
         }
+        self.dispatch(group_of, arrival);
     }
 
     #[inline]
