@@ -1,0 +1,140 @@
+"""A guest under QEMU's own emulation of a processor (TCG), which every machine can do."""
+
+import json
+import pathlib
+import socket
+import time
+
+from common.lab import Failed, Lab
+from image import Image
+
+NAMESPACE = "wire"
+# The guest's memory, of which the pages are huge pages for the switch.
+MEMORY_MB, HUGEPAGES = 1536, 200
+# Where root ports put the devices behind them.
+ADDRESSES = ["0000:01:00.0", "0000:02:00.0"]
+# A kernel that boots on a busy core.
+BOOT_S = 120
+ANSWER_S = 30
+
+
+class Machine:
+    """One guest with two NICs of a kind, each behind a port of its own, so that it can be pulled;
+    their other ends are the taps `kg1` and `kg2` of a namespace."""
+
+    def __init__(self, lab: Lab, image: Image, nic: str, folder: pathlib.Path):
+        self.lab, self.folder, self.number = lab, folder, 0
+        folder.mkdir()
+        qmp, agent = folder / "qmp", folder / "agent"
+        share = folder / "share"
+        share.mkdir()
+        console = ["console=ttyS0", "quiet", "panic=-1", "intel_iommu=on", "no_timer_check", "nokaslr"]
+        command = [
+            "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            "-smp", "2", "-m", str(MEMORY_MB),
+            "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
+            "-kernel", image.kernel, "-initrd", image.initramfs,
+            "-append", " ".join([*console, f"hugepages={HUGEPAGES}"]),
+            "-serial", f"file:{folder}/console",
+            "-chardev", f"socket,id=agent,path={agent},server=on,wait=off",
+            "-serial", "chardev:agent", "-qmp", f"unix:{qmp},server=on,wait=off",
+        ]
+        for tag, path, mode in [("usr", "/usr", "readonly=on"), ("share", share, "readonly=off")]:
+            access = f"local,id={tag},path={path},security_model=passthrough,{mode}"
+            command += ["-fsdev", access]
+            command += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+        for number in (1, 2):
+            tap = f"tap,id=tap{number},ifname=kg{number},script=no,downscript=no"
+            port = f"pcie-root-port,id=slot{number},chassis={number}"
+            wired = f"{nic},id=nic{number},bus=slot{number},netdev=tap{number},romfile="
+            command += ["-netdev", tap, "-device", port]
+            command += ["-device", f"{wired},mac=52:54:00:00:00:0{number}"]
+        self.share = share
+        self.process = lab.start(command, NAMESPACE, f"qemu-{folder.name}")
+        for path in (qmp, agent):
+            lab.wait_until(path.exists, self.process, 20)
+        self.qmp, self.agent = Lines(qmp), Lines(agent)
+        self.ask("qmp_capabilities")
+        lab.ip(NAMESPACE, "link set kg1 up", "link set kg2 up")
+
+    def boot(self):
+        """Waits until the guest takes commands."""
+        self.read_until("ready", BOOT_S)
+
+    def ask(self, what: str, **arguments):
+        """Asks QEMU."""
+        question = {"execute": what, "arguments": arguments}
+        self.qmp.write(json.dumps(question))
+        deadline = time.monotonic() + ANSWER_S
+        while time.monotonic() < deadline:
+            answer = json.loads(self.qmp.readline() or "{}")
+            if "error" in answer:
+                raise Failed(f"{what}: {answer['error']}")
+            if "return" in answer:
+                return
+        raise Failed(f"{what}: QEMU does not answer")
+
+    def sh(self, command: str, patience: float = ANSWER_S) -> str:
+        """Has the guest's shell do `command`, which must end well; what it said."""
+        self.number += 1
+        self.agent.write(f"{self.number} {command}")
+        answer = self.read_until(f"{self.number} ", patience)
+        said = [(self.share / f"{self.number}.{end}").read_text() for end in ("out", "err")]
+        if answer.split()[1] != "0":
+            raise Failed(f"in the guest: {command}: {''.join(said).strip()}")
+        return said[0]
+
+    def read_until(self, start: str, patience: float) -> str:
+        """The next line of the agent that begins with `start`."""
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            line = self.agent.readline()
+            if line.startswith(start):
+                return line
+            if not line and self.process.poll() is not None:
+                break
+        console = (self.folder / "console").read_text(errors="replace").splitlines()[-5:]
+        said = self.process.err.read_text().strip()
+        raise Failed(f"the guest does not answer: {said} {' | '.join(console)}")
+
+    def bind(self):
+        """Gives both NICs to vfio-pci."""
+        for address in ADDRESSES:
+            device = f"/sys/bus/pci/devices/{address}"
+            self.sh(
+                f"if [ -e {device}/driver ]; then echo {address} >{device}/driver/unbind; fi; "
+                f"echo vfio-pci >{device}/driver_override; echo {address} >/sys/bus/pci/drivers_probe; "
+                f"[ -e {device}/driver/{address} ]"
+            )
+
+    def end(self):
+        """Ends QEMU by its id."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Lines:
+    """Lines of a socket of QEMU, each whole or not at all."""
+
+    def __init__(self, path: pathlib.Path):
+        self.rest = b""
+        self.stream = socket.socket(socket.AF_UNIX)
+        self.stream.connect(str(path))
+        self.stream.settimeout(1)
+
+    def write(self, line: str):
+        self.stream.sendall(line.encode() + b"\n")
+
+    def readline(self) -> str:
+        """The next line; nothing after a second without one."""
+        while b"\n" not in self.rest:
+            try:
+                more = self.stream.recv(65536)
+            except TimeoutError:
+                return ""
+            if not more:
+                return ""
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line.decode(errors="replace").strip()
