@@ -63,9 +63,9 @@ fn answer(name: &str, stream: UnixStream, sent: u64, readings: &mut u64, seen: &
     }
 }
 
-/// Removes the path from H to K, whose frames leave as `sent` and `in_turn` say; returns what was
-/// asked and what was reported.
-fn removed(sent: u64, in_turn: bool) -> (Vec<String>, Vec<String>) {
+/// Removes the path from H to K, whose frames leave as `sent` and `in_turn` say, and are waited for
+/// until `settle`; returns what was asked and what was reported.
+fn removed(sent: u64, in_turn: bool, settle: Duration) -> (Vec<String>, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let network = NetworkConfig::parse(Path::new("N.toml"), NETWORK).unwrap().network;
     let paths = |text| config::path_file::parse(Path::new("P.txt"), text, &network).unwrap();
@@ -90,7 +90,7 @@ fn removed(sent: u64, in_turn: bool) -> (Vec<String>, Vec<String>) {
         ids: &[1],
         direction: Direction::Forward,
         answer_timeout: Duration::from_secs(20),
-        settle: Duration::from_millis(30),
+        settle,
         in_force: Mutex::new(vec![true]),
         switch_locks: vec![Mutex::new(()), Mutex::new(())],
     };
@@ -107,7 +107,8 @@ fn removed(sent: u64, in_turn: bool) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn the_next_switch_follows_when_as_many_frames_were_sent_as_were_queued() {
-    let (seen, reports) = removed(2, false);
+    // The bound is not met, on however busy a machine.
+    let (seen, reports) = removed(2, false, Duration::from_secs(60));
     // 5 frames were queued and 2 leave with each reading: three readings after the first.
     let at_a = ["A routes", "A remove", "A stats", "A stats", "A stats", "A stats"];
     let at_b = ["B stats"; 4];
@@ -118,9 +119,9 @@ fn the_next_switch_follows_when_as_many_frames_were_sent_as_were_queued() {
 #[test]
 fn a_queue_that_does_not_move_or_serves_ports_in_turn_is_waited_for_until_the_bound() {
     for (sent, in_turn) in [(0, false), (2, true)] {
-        let (seen, reports) = removed(sent, in_turn);
+        let (seen, reports) = removed(sent, in_turn, Duration::from_secs(1));
         assert!(seen.iter().filter(|what| *what == "A stats").count() > 2, "{seen:?}");
-        let said = "remove p; its frames may be left at A:2, B:2, where they did not leave in 30ms";
+        let said = "remove p; its frames may be left at A:2, B:2, where they did not leave in 1s";
         assert_eq!(reports, [said]);
     }
 }
