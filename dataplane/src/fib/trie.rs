@@ -70,7 +70,7 @@ impl_key!(
     |key: u128, shift: u8| {
         let (high, low) = halves(key);
         let half = if shift & 64 == 0 { low } else { high };
-        (half >> (shift & 63)) as usize & 0xFF
+        usize::from((half >> (shift & 63)).to_le_bytes()[0])
     },
     |bits: u128, shift: u8| {
         let (high, low) = halves(bits);
