@@ -6,11 +6,15 @@ use std::path::PathBuf;
 
 /// What the switch calls and reads; the types that these mention come along by themselves.
 const FUNCTIONS: &[&str] = &[
+    "rte_dev_event_callback_register",
+    "rte_dev_event_monitor_start",
+    "rte_dev_hotplug_handle_enable",
     "rte_dev_probe",
     "rte_dev_remove",
     "rte_eal_alarm_set",
     "rte_eal_get_runtime_dir",
     "rte_eal_init",
+    "rte_eth_dev_callback_register",
     "rte_eth_dev_close",
     "rte_eth_dev_configure",
     "rte_eth_dev_flow_ctrl_get",
@@ -45,6 +49,8 @@ const FUNCTIONS: &[&str] = &[
 ];
 const TYPES: &[&str] = &["rte_pktmbuf_pool_private", "shim_mbuf"];
 const CONSTANTS: &[&str] = &[
+    "RTE_DEV_EVENT_.*",
+    "RTE_ETH_EVENT_INTR_RMV",
     "RTE_ETH_FC_.*",
     "RTE_LOG_ERR",
     "RTE_LOG_WARNING",

@@ -54,6 +54,7 @@ int shim_rte_openlog_callback(ssize_t (*write)(void *unused, const char *text, s
 
 static const uint64_t SHIM_RTE_ETH_RX_OFFLOAD_SCATTER = RTE_ETH_RX_OFFLOAD_SCATTER;
 static const uint64_t SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+static const uint32_t SHIM_RTE_ETH_DEV_INTR_RMV = RTE_ETH_DEV_INTR_RMV;
 static const uint64_t SHIM_RTE_ETH_RSS_FLOWS =
 	RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
 static const uint32_t SHIM_RTE_ETH_MQ_RX_RSS = RTE_ETH_MQ_RX_RSS;

@@ -54,7 +54,10 @@ def kind(lab: Lab, image: Image, name: str):
         machine.end()
 
 
-CHECKS = [checks.forwarding, checks.flow_control, checks.links, checks.counts, checks.ends]
+CHECKS = [
+    checks.forwarding, checks.flow_control, checks.links, checks.counts,
+    checks.removal, checks.ends,
+]
 
 
 def step(started: float, text: str):

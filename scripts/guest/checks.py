@@ -1,6 +1,7 @@
 """What a switch with two NICs of a kind must do, seen from outside the guest and by its own books."""
 
 import json
+import threading
 import time
 
 from common.lab import Failed
@@ -68,7 +69,9 @@ LOSSLESS_DSCP, PRIORITY = 26, 3
 OVERLOAD_FRAMES = 120
 PATIENCE_S = 20.0
 # DPDK and its drivers are read from this machine, once.
-START_S = 60.0
+START_S = 120.0
+# The guest waits for who uses the device, and its slot powers down slowly.
+PULL_S = 60.0
 KNOTLESS = "/share/knotless"
 
 
@@ -106,6 +109,13 @@ class Switch:
 
     def stats(self) -> dict:
         return json.loads(self.ctl("stats --json"))
+
+    def settled(self) -> dict:
+        """Its books once no frame waits in it."""
+        self.wait("no frame waits", lambda: self.stats()["totals"]["held"] == 0)
+        stats = self.stats()
+        balanced(stats)
+        return stats
 
     def is_up(self, number: int) -> bool:
         return self.stats()["ports"][number - 1]["up"]
@@ -194,6 +204,30 @@ def links(switch: Switch, one: Wire, two: Wire):
     expect("port p1 is down" in switch.log(), "the log says which port is down")
     arrives(one, two, 4)
     arrives(two, one, 6)
+
+
+def removal(switch: Switch, one: Wire, two: Wire):
+    """A NIC that is pulled out under load is a port down, with its cause; the other one goes on."""
+    ended = threading.Event()
+
+    def load():
+        while not ended.is_set():
+            one.send(one.datagrams(two, 4, [500] * 16, LOSSLESS_DSCP))
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        switch.machine.pull("nic2", PULL_S)
+    finally:
+        ended.set()
+        thread.join()
+    switch.wait("p2 is down", lambda: not switch.is_up(2))
+    cause = "its device was removed (hot unplug)"
+    expect(f"port p2: down, {cause}" in switch.ctl("ports"), "`ctl ports` says why p2 is down")
+    expect(f"port p2: {cause}" in switch.log(), "the log says why p2 is down")
+    one.take(0.5)
+    expect(one.arp(), "p1 answers no ARP request any more")
+    expect(switch.settled()["ports"][0]["up"], "p1 is up")
 
 
 def ends(switch: Switch, _one: Wire, _two: Wire):

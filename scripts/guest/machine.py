@@ -14,7 +14,7 @@ MEMORY_MB, HUGEPAGES = 1536, 200
 # Where root ports put the devices behind them.
 ADDRESSES = ["0000:01:00.0", "0000:02:00.0"]
 # A kernel that boots on a busy core.
-BOOT_S = 120
+BOOT_S = 180
 ANSWER_S = 30
 
 
@@ -52,9 +52,10 @@ class Machine:
             command += ["-device", f"{wired},mac=52:54:00:00:00:0{number}"]
         self.share = share
         self.process = lab.start(command, NAMESPACE, f"qemu-{folder.name}")
-        for path in (qmp, agent):
-            lab.wait_until(path.exists, self.process, 20)
-        self.qmp, self.agent = Lines(qmp), Lines(agent)
+        self.qmp, self.agent = Lines(), Lines()
+        for lines, path in ((self.qmp, qmp), (self.agent, agent)):
+            lab.wait_until(lambda: lines.connects_to(path), self.process, 20)
+        self.events = []
         self.ask("qmp_capabilities")
         lab.ip(NAMESPACE, "link set kg1 up", "link set kg2 up")
 
@@ -68,12 +69,28 @@ class Machine:
         self.qmp.write(json.dumps(question))
         deadline = time.monotonic() + ANSWER_S
         while time.monotonic() < deadline:
-            answer = json.loads(self.qmp.readline() or "{}")
+            answer = self.read_answer()
             if "error" in answer:
                 raise Failed(f"{what}: {answer['error']}")
             if "return" in answer:
                 return
         raise Failed(f"{what}: QEMU does not answer")
+
+    def read_answer(self) -> dict:
+        """What QEMU says next; nothing after a second of silence. Events are kept."""
+        said = json.loads(self.qmp.readline() or "{}")
+        if "event" in said:
+            self.events.append((said["event"], said.get("data", {}).get("device")))
+        return said
+
+    def pull(self, device: str, patience: float):
+        """Pulls a device out of its port: the guest is asked, and must let it go."""
+        self.ask("device_del", id=device)
+        deadline = time.monotonic() + patience
+        while ("DEVICE_DELETED", device) not in self.events:
+            if time.monotonic() > deadline:
+                raise Failed(f"the guest does not let {device} go within {patience:.0f} s")
+            self.read_answer()
 
     def sh(self, command: str, patience: float = ANSWER_S) -> str:
         """Has the guest's shell do `command`, which must end well; what it said."""
@@ -117,11 +134,14 @@ class Machine:
 class Lines:
     """Lines of a socket of QEMU, each whole or not at all."""
 
-    def __init__(self, path: pathlib.Path):
+    def __init__(self):
         self.rest = b""
         self.stream = socket.socket(socket.AF_UNIX)
-        self.stream.connect(str(path))
         self.stream.settimeout(1)
+
+    def connects_to(self, path: pathlib.Path) -> bool:
+        """Whether somebody listens there, by now."""
+        return self.stream.connect_ex(str(path)) == 0
 
     def write(self, line: str):
         self.stream.sendall(line.encode() + b"\n")

@@ -57,6 +57,10 @@ impl<D: PortDevice> PortDevice for DrainFilter<D> {
         let rx_after_stop_frames = self.filtered_frames[port.index()];
         DeviceLosses { rx_after_stop_frames, ..self.device.losses(port) }
     }
+
+    fn release_removed(&mut self) {
+        self.device.release_removed();
+    }
 }
 
 fn is_mac_control(head: &[u8]) -> bool {

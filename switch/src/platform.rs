@@ -24,6 +24,11 @@ pub(crate) trait Platform {
     /// Whether the link of `port` is up.
     fn is_link_up(&self, port: PortId) -> bool;
 
+    /// Why `port` is down for good, as text, if it is.
+    fn fault(&self, _port: PortId) -> Option<&'static str> {
+        None
+    }
+
     /// Whether software PFC works at `port`, as text, if that is known better now than when the
     /// port was opened.
     fn flow_control(&self, _port: PortId) -> Option<String> {
@@ -41,6 +46,10 @@ pub(crate) trait Platform {
 pub(crate) trait PortDevice: Device {
     /// The frames lost between the wire and the core at `port`.
     fn losses(&self, port: PortId) -> DeviceLosses;
+
+    /// Gives up the ports whose devices were removed. It receives and sends nothing there from now
+    /// on.
+    fn release_removed(&mut self) {}
 }
 
 /// The counters of a device since it was opened. Frames that a NIC loses before the switch receives

@@ -10,12 +10,12 @@ use dataplane::time::Instant;
 use dataplane::worker::{Turn, Worker};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The phase of all workers, set by the control thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u32)]
 pub(crate) enum Phase {
     /// Wait until all workers have started: a frame handed off to a worker that has not would wait.
     Start,
@@ -27,31 +27,52 @@ pub(crate) enum Phase {
     Stop,
 }
 
-/// The phase, shared by all threads; written three times in the life of a switch.
+/// The phase and the number of devices that were removed, shared by all threads; written three
+/// times in the life of a switch, and at each removal.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedPhase(Arc<AtomicU8>);
+pub(crate) struct SharedPhase(Arc<AtomicU32>);
 
-impl Default for SharedPhase {
-    fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(Phase::Start as u8)))
-    }
-}
+/// The phase is below this in the shared word, the count of removals from here on.
+const ONE_REMOVAL: u32 = 4;
 
-impl SharedPhase {
-    /// The phase now.
+/// What a worker reads of [`SharedPhase`] in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PhaseWord(u32);
+
+impl PhaseWord {
     #[inline(always)]
-    pub(crate) fn now(&self) -> Phase {
-        match self.0.load(Ordering::Relaxed) {
+    const fn phase(self) -> Phase {
+        match self.0 % ONE_REMOVAL {
             0 => Phase::Start,
             1 => Phase::Run,
             2 => Phase::Drain,
             _ => Phase::Stop,
         }
     }
+}
+
+impl Default for SharedPhase {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU32::new(Phase::Start as u32)))
+    }
+}
+
+impl SharedPhase {
+    #[inline(always)]
+    fn word(&self) -> PhaseWord {
+        PhaseWord(self.0.load(Ordering::Relaxed))
+    }
 
     /// Advances to `phase`; never goes back.
     pub(crate) fn advance_to(&self, phase: Phase) {
-        self.0.fetch_max(phase as u8, Ordering::Relaxed);
+        let word = |now: u32| Some(now - now % ONE_REMOVAL + (now % ONE_REMOVAL).max(phase as u32));
+        // The closure always gives a word, so there is no error.
+        let _before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, word);
+    }
+
+    /// Has every worker release the devices that were removed, after its turn.
+    pub(crate) fn count_removal(&self) {
+        self.0.fetch_add(ONE_REMOVAL, Ordering::Relaxed);
     }
 }
 
@@ -103,14 +124,21 @@ pub(crate) struct WorkerLoop<D: PortDevice> {
 impl<D: PortDevice> WorkerLoop<D> {
     /// Takes turns until the phase is [`Phase::Stop`]. `clock` is read once a turn.
     pub(crate) fn run(mut self, clock: impl Fn() -> Instant) -> WorkerExit {
-        while self.phase.now() == Phase::Start {
+        let mut seen = self.phase.word();
+        while seen.phase() == Phase::Start {
             std::thread::yield_now();
+            seen = self.phase.word();
         }
         let mut backoff = IdleBackoff::default();
         let mut start = clock();
         loop {
             let (turn, end) = self.turn(start, &clock);
-            match self.phase.now() {
+            let word = self.phase.word();
+            if word != seen {
+                self.worker.device_mut().release_removed();
+                seen = word;
+            }
+            match word.phase() {
                 Phase::Start | Phase::Run => {}
                 Phase::Drain => self.worker.device_mut().drain(),
                 Phase::Stop => break,
@@ -251,11 +279,15 @@ mod tests {
     #[test]
     fn the_phase_never_goes_back() {
         let phase = SharedPhase::default();
-        assert_eq!(phase.now(), Phase::Start);
+        assert_eq!(phase.word().phase(), Phase::Start);
         phase.advance_to(Phase::Run);
-        assert_eq!(phase.now(), Phase::Run);
+        assert_eq!(phase.word().phase(), Phase::Run);
+        let before = phase.word();
+        phase.count_removal();
+        assert!(phase.word() != before && phase.word().phase() == Phase::Run);
         phase.advance_to(Phase::Stop);
         phase.advance_to(Phase::Drain);
-        assert_eq!(phase.now(), Phase::Stop);
+        phase.count_removal();
+        assert_eq!(phase.word().phase(), Phase::Stop);
     }
 }

@@ -80,6 +80,7 @@ impl<P: Platform> Control<P> {
             let port = self.links.port(id);
             stats.link = port.link;
             stats.in_service = port.in_service;
+            stats.fault = self.platform.fault(id).map(str::to_owned);
             if let Some(flow_control) = self.platform.flow_control(id) {
                 stats.flow_control = flow_control;
             }

@@ -123,6 +123,9 @@ pub struct PortStats {
     pub up: bool,
     /// Whether the device's link is up.
     pub link: bool,
+    /// Why it is down for good, if it is: its device or its interface is gone.
+    #[serde(default)]
+    pub fault: Option<String>,
     /// Whether the operator has it in service (`ctl link`).
     pub in_service: bool,
     /// Rate that its quanta, and its pace if it has one, go by: bits per second.

@@ -92,7 +92,10 @@ pub(super) fn ports(stats: &Stats) -> String {
     let mut lines = vec![ports];
     for port in &stats.ports {
         let (name, flow_control, backlog) = (&port.name, &port.flow_control, &port.rx_backlog);
-        lines.push(format!("port {name}: {flow_control}; {backlog}"));
+        lines.push(match &port.fault {
+            Some(fault) => format!("port {name}: down, {fault}; a restart is needed"),
+            None => format!("port {name}: {flow_control}; {backlog}"),
+        });
     }
     lines.join("\n")
 }
@@ -317,4 +320,24 @@ pub(super) fn rules(rules: &Rules) -> String {
         lines.push(format!("anything else: lossy (tag {})", rules.lossy_tag));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_down_for_good_says_why() {
+        let port = |name: &str, fault: Option<&str>| PortStats {
+            name: name.to_owned(),
+            flow_control: "software PFC works here".to_owned(),
+            fault: fault.map(str::to_owned),
+            ..PortStats::default()
+        };
+        let ports = vec![port("p1", None), port("p2", Some("its device was removed"))];
+        let shown = super::ports(&Stats { ports, ..Stats::default() });
+        let lines: Vec<&str> = shown.lines().rev().take(2).collect();
+        assert_eq!(lines[0], "port p2: down, its device was removed; a restart is needed");
+        assert!(lines[1].starts_with("port p1: software PFC works here"), "{shown}");
+    }
 }

@@ -69,6 +69,7 @@ const NO_SLOT: u16 = u16::MAX;
 
 #[derive(Debug)]
 struct Slot {
+    port: PortId,
     id: u16,
     tx_queue: u16,
     rx_queue: u16,
@@ -79,7 +80,8 @@ struct Slot {
     full_bursts: FullBursts,
     pacer: Option<Pacer>,
     drops: DeviceDrops,
-    access: Access,
+    /// `None` once its device was removed: nobody looks the slot up any more.
+    access: Option<Access>,
 }
 
 /// What a worker may do with a port.
@@ -118,10 +120,11 @@ impl Access {
 }
 
 impl Slot {
-    fn new(access: Access, tx_cap: Option<TxCap>, data: &Pool) -> Self {
+    fn new(port: PortId, access: Access, tx_cap: Option<TxCap>, data: &Pool) -> Self {
         let info = access.port().info();
         let frame_bytes_max = u32::from(info.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES);
         Self {
+            port,
             id: info.id,
             tx_queue: access.tx_queue(),
             rx_queue: access.rx_queue(),
@@ -134,7 +137,7 @@ impl Slot {
             full_bursts: FullBursts::default(),
             pacer: tx_cap.map(Pacer::new),
             drops: DeviceDrops::default(),
-            access,
+            access: Some(access),
         }
     }
 }
@@ -157,15 +160,27 @@ impl DpdkDevice {
         let further = further.into_iter().map(|it| (it.id, Access::Receive(it.queue), None));
         for (port, access, tx_cap) in own.chain(further).chain(foreign) {
             slot_of_port[port.index()] = u16::try_from(slots.len()).unwrap_or(NO_SLOT);
-            slots.push(Slot::new(access, tx_cap, data));
+            slots.push(Slot::new(port, access, tx_cap, data));
         }
         Self { slots, slot_of_port, data: Arc::clone(data), control: Arc::clone(control) }
     }
 
     /// What `port` lost in this layer so far.
     pub fn drops(&self, port: PortId) -> DeviceDrops {
-        let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
+        // A port whose device was removed has no number here any more.
+        let slot = self.slots.iter().find(|slot| slot.port == port);
         slot.map(|slot| slot.drops).unwrap_or_default()
+    }
+
+    /// Gives up the ports whose devices were removed: nothing is received or sent there from now
+    /// on, and the last one to give a port up lets it be closed.
+    pub(crate) fn release_removed(&mut self) {
+        for slot in &mut self.slots {
+            if slot.access.as_ref().is_some_and(|access| access.port().is_removed()) {
+                slot.access = None;
+                self.slot_of_port[slot.port.index()] = NO_SLOT;
+            }
+        }
     }
 
     #[inline(always)]
@@ -195,13 +210,16 @@ impl Device for DpdkDevice {
 
     fn has_tx_queue(&self, port: PortId) -> bool {
         let slot = self.slots.get(usize::from(self.slot_of_port[port.index()]));
-        slot.is_some_and(|slot| matches!(slot.access, Access::Send(_)))
+        slot.is_some_and(|slot| matches!(slot.access, Some(Access::Send(_))))
     }
 
     #[inline]
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Mbuf>) {
         let Some(slot) = self.slot(port) else { return };
-        debug_assert!(!matches!(slot.access, Access::Send(_)), "another worker receives there");
+        debug_assert!(
+            !matches!(slot.access, Some(Access::Send(_))),
+            "another worker receives there"
+        );
         let before = into.len();
         let (start, room) =
             (storage(into, before), burst_count(into.remaining_capacity().min(frames_max)));
@@ -222,7 +240,7 @@ impl Device for DpdkDevice {
     fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
         match self.slot(port) {
             Some(Slot { pacer: Some(pacer), .. }) => pacer.room_bytes(now),
-            Some(Slot { access: Access::Receive(_), .. }) | None => 0,
+            Some(Slot { access: Some(Access::Receive(_)), .. }) | None => 0,
             Some(_) => u32::MAX,
         }
     }

@@ -5,6 +5,7 @@
 //! `net_memif` the listener of its socket. The kernel takes everything back.
 
 use super::device_args::{DeviceArgs, PciAddress};
+use super::device_events;
 use super::device_lock;
 use super::error::{DpdkError, c_string, last_errno_text};
 use super::failure::refusal;
@@ -82,6 +83,9 @@ impl Eal {
         // The EAL makes a directory even where it shares nothing. Only an empty one is removed.
         let _in_use = std::fs::remove_dir(runtime_directory());
         started?;
+        if !options.pci.is_empty() {
+            device_events::watch();
+        }
         Ok(Arc::new(Self {
             memory,
             pci: options.pci.clone(),

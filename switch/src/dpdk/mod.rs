@@ -10,6 +10,7 @@
 pub mod clock;
 pub mod device;
 pub mod device_args;
+mod device_events;
 mod device_lock;
 pub mod eal;
 pub mod error;

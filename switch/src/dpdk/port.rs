@@ -10,6 +10,7 @@ use super::packet_socket::PacketSocket;
 use super::probe::{OpenDevice, lock_devices};
 use super::tap::TapLink;
 use crate::platform::DeviceCounters;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use super::port_options::L2_OVERHEAD_BYTES;
@@ -21,6 +22,10 @@ pub struct Port {
     device: OpenDevice,
     info: PortInfo,
     flow_control: Mutex<FlowControlWatch>,
+    /// The counters when they were last read. Those of a device that is gone stay as they were.
+    counters: Mutex<DeviceCounters>,
+    /// Set once, by the thread that closes the device.
+    is_closed: AtomicBool,
     packet_socket: Option<PacketSocket>,
     _pool: Arc<Pool>,
     _eal: Arc<Eal>,
@@ -126,6 +131,8 @@ impl Port {
         };
         let port = Arc::new(Self {
             flow_control: Mutex::new(FlowControlWatch::new(info.flow_control.clone())),
+            counters: Mutex::default(),
+            is_closed: AtomicBool::new(false),
             packet_socket: PacketSocket::of(&args),
             device,
             info,
@@ -142,6 +149,9 @@ impl Port {
 
     /// Whether its link is up. A tap's is that of its interface, in whatever network namespace.
     pub fn is_up(&self) -> bool {
+        if self.is_removed() {
+            return false;
+        }
         match self.device.tap() {
             Some(tap) => tap.link() == TapLink::Up,
             None => link::is_up(self.device.id()),
@@ -153,8 +163,39 @@ impl Port {
         self.device.tap().is_some_and(|tap| tap.link() == TapLink::Deleted)
     }
 
+    /// Whether it is a NIC that was unplugged: it never comes up again.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.device.is_removed()
+    }
+
+    /// Closes the device of a port that was removed, if nothing but `this` uses it any more.
+    /// Whether it is closed now.
+    pub(crate) fn close_removed(this: &Arc<Self>) -> bool {
+        if !this.is_removed() || Arc::strong_count(this) != 1 {
+            return false;
+        }
+        // What other threads did with the device before they gave it up comes before this.
+        fence(Ordering::Acquire);
+        this.close();
+        true
+    }
+
+    fn close(&self) {
+        if !self.is_closed.swap(true, Ordering::Relaxed) {
+            self.device.close(&mut lock_devices());
+        }
+    }
+
     /// Its own counters now, and what the kernel counts for it.
     pub fn counters(&self) -> DeviceCounters {
+        let mut last = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_removed() {
+            *last = self.read_counters();
+        }
+        *last
+    }
+
+    fn read_counters(&self) -> DeviceCounters {
         let mut counters = link::counters(self.device.id());
         let by_tap = self.device.tap().map_or(0, |tap| tap.rx_missed_frames());
         let by_socket = self.packet_socket.as_ref().map_or(0, PacketSocket::dropped_frames);
@@ -179,6 +220,6 @@ impl Drop for Port {
     /// Closes the device; only then do its pool and the EAL go.
     fn drop(&mut self) {
         self.packet_socket = None;
-        self.device.close(&mut lock_devices());
+        self.close();
     }
 }

@@ -1,6 +1,7 @@
 //! Probes a device into a DPDK port, and removes it again.
 
 use super::device_args::{Bus, DeviceArgs};
+use super::device_events::Removal;
 use super::device_lock::{DeviceLock, DeviceLockError};
 use super::eal::Eal;
 use super::error::{DpdkError, c_string};
@@ -15,6 +16,7 @@ use dpdk_sys::{rte_dev_iterator, rte_eth_dev_info};
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 fn lock_failure(args: &DeviceArgs, error: &DeviceLockError) -> DpdkError {
@@ -37,6 +39,8 @@ pub(super) struct OpenDevice {
     is_virtual: bool,
     is_memif: bool,
     lock: DeviceLock,
+    /// Of a NIC.
+    removal: Option<Removal>,
 }
 
 impl OpenDevice {
@@ -81,12 +85,21 @@ impl OpenDevice {
             is_virtual: args.bus() == Bus::Virtual,
             is_memif: args.is_of("net_memif"),
             lock,
+            removal: match args.bus() {
+                Bus::Pci(address) => Some(Removal::new(Path::new("/sys"), address, id)),
+                Bus::Virtual => None,
+            },
         })
     }
 
     /// DPDK's number for its port.
     pub(super) const fn id(&self) -> u16 {
         self.id
+    }
+
+    /// Whether the device was unplugged.
+    pub(super) fn is_removed(&self) -> bool {
+        self.removal.as_ref().is_some_and(Removal::has_happened)
     }
 
     /// The tap, if it is one.
@@ -118,8 +131,9 @@ impl OpenDevice {
         }
     }
 
-    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again. The
-    /// port must not be used afterwards.
+    /// Stops and closes the device, and unplugs a virtual one, so that its name is free again, and
+    /// one that was removed, so that the kernel can let it go. The port must not be used
+    /// afterwards.
     pub(super) fn close(&self, open: &mut BTreeSet<u16>) {
         let facts = self.facts();
         if self.is_memif {
@@ -129,7 +143,7 @@ impl OpenDevice {
         } else {
             self.stop_and_close();
         }
-        if let (true, Ok(facts)) = (self.is_virtual, facts) {
+        if let (true, Ok(facts)) = (self.is_virtual || self.is_removed(), facts) {
             // SAFETY: the device was probed and not removed since; its port is closed.
             unsafe { dpdk_sys::rte_dev_remove(facts.device) };
         }

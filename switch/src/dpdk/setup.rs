@@ -11,8 +11,9 @@ use super::rss::SymmetricKey;
 use super::rx_backlog::BacklogSource;
 use super::rx_queue::{RxLosses, RxQueueFacts};
 use dpdk_sys::{
-    SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER, SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS,
-    rte_eth_conf, rte_eth_dev_info, rte_ether_addr,
+    SHIM_RTE_ETH_DEV_INTR_RMV, SHIM_RTE_ETH_RX_OFFLOAD_SCATTER as SCATTER,
+    SHIM_RTE_ETH_TX_OFFLOAD_MULTI_SEGS as MULTI_SEGS, rte_eth_conf, rte_eth_dev_info,
+    rte_ether_addr,
 };
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -187,6 +188,9 @@ impl Setup<'_> {
             conf.rxmode.offloads = self.facts.rx_offload_capa & SCATTER;
             conf.txmode.offloads = self.facts.tx_offload_capa & MULTI_SEGS;
         }
+        // No interrupt for link changes: with one, DPDK reports what it last heard of, and where
+        // the interrupt is lost (e1000e), that is a link which is up for ever.
+        conf.intr_conf.set_rmv(u32::from(self.device_flags() & SHIM_RTE_ETH_DEV_INTR_RMV != 0));
         let rx_queues = self.options.rx_queues;
         let mut key = SymmetricKey::new();
         let spreads_flows = rx_queues > 1 && key.spread(&self.facts, &mut conf);
@@ -196,6 +200,15 @@ impl Setup<'_> {
         };
         self.expect("cannot be configured", status)?;
         Ok(spreads_flows)
+    }
+
+    /// What the device reports by interrupts, among other things.
+    fn device_flags(&self) -> u32 {
+        if self.facts.dev_flags.is_null() {
+            return 0;
+        }
+        // SAFETY: not null, so it points to the flags of the device, which is open.
+        unsafe { *self.facts.dev_flags }
     }
 
     /// Drivers without an MTU setting have no limit of their own, beyond what configuring checked.

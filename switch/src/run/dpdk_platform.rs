@@ -18,6 +18,7 @@ use crate::output;
 use crate::platform::{
     DeviceCounters, DeviceLosses, FrameBuffers, Platform, PortDevice, PortFacts,
 };
+use crate::worker_loop::SharedPhase;
 use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
 use dataplane::ids::PortId;
@@ -32,8 +33,11 @@ pub(super) struct DpdkPlatform {
     ports: Vec<Arc<Port>>,
     /// Their names.
     names: Vec<String>,
-    /// By port: whether the deletion of its interface has been reported.
-    deleted: Vec<Cell<bool>>,
+    /// By port: why it is down for good, if it is.
+    faults: Vec<Cell<Option<&'static str>>>,
+    /// By port: whether its device, which was removed, has yet to be closed.
+    to_close: Vec<Cell<bool>>,
+    phase: SharedPhase,
     data: Arc<Pool>,
     control: Arc<Pool>,
     clock: Clock,
@@ -49,6 +53,7 @@ impl DpdkPlatform {
     pub(super) fn start(
         config: &SwitchConfig,
         verbose: bool,
+        phase: &SharedPhase,
     ) -> Result<(Self, Vec<PortQueues>), RunError> {
         let sizes = PoolSizes::of(config);
         let eal = Eal::init(&EalOptions {
@@ -62,8 +67,17 @@ impl DpdkPlatform {
         let control =
             Pool::new(&eal, "control", sizes.control_frames, CONTROL_DATA_BYTES, CACHE_FRAMES)?;
         let names = config.ports.iter().map(|port| port.name.clone()).collect();
-        let deleted = vec![Cell::new(false); config.ports.len()];
-        let mut platform = Self { ports: Vec::new(), names, deleted, data, control, clock, eal };
+        let mut platform = Self {
+            ports: Vec::new(),
+            names,
+            faults: vec![Cell::new(None); config.ports.len()],
+            to_close: vec![Cell::new(false); config.ports.len()],
+            phase: phase.clone(),
+            data,
+            control,
+            clock,
+            eal,
+        };
         let mut queues = Vec::with_capacity(config.ports.len());
         for port in &config.ports {
             let opened = platform.open(config, port);
@@ -191,6 +205,27 @@ fn tx_queues(config: &SwitchConfig, port: PortId) -> u16 {
     if is_counted { 1 } else { u16::try_from(config.workers.count).unwrap_or(1) }
 }
 
+impl DpdkPlatform {
+    /// Finds out whether `port` is down for good, says so, and has the workers give up a device
+    /// that was removed.
+    fn find_fault(&self, id: PortId, port: &Port) {
+        let (fault, advice) = if port.is_removed() {
+            self.to_close[id.index()].set(true);
+            self.phase.count_removal();
+            (DEVICE_REMOVED, "plug one in and restart the switch")
+        } else if port.is_deleted() {
+            (INTERFACE_DELETED, "restart the switch to make it again")
+        } else {
+            return;
+        };
+        self.faults[id.index()].set(Some(fault));
+        output::note(&format!("port {}: {fault}; {advice}", self.names[id.index()]));
+    }
+}
+
+const DEVICE_REMOVED: &str = "its device was removed (hot unplug)";
+const INTERFACE_DELETED: &str = "its interface was deleted";
+
 impl Platform for DpdkPlatform {
     type Frame = Mbuf;
 
@@ -209,15 +244,20 @@ impl Platform for DpdkPlatform {
     fn is_link_up(&self, id: PortId) -> bool {
         let Some(port) = self.ports.get(id.index()) else { return false };
         let (link, name) = (port.is_up(), &self.names[id.index()]);
-        if port.is_deleted() && !self.deleted[id.index()].replace(true) {
-            output::note(&format!(
-                "port {name}: its interface was deleted; restart the switch to make it again"
-            ));
+        if !link && self.faults[id.index()].get().is_none() {
+            self.find_fault(id, port);
+        }
+        if self.to_close[id.index()].get() && Port::close_removed(port) {
+            self.to_close[id.index()].set(false);
         }
         if let Some(flow_control) = port.watch_flow_control(link) {
             output::note(&format!("port {name}: {flow_control}"));
         }
         link
+    }
+
+    fn fault(&self, port: PortId) -> Option<&'static str> {
+        self.faults.get(port.index())?.get()
     }
 
     fn flow_control(&self, port: PortId) -> Option<String> {
@@ -247,5 +287,9 @@ impl PortDevice for DpdkDevice {
             tx_segmented_frames: drops.tx_segmented_frames,
             ..DeviceLosses::default()
         }
+    }
+
+    fn release_removed(&mut self) {
+        self.release_removed();
     }
 }

@@ -94,9 +94,9 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     cpus::check_cpus(&config)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
     let signals = Signals::install().map_err(RunError::Signals)?;
-    let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose)?;
-    startup_report::ports(arguments, &config, &dpdk_platform);
     let phase = SharedPhase::default();
+    let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
+    startup_report::ports(arguments, &config, &dpdk_platform);
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
