@@ -55,7 +55,7 @@ def kind(lab: Lab, image: Image, name: str):
 
 
 CHECKS = [
-    checks.forwarding, checks.flow_control, checks.links, checks.counts,
+    checks.report, checks.forwarding, checks.flow_control, checks.links, checks.counts,
     checks.removal, checks.ends,
 ]
 

@@ -155,6 +155,15 @@ def arrives(source: Wire, to: Wire, version: int):
         expect(is_so == should, f"frame {number} is\n{is_so.hex()} and should be\n{should.hex()}")
 
 
+def report(switch: Switch, _one: Wire, _two: Wire):
+    """At its start it says what its NICs cannot do."""
+    drivers = {port["driver"] for port in switch.stats()["ports"]}
+    said = switch.log()
+    expect("ports p1, p2: sent at by one worker each" in said, f"one transmit queue: {said}")
+    needs_note = bool(drivers & {"net_virtio", "net_vmxnet3"})
+    expect(("a Linux bridge never does" in said) == needs_note, f"{drivers}: {said}")
+
+
 def forwarding(switch: Switch, one: Wire, two: Wire):
     """Both ways, IPv4 and IPv6, short and long; a wrong checksum is dropped and counted."""
     for wire in (one, two):

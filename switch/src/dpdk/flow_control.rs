@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 const DROPS_SENT_PFC: [&str; 1] = ["net_i40e"];
 
 /// Whether PFC frames that the switch sends by a NIC with this driver never reach the wire.
-pub(crate) fn drops_sent_pfc(driver: &str) -> bool {
+pub(super) fn drops_sent_pfc(driver: &str) -> bool {
     DROPS_SENT_PFC.contains(&driver)
 }
 

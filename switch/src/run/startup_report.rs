@@ -3,7 +3,7 @@
 use super::RunArgs;
 use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
-use crate::dpdk::flow_control::drops_sent_pfc;
+use crate::dpdk::nic_notes::pfc_note;
 use crate::lossless_report;
 use crate::output;
 use config::SwitchConfig;
@@ -52,13 +52,13 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
         print_line(arguments, &line);
     }
     for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
-        if port.promise.is_some() && drops_sent_pfc(&info.driver) {
-            output::note(&format!(
-                "port {}: NOT lossless, whatever its headroom: its driver, {}, drops the PFC frames \
-                 that the switch sends",
-                port.name, info.driver
-            ));
+        let note = port.promise.as_ref().and_then(|_| pfc_note(&info.driver));
+        if let Some(note) = note {
+            output::note(&format!("port {}: {note}", port.name));
         }
+    }
+    if let Some(line) = one_sender(config, dpdk_platform) {
+        print_line(arguments, &line);
     }
     print_line(arguments, &format!("memory: {}", dpdk_platform.memory()));
     let missing = dpdk_platform.missing_frames(config);
@@ -72,6 +72,22 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
             oversized.collect::<String>()
         ));
     }
+}
+
+/// Which ports have one transmit queue although there are several workers, and why.
+fn one_sender(config: &SwitchConfig, dpdk_platform: &DpdkPlatform) -> Option<String> {
+    let ports = config.ports.iter().zip(dpdk_platform.infos());
+    let ports = ports.filter(|(_, info)| !info.is_virtual && info.tx_queues == 1);
+    let names: Vec<&str> = ports.map(|(port, _)| port.name.as_str()).collect();
+    if config.workers.count < 2 || names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "port{} {}: sent at by one worker each, by one transmit queue: it keeps flows in order and \
+         the ring at `tx_byte_limit`; other workers hand their frames to it",
+        if names.len() == 1 { "" } else { "s" },
+        names.join(", ")
+    ))
 }
 
 /// Prints that the switch runs.
