@@ -165,6 +165,8 @@ const HINTS: &[(&str, &str)] = &[
     ("net_af_packet", "give iface= an existing interface; it needs CAP_NET_RAW"),
     ("net_af_xdp", "give iface= an existing interface; it needs CAP_NET_ADMIN and CAP_BPF"),
     ("net_memif", "give role=server or role=client, and in socket= a path in a folder that exists"),
+    ("net_vhost", "give iface= a path for its socket, in a folder that exists"),
+    ("net_virtio_user", "give path= the socket of a net_vhost that runs, or /dev/vhost-net"),
     ("net_ring", "write net_ring0 without arguments"),
     ("net_null", "write net_null0, with size= and copy= if wanted"),
 ];
@@ -217,6 +219,7 @@ mod tests {
         let advice = |text: &str| DeviceArgs::parse(text).unwrap().advice();
         assert!(advice("net_pcap0,rx_pcap=x").contains("rx_pcap="));
         assert!(advice("net_af_packet0").contains("CAP_NET_RAW"));
+        assert!(advice("net_virtio_user0").contains("path="));
         assert!(advice("0000:01:00.0").contains("vfio-pci"));
         assert_eq!(advice("nonsense"), SHAPE);
     }
