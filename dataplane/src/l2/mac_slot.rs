@@ -42,7 +42,13 @@ pub(super) struct Key(u64);
 impl Key {
     #[inline(always)]
     pub(super) const fn new(vid: Vid, mac: MacAddress) -> Self {
-        Self(1 << 63 | (vid.index() as u64) << 48 | mac.to_u64())
+        Self::of_bits(vid, mac.to_u64())
+    }
+
+    /// The key of the address in the low 48 bits of `mac_bits`, the first octet highest.
+    #[inline(always)]
+    pub(super) const fn of_bits(vid: Vid, mac_bits: u64) -> Self {
+        Self(1 << 63 | (vid.index() as u64) << 48 | mac_bits)
     }
 
     #[inline(always)]

@@ -228,8 +228,31 @@ impl MacTable {
 
     /// The slot at `at`, counted around the table's end.
     #[inline(always)]
-    fn slot(&self, at: usize) -> Slot {
+    pub(super) fn slot(&self, at: usize) -> Slot {
         self.slots[at & (self.slots.len() - 1)]
+    }
+
+    /// [`Self::slot`], to be written.
+    #[inline(always)]
+    pub(super) fn slot_mut(&mut self, at: usize) -> &mut Slot {
+        let mask = self.mask();
+        &mut self.slots[at & mask]
+    }
+
+    /// Where `key` is, if it is known.
+    #[inline(always)]
+    pub(super) fn find(&self, key: Key) -> Option<usize> {
+        let home = self.home(key);
+        if self.slot(home).holds(key) { Some(home) } else { self.find_behind(key) }
+    }
+
+    /// [`Self::find`] for a key that is not where the search begins.
+    #[inline(never)]
+    fn find_behind(&self, key: Key) -> Option<usize> {
+        match self.place(key) {
+            Place::At(at) => Some(at),
+            Place::Free(_) | Place::Nowhere => None,
+        }
     }
 
     /// The slot where the search for `key` begins.

@@ -11,7 +11,7 @@ use crate::l2::{EgressForm, Learned, MacTable, Vid, VlanPort};
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
 use crate::pipeline::rewrite;
-use crate::pipeline::rules;
+use crate::pipeline::rules::{self, Tagged};
 use crate::punt::PuntReason;
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortMode, Snapshot};
@@ -55,7 +55,23 @@ pub(crate) fn look_up(
             drop(DropReason::ReservedAddress)
         };
     }
-    let Some(vid) = vlan_port.admit(parsed.is_tagged().then_some(ethernet::vid(parsed.tci))) else {
+    let frame_vid = parsed.is_tagged().then_some(ethernet::vid(parsed.tci));
+    look_up_station(table, vlan_port, input, frame_vid, (dst, src), now, mac_events)
+}
+
+/// [`look_up`] for a frame to `dst`, an address that bridges forward.
+#[inline(always)]
+pub(crate) fn look_up_station(
+    table: &mut MacTable,
+    vlan_port: &VlanPort,
+    input: PortId,
+    frame_vid: Option<u16>,
+    (dst, src): (MacAddress, MacAddress),
+    now: Instant,
+    mac_events: impl FnOnce(Vid, MacAddress),
+) -> Destination {
+    let drop = |reason| Destination::Ends(Verdict::Drop(reason));
+    let Some(vid) = vlan_port.admit(frame_vid) else {
         return drop(DropReason::VlanNotAllowed);
     };
     if let Learned::New | Learned::Moved { .. } = table.learn(vid, src, input, now) {
@@ -69,6 +85,22 @@ pub(crate) fn look_up(
         Some(out) => Destination::Port(out, vid),
         None => Destination::Flood(vid),
     }
+}
+
+/// The tag control information of a frame of `vid` that leaves tagged and came with `received`.
+#[inline]
+pub(crate) fn egress_tci(
+    snapshot: &Snapshot,
+    received: Option<u16>,
+    tagged: &Tagged,
+    vid: Vid,
+) -> u16 {
+    let pcp = match received {
+        Some(tci) if tagged.dscp.is_none() => ethernet::pcp(tci),
+        _ => snapshot.tags.pcp[tagged.tag.index()],
+    };
+    let drop_eligible = received.map_or(0, |tci| tci & 0x1000);
+    ethernet::with_pcp(vid.value() | drop_eligible, pcp)
 }
 
 /// Applies rules, marking and VLAN tagging of one egress port to a bridged frame.
@@ -96,15 +128,8 @@ pub(crate) fn finish<F: Frame>(
     if is_ip && tagged.dscp.is_some() {
         rewrite::ip(frame.head_mut(), parsed, tagged.dscp, parsed.ttl);
     }
-    let tci = (egress == EgressForm::Tagged).then(|| {
-        let pcp = if parsed.is_tagged() && tagged.dscp.is_none() {
-            ethernet::pcp(parsed.tci)
-        } else {
-            snapshot.tags.pcp[tagged.tag.index()]
-        };
-        let drop_eligible = if parsed.is_tagged() { parsed.tci & 0x1000 } else { 0 };
-        ethernet::with_pcp(vid.value() | drop_eligible, pcp)
-    });
+    let received = parsed.is_tagged().then_some(parsed.tci);
+    let tci = (egress == EgressForm::Tagged).then(|| egress_tci(snapshot, received, &tagged, vid));
     let Some(moved) = rewrite::vlan_form(frame, parsed, tci) else {
         return ends(DropReason::TooLong);
     };

@@ -3,9 +3,11 @@
 //! | stage | file |
 //! |---|---|
 //! | receive: one port's burst through the stages | [`receive`], [`single`]; input: [`arrival`] |
-//! | fast path: classify, look up and rewrite plain IPv4 | [`fast_path`], [`rewrite_entry`] |
+//! | fast path of a single frame: plain IPv4 | [`fast_path`], [`rewrite_entry`] |
+//! | fast path of eight frames | [`lanes`] |
 //! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
+//! | forward a burst | [`route_burst`], [`bridge_burst`] |
 //! | rules: the tag and priority it leaves with | [`rules`] |
 //! | outcome: what becomes of the frame | [`outcome`] |
 //! | rewrite | [`rewrite`] |
@@ -18,6 +20,7 @@
 pub(crate) mod admit;
 pub(crate) mod arrival;
 pub(crate) mod bridge;
+mod bridge_burst;
 pub mod class;
 pub mod classify;
 pub(crate) mod dispatch;

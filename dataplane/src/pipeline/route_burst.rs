@@ -5,7 +5,6 @@
 
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
 use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
@@ -13,9 +12,8 @@ use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
 use crate::pipeline::route;
-use crate::snapshot::{FastPathPort, PortTables, Snapshot};
+use crate::snapshot::{PortTables, Snapshot};
 use crate::wire::ethernet;
-use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
@@ -42,10 +40,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             let [a, b, c, d, e, f, g, h] = frames;
             let frames = [a, b, c, d, e, f, g, h].map(Some);
             *eight = Eight::routed(port, &frames, longest);
-            control_bits |= control_bits_of(eight, &frames) << at;
+            control_bits |= eight.control_bits(&frames) << at;
         }
         if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
-            let bits = rest_routed(port, rest, longest, eight);
+            let bits = Eight::routed_rest(port, rest, longest, eight);
             control_bits |= bits << (LANES * whole.len());
         }
         if control_bits != 0 {
@@ -85,28 +83,4 @@ impl<D: Device, V: Driver> Core<D, V> {
         pairs.add_to_groups(outcomes);
         self.dispatch(group_of, arrival);
     }
-}
-
-/// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
-/// control frames.
-#[inline(never)]
-fn rest_routed<F: Frame>(
-    port: &FastPathPort,
-    rest: &[F],
-    frame_bytes_max: u32,
-    into: &mut Eight,
-) -> u64 {
-    let frames = core::array::from_fn(|lane| rest.get(lane));
-    *into = Eight::routed(port, &frames, frame_bytes_max);
-    control_bits_of(into, &frames)
-}
-
-/// Bit i is set if frame i is a MAC control frame.
-#[inline(always)]
-fn control_bits_of<F: Frame>(eight: &Eight, frames: &[Option<&F>; LANES]) -> u64 {
-    let others = lanes_of(eight.others()).filter_map(|lane| Some((lane, frames[lane]?)));
-    let bit = |(lane, frame): (usize, &F)| {
-        u64::from(parse(frame.head(), frame.len()).kind == Kind::MacControl) << lane
-    };
-    others.map(bit).fold(0, |bits, bit| bits | bit)
 }

@@ -1,9 +1,10 @@
 //! Reads and classifies the headers of eight frames.
 
-use super::{LANES, be16, octet, of_lanes};
+use super::{LANES, be16, lanes_of, octet, of_lanes};
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::class::Class;
 use crate::snapshot::{FastPathPort, PortTables};
+use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
 use wide::u32x8;
 
@@ -60,6 +61,8 @@ pub(super) struct Marking(pub(super) u32);
 
 const PCP: u32 = 6;
 const TAGGED: u32 = 9;
+/// Of a bridged frame also the drop eligible indicator, which it keeps.
+const DEI: u32 = 10;
 
 impl Marking {
     /// The class of frames with this marking.
@@ -72,8 +75,16 @@ impl Marking {
         tables.classifier.classify(Some(dscp), self.is_tagged().then_some(pcp))
     }
 
-    pub(super) const fn is_tagged(self) -> bool {
+    const fn is_tagged(self) -> bool {
         self.0 >> TAGGED & 1 == 1
+    }
+
+    /// The tag control information of bridged frames with a tag and this marking, without the VID.
+    #[inline]
+    pub(super) fn tci(self) -> u16 {
+        let [low, high] =
+            [self.0 >> PCP & 7, self.0 >> DEI & 1].map(|field| field.to_le_bytes()[0]);
+        u16::from(low) << 13 | u16::from(high) << 12
     }
 }
 
@@ -84,7 +95,8 @@ struct Read {
     mac: [u32x8; 2],
     /// The first word of an IPv4 source address.
     source: u32x8,
-    vid: u32x8,
+    /// The tag control information; 0 without a tag.
+    tci: u32x8,
     tos: u32x8,
     ttl: u32x8,
     /// By lane: all ones if it is IP, and the header holds.
@@ -145,12 +157,11 @@ impl Eight {
             ttl = is_v6.select(second >> 24, ttl);
         }
         let mut marking: u32x8 = tos >> 2;
-        let mut vid = u32x8::ZERO;
+        let mut tci = u32x8::ZERO;
         if is_tagged {
             let found: u32x8 = tag_word >> 16;
             is_ip &= found.simd_eq(u32x8::splat(ethertype(ethernet::VLAN)));
-            let tci = be16(type_word);
-            vid = tci & u32x8::splat(0xFFF);
+            tci = be16(type_word);
             marking |= tci >> 13 << PCP;
             marking |= u32x8::splat(1 << TAGGED);
         }
@@ -164,7 +175,7 @@ impl Eight {
             v6: is_v6.to_bitmask(),
             is_tagged,
         };
-        Read { eight, mac, source, vid, tos, ttl, is_ip }
+        Read { eight, mac, source, tci, tos, ttl, is_ip }
     }
 
     /// Reads and classifies up to eight frames of a routed port. One that is longer than
@@ -175,7 +186,7 @@ impl Eight {
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
     ) -> Self {
-        let Read { mut eight, mac, source, vid, tos, ttl, is_ip } = Self::read(frames);
+        let Read { mut eight, mac, source, tci, tos, ttl, is_ip } = Self::read(frames);
         let mac_is = [port.mac_bits, port.mac_bits >> 16].map(low_32_bits);
         let mut is_taken = is_ip
             & mac[0].simd_eq(u32x8::splat(mac_is[0]))
@@ -183,6 +194,7 @@ impl Eight {
             & eight.frame_bytes.simd_le(u32x8::splat(frame_bytes_max))
             & ttl.simd_gt(u32x8::ONE);
         if eight.is_tagged {
+            let vid = tci & u32x8::splat(0xFFF);
             is_taken &= vid.simd_eq(u32x8::ZERO) | vid.simd_eq(u32x8::splat(port.vlan));
         }
         let mut addresses =
@@ -192,17 +204,75 @@ impl Eight {
             addresses = eight.is_v6.select(v6, addresses);
         }
         is_taken &= addresses;
-        if let Some(ttl_classes) = &port.ttl_classes {
-            let (tos, ttl) = (tos.to_array(), ttl.to_array());
-            eight.marking = of_lanes(|lane| {
-                let class = port.by_dscp[tos[lane] as usize >> 2 & (port.by_dscp.len() - 1)];
-                ttl_classes.of(class, ttl[lane].to_le_bytes()[0]).bits()
-            });
-            if eight.is_tagged {
-                is_taken = u32x8::ZERO;
-            }
+        if port.ttl_classes.is_some() {
+            is_taken &= eight.set_ttl_classes(port, tos, ttl);
         }
         eight.take_only(is_taken)
+    }
+
+    /// [`Self::routed`] for the frames at the end of a burst, fewer than eight. Returns their
+    /// [`Self::control_bits`].
+    #[inline(never)]
+    pub(crate) fn routed_rest<F: Frame>(
+        port: &FastPathPort,
+        rest: &[F],
+        frame_bytes_max: u32,
+        into: &mut Self,
+    ) -> u64 {
+        let frames = core::array::from_fn(|lane| rest.get(lane));
+        *into = Self::routed(port, &frames, frame_bytes_max);
+        into.control_bits(&frames)
+    }
+
+    /// [`Self::bridged`] for the frames at the end of a burst, fewer than eight. Returns their
+    /// [`Self::control_bits`].
+    #[inline(never)]
+    pub(crate) fn bridged_rest<F: Frame>(
+        port: &FastPathPort,
+        rest: &[F],
+        frame_bytes_max: u32,
+        into: &mut Self,
+    ) -> u64 {
+        let frames = core::array::from_fn(|lane| rest.get(lane));
+        *into = Self::bridged(port, &frames, frame_bytes_max);
+        into.control_bits(&frames)
+    }
+
+    /// Reads and classifies up to eight frames of a bridged port. Those with IP and the address of
+    /// a single station are taken; a bridge forwards them whatever their IP addresses and TTL. One
+    /// that is longer than `frame_bytes_max` is not taken.
+    #[inline(always)]
+    pub(crate) fn bridged<F: Frame>(
+        port: &FastPathPort,
+        frames: &[Option<&F>; LANES],
+        frame_bytes_max: u32,
+    ) -> Self {
+        let Read { mut eight, mac, tci, tos, ttl, is_ip, .. } = Self::read(frames);
+        let is_group = mac[0] & u32x8::ONE;
+        let mut is_taken = is_ip
+            & is_group.simd_eq(u32x8::ZERO)
+            & eight.frame_bytes.simd_le(u32x8::splat(frame_bytes_max));
+        let dei: u32x8 = tci >> 12 & u32x8::ONE;
+        eight.marking |= dei << DEI;
+        if port.ttl_classes.is_some() {
+            is_taken &= eight.set_ttl_classes(port, tos, ttl);
+        }
+        eight.take_only(is_taken)
+    }
+
+    /// Makes the marking the class that follows from DSCP and TTL. By lane: all ones if it does;
+    /// frames with a tag have more markings.
+    #[inline(always)]
+    fn set_ttl_classes(&mut self, port: &FastPathPort, tos: u32x8, ttl: u32x8) -> u32x8 {
+        let Some(ttl_classes) = port.ttl_classes.as_ref().filter(|_| !self.is_tagged) else {
+            return u32x8::ZERO;
+        };
+        let (tos, ttl) = (tos.to_array(), ttl.to_array());
+        self.marking = of_lanes(|lane| {
+            let class = port.by_dscp[tos[lane] as usize >> 2 & (port.by_dscp.len() - 1)];
+            ttl_classes.of(class, ttl[lane].to_le_bytes()[0]).bits()
+        });
+        u32x8::MAX
     }
 
     #[inline(always)]
@@ -248,6 +318,31 @@ impl Eight {
     #[inline(always)]
     pub(crate) fn others(&self) -> u32 {
         self.marking.simd_eq(u32x8::splat(OTHER)).to_bitmask()
+    }
+
+    /// Whether one of the first `count` frames is not taken.
+    #[inline(always)]
+    pub(crate) fn has_others(&self, count: usize) -> bool {
+        self.others() & ((1 << count) - 1) != 0
+    }
+
+    /// Bit i is set if frame i is a MAC control frame.
+    #[inline(always)]
+    pub(crate) fn control_bits<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u64 {
+        let others = lanes_of(self.others()).filter_map(|lane| Some((lane, frames[lane]?)));
+        let bit = |(lane, frame): (usize, &F)| {
+            u64::from(parse(frame.head(), frame.len()).kind == Kind::MacControl) << lane
+        };
+        others.map(bit).fold(0, |bits, bit| bits | bit)
+    }
+
+    /// [`Self::rewritten`] with the TTL as it came. A header whose TOS keeps all bits does not
+    /// change, even if its checksum is the other zero.
+    #[inline(always)]
+    pub(super) fn marked(&self, tos_kept: u32x8, tos_set: u32x8) -> [u32x8; 3] {
+        let [first, second, third] = self.rewritten(tos_kept, tos_set, u32x8::ZERO);
+        let is_kept = tos_kept.simd_eq(u32x8::splat(0xFF));
+        [first, second, is_kept.select(self.words[2], third)]
     }
 
     /// By lane: the first 12 octets of the IP header, with TOS set to its bits in `tos_kept` and

@@ -1,11 +1,12 @@
-//! The fast path for eight routed frames at a time, one in each lane of a vector: IPv4 and IPv6,
-//! with and without a VLAN tag.
+//! The fast path for eight frames at a time, one in each lane of a vector: routed and bridged, IPv4
+//! and IPv6, with and without a VLAN tag.
 //!
 //! | step | file |
 //! |---|---|
 //! | read the headers and classify | [`eight`] |
 //! | look up routes | [`routes`] |
-//! | rewrite and count, by pair of marking and next hop | [`pairs`] |
+//! | learn and look up stations | [`stations`] |
+//! | rewrite and count, by pair of marking and next hop | [`pairs`], [`header`] |
 //!
 //! The result for each frame is that of the generic path, with which the tests compare it. The
 //! generic path takes every frame that this one does not.
@@ -14,8 +15,10 @@
 //! several. No other part of the packet path has vectors.
 
 pub(crate) mod eight;
+mod header;
 pub(crate) mod pairs;
 pub(crate) mod routes;
+pub(crate) mod stations;
 
 use crate::limits::BURST_MAX;
 use eight::Eight;

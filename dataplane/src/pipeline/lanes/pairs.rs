@@ -1,23 +1,25 @@
-//! Rewrites and counts eight frames, by pair of marking and next hop.
+//! Rewrites and counts eight frames, by pair of marking and next hop; of bridged frames, by pair of
+//! marking and [`Target`](super::stations::Target).
 //!
 //! Rules, priority, marking, the new Ethernet header and the outcome depend on these two alone.
 //! They are determined once for each pair of a burst. A burst has few pairs.
 
 use super::eight::{Eight, Marking};
-use super::{ALL, LANES, lanes_of, of_lanes};
+use super::header::{Header, write_plain};
+use super::stations::Target;
+use super::{ALL, LANES};
 use crate::fib::Hop;
 use crate::frame::{Frame, length_bytes};
 use crate::frame_sums::FrameSums;
+use crate::l2::EgressForm;
 use crate::limits::BURST_MAX;
+use crate::pipeline::bridge;
 use crate::pipeline::outcome_groups::OutcomeGroups;
-use crate::pipeline::rules;
+use crate::pipeline::rules::{self, Tagged};
 use crate::rx_queues::Ingress;
-use crate::snapshot::{PortTables, Snapshot};
+use crate::snapshot::{PortMode, PortTables, Snapshot};
 use crate::wire::ethernet;
 use wide::u32x8;
-
-/// Octets of the two MAC addresses.
-const MACS: usize = 12;
 
 /// The pairs of the current burst, field by field, with the sums of their frames.
 #[derive(Debug)]
@@ -25,8 +27,10 @@ pub(crate) struct Pairs {
     count: usize,
     /// Whether all have a header without a tag, as long as the one that their frames came with.
     are_plain: bool,
+    /// Whether one changes the DSCP.
+    is_any_marked: bool,
     marking: [u32; BURST_MAX],
-    /// Index of the next hop.
+    /// Index of the next hop, or bits of the target.
     hop: [u32; BURST_MAX],
     /// Length of the longest frame that takes this path, as received.
     frame_bytes_max: [u32; BURST_MAX],
@@ -34,17 +38,6 @@ pub(crate) struct Pairs {
     tos_set: [u32; BURST_MAX],
     header: [Header; BURST_MAX],
     sums: [Sums; BURST_MAX],
-}
-
-/// The Ethernet header that the frames of a pair leave with, and their outcome group.
-#[derive(Clone, Copy, Debug, Default)]
-struct Header {
-    macs: [u8; MACS],
-    tag: [u8; ethernet::TAG_BYTES],
-    has_tag: bool,
-    /// What the frame grows by at its front.
-    grows_bytes: i8,
-    group: u8,
 }
 
 /// By lane: sums of the frames of a pair. Bytes are those received.
@@ -61,6 +54,7 @@ impl Default for Pairs {
         Self {
             count: 0,
             are_plain: true,
+            is_any_marked: false,
             marking: none,
             hop: none,
             frame_bytes_max: none,
@@ -97,6 +91,7 @@ impl Pairs {
     pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.are_plain = true;
+        self.is_any_marked = false;
     }
 
     /// Rewrites and counts up to eight routed frames, whose destinations were looked up. Bit i of
@@ -112,6 +107,32 @@ impl Pairs {
         groups: &mut [u8],
     ) -> u32 {
         let hops = eight.hops(from.snapshot, frames);
+        self.take::<F, false>(from, eight, hops, frames, outcomes, groups)
+    }
+
+    /// [`Self::route`] for bridged frames, whose targets were looked up.
+    #[inline(always)]
+    pub(crate) fn bridge<F: Frame>(
+        &mut self,
+        from: Input<'_>,
+        eight: &Eight,
+        frames: &mut [F],
+        outcomes: &mut OutcomeGroups,
+        groups: &mut [u8],
+    ) -> u32 {
+        self.take::<F, true>(from, eight, eight.leaves, frames, outcomes, groups)
+    }
+
+    #[inline(always)]
+    fn take<F: Frame, const IS_BRIDGED: bool>(
+        &mut self,
+        from: Input<'_>,
+        eight: &Eight,
+        hops: u32x8,
+        frames: &mut [F],
+        outcomes: &mut OutcomeGroups,
+        groups: &mut [u8],
+    ) -> u32 {
         let cost_bytes_min = u32x8::splat(outcomes.cell_bytes);
         let mut left_out = eight.others();
         let zero = u32x8::ZERO;
@@ -131,19 +152,36 @@ impl Pairs {
             let marking = Marking(eight.marking.to_array()[lane]);
             let pair = (marking, eight.is_tagged, hops.to_array()[lane]);
             let frame_bytes = frames.get(lane).map_or(0, length_bytes);
-            if !self.add_route(from, pair, frame_bytes, outcomes) {
+            let is_added = if IS_BRIDGED {
+                self.add_target(from, pair, outcomes)
+            } else {
+                self.add_route(from, pair, frame_bytes, outcomes)
+            };
+            if !is_added {
                 left_out |= 1 << lane;
             }
         }
         let taken = step.is_taken.to_bitmask();
-        let [first, second, third] = eight.rewritten(step.tos_kept, step.tos_set, u32x8::ONE);
-        let (first, second, third) = (first.to_array(), second.to_array(), third.to_array());
         let places = step.place.to_array();
-        if taken == ALL && self.are_plain {
+        let is_plain = taken == ALL && self.are_plain;
+        if IS_BRIDGED && is_plain && !self.is_any_marked {
+            for (group, place) in groups.iter_mut().zip(places) {
+                *group = self.header[place as usize % BURST_MAX].group;
+            }
+            return taken;
+        }
+        let [first, second, third] = if IS_BRIDGED {
+            eight.marked(step.tos_kept, step.tos_set)
+        } else {
+            eight.rewritten(step.tos_kept, step.tos_set, u32x8::ONE)
+        };
+        let (first, second, third) = (first.to_array(), second.to_array(), third.to_array());
+        if is_plain {
             for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
                 let header = &self.header[places[lane] as usize % BURST_MAX];
                 *group = header.group;
-                header.write_plain(frame, [first[lane], second[lane], third[lane]]);
+                let macs = (!IS_BRIDGED).then_some(&header.macs);
+                write_plain(frame, macs, [first[lane], second[lane], third[lane]]);
             }
             return taken;
         }
@@ -151,7 +189,12 @@ impl Pairs {
             if taken >> lane & 1 == 1 {
                 let header = &self.header[places[lane] as usize % BURST_MAX];
                 *group = header.group;
-                header.write(frame, [first[lane], second[lane], third[lane]]);
+                let ip = [first[lane], second[lane], third[lane]];
+                if IS_BRIDGED {
+                    header.write_bridged(frame, ip);
+                } else {
+                    header.write(frame, ip);
+                }
             }
         }
         taken
@@ -241,13 +284,57 @@ impl Pairs {
         }
         self.marking[at] = marking.0;
         self.hop[at] = hop;
+        self.add(marking, hop, &tagged, header);
+        true
+    }
+
+    /// Adds the pair of a marking and a target. Returns false if its frames must take the generic
+    /// path.
+    #[inline(never)]
+    fn add_target(
+        &mut self,
+        Input { snapshot, tables, ingress }: Input<'_>,
+        (marking, is_tagged, target): (Marking, bool, u32),
+        outcomes: &mut OutcomeGroups,
+    ) -> bool {
+        let Some(Target { out, vid }) = Target::from_bits(target) else { return false };
+        let port = snapshot.ports.get(out.index()).map(|port| &*port.mode);
+        let Some(PortMode::Bridged(form)) = port else { return false };
+        let Some(egress) = form.egress(vid).filter(|_| self.count < BURST_MAX) else {
+            return false;
+        };
+        let tagged = rules::apply(snapshot, marking.class(tables), ingress, out);
+        let mut header = Header { has_tag: egress == EgressForm::Tagged, ..Header::default() };
+        if header.has_tag {
+            let received = is_tagged.then(|| marking.tci());
+            let tci = bridge::egress_tci(snapshot, received, &tagged, vid);
+            let ([a, b], [c, d]) = (ethernet::VLAN.to_be_bytes(), tci.to_be_bytes());
+            header.tag = [a, b, c, d];
+        }
+        let tag_bytes = |is_tagged| if is_tagged { ethernet::TAG_BYTES } else { 0 };
+        let (came, leaves) = (tag_bytes(is_tagged), tag_bytes(header.has_tag));
+        #[expect(clippy::cast_possible_truncation, reason = "headers")]
+        {
+            header.grows_bytes = leaves as i8 - came as i8;
+            let l3 = (ethernet::HEADER_BYTES + leaves) as u8;
+            header.group = outcomes.group_index(tagged.outcome.with_l3(l3));
+        }
+        self.frame_bytes_max[self.count] = u32::MAX;
+        self.add(marking, target, &tagged, header);
+        true
+    }
+
+    fn add(&mut self, marking: Marking, hop: u32, tagged: &Tagged, header: Header) {
+        let at = self.count;
+        self.marking[at] = marking.0;
+        self.hop[at] = hop;
         self.tos_kept[at] = if tagged.dscp.is_some() { 0b11 } else { 0xFF };
         self.tos_set[at] = u32::from(tagged.dscp.unwrap_or(0) << 2);
         self.are_plain &= header.grows_bytes == 0 && !header.has_tag;
+        self.is_any_marked |= tagged.dscp.is_some();
         self.header[at] = header;
         self.sums[at] = Sums::default();
         self.count += 1;
-        true
     }
 
     /// Adds the sums of the pairs to their outcome groups.
@@ -260,55 +347,6 @@ impl Pairs {
             let bytes = rx_bytes.wrapping_add(grown_bytes);
             group.rx_bytes += rx_bytes;
             group.sums.add(FrameSums { frames, bytes, cost_bytes: sums.cost_bytes.reduce_add() });
-        }
-    }
-}
-
-impl Header {
-    /// Makes room in front of the frames whose lanes are set. Returns those that have it.
-    #[inline(never)]
-    fn grow<F: Frame>(&self, is_it: u32x8, frames: &mut [F]) -> u32x8 {
-        let bytes = usize::try_from(self.grows_bytes).unwrap_or(0);
-        let mut grown = 0;
-        for lane in lanes_of(is_it.to_bitmask()) {
-            let has_room = frames.get_mut(lane).is_some_and(|frame| frame.grow_front(bytes));
-            grown |= u32::from(has_room) << lane;
-        }
-        of_lanes(|lane| 0_u32.wrapping_sub(grown >> lane & 1))
-    }
-
-    /// [`Self::write`] for a header without a tag, as long as the frame's.
-    #[inline(always)]
-    fn write_plain<F: Frame>(&self, frame: &mut F, [first, second, third]: [u32; 3]) {
-        if let Some(head) = frame.head_mut().first_chunk_mut::<26>() {
-            head[..MACS].copy_from_slice(&self.macs);
-            head[14..18].copy_from_slice(&first.to_le_bytes());
-            head[18..22].copy_from_slice(&second.to_le_bytes());
-            head[22..26].copy_from_slice(&third.to_le_bytes());
-        }
-    }
-
-    /// Writes this header and the first 12 octets of the IP header.
-    #[inline(always)]
-    fn write<F: Frame>(&self, frame: &mut F, ip: [u32; 3]) {
-        if self.grows_bytes < 0 {
-            let _ = frame.shrink_front(usize::from(self.grows_bytes.unsigned_abs()));
-        }
-        let head = frame.head_mut();
-        let Some(macs) = head.first_chunk_mut() else { return };
-        *macs = self.macs;
-        let l3 = if self.has_tag {
-            if let Some(tag) = head.get_mut(MACS..).and_then(<[u8]>::first_chunk_mut) {
-                *tag = self.tag;
-            }
-            ethernet::HEADER_BYTES + ethernet::TAG_BYTES
-        } else {
-            ethernet::HEADER_BYTES
-        };
-        let ip_header = head.get_mut(l3..).and_then(<[u8]>::first_chunk_mut::<12>);
-        let Some(ip_header) = ip_header else { return };
-        for (octets, word) in ip_header.as_chunks_mut::<4>().0.iter_mut().zip(ip) {
-            *octets = word.to_le_bytes();
         }
     }
 }

@@ -1,0 +1,71 @@
+//! Eight frames between stations that are known: the common case of a bridge, in which the table
+//! stays as it is but for time stamps.
+//!
+//! The slots of all eight are found before any of them is written, so that the processor waits for
+//! them together, and not for one after the other.
+
+use super::Vid;
+use super::mac_slot::{Key, Origin, Slot};
+use super::mac_table::MacTable;
+use crate::ids::PortId;
+use crate::time::Instant;
+
+/// Frames at a time.
+const COUNT: usize = 8;
+
+/// The addresses and the VLANs of eight frames.
+#[derive(Debug)]
+pub(crate) struct Stations {
+    sources: [Key; COUNT],
+    destinations: [Key; COUNT],
+}
+
+impl Default for Stations {
+    fn default() -> Self {
+        let none = Slot::EMPTY.key();
+        Self { sources: [none; COUNT], destinations: [none; COUNT] }
+    }
+}
+
+impl Stations {
+    /// Sets the addresses of frame `at`, which has `vid` and starts with `macs`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, at: usize, vid: Vid, macs: &[u8; 12]) {
+        // Two overlapping words, each of one load.
+        let [first, last] = [macs.first_chunk(), macs.last_chunk()]
+            .map(|octets| octets.copied().map_or(0, u64::from_be_bytes));
+        self.destinations[at % COUNT] = Key::of_bits(vid, first >> 16);
+        self.sources[at % COUNT] = Key::of_bits(vid, last & (u64::MAX >> 16));
+    }
+}
+
+impl MacTable {
+    /// Learns the sources of eight frames that came in by `input`, and returns the ports of their
+    /// destinations. `None`, and the table is as it was, unless all sources are known at `input`
+    /// and all destinations elsewhere: then it matters in which order frames are taken.
+    #[inline(always)]
+    pub(crate) fn refresh(
+        &mut self,
+        stations: &Stations,
+        input: PortId,
+        now: Instant,
+    ) -> Option<[PortId; COUNT]> {
+        let mut places = [0; COUNT];
+        let mut outputs = [input; COUNT];
+        let mut are_known = true;
+        for lane in 0..COUNT {
+            let source = self.find(stations.sources[lane])?;
+            let destination = self.find(stations.destinations[lane])?;
+            places[lane] = source;
+            outputs[lane] = self.slot(destination).port();
+            are_known &= self.slot(source).port() == input && outputs[lane] != input;
+        }
+        if !are_known {
+            return None;
+        }
+        for (place, key) in places.into_iter().zip(stations.sources) {
+            *self.slot_mut(place) = Slot::new(key, input, Origin::Local, now);
+        }
+        Some(outputs)
+    }
+}

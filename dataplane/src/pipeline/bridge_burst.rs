@@ -1,0 +1,313 @@
+//! The stages of a bridged port for a whole burst, before dispatch.
+//!
+//! Eight frames at a time take the fast path of [`lanes`](super::lanes), as long as all of them go
+//! to one port each. From the first eight that do not, the burst goes on frame by frame.
+
+use crate::counters::DropReason;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::{Frame, length_bytes};
+use crate::handoff::ring::MacEvent;
+use crate::ids::PortId;
+use crate::l2::{Vid, VlanPort};
+use crate::limits::BURST_MAX;
+use crate::pipeline::arrival::Arrival;
+use crate::pipeline::bridge::{self, Destination};
+use crate::pipeline::class::Class;
+use crate::pipeline::lanes::eight::Eight;
+use crate::pipeline::lanes::pairs::Input;
+use crate::pipeline::lanes::stations::{Bridge, Target};
+use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
+use crate::pipeline::outcome::{FrameOutcome, OutcomeGroup, Verdict, ends_with};
+use crate::pipeline::route;
+use crate::snapshot::{PortTables, Snapshot};
+use crate::wire::parse::{Kind, Parsed, parse};
+use crate::wire::{be16, ethernet};
+use crate::worker::Core;
+use arrayvec::ArrayVec;
+
+/// Bursts of fewer frames take the fast path one by one no slower.
+const FRAMES_MIN: usize = 4;
+
+/// The port where a burst came in, with its tables.
+#[derive(Clone, Copy)]
+pub(super) struct BridgedFrom<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) tables: &'a PortTables,
+    pub(super) vlan_port: &'a VlanPort,
+    pub(super) arrival: Arrival,
+}
+
+/// How far the fast path took a burst.
+#[derive(Default)]
+struct Progress {
+    /// Frames at the front that have an outcome group.
+    frames: usize,
+    /// Targets of the frames behind them that were looked up.
+    targets: ArrayVec<Target, LANES>,
+}
+
+impl<D: Device, V: Driver> Core<D, V> {
+    /// Takes the burst of a bridged port through the stages, and dispatches it.
+    pub(super) fn bridge(&mut self, from: BridgedFrom<'_>) {
+        self.has_addresses = true;
+        self.outcomes.clear();
+        let mut group_of = [0; BURST_MAX];
+        let progress = if self.rx.len() < FRAMES_MIN {
+            Progress::default()
+        } else {
+            let control_bits = self.classify_bridged(from);
+            if control_bits != 0 {
+                self.process_mac_control_burst(control_bits, from.arrival.slot);
+            }
+            self.bridge_eights(from, &mut group_of)
+        };
+        if progress.frames == self.rx.len() {
+            return self.dispatch(group_of, from.arrival);
+        }
+        self.bridge_each(from, progress, group_of);
+    }
+
+    /// Reads and classifies the headers of the burst. Bit i of the result is set if frame i is a
+    /// MAC control frame.
+    #[inline(always)]
+    fn classify_bridged(&mut self, from: BridgedFrom<'_>) -> u64 {
+        let port = &from.tables.fast_path;
+        #[expect(clippy::cast_possible_truncation, reason = "8")]
+        let tags_bytes = 2 * ethernet::TAG_BYTES as u32;
+        let longest = u32::from(self.ports[from.arrival.slot].frame_bytes_max) + tags_bytes;
+        let LaneState { eights, .. } = &mut *self.lanes;
+        let (whole, rest) = self.rx.as_chunks::<LANES>();
+        let mut control_bits = 0;
+        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
+            let [a, b, c, d, e, f, g, h] = frames;
+            let frames = [a, b, c, d, e, f, g, h].map(Some);
+            *eight = Eight::bridged(port, &frames, longest);
+            control_bits |= eight.control_bits(&frames) << at;
+        }
+        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
+            let bits = Eight::bridged_rest(port, rest, longest, eight);
+            control_bits |= bits << (LANES * whole.len());
+        }
+        control_bits
+    }
+
+    /// Takes eight frames after the other through the stages, up to the first eight that have to be
+    /// taken one by one.
+    #[inline(always)]
+    fn bridge_eights(&mut self, from: BridgedFrom<'_>, group_of: &mut [u8; BURST_MAX]) -> Progress {
+        let BridgedFrom { snapshot, tables, vlan_port, arrival } = from;
+        let ingress = self.inputs[arrival.slot];
+        let Self { rx, lanes, outcomes, mac_table, handoff_tx, accounting, .. } = self;
+        let LaneState { eights, pairs } = &mut **lanes;
+        let now = accounting.now;
+        let mut bridge = Bridge {
+            table: mac_table,
+            vlan_port,
+            input: ingress.port,
+            now,
+            tx_frame_bytes_max: &self.tx_frame_bytes_max,
+        };
+        let mut learned =
+            |vid, mac| handoff_tx.push_event(MacEvent::Learned(vid, mac, ingress.port, now));
+        let from = Input { snapshot, tables, ingress };
+        let mut progress = Progress::default();
+        pairs.clear();
+        let eights = rx.chunks_mut(LANES).zip(eights.iter_mut()).zip(group_of.chunks_mut(LANES));
+        for ((frames, eight), groups) in eights {
+            if eight.has_others(frames.len()) {
+                break;
+            }
+            let known = bridge.look_up(eight, frames, &mut learned);
+            if known < frames.len() {
+                progress.targets.extend(eight.targets(known));
+                break;
+            }
+            let taken = pairs.bridge(from, eight, frames, outcomes, groups);
+            for lane in lanes_of(ALL & !taken).take_while(|&lane| lane < known) {
+                let target = eight.targets(known).nth(lane);
+                let frame = &mut frames[lane];
+                let parsed = as_bridged(parse(frame.head(), frame.len()), frame.head());
+                let class = tables.classifier.of(&parsed);
+                let Some(Target { out, vid }) = target else { continue };
+                let frame_outcome =
+                    bridge::finish(snapshot, ingress, class, &parsed, (out, vid), frame);
+                groups[lane] = outcomes.add(&frame_outcome);
+            }
+            progress.frames += known;
+        }
+        pairs.add_to_groups(outcomes);
+        progress
+    }
+
+    /// Takes the frames without an outcome group through the stages, one by one. Up to a frame that
+    /// is flooded, the frames are dispatched together.
+    #[inline(never)]
+    fn bridge_each(
+        &mut self,
+        from: BridgedFrom<'_>,
+        progress: Progress,
+        mut group_of: [u8; BURST_MAX],
+    ) {
+        let BridgedFrom { snapshot, tables, vlan_port, arrival } = from;
+        let slot = arrival.slot;
+        let input = self.inputs[slot];
+        let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
+        let parse = |frame: &D::Frame| parse(frame.head(), frame.len());
+        let frames = self.rx.iter().skip(progress.frames);
+        let parsed: ArrayVec<Parsed, BURST_MAX> = frames.map(parse).collect();
+        if self.rx.len() < FRAMES_MIN {
+            let bits = (0..).zip(&parsed).map(|(at, parsed)| control_bit(parsed, at));
+            let control_bits = bits.fold(0, |all, bit| all | bit);
+            if control_bits != 0 {
+                self.process_mac_control_burst(control_bits, slot);
+            }
+        }
+        let frames: ArrayVec<D::Frame, BURST_MAX> = self.rx.drain(progress.frames..).collect();
+        let mut frames = frames.into_iter().zip(parsed);
+        let mut targets = progress.targets.into_iter();
+        while let Some((mut frame, parsed)) = frames.next() {
+            let parsed = as_bridged(parsed, frame.head());
+            let class = tables.classifier.of(&parsed);
+            let rx_bytes = length_bytes(&frame);
+            let is_control = parsed.kind == Kind::MacControl;
+            let parsed = if is_control {
+                parsed
+            } else {
+                route::within(parsed, frame.len(), frame_bytes_max)
+            };
+            let destination = targets.next().map_or_else(
+                || self.look_up_bridged(vlan_port, input.port, &parsed, frame.head()),
+                |Target { out, vid }| Destination::Port(out, vid),
+            );
+            let frame_outcome = match destination {
+                Destination::Port(out, vid) => {
+                    bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
+                }
+                Destination::Flood(vid) => {
+                    // What was admitted before decides whether there is room for copies.
+                    self.dispatch(group_of, arrival);
+                    self.outcomes.clear();
+                    let members = snapshot.vlans.members(vid);
+                    let copies = members.iter().filter(|&&port| port != input.port).count();
+                    if !self.has_room_for_copies(slot, class.priority(), copies, rx_bytes) {
+                        let later = frames.map(|(frame, _)| frame);
+                        return self.defer(core::iter::once(frame).chain(later), slot);
+                    }
+                    let frame_outcome =
+                        FrameOutcome::ends(Verdict::Flood, Some(class.priority()), rx_bytes);
+                    self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
+                    self.flood(snapshot, frame, &Flooded { vid, class, parsed, slot });
+                    continue;
+                }
+                Destination::Ends(Verdict::Consume) => {
+                    FrameOutcome::ends(Verdict::Consume, None, rx_bytes)
+                }
+                Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
+            };
+            if self.is_oversize(&frame_outcome) {
+                // It is dropped: it may go ahead of the frames before it.
+                self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
+                self.dispatch_frame(frame, &frame_outcome, slot);
+                continue;
+            }
+            if let Some(group) = group_of.get_mut(self.rx.len()) {
+                *group = self.outcomes.add(&frame_outcome);
+            }
+            self.rx.push(frame);
+        }
+        self.dispatch(group_of, arrival);
+    }
+
+    #[inline]
+    fn look_up_bridged(
+        &mut self,
+        vlan_port: &VlanPort,
+        input: PortId,
+        parsed: &Parsed,
+        head: &[u8],
+    ) -> Destination {
+        let handoff_tx = &mut self.handoff_tx;
+        let learned = |vid, mac| {
+            handoff_tx.push_event(MacEvent::Learned(vid, mac, input, self.accounting.now))
+        };
+        match parsed.kind {
+            Kind::MacControl => Destination::Ends(Verdict::Consume),
+            Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),
+            _ => bridge::look_up(
+                &mut self.mac_table,
+                vlan_port,
+                input,
+                parsed,
+                head,
+                self.accounting.now,
+                learned,
+            ),
+        }
+    }
+
+    /// Sends a copy to every other port of the VLAN, and the frame itself to the last of them.
+    /// Rules, buffer charge and outcome are determined for each copy separately.
+    fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
+        let &Flooded { vid, class, ref parsed, slot } = flooded;
+        let input = self.inputs[slot];
+        let members = snapshot.vlans.members(vid);
+        let Some(&last) = members.iter().rfind(|&&port| port != input.port) else {
+            return self.drop(frame, slot, DropReason::NoFloodMembers, Some(class.priority()));
+        };
+        for &out in members.iter().filter(|&&port| port != input.port && port != last) {
+            self.accounting.totals.copied += 1;
+            self.ports[slot].counters.copied_frames += 1;
+            let Some(mut copy) = self.device.copy(&frame) else {
+                self.count_drop(slot, DropReason::NoBuffer, Some(class.priority()));
+                continue;
+            };
+            let frame_outcome =
+                bridge::finish(snapshot, input, class, parsed, (out, vid), &mut copy);
+            self.dispatch_frame(copy, &frame_outcome, slot);
+        }
+        let frame_outcome = bridge::finish(snapshot, input, class, parsed, (last, vid), &mut frame);
+        self.dispatch_frame(frame, &frame_outcome, slot);
+    }
+}
+
+/// Bit `at` if the frame, which has index `at` in its burst, is a MAC control frame; 0 otherwise.
+#[inline(always)]
+const fn control_bit(parsed: &Parsed, at: u32) -> u64 {
+    match parsed.kind {
+        Kind::MacControl => 1 << at,
+        _ => 0,
+    }
+}
+
+/// What [`Core::flood`] needs to know of a frame.
+struct Flooded {
+    vid: Vid,
+    class: Class,
+    parsed: Parsed,
+    slot: usize,
+}
+
+/// Treats a frame with an invalid or truncated IP header as non-IP, since a bridge does not
+/// validate IP. A frame without a complete Ethernet header stays [`Kind::Bad`]; [`route::within`]
+/// later marks one that is too long.
+fn as_bridged(parsed: Parsed, head: &[u8]) -> Parsed {
+    match parsed.kind {
+        Kind::Bad(DropReason::BadHeader | DropReason::BadChecksum) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        Kind::Bad(DropReason::Truncated) if has_ethernet_header(&parsed, head) => {
+            Parsed { kind: Kind::Other, ..parsed }
+        }
+        _ => parsed,
+    }
+}
+
+/// Whether the frame has the fields that a bridge uses: addresses, an ethertype and, if the
+/// ethertype indicates one, a VLAN tag. A bridge ignores inner tags.
+fn has_ethernet_header(parsed: &Parsed, head: &[u8]) -> bool {
+    be16(head, ethernet::HEADER_BYTES - 2).is_some_and(|ethertype| {
+        let is_tag = ethertype == ethernet::VLAN || ethertype == ethernet::SERVICE_VLAN;
+        !is_tag || parsed.is_tagged()
+    })
+}
