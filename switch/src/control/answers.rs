@@ -1,7 +1,8 @@
 //! Requests of the control socket's clients: those answered at once, and those that wait for
 //! workers, files or tables.
 
-use super::collector::{Collector, Round};
+use super::collector::{ANSWER_NS_MAX, Collector, Round};
+use super::events::POLL_NS;
 use super::mac_walk::MacWalk;
 use super::protocol::{
     LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RouteRow, Routes, RuleRow,
@@ -36,9 +37,29 @@ pub(super) struct PendingReplies {
     installs: Vec<(Reloaded, Option<Sender<Reply>>)>,
     /// For the MAC table, in order; the first is being walked.
     mac_walks: VecDeque<(MacWalk, Sender<Reply>)>,
+    /// When all workers had last answered.
+    answered_at: Instant,
+    /// The worker that has not answered for too long.
+    silent: Option<usize>,
     /// Whether a client has sent `stop`.
     pub(super) stop: bool,
 }
+
+impl PendingReplies {
+    /// Whether files are being read, or tables that were read are not in use yet.
+    pub(super) fn is_reloading(&self) -> bool {
+        !self.reloads.is_empty() || !self.installs.is_empty()
+    }
+
+    /// Whether all workers have answered lately: each takes turns.
+    pub(super) fn have_answered(&self, now: Instant) -> bool {
+        now.ns_since(self.answered_at) <= SILENT_NS
+    }
+}
+
+/// The time after which a worker that has not answered counts as hung: two rounds of requests, and
+/// the time that an answer may take.
+const SILENT_NS: u64 = 2 * POLL_NS + ANSWER_NS_MAX;
 
 /// A client that has disconnected gets no reply.
 fn send(to: &Sender<Reply>, reply: Reply) {
@@ -115,6 +136,7 @@ impl<P: Platform> Control<P> {
                     return;
                 }
                 Round::Complete => {
+                    self.all_answered(now);
                     let stats = Box::new(self.stats(now));
                     if self.events.is_due(now) {
                         self.events.postpone(now);
@@ -127,6 +149,8 @@ impl<P: Platform> Control<P> {
                 }
                 Round::Silent(worker) => {
                     let error = format!("worker {worker} does not answer; its core is blocked");
+                    output::note(&error);
+                    self.pending.silent = Some(worker);
                     clients.iter().for_each(|client| send(client, Reply::failed(&error)));
                 }
             }
@@ -144,6 +168,14 @@ impl<P: Platform> Control<P> {
                 );
                 clients.iter().for_each(|client| send(client, error.clone()));
             }
+        }
+    }
+
+    fn all_answered(&mut self, now: Instant) {
+        let silent_ns = now.ns_since(std::mem::replace(&mut self.pending.answered_at, now));
+        if let Some(worker) = self.pending.silent.take() {
+            let silent_ms = silent_ns / 1_000_000;
+            output::note(&format!("worker {worker} answers again, after {silent_ms} ms"));
         }
     }
 

@@ -6,7 +6,7 @@ use dataplane::time::Instant;
 
 /// How long a worker may take to answer. It answers in its next turn; one that does not has
 /// stopped, or its core is used by another thread.
-const ANSWER_NS_MAX: u64 = 3_000_000_000;
+pub(super) const ANSWER_NS_MAX: u64 = 3_000_000_000;
 
 /// The state of a round of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use dataplane::time::Instant;
 use std::collections::BTreeMap;
 
 /// Poll interval of the counters.
-const POLL_NS: u64 = 500_000_000;
+pub(super) const POLL_NS: u64 = 500_000_000;
 /// Minimum interval between two lines about the same event.
 const QUIET_NS: u64 = 10_000_000_000;
 

@@ -44,6 +44,7 @@ pub(crate) use tables::Tables;
 
 use crate::output;
 use crate::platform::{Platform, PortFacts};
+use crate::service_manager::ServiceManager;
 use crate::worker_loop::ControlSampleRings;
 use agents::host::NeighborKey;
 use answers::PendingReplies;
@@ -144,7 +145,12 @@ impl<P: Platform> Control<P> {
     }
 
     /// Runs until a signal or a client stops the switch.
-    pub(crate) fn run(&mut self, calls: &Receiver<Call>, signals: &Signals) {
+    pub(crate) fn run(
+        &mut self,
+        calls: &Receiver<Call>,
+        signals: &Signals,
+        service_manager: &mut ServiceManager,
+    ) {
         let mut busy_until = Instant::ZERO;
         while !signals.stop.load(Ordering::Relaxed) && !self.pending.stop {
             if signals.reload.swap(false, Ordering::Relaxed) {
@@ -153,6 +159,10 @@ impl<P: Platform> Control<P> {
             let now = self.platform.now();
             if self.step(now) {
                 busy_until = now + BUSY_NS;
+            }
+            service_manager.set_reloading(self.pending.is_reloading());
+            if self.pending.have_answered(now) {
+                service_manager.alive(now);
             }
             let poll = if now < busy_until { POLL_BUSY } else { POLL_IDLE };
             match calls.recv_timeout(poll) {

@@ -14,6 +14,7 @@ use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::old_names::OldNames;
 use crate::output;
+use crate::service_manager::ServiceManager;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
@@ -112,8 +113,11 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
         }
     };
     startup_report::running(arguments, &config);
+    let mut service_manager = ServiceManager::of_this_process();
+    service_manager.ready(&startup_report::summary(&config));
     set_timer_slack();
-    control.run(&calls, &signals);
+    control.run(&calls, &signals, &mut service_manager);
+    service_manager.stopping();
     Ok(end(control, &phase, threads))
 }
 

@@ -92,15 +92,18 @@ fn one_sender(config: &SwitchConfig, dpdk_platform: &DpdkPlatform) -> Option<Str
 
 /// Prints that the switch runs.
 pub(super) fn running(arguments: &RunArgs, config: &SwitchConfig) {
+    print_line(arguments, &format!("{} runs: {}; Ctrl-C ends it", config.name, summary(config)));
+}
+
+/// What runs, in a few words.
+pub(super) fn summary(config: &SwitchConfig) -> String {
     let workers = config.workers.count;
-    let line = format!(
-        "{} runs: {} ports, {workers} worker{}, control socket {}; Ctrl-C ends it",
-        config.name,
+    format!(
+        "{} ports, {workers} worker{}, control socket {}",
         config.ports.len(),
         if workers == 1 { "" } else { "s" },
         config.socket.display()
-    );
-    print_line(arguments, &line);
+    )
 }
 
 fn row(port: &PortConfig, settings: &PortSettings) -> [String; 8] {

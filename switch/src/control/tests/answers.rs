@@ -2,6 +2,7 @@
 
 use super::{ROUTED, Rig};
 use crate::control::protocol::{MacTable, Reply, Request};
+use crate::service_manager::ServiceManager;
 use dataplane::testing::wire::Udp;
 use dataplane::wire::MacAddress;
 use std::collections::BTreeSet;
@@ -197,5 +198,6 @@ fn a_client_can_end_the_switch() {
     let reply = rig.ask(Request::Stop);
     assert!(matches!(reply, Reply::Stopping(ref s) if s.stopping == std::process::id()));
     let (_calls, none) = crossbeam::channel::unbounded();
-    rig.control.run(&none, &super::super::Signals::default());
+    let mut nobody = ServiceManager::default();
+    rig.control.run(&none, &super::super::Signals::default(), &mut nobody);
 }
