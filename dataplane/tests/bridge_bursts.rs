@@ -28,6 +28,10 @@ struct Shape {
     has_ttl_classes: bool,
 }
 
+/// Trusted ports without rules.
+const PLAIN: Shape =
+    Shape { trusted: true, by: ClassifyBy::Dscp, has_rules: false, has_ttl_classes: false };
+
 fn shape() -> impl Strategy<Value = Shape> {
     let by = select(vec![ClassifyBy::Dscp, ClassifyBy::Pcp, ClassifyBy::Port]);
     (any::<bool>(), by, any::<bool>(), prop::bool::weighted(0.2)).prop_map(
@@ -229,8 +233,10 @@ fn leave_vlan(rig: &mut Rig) {
     rig.settle();
 }
 
-/// Has every station say in each VLAN where it is, and forgets what that made the switch send.
-fn introduce(rig: &mut Rig) {
+/// A switch to which every station has said in each VLAN where it is; what that made the switch
+/// send is forgotten.
+fn introduced(shape: Shape) -> Rig {
+    let mut rig = rig(shape);
     for port in 1..=PORTS {
         for (host, tags) in
             (1..4).flat_map(|host| [vec![], vec![20], vec![30]].map(|tags| (host, tags)))
@@ -241,6 +247,7 @@ fn introduce(rig: &mut Rig) {
     }
     rig.settle();
     (1..=PORTS).for_each(|port| _ = rig.sent(port));
+    rig
 }
 
 fn sent_by(rig: &mut Rig) -> Vec<Vec<Vec<u8>>> {
@@ -256,9 +263,7 @@ proptest! {
         bursts in vec(burst(), 1..6),
         left_after in 0_usize..9,
     ) {
-        let (mut whole, mut single) = (rig(shape), rig(shape));
-        introduce(&mut whole);
-        introduce(&mut single);
+        let (mut whole, mut single) = (introduced(shape), introduced(shape));
         let mut sequence = 0;
         for (number, (port, is_tagged, frames)) in bursts.iter().enumerate() {
             if number == left_after {
@@ -284,10 +289,7 @@ proptest! {
 /// The frames above are compared with one another; here one of each form is checked by hand.
 #[test]
 fn a_tag_comes_and_goes_with_the_ports() {
-    let shape =
-        Shape { trusted: true, by: ClassifyBy::Dscp, has_rules: false, has_ttl_classes: false };
-    let mut rig = rig(shape);
-    introduce(&mut rig);
+    let mut rig = introduced(PLAIN);
     let untagged = |to| Udp { frame_bytes: 100, ..Udp::bridged(1, to, 26) };
     for to in [2, 3, 4].repeat(8) {
         rig.arrive(1, &untagged(to).bytes());
@@ -322,10 +324,7 @@ fn a_tag_comes_and_goes_with_the_ports() {
 /// beside frames whose marking changes.
 #[test]
 fn a_header_that_is_not_marked_keeps_the_zero_it_came_with() {
-    let shape =
-        Shape { trusted: true, by: ClassifyBy::Dscp, has_rules: true, has_ttl_classes: false };
-    let mut rig = rig(shape);
-    introduce(&mut rig);
+    let mut rig = introduced(Shape { has_rules: true, ..PLAIN });
     let mut kept = Udp::bridged(1, 3, 0).bytes();
     kept[24..26].fill(0);
     // The identification makes up the sum to 0xFFFF.
