@@ -2,6 +2,8 @@
 //!
 //! Eight frames at a time take the fast path of [`lanes`](super::lanes), as long as all of them go
 //! to one port each. From the first eight that do not, the burst goes on frame by frame.
+//!
+//! Counts: `copied_frames`.
 
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -56,7 +58,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         let progress = if self.rx.len() < FRAMES_MIN {
             Progress::default()
         } else {
-            let control_bits = self.classify_bridged(from);
+            let frame_bytes_max = self.ports[from.arrival.slot].frame_bytes_max;
+            let (eights, port) = (&mut self.lanes.eights, &from.tables.fast_path);
+            let control_bits =
+                Eight::classify_burst::<_, true>(eights, port, &self.rx, frame_bytes_max);
             if control_bits != 0 {
                 self.process_mac_control_burst(control_bits, from.arrival.slot);
             }
@@ -66,30 +71,6 @@ impl<D: Device, V: Driver> Core<D, V> {
             return self.dispatch(group_of, from.arrival);
         }
         self.bridge_each(from, progress, group_of);
-    }
-
-    /// Reads and classifies the headers of the burst. Bit i of the result is set if frame i is a
-    /// MAC control frame.
-    #[inline(always)]
-    fn classify_bridged(&mut self, from: BridgedFrom<'_>) -> u64 {
-        let port = &from.tables.fast_path;
-        #[expect(clippy::cast_possible_truncation, reason = "8")]
-        let tags_bytes = 2 * ethernet::TAG_BYTES as u32;
-        let longest = u32::from(self.ports[from.arrival.slot].frame_bytes_max) + tags_bytes;
-        let LaneState { eights, .. } = &mut *self.lanes;
-        let (whole, rest) = self.rx.as_chunks::<LANES>();
-        let mut control_bits = 0;
-        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
-            let [a, b, c, d, e, f, g, h] = frames;
-            let frames = [a, b, c, d, e, f, g, h].map(Some);
-            *eight = Eight::bridged(port, &frames, longest);
-            control_bits |= eight.control_bits(&frames) << at;
-        }
-        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
-            let bits = Eight::bridged_rest(port, rest, longest, eight);
-            control_bits |= bits << (LANES * whole.len());
-        }
-        control_bits
     }
 
     /// Takes eight frames after the other through the stages, up to the first eight that have to be
@@ -123,13 +104,12 @@ impl<D: Device, V: Driver> Core<D, V> {
                 progress.targets.extend(eight.targets(known));
                 break;
             }
-            let taken = pairs.bridge(from, eight, frames, outcomes, groups);
+            let taken = pairs.take::<_, true>(from, eight, frames, outcomes, groups);
             for lane in lanes_of(ALL & !taken).take_while(|&lane| lane < known) {
-                let target = eight.targets(known).nth(lane);
+                let Some(Target { out, vid }) = eight.targets(known).nth(lane) else { continue };
                 let frame = &mut frames[lane];
-                let parsed = as_bridged(parse(frame.head(), frame.len()), frame.head());
+                let parsed = parse(frame.head(), frame.len());
                 let class = tables.classifier.of(&parsed);
-                let Some(Target { out, vid }) = target else { continue };
                 let frame_outcome =
                     bridge::finish(snapshot, ingress, class, &parsed, (out, vid), frame);
                 groups[lane] = outcomes.add(&frame_outcome);

@@ -1,9 +1,8 @@
 //! Receive: takes one burst of one port through the pipeline stages.
 //!
-//! Reads: the frames. Writes: frame outcomes, outcome groups. Counts: `copied_frames`, and
-//! `rx_unclassified_frames` at a port that is down; [`dispatch`](crate::pipeline::dispatch) and the
-//! stages that it calls count the rest. PFC frames take effect here, before any data frame of the
-//! same burst is forwarded.
+//! Reads: the frames. Writes: frame outcomes, outcome groups. Counts: `rx_unclassified_frames` at a
+//! port that is down; [`dispatch`](crate::pipeline::dispatch) and the stages that it calls count
+//! the rest. PFC frames take effect here, before any data frame of the same burst is forwarded.
 
 use crate::counters::DropReason;
 use crate::device::Device;

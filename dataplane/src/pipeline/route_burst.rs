@@ -13,7 +13,6 @@ use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
 use crate::pipeline::route;
 use crate::snapshot::{PortTables, Snapshot};
-use crate::wire::ethernet;
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
@@ -27,25 +26,15 @@ impl<D: Device, V: Driver> Core<D, V> {
         vlan: Option<Vid>,
         arrival: Arrival,
     ) {
-        let (slot, port) = (arrival.slot, &tables.fast_path);
+        let slot = arrival.slot;
         let ingress = self.inputs[slot];
         let frame_bytes_max = self.ports[slot].frame_bytes_max;
-        #[expect(clippy::cast_possible_truncation, reason = "8")]
-        let longest = u32::from(frame_bytes_max) + 2 * ethernet::TAG_BYTES as u32;
-        let mut control_bits = 0;
-        let Self { rx, lanes, .. } = self;
-        let LaneState { eights, .. } = &mut **lanes;
-        let (whole, rest) = rx.as_chunks::<LANES>();
-        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
-            let [a, b, c, d, e, f, g, h] = frames;
-            let frames = [a, b, c, d, e, f, g, h].map(Some);
-            *eight = Eight::routed(port, &frames, longest);
-            control_bits |= eight.control_bits(&frames) << at;
-        }
-        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
-            let bits = Eight::routed_rest(port, rest, longest, eight);
-            control_bits |= bits << (LANES * whole.len());
-        }
+        let control_bits = Eight::classify_burst::<_, false>(
+            &mut self.lanes.eights,
+            &tables.fast_path,
+            &self.rx,
+            frame_bytes_max,
+        );
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
         }
@@ -68,7 +57,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let (eights_of_whole, eights_of_rest) = eights.split_at(whole.len());
         for ((frames, eight), groups) in whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole)
         {
-            let taken = pairs.route(from, eight, frames, outcomes, groups);
+            let taken = pairs.take::<_, false>(from, eight, frames, outcomes, groups);
             for lane in lanes_of(ALL & !taken) {
                 groups[lane] = outcomes.add(&generic_path(&mut frames[lane]));
             }

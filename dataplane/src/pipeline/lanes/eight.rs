@@ -27,7 +27,8 @@ pub(crate) struct Eight {
     pub(super) marking: u32x8,
     /// Destination address of an IPv4 packet, in network byte order.
     pub(super) destination: u32x8,
-    /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to.
+    /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to; of a bridged frame,
+    /// of the [`Target`](super::stations::Target).
     pub(super) leaves: u32x8,
     /// Bits of the frames with IPv6.
     pub(super) v6: u32,
@@ -178,10 +179,64 @@ impl Eight {
         Read { eight, mac, source, tci, tos, ttl, is_ip }
     }
 
+    /// Reads and classifies the headers of the burst `rx`, eight frames after the other. Frames
+    /// longer than `frame_bytes_max` and two VLAN tags are not taken. Bit i of the result is set if
+    /// frame i is a MAC control frame.
+    #[inline(always)]
+    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool>(
+        eights: &mut [Self],
+        port: &FastPathPort,
+        rx: &[F],
+        frame_bytes_max: u16,
+    ) -> u64 {
+        let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
+        let (whole, rest) = rx.as_chunks::<LANES>();
+        let mut control_bits = 0;
+        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
+            let [a, b, c, d, e, f, g, h] = frames;
+            let frames = [a, b, c, d, e, f, g, h].map(Some);
+            *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
+            control_bits |= eight.control_bits(&frames) << at;
+        }
+        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
+            let bits = Self::classify_rest::<F, IS_BRIDGED>(port, rest, longest, eight);
+            control_bits |= bits << (LANES * whole.len());
+        }
+        control_bits
+    }
+
+    /// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
+    /// control frames.
+    #[inline(never)]
+    fn classify_rest<F: Frame, const IS_BRIDGED: bool>(
+        port: &FastPathPort,
+        rest: &[F],
+        frame_bytes_max: u32,
+        into: &mut Self,
+    ) -> u64 {
+        let frames = core::array::from_fn(|lane| rest.get(lane));
+        *into = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
+        into.control_bits(&frames)
+    }
+
+    /// Reads and classifies up to eight frames of a port, which is bridged or routed.
+    #[inline(always)]
+    pub(super) fn classify<F: Frame, const IS_BRIDGED: bool>(
+        port: &FastPathPort,
+        frames: &[Option<&F>; LANES],
+        frame_bytes_max: u32,
+    ) -> Self {
+        if IS_BRIDGED {
+            Self::bridged(port, frames, frame_bytes_max)
+        } else {
+            Self::routed(port, frames, frame_bytes_max)
+        }
+    }
+
     /// Reads and classifies up to eight frames of a routed port. One that is longer than
     /// `frame_bytes_max` is not taken.
     #[inline(always)]
-    pub(crate) fn routed<F: Frame>(
+    fn routed<F: Frame>(
         port: &FastPathPort,
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
@@ -210,39 +265,11 @@ impl Eight {
         eight.take_only(is_taken)
     }
 
-    /// [`Self::routed`] for the frames at the end of a burst, fewer than eight. Returns their
-    /// [`Self::control_bits`].
-    #[inline(never)]
-    pub(crate) fn routed_rest<F: Frame>(
-        port: &FastPathPort,
-        rest: &[F],
-        frame_bytes_max: u32,
-        into: &mut Self,
-    ) -> u64 {
-        let frames = core::array::from_fn(|lane| rest.get(lane));
-        *into = Self::routed(port, &frames, frame_bytes_max);
-        into.control_bits(&frames)
-    }
-
-    /// [`Self::bridged`] for the frames at the end of a burst, fewer than eight. Returns their
-    /// [`Self::control_bits`].
-    #[inline(never)]
-    pub(crate) fn bridged_rest<F: Frame>(
-        port: &FastPathPort,
-        rest: &[F],
-        frame_bytes_max: u32,
-        into: &mut Self,
-    ) -> u64 {
-        let frames = core::array::from_fn(|lane| rest.get(lane));
-        *into = Self::bridged(port, &frames, frame_bytes_max);
-        into.control_bits(&frames)
-    }
-
     /// Reads and classifies up to eight frames of a bridged port. Those with IP and the address of
     /// a single station are taken; a bridge forwards them whatever their IP addresses and TTL. One
     /// that is longer than `frame_bytes_max` is not taken.
     #[inline(always)]
-    pub(crate) fn bridged<F: Frame>(
+    fn bridged<F: Frame>(
         port: &FastPathPort,
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
@@ -328,7 +355,7 @@ impl Eight {
 
     /// Bit i is set if frame i is a MAC control frame.
     #[inline(always)]
-    pub(crate) fn control_bits<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u64 {
+    fn control_bits<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u64 {
         let others = lanes_of(self.others()).filter_map(|lane| Some((lane, frames[lane]?)));
         let bit = |(lane, frame): (usize, &F)| {
             u64::from(parse(frame.head(), frame.len()).kind == Kind::MacControl) << lane
@@ -380,7 +407,7 @@ const fn low_32_bits(value: u64) -> u32 {
     value as u32
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the length of a header")]
+#[expect(clippy::cast_possible_truncation, reason = "the length of headers")]
 const fn bytes_of(header: usize) -> u32 {
     header as u32
 }

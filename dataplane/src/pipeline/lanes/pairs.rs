@@ -94,11 +94,11 @@ impl Pairs {
         self.is_any_marked = false;
     }
 
-    /// Rewrites and counts up to eight routed frames, whose destinations were looked up. Bit i of
-    /// the result is set if frame i was taken, and then place i of `groups` has the index of its
+    /// Rewrites and counts up to eight frames, whose destinations were looked up. Bit i of the
+    /// result is set if frame i was taken, and then place i of `groups` has the index of its
     /// outcome group. The others are unchanged.
     #[inline(always)]
-    pub(crate) fn route<F: Frame>(
+    pub(crate) fn take<F: Frame, const IS_BRIDGED: bool>(
         &mut self,
         from: Input<'_>,
         eight: &Eight,
@@ -106,33 +106,7 @@ impl Pairs {
         outcomes: &mut OutcomeGroups,
         groups: &mut [u8],
     ) -> u32 {
-        let hops = eight.hops(from.snapshot, frames);
-        self.take::<F, false>(from, eight, hops, frames, outcomes, groups)
-    }
-
-    /// [`Self::route`] for bridged frames, whose targets were looked up.
-    #[inline(always)]
-    pub(crate) fn bridge<F: Frame>(
-        &mut self,
-        from: Input<'_>,
-        eight: &Eight,
-        frames: &mut [F],
-        outcomes: &mut OutcomeGroups,
-        groups: &mut [u8],
-    ) -> u32 {
-        self.take::<F, true>(from, eight, eight.leaves, frames, outcomes, groups)
-    }
-
-    #[inline(always)]
-    fn take<F: Frame, const IS_BRIDGED: bool>(
-        &mut self,
-        from: Input<'_>,
-        eight: &Eight,
-        hops: u32x8,
-        frames: &mut [F],
-        outcomes: &mut OutcomeGroups,
-        groups: &mut [u8],
-    ) -> u32 {
+        let hops = if IS_BRIDGED { eight.leaves } else { eight.hops(from.snapshot, frames) };
         let cost_bytes_min = u32x8::splat(outcomes.cell_bytes);
         let mut left_out = eight.others();
         let zero = u32x8::ZERO;
@@ -200,7 +174,7 @@ impl Pairs {
         taken
     }
 
-    /// [`Self::route`] for the frames at the end of a burst, fewer than eight.
+    /// [`Self::take`] for routed frames at the end of a burst, fewer than eight.
     #[inline(never)]
     pub(crate) fn route_rest<F: Frame>(
         &mut self,
@@ -210,7 +184,7 @@ impl Pairs {
         outcomes: &mut OutcomeGroups,
         groups: &mut [u8],
     ) -> u32 {
-        self.route(from, eight, frames, outcomes, groups)
+        self.take::<F, false>(from, eight, frames, outcomes, groups)
     }
 
     /// Counts the frames that belong to the pair at `at`.
