@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench test-debian13 test-guest
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench test-debian13 test-guest
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -40,7 +40,7 @@ unit: setup ## unit, property and in-process tests of every crate
 	/usr/bin/python3 -m unittest discover -s bench/line
 
 loom: setup ## what crosses workers, under every order of loads and stores
-	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger buffer::parts handoff::grants
+	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger buffer::parts handoff::grants handoff::pauses
 
 pcap: build ## pcap regressions through the real binary
 	KNOTLESS_PROFILE=release cargo test --workspace --locked --test pcap
@@ -108,6 +108,9 @@ bench-line: build ## beside testpmd and OVS-DPDK on one core, in one run: make b
 	@scripts/setup.sh openvswitch-switch-dpdk
 	cargo bench -p knotless-bench --bench congested --bench growth --bench reaction --bench latency
 	@/usr/bin/python3 bench/line/line.py --frames $(or $(FRAMES),64)
+
+bench-pause: setup ## how long all workers of a port take to obey a PAUSE
+	cargo bench -p knotless-bench --bench pause_workers
 
 bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
 	cargo run --release --locked -p knotless-bench --bin bench-tagger

@@ -48,6 +48,7 @@ const SWITCH: LineSwitch = LineSwitch {
     classes: 8,
     templates: 2 * 4_096,
     workers: 1,
+    queues: 1,
     headroom_bytes: 40_000,
 };
 

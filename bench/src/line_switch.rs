@@ -8,6 +8,8 @@ use dataplane::driver::Polling;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Priority, Tag, WorkerId};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
+use dataplane::rx_queues::rx_queues;
+use dataplane::settings::stale_bytes;
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::{Udp, host_v4};
 use dataplane::worker::Worker;
@@ -34,6 +36,9 @@ pub struct LineSwitch {
     pub templates: u32,
     /// Workers. Ports are dealt out to them in turn.
     pub workers: u8,
+    /// Receive queues of each port. The owner of the port polls the first, the workers after it the
+    /// others.
+    pub queues: u8,
     /// Headroom of each lossless VIQ. With less than 64 of the longest frames a worker takes
     /// shorter bursts.
     pub headroom_bytes: u32,
@@ -50,6 +55,7 @@ impl Default for LineSwitch {
             classes: 1,
             templates: 2_048,
             workers: 1,
+            queues: 1,
             headroom_bytes: 200_000,
         }
     }
@@ -151,8 +157,11 @@ impl LineSwitch {
         let settings = &mut builder.settings;
         for (port, number) in settings.ports.iter_mut().zip(0..) {
             port.worker = WorkerId(number % self.workers);
+            let further = (1..self.queues).map(|queue| WorkerId((number + queue) % self.workers));
+            port.further_queues = further.collect();
+            let stale = stale_bytes(port.rx_queues(), u32::from(port.frame_bytes_max) + 8);
             for viq in port.lossless.iter_mut().flatten() {
-                settings.buffer.size_bytes += u64::from(self.headroom_bytes);
+                settings.buffer.size_bytes += u64::from(self.headroom_bytes + stale);
                 viq.headroom_bytes = self.headroom_bytes;
             }
         }
@@ -175,11 +184,14 @@ impl LineSwitch {
     pub fn build_on<D: Device>(self, wrap: impl Fn(usize, LoopDevice) -> D) -> Vec<Worker<D>> {
         let builder = self.builder();
         let snapshot = Arc::new(builder.snapshot(0));
-        let (links, control) = connect(usize::from(self.workers), usize::from(self.ports));
+        let queues = rx_queues(&builder.settings);
+        let (links, control) = connect(usize::from(self.workers), queues.len());
         // The control thread's ends must live as long as the workers, and have nothing to do here.
         Box::leak(Box::new(control));
         let worker = |(number, links)| {
-            let templates = (1..=self.ports).map(|from| self.frames(from)).collect();
+            let numbers = queues.iter().map(|queue| queue.port.number());
+            let frames = |port| self.frames(u8::try_from(port).expect("256 ports at the most"));
+            let templates = numbers.map(frames).collect();
             let device = wrap(number, LoopDevice::new(templates, FRAMES, self.burst_frames));
             Worker::new(&builder.settings, Arc::clone(&snapshot), device, links, Polling::default())
         };

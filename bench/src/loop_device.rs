@@ -113,6 +113,16 @@ impl LoopDevice {
         }
     }
 
+    /// Moves `count` buffers, as far as there are so many, to `into`.
+    pub fn give(&mut self, count: usize, into: &mut Vec<LoopFrame>) {
+        into.extend(self.stock.drain(self.stock.len().saturating_sub(count)..));
+    }
+
+    /// Takes buffers over.
+    pub fn stock(&mut self, frames: impl Iterator<Item = LoopFrame>) {
+        self.stock.extend(frames);
+    }
+
     /// Buffers at home.
     pub fn available(&self) -> usize {
         self.stock.len()

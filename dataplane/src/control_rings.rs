@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 pub use crate::handoff::grants::TxGrants;
+pub use crate::handoff::pauses::PauseWords;
 pub use crate::handoff::ring::{HANDOFF_FRAMES, MacEvent, RingRx, RingTx};
 
 /// Frames that may wait for the control thread. Few, because they occupy data-path buffers.
@@ -80,6 +81,8 @@ pub struct WorkerRings<F> {
     pub tx_grants: Vec<Arc<TxGrants>>,
     /// What the receive queues of one port hold.
     pub parts: Arc<Parts>,
+    /// What workers know of pauses within a turn.
+    pub pauses: Arc<PauseWords>,
     /// Punted frames to the control thread.
     pub punt: Producer<Punted<F>>,
     /// Commands from the control thread.
@@ -105,6 +108,7 @@ pub fn connect<F>(workers: usize, queues: usize) -> (Vec<WorkerRings<F>>, Vec<Co
     let tx_grants: Vec<Arc<TxGrants>> =
         (0..workers).map(|_| Arc::new(TxGrants::new(workers, queues))).collect();
     let parts = Arc::new(Parts::new(queues));
+    let pauses = Arc::new(PauseWords::new(workers, queues));
     type Ends<F> = (Option<RingTx<F>>, Option<RingRx<F>>);
     let mut rings: Vec<Vec<Ends<F>>> = (0..workers)
         .map(|from| (0..workers).map(|to| (from != to).then(handoff_ring).unzip()).collect())
@@ -123,6 +127,7 @@ pub fn connect<F>(workers: usize, queues: usize) -> (Vec<WorkerRings<F>>, Vec<Co
                 ledgers: ledgers.clone(),
                 tx_grants: tx_grants.clone(),
                 parts: Arc::clone(&parts),
+                pauses: Arc::clone(&pauses),
                 punt,
                 commands,
                 replies: reply,

@@ -12,6 +12,7 @@ use crate::counters::{DropReason, PortCounters};
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::handoff::grants::TxGrant;
+use crate::handoff::pauses::PortPauses;
 use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::Generator;
@@ -51,7 +52,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     pub(crate) lossless_bits: u8,
     /// Priorities with a frame in their VEQ.
     occupied_bits: u8,
-    /// Priorities that the port's owner, if that is another worker, does not let this worker send.
+    /// Priorities that the port's owner, if that is another worker, does not let this worker send,
+    /// and those that another worker knows to be paused.
     ungranted_bits: u8,
     /// Set by the watchdog: priorities whose received pauses are ignored, and priorities whose
     /// frames are discarded.
@@ -75,6 +77,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     watchdog: Option<Box<Watchdog>>,
     scheduler: Scheduler,
     tx_batch: Box<TxBatch<D::Frame>>,
+    /// What workers tell each other of pauses here; `None` of a worker without others.
+    pauses: Option<Box<PortPauses>>,
     /// Frames of open runs that are not in the transmit batch yet.
     reserved_frames: usize,
     pacer: Option<Pacer>,
@@ -154,6 +158,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             pending: None,
             driver: PhantomData,
             tx_batch: Box::new(TxBatch::new()),
+            pauses: None,
             reserved_frames: 0,
             bypasses_queue: false,
             ungranted_bits: 0,
@@ -235,7 +240,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         if grant.up != self.up {
             self.set_link(grant.up, accounting);
         }
-        self.ungranted_bits = !grant.granted_bits;
+        self.ungranted_bits = !grant.granted_bits | self.paused_elsewhere_bits();
         self.begin_bypass(device, accounting.now);
     }
 

@@ -23,6 +23,7 @@ use crate::device::Device;
 use crate::driver::{Driver, Polling};
 use crate::frame::Burst;
 use crate::handoff::grants::{TxGrantWriter, TxGrants};
+use crate::handoff::pauses::{ForeignPauses, PortPauses};
 use crate::handoff::ring::{MacEvent, RingRx};
 use crate::handoff::tx::HandoffTx;
 use crate::ids::{PortId, WorkerId};
@@ -134,7 +135,14 @@ impl<D: Device, V: Driver> Worker<D, V> {
         });
         let sends_at =
             sent_at.iter().map(|&port| Port::new(port, &settings.ports[port.index()], settings));
-        let ports: Vec<Port<D, V>> = received_at.chain(sends_at).collect();
+        let mut ports: Vec<Port<D, V>> = received_at.chain(sends_at).collect();
+        if rings.ledgers.len() > 1 {
+            for port in ports.iter_mut().filter(|port| !port.is_further_queue) {
+                let of_port = &settings.ports[port.id.index()];
+                port.share_pauses(PortPauses::new(&rings.pauses, port.id, of_port, rings.id));
+            }
+        }
+        let foreign_pauses = ForeignPauses::new(rings.pauses, settings, rings.id);
         let receives = vec![true; ports.len()].into_boxed_slice();
         // A queue that is fair among ingress ports has one FIFO for each, and two more.
         let fifos = if settings.scheduler.fair { queues.len() + 2 } else { 1 };
@@ -149,7 +157,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             device,
             accounting: Accounting::new(&sized, &own_queues, fifos, ledger, driver),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
-            handoff_tx: HandoffTx::new(&queues, &own_queues, &sent_at, rings.to),
+            handoff_tx: HandoffTx::new(&queues, &own_queues, &sent_at, rings.to, foreign_pauses),
             outcomes: OutcomeGroups::new(u32::from(settings.buffer.cell_bytes)),
             lanes: Box::default(),
             rx: Burst::new(),
@@ -200,7 +208,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
             port.begin(&mut self.core.device, now);
             busy |= port.watch(&mut self.core.accounting);
         }
-        self.apply_tx_grants();
+        if self.has_others {
+            self.apply_tx_grants();
+        }
         while let Ok(command) = self.commands.pop() {
             self.process_command(command);
             busy = true;

@@ -13,8 +13,8 @@
 //! Frames that wait for room on the ring use a grant as soon as there is one. If they did not, a
 //! worker that once found the ring full would have to hand off every later frame.
 //!
-//! A worker reads the grants once a turn. So a pause takes effect at other workers at most one turn
-//! of theirs later.
+//! A worker reads the grants once a turn. Of a pause it learns within a turn, by another word
+//! ([`pauses`](super::pauses)).
 
 use crate::ids::{PortId, WorkerId};
 use crate::padded_atomic::{Ordering, PaddedAtomic};

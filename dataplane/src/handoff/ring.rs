@@ -68,6 +68,12 @@ pub(crate) fn handoff_ring<F>() -> (RingTx<F>, RingRx<F>) {
 }
 
 impl<F> RingTx<F> {
+    /// MAC events that the reader has not taken yet. What it wrote before it took the others is
+    /// visible after this.
+    pub(crate) fn unread_mac_events(&self) -> u64 {
+        (HANDOFF_MAC_EVENTS - self.mac_events.slots()) as u64
+    }
+
     /// Whether a burst of any kind fits.
     #[inline]
     pub(crate) fn has_room(&mut self) -> bool {

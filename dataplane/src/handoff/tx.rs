@@ -7,6 +7,7 @@ use crate::accounting::Accounting;
 use crate::counters::Totals;
 use crate::driver::Driver;
 use crate::frame::Frame;
+use crate::handoff::pauses::ForeignPauses;
 use crate::handoff::ring::{IndexedFrames, MacEvent, RingTx, Runs};
 use crate::ids::{PortId, Priority, WorkerId};
 use crate::port::tx_batch::Run;
@@ -41,6 +42,7 @@ pub(crate) struct HandoffTx<F> {
     owner_of: Vec<WorkerId>,
     /// By worker index.
     peers: Vec<Peer<F>>,
+    pauses: ForeignPauses,
 }
 
 /// The handoff to one other worker.
@@ -56,6 +58,8 @@ struct Peer<F> {
     /// Frames that found the ring full.
     waiting: Veq,
     mac_events: VecDeque<MacEvent>,
+    /// MAC events put on the ring so far.
+    sent_mac_events: u64,
 }
 
 impl<F: Frame> HandoffTx<F> {
@@ -64,6 +68,7 @@ impl<F: Frame> HandoffTx<F> {
         own_queues: &[PortId],
         sent_at: &[PortId],
         rings: Vec<Option<RingTx<F>>>,
+        pauses: ForeignPauses,
     ) -> Self {
         let mut slot_of = vec![FOREIGN; queues.len()];
         for (slot, port) in (0_u16..).zip(own_queues.iter().chain(sent_at)) {
@@ -76,6 +81,7 @@ impl<F: Frame> HandoffTx<F> {
             frames: ArrayVec::new(),
             runs: Runs::new(),
             waiting: Veq::default(),
+            sent_mac_events: 0,
         };
         Self {
             slot_of,
@@ -83,6 +89,7 @@ impl<F: Frame> HandoffTx<F> {
             all_ports: if own_queues.len() == queues.len() { queues.len() } else { 0 },
             owner_of: queues.iter().map(|queue| queue.worker).collect(),
             peers: rings.into_iter().map(peer).collect(),
+            pauses,
         }
     }
 
@@ -184,11 +191,25 @@ impl<F: Frame> HandoffTx<F> {
     }
 
     /// Sends a MAC control frame, which came in by a further receive queue of `port`, to the port's
-    /// owner. Unlike addresses it is never dropped for want of room: a pause must be obeyed.
+    /// owner. Unlike addresses it is never dropped for want of room: a pause must be obeyed. It
+    /// goes at once, and all workers know of it before.
     #[cold]
     pub(crate) fn push_control(&mut self, port: PortId, control: MacControl) {
         let owner = self.owner_of[port.index()];
-        self.peers[owner.index()].mac_events.push_back(MacEvent::Control(port, control));
+        let peer = &mut self.peers[owner.index()];
+        self.pauses.received(port, &control, peer.next_mac_event());
+        peer.mac_events.push_back(MacEvent::Control(port, control));
+        peer.flush_mac_events();
+    }
+
+    /// Withdraws what this worker told of PFC frames that the ports' owners have processed.
+    #[inline(always)]
+    pub(crate) fn withdraw_pauses(&mut self) {
+        if self.pauses.any {
+            let (owner_of, peers) = (&self.owner_of, &self.peers);
+            self.pauses
+                .withdraw(|port, event| peers[owner_of[port.index()].index()].has_processed(event));
+        }
     }
 
     /// Takes the next frame that waits for `worker`, with the slot of its port, if this worker may
@@ -222,13 +243,10 @@ impl<F: Frame> HandoffTx<F> {
             !slot_in(slot_of, usize::from(meta.out)).is_some_and(|at| has_to_stay(at, priority))
         };
         for peer in &mut self.peers {
-            let Some(ring) = &mut peer.ring else { continue };
-            while let Some(&event) = peer.mac_events.front() {
-                if ring.mac_events.push(event).is_err() {
-                    break;
-                }
-                peer.mac_events.pop_front();
+            if peer.ring.is_none() {
+                continue;
             }
+            peer.flush_mac_events();
             while peer.waiting.front(&accounting.frame_pool).is_some_and(may_go)
                 && peer.ring.as_mut().is_some_and(RingTx::has_room)
             {
@@ -259,6 +277,29 @@ fn slot_in(slot_of: &[u16], port_index: usize) -> Option<usize> {
 }
 
 impl<F: Frame> Peer<F> {
+    /// Sends the waiting MAC events, as many as the ring holds.
+    fn flush_mac_events(&mut self) {
+        let Some(ring) = &mut self.ring else { return };
+        while let Some(&event) = self.mac_events.front() {
+            if ring.mac_events.push(event).is_err() {
+                return;
+            }
+            self.mac_events.pop_front();
+            self.sent_mac_events += 1;
+        }
+    }
+
+    /// The number of the next MAC event that is pushed, from 1.
+    fn next_mac_event(&self) -> u64 {
+        self.sent_mac_events + self.mac_events.len() as u64 + 1
+    }
+
+    /// Whether the other worker has processed MAC event number `event`.
+    fn has_processed(&self, event: u64) -> bool {
+        let unread = self.ring.as_ref().map_or(0, RingTx::unread_mac_events);
+        self.sent_mac_events >= event + unread
+    }
+
     fn send(&mut self, totals: &mut Totals) {
         totals.handoff_tx += self.frames.len() as u64;
         self.sent_bursts += 1;

@@ -9,11 +9,13 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
+use crate::handoff::pauses::PortPauses;
 use crate::ids::Priority;
 use crate::pfc::generator::RateCodes;
 use crate::pfc::receiver::Receiver;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
+use alloc::boxed::Box;
 
 impl<D: Device, V: Driver> Port<D, V> {
     /// Processes MAC control frames, each with its parsed headers.
@@ -54,9 +56,53 @@ impl<D: Device, V: Driver> Port<D, V> {
             }
         }
         let held_now = may_not(&self.receiver) & !before;
+        // The other workers first: this one has nothing to hand to the device before it returns.
+        self.publish_pauses();
         if held_now != 0 {
             self.unbatch(held_now, accounting);
         }
+    }
+
+    /// Shares what this worker and the others know of pauses within a turn.
+    pub(crate) fn share_pauses(&mut self, pauses: PortPauses) {
+        self.pauses = Some(Box::new(pauses));
+    }
+
+    /// Tells the other workers which priorities are paused at this port, if this worker owns it.
+    #[inline(always)]
+    pub(crate) fn publish_pauses(&mut self) {
+        if let Some(pauses) = &mut self.pauses {
+            let ignored_bits = self.ignored_bits;
+            pauses.publish(self.receiver.paused_bits() & !ignored_bits, ignored_bits);
+        }
+    }
+
+    /// The priorities that other workers know to be paused at this port.
+    #[inline(always)]
+    pub(super) fn paused_elsewhere_bits(&self) -> u8 {
+        self.pauses.as_ref().map_or(0, |pauses| pauses.known_bits(self.ignored_bits))
+    }
+
+    /// Starts a turn of the worker's own port: priorities that other workers know to be paused are
+    /// held until this worker has processed the PFC frames itself.
+    #[inline(always)]
+    pub(crate) fn hold_paused_elsewhere(&mut self) {
+        self.ungranted_bits = self.paused_elsewhere_bits();
+    }
+
+    /// Before a burst goes to the device: takes back the frames of priorities that other workers
+    /// know to be paused since this turn began. Returns whether no frame is left of the burst.
+    #[inline(always)]
+    pub(super) fn holds_whole_batch(&mut self, accounting: &mut Accounting<D::Frame, V>) -> bool {
+        let new_bits = self.paused_elsewhere_bits() & !self.held_bits();
+        new_bits != 0 && self.take_back_paused(new_bits, accounting)
+    }
+
+    #[cold]
+    fn take_back_paused(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) -> bool {
+        self.ungranted_bits |= bits;
+        self.unbatch(bits, accounting);
+        self.tx_batch.is_empty()
     }
 
     /// The priorities that a pause must name to stop traffic to the VIQs in `viq_bits`.

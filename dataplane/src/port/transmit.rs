@@ -186,6 +186,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         device: &mut D,
         accounting: &mut Accounting<D::Frame, V>,
     ) -> bool {
+        if !V::IS_EVENT_DRIVEN && self.holds_whole_batch(accounting) {
+            return true;
+        }
         let tx_batch = self.tx_batch.frames.len();
         device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
         let cell_bytes = accounting.buffer.cell_bytes();

@@ -54,6 +54,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
     /// handoff. No frame may be handed off earlier in a turn.
     pub(super) fn apply_tx_grants(&mut self) {
         let Core { ports, inputs, handoff_tx, device, accounting, .. } = &mut self.core;
+        handoff_tx.withdraw_pauses();
+        for port in &mut ports[..inputs.len()] {
+            port.hold_paused_elsewhere();
+        }
         if ports.len() == inputs.len() {
             return;
         }
@@ -74,7 +78,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// Publishes at which of this worker's ports the other workers may transmit.
     pub(super) fn publish_tx_grants(&mut self) {
-        for port in &self.core.ports[..self.core.inputs.len()] {
+        for port in &mut self.core.ports[..self.core.inputs.len()] {
+            // Before the grant, so that whoever is granted a priority does not find it paused.
+            port.publish_pauses();
             self.tx_grant_writer.set_grant(port.id, port.grant());
         }
         for (worker, &bursts) in self.taken_bursts.iter().enumerate() {
@@ -88,9 +94,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
         let mut any = false;
         for (ring, taken) in self.from.iter_mut().zip(&mut self.taken_bursts) {
             let Some(ring) = ring else { continue };
-            while let Ok(mac_events) = ring.mac_events.pop() {
+            while let Ok(&mac_event) = ring.mac_events.peek() {
                 any = true;
-                match mac_events {
+                match mac_event {
                     MacEvent::Learned(vid, mac, port, since) => {
                         self.core.has_addresses = true;
                         self.core.mac_table.remote_learn(vid, mac, port, since);
@@ -99,11 +105,14 @@ impl<D: Device, V: Driver> Worker<D, V> {
                         self.core.mac_table.remote_forget(vid, mac, port);
                     }
                     MacEvent::Control(port, control) => {
-                        let Some(slot) = self.core.handoff_tx.slot(port) else { continue };
-                        let Core { ports, accounting, .. } = &mut self.core;
-                        ports[slot].obey(core::iter::once(control), accounting);
+                        if let Some(slot) = self.core.handoff_tx.slot(port) {
+                            let Core { ports, accounting, .. } = &mut self.core;
+                            ports[slot].obey(core::iter::once(control), accounting);
+                        }
                     }
                 }
+                // Only now: the sender reads by the ring that a pause was processed.
+                let _processed = ring.mac_events.pop();
             }
             for _ in 0..HANDOFF_RX_BURSTS {
                 let (mut frames, mut numbers) = (Burst::new(), [0; BURST_MAX]);
