@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench test-debian13 test-guest
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-debian13 test-guest
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -111,6 +111,9 @@ bench-line: build ## beside testpmd and OVS-DPDK on one core, in one run: make b
 
 bench-pause: setup ## how long all workers of a port take to obey a PAUSE
 	cargo bench -p knotless-bench --bench pause_workers
+
+bench-overload: setup ## every receive queue of two workers overloaded, every frame accounted for: make bench-overload MINUTES=10
+	cargo run --release --locked -p knotless-bench --bin bench-overload -- --minutes $(or $(MINUTES),10)
 
 bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
 	cargo run --release --locked -p knotless-bench --bin bench-tagger
