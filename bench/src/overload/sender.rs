@@ -244,14 +244,14 @@ mod tests {
         let mut times_ns = [0; PRIORITIES];
         (times_ns[3], times_ns[4]) = (50_000, 50_000);
         inbox.push(Pause { left_ns: 10_000, enabled_bits: 0b11000, times_ns });
-        sender.arrive(14_000, &inbox);
+        sender.arrive(5_000, &inbox);
         let before = lossless_sent(&sender);
         sender.arrive(18_000, &inbox);
         let stopped = lossless_sent(&sender);
         assert!(stopped > before, "it goes on for the response time");
         sender.arrive(64_000, &inbox);
         assert_eq!(lossless_sent(&sender), stopped);
-        sender.arrive(70_000, &inbox);
+        sender.arrive(90_000, &inbox);
         assert!(lossless_sent(&sender) > stopped, "the pause has ended");
     }
 
