@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-debian13 test-guest
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -65,6 +65,9 @@ record-pcap: build ## re-record a pcap case for review: make record-pcap CASE=na
 
 e2e: privileges build ## real processes in network namespaces (root)
 	KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture --test-threads=1
+
+test-restart: privileges build ## a hundred restarts under load: make test-restart RESTARTS=100 (root)
+	KNOTLESS_RESTARTS=$(or $(RESTARTS),100) KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture restart::
 
 test-debian13: setup ## build, struct layout and pcap regressions against DPDK 24.11, in a root of Debian 13 (root; makes it once, about 1 GB)
 	@scripts/debian13.sh

@@ -23,6 +23,8 @@ const FUNCTIONS: &[&str] = &[
     "rte_eth_dev_info_get",
     "rte_eth_dev_set_mtu",
     "rte_eth_dev_start",
+    "rte_eth_dev_set_link_down",
+    "rte_eth_dev_set_link_up",
     "rte_eth_dev_stop",
     "rte_eth_dev_adjust_nb_rx_tx_desc",
     "rte_eth_iterator_cleanup",

@@ -53,6 +53,8 @@ pub enum Command<F> {
     LinkLost(PortId),
     /// Remove the addresses learned on this port.
     FlushMacTable(PortId),
+    /// Pause every peer in all lossless priorities from now on: the switch is about to stop.
+    PausePeers,
 }
 
 /// A reply of a worker.

@@ -366,6 +366,27 @@ fn frames_that_come_before_the_worker_knows_of_the_link_wait_in_the_device() {
 }
 
 #[test]
+fn a_switch_that_is_to_stop_pauses_its_peers_again_and_again_and_forwards_what_still_comes() {
+    let mut rig = RigBuilder::routed(2).build();
+    rig.load(1, 2, 26, 3);
+    rig.settle();
+    assert_eq!(sent(&mut rig, 2).0, [], "nobody is paused");
+    rig.command(|| Command::PausePeers);
+    rig.load(1, 2, 26, 3);
+    let next = rig.turn()[0].next;
+    let xoff = Pfc::default().with(priority(3), 0xFFFF).with(priority(4), 0xFFFF);
+    assert_eq!(sent(&mut rig, 1).0, [xoff]);
+    let (pauses, frames) = sent(&mut rig, 2);
+    assert_eq!((pauses, frames.len()), (vec![xoff], 3));
+    rig.settle();
+    assert_eq!((sent(&mut rig, 1).0, sent(&mut rig, 2).0), (vec![], vec![]), "no XON");
+    rig.wait(next.ns_since(rig.now));
+    rig.turn();
+    assert_eq!(sent(&mut rig, 1).0, [xoff], "refreshed before it expires");
+    assert_eq!(rig.dropped(1, DropReason::PortDown), 0);
+}
+
+#[test]
 fn a_link_that_comes_back_is_told_again_what_must_still_be_silent() {
     let mut rig = RigBuilder::routed(2).build();
     rig.arrive(2, &pfc(3, 0xFFFF));

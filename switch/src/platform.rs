@@ -24,6 +24,10 @@ pub(crate) trait Platform {
     /// Whether the link of `port` is up.
     fn is_link_up(&self, port: PortId) -> bool;
 
+    /// Takes the links of all ports up, or down where the device can. What is sent to a link that
+    /// is down is not lost: its sender keeps it.
+    fn set_links(&self, _up: bool) {}
+
     /// Why `port` is down for good, as text, if it is.
     fn fault(&self, _port: PortId) -> Option<&'static str> {
         None

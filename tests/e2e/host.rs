@@ -141,7 +141,7 @@ impl Receiver {
     }
 }
 
-fn parse<T: DeserializeOwned>(running: Running) -> T {
+pub(crate) fn parse<T: DeserializeOwned>(running: Running) -> T {
     let said = running.end(PATIENCE).success();
     serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
 }

@@ -37,6 +37,7 @@ mod privilege;
 mod process;
 mod queues;
 mod reload;
+mod restart;
 mod script;
 mod stopped;
 mod switch;

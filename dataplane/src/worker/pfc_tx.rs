@@ -25,7 +25,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
             return false;
         }
         let mut xoff_bits = self.core.accounting.buffer.xoff_bits(port.id, port.lossless_bits);
-        if port.backlogged || !V::IS_EVENT_DRIVEN && port.is_backlogged_elsewhere {
+        if self.pauses_peers
+            || port.backlogged
+            || !V::IS_EVENT_DRIVEN && port.is_backlogged_elsewhere
+        {
             xoff_bits |= port.lossless_bits;
         }
         let paused_bits = port.paused_upstream(xoff_bits);

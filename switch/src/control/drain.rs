@@ -1,17 +1,108 @@
-//! Shutdown: waits until the workers' queues are empty and collects the last reports.
+//! Shutdown: pauses the peers, waits until the workers' queues are empty, takes the links down, and
+//! collects the last reports.
+//!
+//! The end loses no lossless frame of a peer that obeys PFC (802.1Qbb), if the peer keeps what it
+//! has to send while its link is down:
+//!
+//! 1. Workers pause every peer, and go on to receive and forward.
+//! 2. When no lossless frame has come for [`QUIET_NS`] and none is held, the peers have obeyed.
+//! 3. The links go down while the pauses still hold. Workers go on to forward meanwhile.
+//!
+//! A peer that goes on to send for [`OBEY_NS_MAX`] does not obey. Then what it sends from here on
+//! is dropped, and counted.
 
 use super::Control;
 use super::collector::{Collector, Round};
 use super::stats::Stats;
 use crate::platform::Platform;
 use crate::worker_loop::WorkerExit;
+use dataplane::control_rings::Command;
+use dataplane::ids::{PortId, Priority};
 use dataplane::time::Instant;
 use std::time::Duration;
 
 /// Poll interval of the workers.
 const POLL: Duration = Duration::from_millis(1);
+/// For how long no lossless frame may come from any peer until all have obeyed. A pause takes
+/// effect at a NIC in microseconds, at a program that sends by a socket when it has its core again.
+const QUIET_NS: u64 = 10_000_000;
+/// A peer that still sends after this time obeys no pause.
+const OBEY_NS_MAX: u64 = 300_000_000;
+
+/// How the wait for the peers ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
+pub(crate) enum Quiesced {
+    /// No lossless frame comes, and none is held.
+    #[display("all peers obeyed")]
+    Quiet,
+    /// Some still come.
+    #[display("a peer does not obey PFC: what it still sends is dropped")]
+    Disobeyed,
+    /// Some cannot leave.
+    #[display("a peer keeps its priority paused: the lossless frames for it are dropped")]
+    Held,
+}
+
+/// Lossless traffic, as of one round of reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lossless {
+    received_frames: u64,
+    held_bytes: u64,
+}
 
 impl<P: Platform> Control<P> {
+    /// Pauses all peers, waits until they have obeyed and no lossless frame is held, up to `until`,
+    /// and takes the links down.
+    pub(crate) fn quiesce(&mut self, until: Instant) -> Quiesced {
+        for worker in self.workers.iter_mut() {
+            worker.command(Command::PausePeers);
+        }
+        let quiesced = self.wait_for_quiet(until);
+        // Nothing more is sent: what a device refuses because its link is down has no class.
+        let ports = self.tables.config().settings.ports.len();
+        for port in (0..ports).filter_map(PortId::from_index) {
+            self.workers.command_each(port, |queue| Command::Link(queue, false));
+        }
+        self.collect(until);
+        self.platform.set_links(false);
+        quiesced
+    }
+
+    fn wait_for_quiet(&mut self, until: Instant) -> Quiesced {
+        let began = self.platform.now();
+        let (mut last, mut changed_at) = (Lossless::default(), began);
+        while self.platform.now() < until {
+            if !self.collect(until) {
+                continue;
+            }
+            let (now, seen) = (self.platform.now(), self.lossless());
+            if seen.received_frames != last.received_frames {
+                changed_at = now;
+            }
+            last = seen;
+            if seen.held_bytes == 0 && now.ns_since(changed_at) >= QUIET_NS {
+                return Quiesced::Quiet;
+            }
+            if changed_at.ns_since(began) > OBEY_NS_MAX {
+                return Quiesced::Disobeyed;
+            }
+            std::thread::sleep(POLL);
+        }
+        Quiesced::Held
+    }
+
+    fn lossless(&self) -> Lossless {
+        let reports = self.workers.iter().filter_map(|worker| worker.answer());
+        let mut sum = Lossless::default();
+        for port in reports.flat_map(|report| &report.ports) {
+            for priority in Priority::all().filter(|p| port.queues[p.index()].lossless) {
+                sum.received_frames += port.counters.rx_frames[priority.index()];
+                sum.held_bytes += u64::from(port.queues[priority.index()].viq_bytes);
+            }
+        }
+        sum
+    }
+
     /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
     /// The workers must not receive data any more.
     pub(crate) fn drain(&mut self, until: Instant) -> u64 {
@@ -27,15 +118,8 @@ impl<P: Platform> Control<P> {
 
     /// Frames in the workers' queues and between them; `None` if not all have reported by `until`.
     fn frames_held(&mut self, until: Instant) -> Option<u64> {
-        let began = self.platform.now();
-        self.poll_workers();
-        let collector = Collector::begin(&mut self.workers, began)?;
-        while collector.round(&self.workers, began) != Round::Complete {
-            if self.platform.now() >= until {
-                return None;
-            }
-            std::thread::sleep(POLL / 10);
-            self.poll_workers();
+        if !self.collect(until) {
+            return None;
         }
         // Reports are written at different times: a frame that one worker has handed off may
         // already be received, and even sent, by another when that one reports.
@@ -44,6 +128,24 @@ impl<P: Platform> Control<P> {
         let handoff_tx: u64 = reports().map(|report| report.totals.handoff_tx).sum();
         let handoff_rx: u64 = reports().map(|report| report.totals.handoff_rx).sum();
         Some(held + handoff_tx.abs_diff(handoff_rx))
+    }
+
+    /// Has all workers report; whether all have by `until`.
+    fn collect(&mut self, until: Instant) -> bool {
+        let began = self.platform.now();
+        self.poll_workers();
+        let Some(collector) = Collector::begin(&mut self.workers, began) else {
+            std::thread::sleep(POLL);
+            return false;
+        };
+        while collector.round(&self.workers, began) != Round::Complete {
+            if self.platform.now() >= until {
+                return false;
+            }
+            std::thread::sleep(POLL / 10);
+            self.poll_workers();
+        }
+        true
     }
 
     fn poll_workers(&mut self) {

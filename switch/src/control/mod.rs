@@ -40,6 +40,8 @@ mod tests;
 mod waits;
 mod workers;
 
+#[cfg(feature = "dpdk")]
+pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
 use crate::output;

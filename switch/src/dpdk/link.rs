@@ -10,6 +10,18 @@ pub(super) fn is_up(id: u16) -> bool {
     unsafe { dpdk_sys::shim_link_is_up(id) == 1 }
 }
 
+/// Takes the link of DPDK port `id` up or down. Whether its driver can.
+pub(super) fn set(id: u16, up: bool) -> bool {
+    let status = if up {
+        // SAFETY: a bad id is an error, not undefined.
+        unsafe { dpdk_sys::rte_eth_dev_set_link_up(id) }
+    } else {
+        // SAFETY: as above.
+        unsafe { dpdk_sys::rte_eth_dev_set_link_down(id) }
+    };
+    status == 0
+}
+
 /// The counters of DPDK port `id`; all 0 where the driver keeps none.
 pub(super) fn counters(id: u16) -> DeviceCounters {
     let mut raw = MaybeUninit::<rte_eth_stats>::zeroed();

@@ -1,10 +1,13 @@
 //! The socket of a `net_af_packet` device, which counts the frames lost to a full ring: DPDK's
-//! driver does not read it before 23.11.
+//! driver does not read it before 23.11. And the link of its interface.
 
 use super::device_args::DeviceArgs;
+use nix::ifaddrs::getifaddrs;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{getsockopt, sockopt};
 use std::fs;
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(super) struct PacketSocket {
     socket: OwnedFd,
+    interface: String,
     dropped_frames: AtomicU64,
 }
 
@@ -21,14 +25,13 @@ impl PacketSocket {
         if !args.is_of("net_af_packet") {
             return None;
         }
-        let index = i32::try_from(if_nametoindex(args.value("iface")?).ok()?).ok()?;
-        let fds = fs::read_dir("/proc/self/fd").ok()?.flatten();
-        let fds = fds.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
-        let fd = fds.into_iter().find(|&fd| bound_to(fd) == Some(index))?;
+        let interface = args.value("iface")?.to_owned();
+        let index = i32::try_from(if_nametoindex(interface.as_str()).ok()?).ok()?;
+        let fd = sockets_on(Some(index)).next()?;
         // SAFETY: a packet socket bound to an interface that this process claimed for one device,
         // whose driver keeps it open until the device is closed.
         let socket = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().ok()?;
-        let socket = Self { socket, dropped_frames: AtomicU64::new(0) };
+        let socket = Self { socket, interface, dropped_frames: AtomicU64::new(0) };
         // Frames from before the ring existed do not count.
         socket.read_and_reset();
         Some(socket)
@@ -39,6 +42,50 @@ impl PacketSocket {
     pub(super) fn dropped_frames(&self) -> u64 {
         let more = self.read_and_reset();
         self.dropped_frames.fetch_add(more, Ordering::Relaxed) + more
+    }
+
+    /// Sets the interface up or down, unless it has an address: then it is the host's, too.
+    pub(super) fn set_interface(&self, up: bool) {
+        if is_used_by_host(&self.interface) {
+            return;
+        }
+        // A socket that was bound while the interface was down fails once, at its next call: the
+        // driver would count frames as lost that wait in its ring.
+        self.clear_errors();
+        let _unless_it_may_not = self.set_flag_up(up);
+        self.clear_errors();
+    }
+
+    /// Clears the pending errors of all sockets of the device.
+    fn clear_errors(&self) {
+        for fd in sockets_on(bound_to(self.socket.as_raw_fd())) {
+            // SAFETY: a packet socket of the driver, open until the device is closed.
+            let socket = unsafe { BorrowedFd::borrow_raw(fd) };
+            let _cleared = getsockopt(&socket, sockopt::SocketError);
+        }
+    }
+
+    /// Sets or clears IFF_UP. It takes CAP_NET_ADMIN.
+    fn set_flag_up(&self, up: bool) -> io::Result<()> {
+        // SAFETY: plain integers, bytes and pointers, for which zeros are a value.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        // The last byte stays 0: it ends the name, which the kernel has accepted before.
+        for (to, from) in
+            request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(self.interface.bytes())
+        {
+            *to = from.cast_signed();
+        }
+        let call = |number, request: &mut libc::ifreq| {
+            // SAFETY: the socket is open, and both requests read and write one `ifreq`.
+            let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), number, request) };
+            if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        };
+        call(libc::SIOCGIFFLAGS, &mut request)?;
+        let flag = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
+        // SAFETY: the kernel wrote the flags last.
+        let before = unsafe { request.ifr_ifru.ifru_flags };
+        request.ifr_ifru.ifru_flags = if up { before | flag } else { before & !flag };
+        call(libc::SIOCSIFFLAGS, &mut request)
     }
 
     /// The kernel's count since the last read.
@@ -58,6 +105,26 @@ impl PacketSocket {
         };
         if status == 0 { u64::from(stats.tp_drops) } else { 0 }
     }
+}
+
+/// The packet sockets of this process that are bound to the interface `index`.
+fn sockets_on(index: Option<i32>) -> impl Iterator<Item = RawFd> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let fds = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
+    let fds: Vec<RawFd> = fds.collect();
+    fds.into_iter().filter(move |&fd| index.is_some() && bound_to(fd) == index)
+}
+
+/// Whether `interface` has an address, other than the link-local one that every interface has.
+fn is_used_by_host(interface: &str) -> bool {
+    let all = getifaddrs().into_iter().flatten();
+    let mut addresses =
+        all.filter(|one| one.interface_name == interface).filter_map(|one| one.address);
+    addresses.any(|address| match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
+        (Some(_), _) => true,
+        (None, Some(address)) => !address.ip().is_unicast_link_local(),
+        (None, None) => false,
+    })
 }
 
 /// The interface that the socket `fd` is bound to, if it is a packet socket.

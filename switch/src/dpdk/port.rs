@@ -158,6 +158,28 @@ impl Port {
         }
     }
 
+    /// Whether it is a tap.
+    pub(crate) fn is_tap(&self) -> bool {
+        self.device.tap().is_some()
+    }
+
+    /// Takes its link up or down, if the device can: a tap's by its carrier, which its interface
+    /// loses in whatever network namespace it is; that of `net_af_packet` by its interface, unless
+    /// the host itself uses that.
+    pub(crate) fn set_link(&self, up: bool) {
+        if self.is_removed() {
+            return;
+        }
+        match (self.device.tap(), &self.packet_socket) {
+            (Some(tap), _) => tap.set_carrier(up),
+            (None, Some(socket)) => socket.set_interface(up),
+            (None, None) if self.device.is_virtual() => {}
+            (None, None) => {
+                let _unless_the_driver_cannot = link::set(self.device.id(), up);
+            }
+        }
+    }
+
     /// Whether its interface was deleted under it: it never comes up again.
     pub fn is_deleted(&self) -> bool {
         self.device.tap().is_some_and(|tap| tap.link() == TapLink::Deleted)

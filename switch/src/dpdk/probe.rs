@@ -102,6 +102,11 @@ impl OpenDevice {
         self.removal.as_ref().is_some_and(Removal::has_happened)
     }
 
+    /// Whether it is a vdev.
+    pub(super) const fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
     /// The tap, if it is one.
     pub(super) const fn tap(&self) -> Option<&Tap> {
         self.lock.tap()

@@ -104,7 +104,12 @@ impl DpdkPlatform {
             rx_queues: port.queues,
             tx_queues: tx_queues(config, port.id),
         };
-        Port::open(&self.eal, device, &options, &self.data)
+        let opened = Port::open(&self.eal, device, &options, &self.data)?;
+        // Until a worker polls it, a tap that was made before takes no frames.
+        if opened.0.is_tap() {
+            opened.0.set_link(false);
+        }
+        Ok(opened)
     }
 
     /// The device of the worker that owns these ports.
@@ -254,6 +259,10 @@ impl Platform for DpdkPlatform {
             output::note(&format!("port {name}: {flow_control}"));
         }
         link
+    }
+
+    fn set_links(&self, up: bool) {
+        self.ports.iter().for_each(|port| port.set_link(up));
     }
 
     fn fault(&self, port: PortId) -> Option<&'static str> {

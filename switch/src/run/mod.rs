@@ -8,12 +8,13 @@ mod threads;
 
 use crate::control::server::Server;
 use crate::control::stats::Stats;
-use crate::control::{Control, FIRST_EPOCH, Signals, Tables};
+use crate::control::{Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::old_names::OldNames;
 use crate::output;
+use crate::platform::Platform;
 use crate::service_manager::ServiceManager;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
@@ -102,6 +103,10 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let (threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
     drop(snapshot);
+    // A port that sends while its link comes up may lose frames, so all links come up before any
+    // worker takes its first turn. What arrives until then waits in the receive queues.
+    dpdk_platform.set_links(true);
+    phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, facts, rings);
     let (_server, calls) = match Server::start(&config.socket) {
@@ -125,6 +130,10 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
 fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
     output::note("stopping");
     control.send_lldp_shutdown();
+    let quiesced = control.quiesce(control.now() + DRAIN_NS);
+    if quiesced != Quiesced::Quiet {
+        output::note(&quiesced.to_string());
+    }
     phase.advance_to(Phase::Drain);
     control.drain(control.now() + DRAIN_NS);
     phase.advance_to(Phase::Stop);

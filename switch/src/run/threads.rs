@@ -56,7 +56,7 @@ struct Start {
 }
 
 impl Threads {
-    /// Starts all workers of `config`, and returns when all of them run.
+    /// Starts all workers of `config`, and returns when all of them wait for [`Phase::Run`].
     ///
     /// # Errors
     /// A thread cannot be created, pinned or registered; the others have been stopped then.
@@ -102,7 +102,6 @@ impl Threads {
                 return Err(RunError::Worker { number, why });
             }
         }
-        phase.advance_to(Phase::Run);
         Ok((threads, rings))
     }
 

@@ -1,8 +1,9 @@
 //! A Linux interface: its address, its counters, and its neighbors.
 
-use super::TrafficError;
+use super::{StopFlag, TrafficError};
 use dataplane::wire::MacAddress;
 use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::LinkAddr;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,11 +19,15 @@ pub(super) struct Interface {
     /// Its MAC address.
     pub mac: MacAddress,
     pub(super) link: LinkAddr,
+    /// Whether it is set up.
+    is_up: bool,
 }
 
 /// Timeout of the resolution of a neighbor.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(5);
 const RESOLVE_POLL: Duration = Duration::from_millis(20);
+/// Poll interval of an interface that is down.
+const UP_POLL: Duration = Duration::from_millis(1);
 
 impl Interface {
     /// Finds the interface called `name`.
@@ -34,12 +39,31 @@ impl Interface {
             what: "list the interfaces",
             source: source.into(),
         })?;
-        let link = all
+        let (link, is_up) = all
             .filter(|interface| interface.interface_name == name)
-            .find_map(|interface| interface.address?.as_link_addr().copied())
+            .find_map(|interface| {
+                let is_up = interface.flags.contains(InterfaceFlags::IFF_UP);
+                Some((*interface.address?.as_link_addr()?, is_up))
+            })
             .ok_or_else(|| TrafficError::NoInterface { interface: name.to_owned() })?;
         let mac = MacAddress(link.addr().unwrap_or_default());
-        Ok(Self { name: name.to_owned(), mac, link })
+        Ok(Self { name: name.to_owned(), mac, link, is_up })
+    }
+
+    /// Waits until the interface of this name, which went down or away, is up again: this one, or
+    /// another one. A NIC keeps what it has to send meanwhile.
+    ///
+    /// # Errors
+    /// It is not up after `patience_ns`, or `stop` was asked meanwhile.
+    pub(super) fn await_up(&self, patience_ns: u64, stop: &StopFlag) -> Result<Self, TrafficError> {
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_nanos(patience_ns) && !stop.asked() {
+            match Self::find(&self.name) {
+                Ok(found) if found.is_up => return Ok(found),
+                _ => std::thread::sleep(UP_POLL),
+            }
+        }
+        Err(TrafficError::InterfaceDown { interface: self.name.clone() })
     }
 
     pub(super) fn index(&self) -> i32 {

@@ -14,6 +14,7 @@ mod clock;
 mod flow;
 mod frame;
 mod interface;
+mod outages;
 mod pause_generator;
 mod payload;
 mod pfc;

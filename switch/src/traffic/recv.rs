@@ -2,6 +2,7 @@
 
 use super::clock::{Clock, StampConverter};
 use super::interface::Interface;
+use super::outages::Outages;
 use super::pause_generator::{PauseGenerator, PauseSchedule};
 use super::report::{self, BouncesReport, PauseReport, PriorityReceived, RecvReport};
 use super::rx_stats::{RxFrame, RxStats};
@@ -67,6 +68,12 @@ pub struct RecvArgs {
         value_name = "FRAMES"
     )]
     measurement: u64,
+    /// Wait this long for an interface that goes down or away to come up again
+    #[arg(long, default_value = "0s", value_parser = parse_duration_ns, value_name = "TIME")]
+    hold: u64,
+    /// Report each time of at least this length in which no test frame arrived
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
+    outages: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -90,7 +97,16 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
     let mut receiver = Receiver::open(arguments, &interface)?;
     super::print_line(&format!("listening on {}", interface.name));
     let start = receiver.clock.now();
-    let ended = receiver.run(arguments, &stop);
+    let ended = loop {
+        let ended = receiver.run(arguments, start, &stop);
+        let Err(TrafficError::InterfaceDown { .. }) = ended else { break ended };
+        match interface.await_up(arguments.hold, &stop) {
+            // The socket of an interface that was down receives again.
+            Ok(same) if same.index() == interface.index() => {}
+            Ok(other) => receiver.open_again(&other, arguments.buffer)?,
+            Err(_) => break ended,
+        }
+    };
     match ended {
         Ok(()) => {}
         // Frames that arrived before the interface went down are still in the socket, and count.
@@ -107,6 +123,17 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
         report.print()?
     }
     ended
+}
+
+fn open_socket(
+    interface: &Interface,
+    buffer: u64,
+) -> Result<(PacketSocket, ReceiveRing), TrafficError> {
+    let socket = PacketSocket::open(interface, Listen::Everything)?;
+    socket.set_receive_buffer(usize::try_from(buffer).unwrap_or(usize::MAX))?;
+    socket.set_qdisc_bypass()?;
+    let ring = ReceiveRing::new(&socket)?;
+    Ok((socket, ring))
 }
 
 /// A UDP socket that is never read; `None` if another process has the port, which then keeps the
@@ -128,16 +155,13 @@ struct Receiver {
     socket: PacketSocket,
     ring: ReceiveRing,
     rx_stats: RxStats,
+    outages: Option<Outages>,
     pause_generator: Option<PauseGenerator>,
 }
 
 impl Receiver {
     fn open(arguments: &RecvArgs, interface: &Interface) -> Result<Self, TrafficError> {
-        let socket = PacketSocket::open(interface, Listen::Everything)?;
-        let buffer_bytes = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
-        socket.set_receive_buffer(buffer_bytes)?;
-        socket.set_qdisc_bypass()?;
-        let ring = ReceiveRing::new(&socket)?;
+        let (socket, ring) = open_socket(interface, arguments.buffer)?;
         let clock = Clock::start();
         let pause_generator = (!arguments.pause_class.is_empty()).then(|| {
             let schedule = PauseSchedule {
@@ -157,13 +181,24 @@ impl Receiver {
             socket,
             ring,
             rx_stats,
+            outages: arguments.outages.map(Outages::new),
             pause_generator,
         })
     }
 
-    /// Receives until the duration or idle time is over, or `stop` is set.
-    fn run(&mut self, arguments: &RecvArgs, stop: &StopFlag) -> Result<(), TrafficError> {
-        let start = self.clock.now();
+    /// Receives from another interface of the same name from now on.
+    fn open_again(&mut self, interface: &Interface, buffer: u64) -> Result<(), TrafficError> {
+        (self.socket, self.ring) = open_socket(interface, buffer)?;
+        Ok(())
+    }
+
+    /// Receives until the duration after `start` or the idle time is over, or `stop` is set.
+    fn run(
+        &mut self,
+        arguments: &RecvArgs,
+        start: Instant,
+        stop: &StopFlag,
+    ) -> Result<(), TrafficError> {
         let end = arguments.duration.map_or(Instant::NEVER, |ns| start + ns);
         loop {
             let full = self.drain()?;
@@ -192,7 +227,7 @@ impl Receiver {
     fn drain(&mut self) -> Result<bool, TrafficError> {
         let now = self.clock.now();
         self.stamps.refresh(self.clock.monotonic_ns(now));
-        let Self { clock, stamps, socket, ring, rx_stats, pause_generator, .. } = self;
+        let Self { clock, stamps, socket, ring, rx_stats, outages, pause_generator, .. } = self;
         let frames = ring.receive(socket, |frame| {
             let monotonic_ns = frame
                 .realtime_ns
@@ -200,6 +235,9 @@ impl Receiver {
             let when = clock.instant(monotonic_ns);
             let (bytes, tci, cut) = (frame.bytes, frame.tci, frame.cut);
             let known = rx_stats.record(&RxFrame { bytes, tci, cut, when, monotonic_ns });
+            if let (Some(_), Some(outages)) = (known, outages.as_mut()) {
+                outages.record(when);
+            }
             if let (Some((priority, bytes)), Some(pause_generator)) =
                 (known, pause_generator.as_mut())
             {
@@ -272,6 +310,7 @@ impl Receiver {
                 priorities: pause_generator.priorities().map(Priority::value).collect(),
                 counters: pause_generator.counters(),
             }),
+            outages_ns: self.outages.as_ref().map(|outages| outages.lengths_ns().to_vec()),
             bounces: share.map(|share| BouncesReport::new(self.rx_stats.reroutes(), share)),
             flows,
         })

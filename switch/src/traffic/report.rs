@@ -107,6 +107,9 @@ pub struct RecvReport {
     pub priorities: Vec<PriorityReceived>,
     /// The pauses sent.
     pub pauser: Option<PauseReport>,
+    /// Times without a test frame, with `--outages`.
+    #[serde(default)]
+    pub outages_ns: Option<Vec<u64>>,
     /// Reroutes, with `--bounces`.
     #[serde(default)]
     pub bounces: Option<BouncesReport>,
@@ -390,6 +393,11 @@ impl RecvReport {
                 counters.bytes_after_xoff_max,
                 microseconds(counters.ns_after_xoff_max),
             ))?;
+        }
+        if let Some(outages_ns) = &self.outages_ns {
+            let longest_ns = outages_ns.iter().max().copied().unwrap_or_default();
+            let (count, longest) = (outages_ns.len(), microseconds(longest_ns));
+            print(&format!("\n{count} outages, the longest {longest} us"))?;
         }
         if let Some(bounces) = &self.bounces {
             print(&bounces.lines())?;

@@ -58,6 +58,9 @@ pub struct SendArgs {
     /// How late a flow may be and still catch up with a burst; frames that are later are not sent
     #[arg(long, default_value = "5ms", value_parser = parse_duration_ns, value_name = "TIME")]
     burst_time: u64,
+    /// Hold frames for this long, as a NIC does, while the interface is down or gone
+    #[arg(long, default_value = "0s", value_parser = parse_duration_ns, value_name = "TIME")]
+    hold: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -88,7 +91,14 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     let dropped_before = interface.tx_dropped()?;
     let mut sender = Sender::open(arguments, &interface, streams)?;
     let start = sender.clock.now();
-    let ended = sender.run(arguments.duration, &stop);
+    let ended = loop {
+        let ended = sender.run(start, arguments.duration, &stop);
+        let Err(TrafficError::InterfaceDown { .. }) = ended else { break ended };
+        match interface.await_up(arguments.hold, &stop) {
+            Ok(up) => sender.link_is_up(&interface, &up)?,
+            Err(_) => break ended,
+        }
+    };
     let end = sender.clock.now();
     let dropped = match ended {
         Ok(()) => interface.tx_dropped()?.saturating_sub(dropped_before),
@@ -231,9 +241,25 @@ impl Sender {
         })
     }
 
-    /// Sends until the flows are done, `duration_ns` is over or `stop` is asked.
-    fn run(&mut self, duration_ns: Option<u64>, stop: &StopFlag) -> Result<(), TrafficError> {
-        let start = self.clock.now();
+    /// Goes on after the link was down: `after` is the same interface as `before`, or another one.
+    /// A pause ends with the link.
+    fn link_is_up(&mut self, before: &Interface, after: &Interface) -> Result<(), TrafficError> {
+        if before.index() != after.index() {
+            self.pfc = PfcSocket::open(after)?;
+            self.socket = PacketSocket::open(after, Listen::Nothing)?;
+            self.socket.set_qdisc_bypass()?;
+        }
+        self.pauses.reset(self.clock.now());
+        Ok(())
+    }
+
+    /// Sends until the flows are done, `duration_ns` after `start` is over or `stop` is asked.
+    fn run(
+        &mut self,
+        start: Instant,
+        duration_ns: Option<u64>,
+        stop: &StopFlag,
+    ) -> Result<(), TrafficError> {
         let end = duration_ns.map_or(Instant::NEVER, |ns| start + ns);
         loop {
             let now = self.clock.now();

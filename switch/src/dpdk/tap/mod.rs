@@ -117,6 +117,11 @@ impl Tap {
         self.monitor.link()
     }
 
+    /// Takes its carrier up or down. Older kernels cannot; there nothing happens.
+    pub(super) fn set_carrier(&self, up: bool) {
+        self.monitor.set_carrier(up);
+    }
+
     /// Frames that its full queue lost since it was opened, at most 50 ms ago. Not what the kernel
     /// dropped while the interface was down.
     pub(super) fn rx_missed_frames(&self) -> u64 {

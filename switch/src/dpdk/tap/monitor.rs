@@ -12,8 +12,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -38,12 +38,17 @@ pub(in crate::dpdk) enum TapLink {
 struct TapState {
     link: AtomicU8,
     dropped_frames: AtomicU64,
+    /// The carrier changed since the last poll.
+    is_changed: AtomicBool,
+    /// Held from a look at the interface until the state says what was seen.
+    poll: Mutex<()>,
 }
 
 /// The thread, which ends with this value.
 #[derive(Debug)]
 pub(super) struct TapMonitor {
     state: Arc<TapState>,
+    queue: Arc<Queue>,
     /// The state of the thread before it starts.
     poller: Option<TapPoller>,
     stop: Option<Sender<()>>,
@@ -56,8 +61,11 @@ impl TapMonitor {
         let state = Arc::new(TapState {
             link: AtomicU8::new(TapLink::Down as u8),
             dropped_frames: AtomicU64::new(0),
+            is_changed: AtomicBool::new(false),
+            poll: Mutex::default(),
         });
-        Self { state, poller: Some(poller), stop: None, thread: None }
+        let queue = Arc::clone(&poller.queue);
+        Self { state, queue, poller: Some(poller), stop: None, thread: None }
     }
 
     /// Polls once, then starts the thread.
@@ -80,6 +88,17 @@ impl TapMonitor {
         }
     }
 
+    /// Takes the carrier of the interface up or down. The link is the same at once, so that nobody
+    /// who reads it takes the start of the switch for a change.
+    pub(super) fn set_carrier(&self, up: bool) {
+        let _no_poll = self.state.poll.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.queue.set_carrier(up).is_ok() {
+            let link = if up { TapLink::Up } else { TapLink::Down };
+            self.state.link.store(link as u8, Ordering::Relaxed);
+            self.state.is_changed.store(true, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn dropped_frames(&self) -> u64 {
         self.state.dropped_frames.load(Ordering::Relaxed)
     }
@@ -97,7 +116,7 @@ impl Drop for TapMonitor {
 /// The state of the thread.
 #[derive(Debug)]
 pub(super) struct TapPoller {
-    queue: Queue,
+    queue: Arc<Queue>,
     rtnetlink: Rtnetlink,
     /// The namespace of `rtnetlink`.
     home: u64,
@@ -130,7 +149,7 @@ impl TapPoller {
     pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink) -> io::Result<Self> {
         let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
         let last = Sample { is_running: false, namespace: home, tx_dropped_frames: 0 };
-        Ok(Self { queue, rtnetlink, home, last, dropped_frames: 0 })
+        Ok(Self { queue: Arc::new(queue), rtnetlink, home, last, dropped_frames: 0 })
     }
 
     fn run(mut self, state: &TapState, stopped: &Receiver<()>) {
@@ -140,8 +159,11 @@ impl TapPoller {
     }
 
     fn poll_once(&mut self, state: &TapState) {
+        let _one_at_a_time = state.poll.lock().unwrap_or_else(PoisonError::into_inner);
         match self.sample() {
             Ok(sample) => {
+                // What senders offered meanwhile was refused, and is still theirs.
+                self.last.is_running &= !state.is_changed.swap(false, Ordering::Relaxed);
                 let link = if sample.is_running { TapLink::Up } else { TapLink::Down };
                 self.dropped_frames += sample.lost_since(&self.last);
                 self.last = sample;

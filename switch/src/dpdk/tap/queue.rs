@@ -1,7 +1,7 @@
 //! An open queue of a tap: the ioctls of `/dev/net/tun` that the switch itself uses.
 
 use nix::libc::{self, ifreq};
-use std::ffi::{CStr, c_int, c_ulong};
+use std::ffi::{CStr, c_int, c_uint, c_ulong};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -60,6 +60,16 @@ impl Queue {
         }
         // SAFETY: the kernel made this descriptor for this call, so nobody else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Takes the carrier of the interface up or down, in whatever network namespace it is (Linux
+    /// 5.0).
+    pub(super) fn set_carrier(&self, up: bool) -> io::Result<()> {
+        let carrier = c_uint::from(up);
+        // SAFETY: the file is open; this request reads one unsigned integer.
+        let status =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TUNSETCARRIER, &raw const carrier) };
+        if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn request(&self, number: c_ulong, argument: &mut ifreq) -> io::Result<()> {
