@@ -6,10 +6,11 @@
 //!
 //! 1. Workers pause every peer, and go on to receive and forward.
 //! 2. When no lossless frame has come for [`QUIET_NS`] and none is held, the peers have obeyed.
-//! 3. The links go down while the pauses still hold. Workers go on to forward meanwhile.
+//! 3. What is still held is lossy, and is sent if it can be.
+//! 4. The links go down while the pauses still hold.
 //!
-//! A peer that goes on to send for [`OBEY_NS_MAX`] does not obey. Then what it sends from here on
-//! is dropped, and counted.
+//! A peer that goes on to send for [`OBEY_NS_MAX`] does not obey. Then workers receive no more data
+//! before step 3: it is dropped, and counted.
 
 use super::Control;
 use super::collector::{Collector, Round};
@@ -51,13 +52,17 @@ struct Lossless {
 }
 
 impl<P: Platform> Control<P> {
-    /// Pauses all peers, waits until they have obeyed and no lossless frame is held, up to `until`,
-    /// and takes the links down.
+    /// Pauses all peers, and waits until they have obeyed and no lossless frame is held, up to
+    /// `until`.
     pub(crate) fn quiesce(&mut self, until: Instant) -> Quiesced {
         for worker in self.workers.iter_mut() {
             worker.command(Command::PausePeers);
         }
-        let quiesced = self.wait_for_quiet(until);
+        self.wait_for_quiet(until)
+    }
+
+    /// Takes the links down, while the pauses still hold.
+    pub(crate) fn take_links_down(&mut self, until: Instant) {
         // Nothing more is sent: what a device refuses because its link is down has no class.
         let ports = self.tables.config().settings.ports.len();
         for port in (0..ports).filter_map(PortId::from_index) {
@@ -65,7 +70,6 @@ impl<P: Platform> Control<P> {
         }
         self.collect(until);
         self.platform.set_links(false);
-        quiesced
     }
 
     fn wait_for_quiet(&mut self, until: Instant) -> Quiesced {
@@ -104,7 +108,6 @@ impl<P: Platform> Control<P> {
     }
 
     /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
-    /// The workers must not receive data any more.
     pub(crate) fn drain(&mut self, until: Instant) -> u64 {
         let mut held = u64::MAX;
         while held > 0 && self.platform.now() < until {

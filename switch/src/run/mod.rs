@@ -130,12 +130,14 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
 fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
     output::note("stopping");
     control.send_lldp_shutdown();
-    let quiesced = control.quiesce(control.now() + DRAIN_NS);
+    let until = control.now() + DRAIN_NS;
+    let quiesced = control.quiesce(until);
     if quiesced != Quiesced::Quiet {
         output::note(&quiesced.to_string());
+        phase.advance_to(Phase::Drain);
     }
-    phase.advance_to(Phase::Drain);
-    control.drain(control.now() + DRAIN_NS);
+    control.drain(until);
+    control.take_links_down(until);
     phase.advance_to(Phase::Stop);
     let ends = threads.join();
     let failed = ends.iter().enumerate().filter(|(_, end)| end.is_none());
