@@ -53,8 +53,9 @@ pub enum Command<F> {
     LinkLost(PortId),
     /// Remove the addresses learned on this port.
     FlushMacTable(PortId),
-    /// Pause every peer in all lossless priorities from now on: the switch is about to stop.
-    PausePeers,
+    /// Pause the peer of this port in all lossless priorities from now on: the switch is about to
+    /// stop.
+    PausePeer(PortId),
 }
 
 /// A reply of a worker.

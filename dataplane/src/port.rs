@@ -92,6 +92,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     pub(crate) is_further_queue: bool,
     /// Whether another receive queue of the port is backlogged.
     pub(crate) is_backlogged_elsewhere: bool,
+    /// Whether the peer is paused in all lossless priorities, because the switch is to stop.
+    pub(crate) pauses_peer: bool,
     pub(crate) mac: MacAddress,
     /// The priority of the switch's own frames: the highest that is not lossless, so that no peer
     /// can pause it.
@@ -146,6 +148,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             pauses_own_class: upstream == Priority::EACH,
             is_further_queue: false,
             is_backlogged_elsewhere: false,
+            pauses_peer: false,
             upstream,
             host_priority: settings.host_priority,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),

@@ -88,8 +88,6 @@ fn tx_frame_bytes_max(port: &PortSettings) -> u16 {
 pub struct Worker<D: Device, V: Driver = Polling> {
     /// Whether the switch has other workers.
     pub(crate) has_others: bool,
-    /// Whether every peer is paused in all lossless priorities, because the switch is to stop.
-    pauses_peers: bool,
     /// Outside `core`, so that a burst reads the tables without counting a reference.
     pub(crate) snapshot: Arc<Snapshot>,
     age_at: Instant,
@@ -198,7 +196,6 @@ impl<D: Device, V: Driver> Worker<D, V> {
             turns: 0,
             age_at: Instant::ZERO,
             has_others: rings.ledgers.len() > 1,
-            pauses_peers: false,
         }
     }
 

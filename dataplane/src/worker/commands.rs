@@ -40,7 +40,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
             Command::Link(port, up) => self.set_link(port, up, true),
             Command::LinkLost(port) => self.set_link(port, false, false),
             Command::FlushMacTable(port) => self.flush_mac_table(port),
-            Command::PausePeers => self.pauses_peers = true,
+            Command::PausePeer(port) => {
+                let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+                self.core.ports[slot].pauses_peer = true;
+            }
         }
     }
 

@@ -25,9 +25,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
             return false;
         }
         let mut xoff_bits = self.core.accounting.buffer.xoff_bits(port.id, port.lossless_bits);
-        if self.pauses_peers
-            || port.backlogged
-            || !V::IS_EVENT_DRIVEN && port.is_backlogged_elsewhere
+        if port.backlogged
+            || !V::IS_EVENT_DRIVEN && (port.is_backlogged_elsewhere || port.pauses_peer)
         {
             xoff_bits |= port.lossless_bits;
         }

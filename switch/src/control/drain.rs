@@ -53,12 +53,15 @@ struct Lossless {
 
 impl<P: Platform> Control<P> {
     /// Pauses all peers, and waits until they have obeyed and no lossless frame is held, up to
-    /// `until`.
-    pub(crate) fn quiesce(&mut self, until: Instant) -> Quiesced {
-        for worker in self.workers.iter_mut() {
-            worker.command(Command::PausePeers);
+    /// `until`. `None` if no port has a peer.
+    pub(crate) fn quiesce(&mut self, until: Instant) -> Option<Quiesced> {
+        let ports = self.tables.config().settings.ports.len();
+        let ports = (0..ports).filter_map(PortId::from_index);
+        let peers: Vec<PortId> = ports.filter(|&port| self.platform.has_peer(port)).collect();
+        for &port in &peers {
+            self.workers.command(port, Command::PausePeer(port));
         }
-        self.wait_for_quiet(until)
+        (!peers.is_empty()).then(|| self.wait_for_quiet(&peers, until))
     }
 
     /// Takes the links down, while the pauses still hold.
@@ -72,14 +75,14 @@ impl<P: Platform> Control<P> {
         self.platform.set_links(false);
     }
 
-    fn wait_for_quiet(&mut self, until: Instant) -> Quiesced {
+    fn wait_for_quiet(&mut self, peers: &[PortId], until: Instant) -> Quiesced {
         let began = self.platform.now();
         let (mut last, mut changed_at) = (Lossless::default(), began);
         while self.platform.now() < until {
             if !self.collect(until) {
                 continue;
             }
-            let (now, seen) = (self.platform.now(), self.lossless());
+            let (now, seen) = (self.platform.now(), self.lossless(peers));
             if seen.received_frames != last.received_frames {
                 changed_at = now;
             }
@@ -95,12 +98,15 @@ impl<P: Platform> Control<P> {
         Quiesced::Held
     }
 
-    fn lossless(&self) -> Lossless {
+    /// What came from `peers`, and what is held of any port.
+    fn lossless(&self, peers: &[PortId]) -> Lossless {
         let reports = self.workers.iter().filter_map(|worker| worker.answer());
         let mut sum = Lossless::default();
         for port in reports.flat_map(|report| &report.ports) {
             for priority in Priority::all().filter(|p| port.queues[p.index()].lossless) {
-                sum.received_frames += port.counters.rx_frames[priority.index()];
+                if peers.contains(&port.port) {
+                    sum.received_frames += port.counters.rx_frames[priority.index()];
+                }
                 sum.held_bytes += u64::from(port.queues[priority.index()].viq_bytes);
             }
         }

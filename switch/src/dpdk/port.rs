@@ -163,6 +163,11 @@ impl Port {
         self.device.tap().is_some()
     }
 
+    /// Whether frames come from outside of this process, and not from a file.
+    pub(crate) fn has_peer(&self) -> bool {
+        !["net_pcap", "net_null", "net_ring"].contains(&self.info.driver.as_str())
+    }
+
     /// Takes its link up or down, if the device can: a tap's by its carrier, which its interface
     /// loses in whatever network namespace it is; that of `net_af_packet` by its interface, unless
     /// the host itself uses that.

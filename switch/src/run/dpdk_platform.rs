@@ -261,6 +261,10 @@ impl Platform for DpdkPlatform {
         link
     }
 
+    fn has_peer(&self, port: PortId) -> bool {
+        self.ports.get(port.index()).is_some_and(|port| port.has_peer())
+    }
+
     fn set_links(&self, up: bool) {
         self.ports.iter().for_each(|port| port.set_link(up));
     }

@@ -132,12 +132,16 @@ fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads
     control.send_lldp_shutdown();
     let until = control.now() + DRAIN_NS;
     let quiesced = control.quiesce(until);
-    if quiesced != Quiesced::Quiet {
-        output::note(&quiesced.to_string());
+    if let Some(failed @ (Quiesced::Disobeyed | Quiesced::Held)) = quiesced {
+        output::note(&failed.to_string());
+    }
+    if quiesced != Some(Quiesced::Quiet) {
         phase.advance_to(Phase::Drain);
     }
     control.drain(until);
-    control.take_links_down(until);
+    if quiesced.is_some() {
+        control.take_links_down(until);
+    }
     phase.advance_to(Phase::Stop);
     let ends = threads.join();
     let failed = ends.iter().enumerate().filter(|(_, end)| end.is_none());
