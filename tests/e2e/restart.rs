@@ -157,8 +157,8 @@ fn tell(ways: &[Way]) {
     for way in ways {
         let mut outages_ns = way.received.outages_ns.clone().expect("they were asked for");
         outages_ns.sort_unstable();
-        let at = |share: f64| {
-            let place = (outages_ns.len() as f64 * share) as usize;
+        let at = |percent: usize| {
+            let place = outages_ns.len() * percent / 100;
             outages_ns
                 .get(place.min(outages_ns.len().saturating_sub(1)))
                 .map_or(0, |ns| ns / 1_000_000)
@@ -168,9 +168,9 @@ fn tell(ways: &[Way]) {
             way.sent.frames,
             restarts(),
             outages_ns.len(),
-            at(0.5),
-            at(0.99),
-            at(1.0),
+            at(50),
+            at(99),
+            at(100),
         );
     }
 }
