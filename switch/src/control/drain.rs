@@ -41,7 +41,7 @@ pub(crate) enum Quiesced {
     Disobeyed,
     /// Some cannot leave.
     #[display("a peer keeps its priority paused: the lossless frames for it are dropped")]
-    Held,
+    StillPaused,
 }
 
 /// Lossless traffic, as of one round of reports.
@@ -95,7 +95,7 @@ impl<P: Platform> Control<P> {
             }
             std::thread::sleep(POLL);
         }
-        Quiesced::Held
+        Quiesced::StillPaused
     }
 
     /// What came from `peers`, and what is held of any port.

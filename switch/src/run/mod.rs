@@ -132,7 +132,7 @@ fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads
     control.send_lldp_shutdown();
     let until = control.now() + DRAIN_NS;
     let quiesced = control.quiesce(until);
-    if let Some(failed @ (Quiesced::Disobeyed | Quiesced::Held)) = quiesced {
+    if let Some(failed @ (Quiesced::Disobeyed | Quiesced::StillPaused)) = quiesced {
         output::note(&failed.to_string());
     }
     if quiesced != Some(Quiesced::Quiet) {
