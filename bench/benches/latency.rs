@@ -8,6 +8,7 @@
 use bench::line_switch::LineSwitch;
 use bench::loop_device::{LoopDevice, LoopFrame};
 use bench::table::{nanoseconds_each, quantile, save};
+use bench::watched_device::{Watch, Watched};
 use dataplane::device::Device;
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
@@ -20,9 +21,8 @@ const SECONDS: f64 = 3.0;
 /// Where a frame says when it arrived: behind Ethernet, IPv4 and UDP.
 const STAMP: core::ops::Range<usize> = 42..50;
 
-/// `device`, at whose ports frames arrive by the clock.
+/// Frames arrive by the clock.
 struct Timed {
-    device: LoopDevice,
     start: Clock,
     /// Picoseconds between two frames of a port.
     every_ps: u64,
@@ -41,17 +41,23 @@ impl Timed {
     }
 }
 
-impl Device for Timed {
-    type Frame = LoopFrame;
+impl Watch for Timed {
+    const HAS_TX_QUEUES: bool = false;
 
-    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        port: PortId,
+        frames_max: usize,
+        into: &mut Burst<LoopFrame>,
+    ) {
         let (now_ns, taken) = (self.now_ns(), self.taken[port.index()]);
         let mut due = 0;
         while due < BURST_MAX.min(frames_max) && self.arrival_ns(taken + due as u64 + 1) <= now_ns {
             due += 1;
         }
-        self.device.burst_frames = due;
-        self.device.rx_burst(port, frames_max, into);
+        device.burst_frames = due;
+        device.rx_burst(port, frames_max, into);
         for (frame, number) in into.iter_mut().zip(taken + 1..) {
             let came_ns = self.arrival_ns(number).to_be_bytes();
             frame.head_mut()[STAMP].copy_from_slice(&came_ns);
@@ -59,33 +65,19 @@ impl Device for Timed {
         self.taken[port.index()] += into.len() as u64;
     }
 
-    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
-        self.device.tx_room_bytes(port, now)
-    }
-
-    fn tx_burst(&mut self, port: PortId, from: &mut Burst<LoopFrame>, now: Instant) {
+    fn tx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        port: PortId,
+        from: &mut Burst<LoopFrame>,
+        now: Instant,
+    ) {
         let now_ns = self.now_ns();
         for frame in from.iter() {
             let came_ns = u64::from_be_bytes(frame.head()[STAMP].try_into().expect("eight octets"));
             self.waited_ns.push(u32::try_from(now_ns - came_ns).unwrap_or(u32::MAX));
         }
-        self.device.tx_burst(port, from, now);
-    }
-
-    fn make_control(&mut self, bytes: &[u8]) -> Option<LoopFrame> {
-        self.device.make_control(bytes)
-    }
-
-    fn copy(&mut self, frame: &LoopFrame) -> Option<LoopFrame> {
-        self.device.copy(frame)
-    }
-
-    fn recycle(&mut self, frames: &mut Burst<LoopFrame>) {
-        self.device.recycle(frames);
-    }
-
-    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
-        self.device.rx_backlog_frames(port)
+        device.tx_burst(port, from, now);
     }
 }
 
@@ -101,13 +93,14 @@ fn capacity_ns() -> f64 {
             clock_ns += 2_000;
             worker.turn(Instant::from_ns(clock_ns));
         }
-        worker.device_mut().waited_ns.clear();
+        worker.device_mut().watch.waited_ns.clear();
     })
 }
 
-fn timed(device: LoopDevice, every_ps: u64) -> Timed {
+fn timed(device: LoopDevice, every_ps: u64) -> Watched<Timed> {
     let taken = vec![0; usize::from(PORTS)];
-    Timed { device, start: Clock::now(), every_ps, taken, waited_ns: Vec::with_capacity(1 << 26) }
+    let waited_ns = Vec::with_capacity(1 << 26);
+    Watched { device, watch: Timed { start: Clock::now(), every_ps, taken, waited_ns } }
 }
 
 /// What frames waited that came at each port every `every_ps`, in order of size.
@@ -115,14 +108,14 @@ fn waited_ns(every_ps: u64) -> Vec<u32> {
     let mut worker = LineSwitch { ports: PORTS, ..LineSwitch::default() }
         .build_on(|_, device| timed(device, every_ps))
         .remove(0);
-    worker.device_mut().start = Clock::now();
-    while worker.device().start.elapsed().as_secs_f64() < SECONDS {
-        let now_ns = worker.device().now_ns();
+    worker.device_mut().watch.start = Clock::now();
+    while worker.device().watch.start.elapsed().as_secs_f64() < SECONDS {
+        let now_ns = worker.device().watch.now_ns();
         worker.turn(Instant::from_ns(now_ns));
     }
     let totals = worker.totals();
     assert_eq!((totals.imbalance(), totals.dropped, totals.held), (0, 0, 0));
-    let mut waited_ns = core::mem::take(&mut worker.device_mut().waited_ns);
+    let mut waited_ns = core::mem::take(&mut worker.device_mut().watch.waited_ns);
     assert_eq!(waited_ns.len() as u64, totals.sent, "each frame was timed");
     waited_ns.sort_unstable();
     waited_ns

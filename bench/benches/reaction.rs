@@ -11,13 +11,11 @@
 use bench::line_switch::LineSwitch;
 use bench::loop_device::{LoopDevice, LoopFrame};
 use bench::table::{quantile, save};
+use bench::watched_device::{Sent, Watch, Watched, pfc_frame};
 use dataplane::device::Device;
-use dataplane::frame::{Burst, Frame};
+use dataplane::frame::Burst;
 use dataplane::ids::{PortId, Priority};
-
 use dataplane::time::Instant;
-use dataplane::wire::MacAddress;
-use dataplane::wire::mac_control::Pfc;
 use dataplane::worker::Worker;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -31,21 +29,20 @@ const RUNNING_TURNS: u32 = 12;
 const PRIORITY: u8 = 3;
 
 /// When something last happened at each port, in nanoseconds of one clock.
-struct Watch {
+struct Times {
     start: Clock,
     sent_ns: Vec<AtomicU64>,
 }
 
-impl Watch {
+impl Times {
     fn now_ns(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).expect("584 years")
     }
 }
 
-/// `device`, at whose port a PFC frame arrives when it is told so.
-struct Watched {
-    device: LoopDevice,
-    watch: Arc<Watch>,
+/// A PFC frame arrives at its port when it is told so.
+struct Station {
+    times: Arc<Times>,
     /// The port that is paused, and the quanta of its next PFC frame.
     port: PortId,
     due: Option<u16>,
@@ -54,83 +51,66 @@ struct Watched {
     is_silent: Vec<bool>,
 }
 
-impl Device for Watched {
-    type Frame = LoopFrame;
+impl Watch for Station {
+    const HAS_TX_QUEUES: bool = true;
 
-    fn has_tx_queue(&self, _port: PortId) -> bool {
-        true
-    }
-
-    fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        port: PortId,
+        frames_max: usize,
+        into: &mut Burst<LoopFrame>,
+    ) {
         let quanta = if port == self.port { self.due.take() } else { None };
         let Some(quanta) = quanta else {
             if !self.is_silent[port.index()] {
-                self.device.rx_burst(port, frames_max, into);
+                device.rx_burst(port, frames_max, into);
             }
             return;
         };
-        let priority = Priority::from_low_bits(PRIORITY);
-        let pfc = Pfc::default().with(priority, quanta).to_frame(MacAddress::default());
-        into.extend(self.device.make_control(&pfc));
+        into.extend(pfc_frame(device, Priority::from_low_bits(PRIORITY), quanta));
         if !self.is_silent[port.index()] {
-            self.device.burst_frames -= 1;
-            self.device.rx_burst(port, frames_max, into);
-            self.device.burst_frames += 1;
+            device.burst_frames -= 1;
+            device.rx_burst(port, frames_max, into);
+            device.burst_frames += 1;
         }
-        self.in_hand_ns = self.watch.now_ns();
+        self.in_hand_ns = self.times.now_ns();
     }
 
-    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
-        self.device.tx_room_bytes(port, now)
-    }
-
-    fn tx_burst(&mut self, port: PortId, from: &mut Burst<LoopFrame>, now: Instant) {
-        let is_data = match from.first().map(Frame::head) {
-            // A PFC frame of the switch: its times begin at octet 18.
-            Some(&[_, _, _, _, _, _, _, _, _, _, _, _, 0x88, 0x08, ref pfc @ ..]) => {
-                let time = usize::from(PRIORITY) * 2 + 4;
-                self.is_silent[port.index()] = pfc[time..time + 2] != [0, 0];
-                false
+    fn tx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        port: PortId,
+        from: &mut Burst<LoopFrame>,
+        now: Instant,
+    ) {
+        let sent = Sent::of(from, Priority::from_low_bits(PRIORITY));
+        device.tx_burst(port, from, now);
+        match sent {
+            Sent::Pfc { is_xoff } => self.is_silent[port.index()] = is_xoff,
+            Sent::Data => {
+                self.times.sent_ns[port.index()].store(self.times.now_ns(), Ordering::Relaxed);
             }
-            first => first.is_some(),
-        };
-        self.device.tx_burst(port, from, now);
-        if is_data {
-            self.watch.sent_ns[port.index()].store(self.watch.now_ns(), Ordering::Relaxed);
+            Sent::Nothing => {}
         }
-    }
-
-    fn make_control(&mut self, bytes: &[u8]) -> Option<LoopFrame> {
-        self.device.make_control(bytes)
-    }
-
-    fn copy(&mut self, frame: &LoopFrame) -> Option<LoopFrame> {
-        self.device.copy(frame)
-    }
-
-    fn recycle(&mut self, frames: &mut Burst<LoopFrame>) {
-        self.device.recycle(frames);
-    }
-
-    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
-        self.device.rx_backlog_frames(port)
     }
 }
 
 /// Pauses and resumes a port of `worker`, again and again; nanoseconds of each reaction, 0 where
 /// nothing left after it.
-fn pause(worker: &mut Worker<Watched>) -> Vec<u64> {
-    let (watch, port) = (Arc::clone(&worker.device().watch), worker.device().port);
-    let turn = |worker: &mut Worker<Watched>| {
-        worker.turn(Instant::from_ns(watch.now_ns()));
+fn pause(worker: &mut Worker<Watched<Station>>) -> Vec<u64> {
+    let station = &worker.device().watch;
+    let (times, port) = (Arc::clone(&station.times), station.port);
+    let turn = |worker: &mut Worker<Watched<Station>>| {
+        worker.turn(Instant::from_ns(times.now_ns()));
     };
     let mut took_ns = Vec::with_capacity(PAUSES);
     for _ in 0..PAUSES {
-        worker.device_mut().due = Some(0xFFFF);
+        worker.device_mut().watch.due = Some(0xFFFF);
         (0..PAUSED_TURNS).for_each(|_| turn(worker));
-        let sent_ns = watch.sent_ns[port.index()].load(Ordering::Relaxed);
-        took_ns.push(sent_ns.saturating_sub(worker.device().in_hand_ns));
-        worker.device_mut().due = Some(0);
+        let sent_ns = times.sent_ns[port.index()].load(Ordering::Relaxed);
+        took_ns.push(sent_ns.saturating_sub(worker.device().watch.in_hand_ns));
+        worker.device_mut().watch.due = Some(0);
         (0..RUNNING_TURNS).for_each(|_| turn(worker));
     }
     took_ns
@@ -140,24 +120,24 @@ fn pause(worker: &mut Worker<Watched>) -> Vec<u64> {
 fn reactions(ports: u8, workers: u8) -> Vec<u64> {
     let switch = LineSwitch { ports, workers, headroom_bytes: 4_000_000, ..LineSwitch::default() };
     let sent_ns = (0..ports).map(|_| AtomicU64::new(0)).collect();
-    let watch = Arc::new(Watch { start: Clock::now(), sent_ns });
+    let times = Arc::new(Times { start: Clock::now(), sent_ns });
     let last_of = |worker: usize| usize::from(ports - workers) + worker + 1;
-    let wrap = |worker, device| Watched {
-        device,
-        watch: Arc::clone(&watch),
+    let station = |worker| Station {
+        times: Arc::clone(&times),
         port: PortId::from_number(last_of(worker)).expect("a port"),
         due: None,
         in_hand_ns: 0,
         is_silent: vec![false; usize::from(ports)],
     };
+    let wrap = |worker, device| Watched { device, watch: station(worker) };
     let made = switch.build_on(wrap);
     let at_work = AtomicUsize::new(made.len());
-    let run = |mut worker: Worker<Watched>| {
+    let run = |mut worker: Worker<Watched<Station>>| {
         let took_ns = pause(&mut worker);
         at_work.fetch_sub(1, Ordering::Relaxed);
         // The others still need its turns.
         while at_work.load(Ordering::Relaxed) > 0 {
-            worker.turn(Instant::from_ns(worker.device().watch.now_ns()));
+            worker.turn(Instant::from_ns(worker.device().watch.times.now_ns()));
         }
         let totals = worker.totals();
         assert_eq!((totals.imbalance(), totals.dropped), (0, 0), "losslessness is not for sale");

@@ -14,5 +14,6 @@ pub mod sim_fuzz;
 pub mod stats;
 pub mod table;
 mod verdict;
+pub mod watched_device;
 
 pub use verdict::verdict;

@@ -17,10 +17,11 @@
 
 use crate::gaps::{GAP_NOTED_NS, Gap, Turns, empty_loop_gaps};
 use crate::pauses::{Pauses, Sample, Step};
-use crate::watched::{Bed, NEVER, Told, Watched};
+use crate::station::{Bed, NEVER, Station, Told};
 use bench::line_switch::LineSwitch;
 use bench::table::save;
 use bench::verdict;
+use bench::watched_device::Watched;
 use dataplane::ids::PortId;
 use dataplane::rx_queues::{RxQueue, rx_queues};
 use dataplane::time::Instant;
@@ -35,7 +36,7 @@ use std::time::Instant as Clock;
 
 mod gaps;
 mod pauses;
-mod watched;
+mod station;
 
 /// Pauses of each row.
 const PAUSES: usize = 20_000;
@@ -90,14 +91,14 @@ impl Row {
             spare: Mutex::new(Vec::with_capacity(1 << 16)),
         });
         let port_of: Vec<usize> = queues.iter().map(|queue| queue.port.index()).collect();
-        let made = switch.build_on(|number, device| Watched {
-            device,
+        let station = |number| Station {
             bed: Arc::clone(&bed),
             number,
             port,
             queue,
             port_of: port_of.clone(),
-        });
+        };
+        let made = switch.build_on(|number, device| Watched { device, watch: station(number) });
         let (mut samples, mut turns) = (Vec::new(), Vec::new());
         thread::scope(|scope| {
             let threads: Vec<_> = made
@@ -114,9 +115,10 @@ impl Row {
     }
 }
 
-fn run(mut worker: Worker<Watched>, core: core_affinity::CoreId) -> (Vec<Sample>, Turns) {
+fn run(mut worker: Worker<Watched<Station>>, core: core_affinity::CoreId) -> (Vec<Sample>, Turns) {
     core_affinity::set_for_current(core);
-    let (bed, number) = (Arc::clone(&worker.device().bed), worker.device().number);
+    let station = &worker.device().watch;
+    let (bed, number) = (Arc::clone(&station.bed), station.number);
     let mut pauses = (number == 0).then(|| Pauses {
         step: Step::Run { since_ns: 0, turns: None },
         rng: seeded(1),
@@ -137,7 +139,8 @@ fn run(mut worker: Worker<Watched>, core: core_affinity::CoreId) -> (Vec<Sample>
         let end_ns = bed.now_ns();
         turns.took(last_ns, end_ns);
         last_ns = end_ns;
-        worker.device_mut().share_buffers();
+        let Watched { device, watch } = worker.device_mut();
+        watch.share_buffers(device);
     }
     let totals = worker.totals();
     assert_eq!((totals.imbalance(), totals.dropped), (0, 0), "losslessness is not for sale");

@@ -1,6 +1,6 @@
 //! What one worker does between its turns: it pauses and resumes a port again and again.
 
-use crate::watched::{Bed, NEVER};
+use crate::station::{Bed, NEVER};
 use random::{Draw, SplitMix64};
 use std::sync::atomic::Ordering;
 

@@ -1,13 +1,12 @@
-//! The device of a worker: PFC frames come in at one of its receive queues, and it notes when
-//! frames leave by the port.
+//! The station at a worker's devices: PFC frames come in at one of the receive queues, and it notes
+//! when frames leave by the port.
 
 use bench::loop_device::{LoopDevice, LoopFrame};
+use bench::watched_device::{Sent, Watch, pfc_frame};
 use dataplane::device::Device;
-use dataplane::frame::{Burst, Frame};
+use dataplane::frame::Burst;
 use dataplane::ids::{PortId, Priority};
 use dataplane::time::Instant;
-use dataplane::wire::MacAddress;
-use dataplane::wire::mac_control::Pfc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant as Clock;
@@ -66,9 +65,8 @@ impl Bed {
     }
 }
 
-/// `device`, at one of whose receive queues PFC frames come.
-pub(crate) struct Watched {
-    pub(crate) device: LoopDevice,
+/// PFC frames come at one of the receive queues.
+pub(crate) struct Station {
     pub(crate) bed: Arc<Bed>,
     pub(crate) number: usize,
     /// The port that is paused, and the receive queue at which it is.
@@ -78,31 +76,33 @@ pub(crate) struct Watched {
     pub(crate) port_of: Vec<usize>,
 }
 
-impl Watched {
-    /// Between two turns: leaves buffers to the other worker, or takes some.
-    pub(crate) fn share_buffers(&mut self) {
-        let available = self.device.available();
+impl Station {
+    /// Between two turns: leaves buffers of `device` to the other worker, or takes some.
+    pub(crate) fn share_buffers(&self, device: &mut LoopDevice) {
+        let available = device.available();
         if (FEW..MANY).contains(&available) {
             return;
         }
         let Ok(mut spare) = self.bed.spare.try_lock() else { return };
         if available >= MANY {
-            self.device.give(MOVED, &mut spare);
+            device.give(MOVED, &mut spare);
         } else {
             let from = spare.len().saturating_sub(MOVED);
-            self.device.stock(spare.drain(from..));
+            device.stock(spare.drain(from..));
         }
     }
 }
 
-impl Device for Watched {
-    type Frame = LoopFrame;
+impl Watch for Station {
+    const HAS_TX_QUEUES: bool = true;
 
-    fn has_tx_queue(&self, _port: PortId) -> bool {
-        true
-    }
-
-    fn rx_burst(&mut self, queue: PortId, frames_max: usize, into: &mut Burst<LoopFrame>) {
+    fn rx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        queue: PortId,
+        frames_max: usize,
+        into: &mut Burst<LoopFrame>,
+    ) {
         let mut frames_max = frames_max;
         let bed = &self.bed;
         if queue == self.queue
@@ -111,51 +111,33 @@ impl Device for Watched {
         {
             bed.in_hand_ns.store(now_ns, Ordering::Relaxed);
             let quanta = u16::try_from(bed.quanta.load(Ordering::Relaxed)).expect("16 bits");
-            let priority = Priority::from_low_bits(PRIORITY);
-            let pfc = Pfc::default().with(priority, quanta).to_frame(MacAddress::default());
-            into.push(self.device.make_control(&pfc).expect("a buffer"));
+            let pfc = pfc_frame(device, Priority::from_low_bits(PRIORITY), quanta);
+            into.push(pfc.expect("a buffer"));
             bed.due_ns.store(NEVER, Ordering::Release);
             frames_max -= 1;
         }
         if !bed.is_silent[self.port_of[queue.index()]].load(Ordering::Relaxed) {
-            self.device.rx_burst(queue, frames_max, into);
+            device.rx_burst(queue, frames_max, into);
         }
     }
 
-    fn tx_room_bytes(&mut self, port: PortId, now: Instant) -> u32 {
-        self.device.tx_room_bytes(port, now)
-    }
-
-    fn tx_burst(&mut self, port: PortId, from: &mut Burst<LoopFrame>, now: Instant) {
-        let is_data = match from.first().map(Frame::head) {
-            // A PFC frame of the switch: its times begin at octet 18.
-            Some(&[_, _, _, _, _, _, _, _, _, _, _, _, 0x88, 0x08, ref pfc @ ..]) => {
-                let time = usize::from(PRIORITY) * 2 + 4;
-                let is_silent = pfc[time..time + 2] != [0, 0];
-                self.bed.is_silent[port.index()].store(is_silent, Ordering::Relaxed);
-                false
+    fn tx_burst(
+        &mut self,
+        device: &mut LoopDevice,
+        port: PortId,
+        from: &mut Burst<LoopFrame>,
+        now: Instant,
+    ) {
+        let sent = Sent::of(from, Priority::from_low_bits(PRIORITY));
+        device.tx_burst(port, from, now);
+        match sent {
+            Sent::Pfc { is_xoff } => {
+                self.bed.is_silent[port.index()].store(is_xoff, Ordering::Relaxed);
             }
-            first => first.is_some(),
-        };
-        self.device.tx_burst(port, from, now);
-        if is_data && port == self.port {
-            self.bed.told[self.number].sent_ns.store(self.bed.now_ns(), Ordering::Relaxed);
+            Sent::Data if port == self.port => {
+                self.bed.told[self.number].sent_ns.store(self.bed.now_ns(), Ordering::Relaxed);
+            }
+            Sent::Data | Sent::Nothing => {}
         }
-    }
-
-    fn make_control(&mut self, bytes: &[u8]) -> Option<LoopFrame> {
-        self.device.make_control(bytes)
-    }
-
-    fn copy(&mut self, frame: &LoopFrame) -> Option<LoopFrame> {
-        self.device.copy(frame)
-    }
-
-    fn recycle(&mut self, frames: &mut Burst<LoopFrame>) {
-        self.device.recycle(frames);
-    }
-
-    fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32> {
-        self.device.rx_backlog_frames(port)
     }
 }
