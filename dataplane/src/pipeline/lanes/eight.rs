@@ -1,9 +1,10 @@
 //! Reads and classifies the headers of eight frames.
 
+use super::marking::{DEI, PCP, TAGGED};
 use super::{LANES, be16, lanes_of, octet, of_lanes};
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::class::Class;
-use crate::snapshot::{FastPathPort, PortTables};
+use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
 use wide::u32x8;
@@ -23,7 +24,8 @@ pub(crate) struct Eight {
     words: [u32x8; 3],
     is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
-    /// What the class follows from; see [`Marking`]. [`OTHER`] for a frame that is not taken.
+    /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
+    /// that is not taken.
     pub(super) marking: u32x8,
     /// Destination address of an IPv4 packet, in network byte order.
     pub(super) destination: u32x8,
@@ -54,40 +56,6 @@ impl Default for Eight {
 
 /// The marking of a frame that the fast path does not take.
 const OTHER: u32 = Class::UNKNOWN.bits();
-
-/// What the class of a frame follows from: DSCP, PCP and whether it has a tag; or, with TTL
-/// classes, [`Class`] itself.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Marking(pub(super) u32);
-
-const PCP: u32 = 6;
-const TAGGED: u32 = 9;
-/// Of a bridged frame also the drop eligible indicator, which it keeps.
-const DEI: u32 = 10;
-
-impl Marking {
-    /// The class of frames with this marking.
-    #[inline]
-    pub(super) fn class(self, tables: &PortTables) -> Class {
-        if tables.fast_path.ttl_classes.is_some() {
-            return Class::from_bits(self.0);
-        }
-        let [dscp, pcp] = [self.0 & 63, self.0 >> PCP & 7].map(|field| field.to_le_bytes()[0]);
-        tables.classifier.classify(Some(dscp), self.is_tagged().then_some(pcp))
-    }
-
-    const fn is_tagged(self) -> bool {
-        self.0 >> TAGGED & 1 == 1
-    }
-
-    /// The tag control information of bridged frames with a tag and this marking, without the VID.
-    #[inline]
-    pub(super) fn tci(self) -> u16 {
-        let [low, high] =
-            [self.0 >> PCP & 7, self.0 >> DEI & 1].map(|field| field.to_le_bytes()[0]);
-        u16::from(low) << 13 | u16::from(high) << 12
-    }
-}
 
 /// What [`Eight::read`] read: words from the wire, lowest octet first.
 struct Read {

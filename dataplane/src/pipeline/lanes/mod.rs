@@ -3,7 +3,7 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | read the headers and classify | [`eight`] |
+//! | read the headers, and what the class follows from | [`eight`], [`marking`] |
 //! | look up routes | [`routes`] |
 //! | learn and look up stations | [`stations`] |
 //! | rewrite and count, by pair of marking and next hop | [`pairs`], [`header`] |
@@ -16,6 +16,7 @@
 
 pub(crate) mod eight;
 mod header;
+mod marking;
 pub(crate) mod pairs;
 pub(crate) mod routes;
 pub(crate) mod stations;

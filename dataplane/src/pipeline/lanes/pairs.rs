@@ -4,8 +4,9 @@
 //! Rules, priority, marking, the new Ethernet header and the outcome depend on these two alone.
 //! They are determined once for each pair of a burst. A burst has few pairs.
 
-use super::eight::{Eight, Marking};
+use super::eight::Eight;
 use super::header::{Header, write_plain};
+use super::marking::Marking;
 use super::stations::Target;
 use super::{ALL, LANES};
 use crate::fib::Hop;
