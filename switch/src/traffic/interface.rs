@@ -50,20 +50,26 @@ impl Interface {
         Ok(Self { name: name.to_owned(), mac, link, is_up })
     }
 
-    /// Waits until the interface of this name, which went down or away, is up again: this one, or
-    /// another one. A NIC keeps what it has to send meanwhile.
-    ///
-    /// # Errors
-    /// It is not up after `patience_ns`, or `stop` was asked meanwhile.
-    pub(super) fn await_up(&self, patience_ns: u64, stop: &StopFlag) -> Result<Self, TrafficError> {
+    /// If `ended` says that this interface went down or away: waits until the interface of this
+    /// name is up again, this one or another one. A NIC keeps what it has to send meanwhile. `None`
+    /// if it ended otherwise, is not up after `patience_ns`, or `stop` was asked meanwhile.
+    pub(super) fn back_after(
+        &self,
+        ended: &Result<(), TrafficError>,
+        patience_ns: u64,
+        stop: &StopFlag,
+    ) -> Option<Self> {
+        if !matches!(ended, Err(TrafficError::InterfaceDown { .. })) {
+            return None;
+        }
         let asked = Instant::now();
         while asked.elapsed() < Duration::from_nanos(patience_ns) && !stop.asked() {
             match Self::find(&self.name) {
-                Ok(found) if found.is_up => return Ok(found),
+                Ok(found) if found.is_up => return Some(found),
                 _ => std::thread::sleep(UP_POLL),
             }
         }
-        Err(TrafficError::InterfaceDown { interface: self.name.clone() })
+        None
     }
 
     pub(super) fn index(&self) -> i32 {

@@ -99,12 +99,11 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
     let start = receiver.clock.now();
     let ended = loop {
         let ended = receiver.run(arguments, start, &stop);
-        let Err(TrafficError::InterfaceDown { .. }) = ended else { break ended };
-        match interface.await_up(arguments.hold, &stop) {
+        match interface.back_after(&ended, arguments.hold, &stop) {
             // The socket of an interface that was down receives again.
-            Ok(same) if same.index() == interface.index() => {}
-            Ok(other) => receiver.open_again(&other, arguments.buffer)?,
-            Err(_) => break ended,
+            Some(same) if same.index() == interface.index() => {}
+            Some(other) => receiver.open_again(&other, arguments.buffer)?,
+            None => break ended,
         }
     };
     match ended {

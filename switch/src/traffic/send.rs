@@ -93,10 +93,9 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     let start = sender.clock.now();
     let ended = loop {
         let ended = sender.run(start, arguments.duration, &stop);
-        let Err(TrafficError::InterfaceDown { .. }) = ended else { break ended };
-        match interface.await_up(arguments.hold, &stop) {
-            Ok(up) => sender.link_is_up(&interface, &up)?,
-            Err(_) => break ended,
+        match interface.back_after(&ended, arguments.hold, &stop) {
+            Some(up) => sender.link_is_up(&interface, &up)?,
+            None => break ended,
         }
     };
     let end = sender.clock.now();
@@ -193,6 +192,14 @@ fn receiver(arguments: &SendArgs, obeyed_bits: u8) -> Result<Receiver, TrafficEr
     }
 }
 
+/// What a sender listens on, and what it sends by.
+fn open_sockets(interface: &Interface) -> Result<(PfcSocket, PacketSocket), TrafficError> {
+    let pfc = PfcSocket::open(interface)?;
+    let socket = PacketSocket::open(interface, Listen::Nothing)?;
+    socket.set_qdisc_bypass()?;
+    Ok((pfc, socket))
+}
+
 struct Sender {
     streams: Vec<Stream>,
     schedule: Schedule,
@@ -215,9 +222,7 @@ impl Sender {
         interface: &Interface,
         streams: Vec<Stream>,
     ) -> Result<Self, TrafficError> {
-        let pfc = PfcSocket::open(interface)?;
-        let socket = PacketSocket::open(interface, Listen::Nothing)?;
-        socket.set_qdisc_bypass()?;
+        let (pfc, socket) = open_sockets(interface)?;
         let burst = usize::try_from(arguments.burst).unwrap_or(SOCKET_BURST_MAX);
         let obeyed_bits = if arguments.ignore_pfc { 0 } else { u8::MAX };
         let clock = Clock::start();
@@ -245,9 +250,7 @@ impl Sender {
     /// A pause ends with the link.
     fn link_is_up(&mut self, before: &Interface, after: &Interface) -> Result<(), TrafficError> {
         if before.index() != after.index() {
-            self.pfc = PfcSocket::open(after)?;
-            self.socket = PacketSocket::open(after, Listen::Nothing)?;
-            self.socket.set_qdisc_bypass()?;
+            (self.pfc, self.socket) = open_sockets(after)?;
         }
         self.pauses.reset(self.clock.now());
         Ok(())
