@@ -113,8 +113,8 @@ impl<P: Platform> Control<P> {
         sum
     }
 
-    /// Waits until the workers' queues are empty, up to `until`. Returns how many frames they hold.
-    pub(crate) fn drain(&mut self, until: Instant) -> u64 {
+    /// Waits until the workers' queues are empty, up to `until`.
+    pub(crate) fn drain(&mut self, until: Instant) {
         let mut held = u64::MAX;
         while held > 0 && self.platform.now() < until {
             held = self.frames_held(until).unwrap_or(held);
@@ -122,7 +122,6 @@ impl<P: Platform> Control<P> {
                 std::thread::sleep(POLL);
             }
         }
-        held
     }
 
     /// Frames in the workers' queues and between them; `None` if not all have reported by `until`.

@@ -24,6 +24,7 @@ pub mod mbuf;
 mod memif;
 pub mod memory;
 pub mod mempool;
+mod netlink;
 pub(crate) mod nic_notes;
 mod owners;
 pub mod pacer;

@@ -2,12 +2,12 @@
 //! driver does not read it before 23.11. And the link of its interface.
 
 use super::device_args::DeviceArgs;
+use super::netlink::Rtnetlink;
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{getsockopt, sockopt};
 use std::fs;
-use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +44,8 @@ impl PacketSocket {
         self.dropped_frames.fetch_add(more, Ordering::Relaxed) + more
     }
 
-    /// Sets the interface up or down, unless it has an address: then it is the host's, too.
+    /// Sets the interface up or down, unless it has an address: then it is the host's, too. It
+    /// takes CAP_NET_ADMIN.
     pub(super) fn set_interface(&self, up: bool) {
         if is_used_by_host(&self.interface) {
             return;
@@ -52,7 +53,8 @@ impl PacketSocket {
         // A socket that was bound while the interface was down fails once, at its next call: the
         // driver would count frames as lost that wait in its ring.
         self.clear_errors();
-        let _unless_it_may_not = self.set_flag_up(up);
+        let _unless_it_may_not =
+            Rtnetlink::open().and_then(|rtnetlink| rtnetlink.set_up(&self.interface, up));
         self.clear_errors();
     }
 
@@ -63,29 +65,6 @@ impl PacketSocket {
             let socket = unsafe { BorrowedFd::borrow_raw(fd) };
             let _cleared = getsockopt(&socket, sockopt::SocketError);
         }
-    }
-
-    /// Sets or clears IFF_UP. It takes CAP_NET_ADMIN.
-    fn set_flag_up(&self, up: bool) -> io::Result<()> {
-        // SAFETY: plain integers, bytes and pointers, for which zeros are a value.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        // The last byte stays 0: it ends the name, which the kernel has accepted before.
-        for (to, from) in
-            request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(self.interface.bytes())
-        {
-            *to = from.cast_signed();
-        }
-        let call = |number, request: &mut libc::ifreq| {
-            // SAFETY: the socket is open, and both requests read and write one `ifreq`.
-            let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), number, request) };
-            if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-        };
-        call(libc::SIOCGIFFLAGS, &mut request)?;
-        let flag = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
-        // SAFETY: the kernel wrote the flags last.
-        let before = unsafe { request.ifr_ifru.ifru_flags };
-        request.ifr_ifru.ifru_flags = if up { before | flag } else { before & !flag };
-        call(libc::SIOCSIFFLAGS, &mut request)
     }
 
     /// The kernel's count since the last read.

@@ -16,6 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) use super::port_options::L2_OVERHEAD_BYTES;
 pub use super::port_options::{PortInfo, PortOptions};
 
+/// Drivers whose devices have no peer.
+const WITHOUT_PEER: [&str; 3] = ["net_pcap", "net_null", "net_ring"];
+
 /// An open port, for monitoring. Its frames go through its [`PortQueues`].
 #[derive(Debug)]
 pub struct Port {
@@ -158,14 +161,14 @@ impl Port {
         }
     }
 
+    /// Whether frames come from outside of this process, and not from a file.
+    pub(crate) fn has_peer(&self) -> bool {
+        !WITHOUT_PEER.contains(&self.info.driver.as_str())
+    }
+
     /// Whether it is a tap.
     pub(crate) fn is_tap(&self) -> bool {
         self.device.tap().is_some()
-    }
-
-    /// Whether frames come from outside of this process, and not from a file.
-    pub(crate) fn has_peer(&self) -> bool {
-        !["net_pcap", "net_null", "net_ring"].contains(&self.info.driver.as_str())
     }
 
     /// Takes its link up or down, if the device can: a tap's by its carrier, which its interface

@@ -132,11 +132,13 @@ fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads
     control.send_lldp_shutdown();
     let until = control.now() + DRAIN_NS;
     let quiesced = control.quiesce(until);
-    if let Some(failed @ (Quiesced::Disobeyed | Quiesced::StillPaused)) = quiesced {
-        output::note(&failed.to_string());
-    }
-    if quiesced != Some(Quiesced::Quiet) {
-        phase.advance_to(Phase::Drain);
+    match quiesced {
+        Some(Quiesced::Quiet) => {}
+        Some(failed) => {
+            output::note(&failed.to_string());
+            phase.advance_to(Phase::Drain);
+        }
+        None => phase.advance_to(Phase::Drain),
     }
     control.drain(until);
     if quiesced.is_some() {

@@ -11,13 +11,12 @@
 //! A tap that was moved to another namespace leaves its name free here.
 
 mod monitor;
-mod netlink;
 mod queue;
 
+use super::netlink::{Interface, Rtnetlink, Tun};
 use super::owners::Owners;
 pub(super) use monitor::TapLink;
 use monitor::{TapMonitor, TapPoller};
-use netlink::{Interface, Rtnetlink, Tun};
 use queue::Queue;
 use std::io;
 

@@ -4,15 +4,16 @@
 //! rtnetlink waits for the kernel's global lock of all interfaces, which may be held for long, so
 //! neither the control thread nor a worker calls it.
 
-use super::netlink::{Interface, Rtnetlink};
+use super::super::netlink::{Interface, Rtnetlink};
 use super::queue::Queue;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::libc;
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -38,10 +39,9 @@ pub(in crate::dpdk) enum TapLink {
 struct TapState {
     link: AtomicU8,
     dropped_frames: AtomicU64,
-    /// The carrier changed since the last poll.
-    is_changed: AtomicBool,
-    /// Held from a look at the interface until the state says what was seen.
-    poll: Mutex<()>,
+    /// Whether the carrier was changed since the last poll. Held from a look at the interface until
+    /// the state says what was seen.
+    is_changed: Mutex<bool>,
 }
 
 /// The thread, which ends with this value.
@@ -61,8 +61,7 @@ impl TapMonitor {
         let state = Arc::new(TapState {
             link: AtomicU8::new(TapLink::Down as u8),
             dropped_frames: AtomicU64::new(0),
-            is_changed: AtomicBool::new(false),
-            poll: Mutex::default(),
+            is_changed: Mutex::default(),
         });
         let queue = Arc::clone(&poller.queue);
         Self { state, queue, poller: Some(poller), stop: None, thread: None }
@@ -91,11 +90,11 @@ impl TapMonitor {
     /// Takes the carrier of the interface up or down. The link is the same at once, so that nobody
     /// who reads it takes the start of the switch for a change.
     pub(super) fn set_carrier(&self, up: bool) {
-        let _no_poll = self.state.poll.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_changed = self.state.is_changed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.queue.set_carrier(up).is_ok() {
             let link = if up { TapLink::Up } else { TapLink::Down };
             self.state.link.store(link as u8, Ordering::Relaxed);
-            self.state.is_changed.store(true, Ordering::Relaxed);
+            *is_changed = true;
         }
     }
 
@@ -159,11 +158,11 @@ impl TapPoller {
     }
 
     fn poll_once(&mut self, state: &TapState) {
-        let _one_at_a_time = state.poll.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_changed = state.is_changed.lock().unwrap_or_else(PoisonError::into_inner);
         match self.sample() {
             Ok(sample) => {
                 // What senders offered meanwhile was refused, and is still theirs.
-                self.last.is_running &= !state.is_changed.swap(false, Ordering::Relaxed);
+                self.last.is_running &= !mem::take(&mut *is_changed);
                 let link = if sample.is_running { TapLink::Up } else { TapLink::Down };
                 self.dropped_frames += sample.lost_since(&self.last);
                 self.last = sample;

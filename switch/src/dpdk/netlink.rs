@@ -99,6 +99,15 @@ impl Rtnetlink {
         self.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
     }
 
+    /// Sets the interface `name`, which is in our namespace, up or down.
+    pub(super) fn set_up(&self, name: &str, up: bool) -> io::Result<()> {
+        let mut request = LinkMessage::default();
+        request.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+        request.header.change_mask = LinkFlags::Up;
+        request.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        self.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
+    }
+
     /// Our id of a network namespace, which is given one if it has none.
     pub(super) fn nsid(&self, namespace: BorrowedFd<'_>) -> io::Result<i32> {
         let known = self.known_nsid(namespace)?;
