@@ -26,6 +26,7 @@ pub mod plan;
 pub mod platform;
 #[cfg(feature = "dpdk")]
 pub mod run;
+mod security;
 mod service_manager;
 pub mod simulate;
 pub mod top;

@@ -28,7 +28,7 @@ mod watchdog;
 pub use lldp::Lldp;
 pub use reload::changes_needing_restart;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
-pub use schema::{Hugepages, Idle};
+pub use schema::{Capabilities, Hugepages, Idle, Seccomp};
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
@@ -80,6 +80,10 @@ pub struct SwitchConfig {
     pub memory: Memory,
     /// The control socket.
     pub socket: PathBuf,
+    /// Who may connect to it, beside root and the switch's own user.
+    pub control_groups: ControlGroups,
+    /// What the process may still do once its ports are open.
+    pub security: Security,
     /// What works but is probably not meant, in the form of errors.
     pub warnings: Vec<ConfigError>,
     /// SWITCH.toml itself, to apply other rules and routes to.
@@ -188,6 +192,24 @@ pub struct Workers {
     pub idle: Idle,
 }
 
+/// The groups whose members may connect to the control socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlGroups {
+    /// They may ask, and change nothing.
+    pub read: Option<String>,
+    /// They may do everything.
+    pub change: Option<String>,
+}
+
+/// What the process may still do once its ports are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Security {
+    /// Filters of system calls.
+    pub seccomp: Seccomp,
+    /// What happens to the capabilities that are no longer needed.
+    pub capabilities: Capabilities,
+}
+
 /// What DPDK is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -291,6 +313,8 @@ fn assemble(
         routes_file,
         workers,
         socket: runtime::socket(source, &file)?,
+        control_groups: runtime::control_groups(source, &file)?,
+        security: runtime::security(&file),
         warnings,
         source: source.clone(),
     })

@@ -76,6 +76,8 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare("name", &old.name, &new.name);
     let socket = |config: &SwitchConfig| message::path(&config.socket);
     changes.compare("control.socket", &socket(old), &socket(new));
+    changes.differ("groups of the control socket", &old.control_groups, &new.control_groups);
+    changes.differ("security", &old.security, &new.security);
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);

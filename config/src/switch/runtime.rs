@@ -1,7 +1,8 @@
-//! `[workers]`, `[memory]`, `[control]`, `[mac_table]`: what the process needs of the machine.
+//! `[workers]`, `[memory]`, `[control]`, `[security]`, `[mac_table]`: what the process needs of the
+//! machine.
 
 use super::schema::SwitchFile;
-use super::{Memory, PortConfig, Workers};
+use super::{ControlGroups, Memory, PortConfig, Security, Workers};
 use crate::error::ConfigError;
 use crate::source::Source;
 use crate::units::show_size;
@@ -119,6 +120,35 @@ pub(super) fn socket(source: &Source, file: &SwitchFile) -> Result<PathBuf, Conf
         return Err(source.at(field.span(), message));
     }
     Ok(path)
+}
+
+/// The groups that may connect to the control socket. Whether the machine has them is checked at
+/// the start: a file may be checked on another machine.
+///
+/// # Errors
+/// A name that no group can have.
+pub(super) fn control_groups(
+    source: &Source,
+    file: &SwitchFile,
+) -> Result<ControlGroups, ConfigError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let group = |field: &Option<Spanned<String>>| {
+        let Some(field) = field else { return Ok(None) };
+        let name = field.get_ref();
+        if (1..=32).contains(&name.len()) && !name.starts_with('-') && name.chars().all(plain) {
+            return Ok(Some(name.clone()));
+        }
+        let message = format!("`{name}` is no name of a group; name one of /etc/group");
+        Err(source.at(field.span(), message))
+    };
+    let table = &file.control;
+    Ok(ControlGroups { read: group(&table.read_group)?, change: group(&table.change_group)? })
+}
+
+/// What the process may still do once its ports are open.
+pub(super) const fn security(file: &SwitchFile) -> Security {
+    let table = &file.security;
+    Security { seccomp: table.seccomp, capabilities: table.capabilities }
 }
 
 /// The table of learned addresses.

@@ -17,17 +17,22 @@
 //! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk` | what clients ask for |
 //! | `drain` | the end |
-//! | `protocol`, `server` | the socket |
+//! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
+pub(crate) mod access;
 mod answers;
+mod clients;
 mod collector;
 mod drain;
 mod events;
+mod lines;
 mod links;
 mod lldp;
 mod lossless;
 mod mac_walk;
 mod merge;
+#[allow(unsafe_code)]
+mod peer_groups;
 pub(crate) mod protocol;
 mod reload;
 pub(crate) mod server;

@@ -93,6 +93,25 @@ impl Request {
     pub(crate) fn read(line: &[u8]) -> Result<Self, JsonError> {
         json::read(&String::from_utf8_lossy(line))
     }
+
+    /// Whether it changes the switch, or only asks.
+    pub(crate) const fn is_change(&self) -> bool {
+        match self {
+            Self::Stats
+            | Self::Neighbors { .. }
+            | Self::Lldp
+            | Self::Routes { .. }
+            | Self::Mac { .. }
+            | Self::Rules => false,
+            Self::SetRules { .. }
+            | Self::SetRoutes { .. }
+            | Self::AddRoute { .. }
+            | Self::DelRoute { .. }
+            | Self::Reload
+            | Self::Link { .. }
+            | Self::Stop => true,
+        }
+    }
 }
 
 /// A reply.

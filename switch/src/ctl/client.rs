@@ -135,10 +135,12 @@ impl Client {
         let mut line =
             serde_json::to_vec(request).map_err(|error| CtlError::Broken(error.into()))?;
         line.push(b'\n');
-        self.writer.write_all(&line).map_err(CtlError::Broken)?;
+        let written = self.writer.write_all(&line);
         line.clear();
-        self.reader.read_until(b'\n', &mut line).map_err(CtlError::Broken)?;
+        // A switch that refuses the connection says why and closes it, perhaps before the request.
+        let read = self.reader.read_until(b'\n', &mut line);
         if line.is_empty() {
+            written.and(read).map_err(CtlError::Broken)?;
             return Err(CtlError::Broken(io::ErrorKind::UnexpectedEof.into()));
         }
         if let Ok(Failed { error }) = serde_json::from_slice(&line) {

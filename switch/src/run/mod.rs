@@ -6,7 +6,8 @@ mod pools;
 mod startup_report;
 mod threads;
 
-use crate::control::server::Server;
+use crate::control::access::{Access, AccessError};
+use crate::control::server::{Server, ServerOptions};
 use crate::control::stats::Stats;
 use crate::control::{Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
@@ -15,6 +16,7 @@ use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::old_names::OldNames;
 use crate::output;
 use crate::platform::Platform;
+use crate::security::{self, SecurityError};
 use crate::service_manager::ServiceManager;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
@@ -63,6 +65,10 @@ enum RunError {
     Worker { number: usize, why: String },
     #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
     Socket { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
 }
@@ -90,26 +96,38 @@ pub fn run(arguments: &RunArgs) -> ExitCode {
 }
 
 fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
+    security::forbid_new_privileges();
     let config = SwitchConfig::load(&arguments.file)?;
     output::warnings(&config.warnings);
     let tables = Tables::new(config.clone())?;
     cpus::check_cpus(&config)?;
+    let access = Access::of(&config.control_groups)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
     startup_report::ports(arguments, &config, &dpdk_platform);
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
-    let (threads, rings) =
+    let (mut threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
     drop(snapshot);
     // A port that sends while its link comes up may lose frames, so all links come up before any
     // worker takes its first turn. What arrives until then waits in the receive queues.
     dpdk_platform.set_links(true);
+    let rights = match security::lock_down(&config) {
+        Ok(rights) => rights,
+        Err(error) => {
+            phase.advance_to(Phase::Stop);
+            threads.join();
+            return Err(error.into());
+        }
+    };
+    startup_report::print_line(arguments, &format!("rights left: {rights}"));
+    threads.restrict(&rights);
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, facts, rings);
-    let (_server, calls) = match Server::start(&config.socket) {
+    let (_server, calls) = match Server::start(&config.socket, ServerOptions { access, rights }) {
         Ok(served) => served,
         Err(error) => {
             phase.advance_to(Phase::Stop);

@@ -10,6 +10,8 @@ use crate::dpdk::mbuf::Mbuf;
 use crate::dpdk::port::PortQueues;
 use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
+use crate::output;
+use crate::security::{Rights, ThreadKind};
 use crate::worker_loop::{
     ControlSampleRings, Phase, SampleRings, SharedPhase, WorkerExit, WorkerLoop, sample_rings,
     set_timer_slack,
@@ -17,7 +19,7 @@ use crate::worker_loop::{
 use config::SwitchConfig;
 use config::switch::Idle;
 use core_affinity::CoreId;
-use crossbeam::channel::{Sender, bounded};
+use crossbeam::channel::{Receiver, Sender, bounded};
 use dataplane::control_rings::{ControlRings, WorkerRings, connect};
 use dataplane::driver::Polling;
 use dataplane::ids::PortId;
@@ -34,6 +36,8 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     threads: Vec<JoinHandle<Option<WorkerExit>>>,
+    /// By worker: takes its rights, once.
+    rights: Vec<Sender<Rights>>,
 }
 
 /// The control thread's ends of a worker's rings.
@@ -51,6 +55,8 @@ struct Start {
     core: Option<usize>,
     eal: Arc<Eal>,
     clock: Clock,
+    /// Tells the rights that are left, once all threads have started.
+    rights: Receiver<Rights>,
     /// Set if the thread panics, so that the switch stops.
     stop: Arc<AtomicBool>,
 }
@@ -77,6 +83,8 @@ impl Threads {
         for (number, (links, control_links)) in links.into_iter().zip(control_links).enumerate() {
             let (samples, control_samples) = sample_rings();
             let own = take_queues(config, number, &mut queues);
+            let (rights, worker_rights) = bounded(1);
+            threads.rights.push(rights);
             rings.push((control_links, control_samples));
             let start = Start {
                 device: dpdk_platform.device(
@@ -94,6 +102,7 @@ impl Threads {
                 core: config.workers.cores.get(number).copied(),
                 eal: Arc::clone(dpdk_platform.eal()),
                 clock: dpdk_platform.clock(),
+                rights: worker_rights,
                 stop: Arc::clone(stop),
             };
             if let Err(why) = threads.add(number, start) {
@@ -114,8 +123,18 @@ impl Threads {
         is_ready.recv().unwrap_or_else(|_| Err("its thread failed at start".to_owned()))
     }
 
+    /// Has all workers restrict themselves to `rights` before they take a turn.
+    pub(super) fn restrict(&mut self, rights: &Rights) {
+        for worker in self.rights.drain(..) {
+            // There is room for one.
+            let _thread_has_failed = worker.send(rights.clone());
+        }
+    }
+
     /// Waits until all workers, which were told to stop, have stopped. `None` is one that failed.
-    pub(super) fn join(self) -> Vec<Option<WorkerExit>> {
+    pub(super) fn join(mut self) -> Vec<Option<WorkerExit>> {
+        // Who still waits for them is to stop.
+        self.rights.clear();
         let threads = self.threads.into_iter();
         threads.map(|thread| thread.join().ok().flatten()).collect()
     }
@@ -176,6 +195,7 @@ impl Start {
             }
         };
         let Self { settings, snapshot, device, links, samples, phase, idle, clock, .. } = self;
+        let (rights, stop) = (self.rights, self.stop);
         let worker = Worker::new(
             &settings,
             snapshot,
@@ -184,6 +204,14 @@ impl Start {
             Polling::new(Recorder::default()),
         );
         let _room_for_one = ready.send(Ok(()));
+        // Without an answer the switch stops, and the loop ends at once.
+        if let Ok(rights) = rights.recv()
+            && let Err(error) = rights.restrict_thread(ThreadKind::Worker)
+        {
+            output::note(&format!("a worker stops: {error}"));
+            stop.store(true, Ordering::Relaxed);
+            return None;
+        }
         let worker_loop = WorkerLoop { worker, samples, phase, idle };
         Some(worker_loop.run(|| clock.now()))
     }

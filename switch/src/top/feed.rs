@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::control::Call;
     use crate::control::protocol::Reply;
-    use crate::control::server::Server;
+    use crate::control::server::{Server, ServerOptions};
     use crossbeam::channel::Receiver as Calls;
 
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -109,7 +109,7 @@ mod tests {
     fn switch(socket: &Path, uptimes_ns: Vec<u64>) -> thread::JoinHandle<()> {
         let socket = socket.to_owned();
         thread::spawn(move || {
-            let (_server, calls) = Server::start(&socket).unwrap();
+            let (_server, calls) = Server::start(&socket, ServerOptions::default()).unwrap();
             uptimes_ns.into_iter().for_each(|uptime_ns| answer(&calls, uptime_ns));
         })
     }
@@ -135,7 +135,7 @@ mod tests {
     fn a_refusal_is_passed_on() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("a.sock");
-        let (_server, calls) = Server::start(&socket).unwrap();
+        let (_server, calls) = Server::start(&socket, ServerOptions::default()).unwrap();
         let events = start(socket, Duration::from_millis(1)).unwrap();
         let call = calls.recv_timeout(PATIENCE).unwrap();
         call.reply.send(Reply::failed("worker 0 does not answer")).unwrap();

@@ -20,8 +20,8 @@ pub(super) use port::PortTable;
 pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
 };
-pub(super) use runtime::{ControlTable, MemoryTable, WorkersTable};
-pub use runtime::{Hugepages, Idle};
+pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
+pub(super) use runtime::{ControlTable, MemoryTable, SecurityTable, WorkersTable};
 
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -88,6 +88,9 @@ pub(in crate::switch) struct SwitchFile {
     /// The control socket.
     #[serde(default)]
     pub(in crate::switch) control: ControlTable,
+    /// What the process may still do once its ports are open.
+    #[serde(default)]
+    pub(in crate::switch) security: SecurityTable,
     /// Learned MAC addresses.
     #[serde(default)]
     pub(in crate::switch) mac_table: MacTableTable,

@@ -1,4 +1,4 @@
-//! What the program runs on: `[workers]`, `[memory]` and `[control]`.
+//! What the program runs on: `[workers]`, `[memory]`, `[control]` and `[security]`.
 
 use super::Field;
 use crate::fields::Size;
@@ -69,4 +69,46 @@ pub(in crate::switch) struct MemoryTable {
 pub(in crate::switch) struct ControlTable {
     /// Path of the socket. Default `/run/knotless/NAME.sock`.
     pub(in crate::switch) socket: Field<PathBuf>,
+    /// The group whose members may ask, and change nothing. Default: only the switch's own user
+    /// and root can connect.
+    pub(in crate::switch) read_group: Field<String>,
+    /// The group whose members may also change the running switch and stop it. Default: only the
+    /// switch's own user and root may.
+    pub(in crate::switch) change_group: Field<String>,
+}
+
+/// What happens at a system call that a thread does not need.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Seccomp {
+    /// The kernel ends the process.
+    #[default]
+    Kill,
+    /// The kernel writes the call to the audit log and executes it: to see what a driver calls.
+    Log,
+    /// There are no filters.
+    Off,
+}
+
+/// What happens to the capabilities that the process no longer needs once its ports are open.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Capabilities {
+    /// They are given up for good.
+    #[default]
+    Drop,
+    /// They stay.
+    Keep,
+}
+
+/// `[security]`: what the process may still do once its ports are open.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct SecurityTable {
+    /// `"kill"` (default), `"log"` or `"off"`: a filter of system calls for each thread.
+    #[serde(default)]
+    pub(in crate::switch) seccomp: Seccomp,
+    /// `"drop"` (default) or `"keep"`.
+    #[serde(default)]
+    pub(in crate::switch) capabilities: Capabilities,
 }

@@ -2,7 +2,7 @@
 
 use crate::control::Call;
 use crate::control::protocol::{REQUEST_BYTES_MAX, Reply, Request, Stopping};
-use crate::control::server::Server;
+use crate::control::server::{Server, ServerOptions};
 use crate::ctl::client::{Client, CtlError};
 use crossbeam::channel::Receiver;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -32,7 +32,7 @@ fn answer_all(calls: &Receiver<Call>) {
 fn serve() -> Served {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s.sock");
-    let (server, calls) = Server::start(&socket).unwrap();
+    let (server, calls) = Server::start(&socket, ServerOptions::default()).unwrap();
     thread::spawn(move || answer_all(&calls));
     Served { _folder: folder, socket, server: Some(server) }
 }
@@ -40,7 +40,8 @@ fn serve() -> Served {
 /// What the switch says to `text`.
 fn say(socket: &Path, text: &[u8]) -> String {
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.write_all(text).unwrap();
+    // One that is refused may find the connection closed before it has asked.
+    let _refused = stream.write_all(text);
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
     line
@@ -61,7 +62,7 @@ fn only_its_user_can_connect_and_the_socket_goes_with_the_server() {
 fn the_server_goes_only_after_the_replies_that_it_owes() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s.sock");
-    let (server, calls) = Server::start(&socket).unwrap();
+    let (server, calls) = Server::start(&socket, ServerOptions::default()).unwrap();
     let mut stream = UnixStream::connect(&socket).unwrap();
     stream.write_all(b"{\"request\":\"stop\"}\n").unwrap();
     let Call { reply, .. } = calls.recv().unwrap();
@@ -148,7 +149,6 @@ fn idle_clients_are_replaced_by_new_ones() {
     let served = serve();
     let silent: Vec<UnixStream> =
         (0..32).map(|_| UnixStream::connect(&served.socket).unwrap()).collect();
-    // One that is refused may find the connection closed before it has asked.
     let is_answered = || {
         let mut stream = UnixStream::connect(&served.socket).unwrap();
         let _refused = stream.write_all(b"{\"request\":\"stop\"}\n");
@@ -175,10 +175,10 @@ fn a_dead_process_s_socket_is_replaced_and_nothing_else_is() {
     let socket = folder.path().join("s.sock");
     drop(UnixListener::bind(&socket).unwrap());
     assert!(socket.exists(), "left behind");
-    drop(Server::start(&socket).unwrap());
+    drop(Server::start(&socket, ServerOptions::default()).unwrap());
 
     std::fs::write(&socket, "precious").unwrap();
-    let error = Server::start(&socket).unwrap_err().to_string();
+    let error = Server::start(&socket, ServerOptions::default()).unwrap_err().to_string();
     assert!(error.contains("something else is there"), "{error}");
     assert_eq!(std::fs::read_to_string(&socket).unwrap(), "precious");
 }
@@ -187,7 +187,7 @@ fn a_dead_process_s_socket_is_replaced_and_nothing_else_is() {
 fn a_shutdown_without_a_reply_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s.sock");
-    let (server, calls) = Server::start(&socket).unwrap();
+    let (server, calls) = Server::start(&socket, ServerOptions::default()).unwrap();
     let asking = thread::spawn({
         let socket = socket.clone();
         move || say(&socket, b"{\"request\":\"stats\"}\n")
@@ -196,4 +196,22 @@ fn a_shutdown_without_a_reply_is_an_error() {
     drop(call);
     assert!(asking.join().unwrap().contains("is stopping"));
     drop(server);
+}
+
+/// A client that means its request needs no seconds for it, however steadily it sends.
+#[test]
+fn a_request_that_trickles_in_is_cut_off() {
+    let served = serve();
+    let mut stream = UnixStream::connect(&served.socket).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let began = Instant::now();
+    let mut answer = String::new();
+    while answer.is_empty() {
+        // After the answer the connection is closed.
+        let _closed = stream.write_all(b" ");
+        let _nothing_yet = stream.read_to_string(&mut answer);
+        assert!(began.elapsed() < Duration::from_secs(60), "it is waited for");
+    }
+    assert!(answer.contains("the request took longer than 5 s"), "{answer}");
+    assert!(began.elapsed() > Duration::from_secs(4), "{:?}", began.elapsed());
 }
