@@ -24,6 +24,7 @@ pub mod old_names;
 pub mod output;
 pub mod plan;
 pub mod platform;
+mod replace_file;
 #[cfg(feature = "dpdk")]
 pub mod run;
 mod security;

@@ -5,6 +5,7 @@
 //! tables promise together. `config/examples/` shows every field in use.
 
 mod buffer;
+mod changes;
 mod device;
 mod gfc;
 mod initial_tags;
@@ -25,6 +26,7 @@ mod ttl;
 mod viq;
 mod watchdog;
 
+pub use changes::Changes;
 pub use lldp::Lldp;
 pub use reload::changes_needing_restart;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
@@ -82,6 +84,8 @@ pub struct SwitchConfig {
     pub socket: PathBuf,
     /// Who may connect to it, beside root and the switch's own user.
     pub control_groups: ControlGroups,
+    /// The file that keeps what is changed while the switch runs.
+    pub changes_file: PathBuf,
     /// What the process may still do once its ports are open.
     pub security: Security,
     /// What works but is probably not meant, in the form of errors.
@@ -314,6 +318,7 @@ fn assemble(
         workers,
         socket: runtime::socket(source, &file)?,
         control_groups: runtime::control_groups(source, &file)?,
+        changes_file: runtime::changes_file(source, &file)?,
         security: runtime::security(&file),
         warnings,
         source: source.clone(),

@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 use crate::source::Source;
 use crate::{message, rule_file};
 use dataplane::settings::{PortSettings, SwitchSettings};
+use ipnet::IpNet;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ impl SwitchConfig {
     /// leads to.
     pub fn with_route(&self, to: &str, via: &[String]) -> Result<Self, ConfigError> {
         let source = Source::new(Path::new("route"), &format!("{to} via {}", via.join(" ")));
-        let mut routes = self.without(to);
+        let mut routes = self.without_prefix(to);
         routes::append(&source, &self.ports, &mut routes)?;
         Ok(Self { routes, ..self.clone() })
     }
@@ -53,7 +54,7 @@ impl SwitchConfig {
     /// # Errors
     /// It has none.
     pub fn without_route(&self, to: &str) -> Result<Self, ConfigError> {
-        let routes = self.without(to);
+        let routes = self.without_prefix(to);
         if routes.len() == self.routes.len() {
             let source = Source::new(Path::new("route"), to);
             return Err(
@@ -63,10 +64,15 @@ impl SwitchConfig {
         Ok(Self { routes, ..self.clone() })
     }
 
-    fn without(&self, to: &str) -> Vec<StaticRoute> {
-        let is_other = |route: &&StaticRoute| to.parse() != Ok(route.0);
-        self.routes.iter().filter(is_other).cloned().collect()
+    fn without_prefix(&self, to: &str) -> Vec<StaticRoute> {
+        let prefix = to.parse::<IpNet>();
+        without(&self.routes, |other| prefix.as_ref() == Ok(other))
     }
+}
+
+/// The routes but those whose prefix `is_out`.
+pub(super) fn without(routes: &[StaticRoute], is_out: impl Fn(&IpNet) -> bool) -> Vec<StaticRoute> {
+    routes.iter().filter(|(to, _)| !is_out(to)).cloned().collect()
 }
 
 /// What differs between two configurations and cannot change while the switch runs, one line each;
@@ -76,6 +82,8 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare("name", &old.name, &new.name);
     let socket = |config: &SwitchConfig| message::path(&config.socket);
     changes.compare("control.socket", &socket(old), &socket(new));
+    let file = |config: &SwitchConfig| message::path(&config.changes_file);
+    changes.compare("control.changes", &file(old), &file(new));
     changes.differ("groups of the control socket", &old.control_groups, &new.control_groups);
     changes.differ("security", &old.security, &new.security);
     changes.compare_workers(&old.workers, &new.workers);

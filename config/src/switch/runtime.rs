@@ -122,6 +122,28 @@ pub(super) fn socket(source: &Source, file: &SwitchFile) -> Result<PathBuf, Conf
     Ok(path)
 }
 
+/// The file of changes.
+///
+/// # Errors
+/// It has no name.
+pub(super) fn changes_file(source: &Source, file: &SwitchFile) -> Result<PathBuf, ConfigError> {
+    match &file.control.changes {
+        Some(field) if field.get_ref().as_os_str().is_empty() => {
+            Err(source.at(field.span(), "`changes` is the path of a file"))
+        }
+        Some(field) => Ok(source.resolve(field.get_ref())),
+        None if file.control.socket.is_some() => {
+            let mut path = socket(source, file)?.into_os_string();
+            path.push(".changes.json");
+            Ok(path.into())
+        }
+        None => {
+            let name = file.name.get_ref();
+            Ok(Path::new("/var/lib/knotless").join(format!("{name}.changes.json")))
+        }
+    }
+}
+
 /// The groups that may connect to the control socket. Whether the machine has them is checked at
 /// the start: a file may be checked on another machine.
 ///

@@ -125,3 +125,17 @@ fn a_queue_that_does_not_move_or_serves_ports_in_turn_is_waited_for_until_the_bo
         assert_eq!(reports, [said]);
     }
 }
+
+#[test]
+fn a_plan_is_executed_by_one_process_at_a_time() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("state");
+    let network = NetworkConfig::parse(Path::new("network"), NETWORK).unwrap().network;
+    let change = Change::between(&network, Vec::new(), Vec::new());
+    let plan = PlanFile::new(&change, &Order::new(0, Vec::new()), Origin::default());
+    let first = Journal::open(&file, &plan).unwrap();
+    let error = Journal::open(&file, &plan).unwrap_err();
+    assert!(error.contains("another `apply` executes this plan"), "{error}");
+    drop(first);
+    assert!(Journal::open(&file, &plan).is_ok());
+}

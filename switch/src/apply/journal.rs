@@ -1,10 +1,11 @@
-//! The progress of a plan, in a file. The file is replaced atomically (written, then renamed)
-//! before an operation starts and after it ends.
+//! The progress of a plan, in a file. The file is replaced as a whole before an operation starts and
+//! after it ends. A lock beside it keeps a second process away.
 
+use crate::replace_file::replace;
 use config::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ pub(super) enum Stage {
 pub(super) struct Journal {
     file: PathBuf,
     state: State,
+    _locked: File,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,9 +43,11 @@ impl Journal {
     /// Reads the journal of a plan, or begins one.
     ///
     /// # Errors
-    /// It cannot be read, or is that of another plan: the whole message.
+    /// It cannot be read, is that of another plan, or another process executes it: the whole
+    /// message.
     pub(super) fn open(file: &Path, plan: &PlanFile) -> Result<Self, String> {
         let own = fingerprint(plan);
+        let locked = lock(file)?;
         let state = if matches!(file.try_exists(), Ok(false)) {
             State { plan: own.clone(), stages: BTreeMap::new() }
         } else {
@@ -55,7 +59,7 @@ impl Journal {
                 file.display()
             ));
         }
-        Ok(Self { file: file.to_owned(), state })
+        Ok(Self { file: file.to_owned(), state, _locked: locked })
     }
 
     /// Whether anything was begun.
@@ -76,12 +80,28 @@ impl Journal {
             Stage::Pending => self.state.stages.remove(&id),
             Stage::Begun | Stage::Done => self.state.stages.insert(id, stage),
         };
-        let written = self.file.with_extension("writing");
         let text = serde_json::to_string(&self.state).map_err(io::Error::other)?;
-        fs::write(&written, text + "\n")?;
-        fs::File::open(&written)?.sync_all()?;
-        fs::rename(&written, &self.file)
+        replace(&self.file, &(text + "\n"))
     }
+}
+
+/// Locks `FILE.lock`, which stays: whoever removed it could remove another's.
+fn lock(file: &Path) -> Result<File, String> {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let locked = opened.map_err(TryLockError::Error).and_then(|lock| {
+        lock.try_lock()?;
+        Ok(lock)
+    });
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => format!(
+            "{}:1:1: another `apply` executes this plan; wait for its end, or name another file with --state",
+            file.display()
+        ),
+        TryLockError::Error(error) => format!("{}: cannot be locked: {error}", path.display()),
+    })
 }
 
 fn fingerprint(plan: &PlanFile) -> String {

@@ -8,7 +8,7 @@ use super::protocol::{
     LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RouteRow, Routes, RuleRow,
     Rules, Stopping, TagRow,
 };
-use super::reload::{self, Loaded, Refusal, ReloadRequest};
+use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
 use super::{Call, Control, apply_link};
 use crate::output;
 use crate::platform::Platform;
@@ -73,6 +73,8 @@ impl<P: Platform> Control<P> {
         match request {
             Request::Stats => self.pending.stats.push(reply),
             Request::Reload => self.read_again(ReloadRequest::Everything, Some(reply)),
+            Request::Diff => self.read_again(ReloadRequest::Difference, Some(reply)),
+            Request::Rollback => self.read_again(ReloadRequest::Rollback, Some(reply)),
             Request::SetRules { file } => self.read_again(ReloadRequest::Rules(file), Some(reply)),
             Request::SetRoutes { file } => {
                 self.read_again(ReloadRequest::Routes(file), Some(reply))
@@ -184,7 +186,8 @@ impl<P: Platform> Control<P> {
         let Some(loading) = &self.pending.loading else {
             if let Some((what, _)) = self.pending.reloads.front() {
                 let current = self.tables.config().clone();
-                self.pending.loading = Some(reload::begin(what.clone(), current));
+                let changes = self.changes.clone();
+                self.pending.loading = Some(reload::begin(what.clone(), current, changes));
             }
             return;
         };
@@ -196,7 +199,15 @@ impl<P: Platform> Control<P> {
         self.pending.loading = None;
         let reply = self.pending.reloads.pop_front().and_then(|(_, reply)| reply);
         match outcome {
-            Ok(Loaded { tables, read }) => {
+            Ok(Loaded::Difference(mut difference)) => {
+                let ports = &self.tables.config().ports;
+                let out = ports.iter().filter(|port| !self.links.port(port.id).in_service);
+                difference.out_of_service = out.map(|port| port.name.clone()).collect();
+                reply.inspect(|to| send(to, Reply::Difference(difference)));
+            }
+            Ok(Loaded::Tables(loaded)) => {
+                let LoadedTables { tables, changes, read } = *loaded;
+                self.changes = changes;
                 let warnings = tables.config().warnings.iter().map(ToString::to_string).collect();
                 let epoch = self.replace_tables(tables);
                 self.pending.installs.push((Reloaded { epoch, read, warnings }, reply));

@@ -9,6 +9,7 @@
 //! | `slow_path` | punted frames, and what the agent wants done |
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
+//! | `kept_changes` | what was changed while the switch ran, in a file |
 //! | `links` | which ports are up |
 //! | `lldp` | LLDP, and rules from what is learned by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
@@ -25,6 +26,7 @@ mod clients;
 mod collector;
 mod drain;
 mod events;
+pub(crate) mod kept_changes;
 mod lines;
 mod links;
 mod lldp;
@@ -61,6 +63,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use events::Events;
+use kept_changes::KeptChanges;
 use links::LinkWatch;
 use lldp::LldpControl;
 use protocol::{Reply, Request};
@@ -106,6 +109,8 @@ pub(crate) struct Control<P: Platform> {
     platform: P,
     facts: Vec<PortFacts>,
     tables: Tables,
+    /// What was changed in them on top of the files.
+    changes: KeptChanges,
     workers: Workers<P::Frame>,
     slow_path: SlowPath,
     /// LLDP, if it is enabled.
@@ -122,11 +127,12 @@ pub(crate) struct Control<P: Platform> {
 }
 
 impl<P: Platform> Control<P> {
-    /// The control thread of a switch whose workers run with `tables`, compiled under
-    /// [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
+    /// The control thread of a switch whose workers run with `tables`, which have `changes` in
+    /// them, compiled under [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
     pub(crate) fn new(
         platform: P,
         tables: Tables,
+        changes: KeptChanges,
         facts: Vec<PortFacts>,
         links: Vec<(ControlRings<P::Frame>, ControlSampleRings)>,
     ) -> Self {
@@ -146,6 +152,7 @@ impl<P: Platform> Control<P> {
             compile_at: Instant::ZERO,
             platform,
             tables,
+            changes,
         };
         control.pin_neighbors(&[]);
         control

@@ -1,19 +1,27 @@
 //! New rules, routes and addresses for a running switch. A separate thread reads and checks them,
 //! so that a large file does not block the control thread. A change is refused as a whole if
-//! anything in it is wrong or needs a restart.
+//! anything in it is wrong or needs a restart. What is changed on top of the files is kept before
+//! it is in use.
 
+use super::kept_changes::KeptChanges;
+use super::protocol::{Difference, FileChange, RouteChange};
 use super::tables::Tables;
 use config::SwitchConfig;
-use config::switch::changes_needing_restart;
+use config::switch::{Changes, changes_needing_restart};
 use crossbeam::channel::{Receiver, bounded};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{self, PathBuf};
 use std::thread;
 
 /// What to reload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReloadRequest {
-    /// SWITCH.toml and the files it names.
+    /// SWITCH.toml and the files it names; the changes are made again.
     Everything,
+    /// The same, without the changes.
+    Rollback,
+    /// The same, to see what the changes are.
+    Difference,
     /// Rules from this file.
     Rules(PathBuf),
     /// Routes from this file.
@@ -29,25 +37,43 @@ pub(super) enum ReloadRequest {
     NoRoute(String),
 }
 
+/// What was read.
+#[derive(Debug)]
+pub(super) enum Loaded {
+    /// Tables that fit the running switch.
+    Tables(Box<LoadedTables>),
+    /// How the running switch differs from its files.
+    Difference(Box<Difference>),
+}
+
 /// Tables that were read and fit the running switch.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedTables {
     pub(super) tables: Tables,
+    /// The changes in them, which are kept.
+    pub(super) changes: KeptChanges,
     pub(super) read: Vec<PathBuf>,
 }
 
 /// Why the reload was refused: one line.
 pub(super) type Refusal = String;
 
-/// Starts to read `what` for a switch that runs with `current`. The result is sent by the channel.
+/// Starts to read `what` for a switch that runs with `current`, which has `changes` in it. The
+/// result is sent by the channel.
 pub(super) fn begin(
     what: ReloadRequest,
     current: SwitchConfig,
+    changes: KeptChanges,
 ) -> Receiver<Result<Loaded, Refusal>> {
     let (done, outcome) = bounded(1);
     let read = move || {
+        let loaded = match &what {
+            ReloadRequest::Difference => difference(&current, &changes)
+                .map(|difference| Loaded::Difference(Box::new(difference))),
+            what => load(what, &current, &changes).map(|it| Loaded::Tables(Box::new(it))),
+        };
         // The receiver is gone if the switch is stopping.
-        let _ended = done.send(load(&what, &current));
+        let _ended = done.send(loaded);
     };
     let started = thread::Builder::new().name("reload".into()).spawn(read);
     if let Err(error) = started {
@@ -58,35 +84,88 @@ pub(super) fn begin(
     outcome
 }
 
-/// Reads `what` for a switch that runs with `current`.
-pub(super) fn load(what: &ReloadRequest, current: &SwitchConfig) -> Result<Loaded, Refusal> {
+/// Reads `what` for a switch that runs with `current`, which has `kept` in it, and keeps what is
+/// changed by it.
+fn load(
+    what: &ReloadRequest,
+    current: &SwitchConfig,
+    kept: &KeptChanges,
+) -> Result<LoadedTables, Refusal> {
+    let mut changes = kept.changes().clone();
     let (config, read) = match what {
-        ReloadRequest::Everything => {
-            let config = SwitchConfig::load(current.file()).map_err(|error| error.to_string())?;
-            let named = [config.rules_file.clone(), config.routes_file.clone()];
-            let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
-            let read = read.collect();
-            (config, read)
+        ReloadRequest::Everything | ReloadRequest::Difference => {
+            let (config, read) = load_files(current)?;
+            (kept.make_again(config).map_err(|error| error.to_string())?, read)
+        }
+        ReloadRequest::Rollback => {
+            changes = Changes::default();
+            load_files(current)?
         }
         ReloadRequest::Rules(file) => {
+            changes.set_rules(file);
             let config = current.with_rules(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }
         ReloadRequest::Route { to, via } => {
+            changes.set_route(to, via);
             (current.with_route(to, via).map_err(|error| error.message)?, Vec::new())
         }
         ReloadRequest::NoRoute(to) => {
+            changes.set_route(to, &[]);
             (current.without_route(to).map_err(|error| error.message)?, Vec::new())
         }
         ReloadRequest::Routes(file) => {
+            changes.set_routes_file(file);
             let config = current.with_routes(file).map_err(|error| error.to_string())?;
             (config, vec![file.clone()])
         }
     };
-    let changes = changes_needing_restart(current, &config);
-    if !changes.is_empty() {
-        return Err(format!("needs a restart: {}", changes.join("; ")));
+    let needed = changes_needing_restart(current, &config);
+    if !needed.is_empty() {
+        return Err(format!("needs a restart: {}", needed.join("; ")));
     }
     let tables = Tables::new(config).map_err(|error| error.to_string())?;
-    Ok(Loaded { tables, read })
+    let changes = if changes == *kept.changes() {
+        kept.clone()
+    } else {
+        kept.keep(changes).map_err(|error| error.to_string())?
+    };
+    Ok(LoadedTables { tables, changes, read })
+}
+
+/// Reads SWITCH.toml and the files that it names.
+fn load_files(current: &SwitchConfig) -> Result<(SwitchConfig, Vec<PathBuf>), Refusal> {
+    let config = SwitchConfig::load(current.file()).map_err(|error| error.to_string())?;
+    let named = [config.rules_file.clone(), config.routes_file.clone()];
+    let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
+    let read = read.collect();
+    Ok((config, read))
+}
+
+/// How `current`, which has `kept` in it, differs from its files.
+fn difference(current: &SwitchConfig, kept: &KeptChanges) -> Result<Difference, Refusal> {
+    let (files, _) = load_files(current)?;
+    let absolute = |file: &PathBuf| path::absolute(file).map_err(|error| error.to_string());
+    let change = |before: &Option<PathBuf>, now: &Option<PathBuf>| {
+        now.clone().map(|now| FileChange { before: before.clone(), now })
+    };
+    let changes = kept.changes();
+    let rules = change(&files.rules_file, &changes.rules);
+    let routes_file = change(&files.routes_file, &changes.routes_file);
+    let files = files.with_changed_files(changes).map_err(|error| error.to_string())?;
+    let (before, now) = (files.written_routes(), current.written_routes());
+    let prefixes: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let routes = prefixes.into_iter().map(|prefix| RouteChange {
+        prefix: prefix.clone(),
+        before: before.get(prefix).cloned().unwrap_or_default(),
+        now: now.get(prefix).cloned().unwrap_or_default(),
+    });
+    Ok(Difference {
+        file: absolute(&current.file().to_owned())?,
+        rules,
+        routes_file,
+        route_file: current.routes_file.as_ref().map(absolute).transpose()?,
+        routes: routes.filter(|route| route.before != route.now).collect(),
+        out_of_service: Vec::new(),
+    })
 }

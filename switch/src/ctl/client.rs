@@ -45,6 +45,9 @@ pub(crate) enum CtlError {
     /// The switch refused the request.
     #[error("{0}")]
     Refused(String),
+    /// The changes of a switch were not written to its files: where, and why.
+    #[error("not saved, nothing is changed: {0}")]
+    NotSaved(String),
     /// The connection broke.
     #[error("the connection to the switch broke: {0}")]
     Broken(io::Error),
@@ -57,7 +60,7 @@ impl CtlError {
     /// 1 for a failure, 2 for a wrong request.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Broken(_) | Self::Unclear(_) => 1,
+            Self::Broken(_) | Self::Unclear(_) | Self::NotSaved(_) => 1,
             Self::NoSwitch { .. } | Self::NotYours { .. } | Self::Which(_) | Self::Refused(_) => 2,
         }
     }

@@ -8,18 +8,22 @@
 //! | `neighbors` | LLDP neighbors, ARP and ND |
 //! | `waits` | queues that the peer has paused |
 //! | `bounces` | raised tags, and the bounces to provision |
+//! | `save` | changes against the files |
 //! | `metrics` | the same for Prometheus |
 
 mod bounces;
 pub(crate) mod client;
 mod metrics;
 mod neighbors;
+mod save;
 pub(crate) mod tables;
 mod views;
 mod waits;
 
 use crate::bounces::share;
-use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
+use crate::control::protocol::{
+    Difference, LinkSet, LldpTable, Reloaded, Request, Rules, Stopping,
+};
 use crate::control::stats::Stats;
 use crate::old_names::OldNames;
 use crate::output;
@@ -70,7 +74,7 @@ enum CtlCommand {
         /// A route file
         file: Option<PathBuf>,
     },
-    /// Add or remove one route, until the next reload
+    /// Add or remove one route; it is kept over reloads and restarts (see `diff`)
     #[command(subcommand)]
     Route(RouteCommand),
     /// Show the learned MAC addresses
@@ -88,8 +92,14 @@ enum CtlCommand {
         /// The other switches of the network, by name or path of the socket
         switches: Vec<String>,
     },
-    /// Reload SWITCH.toml and the files that it names
+    /// Reload SWITCH.toml and the files that it names; what was changed since stays changed
     Reload,
+    /// What `route`, `routes FILE`, `rules FILE` and `apply` changed, against the files
+    Diff,
+    /// Write what was changed to SWITCH.toml and the route file, and reload them
+    Save,
+    /// Drop what was changed, and reload SWITCH.toml and the files that it names
+    Rollback,
     /// Latency, burst-size and turn-time histograms
     Latency,
     /// All metrics in the Prometheus text format
@@ -211,6 +221,12 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
             Ok(Answer { text, json })
         }
         CtlCommand::Reload => reloaded(client, &Request::Reload),
+        CtlCommand::Rollback => reloaded(client, &Request::Rollback),
+        CtlCommand::Diff => {
+            let difference: Difference = client.ask(&Request::Diff)?;
+            Ok(Answer { text: save::text(&difference), json: json!(difference) })
+        }
+        CtlCommand::Save => save(client),
         CtlCommand::Link { port, state } => link(client, port, *state == State::Up),
         CtlCommand::Stop => stop(client, &socket),
     }
@@ -232,6 +248,13 @@ fn reloaded(client: &mut Client, request: &Request) -> Result<Answer, CtlError> 
     let mut lines = vec![format!("table version {} is in use{from}", reloaded.epoch)];
     lines.extend(reloaded.warnings.iter().map(|warning| format!("{warning} (warning)")));
     Ok(Answer { text: lines.join("\n"), json: json!(reloaded) })
+}
+
+fn save(client: &mut Client) -> Result<Answer, CtlError> {
+    let (difference, reloaded) = save::save(client)?;
+    let saved = if reloaded.is_some() { "saved" } else { "nothing to save" };
+    let text = format!("{}\n{saved}", save::text(&difference));
+    Ok(Answer { text, json: json!({ "saved": reloaded.is_some(), "difference": difference }) })
 }
 
 fn link(client: &mut Client, port: &str, up: bool) -> Result<Answer, CtlError> {

@@ -7,6 +7,7 @@ mod startup_report;
 mod threads;
 
 use crate::control::access::{Access, AccessError};
+use crate::control::kept_changes::{KeptChanges, KeptChangesError};
 use crate::control::server::{Server, ServerOptions};
 use crate::control::stats::Stats;
 use crate::control::{Control, FIRST_EPOCH, Quiesced, Signals, Tables};
@@ -66,6 +67,8 @@ enum RunError {
     #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
     Socket { path: PathBuf, error: io::Error },
     #[error(transparent)]
+    KeptChanges(#[from] KeptChangesError),
+    #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
     Security(#[from] SecurityError),
@@ -99,14 +102,20 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     security::forbid_new_privileges();
     let config = SwitchConfig::load(&arguments.file)?;
     output::warnings(&config.warnings);
-    let tables = Tables::new(config.clone())?;
+    // Of a switch that runs, the changes are its own: they are read once none does.
     cpus::check_cpus(&config)?;
     let access = Access::of(&config.control_groups)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
+    let changes = KeptChanges::read(&config.changes_file)?;
+    let config = changes.make_again(config)?;
+    let tables = Tables::new(config.clone())?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
     startup_report::ports(arguments, &config, &dpdk_platform);
+    if !changes.changes().is_empty() {
+        startup_report::print_line(arguments, &changes.to_string());
+    }
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (mut threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
@@ -126,7 +135,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     threads.restrict(&rights);
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
-    let mut control = Control::new(dpdk_platform, tables, facts, rings);
+    let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
     let (_server, calls) = match Server::start(&config.socket, ServerOptions { access, rights }) {
         Ok(served) => served,
         Err(error) => {

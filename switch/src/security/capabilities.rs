@@ -2,10 +2,13 @@
 
 use super::capability_set::CapabilitySet;
 use super::each_thread;
+use crate::replace_file::folder_of;
 use config::SwitchConfig;
 use config::switch::Device;
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::{AccessFlags, faccessat};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl CapabilitySet {
     /// What the switch of `config` needs once its ports are open.
@@ -14,7 +17,9 @@ impl CapabilitySet {
         let files =
             [Some(config.file()), config.rules_file.as_deref(), config.routes_file.as_deref()];
         let files: Vec<&Path> = files.into_iter().flatten().collect();
-        of_ports.fold(Self::needed_to_read(&files), Self::with)
+        let folders = [&config.socket, &config.changes_file].map(|file| folder_of(file));
+        let of_files = Self::needed_for_files(&files, &folders);
+        of_ports.fold(of_files, Self::with)
     }
 
     /// What an open port needs until it is closed. A NIC needs nothing: its registers are mapped.
@@ -28,19 +33,35 @@ impl CapabilitySet {
         }
     }
 
-    /// What the process needs to read `files` again at a reload: nothing, unless they are in a
-    /// folder of another user that only root's capabilities open.
-    fn needed_to_read(files: &[&Path]) -> Self {
+    /// What the process needs to read `files` again at a reload, to keep changes and to remove its
+    /// socket in `folders`: nothing, unless they belong to another user, and only root's
+    /// capabilities open them.
+    fn needed_for_files(files: &[&Path], folders: &[&Path]) -> Self {
         let Ok(before) = each_thread::effective() else { return Self::default() };
         let passing = Self::DAC_OVERRIDE.with(Self::DAC_READ_SEARCH);
         if each_thread::set_effective(before.without(passing)).is_err() {
             return Self::default();
         }
         let is_closed = files.iter().any(|file| File::open(file).is_err());
+        // A folder that is not there yet is made in one that is.
+        let existing =
+            |folder: &&Path| folder.ancestors().find(|path| path.exists()).map(Path::to_owned);
+        let is_foreign = |folder: PathBuf| !may_write(&folder);
+        let is_foreign = folders.iter().filter_map(existing).any(is_foreign);
         // They are permitted still, so they can be effective again.
         let _as_before = each_thread::set_effective(before);
-        if is_closed { Self::DAC_READ_SEARCH } else { Self::default() }
+        match (is_foreign, is_closed) {
+            (true, _) => Self::DAC_OVERRIDE,
+            (false, true) => Self::DAC_READ_SEARCH,
+            (false, false) => Self::default(),
+        }
     }
+}
+
+/// Whether what is effective in the calling thread opens `folder` for writing.
+fn may_write(folder: &Path) -> bool {
+    // access(2) would go by what is permitted, with which root passes everything.
+    faccessat(AT_FDCWD, folder, AccessFlags::W_OK | AccessFlags::X_OK, AtFlags::AT_EACCESS).is_ok()
 }
 
 #[cfg(test)]

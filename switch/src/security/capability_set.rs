@@ -33,6 +33,7 @@ impl fmt::Display for CapabilitySet {
     /// The names of those that have one here.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = [
+            (Self::DAC_OVERRIDE, "cap_dac_override"),
             (Self::DAC_READ_SEARCH, "cap_dac_read_search"),
             (Self::NET_ADMIN, "cap_net_admin"),
             (Self::BPF, "cap_bpf"),

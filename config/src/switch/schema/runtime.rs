@@ -69,6 +69,10 @@ pub(in crate::switch) struct MemoryTable {
 pub(in crate::switch) struct ControlTable {
     /// Path of the socket. Default `/run/knotless/NAME.sock`.
     pub(in crate::switch) socket: Field<PathBuf>,
+    /// The file that keeps what `ctl` and `apply` change, so that it outlives a reload and a
+    /// restart. Default `/var/lib/knotless/NAME.changes.json`, or `SOCKET.changes.json` with a
+    /// `socket`.
+    pub(in crate::switch) changes: Field<PathBuf>,
     /// The group whose members may ask, and change nothing. Default: only the switch's own user
     /// and root can connect.
     pub(in crate::switch) read_group: Field<String>,

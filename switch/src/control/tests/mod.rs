@@ -1,12 +1,14 @@
 //! The control thread with real workers, devices in memory and a clock that the test sets.
 
 mod answers;
+mod changes;
 mod lldp;
 mod reload;
 mod slow_path;
 mod socket;
 mod waits;
 
+use super::kept_changes::KeptChanges;
 use super::protocol::{Reply, Request};
 use super::{Call, Control, FIRST_EPOCH, Tables};
 use crate::drain_filter::DrainFilter;
@@ -105,7 +107,8 @@ impl Rig {
         }
         let memory = Memory::default();
         let facts = vec![PortFacts { driver: "memory".to_owned(), ..PortFacts::default() }; ports];
-        let control = Control::new(memory.clone(), tables, facts, rings);
+        let changes = KeptChanges::read(&folder.path().join("changes.json")).unwrap();
+        let control = Control::new(memory.clone(), tables, changes, facts, rings);
         Self { control, worker_loops, memory, _folder: folder, file }
     }
 
