@@ -199,11 +199,13 @@ fn rows(page: &mut String, source: &Source, shape: &Shape) {
 
 /// `docs/metrics.md`, from the metrics that a test of the switch has recorded.
 pub(super) fn metrics() -> String {
-    let recorded = tree::root().join("switch/src/ctl/metrics_recorded.txt");
+    let recorded = tree::root().join("switch/src/metrics/recorded.txt");
     let text = fs::read_to_string(recorded).expect("the recorded metrics");
     let mut page = format!(
-        "{NOTE}# Metrics reference\n\n`knotless ctl metrics` prints these in the Prometheus text \
-        format. Every sample has the label `switch`.\n\n\
+        "{NOTE}# Metrics reference\n\n`[metrics] listen` in SWITCH.toml serves these by HTTP, and \
+        `knotless ctl metrics` prints them. Every sample has the label `switch`. These are the names \
+        of the Prometheus text format. In OpenMetrics, too, the samples of a counter end with \
+        `_total`. Peaks are since the start.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n"
     );
     let lines: Vec<&str> = text.lines().collect();

@@ -9,6 +9,7 @@ mod device;
 mod gfc;
 mod initial_tags;
 mod lldp;
+mod metrics;
 mod mode;
 mod old_words;
 mod port_draft;
@@ -26,6 +27,7 @@ mod viq;
 mod watchdog;
 
 pub use lldp::Lldp;
+pub use metrics::MetricsAddress;
 pub use reload::changes_needing_restart;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
 pub use schema::{Hugepages, Idle};
@@ -80,6 +82,10 @@ pub struct SwitchConfig {
     pub memory: Memory,
     /// The control socket.
     pub socket: PathBuf,
+    /// Where the metrics are served, if they are.
+    pub metrics: Option<MetricsAddress>,
+    /// Whether DPDK makes its telemetry socket.
+    pub telemetry: bool,
     /// What works but is probably not meant, in the form of errors.
     pub warnings: Vec<ConfigError>,
     /// SWITCH.toml itself, to apply other rules and routes to.
@@ -276,6 +282,7 @@ fn assemble(
         None => read_routes(source, &file, &ports)?,
     };
     let mac_table = runtime::mac_table(source, &file)?;
+    let socket = runtime::socket(source, &file)?;
     let seed = file.seed.unwrap_or_else(|| name_hash(file.name.get_ref()));
     Ok(SwitchConfig {
         name: file.name.get_ref().clone(),
@@ -290,7 +297,9 @@ fn assemble(
         rules_file,
         routes_file,
         workers,
-        socket: runtime::socket(source, &file)?,
+        metrics: metrics::address(source, &file, &socket)?,
+        telemetry: file.dpdk.telemetry,
+        socket,
         warnings,
         source: source.clone(),
     })

@@ -76,6 +76,11 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare("name", &old.name, &new.name);
     let socket = |config: &SwitchConfig| message::path(&config.socket);
     changes.compare("control.socket", &socket(old), &socket(new));
+    let metrics = |config: &SwitchConfig| {
+        config.metrics.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+    };
+    changes.compare("metrics.listen", &metrics(old), &metrics(new));
+    changes.compare("dpdk.telemetry", &old.telemetry, &new.telemetry);
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);

@@ -2,7 +2,8 @@
 //! The control thread receives whole requests only, so no client can block it.
 
 use super::protocol::{REQUEST_BYTES_MAX, Reply, Request};
-use super::{Call, Signals};
+use super::{Call, ReplyTo, Signals};
+use crate::unix_socket;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs;
@@ -32,11 +33,14 @@ const REPLY_MAX: Duration = Duration::from_secs(120);
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// Poll interval of the accepting thread.
 const POLL_MS: u16 = 50;
+/// A umask under which the socket has mode 0600.
+const PRIVATE_MASK: u32 = 0o177;
 
 /// The socket, for as long as it is served.
 #[derive(Debug)]
 pub(crate) struct Server {
     path: PathBuf,
+    calls: Sender<Call>,
     ended: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
     clients: Arc<Clients>,
@@ -50,18 +54,23 @@ impl Server {
     /// # Errors
     /// The socket cannot be made there.
     pub(crate) fn start(path: &Path) -> io::Result<(Self, Receiver<Call>)> {
-        remove_stale(path)?;
-        let listener = bind_private(path)?;
-        listener.set_nonblocking(true)?;
+        let listener = unix_socket::listen(path, PRIVATE_MASK)?;
         let (calls, receiver) = bounded(CALLS_MAX);
+        let their_calls = calls.clone();
         let ended = Arc::new(AtomicBool::new(false));
         let their_ended = Arc::clone(&ended);
         let clients = Arc::new(Clients::default());
         let their_clients = Arc::clone(&clients);
-        let accept = move || accept(&listener, &calls, &their_ended, &their_clients);
+        let accept = move || accept(&listener, &their_calls, &their_ended, &their_clients);
         let accepting = thread::Builder::new().name("ctl".into()).spawn(accept)?;
-        let server = Self { path: path.to_owned(), ended, accepting: Some(accepting), clients };
+        let accepting = Some(accepting);
+        let server = Self { path: path.to_owned(), calls, ended, accepting, clients };
         Ok((server, receiver))
+    }
+
+    /// Where requests go that do not come by the socket.
+    pub(crate) fn calls(&self) -> Sender<Call> {
+        self.calls.clone()
     }
 }
 
@@ -79,26 +88,6 @@ impl Drop for Server {
             thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// Removes the socket of a process that has ended. The caller holds the instance lock, so no
-/// process serves it.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    match fs::symlink_metadata(path) {
-        Ok(file) if file.file_type().is_socket() => fs::remove_file(path),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there")),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Binds with a umask under which the socket is born with mode 0600.
-fn bind_private(path: &Path) -> io::Result<UnixListener> {
-    use nix::sys::stat::{Mode, umask};
-    let before = umask(Mode::from_bits_truncate(0o177));
-    let bound = UnixListener::bind(path);
-    umask(before);
-    bound
 }
 
 /// Takes clients in until the end.
@@ -248,7 +237,7 @@ fn is_closed(stream: &UnixStream) -> bool {
 /// Passes the request to the control thread.
 fn ask(request: Request, calls: &Sender<Call>) -> Reply {
     let (reply, answer) = bounded(1);
-    if calls.send_timeout(Call { request, reply }, WRITE_MAX).is_err() {
+    if calls.send_timeout(Call { request, reply: ReplyTo::Thread(reply) }, WRITE_MAX).is_err() {
         return Reply::failed("the switch is too busy to answer or is stopping");
     }
     match answer.recv_timeout(REPLY_MAX) {

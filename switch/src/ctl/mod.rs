@@ -12,7 +12,6 @@
 
 mod bounces;
 pub(crate) mod client;
-mod metrics;
 mod neighbors;
 pub(crate) mod tables;
 mod views;
@@ -21,6 +20,7 @@ mod waits;
 use crate::bounces::share;
 use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
+use crate::metrics::{self, Format};
 use crate::old_names::OldNames;
 use crate::output;
 use bounces::SwitchBounces;
@@ -29,6 +29,7 @@ use client::{Client, CtlError, find_socket};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// `knotless ctl`
@@ -169,7 +170,10 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         ),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {
-            let text = |stats: &Stats| old_names.metrics(metrics::text(stats));
+            let text = |stats: &Stats| {
+                let stats = Arc::new(stats.clone());
+                old_names.metrics(metrics::text(&stats, Format::Text))
+            };
             stats(client, text, |stats| json!({ "metrics": text(stats) }))
         }
         CtlCommand::Neighbors => {

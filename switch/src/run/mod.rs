@@ -8,10 +8,11 @@ mod threads;
 
 use crate::control::server::Server;
 use crate::control::stats::Stats;
-use crate::control::{Control, FIRST_EPOCH, Quiesced, Signals, Tables};
+use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
+use crate::metrics::{ListenError, MetricsListener, MetricsServer};
 use crate::old_names::OldNames;
 use crate::output;
 use crate::platform::Platform;
@@ -20,6 +21,7 @@ use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
 use config::{ConfigError, SwitchConfig};
+use crossbeam::channel::Receiver;
 use dpdk_platform::DpdkPlatform;
 use serde_json::json;
 use std::io;
@@ -61,6 +63,10 @@ enum RunError {
     Port { name: String, error: DpdkError },
     #[error("worker {number}: {why}")]
     Worker { number: usize, why: String },
+    #[error(transparent)]
+    Metrics(#[from] ListenError),
+    #[error("metrics: {0}")]
+    MetricsThread(io::Error),
     #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
     Socket { path: PathBuf, error: io::Error },
     #[error("cannot catch signals: {0}")]
@@ -95,10 +101,12 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let tables = Tables::new(config.clone())?;
     cpus::check_cpus(&config)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
+    let listener = config.metrics.as_ref().map(MetricsListener::bind).transpose()?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
     startup_report::ports(arguments, &config, &dpdk_platform);
+    startup_report::services(arguments, &dpdk_platform, listener.as_ref());
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
@@ -109,12 +117,13 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, facts, rings);
-    let (_server, calls) = match Server::start(&config.socket) {
+    let served = serve(&config, listener);
+    let (_server, calls, metrics) = match served {
         Ok(served) => served,
         Err(error) => {
             phase.advance_to(Phase::Stop);
             threads.join();
-            return Err(RunError::Socket { path: config.socket, error });
+            return Err(error);
         }
     };
     startup_report::running(arguments, &config);
@@ -123,7 +132,21 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     set_timer_slack();
     control.run(&calls, &signals, &mut service_manager);
     service_manager.stopping();
+    // From now on nobody takes its requests.
+    drop(metrics);
     Ok(end(control, &phase, threads))
+}
+
+/// Serves the control socket, and the metrics if they have a `listener`.
+fn serve(
+    config: &SwitchConfig,
+    listener: Option<MetricsListener>,
+) -> Result<(Server, Receiver<Call>, Option<MetricsServer>), RunError> {
+    let in_use = |error| RunError::Socket { path: config.socket.clone(), error };
+    let (server, calls) = Server::start(&config.socket).map_err(in_use)?;
+    let start = |listener| MetricsServer::start(listener, &config.name, server.calls());
+    let metrics = listener.map(start).transpose().map_err(RunError::MetricsThread)?;
+    Ok((server, calls, metrics))
 }
 
 /// Drains the queues, stops the workers, and releases everything.

@@ -20,7 +20,7 @@ pub(super) use port::PortTable;
 pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
 };
-pub(super) use runtime::{ControlTable, MemoryTable, WorkersTable};
+pub(super) use runtime::{ControlTable, DpdkTable, MemoryTable, MetricsTable, WorkersTable};
 pub use runtime::{Hugepages, Idle};
 
 use serde::Deserialize;
@@ -88,6 +88,12 @@ pub(in crate::switch) struct SwitchFile {
     /// The control socket.
     #[serde(default)]
     pub(in crate::switch) control: ControlTable,
+    /// The metrics by HTTP.
+    #[serde(default)]
+    pub(in crate::switch) metrics: MetricsTable,
+    /// DPDK itself.
+    #[serde(default)]
+    pub(in crate::switch) dpdk: DpdkTable,
     /// Learned MAC addresses.
     #[serde(default)]
     pub(in crate::switch) mac_table: MacTableTable,

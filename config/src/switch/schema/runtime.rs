@@ -1,4 +1,5 @@
-//! What the program runs on: `[workers]`, `[memory]` and `[control]`.
+//! What the program runs on and how it is reached: `[workers]`, `[memory]`, `[dpdk]`, `[control]` and
+//! `[metrics]`.
 
 use super::Field;
 use crate::fields::Size;
@@ -69,4 +70,22 @@ pub(in crate::switch) struct MemoryTable {
 pub(in crate::switch) struct ControlTable {
     /// Path of the socket. Default `/run/knotless/NAME.sock`.
     pub(in crate::switch) socket: Field<PathBuf>,
+}
+
+/// `[metrics]`: where Prometheus reads the metrics by HTTP.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct MetricsTable {
+    /// `"ADDRESS:PORT"`, such as `"127.0.0.1:9477"`, or `"unix:PATH"`. Port 0 is any free one.
+    /// Default: nothing listens.
+    pub(in crate::switch) listen: Field<String>,
+}
+
+/// `[dpdk]`: options of DPDK itself.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct DpdkTable {
+    /// Whether DPDK makes its telemetry socket, for `dpdk-telemetry.py`. Default: false.
+    #[serde(default)]
+    pub(in crate::switch) telemetry: bool,
 }
