@@ -24,8 +24,10 @@ mod tests;
 mod whole;
 mod workers;
 
+#[cfg(feature = "dpdk")]
 pub(crate) use listen::{ListenError, MetricsListener};
 pub(crate) use page::Format;
+#[cfg(feature = "dpdk")]
 pub(crate) use server::MetricsServer;
 
 use crate::control::stats::Stats;
