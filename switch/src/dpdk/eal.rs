@@ -147,8 +147,10 @@ impl Eal {
 
 /// The version of the libdpdk in use, such as `DPDK 22.11.8`.
 pub(crate) fn version() -> String {
-    // SAFETY: takes nothing and returns a static, NUL-terminated text.
-    let text = unsafe { CStr::from_ptr(dpdk_sys::rte_version()) };
+    // SAFETY: takes nothing and returns a static.
+    let text = unsafe { dpdk_sys::rte_version() };
+    // SAFETY: a static, NUL-terminated text that does not change.
+    let text = unsafe { CStr::from_ptr(text) };
     text.to_string_lossy().into_owned()
 }
 
