@@ -381,7 +381,7 @@ fn where_metrics_are_served() {
     }
     check_listen("unix:", "1 to 107 bytes");
     check_listen(&format!("unix:/{}", "x".repeat(107)), "this has 108");
-    check("count = 2", "count = 2\n[metrics]\nlisten = 9477", "9477", "expected a string");
+    check("count = 2", "count = 2\n[metrics]\nlisten = 9477", "9477", "expected a text in quotes");
     check("count = 2", "count = 2\n[metrics]\nport = 9477", "port", "unknown field `port`");
     check("count = 2", "count = 2\n[dpdk]\ntelemetry = 1", "1", "expected true or false");
     let twice = "count = 2\n[control]\nsocket = \"/a\"\n[metrics]\nlisten = \"unix:/a\"";

@@ -1,5 +1,5 @@
-//! What the program runs on and how it is reached: `[workers]`, `[memory]`, `[dpdk]`, `[control]` and
-//! `[metrics]`.
+//! What the program runs on and how it is reached: `[workers]`, `[memory]`, `[dpdk]`, `[control]`
+//! and `[metrics]`.
 
 use super::Field;
 use crate::fields::Size;
