@@ -5,14 +5,15 @@ One switch reads frames from memory (net_pcap, infinite_rx) on one core and runs
 into windows, three a round: without a reader (`quiet`), without a reader again (`again`), and with one
 (`scraped`). Their order changes from round to round, so that a machine that slows down slows all of them
 alike. A ratio compares two windows of one round: `again` to `quiet` is what the machine alone does to a
-ratio, `scraped` to `quiet` is what the reader adds. The reader is a process of its own at the lowest priority, on
-the other CPUs if there are any; what it takes from the worker's core by sharing it is part of the figure.
+ratio, `scraped` to `quiet` is what the reader adds. The reader is a process of its own, on the other CPUs if
+there are any; what it takes from the worker's core by sharing it is part of the figure.
 
 Two rates are compared: frames a second, and frames for each second that the worker had its core. The must is on
 the second: on a machine with other work the first one is mostly that work.
 
 Prints a table, writes target/bench/scrape.json, and exits with 1 if the median of scraped to quiet is below
-LEAST, if fewer pages were read than due, or if the switch lost a frame. Usage:
+LEAST, if fewer pages were read than due, or if the frame balance is not 0. Lossless drops are shown: a file obeys
+no pause, so a worker that is off its core for some milliseconds drops with or without a reader. Usage:
 scrape.py [--minutes M] [--window S] [--hz N] [--core C]
 """
 
@@ -30,6 +31,7 @@ import time
 
 from bed import Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
 from interference import Threads
+from line import lossless_drops
 from rounds import Failed
 
 LEAST = 0.98
@@ -43,12 +45,14 @@ REQUEST = (b"GET /metrics HTTP/1.1\r\nHost: bench\r\n"
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """Millions of frames a second, by each of RATES; the share of its core that the worker did not get."""
+    """Millions of frames a second, by each of RATES; the share of its core that the worker did not get; pages that
+    were read, and lossless frames dropped."""
 
     had: float
     wall: float
     lost: float
     pages: int = 0
+    drops: int = 0
 
 
 class Page:
@@ -93,7 +97,6 @@ class Page:
 
 def reader(path: str, hz: float, core: int, reads, pages):
     """Reads the page `hz` times a second while `reads` is set; counts in `pages`."""
-    os.nice(19)
     if others := os.sched_getaffinity(0) - {core}:
         os.sched_setaffinity(0, others)
     page = Page(path)
@@ -111,12 +114,13 @@ def measure(bench: Bench, threads: Threads, kind: str, reads, pages) -> Window:
     if kind == "scraped":
         reads.set()
     time.sleep(0.2)
-    first, begin, before, page = sent_frames(ctl(bench)), time.monotonic(), threads.counts(), pages.value
+    first, begin, before, page = ctl(bench), time.monotonic(), threads.counts(), pages.value
     time.sleep(bench.options.window)
-    last, end, meanwhile, read = sent_frames(ctl(bench)), time.monotonic(), threads.since(before), pages.value
+    last, end, meanwhile, read = ctl(bench), time.monotonic(), threads.since(before), pages.value
     reads.clear()
-    frames = (last - first) / 1e6
-    return Window(frames / meanwhile.on_core_s, frames / (end - begin), meanwhile.lost, read - page)
+    frames = (sent_frames(last) - sent_frames(first)) / 1e6
+    drops = lossless_drops(last) - lossless_drops(first)
+    return Window(frames / meanwhile.on_core_s, frames / (end - begin), meanwhile.lost, read - page, drops)
 
 
 def ratios(rounds: list[dict[str, Window]], kind: str, rate: str) -> list[float]:
@@ -140,9 +144,8 @@ def judge(rounds: list[dict[str, Window]], pages_due: float, log: str) -> list[s
     pages = sum(of["scraped"].pages for of in rounds)
     if pages < PAGES_LEAST * pages_due:
         wrong.append(f"{pages} pages were read, {pages_due:.0f} were due")
-    for promise in ("lossless drops: 0", "imbalance 0"):
-        if promise not in log:
-            wrong.append(f"`{promise}` is not in the switch's last words")
+    if "imbalance 0" not in log:
+        wrong.append("the frame balance of the switch is not 0")
     return wrong
 
 
@@ -163,6 +166,8 @@ def report(rounds: list[dict[str, Window]], wrong: list[str], bytes_of_page: int
     lost = {kind: statistics.median(of[kind].lost for of in rounds) for kind in KINDS}
     body["off_core"] = {kind: round(share, 4) for kind, share in lost.items()}
     print("the worker was off its core: " + ", ".join(f"{kind} {share:.1%}" for kind, share in lost.items()))
+    body["lossless_drops"] = {kind: sum(of[kind].drops for of in rounds) for kind in KINDS}
+    print("lossless frames dropped: " + ", ".join(f"{kind} {n}" for kind, n in body["lossless_drops"].items()))
     print(f"{body['pages']} pages of {bytes_of_page} bytes in {len(rounds)} rounds; quiet "
           f"{body['mpps']['had']['quiet']} Mpps, scraped {body['mpps']['had']['scraped']} Mpps")
     for what in wrong:
