@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -132,6 +132,9 @@ bench-tagger-runtime: setup ## run time of the Tagger paper's algorithms from 10
 
 bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 rules
 	@/usr/bin/python3 bench/line/rule_count.py --rounds $(or $(ROUNDS),7)
+
+bench-scrape: build ## throughput of the switch while its metrics are read 100 times a second: make bench-scrape MINUTES=10
+	@/usr/bin/python3 bench/line/scrape.py --minutes $(or $(MINUTES),10)
 
 # The table reads what the long ones write: what of that fails is a row that fails.
 bench-papers: setup ## every theorem, table and figure of the five papers in one table, with a page

@@ -47,6 +47,7 @@ const FUNCTIONS: &[&str] = &[
     "rte_strerror",
     "rte_thread_register",
     "rte_thread_unregister",
+    "rte_version",
     "shim_.*",
 ];
 const TYPES: &[&str] = &["rte_pktmbuf_pool_private", "shim_mbuf"];

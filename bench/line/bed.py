@@ -93,11 +93,12 @@ class Bench:
 
 
 def start_switch(bench: Bench, devices: list[str], cores: list[int] | None = None,
-                 xoff: str = "200KB", queues: int = 1) -> subprocess.Popen:
-    """Starts the switch, with one worker if no cores are named, and waits until it answers."""
+                 xoff: str = "200KB", queues: int = 1, more: str = "") -> subprocess.Popen:
+    """Starts the switch, with one worker if no cores are named and `more` in its file, and waits until it answers."""
     config = bench.folder / "switch.toml"
     cores = cores or [bench.options.core]
-    config.write_text(switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules, queues, bench.kind))
+    text = switch_toml.switch(devices, cores, str(bench.socket), xoff, bench.has_rules, queues, bench.kind)
+    config.write_text(text + more)
     log = open(bench.folder / "knotless.log", "w")
     process = subprocess.Popen([KNOTLESS, "run", config], stdout=log, stderr=log)
     deadline = time.monotonic() + ANSWER_S

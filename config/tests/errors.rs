@@ -369,3 +369,21 @@ fn the_machine() {
     let long = format!("\"{}\"", "x".repeat(108));
     check("count = 2", &format!("count = 2\n[control]\nsocket = {long}"), "\"xxx", "this has 108");
 }
+
+#[test]
+fn where_metrics_are_served() {
+    let check_listen = |value: &str, reason: &str| {
+        let written = format!("\"{value}\"");
+        check("count = 2", &format!("count = 2\n[metrics]\nlisten = {written}"), &written, reason);
+    };
+    for no_address in ["localhost:9477", "127.0.0.1", ":9477", "127.0.0.1:65536", "/run/m", ""] {
+        check_listen(no_address, "is no place to listen; write an IP address with a port");
+    }
+    check_listen("unix:", "1 to 107 bytes");
+    check_listen(&format!("unix:/{}", "x".repeat(107)), "this has 108");
+    check("count = 2", "count = 2\n[metrics]\nlisten = 9477", "9477", "expected a text in quotes");
+    check("count = 2", "count = 2\n[metrics]\nport = 9477", "port", "unknown field `port`");
+    check("count = 2", "count = 2\n[dpdk]\ntelemetry = 1", "1", "expected true or false");
+    let twice = "count = 2\n[control]\nsocket = \"/a\"\n[metrics]\nlisten = \"unix:/a\"";
+    check("count = 2", twice, "\"unix:/a\"", "this is the control socket");
+}

@@ -172,6 +172,8 @@ fn nics_have_the_headroom_that_is_given_or_computed() {
     assert_eq!((east.worker.index(), &east.further_queues[..]), (0, &[WorkerId(1)][..]));
     assert_eq!((config.ports[0].queues, west.further_queues.len()), (2, 0));
     assert_eq!(config.memory.size_bytes, 1 << 30);
+    let metrics = config.metrics.as_ref().map(ToString::to_string);
+    assert_eq!((metrics.as_deref(), config.telemetry), (Some("127.0.0.1:9477"), true));
 }
 
 #[test]

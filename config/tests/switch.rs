@@ -281,6 +281,8 @@ fn a_reload_says_what_it_cannot_do() {
         ("workers.idle", format!("{base}[workers]\nidle = 'sleep'\n")),
         ("memory.hugepages", format!("{base}[memory]\nhugepages = 'never'\n")),
         ("control.socket", format!("{base}[control]\nsocket = '/tmp/A'\n")),
+        ("metrics.listen", format!("{base}[metrics]\nlisten = '127.0.0.1:9477'\n")),
+        ("dpdk.telemetry", format!("{base}[dpdk]\ntelemetry = true\n")),
         ("mac_table", format!("{base}[mac_table]\nsize = 5\n")),
         ("seed", base.replace("name = 'A'", "name = 'A'\nseed = 1")),
         ("name", base.replace("name = 'A'", "name = 'B'")),

@@ -20,6 +20,12 @@ pub(crate) const WAITED_STRIDE: u64 = 7;
 /// The longest time in the histograms; longer ones count as this.
 const NS_MAX: u64 = 10_000_000_000;
 
+/// Bounds of a time's buckets, 1 ns to 2^33 ns; the longest times are above all of them.
+const TIME_BUCKETS: u32 = 34;
+
+/// Bounds of the buckets of burst sizes, 1 to 64 frames.
+const BURST_BUCKETS: u32 = BURST_MAX.ilog2() + 1;
+
 /// Two digits: 1 % error, and 30 KB a histogram, of which the used lines stay in the cache.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
@@ -73,12 +79,12 @@ impl WorkerHistograms {
 
     /// Latency of frames, in nanoseconds.
     pub(crate) fn latency_ns(&self) -> Distribution {
-        Distribution::of(&self.latency_ns)
+        Distribution::of(&self.latency_ns, TIME_BUCKETS)
     }
 
     /// Length of the turns in which something moved, in nanoseconds.
     pub(crate) fn turn_ns(&self) -> Distribution {
-        Distribution::of(&self.turn_ns)
+        Distribution::of(&self.turn_ns, TIME_BUCKETS)
     }
 
     /// Frames of the bursts that were received.
@@ -89,7 +95,7 @@ impl WorkerHistograms {
         for (frames, &count) in self.bursts.iter().enumerate().filter(|&(_, &count)| count > 0) {
             histogram.saturating_record_n(frames as u64, count);
         }
-        Distribution::of(&histogram)
+        Distribution::of(&histogram, BURST_BUCKETS)
     }
 
     /// The longest polling gap in nanoseconds, which headroom must cover.
@@ -99,7 +105,7 @@ impl WorkerHistograms {
 }
 
 /// A histogram in a few numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Values counted.
     pub count: u64,
@@ -113,12 +119,33 @@ pub struct Distribution {
     pub p999: u64,
     /// The largest, to the histogram's precision.
     pub max: u64,
+    /// Their sum, to the histogram's precision.
+    #[serde(default)]
+    pub sum: u64,
+    /// How many are at most 1, 2, 4, 8 and so on, to the histogram's precision. Empty before the
+    /// first value.
+    #[serde(default)]
+    pub buckets: Vec<u64>,
 }
 
 impl Distribution {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    /// With so many buckets. Each value is in the same bucket every time, so no bucket decreases
+    /// while values are added.
+    fn of(histogram: &Histogram<u64>, bounds: u32) -> Self {
         if histogram.is_empty() {
             return Self::default();
+        }
+        let mut buckets = vec![0_u64; bounds as usize];
+        let mut sum = 0_u64;
+        for step in histogram.iter_recorded() {
+            let (value, count) = (step.value_iterated_to(), step.count_at_value());
+            sum = sum.saturating_add(histogram.median_equivalent(value).saturating_mul(count));
+            // A line of the histogram that begins at a bound counts as that bound.
+            let lowest = histogram.lowest_equivalent(value).max(1);
+            let bound = lowest.next_power_of_two().ilog2() as usize;
+            for bucket in buckets.iter_mut().skip(bound) {
+                *bucket += count;
+            }
         }
         Self {
             count: histogram.len(),
@@ -127,6 +154,8 @@ impl Distribution {
             p99: histogram.value_at_quantile(0.99),
             p999: histogram.value_at_quantile(0.999),
             max: histogram.max(),
+            sum,
+            buckets,
         }
     }
 }
@@ -261,6 +290,39 @@ mod tests {
         assert!(latency.p50 <= 101 && latency.max >= 9_900, "{latency:?}");
         assert_eq!(sum.poll_gap_ns_max(), 20_000);
         assert_eq!(WorkerHistograms::default().latency_ns(), Distribution::default());
+    }
+
+    #[test]
+    fn buckets_are_cumulative_by_powers_of_two_and_never_decrease() {
+        let mut recorder = Recorder::default();
+        let mut sum = WorkerHistograms::default();
+        let mut sample = Sample::default();
+        let mut before = sum.turn_ns();
+        for turn_ns in [1, 2, 3, 1_000, 1_024, 1_100, 1 << 33, (1 << 33) + (1 << 32), 5] {
+            recorder.end_turn(turn_ns, true);
+            recorder.swap(&mut sample);
+            sum.add(&sample.histograms);
+            sample.histograms.clear();
+            let now = sum.turn_ns();
+            assert!(now.buckets.is_sorted(), "{now:?}");
+            assert!(before.buckets.iter().zip(&now.buckets).all(|(old, new)| old <= new));
+            assert!(now.sum > before.sum && now.count == before.count + 1);
+            before = now;
+        }
+        assert_eq!(before.buckets[..4], [1, 2, 3, 4], "at most 1, 2, 4 and 8 ns");
+        assert_eq!((before.buckets[9], before.buckets[10], before.buckets[11]), (4, 6, 7));
+        assert_eq!((before.buckets[32], before.buckets[33], before.count), (7, 8, 9));
+    }
+
+    #[test]
+    fn bursts_have_exact_buckets_and_an_exact_sum() {
+        let mut recorder = Recorder::default();
+        for frames in [1, 3, 4, 33, 64] {
+            recorder.received(frames);
+        }
+        let bursts = recorder.histograms.burst_frames();
+        assert_eq!(bursts.buckets, [1, 1, 3, 3, 3, 3, 5]);
+        assert_eq!((bursts.sum, bursts.count), (105, 5));
     }
 
     #[test]

@@ -12,6 +12,11 @@ pub(crate) trait Platform {
     /// The frames of the ports.
     type Frame: Frame;
 
+    /// What the devices run on, with its version; empty if it has none.
+    fn version(&self) -> String {
+        String::new()
+    }
+
     /// The time, of the same clock as the workers'.
     fn now(&self) -> Instant;
 

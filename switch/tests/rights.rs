@@ -44,6 +44,8 @@ name = "p2"
 device = "{second}"
 addresses = ["10.0.2.254/24"]
 {more}
+[metrics]
+listen = "127.0.0.1:0"
 [control]
 socket = "s.sock"
 "#
@@ -90,7 +92,7 @@ fn thread(switch: &Switch<'_>, name: &str) -> Option<Thread> {
 /// as it should.
 fn assert_rights(switch: &Switch<'_>, kept: u64) {
     switch.wait_for("the workers' filters", |switch| {
-        ["worker-0", "worker-1", "ctl"].iter().all(|name| {
+        ["worker-0", "worker-1", "ctl", "metrics"].iter().all(|name| {
             thread(switch, name).is_some_and(|one| one.number_of("Seccomp_filters", 10) == 3)
         })
     });
@@ -105,7 +107,8 @@ fn assert_rights(switch: &Switch<'_>, kept: u64) {
         }
         assert_eq!(thread.number_of("NoNewPrivs", 10), 1, "{thread:?}");
         assert_eq!(thread.number_of("Seccomp", 10), 2, "{thread:?}");
-        let has_own = ["worker-0", "worker-1", "ctl", "ctl-client"].contains(&thread.name.as_str());
+        let has_own = ["worker-0", "worker-1", "ctl", "ctl-client", "metrics"]
+            .contains(&thread.name.as_str());
         let filters = if has_own { 3 } else { 1 };
         assert_eq!(thread.number_of("Seccomp_filters", 10), filters, "{thread:?}");
     }
@@ -152,6 +155,7 @@ fn the_filter_of_each_thread_kills_the_process_at_a_call_that_it_may_not_make() 
         ("worker-1", libc::SYS_unlink),
         ("ctl", libc::SYS_mkdir),
         ("ctl", libc::SYS_socket),
+        ("metrics", libc::SYS_socket),
     ];
     for (name, call) in kills {
         let place = Place::new(&switch_toml(NULL_PORTS, ""));
@@ -185,7 +189,7 @@ fn a_call_that_a_thread_may_make_and_any_call_without_filters_kills_nothing() {
 /// The C library's allocator tries to, and goes on if it fails: that must not end a switch.
 #[test]
 fn workers_and_servers_cannot_open_a_file_and_live_on() {
-    for name in ["worker-0", "ctl"] {
+    for name in ["worker-0", "ctl", "metrics"] {
         let place = Place::new(&switch_toml(NULL_PORTS, ""));
         let switch = place.start(&[]);
         assert_rights(&switch, 0);

@@ -171,6 +171,7 @@ pub(super) fn counters() -> String {
         ("A changed tag", "TagChange", "An element of `tag_changes`."),
         ("The buffer", "BufferStats", "`buffer`."),
         ("A worker", "WorkerStats", "An element of `workers`."),
+        ("A histogram", "Distribution", "`latency_ns`, `burst_frames`, and `turn_ns` of a worker."),
         (
             "What became of frames for the control thread",
             "Outcome",
@@ -199,11 +200,14 @@ fn rows(page: &mut String, source: &Source, shape: &Shape) {
 
 /// `docs/metrics.md`, from the metrics that a test of the switch has recorded.
 pub(super) fn metrics() -> String {
-    let recorded = tree::root().join("switch/src/ctl/metrics_recorded.txt");
+    let recorded = tree::root().join("switch/src/metrics/recorded.txt");
     let text = fs::read_to_string(recorded).expect("the recorded metrics");
     let mut page = format!(
-        "{NOTE}# Metrics reference\n\n`knotless ctl metrics` prints these in the Prometheus text \
-        format. Every sample has the label `switch`.\n\n\
+        "{NOTE}# Metrics reference\n\n`[metrics] listen` in SWITCH.toml serves these by HTTP, and \
+        `knotless ctl metrics` prints them. Every sample has the label `switch`. These are the names \
+        of the Prometheus text format. In OpenMetrics, too, the samples of a counter end with \
+        `_total`. A histogram has samples with `_bucket`, `_count` and `_sum`. Peaks are since the \
+        start.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n"
     );
     let lines: Vec<&str> = text.lines().collect();

@@ -10,6 +10,7 @@ mod device;
 mod gfc;
 mod initial_tags;
 mod lldp;
+mod metrics;
 mod mode;
 mod old_words;
 mod port_draft;
@@ -28,6 +29,7 @@ mod watchdog;
 
 pub use changes::Changes;
 pub use lldp::Lldp;
+pub use metrics::MetricsAddress;
 pub use reload::changes_needing_restart;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
 pub use schema::{Capabilities, Hugepages, Idle, Seccomp};
@@ -88,6 +90,10 @@ pub struct SwitchConfig {
     pub changes_file: PathBuf,
     /// What the process may still do once its ports are open.
     pub security: Security,
+    /// Where the metrics are served, if they are.
+    pub metrics: Option<MetricsAddress>,
+    /// Whether DPDK makes its telemetry socket.
+    pub telemetry: bool,
     /// What works but is probably not meant, in the form of errors.
     pub warnings: Vec<ConfigError>,
     /// SWITCH.toml itself, to apply other rules and routes to.
@@ -302,6 +308,7 @@ fn assemble(
         None => read_routes(source, &file, &ports)?,
     };
     let mac_table = runtime::mac_table(source, &file)?;
+    let socket = runtime::socket(source, &file)?;
     let seed = file.seed.unwrap_or_else(|| name_hash(file.name.get_ref()));
     Ok(SwitchConfig {
         name: file.name.get_ref().clone(),
@@ -316,10 +323,12 @@ fn assemble(
         rules_file,
         routes_file,
         workers,
-        socket: runtime::socket(source, &file)?,
         control_groups: runtime::control_groups(source, &file)?,
         changes_file: runtime::changes_file(source, &file)?,
         security: runtime::security(&file),
+        metrics: metrics::address(source, &file, &socket)?,
+        telemetry: file.dpdk.telemetry,
+        socket,
         warnings,
         source: source.clone(),
     })

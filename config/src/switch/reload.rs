@@ -86,6 +86,11 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare("control.changes", &file(old), &file(new));
     changes.differ("groups of the control socket", &old.control_groups, &new.control_groups);
     changes.differ("security", &old.security, &new.security);
+    let metrics = |config: &SwitchConfig| {
+        config.metrics.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+    };
+    changes.compare("metrics.listen", &metrics(old), &metrics(new));
+    changes.compare("dpdk.telemetry", &old.telemetry, &new.telemetry);
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);
     changes.compare_settings(&old.settings, &new.settings);

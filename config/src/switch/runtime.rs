@@ -23,7 +23,7 @@ const DPDK_BYTES: u64 = 48 << 20;
 /// Memory is counted in hugepages of this size.
 const PAGE_BYTES: u64 = 2 << 20;
 /// A socket's path fits `sun_path`, with its terminating zero.
-const SOCKET_PATH_MAX: usize = 107;
+pub(super) const SOCKET_PATH_MAX: usize = 107;
 
 /// The workers.
 ///

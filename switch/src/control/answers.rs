@@ -9,12 +9,12 @@ use super::protocol::{
     Rules, Stopping, TagRow,
 };
 use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
-use super::{Call, Control, apply_link};
+use super::{Call, Control, ReplyTo, apply_link};
 use crate::output;
 use crate::platform::Platform;
 use agents::host::NeighborState;
 use config::switch::PortConfig;
-use crossbeam::channel::{Receiver, Sender, TryRecvError};
+use crossbeam::channel::{Receiver, TryRecvError};
 use dataplane::control_rings::Command;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
@@ -27,16 +27,16 @@ use std::net::IpAddr;
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies {
     /// For the reports of a round that has not begun.
-    stats: Vec<Sender<Reply>>,
+    stats: Vec<ReplyTo>,
     /// For the reports of the round that has.
-    round: Option<(Collector, Vec<Sender<Reply>>)>,
+    round: Option<(Collector, Vec<ReplyTo>)>,
     /// For files to be read, in order; the first is being read.
-    reloads: VecDeque<(ReloadRequest, Option<Sender<Reply>>)>,
+    reloads: VecDeque<(ReloadRequest, Option<ReplyTo>)>,
     loading: Option<Receiver<Result<Loaded, Refusal>>>,
     /// For tables with this number to be in use.
-    installs: Vec<(Reloaded, Option<Sender<Reply>>)>,
+    installs: Vec<(Reloaded, Option<ReplyTo>)>,
     /// For the MAC table, in order; the first is being walked.
-    mac_walks: VecDeque<(MacWalk, Sender<Reply>)>,
+    mac_walks: VecDeque<(MacWalk, ReplyTo)>,
     /// When all workers had last answered.
     answered_at: Instant,
     /// The worker that has not answered for too long.
@@ -62,8 +62,8 @@ impl PendingReplies {
 const SILENT_NS: u64 = 2 * POLL_NS + ANSWER_NS_MAX;
 
 /// A client that has disconnected gets no reply.
-fn send(to: &Sender<Reply>, reply: Reply) {
-    let _gone = to.try_send(reply);
+fn send(to: &ReplyTo, reply: Reply) {
+    let _gone = to.send(reply);
 }
 
 impl<P: Platform> Control<P> {
@@ -105,7 +105,7 @@ impl<P: Platform> Control<P> {
     }
 
     /// Queues `what` to be read. A signal needs no reply, so one queued reload serves all signals.
-    pub(super) fn read_again(&mut self, what: ReloadRequest, reply: Option<Sender<Reply>>) {
+    pub(super) fn read_again(&mut self, what: ReloadRequest, reply: Option<ReplyTo>) {
         let is_being_read = usize::from(self.pending.loading.is_some());
         let mut later = self.pending.reloads.iter().skip(is_being_read);
         if reply.is_some() || !later.any(|(other, client)| client.is_none() && *other == what) {

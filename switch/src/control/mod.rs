@@ -81,7 +81,30 @@ pub(crate) struct Call {
     /// What is asked.
     pub request: Request,
     /// Takes one reply.
-    pub reply: Sender<Reply>,
+    pub reply: ReplyTo,
+}
+
+/// Who waits for a reply.
+#[derive(Clone, Debug)]
+pub(crate) enum ReplyTo {
+    /// A thread: a client of the control socket.
+    Thread(Sender<Reply>),
+    /// A task of the metrics server.
+    Task(tokio::sync::mpsc::Sender<Reply>),
+}
+
+/// Who asked has gone or has a reply already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClientGone;
+
+impl ReplyTo {
+    /// Replies, without waiting.
+    pub(crate) fn send(&self, reply: Reply) -> Result<(), ClientGone> {
+        match self {
+            Self::Thread(to) => to.try_send(reply).map_err(|_| ClientGone),
+            Self::Task(to) => to.try_send(reply).map_err(|_| ClientGone),
+        }
+    }
 }
 
 /// What comes from outside the program: signals.

@@ -5,9 +5,10 @@ use super::access::{Access, Role};
 use super::clients::{Clients, Place};
 use super::lines::{LineError, LineStream};
 use super::protocol::{Reply, Request};
-use super::{Call, Signals};
+use super::{Call, ReplyTo, Signals};
 use crate::output;
 use crate::security::{Rights, ThreadKind};
+use crate::unix_socket;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs;
@@ -35,6 +36,7 @@ const POLL_MS: u16 = 50;
 #[derive(Debug)]
 pub(crate) struct Server {
     path: PathBuf,
+    calls: Sender<Call>,
     ended: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
     clients: Arc<Clients>,
@@ -57,22 +59,27 @@ impl Server {
     /// # Errors
     /// The socket cannot be made there.
     pub(crate) fn start(path: &Path, options: ServerOptions) -> io::Result<(Self, Receiver<Call>)> {
-        remove_stale(path)?;
-        let listener = bind(path, options.access.socket_mode())?;
-        listener.set_nonblocking(true)?;
+        let listener = unix_socket::listen(path, 0o777 & !options.access.socket_mode())?;
         let (calls, receiver) = bounded(CALLS_MAX);
+        let their_calls = calls.clone();
         let ended = Arc::new(AtomicBool::new(false));
         let clients = Arc::new(Clients::default());
         let acceptor = Acceptor {
             listener,
-            calls,
+            calls: their_calls,
             options,
             ended: Arc::clone(&ended),
             clients: Arc::clone(&clients),
         };
         let accepting = thread::Builder::new().name("ctl".into()).spawn(move || acceptor.run())?;
-        let server = Self { path: path.to_owned(), ended, accepting: Some(accepting), clients };
+        let accepting = Some(accepting);
+        let server = Self { path: path.to_owned(), calls, ended, accepting, clients };
         Ok((server, receiver))
+    }
+
+    /// Where requests go that do not come by the socket.
+    pub(crate) fn calls(&self) -> Sender<Call> {
+        self.calls.clone()
     }
 }
 
@@ -90,26 +97,6 @@ impl Drop for Server {
             thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// Removes the socket of a process that has ended. The caller holds the instance lock, so no
-/// process serves it.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    match fs::symlink_metadata(path) {
-        Ok(file) if file.file_type().is_socket() => fs::remove_file(path),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there")),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Binds with a umask under which the socket is born with `mode`.
-fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
-    use nix::sys::stat::{Mode, umask};
-    let before = umask(Mode::from_bits_truncate(0o777 & !mode));
-    let bound = UnixListener::bind(path);
-    umask(before);
-    bound
 }
 
 /// The thread that takes clients in.
@@ -195,7 +182,7 @@ fn serve(mut lines: LineStream, calls: &Sender<Call>, place: &Place) -> io::Resu
 /// Passes the request to the control thread.
 fn ask(request: Request, calls: &Sender<Call>) -> Reply {
     let (reply, answer) = bounded(1);
-    if calls.send_timeout(Call { request, reply }, CALL_MAX).is_err() {
+    if calls.send_timeout(Call { request, reply: ReplyTo::Thread(reply) }, CALL_MAX).is_err() {
         return Reply::failed("the switch is too busy to answer or is stopping");
     }
     match answer.recv_timeout(REPLY_MAX) {

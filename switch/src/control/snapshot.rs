@@ -25,6 +25,7 @@ impl<P: Platform> Control<P> {
         Stats {
             name: config.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            dpdk: self.platform.version(),
             pid: std::process::id(),
             time_unix_ms: time_unix_ms(),
             uptime_ns: now.ns,

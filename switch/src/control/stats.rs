@@ -25,6 +25,9 @@ pub struct Stats {
     pub name: String,
     /// The program's version.
     pub version: String,
+    /// The version of DPDK, as DPDK says it.
+    #[serde(default)]
+    pub dpdk: String,
     /// Its process.
     pub pid: u32,
     /// When this was put together: milliseconds since 1970.

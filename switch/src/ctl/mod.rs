@@ -13,7 +13,6 @@
 
 mod bounces;
 pub(crate) mod client;
-mod metrics;
 mod neighbors;
 mod save;
 pub(crate) mod tables;
@@ -25,6 +24,7 @@ use crate::control::protocol::{
     Difference, LinkSet, LldpTable, Reloaded, Request, Rules, Stopping,
 };
 use crate::control::stats::Stats;
+use crate::metrics::{self, Format};
 use crate::old_names::OldNames;
 use crate::output;
 use bounces::SwitchBounces;
@@ -33,6 +33,7 @@ use client::{Client, CtlError, find_socket};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// `knotless ctl`
@@ -179,7 +180,10 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         ),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {
-            let text = |stats: &Stats| old_names.metrics(metrics::text(stats));
+            let text = |stats: &Stats| {
+                let stats = Arc::new(stats.clone());
+                old_names.metrics(metrics::text(&stats, Format::Text))
+            };
             stats(client, text, |stats| json!({ "metrics": text(stats) }))
         }
         CtlCommand::Neighbors => {

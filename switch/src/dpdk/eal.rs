@@ -31,6 +31,8 @@ pub struct EalOptions {
     pub pci: Vec<PciAddress>,
     /// CPUs of the calling thread, which becomes the EAL's main lcore; empty: as they are now.
     pub main_cpus: Vec<usize>,
+    /// Whether DPDK makes its telemetry socket.
+    pub telemetry: bool,
     /// Print DPDK's whole log to stderr instead of keeping only its errors.
     pub verbose: bool,
 }
@@ -38,7 +40,7 @@ pub struct EalOptions {
 impl EalOptions {
     /// Only virtual devices, quiet, the calling thread left where it is.
     pub const fn new(memory: Memory) -> Self {
-        Self { memory, pci: Vec::new(), main_cpus: Vec::new(), verbose: false }
+        Self { memory, pci: Vec::new(), main_cpus: Vec::new(), telemetry: false, verbose: false }
     }
 }
 
@@ -54,6 +56,9 @@ pub struct Eal {
     main_thread: ThreadId,
     tsc_hz: u64,
 }
+
+/// The name of the telemetry socket, in DPDK's runtime directory.
+const TELEMETRY_SOCKET: &str = "dpdk_telemetry.v2";
 
 /// DPDK can be initialized once, whether it worked or not.
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -115,6 +120,20 @@ impl Eal {
         refusal(args, &cause, &found.advice)
     }
 
+    /// DPDK's telemetry socket, if there is one.
+    pub(crate) fn telemetry_socket(&self) -> Option<PathBuf> {
+        Some(runtime_directory().join(TELEMETRY_SOCKET)).filter(|path| path.exists())
+    }
+
+    /// Removes the telemetry socket and the directory that DPDK made for it, which DPDK leaves
+    /// behind.
+    pub(crate) fn remove_telemetry_socket(&self) {
+        if let Some(path) = self.telemetry_socket() {
+            let _gone_already = std::fs::remove_file(path);
+            let _in_use = std::fs::remove_dir(runtime_directory());
+        }
+    }
+
     /// Ticks of the TSC in a second.
     pub(crate) const fn tsc_hz(&self) -> u64 {
         self.tsc_hz
@@ -124,6 +143,15 @@ impl Eal {
     pub(super) fn on_main_thread(&self) -> bool {
         thread::current().id() == self.main_thread
     }
+}
+
+/// The version of the libdpdk in use, such as `DPDK 22.11.8`.
+pub(crate) fn version() -> String {
+    // SAFETY: takes nothing and returns a static.
+    let text = unsafe { dpdk_sys::rte_version() };
+    // SAFETY: a static, NUL-terminated text that does not change.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_string_lossy().into_owned()
 }
 
 fn lock_nics(addresses: &[PciAddress]) -> Result<Vec<File>, DpdkError> {
@@ -145,11 +173,13 @@ fn lock_nics(addresses: &[PciAddress]) -> Result<Vec<File>, DpdkError> {
 fn arguments(options: &EalOptions, memory: MemoryInUse) -> Vec<String> {
     let mut arguments = vec![
         "knotless".to_owned(),
-        "--no-telemetry".to_owned(),
         format!("--file-prefix=knotless-{}", std::process::id()),
         format!("--lcores=0@({})", comma_separated(&main_cpus(options))),
     ];
     arguments.extend(memory.eal_arguments());
+    if !options.telemetry {
+        arguments.push("--no-telemetry".to_owned());
+    }
     if options.pci.is_empty() {
         arguments.push("--no-pci".to_owned());
     }
@@ -212,12 +242,23 @@ mod tests {
         let words = arguments(&options, memory);
         assert!(words.contains(&"--no-pci".to_owned()), "{words:?}");
         assert!(words.contains(&"--lcores=0@(1,3)".to_owned()), "{words:?}");
-        assert!(words.ends_with(&["64".to_owned(), "--no-pci".to_owned()]), "{words:?}");
+        let last = ["64", "--no-telemetry", "--no-pci"].map(str::to_owned);
+        assert!(words.ends_with(&last), "{words:?}");
 
         options.pci = vec!["0000:01:00.0".parse().unwrap(), "0000:01:00.1".parse().unwrap()];
         let words = arguments(&options, memory);
         assert!(!words.contains(&"--no-pci".to_owned()), "{words:?}");
         assert_eq!(words[words.len() - 4..], ["-a", "0000:01:00.0", "-a", "0000:01:00.1"]);
+    }
+
+    #[test]
+    fn the_telemetry_socket_is_made_only_if_wanted() {
+        let mut options = EalOptions::new(Memory::Plain { mb: 64 });
+        let memory = options.memory.choose(0).unwrap();
+        let without = "--no-telemetry".to_owned();
+        assert!(arguments(&options, memory).contains(&without));
+        options.telemetry = true;
+        assert!(!arguments(&options, memory).contains(&without));
     }
 
     #[test]

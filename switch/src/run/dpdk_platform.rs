@@ -6,7 +6,7 @@ use super::pools::{CACHE_FRAMES, CONTROL_DATA_BYTES, PoolSizes, memory};
 use crate::dpdk::clock::Clock;
 use crate::dpdk::device::{DevicePort, DpdkDevice, ForeignPort, FurtherQueue};
 use crate::dpdk::device_args::PciAddress;
-use crate::dpdk::eal::{Eal, EalOptions};
+use crate::dpdk::eal::{Eal, EalOptions, version};
 use crate::dpdk::error::DpdkError;
 use crate::dpdk::mbuf::Mbuf;
 use crate::dpdk::memory::MemoryInUse;
@@ -24,6 +24,7 @@ use config::switch::{Device, PortConfig};
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The DPDK platform of a switch.
@@ -60,6 +61,7 @@ impl DpdkPlatform {
             memory: memory(config, &sizes),
             pci: pci_addresses(config),
             main_cpus: main_cpus(config),
+            telemetry: config.telemetry,
             verbose,
         })?;
         let clock = Clock::new(&eal);
@@ -140,6 +142,11 @@ impl DpdkPlatform {
         self.eal.memory()
     }
 
+    /// DPDK's telemetry socket, if there is one.
+    pub(super) fn telemetry_socket(&self) -> Option<PathBuf> {
+        self.eal.telemetry_socket()
+    }
+
     /// In port order.
     pub(super) fn infos(&self) -> impl Iterator<Item = &PortInfo> {
         self.ports.iter().map(|port| port.info())
@@ -177,6 +184,7 @@ impl DpdkPlatform {
     /// Closes the ports; returns the buffers that are not back in their pools, and the total.
     pub(super) fn close(mut self) -> (u32, u32) {
         self.ports.clear();
+        self.eal.remove_telemetry_socket();
         let missing = self.data.in_use() + self.control.in_use();
         (missing, self.data.frames() + self.control.frames())
     }
@@ -233,6 +241,10 @@ const INTERFACE_DELETED: &str = "its interface was deleted";
 
 impl Platform for DpdkPlatform {
     type Frame = Mbuf;
+
+    fn version(&self) -> String {
+        version()
+    }
 
     fn now(&self) -> Instant {
         self.clock.now()

@@ -10,10 +10,11 @@ use crate::control::access::{Access, AccessError};
 use crate::control::kept_changes::{KeptChanges, KeptChangesError};
 use crate::control::server::{Server, ServerOptions};
 use crate::control::stats::Stats;
-use crate::control::{Control, FIRST_EPOCH, Quiesced, Signals, Tables};
+use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
+use crate::metrics::{ListenError, MetricsListener, MetricsServer};
 use crate::old_names::OldNames;
 use crate::output;
 use crate::platform::Platform;
@@ -23,6 +24,7 @@ use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
 use config::{ConfigError, SwitchConfig};
+use crossbeam::channel::Receiver;
 use dpdk_platform::DpdkPlatform;
 use serde_json::json;
 use std::io;
@@ -64,6 +66,10 @@ enum RunError {
     Port { name: String, error: DpdkError },
     #[error("worker {number}: {why}")]
     Worker { number: usize, why: String },
+    #[error(transparent)]
+    Metrics(#[from] ListenError),
+    #[error("metrics: {0}")]
+    MetricsThread(io::Error),
     #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
     Socket { path: PathBuf, error: io::Error },
     #[error(transparent)]
@@ -109,6 +115,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let changes = KeptChanges::read(&config.changes_file)?;
     let config = changes.make_again(config)?;
     let tables = Tables::new(config.clone())?;
+    let listener = config.metrics.as_ref().map(MetricsListener::bind).transpose()?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
@@ -116,6 +123,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     if !changes.changes().is_empty() {
         startup_report::print_line(arguments, &changes.to_string());
     }
+    startup_report::services(arguments, &dpdk_platform, listener.as_ref());
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (mut threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
@@ -136,12 +144,13 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
-    let (_server, calls) = match Server::start(&config.socket, ServerOptions { access, rights }) {
+    let served = serve(&config, ServerOptions { access, rights }, listener);
+    let (_server, calls, metrics) = match served {
         Ok(served) => served,
         Err(error) => {
             phase.advance_to(Phase::Stop);
             threads.join();
-            return Err(RunError::Socket { path: config.socket, error });
+            return Err(error);
         }
     };
     startup_report::running(arguments, &config);
@@ -150,7 +159,23 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     set_timer_slack();
     control.run(&calls, &signals, &mut service_manager);
     service_manager.stopping();
+    // From now on nobody takes its requests.
+    drop(metrics);
     Ok(end(control, &phase, threads))
+}
+
+/// Serves the control socket, and the metrics if they have a `listener`.
+fn serve(
+    config: &SwitchConfig,
+    options: ServerOptions,
+    listener: Option<MetricsListener>,
+) -> Result<(Server, Receiver<Call>, Option<MetricsServer>), RunError> {
+    let in_use = |error| RunError::Socket { path: config.socket.clone(), error };
+    let rights = options.rights.clone();
+    let (server, calls) = Server::start(&config.socket, options).map_err(in_use)?;
+    let start = |listener| MetricsServer::start(listener, &config.name, server.calls(), rights);
+    let metrics = listener.map(start).transpose().map_err(RunError::MetricsThread)?;
+    Ok((server, calls, metrics))
 }
 
 /// Drains the queues, stops the workers, and releases everything.

@@ -5,6 +5,7 @@ use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
 use crate::dpdk::nic_notes::pfc_note;
 use crate::lossless_report;
+use crate::metrics::MetricsListener;
 use crate::output;
 use config::SwitchConfig;
 use config::switch::{Device, PortConfig};
@@ -88,6 +89,21 @@ fn one_sender(config: &SwitchConfig, dpdk_platform: &DpdkPlatform) -> Option<Str
         if names.len() == 1 { "" } else { "s" },
         names.join(", ")
     ))
+}
+
+/// Prints what listens beside the control socket.
+pub(super) fn services(
+    arguments: &RunArgs,
+    dpdk_platform: &DpdkPlatform,
+    metrics: Option<&MetricsListener>,
+) {
+    if let Some(listener) = metrics {
+        print_line(arguments, &format!("metrics: {listener}"));
+    }
+    if let Some(path) = dpdk_platform.telemetry_socket() {
+        let path = path.display();
+        print_line(arguments, &format!("DPDK's telemetry: unix socket {path}, for its user"));
+    }
 }
 
 /// Prints that the switch runs.

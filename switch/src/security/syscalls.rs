@@ -93,6 +93,7 @@ pub(super) const SERVER: &[&[i64]] = &[
         SYS_accept4,
         SYS_clone,
         SYS_clone3,
+        SYS_epoll_ctl,
         SYS_getpeername,
         SYS_getsockname,
         SYS_ioctl,

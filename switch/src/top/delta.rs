@@ -73,7 +73,7 @@ pub(super) fn compare(before: Option<&Stats>, now: &Stats) -> View {
         totals: now.totals,
         buffer: now.buffer,
         mbufs: now.mbufs,
-        latency_ns: now.latency_ns,
+        latency_ns: now.latency_ns.clone(),
         workers: now.workers.iter().map(|now| worker(before, now, interval)).collect(),
         ports,
     }

@@ -21,7 +21,9 @@ pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
 };
 pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
-pub(super) use runtime::{ControlTable, MemoryTable, SecurityTable, WorkersTable};
+pub(super) use runtime::{
+    ControlTable, DpdkTable, MemoryTable, MetricsTable, SecurityTable, WorkersTable,
+};
 
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -91,6 +93,12 @@ pub(in crate::switch) struct SwitchFile {
     /// What the process may still do once its ports are open.
     #[serde(default)]
     pub(in crate::switch) security: SecurityTable,
+    /// The metrics by HTTP.
+    #[serde(default)]
+    pub(in crate::switch) metrics: MetricsTable,
+    /// DPDK itself.
+    #[serde(default)]
+    pub(in crate::switch) dpdk: DpdkTable,
     /// Learned MAC addresses.
     #[serde(default)]
     pub(in crate::switch) mac_table: MacTableTable,

@@ -1,4 +1,5 @@
-//! What the program runs on: `[workers]`, `[memory]`, `[control]` and `[security]`.
+//! What the program runs on, how it is reached, and what it may do: `[workers]`, `[memory]`,
+//! `[dpdk]`, `[control]`, `[metrics]` and `[security]`.
 
 use super::Field;
 use crate::fields::Size;
@@ -115,4 +116,22 @@ pub(in crate::switch) struct SecurityTable {
     /// `"drop"` (default) or `"keep"`.
     #[serde(default)]
     pub(in crate::switch) capabilities: Capabilities,
+}
+
+/// `[metrics]`: where Prometheus reads the metrics by HTTP.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct MetricsTable {
+    /// `"ADDRESS:PORT"`, such as `"127.0.0.1:9477"`, or `"unix:PATH"`. Port 0 is any free one.
+    /// Default: nothing listens.
+    pub(in crate::switch) listen: Field<String>,
+}
+
+/// `[dpdk]`: options of DPDK itself.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct DpdkTable {
+    /// Whether DPDK makes its telemetry socket, for `dpdk-telemetry.py`. Default: false.
+    #[serde(default)]
+    pub(in crate::switch) telemetry: bool,
 }

@@ -10,7 +10,7 @@ mod waits;
 
 use super::kept_changes::KeptChanges;
 use super::protocol::{Reply, Request};
-use super::{Call, Control, FIRST_EPOCH, Tables};
+use super::{Call, Control, FIRST_EPOCH, ReplyTo, Tables};
 use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
 use crate::platform::{DeviceCounters, FrameBuffers, Platform, PortFacts};
@@ -166,7 +166,7 @@ impl Rig {
     /// Asks, without waiting.
     fn call(&mut self, request: Request) -> Receiver<Reply> {
         let (reply, answer) = bounded(1);
-        self.control.handle_call(Call { request, reply });
+        self.control.handle_call(Call { request, reply: ReplyTo::Thread(reply) });
         answer
     }
 

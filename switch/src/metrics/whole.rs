@@ -1,0 +1,137 @@
+//! The families of the switch as a whole.
+
+use super::page::{Page, Value};
+use crate::control::stats::{AgentStats, FrameTotals, Stats};
+use agents::host::Outcome;
+use std::fmt;
+
+/// Whether the workers have answered: the only family of a page if they have not.
+pub(super) fn answer(page: &mut Page<'_>, is_complete: bool) -> fmt::Result {
+    let help = "Whether all workers answer; if not, the page has no other metric";
+    page.gauge("knotless_workers_answer", help, |samples| samples.add(&[], is_complete))
+}
+
+/// Frames by their source and their end.
+pub(super) fn ends(totals: &FrameTotals) -> [(&'static str, u64); 9] {
+    [
+        ("received", totals.received),
+        ("injected", totals.injected),
+        ("copied", totals.copied),
+        ("handoff_rx", totals.handoff_rx),
+        ("sent", totals.sent),
+        ("dropped", totals.dropped),
+        ("punted", totals.punted),
+        ("consumed", totals.consumed),
+        ("handoff_tx", totals.handoff_tx),
+    ]
+}
+
+/// All but [`answer`].
+pub(super) fn families(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let build = [("version", stats.version.as_str()), ("dpdk", &stats.dpdk)];
+    page.gauge("knotless_build_info", "Version of the program and of DPDK; always 1", |samples| {
+        samples.add(&build, true)
+    })?;
+    page.gauge("knotless_uptime_seconds", "Time since the start", |samples| {
+        samples.add(&[], Value::Ns(stats.uptime_ns))
+    })?;
+    gauges(page, stats)?;
+    frames(page, stats)?;
+    agent(page, &stats.agent)?;
+    lldp(page, stats)
+}
+
+fn gauges(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let (buffer, mbufs) = (&stats.buffer, &stats.mbufs);
+    let gauges: [(&str, &str, u64); 15] = [
+        ("epoch", "Version of the tables in use", stats.epoch),
+        ("buffer_size_bytes", "Size of the whole buffer", buffer.size_bytes),
+        ("buffer_shared_bytes", "Shared buffer in use", buffer.shared_bytes),
+        ("buffer_shared_peak_bytes", "The most shared buffer in use", buffer.shared_peak_bytes),
+        ("buffer_shared_size_bytes", "Size of the shared buffer", buffer.shared_size_bytes),
+        ("buffer_lossy_bytes", "Buffer in use by lossy traffic", buffer.lossy_bytes),
+        ("buffer_lossy_peak_bytes", "The most buffer in use by it", buffer.lossy_peak_bytes),
+        ("buffer_lossy_size_bytes", "Buffer limit of lossy traffic", buffer.lossy_size_bytes),
+        ("mbufs", "mbufs for received frames", mbufs.data_total),
+        ("mbufs_in_use", "mbufs that hold a frame or are in a ring", mbufs.data_in_use),
+        ("control_mbufs", "mbufs kept for flow control", mbufs.control_total),
+        ("control_mbufs_in_use", "Those of them in use", mbufs.control_in_use),
+        ("neighbors", "Neighbors known", stats.neighbors),
+        ("routes", "Static routes", stats.routes),
+        ("mac_addresses", "MAC addresses learned", stats.mac_addresses),
+    ];
+    gauges.into_iter().try_for_each(|(name, help, value)| {
+        page.gauge(&format!("knotless_{name}"), help, |samples| samples.add(&[], value))
+    })
+}
+
+fn frames(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let totals = &stats.totals;
+    let help = "Frames by their source and their end";
+    page.counter("knotless_frames", help, |samples| {
+        let mut ends = ends(totals).into_iter();
+        ends.try_for_each(|(end, frames)| samples.add(&[("end", end)], frames))
+    })?;
+    page.gauge("knotless_held_frames", "Frames queued in the switch", |samples| {
+        samples.add(&[], totals.held)
+    })?;
+    let help = "Frames received minus frames sent, dropped or queued: always 0";
+    page.gauge("knotless_frames_imbalance", help, |samples| {
+        samples.add(&[], Value::Signed(totals.imbalance))
+    })?;
+    let help = "Lossless frames whose tag the rules changed";
+    page.counter("knotless_tag_changes", help, |samples| {
+        stats.tag_changes.iter().try_for_each(|change| {
+            let (tag, new_tag) = (change.tag.to_string(), change.new_tag.to_string());
+            samples.add(&[("tag", tag.as_str()), ("new_tag", &new_tag)], change.frames)
+        })
+    })
+}
+
+/// ARP, ND, ICMP.
+fn agent(page: &mut Page<'_>, agent: &AgentStats) -> fmt::Result {
+    let help = "Frames for the control thread, by what became of them";
+    page.counter("knotless_agent_outcomes", help, |samples| {
+        Outcome::ALL.iter().try_for_each(|outcome| {
+            let frames = agent.outcomes.get(outcome.name()).copied().unwrap_or(0);
+            samples.add(&[("outcome", outcome.name())], frames)
+        })
+    })?;
+    let counters = &agent.counters;
+    let counters: [(&str, &str, u64); 13] = [
+        ("frames_in", "Frames handed to the agent", counters.frames_in),
+        ("requests_sent", "ARP requests and solicitations sent to all", counters.requests_sent),
+        ("probes_sent", "ARP requests and solicitations sent to one", counters.probes_sent),
+        ("announcements_sent", "Announcements of own addresses", counters.announcements_sent),
+        ("errors_sent", "ICMP errors sent", counters.errors_sent),
+        ("errors_limited", "ICMP errors over the rate limit", counters.errors_limited),
+        ("errors_withheld", "ICMP errors that may not be sent", counters.errors_withheld),
+        ("neighbors_up", "Neighbors that came up", counters.neighbors_up),
+        ("neighbors_moved", "Neighbors whose MAC address changed", counters.neighbors_moved),
+        ("neighbors_failed", "Neighbors that never answered", counters.neighbors_failed),
+        ("neighbors_lost", "Neighbors that stopped answering", counters.neighbors_lost),
+        ("neighbors_refused", "Neighbors that found the cache full", counters.neighbors_refused),
+        ("unmade_frames", "Own frames for which no buffer was left", agent.unmade_frames),
+    ];
+    for (name, help, value) in counters {
+        let name = format!("knotless_agent_{name}");
+        page.counter(&name, help, |samples| samples.add(&[], value))?;
+    }
+    page.gauge("knotless_agent_pending_frames", "Frames that wait for a neighbor", |samples| {
+        samples.add(&[], agent.pending_frames)
+    })
+}
+
+/// LLDP, if it is spoken.
+fn lldp(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(lldp) = &stats.lldp else { return Ok(()) };
+    if let Some(level) = lldp.level {
+        page.gauge("knotless_lldp_level", "Links between the switch and the hosts", |samples| {
+            samples.add(&[], u32::from(level))
+        })?;
+    }
+    page.counter("knotless_lldp_events", "What LLDP counts, by name", |samples| {
+        let mut counters = lldp.counters.iter();
+        counters.try_for_each(|(event, &count)| samples.add(&[("event", event)], count))
+    })
+}
