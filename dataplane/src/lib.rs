@@ -48,6 +48,7 @@ pub mod report;
 pub mod rules;
 pub mod rx_queues;
 pub mod settings;
+pub mod share;
 pub mod snapshot;
 pub mod tag_changes;
 #[cfg(any(test, feature = "testing"))]

@@ -118,6 +118,20 @@ pub struct PortReport {
     pub counters: PortCounters,
     /// By priority.
     pub queues: [QueueGauges; PRIORITIES],
+    /// What the worker's MAC table has of the port.
+    pub mac: MacPortCounts,
+}
+
+/// What a worker's MAC table has of one port, and what the worker learned by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MacPortCounts {
+    /// Addresses that are on the port, whoever learned them.
+    pub addresses: u32,
+    /// Times that a frame of the port had an address that was on another port.
+    pub moves: u64,
+    /// Frames of the port whose new address was not learned: the port has its share of the table,
+    /// or the table is full.
+    pub refused_frames: u64,
 }
 
 /// One worker's report.

@@ -132,6 +132,12 @@ impl HostAgent {
         self.neighbors.iter(now)
     }
 
+    /// How many neighbors are behind `port`, and how many times one there was not added, since the
+    /// port has its share of the cache or the cache is full.
+    pub fn neighbors_at(&self, port: PortId) -> (usize, u64) {
+        self.neighbors.counts(port)
+    }
+
     /// The counters since the agent was created.
     pub fn counters(&self) -> &AgentCounters {
         &self.io.counters

@@ -13,9 +13,10 @@
 //! which neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer
 //! loses its entry and its route.
 //!
-//! An entry has at most one deadline. No entry is evicted to make room. At most a quarter of the
-//! entries may be unresolved, so a scan of unused addresses cannot fill the cache. Entries of
-//! forged neighbors are removed when their probes are not answered.
+//! An entry has at most one deadline. No entry is evicted to make room. A port may have its share of
+//! the entries ([`share`]), so the neighbors that one host makes up leave room for those of other
+//! ports. At most a quarter of the entries may be unresolved, so a scan of unused addresses cannot
+//! fill the cache. Entries of forged neighbors are removed when their probes are not answered.
 
 use super::neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
 use super::neighbor_message::{NeighborUpdate, UpdateKind};
@@ -23,6 +24,7 @@ use super::settings::AgentSettings;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use dataplane::ids::PortId;
+use dataplane::share;
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 
@@ -117,12 +119,25 @@ pub(super) struct NeighborCache {
     deadlines: BTreeSet<(Instant, NeighborKey)>,
     /// Entries without a MAC address.
     unresolved: usize,
+    /// By port with entries, or whose neighbors were refused.
+    ports: BTreeMap<PortId, PortCounts>,
+}
+
+/// What the cache has of one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PortCounts {
+    /// Entries of the port.
+    pub(super) entries: usize,
+    /// Those without a MAC address.
+    unresolved: usize,
+    /// Neighbors that were not added, each time.
+    pub(super) refused: u64,
 }
 
 impl NeighborCache {
     pub(super) fn new(settings: AgentSettings) -> Self {
         let (entries, deadlines) = (BTreeMap::new(), BTreeSet::new());
-        Self { settings, entries, deadlines, unresolved: 0 }
+        Self { settings, entries, deadlines, unresolved: 0, ports: BTreeMap::new() }
     }
 
     /// Looks up the neighbor of a frame, and adds an entry if there is none.
@@ -131,7 +146,8 @@ impl NeighborCache {
             Some(State::Incomplete { .. }) => Resolution::Unresolved,
             Some(State::Failed) => Resolution::Failed,
             Some(_) => Resolution::Resolved,
-            None if self.is_full() || self.unresolved >= self.settings.neighbors_max / 4 => {
+            None if !self.may_add(key.port) || !self.may_add_unresolved(key.port) => {
+                self.refuse(key.port);
                 Resolution::Full
             }
             None => {
@@ -186,7 +202,10 @@ impl NeighborCache {
     /// Applies an update about a neighbor that is not in the cache.
     fn learn_unknown(&mut self, now: Instant, key: NeighborKey, update: NeighborUpdate) -> Learned {
         match (update.kind, update.mac) {
-            (UpdateKind::Request, Some(_)) if self.is_full() => Learned::Full,
+            (UpdateKind::Request, Some(_)) if !self.may_add(key.port) => {
+                self.refuse(key.port);
+                Learned::Full
+            }
             (UpdateKind::Request, Some(mac)) => {
                 self.put_stale(now, now, key, mac);
                 Learned::Up(mac)
@@ -308,6 +327,26 @@ impl NeighborCache {
         self.entries.len() >= self.settings.neighbors_max
     }
 
+    /// Whether `port` has not had its share of the entries.
+    fn may_add(&self, port: PortId) -> bool {
+        share::may_add(self.counts(port).entries, self.entries.len(), self.settings.neighbors_max)
+    }
+
+    /// Whether `port` has not had its share of the entries that may be unresolved.
+    fn may_add_unresolved(&self, port: PortId) -> bool {
+        let most = self.settings.neighbors_max / 4;
+        share::may_add(self.counts(port).unresolved, self.unresolved, most)
+    }
+
+    fn refuse(&mut self, port: PortId) {
+        self.ports.entry(port).or_default().refused += 1;
+    }
+
+    /// What the cache has of `port`.
+    pub(super) fn counts(&self, port: PortId) -> PortCounts {
+        self.ports.get(&port).copied().unwrap_or_default()
+    }
+
     fn put_stale(&mut self, now: Instant, heard_at: Instant, key: NeighborKey, mac: MacAddress) {
         let first_probe = now + self.settings.first_probe_ns;
         self.put(key, State::Stale { mac, probes: 0 }, heard_at, first_probe);
@@ -316,7 +355,11 @@ impl NeighborCache {
     /// Inserts or replaces an entry. Nothing else inserts entries, so deadlines and limits follow.
     fn put(&mut self, key: NeighborKey, state: State, heard_at: Instant, deadline: Instant) {
         self.take(key);
-        self.unresolved += usize::from(state.mac().is_none());
+        let is_unresolved = usize::from(state.mac().is_none());
+        self.unresolved += is_unresolved;
+        let port = self.ports.entry(key.port).or_default();
+        port.entries += 1;
+        port.unresolved += is_unresolved;
         if deadline != Instant::NEVER {
             self.deadlines.insert((deadline, key));
         }
@@ -326,7 +369,11 @@ impl NeighborCache {
     /// Removes an entry. Nothing else removes entries.
     fn take(&mut self, key: NeighborKey) -> Option<Entry> {
         let entry = self.entries.remove(&key)?;
-        self.unresolved -= usize::from(entry.state.mac().is_none());
+        let was_unresolved = usize::from(entry.state.mac().is_none());
+        self.unresolved -= was_unresolved;
+        let port = self.ports.entry(key.port).or_default();
+        port.entries -= 1;
+        port.unresolved -= was_unresolved;
         self.deadlines.remove(&(entry.deadline, key));
         Some(entry)
     }
@@ -346,6 +393,11 @@ mod tests {
         let timed = entries.filter(|(_, entry)| entry.deadline != Instant::NEVER);
         let deadlines: BTreeSet<_> = timed.map(|(&key, entry)| (entry.deadline, key)).collect();
         assert_eq!((cache.unresolved, &cache.deadlines), (unresolved, &deadlines));
+        for (&port, counts) in &cache.ports {
+            let own = cache.entries.iter().filter(|(key, _)| key.port == port);
+            let without_mac = own.clone().filter(|(_, entry)| entry.state.mac().is_none()).count();
+            assert_eq!((counts.entries, counts.unresolved), (own.count(), without_mac));
+        }
         assert!(cache.entries.len() <= cache.settings.neighbors_max);
         assert!(unresolved <= cache.settings.neighbors_max / 4);
     }
@@ -362,7 +414,7 @@ mod tests {
             let mut now = Instant::ZERO;
             for (what, host, mac, ms) in steps {
                 let key = NeighborKey {
-                    port: PortId::default(),
+                    port: PortId::from_index(usize::from(host % 3)).unwrap(),
                     address: Ipv4Addr::new(10, 0, 0, host).into(),
                 };
                 let mac = MacAddress([2, 0, 0, 0, 0, mac]);

@@ -222,6 +222,12 @@ impl NeighborManager {
         self.cache.iter(now)
     }
 
+    /// Neighbors behind `port`, and how many times one there was not added.
+    pub(super) fn counts(&self, port: PortId) -> (usize, u64) {
+        let counts = self.cache.counts(port);
+        (counts.entries, counts.refused)
+    }
+
     /// The frames that wait.
     pub(super) const fn pending(&self) -> &PendingFrames {
         &self.pending

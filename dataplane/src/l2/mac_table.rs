@@ -20,7 +20,10 @@
 use super::Vid;
 use super::mac_slot::{Key, MacEntry, Origin, STAMP_NS, Slot};
 use crate::ids::PortId;
+use crate::limits::PORTS_MAX;
+use crate::report::MacPortCounts;
 use crate::settings::MacTableSettings;
+use crate::share;
 use crate::time::Instant;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
@@ -48,7 +51,7 @@ pub enum Learned {
     },
     /// It was known here already.
     Refreshed,
-    /// It stays unknown: the table is full.
+    /// It stays unknown: its port has its share of the table, or the table is full.
     Full,
     /// The table is as it was: no station can have this address (it is a multicast address, or
     /// zero), or the news is older than what is known.
@@ -67,6 +70,8 @@ pub struct MacTable {
     len: usize,
     /// The slot that aging looks at next.
     cursor: usize,
+    /// By port.
+    counts: Box<[MacPortCounts]>,
 }
 
 /// Where a key is, or could be put.
@@ -90,6 +95,7 @@ impl MacTable {
             age_ns: settings.age_ns,
             len: 0,
             cursor: 0,
+            counts: vec![MacPortCounts::default(); PORTS_MAX].into_boxed_slice(),
         }
     }
 
@@ -133,7 +139,7 @@ impl MacTable {
             Place::At(at) if !slot.is_local() && self.is_newer_news(at, slot) => Learned::Ignored,
             Place::At(at) => self.replace(at, slot),
             Place::Free(at) => self.insert(at, slot),
-            Place::Nowhere => Learned::Full,
+            Place::Nowhere => self.refuse(slot),
         }
     }
 
@@ -193,6 +199,11 @@ impl MacTable {
             }
         }
         before - self.len
+    }
+
+    /// What the table has of `port`.
+    pub fn counts(&self, port: PortId) -> MacPortCounts {
+        self.counts[port.index()]
     }
 
     /// Addresses in the table, local and remote.
@@ -287,20 +298,36 @@ impl MacTable {
     #[inline(always)]
     fn replace(&mut self, at: usize, slot: Slot) -> Learned {
         let old = core::mem::replace(&mut self.slots[at], slot);
-        if old.port() == slot.port() {
-            Learned::Refreshed
-        } else {
-            Learned::Moved { from: old.port() }
-        }
+        if old.port() == slot.port() { Learned::Refreshed } else { self.moved(old.port(), slot) }
+    }
+
+    /// Counts an address that has come from port `from`.
+    #[cold]
+    fn moved(&mut self, from: PortId, slot: Slot) -> Learned {
+        self.counts[from.index()].addresses -= 1;
+        let to = &mut self.counts[slot.port().index()];
+        to.addresses += 1;
+        to.moves += u64::from(slot.is_local());
+        Learned::Moved { from }
     }
 
     fn insert(&mut self, at: usize, slot: Slot) -> Learned {
-        if self.len >= self.entries_max {
-            return Learned::Full;
+        // What another worker has learned is within its port's share already.
+        let own = self.counts[slot.port().index()].addresses as usize;
+        let may_add = !slot.is_local() || share::may_add(own, self.len, self.entries_max);
+        if self.len >= self.entries_max || !may_add {
+            return self.refuse(slot);
         }
         self.slots[at] = slot;
         self.len += 1;
+        self.counts[slot.port().index()].addresses += 1;
         Learned::New
+    }
+
+    /// Counts an address that stays unknown.
+    fn refuse(&mut self, slot: Slot) -> Learned {
+        self.counts[slot.port().index()].refused_frames += u64::from(slot.is_local());
+        Learned::Full
     }
 
     /// Empties slot `at`, and moves back what had to make way for it: every entry of the run behind
@@ -308,6 +335,7 @@ impl MacTable {
     /// end the run, since half of them are.
     fn remove(&mut self, at: usize) {
         self.len -= 1;
+        self.counts[self.slots[at].port().index()].addresses -= 1;
         let mask = self.mask();
         let (mut hole, mut next) = (at, at);
         loop {

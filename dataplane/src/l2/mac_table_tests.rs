@@ -72,7 +72,9 @@ fn a_full_table_learns_nothing_new_and_still_serves_what_it_knows() {
         let slots = table.slots();
         let stations = entries_max as u64;
         for n in 0..stations {
-            assert_eq!(table.learn(vid(1), mac(n), port(1), Instant::ZERO), Learned::New, "{n}");
+            // The share of a port is for what it learns itself.
+            let learned = table.remote_learn(vid(1), mac(n), port(1), Instant::ZERO);
+            assert_eq!(learned, Learned::New, "{n}");
         }
         assert_eq!(table.learn(vid(1), mac(stations), port(1), Instant::ZERO), Learned::Full);
         assert_eq!(
@@ -89,9 +91,9 @@ fn a_full_table_learns_nothing_new_and_still_serves_what_it_knows() {
 
 #[test]
 fn ageing_walks_a_few_slots_at_a_time_and_forgets_each_silent_station_once() {
-    let mut table = table(1000);
+    let mut table = table(1250);
     for n in 0..1000 {
-        table.learn(vid(1), mac(n), port(1), Instant::ZERO);
+        assert_eq!(table.learn(vid(1), mac(n), port(1), Instant::ZERO), Learned::New);
     }
     let due = Instant::from_ns(AGE_NS + 2 * STAMP_NS);
     table.learn(vid(1), mac(7), port(1), due);
@@ -144,6 +146,31 @@ fn a_station_that_changes_workers_changes_hands() {
     assert_eq!((moved, local_len(&table)), (Learned::Moved { from: port(1) }, 0));
     let back = table.learn(vid(1), mac(1), port(1), at(6));
     assert_eq!((back, local_len(&table)), (Learned::Moved { from: port(9) }, 1));
+}
+
+/// A host makes up addresses; another one moves to its port; the rest is learned as before.
+#[test]
+fn a_port_has_a_share_and_what_is_known_stays() {
+    let mut table = table(1_000);
+    assert_eq!(table.learn(vid(1), mac(5_000), port(2), Instant::ZERO), Learned::New);
+    let learned = (0..2_000)
+        .filter(|&n| table.learn(vid(1), mac(n), port(1), Instant::ZERO) == Learned::New)
+        .count();
+    assert_eq!(learned, 800, "four times what is free");
+    let counts = MacPortCounts { addresses: 800, moves: 0, refused_frames: 1_200 };
+    assert_eq!(table.counts(port(1)), counts);
+    for n in 6_000..6_150 {
+        assert_eq!(table.learn(vid(1), mac(n), port(3), Instant::ZERO), Learned::New);
+    }
+    assert_eq!(table.lookup(vid(1), mac(5_000)), Some(port(2)));
+    assert_eq!(table.learn(vid(1), mac(7), port(1), Instant::ZERO), Learned::Refreshed);
+
+    let moved = table.learn(vid(1), mac(5_000), port(1), Instant::ZERO);
+    assert_eq!(moved, Learned::Moved { from: port(2) });
+    assert_eq!(table.counts(port(2)).addresses, 0);
+    assert_eq!(table.counts(port(1)), MacPortCounts { addresses: 801, moves: 1, ..counts });
+    assert_eq!(table.flush_port(port(1), |_| ()), 801);
+    assert_eq!(table.counts(port(1)).addresses, 0);
 }
 
 #[test]
@@ -212,11 +239,18 @@ struct Plain {
 }
 
 impl Plain {
+    fn on(&self, port: PortId) -> usize {
+        self.entries.values().filter(|&&(at, ..)| at == port).count()
+    }
+
     fn learn(&mut self, max: usize, entry: MacEntry) -> Learned {
         let key = (entry.vid, entry.mac);
         let value = (entry.port, entry.seen, entry.origin == Origin::Local);
         match self.entries.get(&key) {
             None if self.entries.len() >= max => return Learned::Full,
+            None if value.2 && self.on(entry.port) >= 4 * (max - self.entries.len()) => {
+                return Learned::Full;
+            }
             None => {
                 self.entries.insert(key, value);
                 return Learned::New;
@@ -322,6 +356,9 @@ fn check_same(table: &MacTable, fast_path: &Plain) -> Result<(), TestCaseError> 
         fast_path.entries.iter().map(|(&key, &(port, _, local))| (key, (port, local))).collect();
     prop_assert_eq!(&found, &truth);
     prop_assert_eq!(table.len(), truth.len());
+    for p in (1..8).map(port) {
+        prop_assert_eq!(table.counts(p).addresses as usize, fast_path.on(p));
+    }
     for v in 1..4 {
         for m in 0..20 {
             let known = fast_path.entries.get(&(vid(v), mac(m))).map(|(port, ..)| *port);

@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::queue::veq::{FrameMeta, FramePool};
-use crate::report::{Origins, PortReport, QueueGauges};
+use crate::report::{MacPortCounts, Origins, PortReport, QueueGauges};
 use crate::time::Instant;
 
 impl<D: Device, V: Driver> Port<D, V> {
@@ -89,6 +89,8 @@ impl<D: Device, V: Driver> Port<D, V> {
             up: self.up,
             counters,
             queues,
+            // The MAC table is the worker's.
+            mac: MacPortCounts::default(),
         }
     }
 }

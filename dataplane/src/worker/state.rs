@@ -57,11 +57,15 @@ impl<D: Device, V: Driver> Worker<D, V> {
         report.tag_changes.clear();
         report.tag_changes.extend(self.core.tag_changes.counts());
         report.ports.clear();
-        let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| PortReport {
-            is_owner: self.core.handoff_tx.is_own(slot) && !port.is_further_queue,
-            is_rx_queue: port.is_further_queue,
-            port: self.core.inputs.get(slot).map_or(port.id, |input| input.port),
-            ..port.report(&self.core.accounting, now)
+        let entries = self.core.ports.iter().zip(0..).map(|(port, slot)| {
+            let id = self.core.inputs.get(slot).map_or(port.id, |input| input.port);
+            PortReport {
+                is_owner: self.core.handoff_tx.is_own(slot) && !port.is_further_queue,
+                is_rx_queue: port.is_further_queue,
+                port: id,
+                mac: self.core.mac_table.counts(id),
+                ..port.report(&self.core.accounting, now)
+            }
         });
         report.ports.extend(entries);
     }

@@ -47,8 +47,8 @@ impl Events {
         let mut lines = Vec::new();
         for port in &stats.ports {
             self.check_port(port, now, &mut lines);
+            self.check_tables(port, now, &mut lines);
         }
-        self.check_tables(stats, config, now, &mut lines);
         if let Some(allowed_ns) = config.poll_gap_allowed_ns() {
             for worker in stats.workers.iter().filter(|it| it.poll_gap_ns_max > allowed_ns) {
                 let key = format!("gap {}", worker.number);
@@ -89,28 +89,28 @@ impl Events {
         }
     }
 
-    fn check_tables(
-        &mut self,
-        stats: &Stats,
-        config: &SwitchConfig,
-        now: Instant,
-        lines: &mut Vec<String>,
-    ) {
-        let refused = stats.agent.counters.neighbors_refused;
-        if let Some(new) = self.increase("neighbors".to_owned(), refused, now) {
+    /// A host that makes addresses up, or takes those of others.
+    fn check_tables(&mut self, port: &PortStats, now: Instant, lines: &mut Vec<String>) {
+        let name = &port.name;
+        let refused = port.neighbors_refused;
+        if let Some(new) = self.increase(format!("neighbors {name}"), refused, now) {
             lines.push(format!(
-                "the neighbor table is full: {new} refused, {} known",
-                stats.neighbors
+                "port {name}: {new} neighbors refused; it has its share of the neighbor table, {}",
+                port.neighbors
             ));
         }
-        let entries_max = config.settings.mac_table.entries_max as u64;
-        let full = u64::from(stats.mac_addresses >= entries_max && entries_max > 0);
-        if full == 0 {
-            // It may fill again, which is reported again.
-            self.reported.remove("mac");
-        } else if self.increase("mac".to_owned(), full, now).is_some() {
+        let refused = port.mac_refused_frames;
+        if let Some(new) = self.increase(format!("mac {name}"), refused, now) {
             lines.push(format!(
-                "the MAC table is full: {entries_max} addresses; frames to others are flooded"
+                "port {name}: {new} frames whose MAC address is not learned; it has its share of the \
+                 MAC table, {}; frames to other addresses are flooded",
+                port.mac_addresses
+            ));
+        }
+        if let Some(new) = self.increase(format!("moves {name}"), port.mac_moves, now) {
+            lines.push(format!(
+                "port {name}: {new} times a MAC address of another port came in here ({} since start)",
+                port.mac_moves
             ));
         }
     }
@@ -177,21 +177,27 @@ mod tests {
     fn full_tables_and_late_workers() {
         let (config, mut events) = (config(), Events::default());
         let mut stats = with_losses(0);
-        let room = config.settings.mac_table.entries_max as u64;
-        stats.mac_addresses = room - 1;
+        stats.ports[0].mac_addresses = 819;
+        stats.ports[0].neighbors = 3_276;
         assert_eq!(events.poll(&stats, &config, at(1)), [""; 0]);
-        stats.mac_addresses = room;
-        stats.agent.counters.neighbors_refused = 4;
+        stats.ports[0].mac_refused_frames = 7;
+        stats.ports[0].neighbors_refused = 4;
+        stats.ports[0].mac_moves = 2;
         let worker = |poll_gap_ns_max| crate::control::stats::WorkerStats {
             poll_gap_ns_max,
             ..Default::default()
         };
         stats.workers = vec![worker(9_000_000), worker(23_000_000)];
         let lines = events.poll(&stats, &config, at(2));
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].contains("neighbor table is full: 4 refused"), "{lines:?}");
-        assert!(lines[1].starts_with("the MAC table is full"), "{lines:?}");
-        assert!(lines[2].contains("polling gap of 23000 us"), "{lines:?}");
+        let tables = [
+            "port h1: 4 neighbors refused; it has its share of the neighbor table, 3276",
+            "port h1: 7 frames whose MAC address is not learned; it has its share of the MAC table, \
+             819; frames to other addresses are flooded",
+            "port h1: 2 times a MAC address of another port came in here (2 since start)",
+        ];
+        assert_eq!(lines[..3], tables);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[3].contains("polling gap of 23000 us"), "{lines:?}");
         assert_eq!(events.poll(&stats, &config, at(30)), [""; 0]);
     }
 }

@@ -83,6 +83,9 @@ pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
         return add_sent_for_owner(stats, report);
     }
     stats.up = report.up;
+    // Every worker's table has it; the owner's is as good as any.
+    stats.mac_addresses = report.mac.addresses.into();
+    add_mac(stats, report);
     stats.counters = report.counters.clone();
     stats.drops = drops(&report.counters);
     add_lossless_drops(stats, &report.counters);
@@ -93,6 +96,7 @@ pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
 /// part of the VIQs.
 fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
     let counters = &report.counters;
+    add_mac(stats, report);
     stats.counters.add_received(counters);
     for (queue, part) in stats.queues.iter_mut().zip(&report.queues) {
         queue.viq_bytes += part.viq_bytes;
@@ -104,6 +108,12 @@ fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
         *stats.drops.entry(reason).or_default() += frames;
     }
     add_lossless_drops(stats, counters);
+}
+
+/// What a worker learned by the frames that it received.
+fn add_mac(stats: &mut PortStats, report: &PortReport) {
+    stats.mac_moves += report.mac.moves;
+    stats.mac_refused_frames += report.mac.refused_frames;
 }
 
 /// A worker that sends at another worker's port counts what it sends, queues and drops there.

@@ -85,6 +85,8 @@ impl<P: Platform> Control<P> {
             if let Some(flow_control) = self.platform.flow_control(id) {
                 stats.flow_control = flow_control;
             }
+            let (neighbors, refused) = self.slow_path.agent.neighbors_at(id);
+            (stats.neighbors, stats.neighbors_refused) = (neighbors as u64, refused);
             stats.device_counters = self.platform.device_counters(id);
             stats.lldp = self.lldp.as_ref().and_then(|it| it.port_stats(id));
         }

@@ -158,6 +158,22 @@ pub struct PortStats {
     /// lossless frames.
     #[serde(default)]
     pub lossless_drops_by_cause: BTreeMap<String, u64>,
+    /// Learned MAC addresses that are on the port.
+    #[serde(default)]
+    pub mac_addresses: u64,
+    /// Times that a frame of the port had a MAC address that was on another port.
+    #[serde(default)]
+    pub mac_moves: u64,
+    /// Frames of the port whose new MAC address was not learned: the port has its share of the MAC
+    /// table, or the table is full.
+    #[serde(default)]
+    pub mac_refused_frames: u64,
+    /// Neighbors behind the port, by ARP and ND.
+    #[serde(default)]
+    pub neighbors: u64,
+    /// Neighbors that were not added: the port has its share of the table, or the table is full.
+    #[serde(default)]
+    pub neighbors_refused: u64,
     /// Queues.
     pub queues: [QueueGauges; PRIORITIES],
     /// What the device counts by itself.

@@ -44,7 +44,12 @@ const TIMES_BY_PRIORITY: [Family<ByPriority>; 2] = [
     }),
 ];
 
-const COUNTERS: [Family<u64>; 25] = [
+const COUNTERS: [Family<u64>; 28] = [
+    ("mac_moves", "Times that a MAC address of another port came in", |p| p.mac_moves),
+    ("mac_refused_frames", "Frames whose new MAC address was not learned", |p| {
+        p.mac_refused_frames
+    }),
+    ("neighbors_refused", "Neighbors that were not added", |p| p.neighbors_refused),
     ("rx_unclassified_frames", "Frames received without a priority", |p| p.rx_unclassified_frames),
     ("punted_frames", "Frames punted to the control thread", |p| p.punted_frames),
     ("injected_frames", "Frames that the control thread sent or returned", |p| p.injected_frames),
@@ -94,7 +99,9 @@ const COUNTERS: [Family<u64>; 25] = [
     }),
 ];
 
-const GAUGES: [Family<u64>; 9] = [
+const GAUGES: [Family<u64>; 11] = [
+    ("mac_addresses", "MAC addresses that are on the port", |p| p.mac_addresses),
+    ("neighbors", "Neighbors behind the port", |p| p.neighbors),
     ("up", "Whether the port forwards frames", |p| u64::from(p.up)),
     ("link_up", "Whether the link of the device is up", |p| u64::from(p.link)),
     ("in_service", "Whether the operator has the port in service", |p| u64::from(p.in_service)),

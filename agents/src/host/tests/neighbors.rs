@@ -239,7 +239,7 @@ fn a_link_of_two_has_no_broadcast_address() {
 }
 
 #[test]
-fn a_scan_fills_a_quarter_of_the_table_only() {
+fn a_scan_fills_a_fifth_of_the_table_only() {
     let settings = AgentSettings { neighbors_max: 64, ..AgentSettings::default() };
     let mut bench = Bench::with(interfaces(), settings);
     introduce(&mut bench, 2);
@@ -247,7 +247,7 @@ fn a_scan_fills_a_quarter_of_the_table_only() {
         let target = format!("10.0.2.{host}");
         let frame = transit("10.0.1.9", &target, 0);
         let (outcome, _) = bench.unresolved(&frame, at(2, &target));
-        let expected = if host < 36 { Outcome::Pending } else { Outcome::NeighborsFull };
+        let expected = if host < 33 { Outcome::Pending } else { Outcome::NeighborsFull };
         assert_eq!(outcome, expected, "{target}");
     }
     assert_eq!(bench.state(at(2, HOST_IP)), Some((Stale, Some(HOST))));
@@ -256,7 +256,7 @@ fn a_scan_fills_a_quarter_of_the_table_only() {
 }
 
 #[test]
-fn a_full_table_refuses_new_neighbors_and_keeps_the_others() {
+fn a_port_has_a_share_of_the_table_and_what_is_known_stays() {
     let settings = AgentSettings { neighbors_max: 10, ..AgentSettings::default() };
     let mut bench = Bench::with(interfaces(), settings);
     for host in 20..40 {
@@ -264,10 +264,15 @@ fn a_full_table_refuses_new_neighbors_and_keeps_the_others() {
         let request = arp(Request, (HOST, &sender), "10.0.1.1", MacAddress::BROADCAST);
         assert_eq!(bench.receive(1, &request).0, Outcome::ArpAnswered, "answered in any case");
     }
-    let expected = [("arp_answered", 20), ("neighbors_refused", 10), ("neighbors_up", 10)];
+    let expected = [("arp_answered", 20), ("neighbors_refused", 12), ("neighbors_up", 8)];
     assert_eq!(bench.counted(), expected);
+    assert_eq!(bench.agent.neighbors_at(port(1)), (8, 12));
     let first: Vec<_> = bench.agent.neighbors(bench.now).map(|n| n.key).collect();
-    assert_eq!(first, (20..30).map(|host| at(1, &format!("10.0.1.{host}"))).collect::<Vec<_>>());
+    assert_eq!(first, (20..28).map(|host| at(1, &format!("10.0.1.{host}"))).collect::<Vec<_>>());
+    introduce(&mut bench, 2);
+    assert_eq!(bench.agent.neighbors_at(port(2)), (1, 0), "another port finds room");
+    // The operator's own need not keep to a share.
+    assert_eq!(bench.agent.add_static_neighbor(bench.now, at(1, "10.0.1.8"), HOST), Ok(()));
     let full = bench.agent.add_static_neighbor(bench.now, at(1, "10.0.1.9"), HOST).unwrap_err();
     assert_eq!(format!("{full}"), "the neighbor table is full: it holds 10 neighbors");
     assert_eq!(bench.agent.add_static_neighbor(bench.now, first[0], OTHER), Ok(()), "in its place");
