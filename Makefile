@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest package test-package
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -74,6 +74,9 @@ test-debian13: setup ## build, struct layout and pcap regressions against DPDK 2
 
 package: setup ## Debian packages: make package RELEASES="12 13" (another release than this machine's as root)
 	@scripts/package.sh $(RELEASES)
+
+image: package ## the container image localhost/knotless, from the package of Debian 12 (root)
+	@scripts/image.sh
 
 test-package: ## the packages on fresh machines of each release: installed, forwarding, upgraded under load, removed: make test-package RELEASES="12 13" (root)
 	@scripts/test_package.sh $(RELEASES)

@@ -10,7 +10,7 @@ NAMED = {
     "ld.so's and man's caches": r"/etc/ld\.so\.cache|/var/cache/(ldconfig|man)(/.*)?",
     # The accounts in them are compared one by one.
     "lists of users and their backups": r"/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?|/etc/\.pwd\.lock",
-    "the group of rdma-core, which libdpdk needs": r"rdma:x:.*",
+    "the group of rdma-core, which came with libdpdk": r"rdma:x:.*|/run/adduser",
     "systemd's state and journal": r"/(run|var/log|var/lib|var/tmp|tmp)/(systemd|journal|log|credentials)(/.*|-private.*)?",
 }
 
