@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container image localhost/knotless from the package of Debian 12, and runs it once: image.sh. The base is
-# a root of Debian 12 made here; KNOTLESS_BASE names another, such as docker.io/library/debian:bookworm-slim. Run as root.
+# Builds the container image localhost/knotless from the package of Debian 12, and runs it once, as root. The base is
+# a root of Debian 12 made here; KNOTLESS_BASE names another, such as docker.io/library/debian:bookworm-slim.
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)

@@ -24,11 +24,13 @@ version() {
 }
 
 changelog() {
+  local maintainer
   echo "knotless ($(version "$1")) unstable; urgency=medium"
   echo
   echo "  * Build of commit $commit; changelog.gz says what is new."
   echo
-  echo " -- $(sed -n 's/^Maintainer: //p' packaging/debian/control)  $(TZ=UTC git log -1 --date=rfc --format=%cd "$commit")"
+  maintainer=$(sed -n 's/^Maintainer: //p' packaging/debian/control)
+  echo " -- $maintainer  $(TZ=UTC git log -1 --date=rfc --format=%cd "$commit")"
 }
 
 # The sources of another commit, with this commit's packaging.

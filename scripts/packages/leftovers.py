@@ -11,7 +11,9 @@ NAMED = {
     # The accounts in them are compared one by one.
     "lists of users and their backups": r"/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?|/etc/\.pwd\.lock",
     "the group of rdma-core, which came with libdpdk": r"rdma:x:.*|/run/adduser",
-    "systemd's state and journal": r"/(run|var/log|var/lib|var/tmp|tmp)/(systemd|journal|log|credentials)(/.*|-private.*)?",
+    "systemd's state and journal": (
+        r"/(run|var/log|var/lib|var/tmp|tmp)/(systemd|journal|log|credentials)(/.*|-private.*)?"
+    ),
 }
 
 

@@ -13,7 +13,10 @@ from common.lab import Failed, Lab
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOTS = ROOT / "target" / "package" / "roots"
 # What a server has before the package comes: init, the tools of the checks.
-PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "iproute2", "iputils-ping", "man-db", "mandoc", "bash-completion"]
+PACKAGES = [
+    "systemd", "systemd-sysv", "dbus", "udev", "iproute2", "iputils-ping", "man-db", "mandoc",
+    "bash-completion",
+]
 BOOT_S = 120
 INSTALL_S = 600
 
