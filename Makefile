@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -71,6 +71,15 @@ test-restart: privileges build ## a hundred restarts under load: make test-resta
 
 test-debian13: setup ## build, struct layout and pcap regressions against DPDK 24.11, in a root of Debian 13 (root; makes it once, about 1 GB)
 	@scripts/debian13.sh
+
+package: setup ## Debian packages: make package RELEASES="12 13" (another release than this machine's as root)
+	@scripts/package.sh $(RELEASES)
+
+image: package ## the container image localhost/knotless, from the package of Debian 12 (root)
+	@scripts/image.sh
+
+test-package: ## the packages on fresh machines of each release: installed, forwarding, upgraded under load, removed: make test-package RELEASES="12 13" (root)
+	@scripts/test_package.sh $(RELEASES)
 
 test-guest: privileges build ## the switch on virtio-net, e1000, e1000e and vmxnet3 NICs of a QEMU guest (root): make test-guest NICS=e1000e
 	@scripts/setup.sh qemu-system-x86 busybox-static

@@ -13,7 +13,7 @@ KNOTLESS = pathlib.Path(os.environ.get("KNOTLESS", TARGET / "release" / "knotles
 TOOLS = ["setpriv", "nsenter", "unshare", "ip", "ping"]
 
 
-def why_not(tools: list) -> str | None:
+def why_not(tools: list, needs_build: bool) -> str | None:
     """What is missing to run here; `tools` are needed besides those of every lab."""
     missing = [tool for tool in TOOLS + tools if shutil.which(tool) is None]
     if os.geteuid() != 0:
@@ -22,15 +22,15 @@ def why_not(tools: list) -> str | None:
         return "there is no /dev/net/tun, so there are no taps; `modprobe tun`, or map it in"
     if missing:
         return f"{', '.join(missing)} cannot be found; `make setup` installs it"
-    if not KNOTLESS.exists():
+    if needs_build and not KNOTLESS.exists():
         return f"there is no {KNOTLESS}; `make build` builds it"
     return None
 
 
-def run(name: str, tools: list, story) -> int:
+def run(name: str, tools: list, story, needs_build: bool = True) -> int:
     """Runs `story(lab)`, which says whether all was as promised. 0: it was; 1: it was not; 2: it
     cannot be run here; 128 and more: a signal has ended it. Nothing of it is left."""
-    missing = why_not(tools)
+    missing = why_not(tools, needs_build)
     if missing is not None:
         print(f"{name}: {missing}", file=sys.stderr)
         return 2

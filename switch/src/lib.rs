@@ -15,6 +15,7 @@ pub mod ctl;
 #[allow(unsafe_code)]
 pub mod dpdk;
 mod drain_filter;
+pub mod generate;
 pub mod headroom;
 pub mod histograms;
 mod instance_lock;

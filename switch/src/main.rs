@@ -2,11 +2,12 @@
 #![deny(unsafe_code)]
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
 use switch::{
-    apply, check, compare, cpu, ctl, headroom, network, output, plan, simulate, top, usage,
+    apply, check, compare, cpu, ctl, generate, headroom, network, output, plan, simulate, top,
+    usage,
 };
 
 /// A lossless Ethernet switch in software.
@@ -55,6 +56,8 @@ enum Command {
     /// Send and receive test traffic on a Linux interface; the sender obeys PFC as a RoCE NIC does
     #[command(subcommand)]
     Traffic(TrafficCommand),
+    /// Write the man pages and the completions for bash, zsh and fish
+    Generate(generate::GenerateArgs),
 }
 
 fn main() -> ExitCode {
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),
+        Command::Generate(arguments) => generate::run(&arguments, CommandLine::command()),
     }
 }
 
