@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import forwarding  # noqa: E402
 import install  # noqa: E402
+import rights  # noqa: E402
 import upgrade  # noqa: E402
 from common import door, show  # noqa: E402
 from common.lab import Failed, Lab  # noqa: E402
@@ -43,7 +44,7 @@ def fresh(machine: Machine, package: str):
         check(machine)
     machine.run(["systemctl", "start", "knotless@demo"])
     forwarding.connect_hosts(machine)
-    for check in (forwarding.reach, forwarding.count):
+    for check in (forwarding.reach, forwarding.count, rights.capabilities, rights.roles, rights.changes):
         check(machine)
     machine.run(["systemctl", "reload", "knotless@demo"])
     machine.run(["systemctl", "enable", "knotless@demo"])

@@ -45,7 +45,7 @@ pub(crate) fn remove(file: &Path) -> io::Result<()> {
 /// The folder that a file is in.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     let folder = file.parent().filter(|path| !path.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
+    folder.unwrap_or_else(|| Path::new("."))
 }
 
 /// `FILE.writing`
