@@ -30,7 +30,8 @@ def roles(machine: Machine):
     machine.shell("usermod --append --groups knotless-admin games")
     machine.shell("setpriv --reuid=games --regid=games --init-groups knotless ctl --name demo link h2 up >/dev/null")
     refused = machine.shell(f"{AS} knotless ctl --name demo stop 2>&1 || true")
-    stranger = machine.shell("setpriv --reuid=nobody --regid=nogroup --clear-groups knotless ctl --name demo stats 2>&1 || true")
+    nobody = "setpriv --reuid=nobody --regid=nogroup --clear-groups"
+    stranger = machine.shell(f"{nobody} knotless ctl --name demo stats 2>&1 || true")
     if "right to change" not in refused or "in no group" not in stranger:
         raise Failed(f"the control socket: {refused.strip()}; {stranger.strip()}")
     machine.shell("gpasswd --delete games knotless-admin >/dev/null")

@@ -1,5 +1,5 @@
-//! Replaces a file as a whole: whoever reads it, after whatever crash, finds the old text or the new
-//! one.
+//! Replaces a file as a whole: whoever reads it, after whatever crash, finds the old text or the
+//! new one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};

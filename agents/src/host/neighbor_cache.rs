@@ -13,10 +13,11 @@
 //! which neighbors are in use, so it probes every stale neighbor. A neighbor that does not answer
 //! loses its entry and its route.
 //!
-//! An entry has at most one deadline. No entry is evicted to make room. A port may have its share of
-//! the entries ([`share`]), so the neighbors that one host makes up leave room for those of other
-//! ports. At most a quarter of the entries may be unresolved, so a scan of unused addresses cannot
-//! fill the cache. Entries of forged neighbors are removed when their probes are not answered.
+//! An entry has at most one deadline. No entry is evicted to make room. A port may have its share
+//! of the entries ([`share`]), so the neighbors that one host makes up leave room for those of
+//! other ports. At most a quarter of the entries may be unresolved, so a scan of unused addresses
+//! cannot fill the cache. Entries of forged neighbors are removed when their probes are not
+//! answered.
 
 use super::neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
 use super::neighbor_message::{NeighborUpdate, UpdateKind};

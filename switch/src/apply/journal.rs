@@ -1,5 +1,5 @@
-//! The progress of a plan, in a file. The file is replaced as a whole before an operation starts and
-//! after it ends. A lock beside it keeps a second process away.
+//! The progress of a plan, in a file. The file is replaced as a whole before an operation starts
+//! and after it ends. A lock beside it keeps a second process away.
 
 use crate::replace_file::replace;
 use config::plan_file::PlanFile;

@@ -151,7 +151,8 @@ pub(crate) struct Control<P: Platform> {
 
 impl<P: Platform> Control<P> {
     /// The control thread of a switch whose workers run with `tables`, which have `changes` in
-    /// them, compiled under [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port order.
+    /// them, compiled under [`FIRST_EPOCH`], at the other ends of `links`. `facts` is in port
+    /// order.
     pub(crate) fn new(
         platform: P,
         tables: Tables,

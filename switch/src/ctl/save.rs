@@ -1,4 +1,5 @@
-//! `ctl diff`, `ctl save`, `ctl rollback`: what was changed while the switch ran, against its files.
+//! `ctl diff`, `ctl save`, `ctl rollback`: what was changed while the switch ran, against its
+//! files.
 //!
 //! Saving is the client's work, by its user's rights: a switch need not be able to write its own
 //! configuration. The files are edited, with all else in them as it was, and the switch then reads

@@ -59,8 +59,8 @@ pub(crate) struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the metrics of the switch `name`, whose control thread takes `calls`, by a thread with
-    /// what `rights` leaves it.
+    /// Serves the metrics of the switch `name`, whose control thread takes `calls`, by a thread
+    /// with what `rights` leaves it.
     ///
     /// # Errors
     /// The system has no thread or no file descriptor left.
