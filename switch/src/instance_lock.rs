@@ -74,6 +74,8 @@ impl InstanceLock {
                 .create(true)
                 .truncate(false)
                 .mode(0o600)
+                // Where the folder is another user's, a link there may lead to a file of root's.
+                .custom_flags(nix::libc::O_NOFOLLOW)
                 .open(&path)
                 .map_err(failed)?;
             match file.try_lock() {
@@ -160,6 +162,18 @@ mod tests {
         let pid = fs::read_to_string(lock_path(&socket)).unwrap();
         assert_eq!(pid.trim(), std::process::id().to_string());
         drop(instance_lock);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (precious, socket) =
+            (directory.path().join("precious"), directory.path().join("a.sock"));
+        fs::write(&precious, "as it was").unwrap();
+        std::os::unix::fs::symlink(&precious, lock_path(&socket)).unwrap();
+        let error = InstanceLock::acquire(&socket).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write ") && error.contains("a.sock.lock"), "{error}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "as it was");
     }
 
     #[test]

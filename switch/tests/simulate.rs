@@ -100,6 +100,27 @@ fn a_seed_repeats_a_run_and_can_be_overridden() {
 }
 
 #[test]
+fn what_is_read_or_written_already_is_no_place_for_another_output() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = fs::read_to_string(ring()).unwrap();
+    fs::write(place.path().join("ring.toml"), &scenario).unwrap();
+    fs::create_dir(place.path().join("paths")).unwrap();
+    let paths = Path::new(&ring()).with_file_name("paths/ring.txt");
+    fs::copy(paths, place.path().join("paths/ring.txt")).unwrap();
+    for words in [
+        &["--report", "./ring.toml"][..],
+        &["--pcap", "A:1=ring.toml"],
+        &["--pcap", "A:1=out", "--report", "out"],
+    ] {
+        let output = knotless(&[&["simulate", "ring.toml"], words].concat(), place.path());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+        assert!(error.contains("reads or writes it already"), "{error}");
+        assert_eq!(fs::read_to_string(place.path().join("ring.toml")).unwrap(), scenario);
+    }
+}
+
+#[test]
 fn a_report_is_one_page() {
     let place = tempfile::tempdir().unwrap();
     let (stdout, code) = simulate_in(place.path(), &["--report", "ring.html"]);

@@ -1,9 +1,10 @@
 //! `knotless simulate`: simulates a network on virtual time and prints the result.
 
 mod json;
+mod output_file;
 mod text;
 
-use crate::network::{InputError, write};
+use crate::network::InputError;
 use crate::old_names::OldNames;
 use crate::output;
 use clap::Args;
@@ -13,9 +14,10 @@ use fabric::network::End;
 use indicatif::{ProgressBar, ProgressStyle};
 use netsim::outcome::Outcome;
 use netsim::scenario::{self, Options};
+use output_file::OutputFiles;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `knotless simulate`
@@ -76,7 +78,15 @@ pub fn run(arguments: &SimulateArgs) -> ExitCode {
 fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure> {
     let config = ScenarioConfig::load(&arguments.file).map_err(InputError::from)?;
     output::warnings(&config.warnings);
-    let captures = captures(&config.network, &arguments.pcap)?;
+    let mut files = OutputFiles::beside(&[&arguments.file]);
+    let captures = captures(&config.network, &arguments.pcap, &mut files)?;
+    let unwritable = |file: &Path, error: io::Error| {
+        InputError::at(file, format_args!("cannot be written: {error}"))
+    };
+    let report = match &arguments.report {
+        Some(file) => Some((file, files.open(file).map_err(|error| unwritable(file, error))?)),
+        None => None,
+    };
     let bar = bar();
     let mut progress = |at_ps: u64, of_ps: u64| {
         bar.set_length(of_ps / 1_000);
@@ -91,8 +101,8 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     let outcome = scenario::run(&config, options);
     bar.finish_and_clear();
     let outcome = outcome.map_err(|error| InputError::at(&arguments.file, error))?;
-    if let Some(file) = &arguments.report {
-        write(file, netsim::report::page(&outcome))?;
+    if let Some((file, page)) = report {
+        write(page, &netsim::report::page(&outcome)).map_err(|error| unwritable(file, error))?;
     }
     let scheme = arguments.scheme.unwrap_or(config.scheme.kind);
     let expected = config.expectations.get(&scheme);
@@ -100,11 +110,23 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     Ok((outcome, surprises.unwrap_or_default()))
 }
 
+/// Replaces what is in `file`.
+fn write(mut file: File, text: &str) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    file.write_all(text.as_bytes())
+}
+
 /// What is captured where.
 type Capture = (End, Box<dyn Write>);
 
 /// The end of a link and the file of each `END=FILE`; no file is written before all ends are right.
-fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure> {
+fn captures(
+    network: &Network,
+    asked: &[String],
+    files: &mut OutputFiles,
+) -> Result<Vec<Capture>, Failure> {
     let wrong = |asked: &String| {
         let asked = asked.clone();
         move |why: String| Failure::Capture { asked, why }
@@ -120,7 +142,7 @@ fn captures(network: &Network, asked: &[String]) -> Result<Vec<Capture>, Failure
         ends.push((end, link, file));
     }
     let open = |((end, _, file), text)| {
-        let writer = create(file).map_err(wrong(text))?;
+        let writer = create(file, files).map_err(wrong(text))?;
         Ok((end, writer))
     };
     ends.into_iter().zip(asked).map(open).collect()
@@ -134,8 +156,12 @@ fn parse<'a>(network: &Network, asked: &'a str) -> Result<(End, &'a str), String
     Ok((found, file))
 }
 
-fn create(file: &str) -> Result<Box<dyn Write>, String> {
-    let writer = File::create(file).map_err(|error| format!("{file}: {error}"))?;
+fn create(file: &str, files: &mut OutputFiles) -> Result<Box<dyn Write>, String> {
+    let failed = |error| format!("{file}: {error}");
+    let writer = files.open(Path::new(file)).map_err(failed)?;
+    if writer.metadata().map_err(failed)?.is_file() {
+        writer.set_len(0).map_err(failed)?;
+    }
     Ok(Box::new(BufWriter::new(writer)))
 }
 
