@@ -75,8 +75,9 @@ impl Jump {
 fn with_own_clock(directory: &Path) -> (PathBuf, Jump) {
     let (source, library) = (directory.join("clock_jump.c"), directory.join("clock_jump.so"));
     fs::write(&source, LIBRARY).expect("the directory is ours");
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library);
-    let compiled = compiled.arg(&source).output().expect("DPDK's bindings need a C compiler, too");
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]);
+    let compiled = compile.output().expect("DPDK's bindings need a C compiler, too");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let path = directory.join("clock-jump");
     let file = fs::File::options().read(true).write(true).create_new(true).open(&path);

@@ -57,9 +57,10 @@ fn drill(taps: &Taps, disk: &Path) {
 
     // It has things to say, and no room for them.
     let log = switch.told();
+    let mut client = switch.client();
     for number in 0..300 {
         let missing = format!("/none/{number:0>200}");
-        switch.client().refusal(&json!({ "request": "set_routes", "file": missing }));
+        client.refusal(&json!({ "request": "set_routes", "file": missing }));
     }
     let lost_log = !switch.told().contains(&format!("{:0>200}", 299));
     assert!(lost_log, "there was room for {} bytes", switch.told().len() - log.len());

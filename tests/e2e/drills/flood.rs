@@ -29,7 +29,12 @@ fn a_flood_at_the_control_socket_costs_no_frame_and_the_operator_is_answered() {
     let flood: Vec<UnixStream> = (0..CLIENTS).filter_map(|number| join(&socket, number)).collect();
     assert_eq!(flood.len(), CLIENTS, "all could connect, to be refused or not");
     let asked = Instant::now();
+    let mut slowest = Duration::ZERO;
     let answer = loop {
+        // One that was connected before is answered all the time.
+        let began = Instant::now();
+        switch.stats();
+        slowest = slowest.max(began.elapsed());
         match ask_once(&socket) {
             Some(answer) if answer["error"].is_null() => break answer,
             _ => assert!(asked.elapsed() < ANSWER_MAX, "the operator is locked out"),
@@ -37,6 +42,7 @@ fn a_flood_at_the_control_socket_costs_no_frame_and_the_operator_is_answered() {
         std::thread::sleep(Duration::from_millis(50));
     };
     let waited = asked.elapsed();
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
     assert_eq!(answer["name"], "flooded");
     let growth = resident_kb(stats.pid).saturating_sub(memory_before);
     assert!(growth < GROWTH_KB_MAX, "{growth} kB more than {memory_before} kB");
@@ -50,7 +56,12 @@ fn a_flood_at_the_control_socket_costs_no_frame_and_the_operator_is_answered() {
     switch.stop();
     tell(
         "control socket flooded by 200 clients",
-        &format!("`ctl stats` answers after {} ms; {growth} kB more memory", waited.as_millis()),
+        &format!(
+            "a client from before is answered within {} ms, a new one after {} ms; {growth} kB more \
+             memory",
+            slowest.as_millis(),
+            waited.as_millis()
+        ),
         &format!("0 of {sent}"),
         "`32 clients are connected already` until one of them is idle for 10 s",
     );
