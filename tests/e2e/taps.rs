@@ -33,7 +33,7 @@ pub(crate) struct Flow {
     pub(crate) rate: &'static str,
 }
 
-/// What a station receives; [`ended`] has its report.
+/// What all stations have sent and received.
 pub(crate) type Reports = (Vec<SendReport>, Vec<RecvReport>);
 
 impl Taps {
@@ -84,7 +84,7 @@ impl Taps {
         switch
     }
 
-    /// Has the station at tap `number` receive until it is [`ended`].
+    /// Has the station at tap `number` receive until it is [`ended`]; `more` are arguments.
     pub(crate) fn recv(&self, number: u8, more: &str) -> Running {
         let arguments = format!("--duration 1000s --any-mac{more}");
         let mut receiver = self.traffic("recv", number, &arguments);

@@ -19,8 +19,7 @@ fn the_wall_clock_may_jump_and_only_the_time_in_the_stats_does() {
     let Some(taps) = Taps::new(2) else { return };
     let (program, jump) = with_own_clock(taps.directory());
     let toml = taps.toml("jumped", "\n[watchdog]\n");
-    let mut switch =
-        Switch::start(&program, &taps.namespace, taps.directory(), "jumped", &toml);
+    let mut switch = Switch::start(&program, &taps.namespace, taps.directory(), "jumped", &toml);
     switch.await_links();
     let receivers = vec![taps.recv(2, "")];
     let senders = vec![taps.send(&[Flow { from: 1, to: 2, priority: 3, rate: "50M" }])];

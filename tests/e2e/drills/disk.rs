@@ -33,15 +33,14 @@ fn on_a_full_disk_changes_are_refused_and_frames_go_on() {
 }
 
 fn drill(taps: &Taps, disk: &Path) {
-    let changes = disk.join("full.changes.json");
+    let changes = disk.join("full.sock.changes.json");
     let mut switch =
         Switch::start(knotless(), &taps.namespace, disk, "full", &taps.toml("full", ""));
     switch.await_links();
     let receivers = vec![taps.recv(2, "")];
     let senders = vec![taps.send(&[Flow { from: 1, to: 2, priority: 3, rate: "50M" }])];
-    let is_past = |frames| move |stats: &switch::control::stats::Stats| {
-        stats.ports[1].tx_frames[3] > frames
-    };
+    let is_past =
+        |frames| move |stats: &switch::control::stats::Stats| stats.ports[1].tx_frames[3] > frames;
     let before = switch.stats_when("frames", is_past(1_000)).ports[1].tx_frames[3];
     fill(&disk.join("filler"));
 
@@ -53,7 +52,7 @@ fn drill(taps: &Taps, disk: &Path) {
     assert!(refusal.contains("No space left on device"), "{refusal}");
     assert!(refusal.contains("nothing is changed"), "{refusal}");
     assert_eq!(switch.ask(&routes), old);
-    assert!(!changes.exists() && !disk.join("full.changes.json.writing").exists());
+    assert!(!changes.exists() && !disk.join("full.sock.changes.json.writing").exists());
 
     // It has things to say, and no room for them.
     let log = switch.told();

@@ -104,7 +104,8 @@ fn all_threads_gone(switch: &Switch, pid: u32) {
     let asked = Instant::now();
     let threads = || {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
-        let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        let names =
+            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
         names.filter(|name| name.trim() == "ctl-client").count()
     };
     while threads() > 2 {
