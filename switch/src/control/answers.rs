@@ -131,7 +131,7 @@ impl<P: Platform> Control<P> {
     }
 
     fn answer_stats(&mut self, now: Instant) {
-        if let Some((collector, clients)) = self.pending.round.take() {
+        if let Some((mut collector, clients)) = self.pending.round.take() {
             match collector.round(&self.workers, now) {
                 Round::Waiting => {
                     self.pending.round = Some((collector, clients));

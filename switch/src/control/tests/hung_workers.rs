@@ -115,3 +115,17 @@ fn several_workers_that_hang_are_all_noticed() {
     rig.pass(SECOND_NS);
     assert_eq!(rig.down(), 0);
 }
+
+#[test]
+fn a_switch_that_was_stopped_as_a_whole_blames_no_worker() {
+    let mut rig = Rig::new(THREE);
+    rig.pass(SECOND_NS);
+    // A round has begun, and nobody takes a turn for long.
+    rig.pass_without(0, SECOND_NS);
+    rig.memory.now.set(rig.memory.now.get() + 60 * SECOND_NS);
+    rig.turn_control();
+    assert_eq!(rig.down(), 0);
+    rig.pass(SECOND_NS);
+    assert_eq!(rig.down(), 0);
+    rig.assert_balanced();
+}
