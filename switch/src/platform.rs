@@ -39,6 +39,11 @@ pub(crate) trait Platform {
     /// is down is not lost: its sender keeps it.
     fn set_links(&self, _up: bool) {}
 
+    /// The same for the link of `port` alone. Whether the device can.
+    fn set_link(&self, _port: PortId, _up: bool) -> bool {
+        false
+    }
+
     /// Why `port` is down for good, as text, if it is.
     fn fault(&self, _port: PortId) -> Option<&'static str> {
         None

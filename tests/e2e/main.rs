@@ -10,6 +10,8 @@
 //! | `namespace`, `process`, `host` | what a test is made of |
 //! | `switch` | a running `knotless run` and its control socket |
 //! | `lab` | three hosts around one switch |
+//! | `taps` | one switch on taps that stay without it |
+//! | `drills` | what happens when something around a switch fails |
 //! | `account` | where every frame of a test has gone |
 //! | `capture` | flow control as tshark sees it |
 //! | `script` | a script of `make`, with a lab of its own |
@@ -21,6 +23,7 @@ mod account;
 mod capture;
 mod chain;
 mod demo;
+mod drills;
 mod examples;
 mod forwarding;
 mod host;
@@ -42,6 +45,7 @@ mod script;
 mod stopped;
 mod switch;
 mod switched;
+mod taps;
 mod ways_out;
 
 use privilege::can_run;

@@ -4,15 +4,11 @@
 //!
 //! `make test-restart` does it a hundred times and says how long the outages were.
 
-use crate::can_run;
-use crate::host::parse;
-use crate::lab::{HEAD, knotless};
-use crate::namespace::Namespace;
+use crate::lab::knotless;
 use crate::process::Running;
 use crate::switch::Switch;
+use crate::taps::{Flow, Taps, ended};
 use nix::sys::signal::Signal;
-use serde::de::DeserializeOwned;
-use std::path::Path;
 use std::time::Duration;
 use switch::traffic::report::{RecvReport, SendReport};
 
@@ -24,43 +20,6 @@ const BETWEEN: Duration = Duration::from_millis(400);
 /// Restarts: a few, or as many as `KNOTLESS_RESTARTS` says.
 fn restarts() -> usize {
     std::env::var("KNOTLESS_RESTARTS").map_or(3, |text| text.parse().expect("a number"))
-}
-
-/// Two routed ports on taps that were made before, and whose stations never have to be asked for.
-fn toml() -> String {
-    let port = |number| {
-        format!(
-            "\n[[port]]\nname = \"h{number}\"\ndevice = \"net_tap{number},iface=kt{number}\"\n\
-             speed = \"1G\"\nmac = \"02:00:00:00:00:0{number}\"\n\
-             addresses = [\"10.1.{number}.1/24\"]\n"
-        )
-    };
-    let neighbor = |number| {
-        format!(
-            "\n[[neighbor]]\naddress = \"10.1.{number}.2\"\nmac = \"02:00:00:00:01:0{number}\"\n\
-             port = \"h{number}\"\n"
-        )
-    };
-    let ports: String = (1..=2).map(port).collect();
-    let neighbors: String = (1..=2).map(neighbor).collect();
-    format!("name = \"restarted\"\n{HEAD}{ports}{neighbors}")
-}
-
-/// Two taps, which stay when the switch is away.
-fn make_taps(namespace: &Namespace) {
-    namespace.ipv4_only();
-    for number in 1..=2 {
-        namespace.ip(&format!("tuntap add dev kt{number} mode tap multi_queue"));
-        namespace.ip(&format!("link set kt{number} address 02:00:00:00:01:0{number} up"));
-    }
-}
-
-/// `knotless traffic` at tap `number`, which holds what it has to send while the link is down.
-fn traffic(namespace: &Namespace, directory: &Path, what: &str, number: u8, more: &str) -> Running {
-    let mut command = namespace.command(knotless().to_str().expect("a path of ours"));
-    command.args(["traffic", what, "--json", "--hold", "30s", "--dev"]);
-    command.arg(format!("kt{number}")).args(more.split(' '));
-    Running::start(command, directory, &format!("{what}{number}"))
 }
 
 /// What went from one host to the other.
@@ -87,30 +46,15 @@ impl Way {
 
 #[test]
 fn a_restart_under_load_loses_no_lossless_frame() {
-    if !can_run() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("there is room");
-    let namespace = Namespace::new();
-    make_taps(&namespace);
-    let start = || Switch::start(knotless(), &namespace, directory.path(), "restarted", &toml());
+    let Some(taps) = Taps::new(2) else { return };
+    let toml = taps.toml("restarted", "");
+    let start = || Switch::start(knotless(), &taps.namespace, taps.directory(), "restarted", &toml);
     let mut switch = start();
     switch.await_links();
-    let receive = |number| {
-        let more = format!("--duration 1000s --any-mac --outages {OUTAGE}");
-        let mut receiver = traffic(&namespace, directory.path(), "recv", number, &more);
-        receiver.wait_for("listening");
-        receiver
-    };
-    let send = |from: u8, to: u8| {
-        let flow = |dscp, priority, rate| {
-            format!(
-                "--flow src-ip=10.1.{from}.2,dst-ip=10.1.{to}.2,dst-mac=02:00:00:00:00:0{from},\
-                 priority={priority},size=1000,dscp={dscp},rate={rate}"
-            )
-        };
-        let more = format!("--speed 1G {} {}", flow(26, 3, "100M"), flow(0, 0, "20M"));
-        traffic(&namespace, directory.path(), "send", from, &more)
+    let receive = |number| taps.recv(number, &format!(" --outages {OUTAGE}"));
+    let send = |from, to| {
+        let flow = |priority, rate| Flow { from, to, priority, rate };
+        taps.send(&[flow(3, "100M"), flow(0, "20M")])
     };
     let receivers: Vec<Running> = (1..=2).map(receive).collect();
     let senders = vec![send(1, 2), send(2, 1)];
@@ -121,9 +65,9 @@ fn a_restart_under_load_loses_no_lossless_frame() {
         switch.stats_when("frames", forwards);
         std::thread::sleep(BETWEEN);
         switch.signal(Signal::SIGTERM);
-        let ended = switch.end();
-        let told = ended.stderr.clone();
-        let said = ended.success();
+        let last = switch.end();
+        let told = last.stderr.clone();
+        let said = last.success();
         assert!(!told.contains("dropped"), "restart {number}: {told}");
         assert!(said.contains("imbalance 0"), "restart {number}: {said}");
         assert!(said.contains("lossless drops: 0\n"), "restart {number}: {said}");
@@ -144,12 +88,6 @@ fn a_restart_under_load_loses_no_lossless_frame() {
     tell(&ways);
     ways.iter().for_each(Way::is_whole);
     switch.stop();
-}
-
-/// Asks for its end and returns its report.
-fn ended<T: DeserializeOwned>(running: Running) -> T {
-    running.signal(Signal::SIGTERM);
-    parse(running)
 }
 
 /// Says how long the outages were.

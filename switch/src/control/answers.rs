@@ -131,7 +131,7 @@ impl<P: Platform> Control<P> {
     }
 
     fn answer_stats(&mut self, now: Instant) {
-        if let Some((collector, clients)) = self.pending.round.take() {
+        if let Some((mut collector, clients)) = self.pending.round.take() {
             match collector.round(&self.workers, now) {
                 Round::Waiting => {
                     self.pending.round = Some((collector, clients));
@@ -153,6 +153,7 @@ impl<P: Platform> Control<P> {
                     let error = format!("worker {worker} does not answer; its core is blocked");
                     output::note(&error);
                     self.pending.silent = Some(worker);
+                    self.keep_from_hung_workers();
                     clients.iter().for_each(|client| send(client, Reply::failed(&error)));
                 }
             }
@@ -178,6 +179,7 @@ impl<P: Platform> Control<P> {
         if let Some(worker) = self.pending.silent.take() {
             let silent_ms = silent_ns / 1_000_000;
             output::note(&format!("worker {worker} answers again, after {silent_ms} ms"));
+            self.give_back_to_workers();
         }
     }
 

@@ -8,6 +8,10 @@ use dataplane::time::Instant;
 /// stopped, or its core is used by another thread.
 pub(super) const ANSWER_NS_MAX: u64 = 3_000_000_000;
 
+/// A control thread that was away for so long cannot tell whether a worker was silent: the whole
+/// process may have been stopped.
+const AWAY_NS: u64 = ANSWER_NS_MAX / 3;
+
 /// The state of a round of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
@@ -23,6 +27,7 @@ pub(super) enum Round {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collector {
     began: Instant,
+    looked_at: Instant,
 }
 
 impl Collector {
@@ -32,11 +37,15 @@ impl Collector {
             return None;
         }
         let all = workers.iter_mut().all(|worker| worker.ask());
-        all.then_some(Self { began: now })
+        all.then_some(Self { began: now, looked_at: now })
     }
 
     /// The state of the round.
-    pub(super) fn round<F: Frame>(self, workers: &Workers<F>, now: Instant) -> Round {
+    pub(super) fn round<F: Frame>(&mut self, workers: &Workers<F>, now: Instant) -> Round {
+        let away_ns = now.ns_since(std::mem::replace(&mut self.looked_at, now));
+        if away_ns > AWAY_NS {
+            self.began = now;
+        }
         match workers.iter().position(|worker| worker.answer().is_none()) {
             None => Round::Complete,
             Some(silent) if now.ns_since(self.began) > ANSWER_NS_MAX => Round::Silent(silent),

@@ -142,7 +142,7 @@ impl<P: Platform> Control<P> {
     fn collect(&mut self, until: Instant) -> bool {
         let began = self.platform.now();
         self.poll_workers();
-        let Some(collector) = Collector::begin(&mut self.workers, began) else {
+        let Some(mut collector) = Collector::begin(&mut self.workers, began) else {
             std::thread::sleep(POLL);
             return false;
         };

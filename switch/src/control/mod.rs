@@ -11,6 +11,7 @@
 //! | `reload` | new tables from changed files |
 //! | `kept_changes` | what was changed while the switch ran, in a file |
 //! | `links` | which ports are up |
+//! | `hung_workers` | the links of ports whose worker hangs |
 //! | `lldp` | LLDP, and rules from what is learned by it |
 //! | `collector`, `merge`, `snapshot` | reports of all workers, put together to [`stats`] |
 //! | `events` | what an operator should hear of as it happens |
@@ -26,6 +27,7 @@ mod clients;
 mod collector;
 mod drain;
 mod events;
+mod hung_workers;
 pub(crate) mod kept_changes;
 mod lines;
 mod links;
@@ -139,6 +141,8 @@ pub(crate) struct Control<P: Platform> {
     /// LLDP, if it is enabled.
     lldp: Option<LldpControl>,
     links: LinkWatch,
+    /// Ports whose links are down because their workers hang.
+    kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     events: Events,
     /// Number of the newest tables.
@@ -169,6 +173,7 @@ impl<P: Platform> Control<P> {
             slow_path: SlowPath::new(&tables),
             lldp: LldpControl::new(&tables),
             links: LinkWatch::new(settings.ports.len()),
+            kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             events: Events::default(),
             epoch: FIRST_EPOCH,

@@ -209,6 +209,17 @@ impl<F: Frame> Workers<F> {
         }
     }
 
+    /// The workers that have not answered the last request, by number.
+    pub(super) fn silent(&self) -> impl Iterator<Item = usize> {
+        (0..).zip(&self.links).filter(|(_, link)| link.answer().is_none()).map(|(number, _)| number)
+    }
+
+    /// The ports from which the worker with this `number` receives.
+    pub(super) fn ports_of(&self, number: usize) -> impl Iterator<Item = PortId> {
+        let queues = self.queues.iter();
+        queues.filter(move |queue| queue.worker.index() == number).map(|queue| queue.port)
+    }
+
     /// Makes all workers use `snapshot`.
     pub(super) fn install(&mut self, snapshot: &Arc<Snapshot>) {
         self.links.iter_mut().for_each(|link| link.install(snapshot));

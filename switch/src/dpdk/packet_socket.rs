@@ -45,17 +45,17 @@ impl PacketSocket {
     }
 
     /// Sets the interface up or down, unless it has an address: then it is the host's, too. It
-    /// takes CAP_NET_ADMIN.
-    pub(super) fn set_interface(&self, up: bool) {
+    /// takes CAP_NET_ADMIN. Whether it could.
+    pub(super) fn set_interface(&self, up: bool) -> bool {
         if is_used_by_host(&self.interface) {
-            return;
+            return false;
         }
         // A socket that was bound while the interface was down fails once, at its next call: the
         // driver would count frames as lost that wait in its ring.
         self.clear_errors();
-        let _unless_it_may_not =
-            Rtnetlink::open().and_then(|rtnetlink| rtnetlink.set_up(&self.interface, up));
+        let set = Rtnetlink::open().and_then(|rtnetlink| rtnetlink.set_up(&self.interface, up));
         self.clear_errors();
+        set.is_ok()
     }
 
     /// Clears the pending errors of all sockets of the device.

@@ -173,18 +173,15 @@ impl Port {
 
     /// Takes its link up or down, if the device can: a tap's by its carrier, which its interface
     /// loses in whatever network namespace it is; that of `net_af_packet` by its interface, unless
-    /// the host itself uses that.
-    pub(crate) fn set_link(&self, up: bool) {
+    /// the host itself uses that. Whether it can.
+    pub(crate) fn set_link(&self, up: bool) -> bool {
         if self.is_removed() {
-            return;
+            return false;
         }
         match (self.device.tap(), &self.packet_socket) {
             (Some(tap), _) => tap.set_carrier(up),
             (None, Some(socket)) => socket.set_interface(up),
-            (None, None) if self.device.is_virtual() => {}
-            (None, None) => {
-                let _unless_the_driver_cannot = link::set(self.device.id(), up);
-            }
+            (None, None) => !self.device.is_virtual() && link::set(self.device.id(), up),
         }
     }
 

@@ -109,7 +109,7 @@ impl DpdkPlatform {
         let opened = Port::open(&self.eal, device, &options, &self.data)?;
         // Until a worker polls it, a tap that was made before takes no frames.
         if opened.0.is_tap() {
-            opened.0.set_link(false);
+            let _unless_it_cannot = opened.0.set_link(false);
         }
         Ok(opened)
     }
@@ -278,7 +278,13 @@ impl Platform for DpdkPlatform {
     }
 
     fn set_links(&self, up: bool) {
-        self.ports.iter().for_each(|port| port.set_link(up));
+        for port in &self.ports {
+            let _unless_it_cannot = port.set_link(up);
+        }
+    }
+
+    fn set_link(&self, port: PortId, up: bool) -> bool {
+        self.ports.get(port.index()).is_some_and(|port| port.set_link(up))
     }
 
     fn fault(&self, port: PortId) -> Option<&'static str> {

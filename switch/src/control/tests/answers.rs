@@ -133,8 +133,10 @@ fn a_worker_that_does_not_answer_is_named() {
         rig.turn_worker(0);
     }
     assert!(answer.try_recv().is_err(), "patience");
-    rig.memory.now.set(rig.memory.now.get() + 4_000_000_000);
-    rig.turn_control();
+    for _ in 0..5 {
+        rig.memory.now.set(rig.memory.now.get() + 800_000_000);
+        rig.turn_control();
+    }
     let Ok(Reply::Failed(failed)) = answer.try_recv() else { panic!("no answer") };
     assert!(failed.error.contains("worker 1 does not answer"), "{}", failed.error);
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod changes;
+mod hung_workers;
 mod lldp;
 mod reload;
 mod slow_path;
@@ -60,6 +61,17 @@ impl Platform for Memory {
 
     fn is_link_up(&self, port: PortId) -> bool {
         self.down.get() >> port.index() & 1 == 0
+    }
+
+    fn has_peer(&self, _port: PortId) -> bool {
+        true
+    }
+
+    fn set_link(&self, port: PortId, up: bool) -> bool {
+        let bit = 1 << port.index();
+        let down = self.down.get();
+        self.down.set(if up { down & !bit } else { down | bit });
+        true
     }
 
     fn device_counters(&self, port: PortId) -> DeviceCounters {

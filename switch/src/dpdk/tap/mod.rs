@@ -116,9 +116,10 @@ impl Tap {
         self.monitor.link()
     }
 
-    /// Takes its carrier up or down. Older kernels cannot; there nothing happens.
-    pub(super) fn set_carrier(&self, up: bool) {
-        self.monitor.set_carrier(up);
+    /// Takes its carrier up or down. Older kernels cannot; there nothing happens, and this is
+    /// false.
+    pub(super) fn set_carrier(&self, up: bool) -> bool {
+        self.monitor.set_carrier(up)
     }
 
     /// Frames that its full queue lost since it was opened, at most 50 ms ago. Not what the kernel

@@ -88,14 +88,16 @@ impl TapMonitor {
     }
 
     /// Takes the carrier of the interface up or down. The link is the same at once, so that nobody
-    /// who reads it takes the start of the switch for a change.
-    pub(super) fn set_carrier(&self, up: bool) {
+    /// who reads it takes the start of the switch for a change. Whether the kernel can.
+    pub(super) fn set_carrier(&self, up: bool) -> bool {
         let mut is_changed = self.state.is_changed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.queue.set_carrier(up).is_ok() {
+        let is_set = self.queue.set_carrier(up).is_ok();
+        if is_set {
             let link = if up { TapLink::Up } else { TapLink::Down };
             self.state.link.store(link as u8, Ordering::Relaxed);
             *is_changed = true;
         }
+        is_set
     }
 
     pub(super) fn dropped_frames(&self) -> u64 {
