@@ -9,9 +9,10 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 /// For how long it hangs: a worker counts as hung after 3 to 4 s.
-const HANG: Duration = Duration::from_secs(7);
-/// Slow enough for the queue of a tap to hold what is sent until then.
-const SLOW: &str = "800k";
+const HANG: Duration = Duration::from_secs(9);
+/// 5,500 frames a second: the queue of a tap at 1G, 32,768 frames, holds what is sent until then,
+/// and not what would be sent as long as the worker hangs.
+const RATE: &str = "44M";
 
 /// Ports h1 and h3 are worker 0's, h2 is worker 1's.
 #[test]
@@ -22,8 +23,8 @@ fn when_a_worker_hangs_its_peers_keep_their_frames_and_other_ports_go_on() {
     let receivers = (1..=3).map(|number| taps.recv(number, "")).collect();
     let flow = |from, to, priority, rate| Flow { from, to, priority, rate };
     let senders = vec![
-        taps.send(&[flow(1, 3, 4, "20M"), flow(1, 2, 3, SLOW)]),
-        taps.send(&[flow(2, 1, 3, SLOW)]),
+        taps.send(&[flow(1, 3, 4, "20M"), flow(1, 2, 3, RATE)]),
+        taps.send(&[flow(2, 1, 3, RATE)]),
         taps.send(&[flow(3, 1, 4, "20M")]),
     ];
     let pid = switch.stats_when("frames", |stats| stats.ports[1].tx_frames[3] > 100).pid;
