@@ -98,7 +98,17 @@ fn the_examples_show_every_field() {
         "[[neighbor]]",
         "[[ecn]]",
     ];
-    let single = ["[buffer]", "[headroom]", "[scheduler]", "[workers]", "[memory]", "[control]"];
+    let single = [
+        "[buffer]",
+        "[headroom]",
+        "[scheduler]",
+        "[workers]",
+        "[memory]",
+        "[control]",
+        "[security]",
+        "[metrics]",
+        "[dpdk]",
+    ];
     for header in [""].into_iter().chain(tables).chain(single).chain(["[mac_table]"]) {
         let text = shown(header);
         for field in fields_of(header) {
