@@ -8,6 +8,7 @@ use super::{SwitchConfig, routes};
 use crate::error::ConfigError;
 use crate::source::Source;
 use dataplane::fib::Route;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -51,7 +52,9 @@ impl Changes {
 
     /// The route to `to` goes by `via` now; by nothing if it was removed.
     pub fn set_route(&mut self, to: &str, via: &[String]) {
-        self.routes.insert(to.to_owned(), via.to_vec());
+        // One prefix can be written in several ways.
+        let prefix = to.parse::<IpNet>().map_or_else(|_| to.to_owned(), |to| to.to_string());
+        self.routes.insert(prefix, via.to_vec());
     }
 }
 
@@ -65,8 +68,10 @@ impl SwitchConfig {
         if changes.routes.is_empty() {
             return Ok(config);
         }
-        let prefixes: HashSet<&str> = changes.routes.keys().map(String::as_str).collect();
-        config.routes = without(&config.routes, |to| prefixes.contains(to.to_string().as_str()));
+        // What is no prefix is refused below.
+        let prefixes: HashSet<IpNet> =
+            changes.routes.keys().filter_map(|to| to.parse().ok()).collect();
+        config.routes = without(&config.routes, |to| prefixes.contains(to));
         let added = changes.routes.iter().filter(|(_, via)| !via.is_empty());
         let lines: String =
             added.map(|(to, via)| format!("{to} via {}\n", via.join(" "))).collect();

@@ -116,3 +116,20 @@ fn a_route_file_replaces_changes_of_single_routes() {
     done(rig.ask(Request::Reload));
     assert_eq!(rig.stats().routes, 4, "a reload reads the file in use");
 }
+
+/// The ways to write a prefix of IPv6 are many.
+#[test]
+fn a_route_is_one_change_however_its_prefix_is_written() {
+    let mut rig = rig();
+    rig.write(&format!("{ROUTED}[[route]]\nto = 'fd00:9::/32'\nblackhole = true\n"));
+    done(rig.ask(Request::Reload));
+    done(rig.ask(add("FD00:9:0::/32", "fd00:2::1")));
+    done(rig.ask(add("fd00:9::/32", "fd00:2::2")));
+    let changes = [change("fd00:9::/32", &["blackhole"], &["fd00:2::2"])];
+    assert_eq!(difference(&mut rig).routes, changes);
+    done(rig.ask(Request::Reload));
+    assert_eq!(difference(&mut rig).routes, changes);
+    done(rig.ask(delete("fd00:0009::/32")));
+    done(rig.ask(Request::Reload));
+    assert_eq!(difference(&mut rig).routes, [change("fd00:9::/32", &["blackhole"], &[])]);
+}
