@@ -68,7 +68,7 @@ impl SwitchConfig {
         if changes.routes.is_empty() {
             return Ok(config);
         }
-        // What is no prefix is refused below.
+        // One that is added and is no prefix is refused below.
         let prefixes: HashSet<IpNet> =
             changes.routes.keys().filter_map(|to| to.parse().ok()).collect();
         config.routes = without(&config.routes, |to| prefixes.contains(to));

@@ -10,6 +10,7 @@
 //! < {"error":"unknown word `links`; did you mean `link`?"}
 //! ```
 
+use super::difference::Difference;
 use super::stats::Stats;
 use crate::output;
 use config::json::{self, JsonError};
@@ -154,50 +155,6 @@ impl Reply {
     pub(crate) fn failed(error: impl ToString) -> Self {
         Self::Failed(Failed { error: output::one_line(&error.to_string()) })
     }
-}
-
-/// What was changed while the switch ran, against its files as they are now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Difference {
-    /// SWITCH.toml, absolute.
-    pub file: PathBuf,
-    /// Another rule file than SWITCH.toml names.
-    pub rules: Option<FileChange>,
-    /// Another route file than SWITCH.toml names.
-    pub routes_file: Option<FileChange>,
-    /// The route file in use, absolute.
-    pub route_file: Option<PathBuf>,
-    /// Routes, in the order of their prefixes as text.
-    pub routes: Vec<RouteChange>,
-    /// Names of the ports that `ctl link` took out of service, which no file says.
-    pub out_of_service: Vec<String>,
-}
-
-impl Difference {
-    /// Whether there is anything that a file can say.
-    pub(crate) const fn can_be_saved(&self) -> bool {
-        self.rules.is_some() || self.routes_file.is_some() || !self.routes.is_empty()
-    }
-}
-
-/// Another file than before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileChange {
-    /// What SWITCH.toml names, if anything.
-    pub before: Option<PathBuf>,
-    /// The file in use.
-    pub now: PathBuf,
-}
-
-/// Another route than before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RouteChange {
-    /// Where to.
-    pub prefix: String,
-    /// Gateways, or `blackhole`, by the files; nothing if they have no such route.
-    pub before: Vec<String>,
-    /// The same in use.
-    pub now: Vec<String>,
 }
 
 /// Neighbors, in order of port and address.

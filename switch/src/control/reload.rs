@@ -3,14 +3,13 @@
 //! anything in it is wrong or needs a restart. What is changed on top of the files is kept before
 //! it is in use.
 
+use super::difference::Difference;
 use super::kept_changes::KeptChanges;
-use super::protocol::{Difference, FileChange, RouteChange};
 use super::tables::Tables;
 use config::SwitchConfig;
 use config::switch::{Changes, changes_needing_restart};
 use crossbeam::channel::{Receiver, bounded};
-use std::collections::BTreeSet;
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
 /// What to reload.
@@ -20,7 +19,7 @@ pub(super) enum ReloadRequest {
     Everything,
     /// The same, without the changes.
     Rollback,
-    /// The same, to see what the changes are.
+    /// The files alone, to tell how the running switch differs from them.
     Difference,
     /// Rules from this file.
     Rules(PathBuf),
@@ -67,13 +66,8 @@ pub(super) fn begin(
 ) -> Receiver<Result<Loaded, Refusal>> {
     let (done, outcome) = bounded(1);
     let read = move || {
-        let loaded = match &what {
-            ReloadRequest::Difference => difference(&current, &changes)
-                .map(|difference| Loaded::Difference(Box::new(difference))),
-            what => load(what, &current, &changes).map(|it| Loaded::Tables(Box::new(it))),
-        };
         // The receiver is gone if the switch is stopping.
-        let _ended = done.send(loaded);
+        let _ended = done.send(load(&what, &current, &changes));
     };
     let started = thread::Builder::new().name("reload".into()).spawn(read);
     if let Err(error) = started {
@@ -90,10 +84,16 @@ fn load(
     what: &ReloadRequest,
     current: &SwitchConfig,
     kept: &KeptChanges,
-) -> Result<LoadedTables, Refusal> {
+) -> Result<Loaded, Refusal> {
     let mut changes = kept.changes().clone();
     let (config, read) = match what {
-        ReloadRequest::Everything | ReloadRequest::Difference => {
+        ReloadRequest::Difference => {
+            let (files, _) = load_files(current)?;
+            let difference = Difference::of(current, kept, files);
+            let difference = difference.map_err(|error| error.to_string())?;
+            return Ok(Loaded::Difference(Box::new(difference)));
+        }
+        ReloadRequest::Everything => {
             let (config, read) = load_files(current)?;
             (kept.make_again(config).map_err(|error| error.to_string())?, read)
         }
@@ -130,7 +130,7 @@ fn load(
     } else {
         kept.keep(changes).map_err(|error| error.to_string())?
     };
-    Ok(LoadedTables { tables, changes, read })
+    Ok(Loaded::Tables(Box::new(LoadedTables { tables, changes, read })))
 }
 
 /// Reads SWITCH.toml and the files that it names.
@@ -140,32 +140,4 @@ fn load_files(current: &SwitchConfig) -> Result<(SwitchConfig, Vec<PathBuf>), Re
     let read = [config.file().to_owned()].into_iter().chain(named.into_iter().flatten());
     let read = read.collect();
     Ok((config, read))
-}
-
-/// How `current`, which has `kept` in it, differs from its files.
-fn difference(current: &SwitchConfig, kept: &KeptChanges) -> Result<Difference, Refusal> {
-    let (files, _) = load_files(current)?;
-    let absolute = |file: &PathBuf| path::absolute(file).map_err(|error| error.to_string());
-    let change = |before: &Option<PathBuf>, now: &Option<PathBuf>| {
-        now.clone().map(|now| FileChange { before: before.clone(), now })
-    };
-    let changes = kept.changes();
-    let rules = change(&files.rules_file, &changes.rules);
-    let routes_file = change(&files.routes_file, &changes.routes_file);
-    let files = files.with_changed_files(changes).map_err(|error| error.to_string())?;
-    let (before, now) = (files.written_routes(), current.written_routes());
-    let prefixes: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let routes = prefixes.into_iter().map(|prefix| RouteChange {
-        prefix: prefix.clone(),
-        before: before.get(prefix).cloned().unwrap_or_default(),
-        now: now.get(prefix).cloned().unwrap_or_default(),
-    });
-    Ok(Difference {
-        file: absolute(&current.file().to_owned())?,
-        rules,
-        routes_file,
-        route_file: current.routes_file.as_ref().map(absolute).transpose()?,
-        routes: routes.filter(|route| route.before != route.now).collect(),
-        out_of_service: Vec::new(),
-    })
 }

@@ -20,9 +20,8 @@ mod views;
 mod waits;
 
 use crate::bounces::share;
-use crate::control::protocol::{
-    Difference, LinkSet, LldpTable, Reloaded, Request, Rules, Stopping,
-};
+use crate::control::difference::Difference;
+use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
 use crate::metrics::{self, Format};
 use crate::old_names::OldNames;

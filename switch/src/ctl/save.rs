@@ -6,7 +6,8 @@
 //! them in the place of its changes. If it refuses, the files are put back.
 
 use super::client::{Client, CtlError};
-use crate::control::protocol::{Difference, FileChange, Reloaded, Request, RouteChange};
+use crate::control::difference::{Difference, FileChange, RouteChange};
+use crate::control::protocol::{Reloaded, Request};
 use crate::replace_file::replace;
 use ipnet::IpNet;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! Changes on top of the files: they outlive a reload, are told, and can be dropped.
 
 use super::{ROUTED, Rig};
-use crate::control::protocol::{Difference, Reply, Request, RouteChange};
+use crate::control::difference::{Difference, RouteChange};
+use crate::control::protocol::{Reply, Request};
 
 /// Routes of a file, and two that `ctl` changes.
 const FILE_ROUTES: &str = "[[route]]\nto = '10.9.0.0/16'\nvia = ['10.0.2.1']\n\
