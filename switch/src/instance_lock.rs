@@ -1,8 +1,9 @@
 //! One switch per name: a lock beside the control socket.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use crate::side_files::{open_lock, with_suffix};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The lock of a control socket; released when dropped.
@@ -68,16 +69,7 @@ impl InstanceLock {
         let path = lock_path(socket);
         let failed = |error| InstanceLockError::Lock { path: path.clone(), error };
         loop {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                // Where the folder is another user's, a link there may lead to a file of root's.
-                .custom_flags(nix::libc::O_NOFOLLOW)
-                .open(&path)
-                .map_err(failed)?;
+            let mut file = open_lock(&path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -108,9 +100,7 @@ impl Drop for InstanceLock {
 
 /// `SOCKET.lock`.
 fn lock_path(socket: &Path) -> PathBuf {
-    let mut path = socket.as_os_str().to_owned();
-    path.push(".lock");
-    PathBuf::from(path)
+    with_suffix(socket, ".lock")
 }
 
 fn is_still(file: &File, path: &Path) -> bool {

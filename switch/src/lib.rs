@@ -31,6 +31,7 @@ mod replace_file;
 pub mod run;
 mod security;
 mod service_manager;
+mod side_files;
 pub mod simulate;
 pub mod top;
 pub mod traffic;

@@ -1,6 +1,7 @@
 //! Replaces a file as a whole: whoever reads it, after whatever crash, finds the old text or the
 //! new one.
 
+use crate::side_files::with_suffix;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -50,9 +51,7 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
 
 /// `FILE.writing`
 fn beside(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".writing");
-    PathBuf::from(name)
+    with_suffix(file, ".writing")
 }
 
 fn keep_owner(file: &Path, new: &File) -> io::Result<()> {

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -171,30 +171,4 @@ fn a_worker_that_hangs_is_told_in_the_log_and_by_silence() {
     service.hear_that_it_is_alive();
     assert!(service.ctl(&["stats"]).status.success());
     service.stop();
-}
-
-/// systemd accepts the unit, but for the program's place.
-#[test]
-fn the_unit_is_one_that_systemd_takes() {
-    if Command::new("systemd-analyze").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("skipped: there is no systemd-analyze");
-        return;
-    }
-    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/knotless@.service");
-    let unit = fs::read_to_string(unit).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("knotless@s1.service");
-    fs::write(&place, unit.replace("/usr/bin/knotless", env!("CARGO_BIN_EXE_knotless"))).unwrap();
-    let verified =
-        Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&place).output().unwrap();
-    let said = String::from_utf8(verified.stderr).unwrap();
-    let of_ours: Vec<&str> = said.lines().filter(|line| line.contains("knotless")).collect();
-    assert!(verified.status.success() && of_ours.is_empty(), "{said}");
-    fs::write(&place, unit).unwrap();
-    let broken = fs::read_to_string(&place).unwrap().replace("Type=notify", "Type=notified");
-    fs::write(&place, broken).unwrap();
-    let refused =
-        Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&place).output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("notified"), "a wrong unit is noticed: {said}");
 }

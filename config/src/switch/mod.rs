@@ -324,7 +324,7 @@ fn assemble(
         routes_file,
         workers,
         control_groups: runtime::control_groups(source, &file)?,
-        changes_file: runtime::changes_file(source, &file)?,
+        changes_file: runtime::changes_file(source, &file, &socket)?,
         security: runtime::security(&file),
         metrics: metrics::address(source, &file, &socket)?,
         telemetry: file.dpdk.telemetry,

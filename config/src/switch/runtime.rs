@@ -126,14 +126,18 @@ pub(super) fn socket(source: &Source, file: &SwitchFile) -> Result<PathBuf, Conf
 ///
 /// # Errors
 /// It has no name.
-pub(super) fn changes_file(source: &Source, file: &SwitchFile) -> Result<PathBuf, ConfigError> {
+pub(super) fn changes_file(
+    source: &Source,
+    file: &SwitchFile,
+    socket: &Path,
+) -> Result<PathBuf, ConfigError> {
     match &file.control.changes {
         Some(field) if field.get_ref().as_os_str().is_empty() => {
             Err(source.at(field.span(), "`changes` is the path of a file"))
         }
         Some(field) => Ok(source.resolve(field.get_ref())),
         None if file.control.socket.is_some() => {
-            let mut path = socket(source, file)?.into_os_string();
+            let mut path = socket.as_os_str().to_owned();
             path.push(".changes.json");
             Ok(path.into())
         }

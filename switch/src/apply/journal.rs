@@ -2,10 +2,11 @@
 //! and after it ends. A lock beside it keeps a second process away.
 
 use crate::replace_file::replace;
+use crate::side_files::{open_lock, with_suffix};
 use config::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,11 +88,8 @@ impl Journal {
 
 /// Locks `FILE.lock`, which stays: whoever removed it could remove another's.
 fn lock(file: &Path) -> Result<File, String> {
-    let mut path = file.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-    let locked = opened.map_err(TryLockError::Error).and_then(|lock| {
+    let path = with_suffix(file, ".lock");
+    let locked = open_lock(&path).map_err(TryLockError::Error).and_then(|lock| {
         lock.try_lock()?;
         Ok(lock)
     });

@@ -8,6 +8,7 @@ use crate::network::verify::read_rules;
 use crate::output;
 use crate::plan::show::knot_text;
 use crate::plan::source::SourceArgs;
+use crate::side_files::with_suffix;
 use clap::Args;
 use config::plan_file::PlanFile;
 use config::units::parse_duration_ns;
@@ -171,11 +172,8 @@ fn apply(arguments: &ApplyArgs) -> Result<Outcome, Failure> {
 
 /// Opens the journal; one that was started is continued only if that was asked for.
 fn open(arguments: &ApplyArgs, plan: &PlanFile) -> Result<Journal, Failure> {
-    let file = arguments.state.clone().unwrap_or_else(|| {
-        let mut name = arguments.plan.clone().into_os_string();
-        name.push(".state");
-        name.into()
-    });
+    let beside = || with_suffix(&arguments.plan, ".state");
+    let file = arguments.state.clone().unwrap_or_else(beside);
     let journal = Journal::open(&file, plan).map_err(Failure::Plain)?;
     if journal.is_begun() && !arguments.resume && !arguments.rollback {
         return Err(Failure::Plain(format!(

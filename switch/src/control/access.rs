@@ -72,11 +72,11 @@ impl Access {
     /// # Errors
     /// It may do nothing.
     pub(super) fn role_of(self, client: &UnixStream) -> Result<Role, AccessError> {
-        let peer = getsockopt(client, PeerCredentials).map_err(io::Error::from)?;
         if self.socket_mode() == 0o600 {
             // The kernel let nobody else connect.
             return Ok(Role::Change);
         }
+        let peer = getsockopt(client, PeerCredentials).map_err(io::Error::from)?;
         let mut groups = peer_groups(client)?;
         groups.push(peer.gid());
         self.role(peer.uid(), &groups)

@@ -53,8 +53,7 @@ impl Clients {
     pub(super) fn take(clients: &Arc<Self>, stream: UnixStream, role: Role) -> Result<Place, Full> {
         let mut list = clients.list();
         let readers = list.iter().filter(|client| client.role == Role::Read).count();
-        let is_full = |count| count >= CLIENTS_MAX || role == Role::Read && readers >= READERS_MAX;
-        if is_full(list.len()) {
+        if list.len() >= CLIENTS_MAX || role == Role::Read && readers >= READERS_MAX {
             // A reader takes a reader's slot.
             let may_go = |client: &Client| role == Role::Change || client.role == Role::Read;
             let idle = |client: &Client| client.idle_since.map(|since| since.elapsed());

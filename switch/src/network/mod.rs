@@ -37,7 +37,8 @@ pub(crate) fn write(file: &Path, text: impl AsRef<[u8]>) -> Result<(), InputErro
     std::fs::write(file, text).map_err(|error| unwritable(file, &error))
 }
 
-fn unwritable(file: &Path, error: &std::io::Error) -> InputError {
+/// `file` cannot be written.
+pub(crate) fn unwritable(file: &Path, error: &std::io::Error) -> InputError {
     InputError::at(file, format_args!("cannot be written: {error}"))
 }
 

@@ -133,11 +133,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     dpdk_platform.set_links(true);
     let rights = match security::lock_down(&config) {
         Ok(rights) => rights,
-        Err(error) => {
-            phase.advance_to(Phase::Stop);
-            threads.join();
-            return Err(error.into());
-        }
+        Err(error) => return Err(stop(&phase, threads, error.into())),
     };
     startup_report::print_line(arguments, &format!("rights left: {rights}"));
     threads.restrict(&rights);
@@ -147,11 +143,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let served = serve(&config, ServerOptions { access, rights }, listener);
     let (_server, calls, metrics) = match served {
         Ok(served) => served,
-        Err(error) => {
-            phase.advance_to(Phase::Stop);
-            threads.join();
-            return Err(error);
-        }
+        Err(error) => return Err(stop(&phase, threads, error)),
     };
     startup_report::running(arguments, &config);
     let mut service_manager = ServiceManager::of_this_process();
@@ -162,6 +154,13 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     // From now on nobody takes its requests.
     drop(metrics);
     Ok(end(control, &phase, threads))
+}
+
+/// Stops the workers of a switch that cannot start because of `error`.
+fn stop(phase: &SharedPhase, threads: Threads, error: RunError) -> RunError {
+    phase.advance_to(Phase::Stop);
+    threads.join();
+    error
 }
 
 /// Serves the control socket, and the metrics if they have a `listener`.

@@ -24,11 +24,10 @@ impl CapabilitySet {
 
     /// What an open port needs until it is closed. A NIC needs nothing: its registers are mapped.
     fn needed_by_device(device: &Device) -> Self {
-        let Device::Virtual(text) = device else { return Self::default() };
-        let driver = text.split(|c: char| c == ',' || c.is_ascii_digit()).next();
-        match driver {
-            Some("net_tap" | "net_tun" | "net_af_packet" | "eth_af_packet") => Self::NET_ADMIN,
-            Some("net_af_xdp") => Self::NET_ADMIN.with(Self::BPF),
+        // By name and not by kind: DPDK has other names for some drivers.
+        match device.key().trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "net_tap" | "net_tun" | "net_af_packet" | "eth_af_packet" => Self::NET_ADMIN,
+            _ if is_xdp(device) => Self::NET_ADMIN.with(Self::BPF),
             _ => Self::default(),
         }
     }
@@ -62,6 +61,11 @@ impl CapabilitySet {
 fn may_write(folder: &Path) -> bool {
     // access(2) would go by what is permitted, with which root passes everything.
     faccessat(AT_FDCWD, folder, AccessFlags::W_OK | AccessFlags::X_OK, AtFlags::AT_EACCESS).is_ok()
+}
+
+/// Whether the device is an `AF_XDP` socket, which has a BPF program and maps.
+pub(super) fn is_xdp(device: &Device) -> bool {
+    device.key().starts_with("net_af_xdp")
 }
 
 #[cfg(test)]

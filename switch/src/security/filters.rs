@@ -3,9 +3,10 @@
 //! All threads have one filter. Those that read what others send have further ones of their own:
 //! the kernel then does the strictest of what all of them say.
 
+use super::capabilities::is_xdp;
 use super::syscalls;
 use config::SwitchConfig;
-use config::switch::{Device, Seccomp};
+use config::switch::Seccomp;
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
@@ -47,7 +48,6 @@ impl Filters {
             Seccomp::Off => return Ok(None),
         };
         let mut process = syscalls::PROCESS.concat();
-        let is_xdp = |device: &Device| device.text().starts_with("net_af_xdp");
         if config.ports.iter().any(|port| is_xdp(&port.device)) {
             process.push(syscalls::BPF);
         }

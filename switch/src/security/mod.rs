@@ -63,8 +63,8 @@ pub(crate) fn forbid_new_privileges() {
     let _refused = nix::sys::prctl::set_no_new_privs();
 }
 
-/// What a switch has left.
-#[derive(Clone, Debug)]
+/// What a switch has left; by default all that it had.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rights {
     /// What the control thread keeps; `None` if nothing was given up.
     capabilities: Option<CapabilitySet>,
@@ -73,9 +73,6 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Those of a process that gave up none.
-    pub(crate) const ALL: Self = Self { capabilities: None, filters: None };
-
     /// Restricts the calling thread, which does what `kind` says, for good, and the threads that it
     /// starts from now on.
     ///
@@ -87,12 +84,6 @@ impl Rights {
             each_thread::leave(CapabilitySet::default()).map_err(SecurityError::OwnThread)?;
         }
         self.filters.as_ref().map_or(Ok(()), |filters| Ok(filters.install(kind)?))
-    }
-}
-
-impl Default for Rights {
-    fn default() -> Self {
-        Self::ALL
     }
 }
 

@@ -88,20 +88,8 @@ pub(super) const SERVER: &[&[i64]] = &[
     MESSAGES,
     WAITING,
     OLD_WAITING,
-    &[
-        SYS_accept,
-        SYS_accept4,
-        SYS_clone,
-        SYS_clone3,
-        SYS_epoll_ctl,
-        SYS_getpeername,
-        SYS_getsockname,
-        SYS_ioctl,
-        SYS_prctl,
-        SYS_setsockopt,
-        SYS_shutdown,
-        SYS_set_tid_address,
-    ],
+    CONNECTIONS,
+    &[SYS_clone, SYS_clone3, SYS_epoll_ctl, SYS_prctl, SYS_set_tid_address],
 ];
 
 /// What any thread may call: the control thread opens files and sockets, drivers close devices.
@@ -115,6 +103,7 @@ pub(super) const PROCESS: &[&[i64]] = &[
     OLD_WAITING,
     FILES,
     OLD_FILES,
+    CONNECTIONS,
     SOCKETS,
     PROCESS_ITSELF,
     EVENTS,
@@ -161,20 +150,18 @@ const FILES: &[i64] = &[
     SYS_unlinkat,
     SYS_utimensat,
 ];
-const SOCKETS: &[i64] = &[
+/// Connections to a socket that listens.
+const CONNECTIONS: &[i64] = &[
     SYS_accept,
     SYS_accept4,
-    SYS_bind,
-    SYS_connect,
     SYS_getpeername,
     SYS_getsockname,
     SYS_ioctl,
-    SYS_listen,
     SYS_setsockopt,
     SYS_shutdown,
-    SYS_socket,
-    SYS_socketpair,
 ];
+/// New sockets.
+const SOCKETS: &[i64] = &[SYS_bind, SYS_connect, SYS_listen, SYS_socket, SYS_socketpair];
 /// Its threads, limits and identity, which it may read and not change.
 const PROCESS_ITSELF: &[i64] = &[
     SYS_capget,

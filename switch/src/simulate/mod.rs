@@ -4,7 +4,7 @@ mod json;
 mod output_file;
 mod text;
 
-use crate::network::InputError;
+use crate::network::{InputError, unwritable};
 use crate::old_names::OldNames;
 use crate::output;
 use clap::Args;
@@ -80,11 +80,8 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     output::warnings(&config.warnings);
     let mut files = OutputFiles::beside(&[&arguments.file]);
     let captures = captures(&config.network, &arguments.pcap, &mut files)?;
-    let unwritable = |file: &Path, error: io::Error| {
-        InputError::at(file, format_args!("cannot be written: {error}"))
-    };
     let report = match &arguments.report {
-        Some(file) => Some((file, files.open(file).map_err(|error| unwritable(file, error))?)),
+        Some(file) => Some((file, files.open(file).map_err(|error| unwritable(file, &error))?)),
         None => None,
     };
     let bar = bar();
@@ -102,7 +99,7 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     bar.finish_and_clear();
     let outcome = outcome.map_err(|error| InputError::at(&arguments.file, error))?;
     if let Some((file, page)) = report {
-        write(page, &netsim::report::page(&outcome)).map_err(|error| unwritable(file, error))?;
+        write(page, &netsim::report::page(&outcome)).map_err(|error| unwritable(file, &error))?;
     }
     let scheme = arguments.scheme.unwrap_or(config.scheme.kind);
     let expected = config.expectations.get(&scheme);

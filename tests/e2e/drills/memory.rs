@@ -1,10 +1,10 @@
 //! Hugepages that are gone.
 
-use super::tell;
+use super::{end_without_loss, tell};
 use crate::lab::knotless;
 use crate::process::Running;
 use crate::switch::Switch;
-use crate::taps::{Flow, Taps, all_ended, sent_and_lost};
+use crate::taps::{Flow, Taps};
 use std::time::Duration;
 
 /// More than a machine has in hugepages where nobody has set any aside.
@@ -33,13 +33,10 @@ fn without_hugepages_it_starts_on_plain_memory_or_says_that_it_cannot() {
     let receivers = vec![taps.recv(2, "")];
     let senders = vec![taps.send(&[Flow { from: 1, to: 2, priority: 3, rate: "50M" }])];
     switch.stats_when("frames", |stats| stats.ports[1].tx_frames[3] > 1_000);
-    let reports = all_ended(&mut switch, senders, receivers);
-    let (sent, lost) = sent_and_lost(&reports, 1, 2, 3);
-    assert_eq!(lost, 0);
+    let sent = end_without_loss(switch, senders, receivers);
     let said = std::fs::read_to_string(taps.directory().join("memory.out")).expect("it is there");
     let line = "of plain memory, because only 0 MB of hugepages are free";
     assert!(said.contains(line), "{said}");
-    switch.stop();
     tell(
         "hugepages gone",
         "`\"always\"`: no start; `\"auto\"`: forwards on plain memory",
