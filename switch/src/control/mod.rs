@@ -9,7 +9,7 @@
 //! | `slow_path` | punted frames, and what the agent wants done |
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
-//! | `kept_changes`, `difference` | what was changed while the switch ran: in a file; against the files |
+//! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `links` | which ports are up |
 //! | `hung_workers` | the links of ports whose worker hangs |
 //! | `lldp` | LLDP, and rules from what is learned by it |
