@@ -26,7 +26,7 @@ fn random_station(rng: &mut SplitMix64) -> Station {
 /// A table for `entries_max` stations with `count` in it, and those.
 fn table(entries_max: usize, count: usize) -> (MacTable, Vec<Station>) {
     let mut rng = random::seeded(count as u64);
-    let settings = MacTableSettings { entries_max, age_ns: AGE_NS };
+    let settings = MacTableSettings { entries_max, age_ns: AGE_NS, hold_ns: 0 };
     let mut table = MacTable::with_capacity(settings, 1);
     let mut known = BTreeMap::new();
     while known.len() < count {
@@ -79,7 +79,7 @@ fn frames(c: &mut Criterion) {
             });
         });
         group.bench_function(format!("{entries_max}/learn_all_into_empty"), |b| {
-            let settings = MacTableSettings { entries_max, age_ns: AGE_NS };
+            let settings = MacTableSettings { entries_max, age_ns: AGE_NS, hold_ns: 0 };
             b.iter_batched_ref(
                 || MacTable::with_capacity(settings, 1),
                 |table| {

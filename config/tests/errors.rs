@@ -336,6 +336,38 @@ fn routes_and_neighbors() {
 }
 
 #[test]
+fn static_macs_and_the_mac_table() {
+    let last = "mac = \"02:00:00:00:00:09\"";
+    let mac = "mac = \"02:00:00:00:00:09\"\n";
+    let with = |table: &str| format!("{last}\n[[static_mac]]\n{table}");
+    let port = "port = \"p3\"\n";
+    check(last, &with(&format!("{mac}port = \"p4\"")), "\"p4\"", "did you mean `p");
+    check(last, &with(&format!("{mac}port = \"p1\"")), "\"p1\"", "Use [[neighbor]] here");
+    check(last, &with(&format!("{mac}{port}vlan = 11")), "11", "VLAN 11 is not on port `p3`");
+    let group = format!("mac = \"01:00:5e:00:00:01\"\n{port}");
+    check(last, &with(&group), "\"01:", "is no station's address");
+    let zero = format!("mac = \"00:00:00:00:00:00\"\n{port}");
+    check(last, &with(&zero), "\"00:", "is no station's address");
+    let twice = format!("{mac}{port}[[static_mac]]\nvlan = 10\n{mac}{port}");
+    let text = BASE.replace(last, &with(&twice));
+    let error = SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_err();
+    assert!(error.to_string().contains("has a [[static_mac]] in VLAN 10 already"), "{error}");
+    let many = (0..1_025).map(|n| {
+        let [high, low] = u16::to_be_bytes(n);
+        format!("[[static_mac]]\nmac = \"02:00:00:01:{high:02x}:{low:02x}\"\n{port}")
+    });
+    let text = format!("{BASE}{}", many.collect::<String>());
+    let error = SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_err();
+    assert!(error.to_string().contains("this is static MAC 1025; 1024 are the most"), "{error}");
+    let trunk = BASE.replace("vlan = 10\n", "vlans = [10, 20]\n");
+    let text = trunk.replace(last, &with(&format!("{mac}{port}")));
+    let error = SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_err();
+    assert!(error.to_string().contains("port `p3` has several VLANs; add `vlan`"), "{error}");
+    let held = format!("{last}\n[mac_table]\nage = \"5s\"\nhold = \"6s\"");
+    check(last, &held, "\"6s\"", "is longer than `age`");
+}
+
+#[test]
 fn scheduling_and_marking() {
     check("3 = 4 }", "8 = 4 }", "4", "`8` is not a priority");
     check("3 = 4 }", "7 = 4 }", "4", "priority 7 is strict");

@@ -265,6 +265,11 @@ fn a_reload_says_what_it_cannot_do() {
         format!("{base}[[route]]\nto = '10.9.0.0/16'\nblackhole = true\n"),
         format!("{base}[[neighbor]]\naddress = '10.0.0.2'\nmac = '02:00:00:00:00:07'\n"),
         format!("{base}[[tag]]\ntag = 3\ndscp = 26\npriority = 3\n"),
+        base.replace("'net_null1'", "'net_null1'\nsource_check = true"),
+        format!(
+            "{}[[static_mac]]\nmac = '02:00:00:00:00:07'\nport = '2'\n",
+            base.replace("addresses = ['10.0.1.1/24']", "vlan = 5")
+        ),
     ] {
         assert_eq!(changes(&harmless), Vec::<String>::new(), "{harmless}");
     }

@@ -32,6 +32,8 @@ pub enum DropReason {
     /// To a group address that a bridge must not forward, and no protocol of the switch receives
     /// it.
     ReservedAddress,
+    /// From an address that belongs to another port, on a port that checks sources.
+    SourceCheck,
     /// Neither IP nor for the switch, on a routed port.
     NotIp,
     /// To or from an address that may not be routed (multicast, loopback, unspecified), or from a

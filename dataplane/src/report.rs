@@ -132,6 +132,9 @@ pub struct MacPortCounts {
     /// Frames of the port whose new address was not learned: the port has its share of the table,
     /// or the table is full.
     pub refused_frames: u64,
+    /// Frames of the port with an address that stayed on another port: it is static there, or was
+    /// heard there within the hold time.
+    pub held_frames: u64,
 }
 
 /// One worker's report.

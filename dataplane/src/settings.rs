@@ -225,4 +225,7 @@ pub struct MacTableSettings {
     pub entries_max: usize,
     /// How long an address stays after its last frame.
     pub age_ns: u64,
+    /// How long an address must have been silent on its port before it may move to another. 0: it
+    /// moves at once.
+    pub hold_ns: u64,
 }

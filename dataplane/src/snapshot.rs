@@ -39,6 +39,20 @@ pub struct PortForwarding {
     pub mode: PortMode,
     /// Whose markings the port accepts.
     pub trust: PortTrust,
+    /// Whether the port drops frames whose source belongs to another port: a bridged port by MAC
+    /// address, a routed port by the route back to the IP address (RFC 3704, 2.2).
+    pub checks_source: bool,
+}
+
+/// A station that the operator has put on a bridged port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticMac {
+    /// Its VLAN.
+    pub vid: Vid,
+    /// Its address.
+    pub mac: MacAddress,
+    /// The port it is on.
+    pub port: PortId,
 }
 
 /// An immutable set of tables, shared by all workers. The fields that a fast-path frame needs come
@@ -60,6 +74,8 @@ pub struct Snapshot {
     pub tags: TagMap,
     /// VLAN membership of ports.
     pub vlans: VlanTable,
+    /// Stations that the operator has put on ports.
+    pub static_macs: Vec<StaticMac>,
 }
 
 /// One port's tables, compiled for the packet path. What a fast-path frame needs is here, in one
@@ -75,6 +91,8 @@ pub struct PortTables {
     pub mode: Box<PortMode>,
     /// Maps markings to classes.
     pub classifier: Box<Classifier>,
+    /// Whether the port drops frames whose source belongs to another port.
+    pub(crate) checks_source: bool,
 }
 
 const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line of tables");
@@ -83,7 +101,7 @@ const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line 
 #[derive(Clone, Debug)]
 pub(crate) struct FastPathPort {
     /// The port's address in the low six octets, the first octet lowest. A bridged port has no
-    /// fast-path frames; its value matches no frame.
+    /// fast-path frames, nor has a routed one that checks sources; its value matches no frame.
     pub(crate) mac_bits: u64,
     /// The class of each DSCP, shared among ports that classify alike.
     pub(crate) by_dscp: Arc<[Class; TAGS]>,
@@ -103,8 +121,10 @@ impl PortTables {
         let [a, b, c, d, e, f] = port.mac.0;
         let fast_path = FastPathPort {
             mac_bits: match port.mode {
-                PortMode::Routed { .. } => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
-                PortMode::Bridged(_) => u64::MAX,
+                PortMode::Routed { .. } if !port.checks_source => {
+                    u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+                }
+                PortMode::Routed { .. } | PortMode::Bridged(_) => u64::MAX,
             },
             by_dscp: alike.map_or_else(|| Arc::new(by_dscp), Arc::clone),
             ttl_classes: classifier.ttl_classes(),
@@ -118,6 +138,7 @@ impl PortTables {
             mode: Box::new(port.mode.clone()),
             classifier: Box::new(classifier),
             fast_path,
+            checks_source: port.checks_source,
         }
     }
 }
@@ -149,6 +170,7 @@ impl Snapshot {
             fib,
             vlans: VlanTable::compile(&bridged.collect::<Vec<_>>()),
             flow_hash: FlowHash::from_seed(seed),
+            static_macs: Vec::new(),
         }
     }
 

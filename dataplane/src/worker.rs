@@ -50,6 +50,7 @@ mod core;
 mod others;
 mod pfc_tx;
 mod state;
+mod static_macs;
 
 pub(crate) use self::core::Core;
 
@@ -153,7 +154,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         sized.buffer.frames_max += SPARE_FRAMES;
         let others = (0..rings.ledgers.len()).filter(|&worker| worker != rings.id.index());
         let readers = others.map(|worker| LedgerReader::new(Arc::clone(&rings.ledgers[worker])));
-        let core = Core {
+        let mut core = Core {
             device,
             accounting: Accounting::new(&sized, &own_queues, fifos, ledger, driver),
             mac_table: MacTable::with_capacity(settings.mac_table, settings.seed),
@@ -177,6 +178,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             ports,
             inputs: own.iter().map(|queue| Ingress { port: queue.port, queue: queue.id }).collect(),
         };
+        core.put_static_macs(&snapshot.static_macs);
         let lossless_bits = |port: PortId| settings.ports[port.index()].lossless_bits();
         let shared_queues = SharedQueues::new(rings.parts, &queues, &own, lossless_bits);
         Self {

@@ -5,8 +5,9 @@ use dataplane::control_rings::Command;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::l2::{Vid, VidSet, VlanPort};
 use dataplane::pipeline::classify::ClassifyBy;
+use dataplane::report::MacPortCounts;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
-use dataplane::snapshot::PortMode;
+use dataplane::snapshot::{PortMode, StaticMac};
 use dataplane::testing::wire::{Udp, header_checksum, host_mac};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::ttl_class::{Parity, TtlClasses};
@@ -26,20 +27,33 @@ struct Shape {
     by: ClassifyBy,
     has_rules: bool,
     has_ttl_classes: bool,
+    /// Some stations are static, some ports check sources, and the others stay where they are.
+    keeps_stations: bool,
+    /// The MAC table has no room for all stations.
+    is_small: bool,
 }
 
 /// Trusted ports without rules.
-const PLAIN: Shape =
-    Shape { trusted: true, by: ClassifyBy::Dscp, has_rules: false, has_ttl_classes: false };
+const PLAIN: Shape = Shape {
+    trusted: true,
+    by: ClassifyBy::Dscp,
+    has_rules: false,
+    has_ttl_classes: false,
+    keeps_stations: false,
+    is_small: false,
+};
 
 fn shape() -> impl Strategy<Value = Shape> {
     let by = select(vec![ClassifyBy::Dscp, ClassifyBy::Pcp, ClassifyBy::Port]);
-    (any::<bool>(), by, any::<bool>(), prop::bool::weighted(0.2)).prop_map(
-        |(trusted, by, has_rules, has_ttl_classes)| Shape {
+    let rarely = || prop::bool::weighted(0.2);
+    (any::<bool>(), by, any::<bool>(), rarely(), rarely(), rarely()).prop_map(
+        |(trusted, by, has_rules, has_ttl_classes, keeps_stations, is_small)| Shape {
             trusted,
             by,
             has_rules,
             has_ttl_classes,
+            keeps_stations,
+            is_small,
         },
     )
 }
@@ -79,6 +93,17 @@ fn rig(shape: Shape) -> Rig {
     if shape.has_ttl_classes {
         let priorities = [1, 3, 4, 5].map(Priority::from_low_bits).into_iter().collect();
         builder.tags.ttl_classes = Some(TtlClasses { ttl0: 64, priorities, parity: Parity::All });
+    }
+    if shape.keeps_stations {
+        builder.settings.mac_table.hold_ns = 1_000_000;
+        builder.forwarding[0].checks_source = true;
+        builder.forwarding[3].checks_source = true;
+        let vid = Vid::new(20).unwrap();
+        let station = |number| StaticMac { vid, mac: host_mac(number, 1), port: id(number.into()) };
+        builder.static_macs = vec![station(1), station(3)];
+    }
+    if shape.is_small {
+        builder.settings.mac_table.entries_max = 12;
     }
     builder.build()
 }
@@ -254,6 +279,10 @@ fn sent_by(rig: &mut Rig) -> Vec<Vec<Vec<u8>>> {
     (1..=PORTS).map(|port| rig.sent(port)).collect()
 }
 
+fn mac_counts(rig: &Rig) -> Vec<MacPortCounts> {
+    (1..=PORTS).map(|port| rig.report(port).mac).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -282,6 +311,7 @@ proptest! {
             prop_assert_eq!(whole.counters(), single.counters());
             prop_assert_eq!(whole.tag_changes(), single.tag_changes());
             prop_assert_eq!(whole.totals(), single.totals());
+            prop_assert_eq!(mac_counts(&whole), mac_counts(&single));
         }
     }
 }
@@ -340,4 +370,79 @@ fn a_header_that_is_not_marked_keeps_the_zero_it_came_with() {
     rig.settle();
     let marked = Udp::bridged(1, 3, 27).bytes();
     assert_eq!(rig.sent(3), vec![vec![kept, marked]; 8].concat());
+}
+
+/// Frames that are looked up for the fast path and then are flooded count once.
+#[test]
+fn each_frame_whose_address_is_not_learned_counts_once() {
+    let mut rig = rig(Shape { is_small: true, ..PLAIN });
+    for hosts in [0..64, 64..128] {
+        for host in hosts {
+            let hello = Udp { src_mac: host_mac(3, host), ..Udp::bridged(3, 99, 0) };
+            rig.arrive(3, &hello.bytes());
+        }
+        rig.settle();
+    }
+    let expected = MacPortCounts { addresses: 10, refused_frames: 118, ..Default::default() };
+    assert_eq!(rig.report(3).mac, expected);
+}
+
+#[test]
+fn a_station_that_is_kept_takes_its_frames_whatever_another_port_says() {
+    let mut rig = introduced(Shape { keeps_stations: true, ..PLAIN });
+    // Station 1 of port 3 is static, station 2 has just been heard. Port 4 checks sources, port 2
+    // does not.
+    for (from, host) in [(4, 1), (4, 2), (2, 1), (2, 2)].repeat(8) {
+        let src_mac = host_mac(3, host);
+        rig.arrive(from, &Udp { src_mac, tags: vec![20], ..Udp::bridged(from, 1, 0) }.bytes());
+    }
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 16, "what port 2 sent");
+    let count = |rig: &Rig, port| (rig.report(port).mac.held_frames, rig.report(port).mac.moves);
+    assert_eq!((count(&rig, 4), count(&rig, 2)), ((16, 0), (16, 0)));
+    let drops = |port| rig.counters().contains(&format!("p{port} drop.source_check = 16"));
+    assert_eq!((drops(4), drops(2)), (true, false));
+    for host in [1, 2] {
+        rig.arrive(1, &Udp { dst_mac: host_mac(3, host), ..Udp::bridged(1, 3, 0) }.bytes());
+    }
+    rig.settle();
+    assert_eq!(rig.sent(3).len(), 2, "the stations have kept their port");
+    // The one that was heard may move after the hold time; the static one may not.
+    rig.wait(2_000_000);
+    for host in [1, 2] {
+        let moved = Udp { src_mac: host_mac(3, host), tags: vec![20], ..Udp::bridged(4, 1, 0) };
+        rig.arrive(4, &moved.bytes());
+    }
+    rig.settle();
+    assert_eq!((count(&rig, 4), rig.sent(1).len()), ((17, 1), 1));
+}
+
+#[test]
+fn static_stations_come_and_go_with_the_tables() {
+    let mut rig = rig(PLAIN);
+    let to_static = Udp { dst_mac: host_mac(9, 1), ..Udp::bridged(1, 9, 0) }.bytes();
+    rig.arrive(1, &to_static);
+    rig.settle();
+    assert_eq!(sent_by(&mut rig).iter().map(Vec::len).collect::<Vec<_>>(), [0, 1, 1, 1]);
+    let vid = Vid::new(20).unwrap();
+    for (epoch, on) in [(1, Some(3)), (2, Some(4)), (3, None)] {
+        let station = |number| StaticMac {
+            vid,
+            mac: host_mac(9, 1),
+            port: PortId::from_number(number).unwrap(),
+        };
+        rig.builder.static_macs = on.map(station).into_iter().collect();
+        let snapshot = Arc::new(rig.builder.snapshot(epoch));
+        rig.command(|| Command::Install(Arc::clone(&snapshot)));
+        rig.settle();
+        rig.arrive(1, &to_static);
+        rig.settle();
+        let sent: Vec<usize> = sent_by(&mut rig).iter().map(Vec::len).collect();
+        let expected = match on {
+            Some(3) => [0, 0, 1, 0],
+            Some(_) => [0, 0, 0, 1],
+            None => [0, 1, 1, 1],
+        };
+        assert_eq!(sent, expected);
+    }
 }

@@ -3,12 +3,14 @@
 
 use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
+use dataplane::fib::Route;
 use dataplane::ids::PortId;
 use dataplane::rules::{TagMatch, TcamEntry};
 use dataplane::snapshot::PortMode;
 use dataplane::testing::wire::{Udp, header_checksum, host_mac, host_v4, port_mac};
 use dataplane::testing::{RigBuilder, TestFrame};
 use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::Pfc;
 use std::sync::Arc;
 
 /// What `frame`, routed out of port `to`, has to look like.
@@ -288,4 +290,52 @@ fn v6_from_nobody_this_host_a_group_or_a_link_is_not_routed() {
     for source in ["::2", "2001:db8::2", "fe7f::1", "fec0::1"] {
         assert_eq!(drops(source), 0, "{source}");
     }
+}
+
+/// RFC 3704, 2.2: a frame enters only where its source is reached.
+#[test]
+fn a_port_that_checks_sources_takes_only_those_that_are_reached_by_it() {
+    let mut builder = RigBuilder::routed(3);
+    builder.forwarding[0].checks_source = true;
+    let via = |number| std::net::IpAddr::from(host_v4(number, 1));
+    let prefix = |text: &str| text.parse().unwrap();
+    let paths = Route::Via(vec![via(1), via(3)]);
+    builder.routes.set_route(prefix("10.8.0.0/16"), paths).unwrap();
+    builder.routes.set_route(prefix("10.9.0.0/16"), Route::Blackhole).unwrap();
+    let mut rig = builder.build();
+    let from = |src| Udp { src, ..Udp::routed(1, 2, 26) };
+    let allowed = [[10, 0, 1, 1], [10, 0, 1, 77], [10, 8, 4, 4]];
+    let forged = [[10, 0, 2, 1], [10, 0, 1, 254], [10, 9, 0, 1], [192, 0, 2, 1]];
+    for src in allowed.into_iter().chain(forged).cycle().take(7 * 9) {
+        rig.arrive(1, &from(src).bytes());
+    }
+    rig.settle();
+    let sent = rig.sent(2);
+    let expected = allowed.repeat(9).into_iter().map(|src| routed(&from(src), 2, 26));
+    assert_eq!(sent, expected.collect::<Vec<_>>());
+    let counters = rig.counters();
+    assert!(counters.contains(&"p1 drop.source_check = 36".to_owned()), "{counters:?}");
+    // Another port does not check.
+    rig.arrive(3, &Udp { src: [192, 0, 2, 1], ..Udp::routed(3, 2, 26) }.bytes());
+    rig.settle();
+    assert_eq!(rig.sent(2).len(), 1);
+}
+
+#[test]
+fn a_port_that_checks_sources_obeys_pauses_and_answers_its_hosts() {
+    let mut builder = RigBuilder::routed(2);
+    builder.forwarding[0].checks_source = true;
+    let mut rig = builder.build();
+    let priority = dataplane::ids::Priority::new(3).unwrap();
+    let xoff = Pfc::default().with(priority, 0xFFFF).to_frame(MacAddress([2, 0, 0, 1, 2, 2]));
+    rig.arrive(1, &xoff);
+    rig.arrive(2, &Udp::routed(2, 1, 26).bytes());
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 0, "paused");
+    let to_us = Udp { dst: [10, 0, 1, 254], ..Udp::routed(1, 1, 0) };
+    for src in [[10, 0, 1, 1], [169, 254, 0, 1], [10, 0, 2, 1]] {
+        rig.arrive(1, &Udp { src, ..to_us.clone() }.bytes());
+    }
+    rig.settle();
+    assert_eq!(rig.totals().punted, 2, "a link-local address is on every link");
 }

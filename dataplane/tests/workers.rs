@@ -2,7 +2,7 @@
 
 use dataplane::control_rings::HANDOFF_FRAMES;
 use dataplane::ids::Priority;
-use dataplane::testing::wire::{Udp, sequence};
+use dataplane::testing::wire::{Udp, host_mac, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::Pfc;
@@ -88,4 +88,46 @@ fn lossy_frames_dropped_at_another_workers_queue_are_released_too() {
     assert_eq!(rig.report(1).queues[0].viq_bytes, 100_000, "what the queue holds");
     let totals = rig.totals();
     assert_eq!((totals.dropped, totals.held), (50, 100));
+}
+
+/// The worker of the forger knows when the station came, not when it was heard last.
+#[test]
+fn the_worker_that_hears_a_station_keeps_it() {
+    const HOLD_NS: u64 = 1_000_000;
+    let mut builder = RigBuilder::bridged(3).owned_by(2, 1).owned_by(3, 2);
+    builder.settings.mac_table.hold_ns = HOLD_NS;
+    let mut rig = builder.build();
+    let hello = |from| Udp { src_mac: host_mac(1, 1), ..Udp::bridged(from, 9, 0) }.bytes();
+    // The station is heard at a third of the hold time, the forger somewhat later.
+    for _ in 0..10 {
+        rig.arrive(1, &hello(1));
+        rig.settle();
+        rig.wait(HOLD_NS / 3);
+    }
+    for _ in 0..6 {
+        rig.arrive(1, &hello(1));
+        rig.settle();
+        rig.arrive(2, &hello(2));
+        rig.settle();
+        rig.settle();
+        (1..=3).for_each(|port| _ = rig.sent(port));
+        for from in [2, 3] {
+            rig.arrive(from, &Udp { dst_mac: host_mac(1, 1), ..Udp::bridged(from, 1, 0) }.bytes());
+        }
+        rig.settle();
+        assert_eq!([1, 2, 3].map(|port| rig.sent(port).len()), [2, 0, 0]);
+        rig.wait(HOLD_NS / 3);
+    }
+    let mac = rig.report(2).mac;
+    assert!(mac.moves <= 2, "once in each hold time: {mac:?}");
+    assert_eq!(mac.moves + mac.held_frames, 6);
+    // It falls silent, and moves for good.
+    rig.wait(2 * HOLD_NS);
+    rig.arrive(2, &hello(2));
+    rig.settle();
+    rig.settle();
+    (1..=3).for_each(|port| _ = rig.sent(port));
+    rig.arrive(3, &Udp { dst_mac: host_mac(1, 1), ..Udp::bridged(3, 1, 0) }.bytes());
+    rig.settle();
+    assert_eq!([1, 2].map(|port| rig.sent(port).len()), [0, 1]);
 }

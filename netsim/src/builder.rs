@@ -358,6 +358,7 @@ impl NetworkBuilder {
             mac: port.mac,
             mode: PortMode::Routed { vlan: None },
             trust,
+            checks_source: false,
         });
         let tables = TableParts {
             forwarding: forwarding.collect(),

@@ -115,7 +115,7 @@ impl SwitchSpec {
                 fair: self.fair,
             },
             ecn: self.ecn,
-            mac_table: MacTableSettings { entries_max: 0, age_ns: 0 },
+            mac_table: MacTableSettings { entries_max: 0, age_ns: 0, hold_ns: 0 },
             seed: common.seed,
         };
         let promised_bytes = promised_bytes(&settings);

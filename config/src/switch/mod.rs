@@ -21,6 +21,7 @@ mod runtime;
 mod rx_queue;
 mod scheduler;
 mod schema;
+mod static_macs;
 mod tables;
 mod tags;
 mod ttl;
@@ -45,7 +46,7 @@ use dataplane::fib::Route;
 use dataplane::ids::PortId;
 use dataplane::pipeline::classify::{PortTrust, TagMap};
 use dataplane::settings::SwitchSettings;
-use dataplane::snapshot::PortMode;
+use dataplane::snapshot::{PortMode, StaticMac};
 use dataplane::wire::MacAddress;
 use fabric::RuleSet;
 use ipnet::IpNet;
@@ -70,6 +71,8 @@ pub struct SwitchConfig {
     pub routes: Vec<StaticRoute>,
     /// Static neighbors.
     pub neighbors: Vec<Neighbor>,
+    /// Stations put on bridged ports.
+    pub static_macs: Vec<StaticMac>,
     /// The rules; without them tags never change.
     pub rules: Option<RuleSet>,
     /// The rule file, if there is one.
@@ -116,6 +119,8 @@ pub struct PortConfig {
     pub mode: PortMode,
     /// Its part in classification.
     pub trust: PortTrust,
+    /// Whether frames whose source belongs to another port are dropped.
+    pub checks_source: bool,
     /// The longest packet, without the Ethernet header.
     pub mtu: u16,
     /// Length of the cable.
@@ -316,6 +321,7 @@ fn assemble(
         settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
+        static_macs: static_macs::build(source, &file, &ports)?,
         lldp: lldp::build(source, &file, &ports)?,
         ports,
         routes,

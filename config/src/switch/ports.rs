@@ -133,6 +133,7 @@ impl PortReader<'_> {
             addresses,
             mode,
             trust,
+            checks_source: table.source_check,
             mtu,
             length,
             queues: u16::try_from(queues).unwrap_or(u16::MAX),

@@ -164,6 +164,7 @@ impl Changes {
             addresses: _,
             mode: _,
             trust: _,
+            checks_source: _,
             mtu: _,
             length: _,
             rx_ring,

@@ -197,5 +197,10 @@ pub(super) fn mac_table(
         let span = table.age.as_ref().map_or(0..0, Spanned::span);
         return Err(source.at(span, "`age` is below a second; every frame would flood"));
     }
-    Ok(MacTableSettings { entries_max, age_ns })
+    let hold_ns = table.hold.as_ref().map_or(0, |field| field.get_ref().0);
+    if hold_ns > age_ns {
+        let span = table.hold.as_ref().map_or(0..0, Spanned::span);
+        return Err(source.at(span, "`hold` is longer than `age`; an address is gone by then"));
+    }
+    Ok(MacTableSettings { entries_max, age_ns, hold_ns })
 }

@@ -16,6 +16,7 @@ impl SwitchConfig {
                 mac: settings.mac,
                 mode: port.mode.clone(),
                 trust: port.trust,
+                checks_source: port.checks_source,
             })
             .collect()
     }
@@ -29,7 +30,11 @@ impl SwitchConfig {
     /// The tables of the packet path, with `routes` as the routing table has become.
     pub fn snapshot(&self, epoch: u64, routes: &Routes) -> Snapshot {
         let (tags, seed) = (self.tag_map.clone(), self.settings.seed);
-        Snapshot::new(epoch, &self.forwarding(), tags, self.rule_table(), routes.compile(), seed)
+        let (ports, rules, fib) = (self.forwarding(), self.rule_table(), routes.compile());
+        Snapshot {
+            static_macs: self.static_macs.clone(),
+            ..Snapshot::new(epoch, &ports, tags, rules, fib, seed)
+        }
     }
 
     /// The routed ports as the control thread's agent sees them.

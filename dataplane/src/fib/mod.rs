@@ -32,6 +32,7 @@ pub use leaf::Leaf;
 pub use routes::{Interface, NEIGHBORS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
 pub use trie::{Key, Trie};
 
+use crate::ids::PortId;
 #[cfg(doc)]
 use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
@@ -75,6 +76,17 @@ impl Fib {
     #[inline]
     pub fn hop_at(&self, index: usize) -> &Hop {
         self.hops.get(index).unwrap_or(&Hop::NoRoute)
+    }
+
+    /// Whether one of the hops of a leaf of this table is on `port`: whether a router would send to
+    /// the leaf's addresses there (RFC 3704, 2.2 and 2.3: strict, and feasible among equal paths).
+    pub(crate) fn has_hop_on(&self, leaf: Leaf, port: PortId) -> bool {
+        let hops = leaf.first()..leaf.first() + leaf.members();
+        self.hops.get(hops).unwrap_or_default().iter().any(|hop| match hop {
+            Hop::Forward(adjacency) => adjacency.out == port,
+            Hop::Resolve { port: on } => *on == port,
+            Hop::Local | Hop::Discard | Hop::NoRoute => false,
+        })
     }
 
     /// Bytes of memory behind the table.

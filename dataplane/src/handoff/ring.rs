@@ -24,8 +24,13 @@ const HANDOFF_MAC_EVENTS: usize = 256;
 /// What other workers learn of: a change of a worker's MAC table, or flow control for their ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
-    /// The address was learned on, or has moved to, a port of the sender at this time.
+    /// The address was learned on a port of the sender at this time.
     Learned(Vid, MacAddress, PortId, Instant),
+    /// The address has moved to a port of the sender at this time.
+    Moved(Vid, MacAddress, PortId, Instant),
+    /// The address stays on a port of the sender, which heard it there within the hold time before
+    /// this move.
+    Kept(Vid, MacAddress, PortId, Instant),
     /// The address has aged out on a port of the sender.
     Forgotten(Vid, MacAddress, PortId),
     /// A MAC control frame came in by a further receive queue of this port of the receiver.

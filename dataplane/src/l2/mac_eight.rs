@@ -5,7 +5,7 @@
 //! them together, and not for one after the other.
 
 use super::Vid;
-use super::mac_slot::{Key, Origin, Slot};
+use super::mac_slot::{Key, Slot};
 use super::mac_table::MacTable;
 use crate::ids::PortId;
 use crate::time::Instant;
@@ -63,8 +63,9 @@ impl MacTable {
         if !are_known {
             return None;
         }
-        for (place, key) in places.into_iter().zip(stations.sources) {
-            *self.slot_mut(place) = Slot::new(key, input, Origin::Local, now);
+        for place in places {
+            let slot = self.slot_mut(place);
+            *slot = slot.heard(input, now);
         }
         Some(outputs)
     }

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn slices_together_hold_every_address_learnt_here_once() {
-        let settings = MacTableSettings { entries_max: 3_000, age_ns: 1_000_000_000 };
+        let settings = MacTableSettings { entries_max: 3_000, age_ns: 1_000_000_000, hold_ns: 0 };
         let mut table = MacTable::with_capacity(settings, 7);
         let mac = |n: u16| MacAddress([2, 0, 0, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]]);
         for n in 0..2_000 {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_slice_beyond_the_end_is_empty_and_the_last() {
-        let settings = MacTableSettings { entries_max: 8, age_ns: 1_000_000_000 };
+        let settings = MacTableSettings { entries_max: 8, age_ns: 1_000_000_000, hold_ns: 0 };
         let table = MacTable::with_capacity(settings, 7);
         let mut slice = MacSlice::default();
         for begin in [16, 1_000, usize::MAX] {

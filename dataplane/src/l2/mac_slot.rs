@@ -13,6 +13,8 @@ pub enum Origin {
     Local,
     /// Another worker, which told this one.
     Remote,
+    /// Nobody: the operator says where it is. It neither ages nor moves.
+    Static,
 }
 
 /// One entry, for people to look at.
@@ -33,7 +35,7 @@ pub struct MacEntry {
 
 /// Resolution of time stamps.
 pub(crate) const STAMP_NS: u64 = 1 << STAMP_SHIFT;
-const STAMP_SHIFT: u32 = 10;
+const STAMP_SHIFT: u32 = 11;
 
 /// Bit 63 is set in a used slot; then 3 zero bits, 12 bits of VLAN, 48 bits of address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +59,8 @@ impl Key {
     }
 }
 
-/// A slot: the key, and the state: from the lowest bit 8 bits of port, 1 bit of origin, 1 bit that
-/// is set in a used slot, 54 bits of time stamp (which last as long as 64 bits of nanoseconds).
+/// A slot: the key, and the state: from the lowest bit 8 bits of port, 2 bits of origin, 1 bit that
+/// is set in a used slot, 53 bits of time stamp (which last as long as 64 bits of nanoseconds).
 /// Walks over the table ask the state alone, in one compare: which slots are used is random, and no
 /// branch should hang on it.
 #[derive(Clone, Copy, Debug)]
@@ -69,20 +71,22 @@ pub(super) struct Slot {
 
 const PORT: u64 = 0xFF;
 const REMOTE: u64 = 1 << 8;
-const USED: u64 = 1 << 9;
+const STATIC: u64 = 1 << 9;
+const USED: u64 = 1 << 10;
 
 impl Slot {
     pub(super) const EMPTY: Self = Self { key: Key(0), state: 0 };
 
     #[inline(always)]
     pub(super) const fn new(key: Key, port: PortId, origin: Origin, seen: Instant) -> Self {
-        let remote = match origin {
+        let origin = match origin {
             Origin::Local => 0,
             Origin::Remote => REMOTE,
+            Origin::Static => STATIC,
         };
         Self {
             key,
-            state: seen.ns >> STAMP_SHIFT << STAMP_SHIFT | USED | remote | port.index() as u64,
+            state: seen.ns >> STAMP_SHIFT << STAMP_SHIFT | USED | origin | port.index() as u64,
         }
     }
 
@@ -109,16 +113,29 @@ impl Slot {
         }
     }
 
-    /// Whether the slot is used, and by an address on `port`.
+    /// Whether the slot is used, and by an address that was learned on `port`.
     #[inline(always)]
-    pub(super) const fn is_on(self, port: PortId) -> bool {
-        self.state & (USED | PORT) == USED | port.index() as u64
+    pub(super) const fn is_learned_on(self, port: PortId) -> bool {
+        self.state & (USED | STATIC | PORT) == USED | port.index() as u64
     }
 
     /// Whether the slot is used, and by an address of this worker's own.
     #[inline(always)]
     pub(super) const fn is_local(self) -> bool {
-        self.state & (USED | REMOTE) == USED
+        self.state & (USED | REMOTE | STATIC) == USED
+    }
+
+    /// Whether the slot is used, and by an address of the operator's.
+    #[inline(always)]
+    pub(super) const fn is_static(self) -> bool {
+        self.state & (USED | STATIC) == USED | STATIC
+    }
+
+    /// The slot after a frame of its address came in by its port at `now`, which is of this worker.
+    #[inline(always)]
+    pub(super) const fn heard(self, port: PortId, now: Instant) -> Self {
+        let heard = Self::new(self.key, port, Origin::Local, now);
+        Self { key: self.key, state: heard.state | self.state & STATIC }
     }
 
     #[inline(always)]
@@ -137,7 +154,11 @@ impl Slot {
             mac: MacAddress([a, b, c, d, e, f]),
             port: self.port(),
             seen: self.seen(),
-            origin: if self.is_local() { Origin::Local } else { Origin::Remote },
+            origin: match self.state & (REMOTE | STATIC) {
+                0 => Origin::Local,
+                REMOTE => Origin::Remote,
+                _ => Origin::Static,
+            },
         })
     }
 }
@@ -153,7 +174,7 @@ mod tests {
     #[test]
     fn a_slot_gives_back_what_was_put_in() {
         let seen = Instant::from_ns(u64::MAX >> STAMP_SHIFT << STAMP_SHIFT);
-        for origin in [Origin::Local, Origin::Remote] {
+        for origin in [Origin::Local, Origin::Remote, Origin::Static] {
             for (vid, port) in [(1, 1), (4094, 256), (2048, 100)] {
                 let entry = MacEntry {
                     vid: Vid::new(vid).unwrap(),

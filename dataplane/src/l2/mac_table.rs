@@ -51,6 +51,11 @@ pub enum Learned {
     },
     /// It was known here already.
     Refreshed,
+    /// It stays on another port: it is static there, or has been heard there lately.
+    Kept {
+        /// The port it is on.
+        on: PortId,
+    },
     /// It stays unknown: its port has its share of the table, or the table is full.
     Full,
     /// The table is as it was: no station can have this address (it is a multicast address, or
@@ -67,6 +72,7 @@ pub struct MacTable {
     hash_shift: u32,
     entries_max: usize,
     age_ns: u64,
+    hold_ns: u64,
     len: usize,
     /// The slot that aging looks at next.
     cursor: usize,
@@ -93,6 +99,7 @@ impl MacTable {
             hash_shift: 64 - slots.trailing_zeros(),
             entries_max,
             age_ns: settings.age_ns,
+            hold_ns: settings.hold_ns,
             len: 0,
             cursor: 0,
             counts: vec![MacPortCounts::default(); PORTS_MAX].into_boxed_slice(),
@@ -114,7 +121,7 @@ impl MacTable {
         self.put(mac, Slot::new(Key::new(vid, mac), port, Origin::Local, now))
     }
 
-    /// Notes what another worker has learned, new or moved: that `mac` came to `port` at `since`.
+    /// Notes what another worker has learned: that `mac` came to `port` at `since`.
     ///
     /// Between the news of two other workers the later wins, in whatever order they arrive. An
     /// address of our own gives way to any news: if it has come back to us since, its next frame
@@ -127,6 +134,52 @@ impl MacTable {
         since: Instant,
     ) -> Learned {
         self.put(mac, Slot::new(Key::new(vid, mac), port, Origin::Remote, since))
+    }
+
+    /// Notes what another worker has learned of an address that was elsewhere. Within the hold time
+    /// an address of our own does not give way: the worker that moved it did not know when we heard
+    /// it last.
+    pub(crate) fn remote_move(
+        &mut self,
+        vid: Vid,
+        mac: MacAddress,
+        port: PortId,
+        since: Instant,
+    ) -> Learned {
+        let news = Slot::new(Key::new(vid, mac), port, Origin::Remote, since);
+        let known = self.find(news.key()).map(|at| self.slot(at));
+        match known.filter(|known| known.is_local() && self.is_held(*known, news)) {
+            Some(known) => Learned::Kept { on: known.port() },
+            None => self.put(mac, news),
+        }
+    }
+
+    /// Notes that the worker of `port` keeps `mac` there, whatever another has said: it heard it
+    /// within the hold time before `since`.
+    pub(crate) fn remote_keep(&mut self, vid: Vid, mac: MacAddress, port: PortId, since: Instant) {
+        let slot = Slot::new(Key::new(vid, mac), port, Origin::Remote, since);
+        if let Some(at) = self.find(slot.key()).filter(|&at| !self.slot(at).is_static()) {
+            self.write(at, slot);
+        }
+    }
+
+    /// Notes that the operator says that `mac` is on `port`: it is there until
+    /// [`MacTable::remove_static`]. It need not keep to the size of the settings, and where the run
+    /// of used slots is too long, the address that stands first in it gives way.
+    pub(crate) fn put_static(&mut self, vid: Vid, mac: MacAddress, port: PortId) {
+        let slot = Slot::new(Key::new(vid, mac), port, Origin::Static, Instant::ZERO);
+        match self.place(slot.key()) {
+            Place::At(at) => self.write(at, slot),
+            Place::Free(at) => self.fill(at, slot),
+            Place::Nowhere => self.write(self.home(slot.key()), slot),
+        }
+    }
+
+    /// Forgets an address of the operator's.
+    pub(crate) fn remove_static(&mut self, vid: Vid, mac: MacAddress) {
+        if let Some(at) = self.find(Key::new(vid, mac)).filter(|&at| self.slot(at).is_static()) {
+            self.remove(at);
+        }
     }
 
     #[inline(always)]
@@ -148,7 +201,7 @@ impl MacTable {
     pub(crate) fn remote_forget(&mut self, vid: Vid, mac: MacAddress, port: PortId) -> bool {
         if let Place::At(at) = self.place(Key::new(vid, mac)) {
             let slot = self.slot(at);
-            if !slot.is_local() && slot.port() == port {
+            if slot.is_learned_on(port) && !slot.is_local() {
                 self.remove(at);
                 return true;
             }
@@ -184,13 +237,13 @@ impl MacTable {
         before - self.len
     }
 
-    /// Forgets every address on `port`, whoever learned it, and hands each to `forgotten`. Walks
+    /// Forgets every address learned on `port`, by whomever, and hands each to `forgotten`. Walks
     /// the whole table: for a port that went down, not for the packet path.
     pub fn flush_port(&mut self, port: PortId, mut forgotten: impl FnMut(MacEntry)) -> usize {
         let before = self.len;
         let mut at = 0;
         while let Some(&slot) = self.slots.get(at) {
-            if slot.is_on(port) {
+            if slot.is_learned_on(port) {
                 // As in aging, the slot is looked at again.
                 self.remove(at);
                 slot.entry().into_iter().for_each(&mut forgotten);
@@ -289,26 +342,48 @@ impl MacTable {
         Place::Nowhere
     }
 
-    /// Whether slot `at` holds news from another worker that is later than `mac_events`.
-    fn is_newer_news(&self, at: usize, mac_events: Slot) -> bool {
+    /// Whether slot `at` holds news from another worker that is later than `news`.
+    fn is_newer_news(&self, at: usize, news: Slot) -> bool {
         let known = self.slot(at);
-        !known.is_local() && known.seen() > mac_events.seen()
+        !known.is_local() && known.seen() > news.seen()
     }
 
     #[inline(always)]
     fn replace(&mut self, at: usize, slot: Slot) -> Learned {
-        let old = core::mem::replace(&mut self.slots[at], slot);
-        if old.port() == slot.port() { Learned::Refreshed } else { self.moved(old.port(), slot) }
+        if !self.slots[at].is_learned_on(slot.port()) {
+            return self.replace_other(at, slot);
+        }
+        self.slots[at] = slot;
+        Learned::Refreshed
     }
 
-    /// Counts an address that has come from port `from`.
+    /// [`Self::replace`] for a slot that is static, or of another port.
     #[cold]
-    fn moved(&mut self, from: PortId, slot: Slot) -> Learned {
-        self.counts[from.index()].addresses -= 1;
-        let to = &mut self.counts[slot.port().index()];
-        to.addresses += 1;
-        to.moves += u64::from(slot.is_local());
-        Learned::Moved { from }
+    fn replace_other(&mut self, at: usize, slot: Slot) -> Learned {
+        let old = self.slots[at];
+        if old.port() == slot.port() {
+            return Learned::Refreshed;
+        }
+        let count = u64::from(slot.is_local());
+        if old.is_static() || slot.is_local() && self.is_held(old, slot) {
+            self.counts[slot.port().index()].held_frames += count;
+            return Learned::Kept { on: old.port() };
+        }
+        self.counts[slot.port().index()].moves += count;
+        self.write(at, slot);
+        Learned::Moved { from: old.port() }
+    }
+
+    /// Whether `known` was heard so lately on its port that it may not move to that of `news`.
+    fn is_held(&self, known: Slot, news: Slot) -> bool {
+        known.port() != news.port() && news.seen().ns_since(known.seen()) < self.hold_ns
+    }
+
+    /// Replaces the used slot `at`.
+    fn write(&mut self, at: usize, slot: Slot) {
+        let old = core::mem::replace(&mut self.slots[at], slot);
+        self.counts[old.port().index()].addresses -= 1;
+        self.counts[slot.port().index()].addresses += 1;
     }
 
     fn insert(&mut self, at: usize, slot: Slot) -> Learned {
@@ -318,10 +393,15 @@ impl MacTable {
         if self.len >= self.entries_max || !may_add {
             return self.refuse(slot);
         }
+        self.fill(at, slot);
+        Learned::New
+    }
+
+    /// Writes the empty slot `at`.
+    fn fill(&mut self, at: usize, slot: Slot) {
         self.slots[at] = slot;
         self.len += 1;
         self.counts[slot.port().index()].addresses += 1;
-        Learned::New
     }
 
     /// Counts an address that stays unknown.

@@ -12,7 +12,11 @@ use proptest::prelude::*;
 const AGE_NS: u64 = 1_000_000;
 
 fn table(entries_max: usize) -> MacTable {
-    MacTable::with_capacity(MacTableSettings { entries_max, age_ns: AGE_NS }, 1)
+    table_that_holds(entries_max, 0)
+}
+
+fn table_that_holds(entries_max: usize, hold_ns: u64) -> MacTable {
+    MacTable::with_capacity(MacTableSettings { entries_max, age_ns: AGE_NS, hold_ns }, 1)
 }
 
 fn vid(value: u16) -> Vid {
@@ -157,7 +161,8 @@ fn a_port_has_a_share_and_what_is_known_stays() {
         .filter(|&n| table.learn(vid(1), mac(n), port(1), Instant::ZERO) == Learned::New)
         .count();
     assert_eq!(learned, 800, "four times what is free");
-    let counts = MacPortCounts { addresses: 800, moves: 0, refused_frames: 1_200 };
+    let counts =
+        MacPortCounts { addresses: 800, refused_frames: 1_200, ..MacPortCounts::default() };
     assert_eq!(table.counts(port(1)), counts);
     for n in 6_000..6_150 {
         assert_eq!(table.learn(vid(1), mac(n), port(3), Instant::ZERO), Learned::New);
@@ -171,6 +176,64 @@ fn a_port_has_a_share_and_what_is_known_stays() {
     assert_eq!(table.counts(port(1)), MacPortCounts { addresses: 801, moves: 1, ..counts });
     assert_eq!(table.flush_port(port(1), |_| ()), 801);
     assert_eq!(table.counts(port(1)).addresses, 0);
+}
+
+#[test]
+fn a_static_station_neither_moves_nor_ages_nor_counts_to_a_share() {
+    let mut table = table(0);
+    let late = Instant::from_ns(100 * AGE_NS);
+    table.put_static(vid(1), mac(1), port(1));
+    assert_eq!(table.learn(vid(1), mac(1), port(2), late), Learned::Kept { on: port(1) });
+    assert_eq!(table.learn(vid(1), mac(1), port(1), late), Learned::Refreshed);
+    let (moved, news) = (port(9), Instant::from_ns(200 * AGE_NS));
+    assert_eq!(table.remote_move(vid(1), mac(1), moved, news), Learned::Kept { on: port(1) });
+    table.remote_keep(vid(1), mac(1), moved, news);
+    assert!(!table.remote_forget(vid(1), mac(1), port(1)));
+    assert_eq!(table.flush_port(port(1), |_| ()), 0);
+    assert!(age_all(&mut table, Instant::from_ns(1_000 * AGE_NS)).is_empty());
+    assert_eq!(table.lookup(vid(1), mac(1)), Some(port(1)));
+    let held = MacPortCounts { held_frames: 1, ..MacPortCounts::default() };
+    assert_eq!(table.counts(port(2)), held);
+    let there = MacPortCounts { addresses: 1, ..MacPortCounts::default() };
+    assert_eq!(table.counts(port(1)), there);
+    table.put_static(vid(1), mac(1), port(2));
+    assert_eq!(table.lookup(vid(1), mac(1)), Some(port(2)), "the operator may move it");
+    table.remove_static(vid(1), mac(1));
+    assert!(table.is_empty());
+}
+
+#[test]
+fn only_a_static_station_is_removed_as_one() {
+    let mut table = table(8);
+    table.learn(vid(1), mac(1), port(1), Instant::ZERO);
+    table.remove_static(vid(1), mac(1));
+    table.remove_static(vid(1), mac(2));
+    assert_eq!(table.lookup(vid(1), mac(1)), Some(port(1)));
+}
+
+#[test]
+fn a_station_moves_once_it_is_silent_for_the_hold_time() {
+    const HOLD_NS: u64 = 100 * STAMP_NS;
+    let mut table = table_that_holds(8, HOLD_NS);
+    let at = |number| Instant::from_ns(number * STAMP_NS);
+    table.learn(vid(1), mac(1), port(1), at(0));
+    assert_eq!(table.learn(vid(1), mac(1), port(2), at(99)), Learned::Kept { on: port(1) });
+    assert_eq!(table.learn(vid(1), mac(1), port(1), at(99)), Learned::Refreshed);
+    assert_eq!(table.learn(vid(1), mac(1), port(2), at(198)), Learned::Kept { on: port(1) });
+    assert_eq!(table.learn(vid(1), mac(1), port(2), at(199)), Learned::Moved { from: port(1) });
+    assert_eq!(table.learn(vid(1), mac(1), port(1), at(200)), Learned::Kept { on: port(2) });
+    assert_eq!(table.counts(port(2)).held_frames, 2);
+    assert_eq!(table.counts(port(1)).held_frames, 1);
+    // Another worker, which has not heard it here, says that it has moved: only that gives way.
+    assert_eq!(table.remote_move(vid(1), mac(1), port(9), at(250)), Learned::Kept { on: port(2) });
+    assert_eq!(
+        table.remote_learn(vid(1), mac(1), port(9), at(250)),
+        Learned::Moved { from: port(2) }
+    );
+    table.remote_keep(vid(1), mac(1), port(8), at(240));
+    assert_eq!(table.lookup(vid(1), mac(1)), Some(port(8)), "whose it is, its worker says");
+    assert_eq!(table.learn(vid(1), mac(1), port(1), at(339)), Learned::Kept { on: port(8) });
+    assert_eq!(table.learn(vid(1), mac(1), port(1), at(340)), Learned::Moved { from: port(8) });
 }
 
 #[test]
@@ -211,7 +274,10 @@ fn addresses_made_to_collide_cost_no_frame_more_than_the_limit() {
 #[derive(Clone, Debug)]
 enum Event {
     Learn(u16, u64, usize),
-    RemoteLearn(u16, u64, usize),
+    RemoteLearn(u16, u64, usize, bool),
+    RemoteKeep(u16, u64, usize),
+    PutStatic(u16, u64, usize),
+    RemoveStatic(u16, u64),
     RemoteForget(u16, u64, usize),
     FlushPort(usize),
     Wait(u64),
@@ -223,19 +289,24 @@ fn event() -> impl Strategy<Value = Event> {
     let key = || (1..4_u16, 0..20_u64);
     prop_oneof![
         8 => (key(), 1..5_usize).prop_map(|((v, m), p)| Event::Learn(v, m, p)),
-        4 => (key(), 5..8_usize).prop_map(|((v, m), p)| Event::RemoteLearn(v, m, p)),
+        4 => (key(), 5..8_usize, any::<bool>())
+            .prop_map(|((v, m), p, moves)| Event::RemoteLearn(v, m, p, moves)),
+        1 => (key(), 5..8_usize).prop_map(|((v, m), p)| Event::RemoteKeep(v, m, p)),
+        1 => (key(), 1..8_usize).prop_map(|((v, m), p)| Event::PutStatic(v, m, p)),
+        1 => key().prop_map(|(v, m)| Event::RemoveStatic(v, m)),
         3 => (key(), 5..8_usize).prop_map(|((v, m), p)| Event::RemoteForget(v, m, p)),
         1 => (1..8_usize).prop_map(Event::FlushPort),
-        3 => (0..AGE_NS / 2).prop_map(Event::Wait),
+        3 => (0..AGE_NS / STAMP_NS / 2).prop_map(Event::Wait),
         2 => (0..40_usize).prop_map(Event::Age),
         1 => Just(Event::AgeAll),
     ]
 }
 
-/// The oracle: (VLAN, address) -> (port, last seen, local).
+/// The oracle: (VLAN, address) -> (port, last seen, origin).
 #[derive(Default)]
 struct Plain {
-    entries: BTreeMap<(Vid, MacAddress), (PortId, Instant, bool)>,
+    entries: BTreeMap<(Vid, MacAddress), (PortId, Instant, Origin)>,
+    hold_ns: u64,
 }
 
 impl Plain {
@@ -243,35 +314,45 @@ impl Plain {
         self.entries.values().filter(|&&(at, ..)| at == port).count()
     }
 
-    fn learn(&mut self, max: usize, entry: MacEntry) -> Learned {
+    fn learn(&mut self, max: usize, entry: MacEntry, is_move: bool) -> Learned {
         let key = (entry.vid, entry.mac);
-        let value = (entry.port, entry.seen, entry.origin == Origin::Local);
-        match self.entries.get(&key) {
-            None if self.entries.len() >= max => return Learned::Full,
-            None if value.2 && self.on(entry.port) >= 4 * (max - self.entries.len()) => {
+        let is_local = entry.origin == Origin::Local;
+        let value = (entry.port, entry.seen, entry.origin);
+        let known = self.entries.get(&key).copied();
+        let Some((on, seen, origin)) = known else {
+            let free = max.saturating_sub(self.entries.len());
+            if free == 0 || is_local && self.on(entry.port) >= 4 * free {
                 return Learned::Full;
             }
-            None => {
-                self.entries.insert(key, value);
-                return Learned::New;
-            }
-            Some(&(_, seen, false)) if !value.2 && seen > value.1 => return Learned::Ignored,
-            Some(_) => {}
+            self.entries.insert(key, value);
+            return Learned::New;
+        };
+        if origin == Origin::Static {
+            return if on == entry.port { Learned::Refreshed } else { Learned::Kept { on } };
         }
-        match self.entries.insert(key, value) {
-            Some((from, ..)) if from != entry.port => Learned::Moved { from },
-            _ => Learned::Refreshed,
+        if !is_local && origin == Origin::Remote && seen > entry.seen {
+            return Learned::Ignored;
         }
+        // A worker's own news are held by what it knows; another's only if they are of a move, and
+        // by what this one has heard itself.
+        let may_hold = is_local || is_move && origin == Origin::Local;
+        if on != entry.port && may_hold && entry.seen.ns_since(seen) < self.hold_ns {
+            return Learned::Kept { on };
+        }
+        self.entries.insert(key, value);
+        if on == entry.port { Learned::Refreshed } else { Learned::Moved { from: on } }
     }
 
     fn may_be_forgotten(&self, entry: &MacEntry, now: Instant) -> bool {
         let known = self.entries.get(&(entry.vid, entry.mac));
-        known.is_some_and(|&(_, seen, local)| local && now.ns_since(seen) > AGE_NS)
+        known.is_some_and(|&(_, seen, origin)| {
+            origin == Origin::Local && now.ns_since(seen) > AGE_NS
+        })
     }
 
     fn must_be_forgotten(&self, now: Instant) -> usize {
-        let due = |(_, seen, local): &&(PortId, Instant, bool)| {
-            *local && now.ns_since(*seen) > AGE_NS + 2 * STAMP_NS
+        let due = |(_, seen, origin): &&(PortId, Instant, Origin)| {
+            *origin == Origin::Local && now.ns_since(*seen) > AGE_NS + 2 * STAMP_NS
         };
         self.entries.values().filter(due).count()
     }
@@ -282,12 +363,14 @@ proptest! {
     fn any_history_leaves_the_table_as_a_btree_map_would_be(
         entries_max in 0..30_usize,
         seed in any::<u64>(),
+        hold_stamps in prop_oneof![Just(0), 0..400_u64],
         events in proptest::collection::vec(event(), 0..200),
     ) {
-        let settings = MacTableSettings { entries_max, age_ns: AGE_NS };
+        let hold_ns = hold_stamps * STAMP_NS;
+        let settings = MacTableSettings { entries_max, age_ns: AGE_NS, hold_ns };
         let mut table = MacTable::with_capacity(settings, seed);
-        let mut fast_path = Plain::default();
-        let mut now = Instant::from_ns(12_345);
+        let mut fast_path = Plain { hold_ns, ..Plain::default() };
+        let mut now = Instant::from_ns(10 * STAMP_NS);
         for event in events {
             match event {
                 Event::Learn(v, m, p) => {
@@ -295,21 +378,40 @@ proptest! {
                     let entry = MacEntry {
                         vid: vid(v), mac: mac(m), port: port(p), seen: now, origin: Origin::Local,
                     };
-                    prop_assert_eq!(found, fast_path.learn(entries_max, entry));
+                    prop_assert_eq!(found, fast_path.learn(entries_max, entry, false));
                 }
-                Event::RemoteLearn(v, m, p) => {
-                    // Whole units of the stamp, so that the order of two news is the same here.
-                    let since = Instant::from_ns(now.ns / STAMP_NS * STAMP_NS);
-                    let found = table.remote_learn(vid(v), mac(m), port(p), since);
+                Event::RemoteLearn(v, m, p, moves) => {
+                    let learn = if moves { MacTable::remote_move } else { MacTable::remote_learn };
+                    let found = learn(&mut table, vid(v), mac(m), port(p), now);
                     let entry = MacEntry {
-                        vid: vid(v), mac: mac(m), port: port(p), seen: since, origin: Origin::Remote,
+                        vid: vid(v), mac: mac(m), port: port(p), seen: now, origin: Origin::Remote,
                     };
-                    prop_assert_eq!(found, fast_path.learn(entries_max, entry));
+                    prop_assert_eq!(found, fast_path.learn(entries_max, entry, moves));
+                }
+                Event::RemoteKeep(v, m, p) => {
+                    table.remote_keep(vid(v), mac(m), port(p), now);
+                    let known = fast_path.entries.get_mut(&(vid(v), mac(m)));
+                    if let Some(known) = known.filter(|(.., origin)| *origin != Origin::Static) {
+                        *known = (port(p), now, Origin::Remote);
+                    }
+                }
+                Event::PutStatic(v, m, p) => {
+                    table.put_static(vid(v), mac(m), port(p));
+                    let value = (port(p), now, Origin::Static);
+                    fast_path.entries.insert((vid(v), mac(m)), value);
+                }
+                Event::RemoveStatic(v, m) => {
+                    table.remove_static(vid(v), mac(m));
+                    fast_path.entries.retain(|key, (.., origin)| {
+                        *key != (vid(v), mac(m)) || *origin != Origin::Static
+                    });
                 }
                 Event::RemoteForget(v, m, p) => {
                     let key = (vid(v), mac(m));
                     let known = fast_path.entries.get(&key);
-                    let there = known.is_some_and(|&(at, _, local)| at == port(p) && !local);
+                    let there = known.is_some_and(|&(at, _, origin)| {
+                        at == port(p) && origin == Origin::Remote
+                    });
                     if there {
                         fast_path.entries.remove(&key);
                     }
@@ -318,14 +420,18 @@ proptest! {
                 Event::FlushPort(p) => {
                     let mut flushed = Vec::new();
                     table.flush_port(port(p), |entry| flushed.push((entry.vid, entry.mac)));
-                    let on_it = |(_, (at, ..)): &(&_, &(PortId, Instant, bool))| *at == port(p);
+                    let on_it = |(at, _, origin): &(PortId, Instant, Origin)| {
+                        *at == port(p) && *origin != Origin::Static
+                    };
+                    let entries = fast_path.entries.iter();
                     let truth: Vec<_> =
-                        fast_path.entries.iter().filter(on_it).map(|(key, _)| *key).collect();
+                        entries.filter(|(_, it)| on_it(it)).map(|(key, _)| *key).collect();
                     flushed.sort();
                     prop_assert_eq!(flushed, truth);
-                    fast_path.entries.retain(|_, (at, ..)| *at != port(p));
+                    fast_path.entries.retain(|_, it| !on_it(it));
                 }
-                Event::Wait(ns) => now = now + ns,
+                // Whole units of the stamp, so that both know the same times.
+                Event::Wait(stamps) => now = now + stamps * STAMP_NS,
                 Event::Age(budget) => {
                     let mut forgotten = Vec::new();
                     table.age(now, budget, |entry| forgotten.push(entry));
@@ -349,11 +455,10 @@ proptest! {
 }
 
 fn check_same(table: &MacTable, fast_path: &Plain) -> Result<(), TestCaseError> {
-    let mut found: Vec<_> =
-        table.iter().map(|e| ((e.vid, e.mac), (e.port, e.origin == Origin::Local))).collect();
+    let mut found: Vec<_> = table.iter().map(|e| ((e.vid, e.mac), (e.port, e.origin))).collect();
     found.sort_by_key(|(key, _)| *key);
     let truth: Vec<_> =
-        fast_path.entries.iter().map(|(&key, &(port, _, local))| (key, (port, local))).collect();
+        fast_path.entries.iter().map(|(&key, &(port, _, origin))| (key, (port, origin))).collect();
     prop_assert_eq!(&found, &truth);
     prop_assert_eq!(table.len(), truth.len());
     for p in (1..8).map(port) {

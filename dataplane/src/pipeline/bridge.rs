@@ -2,10 +2,11 @@
 //!
 //! Reads: the Ethernet header. Writes: the MAC table, the frame outcome; [`finish`] writes the
 //! frame's headers. Drops: `truncated`, `vlan_not_allowed`, `reserved_address`,
-//! `source_port_filtered`, `too_long`.
+//! `source_check`, `source_port_filtered`, `too_long`.
 
 use crate::counters::DropReason;
 use crate::frame::{Frame, length_bytes};
+use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::{EgressForm, Learned, MacTable, Vid, VlanPort};
 use crate::pipeline::class::Class;
@@ -30,17 +31,42 @@ pub(crate) enum Destination {
     Ends(Verdict),
 }
 
+/// The port where bridged frames came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BridgeInput<'a> {
+    pub(crate) port: PortId,
+    pub(crate) vlan_port: &'a VlanPort,
+    /// Whether a frame ends here if its source address stays on another port.
+    pub(crate) checks_source: bool,
+}
+
+impl BridgeInput<'_> {
+    /// What other workers have to know of an address.
+    pub(crate) const fn event(
+        &self,
+        vid: Vid,
+        mac: MacAddress,
+        learned: Learned,
+        now: Instant,
+    ) -> Option<MacEvent> {
+        match learned {
+            Learned::New => Some(MacEvent::Learned(vid, mac, self.port, now)),
+            Learned::Moved { .. } => Some(MacEvent::Moved(vid, mac, self.port, now)),
+            Learned::Refreshed | Learned::Kept { .. } | Learned::Full | Learned::Ignored => None,
+        }
+    }
+}
+
 /// Learns the source address and looks up the destination. Calls `mac_events` if the source address
 /// is new on this port.
 #[inline]
 pub(crate) fn look_up(
     table: &mut MacTable,
-    vlan_port: &VlanPort,
-    input: PortId,
+    input: BridgeInput<'_>,
     parsed: &Parsed,
     head: &[u8],
     now: Instant,
-    mac_events: impl FnOnce(Vid, MacAddress),
+    mac_events: impl FnOnce(MacEvent),
 ) -> Destination {
     let drop = |reason| Destination::Ends(Verdict::Drop(reason));
     let Some(&[d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5]) = head.first_chunk::<12>() else {
@@ -56,32 +82,35 @@ pub(crate) fn look_up(
         };
     }
     let frame_vid = parsed.is_tagged().then_some(ethernet::vid(parsed.tci));
-    look_up_station(table, vlan_port, input, frame_vid, (dst, src), now, mac_events)
+    look_up_station(table, input, frame_vid, (dst, src), now, mac_events)
 }
 
 /// [`look_up`] for a frame to `dst`, an address that bridges forward.
 #[inline(always)]
 pub(crate) fn look_up_station(
     table: &mut MacTable,
-    vlan_port: &VlanPort,
-    input: PortId,
+    input: BridgeInput<'_>,
     frame_vid: Option<u16>,
     (dst, src): (MacAddress, MacAddress),
     now: Instant,
-    mac_events: impl FnOnce(Vid, MacAddress),
+    mac_events: impl FnOnce(MacEvent),
 ) -> Destination {
     let drop = |reason| Destination::Ends(Verdict::Drop(reason));
-    let Some(vid) = vlan_port.admit(frame_vid) else {
+    let Some(vid) = input.vlan_port.admit(frame_vid) else {
         return drop(DropReason::VlanNotAllowed);
     };
-    if let Learned::New | Learned::Moved { .. } = table.learn(vid, src, input, now) {
-        mac_events(vid, src);
+    let learned = table.learn(vid, src, input.port, now);
+    if input.checks_source && matches!(learned, Learned::Kept { .. }) {
+        return drop(DropReason::SourceCheck);
+    }
+    if let Some(event) = input.event(vid, src, learned, now) {
+        mac_events(event);
     }
     if dst.is_multicast() {
         return Destination::Flood(vid);
     }
     match table.lookup(vid, dst) {
-        Some(out) if out == input => drop(DropReason::SourcePortFiltered),
+        Some(out) if out == input.port => drop(DropReason::SourcePortFiltered),
         Some(out) => Destination::Port(out, vid),
         None => Destination::Flood(vid),
     }

@@ -9,12 +9,11 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
-use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
-use crate::pipeline::bridge::{self, Destination};
+use crate::pipeline::bridge::{self, BridgeInput, Destination};
 use crate::pipeline::class::Class;
 use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
@@ -40,13 +39,20 @@ pub(super) struct BridgedFrom<'a> {
     pub(super) arrival: Arrival,
 }
 
+impl<'a> BridgedFrom<'a> {
+    const fn input(&self, port: PortId) -> BridgeInput<'a> {
+        let Self { tables, vlan_port, .. } = *self;
+        BridgeInput { port, vlan_port, checks_source: tables.checks_source }
+    }
+}
+
 /// How far the fast path took a burst.
 #[derive(Default)]
 struct Progress {
     /// Frames at the front that have an outcome group.
     frames: usize,
-    /// Targets of the frames behind them that were looked up.
-    targets: ArrayVec<Target, LANES>,
+    /// Destinations of the frames behind them that were looked up.
+    destinations: ArrayVec<Destination, LANES>,
 }
 
 impl<D: Device, V: Driver> Core<D, V> {
@@ -77,20 +83,15 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// taken one by one.
     #[inline(always)]
     fn bridge_eights(&mut self, from: BridgedFrom<'_>, group_of: &mut [u8; BURST_MAX]) -> Progress {
-        let BridgedFrom { snapshot, tables, vlan_port, arrival } = from;
+        let BridgedFrom { snapshot, tables, arrival, .. } = from;
         let ingress = self.inputs[arrival.slot];
+        let input = from.input(ingress.port);
         let Self { rx, lanes, outcomes, mac_table, handoff_tx, accounting, .. } = self;
         let LaneState { eights, pairs } = &mut **lanes;
         let now = accounting.now;
-        let mut bridge = Bridge {
-            table: mac_table,
-            vlan_port,
-            input: ingress.port,
-            now,
-            tx_frame_bytes_max: &self.tx_frame_bytes_max,
-        };
-        let mut learned =
-            |vid, mac| handoff_tx.push_event(MacEvent::Learned(vid, mac, ingress.port, now));
+        let mut bridge =
+            Bridge { table: mac_table, input, now, tx_frame_bytes_max: &self.tx_frame_bytes_max };
+        let mut mac_events = |event| handoff_tx.push_event(event);
         let from = Input { snapshot, tables, ingress };
         let mut progress = Progress::default();
         pairs.clear();
@@ -99,9 +100,11 @@ impl<D: Device, V: Driver> Core<D, V> {
             if eight.has_others(frames.len()) {
                 break;
             }
-            let known = bridge.look_up(eight, frames, &mut learned);
+            let (known, other) = bridge.look_up(eight, frames, &mut mac_events);
             if known < frames.len() {
-                progress.targets.extend(eight.targets(known));
+                let targets = eight.targets(known);
+                let ports = targets.map(|Target { out, vid }| Destination::Port(out, vid));
+                progress.destinations.extend(ports.chain(other));
                 break;
             }
             let taken = pairs.take::<_, true>(from, eight, frames, outcomes, groups);
@@ -129,7 +132,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         progress: Progress,
         mut group_of: [u8; BURST_MAX],
     ) {
-        let BridgedFrom { snapshot, tables, vlan_port, arrival } = from;
+        let BridgedFrom { snapshot, tables, arrival, .. } = from;
         let slot = arrival.slot;
         let input = self.inputs[slot];
         let frame_bytes_max = usize::from(self.ports[slot].frame_bytes_max);
@@ -145,7 +148,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         let frames: ArrayVec<D::Frame, BURST_MAX> = self.rx.drain(progress.frames..).collect();
         let mut frames = frames.into_iter().zip(parsed);
-        let mut targets = progress.targets.into_iter();
+        let mut destinations = progress.destinations.into_iter();
+        let from = from.input(input.port);
         while let Some((mut frame, parsed)) = frames.next() {
             let parsed = as_bridged(parsed, frame.head());
             let class = tables.classifier.of(&parsed);
@@ -156,10 +160,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             } else {
                 route::within(parsed, frame.len(), frame_bytes_max)
             };
-            let destination = targets.next().map_or_else(
-                || self.look_up_bridged(vlan_port, input.port, &parsed, frame.head()),
-                |Target { out, vid }| Destination::Port(out, vid),
-            );
+            let known = destinations.next();
+            let destination =
+                known.unwrap_or_else(|| self.look_up_bridged(from, &parsed, frame.head()));
             let frame_outcome = match destination {
                 Destination::Port(out, vid) => {
                     bridge::finish(snapshot, input, class, &parsed, (out, vid), &mut frame)
@@ -202,27 +205,17 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline]
     fn look_up_bridged(
         &mut self,
-        vlan_port: &VlanPort,
-        input: PortId,
+        input: BridgeInput<'_>,
         parsed: &Parsed,
         head: &[u8],
     ) -> Destination {
-        let handoff_tx = &mut self.handoff_tx;
-        let learned = |vid, mac| {
-            handoff_tx.push_event(MacEvent::Learned(vid, mac, input, self.accounting.now))
-        };
+        let (handoff_tx, now) = (&mut self.handoff_tx, self.accounting.now);
         match parsed.kind {
             Kind::MacControl => Destination::Ends(Verdict::Consume),
             Kind::Bad(reason) => Destination::Ends(Verdict::Drop(reason)),
-            _ => bridge::look_up(
-                &mut self.mac_table,
-                vlan_port,
-                input,
-                parsed,
-                head,
-                self.accounting.now,
-                learned,
-            ),
+            _ => bridge::look_up(&mut self.mac_table, input, parsed, head, now, |event| {
+                handoff_tx.push_event(event);
+            }),
         }
     }
 

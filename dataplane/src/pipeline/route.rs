@@ -2,7 +2,8 @@
 //!
 //! Reads: the parsed headers, the port's tables. Writes: the frame outcome; on [`Verdict::Forward`]
 //! the frame's headers too. Drops: `not_our_mac`, `vlan_not_allowed`, `reserved_address`, `not_ip`,
-//! `unroutable`, `blackhole`. Punts the frames that the control thread must process.
+//! `source_check`, `unroutable`, `blackhole`. Punts the frames that the control thread must
+//! process.
 //!
 //! [`generic_path`] takes any frame. [`fast_path`](crate::pipeline::fast_path) takes the common
 //! frames, faster and with the same outcome.
@@ -10,6 +11,7 @@
 use crate::counters::DropReason;
 use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
+use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
@@ -39,7 +41,13 @@ pub(crate) fn generic_path<F: Frame>(
     // then counted in its class.
     let class = tables.classifier.of(&parsed);
     let parsed = within(parsed, frame.len(), frame_bytes_max);
-    match look_up(snapshot, tables, vlan, &parsed, frame.head()) {
+    let found = look_up(snapshot, tables, vlan, &parsed, frame.head()).and_then(|leaf| {
+        if tables.checks_source && !has_source_on(snapshot, input.port, &parsed, frame.head()) {
+            return Err(Verdict::Drop(DropReason::SourceCheck));
+        }
+        Ok(leaf)
+    });
+    match found {
         Ok(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
         Err(verdict) => ends_with(verdict, class.priority(), length_bytes(frame)),
     }
@@ -123,6 +131,19 @@ fn is_from_link_local(parsed: &Parsed, head: &[u8]) -> bool {
     let Some(&first) = array_at(head, source) else { return false };
     // fe80::/10
     if is_v4 { is_v4_link_local(first) } else { first[0] == 0xFE && first[1] & 0xC0 == 0x80 }
+}
+
+/// Whether the source address of an IP frame is reached by `port`. A link-local address is on every
+/// link.
+#[cold]
+fn has_source_on(snapshot: &Snapshot, port: PortId, parsed: &Parsed, head: &[u8]) -> bool {
+    let (fib, l3) = (&snapshot.fib, usize::from(parsed.l3));
+    let leaf = if parsed.kind == Kind::Ipv4 {
+        array_at(head, l3 + 12).map(|&source| fib.v4(source))
+    } else {
+        array_at(head, l3 + 8).map(|&source| fib.v6(source))
+    };
+    is_from_link_local(parsed, head) || leaf.is_some_and(|leaf| fib.has_hop_on(leaf, port))
 }
 
 /// Whether the frame is untagged, priority-tagged, or tagged with the port's VLAN.

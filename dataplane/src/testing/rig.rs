@@ -19,7 +19,7 @@ use crate::settings::{
     BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
     Threshold, ViqSettings,
 };
-use crate::snapshot::{PortForwarding, PortMode, Snapshot};
+use crate::snapshot::{PortForwarding, PortMode, Snapshot, StaticMac};
 use crate::time::{Instant, Speed};
 use crate::worker::{Turn, Worker};
 use alloc::boxed::Box;
@@ -47,6 +47,8 @@ pub struct RigBuilder {
     pub routes: Routes,
     /// Whether workers' devices have a queue at the ports of the others.
     pub sends_for_others: bool,
+    /// Stations put on ports.
+    pub static_macs: Vec<StaticMac>,
 }
 
 /// The port with this number, counted from 1.
@@ -124,7 +126,7 @@ fn settings(ports: u8) -> SwitchSettings {
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
-        mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000 },
+        mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000, hold_ns: 0 },
         seed: 1,
     }
 }
@@ -137,8 +139,12 @@ impl RigBuilder {
             default_tag: Tag::default(),
             initial: InitialTags::NONE,
         };
-        let forwarding =
-            |number| PortForwarding { mac: port_mac(number), mode: mode(number), trust };
+        let forwarding = |number| PortForwarding {
+            mac: port_mac(number),
+            mode: mode(number),
+            trust,
+            checks_source: false,
+        };
         Self {
             settings: settings(ports),
             forwarding: (1..=ports).map(forwarding).collect(),
@@ -146,6 +152,7 @@ impl RigBuilder {
             rules: None,
             routes: Routes::new(),
             sends_for_others: false,
+            static_macs: Vec::new(),
         }
     }
 
@@ -203,7 +210,11 @@ impl RigBuilder {
             RuleTable::compile(entries, self.settings.ports.len(), self.tags.lossy_tag)
         });
         let fib = self.routes.compile();
-        Snapshot::new(epoch, &self.forwarding, self.tags.clone(), rules, fib, self.settings.seed)
+        let seed = self.settings.seed;
+        Snapshot {
+            static_macs: self.static_macs.clone(),
+            ..Snapshot::new(epoch, &self.forwarding, self.tags.clone(), rules, fib, seed)
+        }
     }
 
     /// The only worker of the switch, on `device`, and its control thread's ends.

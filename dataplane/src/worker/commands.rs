@@ -18,6 +18,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         match command {
             Command::Install(snapshot) => {
                 let old = core::mem::replace(&mut self.snapshot, snapshot);
+                self.core.replace_static_macs(&old.static_macs, &self.snapshot.static_macs);
                 self.reply(Reply::Retired(old));
                 self.core.receive_unresolved(&self.snapshot);
             }

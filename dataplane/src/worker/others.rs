@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
 use crate::handoff::ring::MacEvent;
+use crate::l2::Learned;
 use crate::limits::{BURST_MAX, PRIORITIES};
 
 /// Bursts read from the handoff ring of one other worker in one turn.
@@ -100,6 +101,17 @@ impl<D: Device, V: Driver> Worker<D, V> {
                     MacEvent::Learned(vid, mac, port, since) => {
                         self.core.has_addresses = true;
                         self.core.mac_table.remote_learn(vid, mac, port, since);
+                    }
+                    MacEvent::Moved(vid, mac, port, since) => {
+                        self.core.has_addresses = true;
+                        let learned = self.core.mac_table.remote_move(vid, mac, port, since);
+                        if let Learned::Kept { on } = learned {
+                            let kept = MacEvent::Kept(vid, mac, on, since);
+                            self.core.handoff_tx.push_event(kept);
+                        }
+                    }
+                    MacEvent::Kept(vid, mac, port, since) => {
+                        self.core.mac_table.remote_keep(vid, mac, port, since);
                     }
                     MacEvent::Forgotten(vid, mac, port) => {
                         self.core.mac_table.remote_forget(vid, mac, port);

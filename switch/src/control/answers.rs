@@ -84,7 +84,7 @@ impl<P: Platform> Control<P> {
             }
             Request::DelRoute { to } => self.read_again(ReloadRequest::NoRoute(to), Some(reply)),
             Request::Mac { offset } => {
-                self.pending.mac_walks.push_back((MacWalk::new(offset), reply));
+                self.pending.mac_walks.push_back((MacWalk::new(offset, self.tables.config()), reply));
             }
             Request::Neighbors { offset } => {
                 send(&reply, Reply::Neighbors(self.neighbors(offset)));

@@ -4,7 +4,9 @@ use super::protocol::{MacRow, MacTable, ROWS_MAX};
 use super::workers::Workers;
 use config::SwitchConfig;
 use dataplane::frame::Frame;
-use dataplane::l2::MacEntry;
+use dataplane::ids::PortId;
+use dataplane::l2::{MacEntry, Vid};
+use dataplane::wire::MacAddress;
 
 /// A walk through all tables.
 #[derive(Debug)]
@@ -19,8 +21,14 @@ pub(super) struct MacWalk {
 }
 
 impl MacWalk {
-    pub(super) fn new(offset: usize) -> Self {
-        Self { skip: offset, worker: 0, slot: Some(0), table: MacTable::default() }
+    /// A walk that leaves out the first `offset` rows. Static stations come first: all workers have
+    /// them.
+    pub(super) fn new(offset: usize, config: &SwitchConfig) -> Self {
+        let mut walk = Self { skip: offset, worker: 0, slot: Some(0), table: MacTable::default() };
+        for station in &config.static_macs {
+            walk.take((station.vid, station.mac, station.port), true, config);
+        }
+        walk
     }
 
     /// Takes the next step; the table once all of it has been read.
@@ -39,7 +47,9 @@ impl MacWalk {
             return None;
         }
         let slice = worker.mac_slice()?;
-        slice.entries().iter().for_each(|entry| self.take(entry, config));
+        for &MacEntry { vid, mac, port, .. } in slice.entries() {
+            self.take((vid, mac, port), false, config);
+        }
         self.slot = Some(slice.next().unwrap_or_default());
         if slice.next().is_none() {
             self.worker += 1;
@@ -47,16 +57,22 @@ impl MacWalk {
         None
     }
 
-    fn take(&mut self, entry: &MacEntry, config: &SwitchConfig) {
+    fn take(
+        &mut self,
+        (vid, mac, port): (Vid, MacAddress, PortId),
+        is_static: bool,
+        config: &SwitchConfig,
+    ) {
         self.table.total += 1;
         if self.skip > 0 {
             self.skip -= 1;
         } else if self.table.addresses.len() < ROWS_MAX {
-            let port = config.ports.get(entry.port.index());
+            let named = config.ports.get(port.index());
             self.table.addresses.push(MacRow {
-                vlan: entry.vid.value(),
-                mac: entry.mac.to_string(),
-                port: port.map_or_else(|| entry.port.to_string(), |port| port.name.clone()),
+                vlan: vid.value(),
+                mac: mac.to_string(),
+                port: named.map_or_else(|| port.to_string(), |port| port.name.clone()),
+                is_static,
             });
         }
     }

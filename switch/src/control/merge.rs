@@ -114,6 +114,7 @@ fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
 fn add_mac(stats: &mut PortStats, report: &PortReport) {
     stats.mac_moves += report.mac.moves;
     stats.mac_refused_frames += report.mac.refused_frames;
+    stats.mac_held_frames += report.mac.held_frames;
 }
 
 /// A worker that sends at another worker's port counts what it sends, queues and drops there.

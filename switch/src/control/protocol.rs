@@ -277,6 +277,9 @@ pub(crate) struct MacRow {
     pub mac: String,
     /// Name of the port it is behind.
     pub port: String,
+    /// Whether the operator has put it there; if not, it is learned.
+    #[serde(default, rename = "static")]
+    pub is_static: bool,
 }
 
 /// The rules in use.

@@ -168,6 +168,10 @@ pub struct PortStats {
     /// table, or the table is full.
     #[serde(default)]
     pub mac_refused_frames: u64,
+    /// Frames of the port whose MAC address stayed on another port: it is static there, or was
+    /// heard there within `[mac_table] hold`.
+    #[serde(default)]
+    pub mac_held_frames: u64,
     /// Neighbors behind the port, by ARP and ND.
     #[serde(default)]
     pub neighbors: u64,

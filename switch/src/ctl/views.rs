@@ -272,6 +272,7 @@ pub(super) fn mac_table(rows: &[MacRow]) -> String {
         ("vlan", |row| row.vlan.to_string()),
         ("mac", |row| row.mac.clone()),
         ("port", |row| row.port.clone()),
+        ("kind", |row| if row.is_static { "static" } else { "learned" }.to_owned()),
     ])
 }
 

@@ -44,11 +44,12 @@ const TIMES_BY_PRIORITY: [Family<ByPriority>; 2] = [
     }),
 ];
 
-const COUNTERS: [Family<u64>; 28] = [
+const COUNTERS: [Family<u64>; 29] = [
     ("mac_moves", "Times that a MAC address of another port came in", |p| p.mac_moves),
     ("mac_refused_frames", "Frames whose new MAC address was not learned", |p| {
         p.mac_refused_frames
     }),
+    ("mac_held_frames", "Frames whose MAC address stayed on another port", |p| p.mac_held_frames),
     ("neighbors_refused", "Neighbors that were not added", |p| p.neighbors_refused),
     ("rx_unclassified_frames", "Frames received without a priority", |p| p.rx_unclassified_frames),
     ("punted_frames", "Frames punted to the control thread", |p| p.punted_frames),

@@ -1,7 +1,7 @@
-//! Where frames go: `[[route]]`, `[[neighbor]]` and `[mac_table]`.
+//! Where frames go: `[[route]]`, `[[neighbor]]`, `[mac_table]` and `[[static_mac]]`.
 
 use super::Field;
-use crate::fields::{Address, Duration, Mac, Network};
+use crate::fields::{Address, Duration, Mac, Network, VlanField};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -40,4 +40,21 @@ pub(in crate::switch) struct MacTableTable {
     pub(in crate::switch) size: Field<u64>,
     /// How long an address stays after its last frame. Default `"300s"`.
     pub(in crate::switch) age: Field<Duration>,
+    /// How long an address must have been silent on its port before it may move to another: a
+    /// station that uses another's address then does not take its frames. Default `"0s"`: it moves
+    /// at once.
+    pub(in crate::switch) hold: Field<Duration>,
+}
+
+/// `[[static_mac]]`: a station on a bridged port. It is never flooded, does not age and does not
+/// move.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct StaticMacTable {
+    /// Its MAC address.
+    pub(in crate::switch) mac: Spanned<Mac>,
+    /// Name of its port.
+    pub(in crate::switch) port: Spanned<String>,
+    /// Its VLAN. Default: the port's, if it has one only.
+    pub(in crate::switch) vlan: Field<VlanField>,
 }

@@ -14,7 +14,7 @@ mod queueing;
 mod runtime;
 
 pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
-pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable};
+pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable, StaticMacTable};
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
@@ -69,6 +69,9 @@ pub(in crate::switch) struct SwitchFile {
     /// Static neighbors, of IPv4 and IPv6 alike.
     #[serde(default)]
     pub(in crate::switch) neighbor: Vec<Spanned<NeighborTable>>,
+    /// Stations on bridged ports that need not be learned, and do not move.
+    #[serde(default)]
+    pub(in crate::switch) static_mac: Vec<Spanned<StaticMacTable>>,
     /// Classes by hops instead of by rules.
     pub(in crate::switch) ttl: Field<TtlTable>,
     /// Gentle flow control.

@@ -43,6 +43,12 @@ pub(in crate::switch) struct PortTable {
     /// towards hosts. Default false.
     #[serde(default)]
     pub(in crate::switch) trusted: bool,
+    /// Whether frames are dropped whose source belongs to another port. A switched port checks the
+    /// MAC address: it is static elsewhere, or was heard there within `[mac_table] hold`. A routed
+    /// port checks the IP address: the route back to it has to lead here (RFC 3704, strict; frames
+    /// then take a slower path). Default false.
+    #[serde(default)]
+    pub(in crate::switch) source_check: bool,
     /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
     /// neighbor that claims to be something else is refused and reported. Default `"any"` where
     /// `trusted`, else `"host"`.

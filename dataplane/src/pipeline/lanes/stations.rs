@@ -3,9 +3,10 @@
 use super::LANES;
 use super::eight::Eight;
 use crate::frame::{Frame, length_bytes};
+use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
-use crate::l2::{MacTable, Stations, Vid, VlanPort};
-use crate::pipeline::bridge::{self, Destination};
+use crate::l2::{MacTable, Stations, Vid};
+use crate::pipeline::bridge::{self, BridgeInput, Destination};
 use crate::time::Instant;
 use crate::wire::{MacAddress, be16, ethernet};
 use wide::u32x8;
@@ -34,8 +35,7 @@ impl Target {
 /// Where frames came in, and what a bridge looks them up by.
 pub(crate) struct Bridge<'a> {
     pub(crate) table: &'a mut MacTable,
-    pub(crate) vlan_port: &'a VlanPort,
-    pub(crate) input: PortId,
+    pub(crate) input: BridgeInput<'a>,
     pub(crate) now: Instant,
     /// By port index: the longest frame that a port sends, VLAN tags included.
     pub(crate) tx_frame_bytes_max: &'a [u16],
@@ -44,48 +44,58 @@ pub(crate) struct Bridge<'a> {
 impl Bridge<'_> {
     /// Learns the source of each frame and looks up its destination, in order, as the address
     /// learned from one frame may be the destination of the next. Returns the number of frames at
-    /// the front that have a target: all, or those before the first that is flooded or ends here.
-    /// That one's source is learned; the rest are untouched.
+    /// the front that have a target: all, or those before the first that is flooded, ends here or
+    /// may be too long for its port. That one's source is learned, and its destination returned;
+    /// the rest are untouched.
     #[inline(always)]
     pub(crate) fn look_up<F: Frame>(
         &mut self,
         eight: &mut Eight,
         frames: &[F],
-        mut learned: impl FnMut(Vid, MacAddress),
-    ) -> usize {
+        mut mac_events: impl FnMut(MacEvent),
+    ) -> (usize, Option<Destination>) {
         if let Ok(frames) = frames.try_into()
             && self.look_up_known(eight, frames).is_some()
         {
-            return LANES;
+            return (LANES, None);
         }
         let mut targets = [0; LANES];
-        let mut known = 0;
+        let (mut known, mut other) = (0, None);
         for (frame, target) in frames.iter().zip(&mut targets) {
-            let Some(found) = self.target(eight.is_tagged, frame, &mut learned) else { break };
-            *target = found.bits();
-            known += 1;
+            match self.destination(eight.is_tagged, frame, &mut mac_events) {
+                Some(Destination::Port(out, vid))
+                    if self.has_room(u32::from(length_bytes(frame)), out) =>
+                {
+                    *target = Target { out, vid }.bits();
+                    known += 1;
+                }
+                destination => {
+                    other = destination;
+                    break;
+                }
+            }
         }
         eight.leaves = u32x8::new(targets);
-        known
+        (known, other)
     }
 
     /// Looks up all destinations if that changes the table in nothing but time stamps, as mostly.
     #[inline(always)]
     fn look_up_known<F: Frame>(&mut self, eight: &mut Eight, frames: &[F; LANES]) -> Option<()> {
-        let mut vids = [self.vlan_port.native.unwrap_or(Vid::DEFAULT); LANES];
+        let mut vids = [self.input.vlan_port.native.unwrap_or(Vid::DEFAULT); LANES];
         if eight.is_tagged {
             for (vid, frame) in vids.iter_mut().zip(frames) {
                 let tci = be16(frame.head(), ethernet::HEADER_BYTES)?;
-                *vid = self.vlan_port.admit(Some(ethernet::vid(tci)))?;
+                *vid = self.input.vlan_port.admit(Some(ethernet::vid(tci)))?;
             }
         } else {
-            self.vlan_port.native?;
+            self.input.vlan_port.native?;
         }
         let mut stations = Stations::default();
         for (lane, frame) in frames.iter().enumerate() {
             stations.set(lane, vids[lane], frame.head().first_chunk()?);
         }
-        let outputs = self.table.refresh(&stations, self.input, self.now)?;
+        let outputs = self.table.refresh(&stations, self.input.port, self.now)?;
         let (mut targets, frame_bytes) = ([0; LANES], eight.frame_bytes.to_array());
         for lane in 0..LANES {
             let (out, vid) = (outputs[lane], vids[lane]);
@@ -108,28 +118,21 @@ impl Bridge<'_> {
     }
 
     #[inline(always)]
-    fn target<F: Frame>(
+    fn destination<F: Frame>(
         &mut self,
         is_tagged: bool,
         frame: &F,
-        learned: impl FnOnce(Vid, MacAddress),
-    ) -> Option<Target> {
+        mac_events: impl FnOnce(MacEvent),
+    ) -> Option<Destination> {
         let head = frame.head();
         let &[d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5] = head.first_chunk()?;
         let dst = MacAddress([d0, d1, d2, d3, d4, d5]);
         let src = MacAddress([s0, s1, s2, s3, s4, s5]);
         let frame_vid =
             if is_tagged { Some(ethernet::vid(be16(head, ethernet::HEADER_BYTES)?)) } else { None };
-        let Self { table, vlan_port, input, now, .. } = self;
+        let Self { table, input, now, .. } = self;
         let stations = (dst, src);
-        match bridge::look_up_station(table, vlan_port, *input, frame_vid, stations, *now, learned)
-        {
-            Destination::Port(out, vid) => {
-                let frame_bytes = u32::from(length_bytes(frame));
-                self.has_room(frame_bytes, out).then_some(Target { out, vid })
-            }
-            Destination::Flood(_) | Destination::Ends(_) => None,
-        }
+        Some(bridge::look_up_station(table, *input, frame_vid, stations, *now, mac_events))
     }
 }
 

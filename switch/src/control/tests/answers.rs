@@ -111,6 +111,20 @@ fn the_mac_table_holds_each_address_once_with_its_port() {
 }
 
 #[test]
+fn static_stations_are_listed_first_and_once() {
+    let text = format!("{BRIDGED}[[static_mac]]\nmac = '02:00:00:09:00:07'\nport = 'b'\n");
+    let mut rig = Rig::new(&text);
+    let src_mac = MacAddress([2, 0, 0, 9, 0, 8]);
+    rig.arrive(1, &Udp { src_mac, ..Udp::bridged(1, 2, 0) }.bytes());
+    rig.turns(3);
+    let rows = mac_table(&mut rig, 0).addresses;
+    let rows: Vec<_> =
+        rows.iter().map(|row| (row.mac.as_str(), row.port.as_str(), row.is_static)).collect();
+    assert_eq!(rows, [("02:00:00:09:00:07", "b", true), ("02:00:00:09:00:08", "a", false)]);
+    assert_eq!(mac_table(&mut rig, 1).addresses.len(), 1);
+}
+
+#[test]
 fn several_clients_are_answered_each() {
     let mut rig = Rig::new(BRIDGED);
     let calls: Vec<_> = (0..5)
