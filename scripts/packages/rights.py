@@ -1,4 +1,6 @@
-"""What the installed service may do, and who may ask and change it."""
+"""What the installed service may do, who may ask and change it, and what it says in the journal."""
+
+import json
 
 from common import show
 from common.lab import Failed
@@ -52,3 +54,15 @@ def changes(machine: Machine):
         ! knotless ctl --name demo routes | grep -q 10.77
     """)
     show.result(True, "a route that ctl added is there after a restart of the service, and gone after a rollback")
+
+
+def journal(machine: Machine):
+    """An event has its port, its kind and a priority in the journal."""
+    machine.shell("knotless ctl --name demo link h2 down; knotless ctl --name demo link h2 up; journalctl --sync")
+    words = ["journalctl", "--unit=knotless@demo", "--output=json", "KNOTLESS_EVENT=service", "KNOTLESS_PORT=h2"]
+    said = [json.loads(line) for line in machine.run(words).splitlines()]
+    texts = [entry["MESSAGE"] for entry in said[-2:]]
+    priorities = {entry["PRIORITY"] for entry in said}
+    if texts != ["port h2 is out of service", "port h2 is in service again"] or priorities != {"5"}:
+        raise Failed(f"the journal has {said}")
+    show.result(True, "events are in the journal, each with its port, kind and priority")

@@ -19,6 +19,7 @@ pub mod generate;
 pub mod headroom;
 pub mod histograms;
 mod instance_lock;
+mod log;
 mod lossless_report;
 mod metrics;
 pub mod network;

@@ -10,7 +10,7 @@ use super::protocol::{
 };
 use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
 use super::{Call, Control, ReplyTo, apply_link};
-use crate::output;
+use crate::log::{self, Event, Level};
 use crate::platform::Platform;
 use agents::host::NeighborState;
 use config::switch::PortConfig;
@@ -84,7 +84,9 @@ impl<P: Platform> Control<P> {
             }
             Request::DelRoute { to } => self.read_again(ReloadRequest::NoRoute(to), Some(reply)),
             Request::Mac { offset } => {
-                self.pending.mac_walks.push_back((MacWalk::new(offset, self.tables.config()), reply));
+                self.pending
+                    .mac_walks
+                    .push_back((MacWalk::new(offset, self.tables.config()), reply));
             }
             Request::Neighbors { offset } => {
                 send(&reply, Reply::Neighbors(self.neighbors(offset)));
@@ -119,7 +121,7 @@ impl<P: Platform> Control<P> {
         let epoch = self.workers.epoch();
         let done = self.pending.installs.extract_if(.., |(reloaded, _)| reloaded.epoch <= epoch);
         for (reloaded, reply) in done {
-            output::note(&format!("table version {} is in use", reloaded.epoch));
+            log::info("tables", format!("table version {} is in use", reloaded.epoch));
             reply.inspect(|to| send(to, Reply::Reloaded(reloaded)));
         }
         if let Some((walk, reply)) = self.pending.mac_walks.front_mut()
@@ -142,8 +144,8 @@ impl<P: Platform> Control<P> {
                     let stats = Box::new(self.stats(now));
                     if self.events.is_due(now) {
                         self.events.postpone(now);
-                        let lines = self.events.poll(&stats, self.tables.config(), now);
-                        lines.iter().for_each(|line| output::note(line));
+                        let events = self.events.poll(&stats, self.tables.config(), now);
+                        events.iter().for_each(Event::log);
                     }
                     for client in &clients {
                         send(client, Reply::Stats(stats.clone()));
@@ -151,7 +153,7 @@ impl<P: Platform> Control<P> {
                 }
                 Round::Silent(worker) => {
                     let error = format!("worker {worker} does not answer; its core is blocked");
-                    output::note(&error);
+                    log::error("worker", &error);
                     self.pending.silent = Some(worker);
                     self.keep_from_hung_workers();
                     clients.iter().for_each(|client| send(client, Reply::failed(&error)));
@@ -178,7 +180,7 @@ impl<P: Platform> Control<P> {
         let silent_ns = now.ns_since(std::mem::replace(&mut self.pending.answered_at, now));
         if let Some(worker) = self.pending.silent.take() {
             let silent_ms = silent_ns / 1_000_000;
-            output::note(&format!("worker {worker} answers again, after {silent_ms} ms"));
+            log::info("worker", format!("worker {worker} answers again, after {silent_ms} ms"));
             self.give_back_to_workers();
         }
     }
@@ -215,7 +217,10 @@ impl<P: Platform> Control<P> {
                 self.pending.installs.push((Reloaded { epoch, read, warnings }, reply));
             }
             Err(why) => {
-                output::note(&format!("reload refused, the tables in use do not change: {why}"));
+                log::error(
+                    "reload",
+                    format!("reload refused, the tables in use do not change: {why}"),
+                );
                 reply.inspect(|to| send(to, Reply::failed(format!("refused: {why}"))));
             }
         }
@@ -236,6 +241,8 @@ impl<P: Platform> Control<P> {
             let command = |queue| Command::Link(queue, up);
             apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         });
+        let words = if up { " is in service again" } else { " is out of service" };
+        Event::of_port(Level::Info, "service", &name, words).log();
         Reply::LinkSet(LinkSet { port: name, up })
     }
 

@@ -5,7 +5,7 @@
 //! for a lost link; it waits for the worker instead.
 
 use super::Control;
-use crate::output;
+use crate::log;
 use crate::platform::Platform;
 use dataplane::ids::PortId;
 use std::collections::BTreeSet;
@@ -22,17 +22,19 @@ impl<P: Platform> Control<P> {
         let (kept, others): (Vec<_>, Vec<_>) =
             with_peer.partition(|&port| self.platform.set_link(port, false));
         if !kept.is_empty() {
-            output::note(&format!(
+            let text = format!(
                 "links taken down, so that the peers keep their frames until the worker answers: {}",
                 self.names_of(&kept)
-            ));
+            );
+            log::warning("worker", text);
         }
         if !others.is_empty() {
-            output::note(&format!(
+            let text = format!(
                 "links that cannot be taken down, whose peers go on to send to a worker that does \
                  not receive: {}",
                 self.names_of(&others)
-            ));
+            );
+            log::error("worker", text);
         }
         kept.iter().for_each(|&port| self.links.keep(port));
         self.kept_from_workers.extend(kept);
@@ -44,7 +46,7 @@ impl<P: Platform> Control<P> {
         if kept.is_empty() {
             return;
         }
-        output::note(&format!("links taken up again: {}", self.names_of(&kept)));
+        log::info("worker", format!("links taken up again: {}", self.names_of(&kept)));
         let now = self.platform.now();
         for port in kept {
             let _it_could_be_taken_down = self.platform.set_link(port, true);

@@ -8,7 +8,7 @@ use super::protocol::{LldpRow, LldpTable};
 use super::stats::{LldpPortStats, LldpStats};
 use super::tables::Tables;
 use super::workers::Workers;
-use crate::output;
+use crate::log::{self, Event, Level};
 use crate::platform::Platform;
 use agents::lldp::{
     Capabilities, Condition, LldpAgent, ManagementAddress, Neighbor, Output, PortRole,
@@ -118,7 +118,7 @@ impl LldpControl {
                     if let Some(level) = self.agent.level()
                         && self.bounces.is_some()
                     {
-                        output::note(&format!("level {level}: {}", self.directions(tables)));
+                        log::info("lldp", format!("level {level}: {}", self.directions(tables)));
                     }
                     needs_tables |= self.write_rules(tables);
                 }
@@ -229,11 +229,12 @@ fn priorities(bits: u8) -> Vec<u8> {
 }
 
 fn note(port: &PortConfig, condition: Condition, begins: bool) {
-    let (name, meaning) = (&port.name, condition.meaning());
-    match begins {
-        true => output::note(&format!("port {name}: {meaning} ({})", condition.name())),
-        false => output::note(&format!("port {name}: no longer {}", condition.name())),
-    }
+    let name = condition.name();
+    let (level, text) = match begins {
+        true => (Level::Warning, format!(": {} ({name})", condition.meaning())),
+        false => (Level::Info, format!(": no longer {name}")),
+    };
+    Event::of_port(level, "lldp", &port.name, &text).by(name).log();
 }
 
 /// The system's own TLVs: the first port's MAC address is the chassis id, the first IP address the

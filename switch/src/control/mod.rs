@@ -54,7 +54,7 @@ mod workers;
 pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
-use crate::output;
+use crate::log::{self, Event, Level};
 use crate::platform::{Platform, PortFacts};
 use crate::service_manager::ServiceManager;
 use crate::worker_loop::ControlSampleRings;
@@ -277,7 +277,9 @@ impl<P: Platform> Control<P> {
         let Self { platform, links, workers, slow_path, tables, lldp, .. } = self;
         let on_change = |port: PortId, up| {
             let name = &tables.config().settings.ports[port.index()].name;
-            output::note(&format!("port {name} is {}", if up { "up" } else { "down" }));
+            let (level, words) =
+                if up { (Level::Info, " is up") } else { (Level::Warning, " is down") };
+            Event::of_port(level, "link", name, words).log();
             let command =
                 |queue| if up { Command::Link(queue, up) } else { Command::LinkLost(queue) };
             apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
@@ -302,7 +304,7 @@ impl<P: Platform> Control<P> {
             .collect();
         if let Some(full) = refused.first() {
             let count = refused.len();
-            output::note(&format!("{count} static neighbors need a restart: {full}"));
+            log::warning("neighbors", format!("{count} static neighbors need a restart: {full}"));
         }
     }
 

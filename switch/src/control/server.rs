@@ -6,7 +6,7 @@ use super::clients::{Clients, Place};
 use super::lines::{LineError, LineStream};
 use super::protocol::{Reply, Request};
 use super::{Call, ReplyTo, Signals};
-use crate::output;
+use crate::log;
 use crate::security::{Rights, ThreadKind};
 use crate::unix_socket;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -112,7 +112,7 @@ impl Acceptor {
     fn run(self) {
         // The clients' threads have the same.
         if let Err(error) = self.options.rights.restrict_thread(ThreadKind::Server) {
-            output::note(&format!("the control socket is not served: {error}"));
+            log::error("control", format!("the control socket is not served: {error}"));
             return;
         }
         while !self.ended.load(Ordering::Relaxed) {

@@ -10,7 +10,7 @@ use super::accept;
 use super::listen::{MetricsListener, Socket, SocketFile};
 use super::source::Source;
 use crate::control::Call;
-use crate::output;
+use crate::log;
 use crate::security::{Rights, ThreadKind};
 use crossbeam::channel::Sender;
 use http_body_util::Full;
@@ -80,7 +80,7 @@ impl MetricsServer {
             let _niceness = rustix::process::nice(NICENESS);
             match rights.restrict_thread(ThreadKind::Server) {
                 Ok(()) => serve(&runtime, socket, source, stopped),
-                Err(error) => output::note(&format!("the metrics are not served: {error}")),
+                Err(error) => log::error("metrics", format!("the metrics are not served: {error}")),
             }
         };
         let thread = thread::Builder::new().name("metrics".into()).spawn(run)?;

@@ -14,7 +14,7 @@ use crate::dpdk::mempool::Pool;
 use crate::dpdk::pacer::{CAP_BYTES_MAX, TxCap};
 use crate::dpdk::port::{Port, PortInfo, PortOptions, PortQueues};
 use crate::dpdk::rx_backlog::BacklogSource;
-use crate::output;
+use crate::log::{Event, Level};
 use crate::platform::{
     DeviceCounters, DeviceLosses, FrameBuffers, Platform, PortDevice, PortFacts,
 };
@@ -232,7 +232,8 @@ impl DpdkPlatform {
             return;
         };
         self.faults[id.index()].set(Some(fault));
-        output::note(&format!("port {}: {fault}; {advice}", self.names[id.index()]));
+        let text = format!(": {fault}; {advice}");
+        Event::of_port(Level::Error, "device", &self.names[id.index()], &text).log();
     }
 }
 
@@ -268,7 +269,8 @@ impl Platform for DpdkPlatform {
             self.to_close[id.index()].set(false);
         }
         if let Some(flow_control) = port.watch_flow_control(link) {
-            output::note(&format!("port {name}: {flow_control}"));
+            let text = format!(": {flow_control}");
+            Event::of_port(Level::Info, "flow_control", name, &text).log();
         }
         link
     }

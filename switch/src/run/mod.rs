@@ -14,6 +14,7 @@ use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::instance_lock::{InstanceLock, InstanceLockError};
+use crate::log;
 use crate::metrics::{ListenError, MetricsListener, MetricsServer};
 use crate::old_names::OldNames;
 use crate::output;
@@ -106,6 +107,7 @@ pub fn run(arguments: &RunArgs) -> ExitCode {
 
 fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     security::forbid_new_privileges();
+    log::start();
     let config = SwitchConfig::load(&arguments.file)?;
     output::warnings(&config.warnings);
     // Of a switch that runs, the changes are its own: they are read once none does.
@@ -179,14 +181,14 @@ fn serve(
 
 /// Drains the queues, stops the workers, and releases everything.
 fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
-    output::note("stopping");
+    log::info("stop", "stopping");
     control.send_lldp_shutdown();
     let until = control.now() + DRAIN_NS;
     let quiesced = control.quiesce(until);
     match quiesced {
         Some(Quiesced::Quiet) => {}
         Some(failed) => {
-            output::note(&failed.to_string());
+            log::warning("stop", failed.to_string());
             phase.advance_to(Phase::Drain);
         }
         None => phase.advance_to(Phase::Drain),

@@ -4,6 +4,7 @@ use super::RunArgs;
 use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
 use crate::dpdk::nic_notes::pfc_note;
+use crate::log::{self, Event, Level};
 use crate::lossless_report;
 use crate::metrics::MetricsListener;
 use crate::output;
@@ -15,7 +16,7 @@ use dataplane::snapshot::PortMode;
 /// Prints a line on stdout, or on stderr with `--json`.
 pub(super) fn print_line(arguments: &RunArgs, text: &str) {
     if arguments.json {
-        output::note(text);
+        log::info("start", text);
     } else {
         output::print(text);
     }
@@ -55,7 +56,7 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
     for (port, info) in config.ports.iter().zip(dpdk_platform.infos()) {
         let note = port.promise.as_ref().and_then(|_| pfc_note(&info.driver));
         if let Some(note) = note {
-            output::note(&format!("port {}: {note}", port.name));
+            Event::of_port(Level::Info, "nic", &port.name, &format!(": {note}")).log();
         }
     }
     if let Some(line) = one_sender(config, dpdk_platform) {
@@ -67,11 +68,12 @@ pub(super) fn ports(arguments: &RunArgs, config: &SwitchConfig, dpdk_platform: &
         let oversized = dpdk_platform.oversized_ports().map(|(name, buffers, descriptors)| {
             format!("; port {name} holds {buffers} with {descriptors} receive descriptors")
         });
-        output::note(&format!(
+        let text = format!(
             "the data pool is {missing} buffers short of the shared buffer, because devices hold \
              buffers{}; lossless frames can be lost",
             oversized.collect::<String>()
-        ));
+        );
+        log::warning("memory", text);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::dpdk::mbuf::Mbuf;
 use crate::dpdk::port::PortQueues;
 use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
-use crate::output;
+use crate::log;
 use crate::security::{Rights, ThreadKind};
 use crate::worker_loop::{
     ControlSampleRings, Phase, SampleRings, SharedPhase, WorkerExit, WorkerLoop, sample_rings,
@@ -208,7 +208,7 @@ impl Start {
         if let Ok(rights) = rights.recv()
             && let Err(error) = rights.restrict_thread(ThreadKind::Worker)
         {
-            output::note(&format!("a worker stops: {error}"));
+            log::error("worker", format!("a worker stops: {error}"));
             stop.store(true, Ordering::Relaxed);
             return None;
         }
