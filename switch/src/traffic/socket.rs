@@ -130,13 +130,19 @@ impl PacketSocket {
         Ok(Self { socket, interface: interface.name.clone(), sending })
     }
 
-    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit.
+    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit. In a user namespace that
+    /// is not allowed, and the buffer is as large as that limit (`net.core.rmem_max`); what it loses
+    /// is counted in any case.
     ///
     /// # Errors
-    /// It takes CAP_NET_ADMIN.
+    /// The kernel refuses both.
     pub(super) fn set_receive_buffer(&self, bytes: usize) -> Result<(), TrafficError> {
-        setsockopt(&self.socket, sockopt::RcvBufForce, &bytes)
-            .map_err(|source| self.failed("enlarge the receive buffer", source))
+        let forced = setsockopt(&self.socket, sockopt::RcvBufForce, &bytes);
+        let set = match forced {
+            Err(Errno::EPERM) => setsockopt(&self.socket, sockopt::RcvBuf, &bytes),
+            other => other,
+        };
+        set.map_err(|source| self.failed("enlarge the receive buffer", source))
     }
 
     /// Leaves out the queueing discipline when sending; see [`PacketSocket::send`].
