@@ -13,6 +13,8 @@ pub enum FileKind {
     Network,
     /// SCENARIO.toml
     Scenario,
+    /// CAMPAIGN.toml
+    Campaign,
 }
 
 impl fmt::Display for FileKind {
@@ -21,6 +23,7 @@ impl fmt::Display for FileKind {
             Self::Switch => "SWITCH.toml",
             Self::Network => "NETWORK.toml",
             Self::Scenario => "SCENARIO.toml",
+            Self::Campaign => "CAMPAIGN.toml",
         })
     }
 }
@@ -33,7 +36,9 @@ impl FileKind {
         let has = |keys: &[&str]| keys.iter().any(|key| file.contains_key(*key));
         let is_table =
             |key: &&str| file.get(*key).is_some_and(|value| value.is_table() || value.is_array());
-        if has(&["port", "lossless"]) {
+        if has(&["scenarios", "seeds", "parameter"]) {
+            Some(Self::Campaign)
+        } else if has(&["port", "lossless"]) {
             Some(Self::Switch)
         } else if has(&["duration", "flow", "traffic", "fault", "scheme", "expect"]) {
             Some(Self::Scenario)
@@ -63,21 +68,22 @@ impl FileKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NetworkConfig, ScenarioConfig, SwitchConfig};
+    use crate::{CampaignConfig, NetworkConfig, ScenarioConfig, SwitchConfig};
     use std::path::Path;
 
     const SWITCH: &str = "name = \"A\"\n[[port]]\nname = \"p\"\ndevice = \"net_null0\"\n";
     const NETWORK: &str = "[generate]\nkind = \"fat-tree\"\nk = 4\n";
     const SCENARIO: &str = "duration = \"1ms\"\nnetwork = \"n.toml\"\n[[traffic]]\n";
+    const CAMPAIGN: &str = "scenarios = []\n";
 
     #[test]
     fn a_file_is_told_by_keys_that_no_other_kind_has() {
-        let kinds =
-            [SWITCH, NETWORK, SCENARIO, "name = \"A\"\n", "", "[[port]", "{}"].map(FileKind::of);
-        let [switch, network, scenario, rest @ ..] = kinds;
+        let texts = [SWITCH, NETWORK, SCENARIO, CAMPAIGN, "name = \"A\"\n", "", "[[port]", "{}"];
+        let [switch, network, scenario, campaign, rest @ ..] = texts.map(FileKind::of);
         assert_eq!(switch, Some(FileKind::Switch));
         assert_eq!(network, Some(FileKind::Network));
         assert_eq!(scenario, Some(FileKind::Scenario));
+        assert_eq!(campaign, Some(FileKind::Campaign));
         assert_eq!(rest, [None; 4]);
     }
 
@@ -87,6 +93,7 @@ mod tests {
         let switch = |text| SwitchConfig::parse(file, text).unwrap_err().to_string();
         let network = |text| NetworkConfig::parse(file, text).unwrap_err().to_string();
         let scenario = |text| ScenarioConfig::parse(file, text).unwrap_err().to_string();
+        let campaign = |text| CampaignConfig::parse(file, text).unwrap_err().to_string();
         let refused = |is: &str, needed: &str| {
             format!("x.toml:1:1: this is a {is}; a {needed} is needed here")
         };
@@ -96,6 +103,8 @@ mod tests {
         assert_eq!(network(SCENARIO), refused("SCENARIO.toml", "NETWORK.toml"));
         assert_eq!(scenario(SWITCH), refused("SWITCH.toml", "SCENARIO.toml"));
         assert_eq!(scenario(NETWORK), refused("NETWORK.toml", "SCENARIO.toml"));
+        assert_eq!(scenario(CAMPAIGN), refused("CAMPAIGN.toml", "SCENARIO.toml"));
+        assert_eq!(campaign(SCENARIO), refused("SCENARIO.toml", "CAMPAIGN.toml"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -34,11 +35,17 @@ pub fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T, ConfigError> {
 pub(crate) struct Source {
     file: PathBuf,
     text: String,
+    /// Files that it names, and that those name, as far as they have been read.
+    named: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 impl Source {
     pub(crate) fn new(file: &Path, text: &str) -> Self {
-        Self { file: file.to_owned(), text: text.to_owned() }
+        Self::of(file, text.to_owned())
+    }
+
+    fn of(file: &Path, text: String) -> Self {
+        Self { file: file.to_owned(), text, named: Arc::default() }
     }
 
     /// Reads `file`.
@@ -55,14 +62,22 @@ impl Source {
         let path = self.resolve(field.get_ref());
         let refuse =
             |error: ReadError| self.at(field.span(), format!("{} {error}", message::path(&path)));
-        Self::decode(&path, file::read(&path).map_err(refuse)?)
+        let mut found = Self::decode(&path, file::read(&path).map_err(refuse)?)?;
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+        found.named = Arc::clone(&self.named);
+        Ok(found)
+    }
+
+    /// The files that it names, and that those name, as far as they have been read.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn decode(file: &Path, bytes: Vec<u8>) -> Result<Self, ConfigError> {
-        String::from_utf8(bytes).map(|text| Self { file: file.to_owned(), text }).map_err(|error| {
+        String::from_utf8(bytes).map(|text| Self::of(file, text)).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-            let source = Self { file: file.to_owned(), text };
+            let source = Self::of(file, text);
             source.at(good..good, "not UTF-8; save the file as UTF-8 text")
         })
     }

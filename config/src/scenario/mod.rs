@@ -25,6 +25,7 @@ pub use traffic::{
 
 use crate::error::ConfigError;
 use crate::file_kind::FileKind;
+use crate::key_path::Change;
 use crate::network::NetworkConfig;
 use crate::source::Source;
 use fabric::Network;
@@ -91,7 +92,7 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        FileKind::Scenario.read(&Source::read(file)?, assemble)
+        Self::of(&Source::read(file)?, &[])
     }
 
     /// Reads and checks `text`, which errors will say is in `file`, and the files it names.
@@ -99,12 +100,17 @@ impl ScenarioConfig {
     /// # Errors
     /// The first thing that is wrong in any of them.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        FileKind::Scenario.read(&Source::new(file, text), assemble)
+        Self::of(&Source::new(file, text), &[])
+    }
+
+    /// The scenario of `source`, after `changes` to its text.
+    pub(crate) fn of(source: &Source, changes: &[Change]) -> Result<Self, ConfigError> {
+        FileKind::Scenario.read(source, |source| assemble(source, changes))
     }
 }
 
-fn assemble(source: &Source) -> Result<ScenarioConfig, ConfigError> {
-    let (file, warnings) = old_words::read(source)?;
+fn assemble(source: &Source, changes: &[Change]) -> Result<ScenarioConfig, ConfigError> {
+    let (file, warnings) = old_words::read(source, changes)?;
     let NetworkConfig { network, paths } = network(source, &file)?;
     let reader = Reader::new(source, &network, paths.classes);
     let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();

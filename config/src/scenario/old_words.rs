@@ -2,6 +2,7 @@
 
 use super::schema::ScenarioFile;
 use crate::error::ConfigError;
+use crate::key_path::Change;
 use crate::old_words::{OldWords, RenamedKey};
 use crate::source::Source;
 
@@ -11,12 +12,21 @@ const KEYS: [RenamedKey; 3] = [
     RenamedKey::new("scheme", "start", "b1"),
 ];
 
-/// Reads the file, with a warning for each old word, at its first place.
+/// Reads the file, after `changes` to it, with a warning for each old word, at its first place.
 ///
 /// # Errors
-/// The file is no SCENARIO.toml, or has an old word and its new one in the same table.
-pub(super) fn read(source: &Source) -> Result<(ScenarioFile, Vec<ConfigError>), ConfigError> {
+/// The file is no SCENARIO.toml, or has an old word and its new one in the same table, or a change
+/// does not fit.
+pub(super) fn read<'a>(
+    source: &'a Source,
+    changes: &'a [Change],
+) -> Result<(ScenarioFile, Vec<ConfigError>), ConfigError> {
     let mut words = OldWords::default();
-    let file = source.toml_after(|tables| words.rename(source, tables, &KEYS))?;
+    let file = source.toml_after(|tables| {
+        words.rename(source, tables, &KEYS)?;
+        changes.iter().try_for_each(|Change { key, value }| {
+            key.set(tables, value).map_err(|(span, message)| source.at(span, message))
+        })
+    })?;
     Ok((file, words.warnings(source)))
 }
