@@ -56,6 +56,7 @@ mod go_back_n;
 pub mod host_node;
 pub mod host_pauses;
 pub mod huge_pages;
+pub mod interval;
 pub mod link;
 mod links;
 mod lldp_node;

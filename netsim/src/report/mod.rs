@@ -12,6 +12,11 @@
 //! | `chart.js`, `legend.js`, `pauses.js` | lines, what they are, rows of pauses |
 //! | `layout.js`, `topology.js`, `key.js` | where nodes stand; the picture; what its signs mean |
 //! | `summary.js`, `tables.js`, `main.js` | the verdict; flows and drops; all together |
+//! | `campaign.*`, `intervals.js` | the page of a campaign; its charts of means with intervals |
+
+mod campaign;
+
+pub use campaign::campaign_page;
 
 use crate::outcome::Outcome;
 use serde::Serialize;
@@ -48,15 +53,19 @@ struct Data<'a> {
 
 /// The page that shows `outcome`, complete in itself.
 pub fn page(outcome: &Outcome) -> String {
-    // The data come last, so that nothing in them is taken for a place to fill.
-    let frame = PAGE.replace("{{style}}", &STYLE.concat()).replace("{{script}}", &SCRIPT.concat());
-    frame.replacen("{{outcome}}", &embedded(outcome), 1)
+    let data = Data { seed: outcome.seed.to_string(), outcome };
+    filled(PAGE, &STYLE, &SCRIPT).replacen("{{outcome}}", &embedded(&data), 1)
 }
 
-/// The outcome as JSON that may stand in a `script` element.
-fn embedded(outcome: &Outcome) -> String {
-    let data = Data { seed: outcome.seed.to_string(), outcome };
-    let json = serde_json::to_string(&data).expect("strings and numbers, and every key is a name");
+/// The page with its style and script. The data come last, so that nothing in them is taken for a
+/// place to fill.
+fn filled(page: &str, style: &[&str], script: &[&str]) -> String {
+    page.replace("{{style}}", &style.concat()).replace("{{script}}", &script.concat())
+}
+
+/// Data as JSON that may stand in a `script` element.
+fn embedded(data: &impl Serialize) -> String {
+    let json = serde_json::to_string(data).expect("strings and numbers, and every key is a name");
     // In JSON a `<` can only be in a string. Written so, no name ends the element or opens a
     // comment, and it reads the same.
     json.replace('<', "\\u003c")
@@ -68,7 +77,7 @@ mod tests {
     use crate::outcome::FlowOutcome;
 
     /// What makes a browser fetch something.
-    const REQUESTS: [&str; 12] = [
+    pub(super) const REQUESTS: [&str; 12] = [
         "http:",
         "https:",
         "src=",

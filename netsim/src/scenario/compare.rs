@@ -49,7 +49,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    fn of(outcome: &Outcome, kind: SchemeKind) -> Self {
+    /// The figures of a run under `kind`.
+    pub fn of(outcome: &Outcome, kind: SchemeKind) -> Self {
         let sized: Vec<&FlowOutcome> =
             outcome.flows.iter().filter(|flow| flow.size_bytes.is_some()).collect();
         let bytes: u128 = outcome.timeline.all_bytes.iter().map(|&bytes| u128::from(bytes)).sum();

@@ -1,0 +1,62 @@
+// A chart of means with their intervals: one place for each combination of values, and beside each
+// other at a place one dot for each scheme.
+
+const CHART = { width: 360, height: 210, left: 52, right: 10, top: 10, bottom: 34 };
+// Characters that fit under one of so many places.
+const labelRoom = (places) => Math.max(3, Math.floor((CHART.width - CHART.left) / places / 6.4));
+
+// `places` are labels; `series` are { name, colour, points }, a point { place, figure }.
+function intervalChart(title, places, series, largest) {
+  const inner = CHART.width - CHART.left - CHART.right;
+  const base = CHART.height - CHART.bottom;
+  const step = inner / Math.max(1, places.length);
+  const spread = Math.min(10, step / (series.length + 1));
+  const y = (value) => base - (largest > 0 ? value / largest : 0) * (base - CHART.top);
+  const x = (place, at) => CHART.left + (place + 0.5) * step + (at - (series.length - 1) / 2) * spread;
+  const picture = svg("svg", {
+    class: "interval-chart",
+    viewBox: `0 0 ${CHART.width} ${CHART.height}`,
+    role: "img",
+    "aria-label": title,
+  });
+  const { step: between, values } = ticks(0, largest > 0 ? largest : 1, 4);
+  for (const value of values) {
+    if (largest > 0 && value > largest * 1.001) continue;
+    const at = px(largest > 0 ? y(value) : base);
+    picture.append(
+      svg("path", { class: "grid", d: `M${CHART.left} ${at}H${CHART.width - CHART.right}` }),
+      svg("text", { x: CHART.left - 6, y: at + 4, "text-anchor": "end" }, tickText(value, between, { size: 1 })),
+    );
+    if (!(largest > 0)) break;
+  }
+  places.forEach((label, place) => {
+    const text = svg(
+      "text",
+      { x: px(CHART.left + (place + 0.5) * step), y: base + 18, "text-anchor": "middle" },
+      shorten(label, labelRoom(places.length)),
+    );
+    text.append(svg("title", {}, label));
+    picture.append(text);
+  });
+  series.forEach(({ name, colour, points }, at) => {
+    const shown = points.map(({ place, figure }) => ({ x: px(x(place, at)), place, figure }));
+    if (shown.length > 1) {
+      const line = shown.map((point) => `${point.x},${px(y(point.figure.mean))}`).join(" ");
+      picture.append(svg("polyline", { class: `line ${colour}`, points: line, opacity: 0.35 }));
+    }
+    for (const { x: at, place, figure } of shown) {
+      const { mean, low, high, count: runs } = figure;
+      const group = svg("g", { class: colour });
+      if (low !== null) {
+        const ends = [low, high].map((value) => px(y(Math.min(largest, Math.max(0, value)))));
+        group.append(svg("path", { class: "bar", d: `M${at} ${ends[0]}V${ends[1]}` }));
+      }
+      group.append(svg("circle", { class: "dot", cx: at, cy: px(y(mean)), r: 3.5 }));
+      const between = low === null ? "" : `, ${plain(low)} to ${plain(high)}`;
+      const about = `${name}, ${places[place]}: ${plain(mean)}${between} (${things(runs, "run", "runs")})`;
+      group.append(svg("title", {}, about));
+      picture.append(group);
+    }
+  });
+  return picture;
+}
