@@ -6,6 +6,7 @@
 
 pub mod apply;
 pub mod bounces;
+pub mod campaign;
 pub mod check;
 pub mod compare;
 pub mod control;

@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
 use switch::{
-    apply, check, compare, cpu, ctl, generate, headroom, network, output, plan, simulate, top,
-    usage,
+    apply, campaign, check, compare, cpu, ctl, generate, headroom, network, output, plan, simulate,
+    top, usage,
 };
 
 /// A lossless Ethernet switch in software.
@@ -49,6 +49,8 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     /// Simulate scenarios under several schemes and compare the results
     Compare(compare::CompareArgs),
+    /// Simulate scenarios with many seeds and values, on several machines, and sum up
+    Campaign(campaign::CampaignArgs),
     /// Show and change the state of a running switch
     Ctl(ctl::CtlArgs),
     /// Live view of a running switch: rates, queues, pauses, drops
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),

@@ -114,6 +114,19 @@ pub struct Points {
     pub digest: String,
 }
 
+impl Points {
+    /// What works in the scenarios but is probably not meant, each once.
+    pub fn warnings(&self) -> Vec<ConfigError> {
+        let mut distinct: Vec<ConfigError> = Vec::new();
+        for warning in self.all.iter().flat_map(|point| &point.scenario.warnings) {
+            if !distinct.contains(warning) {
+                distinct.push(warning.clone());
+            }
+        }
+        distinct
+    }
+}
+
 impl CampaignConfig {
     /// Reads and checks CAMPAIGN.toml, and none of the scenarios that it names.
     ///

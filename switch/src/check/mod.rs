@@ -1,6 +1,7 @@
 //! `knotless check`: validates a configuration file as the command that uses it does, and prints a
 //! summary.
 
+mod campaign_file;
 mod classes;
 mod network_file;
 mod scenario_file;
@@ -9,7 +10,7 @@ mod switch_file;
 use crate::output;
 use clap::Args;
 use config::rule_file;
-use config::{ConfigError, FileKind, NetworkConfig, ScenarioConfig, SwitchConfig};
+use config::{CampaignConfig, ConfigError, FileKind, NetworkConfig, ScenarioConfig, SwitchConfig};
 use fabric::RuleSet;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 /// `knotless check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// SWITCH.toml, NETWORK.toml, SCENARIO.toml, or a rule file
+    /// SWITCH.toml, NETWORK.toml, SCENARIO.toml, CAMPAIGN.toml, or a rule file
     file: PathBuf,
     /// Exit 1 if there is a warning, or a port is not lossless for senders that obey PFC
     #[arg(long)]
@@ -68,6 +69,9 @@ fn check(file: &Path) -> Result<Summary, ConfigError> {
         return rule_file::parse(file, &text).map(|rules| rule_file(&rules));
     }
     match FileKind::of(&text) {
+        Some(FileKind::Campaign) => {
+            CampaignConfig::parse(file, &text).and_then(|config| campaign_file::summary(&config))
+        }
         Some(FileKind::Scenario) => {
             ScenarioConfig::parse(file, &text).map(|config| scenario_file::summary(&config))
         }
