@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-debian13 test-guest package test-package image
+.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -69,6 +69,10 @@ e2e: privileges build ## real processes in network namespaces (root)
 test-restart: privileges build ## a hundred restarts under load: make test-restart RESTARTS=100 (root)
 	KNOTLESS_RESTARTS=$(or $(RESTARTS),100) KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture restart::
 
+test-campaign: build ## 1,000 simulations on a Slurm of this machine, killed and resumed: make test-campaign RUNS=1000 SHARDS=8 (root)
+	@scripts/setup.sh slurmctld slurmd slurm-client munge
+	@/usr/bin/python3 scripts/campaign_slurm --runs $(or $(RUNS),1000) --shards $(or $(SHARDS),8)
+
 test-debian13: setup ## build, struct layout and pcap regressions against DPDK 24.11, in a root of Debian 13 (root; makes it once, about 1 GB)
 	@scripts/debian13.sh
 
@@ -95,9 +99,9 @@ fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 compare: build ## the ways out of a deadlock side by side, under the same failures
 	@target/release/knotless compare netsim/scenarios/compare/*.toml
 
-sim-fuzz: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make sim-fuzz SECONDS=60 SEED=1
+sim-fuzz: setup ## random networks, traffic and faults: PFC deadlocks, no safe scheme ever: make sim-fuzz SECONDS=60 SEED=1 SHARD=1/4
 	cargo run --release --locked -p knotless-bench --bin sim-fuzz -- --seconds $(or $(SECONDS),60) \
-		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
+		$(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(if $(SHARD),--shard $(SHARD))
 
 lldp-fuzz: setup ## networks that start and fail at random: levels learned, the compiler's rules: make lldp-fuzz COUNT=1000
 	KNOTLESS_SEEDS=$(or $(COUNT),1000) cargo test --release --locked -p knotless-fabric --test levels -- --nocapture learning
@@ -127,8 +131,8 @@ bench-pause: setup ## how long all workers of a port take to obey a PAUSE
 bench-overload: setup ## every receive queue of two workers overloaded, every frame accounted for: make bench-overload MINUTES=10
 	cargo run --release --locked -p knotless-bench --bin bench-overload -- --minutes $(or $(MINUTES),10)
 
-bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven
-	cargo run --release --locked -p knotless-bench --bin bench-tagger
+bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven: make bench-tagger SHARD=1/4
+	cargo run --release --locked -p knotless-bench --bin bench-tagger -- $(if $(SHARD),--shard $(SHARD))
 
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
 	cargo run --release --locked -p knotless-bench --bin bench-netsim
@@ -153,8 +157,8 @@ bench-papers: setup ## every theorem, table and figure of the five papers in one
 	-@$(MAKE) --no-print-directory bench-reconfiguration
 	cargo run --release --locked -p knotless-bench --bin bench-papers
 
-bench-reconfiguration: setup ## changing routes after failures: removing all first, the paper's rule, ours; table and plot
-	cargo run --release --locked -p knotless-bench --bin bench-reconfiguration
+bench-reconfiguration: setup ## changing routes after failures: removing all first, the paper's rule, ours; table and plot: make bench-reconfiguration SHARD=1/4
+	cargo run --release --locked -p knotless-bench --bin bench-reconfiguration -- $(if $(SHARD),--shard $(SHARD))
 
 bench: ## criterion benches of the parts
 	cargo bench -p knotless-bench

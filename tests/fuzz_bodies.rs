@@ -63,6 +63,11 @@ fn burst_lengths() {
 }
 
 #[test]
+fn campaign_toml() {
+    fuzz("campaign_toml");
+}
+
+#[test]
 fn drivers() {
     fuzz("drivers");
 }

@@ -9,6 +9,7 @@ pub mod loop_device;
 pub mod memory;
 pub mod reconfiguration;
 pub mod rules;
+pub mod shard;
 pub mod shared_rows;
 pub mod sim_fuzz;
 pub mod stats;

@@ -141,12 +141,17 @@ impl Shard {
         piece % self.count == self.index
     }
 
+    /// How many shards there are.
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
     /// Whether the shard is all of the work.
     pub const fn is_whole(self) -> bool {
         self.count == 1
     }
 
-    /// A part of a file's name: ``, or `-2-of-3`.
+    /// A part of a file's name: nothing of all of the work, or `-2-of-3`.
     pub fn suffix(self) -> String {
         if self.is_whole() {
             return String::new();

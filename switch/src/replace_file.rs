@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Mode of a file that was not there before.
 const MODE_NEW: u32 = 0o600;
+/// The same of a file that others may read, before the process's umask.
+const MODE_SHARED: u32 = 0o666;
 
 /// Replaces `file`, or makes it: `text` is written beside it, brought to the disk, and renamed. A
 /// file that was there keeps its owner and mode. A symbolic link is replaced, not followed.
@@ -16,11 +18,23 @@ const MODE_NEW: u32 = 0o600;
 /// # Errors
 /// The folder or the file cannot be written; the file is as it was.
 pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
+    replace_by_mode(file, text, MODE_NEW)
+}
+
+/// As [`replace`], of a file that others may read if the process's umask lets them.
+///
+/// # Errors
+/// As [`replace`].
+pub(crate) fn replace_shared(file: &Path, text: &str) -> io::Result<()> {
+    replace_by_mode(file, text, MODE_SHARED)
+}
+
+fn replace_by_mode(file: &Path, text: &str, mode: u32) -> io::Result<()> {
     let folder = folder_of(file);
     let beside = beside(file);
     remove(&beside)?;
     // A link that another user leaves there meanwhile is not followed either.
-    let mut new = OpenOptions::new().write(true).create_new(true).mode(MODE_NEW).open(&beside)?;
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
     let written = keep_owner(file, &new)
         .and_then(|()| new.write_all(text.as_bytes()))
         .and_then(|()| new.sync_all())
@@ -81,6 +95,17 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o644);
         assert_eq!(fs::read_to_string(&file).unwrap(), "second");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn others_may_read_a_shared_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        replace_shared(&file, "text").unwrap();
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "text").unwrap();
+        let mode = |file: &Path| fs::metadata(file).unwrap().mode();
+        assert_eq!(mode(&file), mode(&plain), "what the umask leaves");
     }
 
     #[test]

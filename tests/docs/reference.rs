@@ -23,6 +23,7 @@ const NETWORK: &str = "config/src/network/schema.rs";
 /// The kinds of networks that `[generate]` knows.
 const KINDS: &str = "fabric/src/network/generate/parameters.rs";
 const SCENARIO: &str = "config/src/scenario/schema.rs";
+const CAMPAIGN: &str = "config/src/campaign/schema.rs";
 const COUNTERS: [&str; 5] = [
     "dataplane/src/counters.rs",
     "dataplane/src/report.rs",
@@ -32,7 +33,7 @@ const COUNTERS: [&str; 5] = [
 ];
 
 /// Values that are more than a string or a number, as a user writes them.
-const VALUES: [(&str, &str); 24] = [
+const VALUES: [(&str, &str); 25] = [
     ("String", "text"),
     ("PathBuf", "path"),
     ("bool", "true or false"),
@@ -43,6 +44,7 @@ const VALUES: [(&str, &str); 24] = [
     ("i64", "integer"),
     ("usize", "integer"),
     ("f64", "number"),
+    ("Value", "text, number, true or false, or list"),
     ("Size", "size"),
     ("Rate", "speed"),
     ("Cable", "length"),
@@ -62,16 +64,17 @@ const VALUES: [(&str, &str); 24] = [
 const NOTE: &str = "<!-- Written by `make references` from the code. Do not edit. -->\n\n";
 
 /// The kinds of file: title, where its types are, and the type of the whole file.
-pub(super) const FILES: [(&str, &[&str], &str); 3] = [
+pub(super) const FILES: [(&str, &[&str], &str); 4] = [
     ("SWITCH.toml", &SWITCH, "SwitchFile"),
     ("NETWORK.toml", &[NETWORK, KINDS], "NetworkFile"),
     ("SCENARIO.toml", &[SCENARIO, NETWORK, KINDS], "ScenarioFile"),
+    ("CAMPAIGN.toml", &[CAMPAIGN], "CampaignFile"),
 ];
 
 /// `docs/configuration.md`.
 pub(super) fn configuration() -> String {
     let mut page = format!(
-        "{NOTE}# Configuration reference\n\nThree kinds of TOML file. Sizes are bytes (`9216`, \
+        "{NOTE}# Configuration reference\n\nFour kinds of TOML file. Sizes are bytes (`9216`, \
         `\"64KB\"` = 64,000, `\"64KiB\"` = 65,536), \
          speeds are bits per second (`\"40G\"`), lengths are meters (`\"10m\"`), times have a \
          unit (`\"20us\"`). An unknown key is an error. \

@@ -1,4 +1,5 @@
-//! The page of `knotless simulate --report`, as a browser shows it. `make report` runs it.
+//! The pages of `knotless simulate --report` and of campaigns, as a browser shows them. `make report`
+//! runs it.
 //!
 //! | file | idea |
 //! |---|---|
@@ -6,8 +7,10 @@
 //! | `reader.js` | what a reader does to a page |
 //! | `samples/` | outcomes made by hand |
 //! | `pages` | writes their pages, to be looked at |
+//! | `campaign` | the page of a campaign |
 
 mod browser;
+mod campaign;
 mod samples;
 
 use browser::Shown;

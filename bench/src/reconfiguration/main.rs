@@ -11,7 +11,8 @@
 //! switches take 30 s, or more constraints than operations and barriers.
 //!
 //! `rule` compares with the rule without a time limit on small networks; `executed` executes the
-//! ways in the emulator. Other words are kinds of networks. Without a word everything runs. Writes
+//! ways in the emulator. Other words are kinds of networks. Without a word everything runs.
+//! `--shard I/N` takes each Nth network, and the two named above go with the first shard. Writes
 //! `target/bench/reconfiguration.json` and `.html`, `reconfiguration-rule.json` and
 //! `reconfiguration-executed.json`.
 
@@ -22,6 +23,7 @@ mod rows;
 mod tables;
 
 use bench::table::median;
+use config::Shard;
 use events::Event;
 use fabric::plan::{Model, Planner, Timing};
 use rows::Row;
@@ -78,8 +80,10 @@ fn large(each: usize) -> Result<Large, Box<dyn Error>> {
 }
 
 fn all() -> Result<bool, Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let is_wanted = |word: &str| words.is_empty() || words.iter().any(|other| other == word);
+    let (shard, words) = bench::shard::of_arguments()?;
+    let is_first = shard.has(0);
+    let is_wanted =
+        |word: &str| is_first && words.is_empty() || words.iter().any(|other| other == word);
     let mut holds = true;
     if is_wanted("rule") {
         holds &= tables::rule()?;
@@ -93,15 +97,16 @@ fn all() -> Result<bool, Box<dyn Error>> {
         .cloned()
         .collect();
     if words.is_empty() || !kinds.is_empty() {
-        holds &= evaluation(&kinds)?;
+        holds &= evaluation(&kinds, shard)?;
     }
     Ok(holds)
 }
 
-/// The large networks, those of `wanted` if there are any.
-fn evaluation(wanted: &[String]) -> Result<bool, Box<dyn Error>> {
+/// The large networks of `shard`, those of `wanted` if there are any.
+fn evaluation(wanted: &[String], shard: Shard) -> Result<bool, Box<dyn Error>> {
     let mut rows = Vec::new();
-    for named in networks::all()? {
+    let networks = (0..).zip(networks::all()?).filter(|&(at, _)| shard.has(at));
+    for (_, named) in networks {
         if !wanted.is_empty() && !wanted.iter().any(|word| word == named.kind) {
             continue;
         }
@@ -124,8 +129,8 @@ fn evaluation(wanted: &[String]) -> Result<bool, Box<dyn Error>> {
     let overall = speedup(&|_| true);
     println!("faster than removing all, in the median of all rows: {overall:.2}");
     // 10,000 operations; and as many again, for whoever counts a pair of them as one.
-    let [large, larger] = [large(8)?, large(16)?];
-    for one in [&large, &larger] {
+    let large = if shard.has(0) { vec![large(8)?, large(16)?] } else { Vec::new() };
+    for one in &large {
         println!(
             "{} paths removed and {} added on 1,000 switches: planned in {:.1} s, {} constraints \
              through {} barriers",
@@ -133,9 +138,9 @@ fn evaluation(wanted: &[String]) -> Result<bool, Box<dyn Error>> {
         );
     }
     let slower = rows.iter().filter(|row| !row.holds()).count();
-    let is_whole = wanted.is_empty();
+    let is_whole = wanted.is_empty() && shard.is_whole();
     let is_fast = overall >= FASTER_MIN || !is_whole;
-    let holds = slower == 0 && is_fast && large.holds();
+    let holds = slower == 0 && is_fast && large.first().is_none_or(Large::holds);
     println!("rows in which ours comes later than it may: {slower}");
     let is_one_by_one = |row: &&Row| row.model == Model::Sequential;
     let of: Vec<&Row> = rows.iter().filter(is_one_by_one).collect();
@@ -152,12 +157,14 @@ fn evaluation(wanted: &[String]) -> Result<bool, Box<dyn Error>> {
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
         "median_speedup": overall,
         "sequential_over_bound": gap,
-        "large": [large.json(), larger.json()],
+        "large": large.iter().map(Large::json).collect::<Vec<_>>(),
         "holds": holds,
     });
-    fs::write(folder.join("reconfiguration.json"), serde_json::to_string_pretty(&figures)? + "\n")?;
-    fs::write(folder.join("reconfiguration.html"), page::page(&rows))?;
-    println!("plot: target/bench/reconfiguration.html");
+    let name = format!("reconfiguration{}", shard.suffix());
+    let text = serde_json::to_string_pretty(&figures)? + "\n";
+    fs::write(folder.join(format!("{name}.json")), text)?;
+    fs::write(folder.join(format!("{name}.html")), page::page(&rows))?;
+    println!("plot: target/bench/{name}.html");
     Ok(holds)
 }
 

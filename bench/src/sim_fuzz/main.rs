@@ -8,6 +8,7 @@ use bench::sim_fuzz::{Judged, Run, SCHEMES, draw, judge};
 use bench::table::save;
 use clap::Parser;
 use comfy_table::{Table, presets};
+use config::Shard;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use std::process::ExitCode;
@@ -24,9 +25,12 @@ struct Arguments {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many seeds, instead of as many as time allows
+    /// So many seeds, those of other shards counted too, instead of as many as time allows
     #[arg(long)]
     count: Option<u64>,
+    /// Shard I of N: each Nth seed [default: as Slurm or Kubernetes say, or all]
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// How long
     #[arg(long, default_value_t = 60)]
     seconds: u64,
@@ -55,7 +59,7 @@ impl Tally {
 }
 
 /// Judges seeds one batch after the other; the tallies by scheme and what failed.
-fn run_seeds(arguments: &Arguments) -> ([Tally; SCHEMES.len()], Vec<Judged>) {
+fn run_seeds(arguments: &Arguments, shard: Shard) -> ([Tally; SCHEMES.len()], Vec<Judged>) {
     let (start, most) = (Instant::now(), Duration::from_secs(arguments.seconds));
     let bar = ProgressBar::new(arguments.count.unwrap_or(arguments.seconds));
     if let Ok(style) = ProgressStyle::with_template("{elapsed} {wide_bar} {msg}") {
@@ -65,14 +69,16 @@ fn run_seeds(arguments: &Arguments) -> ([Tally; SCHEMES.len()], Vec<Judged>) {
     let mut failed = Vec::new();
     let mut done = 0;
     loop {
-        let batch = arguments.count.map_or(BATCH, |count| BATCH.min(count - done));
+        // As many of this shard's own seeds, however many shards there are.
+        let step = BATCH.saturating_mul(shard.count());
+        let batch = arguments.count.map_or(step, |count| step.min(count - done));
         let is_late = arguments.count.is_none() && start.elapsed() >= most;
         if batch == 0 || is_late {
             bar.finish_and_clear();
             return (tallies, failed);
         }
-        let first = arguments.seed.wrapping_add(done);
-        let seeds = (0..batch).into_par_iter().map(|at| first.wrapping_add(at));
+        let own = (done..done + batch).into_par_iter().filter(|&at| shard.has(at));
+        let seeds = own.map(|at| arguments.seed.wrapping_add(at));
         let judged: Vec<Judged> =
             seeds.map(|seed| judge(seed, seed.is_multiple_of(TWICE_EVERY))).collect();
         done += batch;
@@ -101,7 +107,7 @@ fn show(tallies: &[Tally]) {
     println!("{table}");
 }
 
-fn write(seed: u64, tallies: &[Tally], seconds: f64) {
+fn write(seed: u64, shard: Shard, tallies: &[Tally], seconds: f64) {
     let mut pairs = vec![("seed".to_owned(), seed as f64), ("seconds".to_owned(), seconds)];
     for (kind, tally) in SCHEMES.iter().zip(tallies) {
         let Tally { runs, deadlocks, drained, failed, packet_hops } = *tally;
@@ -115,7 +121,7 @@ fn write(seed: u64, tallies: &[Tally], seconds: f64) {
         let pair = |(name, value): (&str, u64)| (format!("{}_{name}", kind.name()), value as f64);
         pairs.extend(named.map(pair));
     }
-    save("sim-fuzz", &pairs);
+    save(&format!("sim-fuzz{}", shard.suffix()), &pairs);
 }
 
 /// Prints everything about one seed.
@@ -148,14 +154,21 @@ fn describe(seed: u64) {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let shard = match Shard::chosen(arguments.shard, None, &|name| std::env::var(name).ok()) {
+        Ok(shard) => shard,
+        Err(error) => {
+            eprintln!("sim-fuzz: {error}");
+            return ExitCode::from(2);
+        }
+    };
     let start = Instant::now();
     if arguments.count == Some(1) {
         describe(arguments.seed);
     }
-    let (tallies, failed) = run_seeds(&arguments);
-    println!("seeds from {}; every {TWICE_EVERY}th twice", arguments.seed);
+    let (tallies, failed) = run_seeds(&arguments, shard);
+    println!("shard {shard} of seeds from {}; every {TWICE_EVERY}th twice", arguments.seed);
     show(&tallies);
-    write(arguments.seed, &tallies, start.elapsed().as_secs_f64());
+    write(arguments.seed, shard, &tallies, start.elapsed().as_secs_f64());
     for judged in &failed {
         for run in &judged.runs {
             for wrong in &run.wrong {

@@ -6,7 +6,7 @@ const colourOf = (scheme) => `s${(schemes.indexOf(scheme) % 8) + 1}`;
 
 // What the values of a group are, as text.
 const valuesOf = (group) => parameters.map(({ key }) => group.parameters[key]);
-const placeOf = (group) => valuesOf(group).join(", ");
+const placeOf = (group) => JSON.stringify(valuesOf(group));
 
 byId("name").textContent = summary.campaign;
 byId("about").textContent = summary.about;
@@ -39,13 +39,13 @@ for (const scenario of new Set(groups.map((group) => group.scenario))) {
     }));
     const most = has.map(({ figures: { [key]: figure } }) => figure.high ?? figure.mean);
     const largest = isShare ? 1 : Math.max(0, ...most);
-    const labels = parameters.length === 0 ? [""] : places;
+    const labels = places.map((place) => JSON.parse(place));
     charts.append(html("div", {}, html("h3", {}, title), intervalChart(title, labels, series, largest)));
   }
   const section = html("section", { class: "scenario" }, html("h2", {}, scenario));
   if (parameters.length > 0) {
     const keys = parameters.map(({ key }) => key).join(", ");
-    section.append(html("p", { class: "hint" }, `From left to right: ${keys}`));
+    section.append(html("p", { class: "hint" }, `Below each chart: ${keys}`));
   }
   section.append(charts);
   for (const { scheme, refused } of own.filter((group) => group.refused !== null)) {

@@ -1,21 +1,37 @@
 // A chart of means with their intervals: one place for each combination of values, and beside each
 // other at a place one dot for each scheme.
 
-const CHART = { width: 360, height: 210, left: 52, right: 10, top: 10, bottom: 34 };
-// Characters that fit under one of so many places.
-const labelRoom = (places) => Math.max(3, Math.floor((CHART.width - CHART.left) / places / 6.4));
+const CHART = { width: 360, height: 190, left: 52, right: 10, top: 10, row: 15 };
 
-// `places` are labels; `series` are { name, colour, points }, a point { place, figure }.
+// The labels below a chart, a row for each parameter: a value that several neighboring places share
+// stands once, in their middle.
+function labelRows(places) {
+  return (places[0] ?? []).map((_, row) => {
+    const labels = [];
+    places.forEach((values, place) => {
+      const last = labels[labels.length - 1];
+      const isSame = last !== undefined && values.slice(0, row + 1).every((value, at) => value === last.values[at]);
+      if (isSame) last.to = place;
+      else labels.push({ values: values.slice(0, row + 1), text: values[row], from: place, to: place });
+    });
+    return labels;
+  });
+}
+
+// `places` are lists of values, one for each parameter; `series` are { name, colour, points }, and
+// points { place, figure }.
 function intervalChart(title, places, series, largest) {
   const inner = CHART.width - CHART.left - CHART.right;
-  const base = CHART.height - CHART.bottom;
+  const rows = labelRows(places);
+  const base = CHART.height - CHART.row;
+  const height = base + CHART.row * (rows.length + 0.6);
   const step = inner / Math.max(1, places.length);
   const spread = Math.min(10, step / (series.length + 1));
   const y = (value) => base - (largest > 0 ? value / largest : 0) * (base - CHART.top);
   const x = (place, at) => CHART.left + (place + 0.5) * step + (at - (series.length - 1) / 2) * spread;
   const picture = svg("svg", {
     class: "interval-chart",
-    viewBox: `0 0 ${CHART.width} ${CHART.height}`,
+    viewBox: `0 0 ${CHART.width} ${height}`,
     role: "img",
     "aria-label": title,
   });
@@ -29,18 +45,19 @@ function intervalChart(title, places, series, largest) {
     );
     if (!(largest > 0)) break;
   }
-  places.forEach((label, place) => {
-    const text = svg(
-      "text",
-      { x: px(CHART.left + (place + 0.5) * step), y: base + 18, "text-anchor": "middle" },
-      shorten(label, labelRoom(places.length)),
-    );
-    text.append(svg("title", {}, label));
-    picture.append(text);
+  rows.forEach((labels, row) => {
+    for (const { text: label, from, to } of labels) {
+      const x = px(CHART.left + ((from + to + 1) / 2) * step);
+      const most = Math.max(3, Math.floor(((to - from + 1) * step) / 6.6));
+      const text = svg("text", { x, y: px(base + CHART.row * (row + 1)), "text-anchor": "middle" }, shorten(label, most));
+      text.append(svg("title", {}, label));
+      picture.append(text);
+    }
   });
   series.forEach(({ name, colour, points }, at) => {
     const shown = points.map(({ place, figure }) => ({ x: px(x(place, at)), place, figure }));
-    if (shown.length > 1) {
+    // Between values of one parameter only: places of several are in no order.
+    if (shown.length > 1 && rows.length === 1) {
       const line = shown.map((point) => `${point.x},${px(y(point.figure.mean))}`).join(" ");
       picture.append(svg("polyline", { class: `line ${colour}`, points: line, opacity: 0.35 }));
     }
@@ -53,7 +70,8 @@ function intervalChart(title, places, series, largest) {
       }
       group.append(svg("circle", { class: "dot", cx: at, cy: px(y(mean)), r: 3.5 }));
       const between = low === null ? "" : `, ${plain(low)} to ${plain(high)}`;
-      const about = `${name}, ${places[place]}: ${plain(mean)}${between} (${things(runs, "run", "runs")})`;
+      const where = [name, ...places[place]].join(", ");
+      const about = `${where}: ${plain(mean)}${between} (${things(runs, "run", "runs")})`;
       group.append(svg("title", {}, about));
       picture.append(group);
     }

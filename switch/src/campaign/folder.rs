@@ -35,7 +35,7 @@ pub(super) fn join(folder: &Path, plan: &Plan) -> Result<(), InputError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let aside = folder.join(format!(".{PLAN}.{}.{}", process::id(), now.as_nanos()));
     let text = serde_json::to_string_pretty(plan).map_err(io::Error::from).map_err(failed)?;
-    replace_file::replace(&aside, &(text + "\n")).map_err(failed)?;
+    replace_file::replace_shared(&aside, &(text + "\n")).map_err(failed)?;
     let linked = fs::hard_link(&aside, &file);
     replace_file::remove(&aside).map_err(failed)?;
     match linked {

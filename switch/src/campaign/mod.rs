@@ -52,8 +52,8 @@ struct CampaignRunArgs {
     /// Folder of the results; runs that are in it are not run again
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Run shard I of N, I from 1 [default: as SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX says,
-    /// else all runs]
+    /// Run shard I of N, I from 1 [default: by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, or
+    /// all]
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Number of shards, if the environment says only which one this is [default: KNOTLESS_SHARDS]
@@ -167,7 +167,7 @@ fn sum_up(folders: &[PathBuf], is_json: bool) -> Result<bool, InputError> {
     if merged.is_complete() {
         let write = |name: &str, text: &str| {
             let file = folders[0].join(name);
-            replace_file::replace(&file, text)
+            replace_file::replace_shared(&file, text)
                 .map_err(|error| crate::network::unwritable(&file, &error))
         };
         write("summary.json", &format!("{value:#}\n"))?;

@@ -47,8 +47,8 @@ const PS_PER_MS: f64 = 1e9;
 
 /// All figures, in the order in which they are shown.
 pub(super) const FIGURES: [Figure; 9] = [
-    share("deadlock", "deadlock, share", |run| run.deadlock_ps.is_some()),
-    share("drained", "drained, share", |run| run.drained),
+    share("deadlock", "deadlocked", |run| run.deadlock_ps.is_some()),
+    share("drained", "drained", |run| run.drained),
     mean("deadlock_us", "deadlock at us", |run| run.deadlock_ps.map(|ps| ps as f64 / PS_PER_US)),
     mean("goodput_gbps", "goodput Gb/s", |run| Some(run.goodput_bps as f64 / 1e9)),
     mean("lossless_lost_frames", "lossless lost", |run| Some(run.lossless_lost_frames as f64)),

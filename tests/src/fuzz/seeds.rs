@@ -19,6 +19,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
             .into_iter()
             .chain(texts("config/examples/scenarios", "toml"))
             .collect(),
+        "campaign_toml" => texts("config/examples/campaigns", "toml"),
         "plan_files" => texts("config/examples/plans", "txt")
             .into_iter()
             .chain(texts("config/examples/plans", "json"))
