@@ -1,5 +1,5 @@
-//! The pages of `knotless simulate --report` and of campaigns, as a browser shows them. `make report`
-//! runs it.
+//! The pages of `knotless simulate --report` and of campaigns, as a browser shows them. `make
+//! report` runs it.
 //!
 //! | file | idea |
 //! |---|---|

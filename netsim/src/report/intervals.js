@@ -49,7 +49,8 @@ function intervalChart(title, places, series, largest) {
     for (const { text: label, from, to } of labels) {
       const x = px(CHART.left + ((from + to + 1) / 2) * step);
       const most = Math.max(3, Math.floor(((to - from + 1) * step) / 6.6));
-      const text = svg("text", { x, y: px(base + CHART.row * (row + 1)), "text-anchor": "middle" }, shorten(label, most));
+      const place = { x, y: px(base + CHART.row * (row + 1)), "text-anchor": "middle" };
+      const text = svg("text", place, shorten(label, most));
       text.append(svg("title", {}, label));
       picture.append(text);
     }

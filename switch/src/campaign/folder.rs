@@ -3,7 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `campaign.json` | the plan, written whole by the first process |
-//! | `runs-I-of-N.jsonl` | a line for each run that shard I of N has done; locked while it is written |
+//! | `runs-I-of-N.jsonl` | a line for each run that shard I of N has done; locked while written |
 //! | `summary.json`, `.csv`, `.html` | of all runs, when all are there |
 //!
 //! A line is written whole and brought to the disk before the next. Whatever ends the process, all

@@ -11,6 +11,7 @@ mod summary;
 use crate::network::InputError;
 use crate::output;
 use crate::replace_file;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 use config::{CampaignConfig, Shard};
 use execute::Work;
@@ -57,7 +58,7 @@ struct CampaignRunArgs {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Number of shards, if the environment says only which one this is [default: KNOTLESS_SHARDS]
-    #[arg(long, value_name = "N", conflicts_with = "shard", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", conflicts_with = "shard", value_parser = shards())]
     shards: Option<u64>,
     /// Simulations at once [default: one for each core]
     #[arg(long, value_name = "N")]
@@ -76,6 +77,11 @@ struct MergeArgs {
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// A number of shards.
+fn shards() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=1_000_000)
 }
 
 /// Runs or merges. Exit 2: the input is wrong; 1: a run is missing or double, or something that

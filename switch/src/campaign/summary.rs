@@ -104,7 +104,10 @@ impl<'a> Summary<'a> {
     /// As `summary.json` has it.
     pub(super) fn json(&self) -> Value {
         let Plan { name, about, digest, first_seed, seeds, schemes, parameters, .. } = self.plan;
-        let figure = |figure: &Figure| json!({ "key": figure.key, "title": figure.title, "is_share": figure.is_share() });
+        let figure = |figure: &Figure| {
+            let Figure { key, title, .. } = figure;
+            json!({ "key": key, "title": title, "is_share": figure.is_share() })
+        };
         json!({
             "campaign": name,
             "about": about,
