@@ -122,7 +122,7 @@ impl Shard {
             some => some,
         };
         for name in ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"] {
-            let most = count.map_or(u64::from(u32::MAX), |count| count - 1);
+            let most = count.unwrap_or(1 << 32).saturating_sub(1);
             let Some(index) = environment.number(name, 0, most)? else { continue };
             return match count {
                 Some(count) => Ok(Self { index, count }),

@@ -1,4 +1,7 @@
 //! What several seeds gave: the mean of a figure, or the share of runs, and how sure it is.
+//!
+//! No run depends on these numbers, so they alone need not be whole.
+#![allow(clippy::float_arithmetic)]
 
 use serde_json::{Value, json};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
