@@ -1,10 +1,10 @@
 //! Whether a network is bipartite, so that every link leads from one side to the other. A Clos is,
 //! and so are a ring of an even number of switches and every network without a ring.
 
-use crate::link::Wire;
+use crate::link::Ends;
 
 /// The side of each of `nodes` nodes; all `false` if the network is not bipartite.
-pub(crate) fn bipartition(wires: &[Wire], nodes: usize) -> Vec<bool> {
+pub(crate) fn bipartition(wires: &[Ends], nodes: usize) -> Vec<bool> {
     let mut next = vec![Vec::new(); nodes];
     for wire in wires {
         next[wire.from.node()].push(wire.to.node());
@@ -33,16 +33,14 @@ pub(crate) fn bipartition(wires: &[Wire], nodes: usize) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{Endpoint, LinkSpec};
+    use crate::link::Endpoint;
     use dataplane::ids::PortId;
 
     /// Both wires of each of these links.
-    fn wires(links: &[(u32, u32)]) -> Vec<Wire> {
+    fn wires(links: &[(u32, u32)]) -> Vec<Ends> {
         let end = |node| Endpoint { node, port: PortId::FIRST };
         let both = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
-        let wire =
-            |(from, to)| Wire::new(end(from), end(to), LinkSpec::new(40, 10), random::seeded(1));
-        both.map(wire).collect()
+        both.map(|(from, to)| Ends { from: end(from), to: end(to) }).collect()
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use crate::bipartition::bipartition;
 use crate::build_error::BuildError;
-use crate::capture::Captures;
+use crate::capture::{Captures, Held};
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
+use crate::deal::Deal;
 use crate::device::{SimDevice, SimPort};
 use crate::event::{NEVER, Picoseconds};
 use crate::event_queue::EventQueue;
@@ -12,20 +13,23 @@ use crate::fault_schedule::FaultSchedule;
 use crate::flow::{
     Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, ack_head, frames_of, head,
 };
-use crate::frame::Pool;
+use crate::frame::{Buffers, Pool};
 use crate::go_back_n::ReceiveWindow;
 use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::host_pauses::HostPauses;
-use crate::link::{Endpoint, LinkSpec, Transmitter, Wire};
+use crate::link::{Endpoint, Ends, LinkSpec, Transmitter, Wire};
 use crate::links::Links;
 use crate::lldp_node::LldpNode;
 use crate::network::{Network, has_order};
+use crate::part::Part;
+use crate::partition::partition;
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::{tag_map, trust};
+use crate::threads::Exchange;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::trace::Trace;
 use agents::lldp::Device;
@@ -40,7 +44,8 @@ use dataplane::time::Speed;
 use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
 use std::net::Ipv4Addr;
-use std::rc::Rc;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// The shortest frame, Ethernet header included, FCS not.
 const FRAME_BYTES_LEAST: u16 = 60;
@@ -72,6 +77,7 @@ pub struct NetworkBuilder {
     reroute_ps: Option<Picoseconds>,
     down: Vec<usize>,
     lldp_bounces: Option<u8>,
+    threads: NonZeroUsize,
 }
 
 impl NetworkBuilder {
@@ -94,6 +100,7 @@ impl NetworkBuilder {
             reroute_ps: None,
             down: Vec::new(),
             lldp_bounces: None,
+            threads: NonZeroUsize::MIN,
         }
     }
 
@@ -184,6 +191,12 @@ impl NetworkBuilder {
         self.down.push(link);
     }
 
+    /// Runs the network in so many threads, as far as it has so many switches. Results are the same
+    /// with any number.
+    pub const fn threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
+    }
+
     /// Adds a flow.
     pub fn flow(&mut self, flow: FlowSpec) -> FlowId {
         self.flows.push(flow);
@@ -196,68 +209,121 @@ impl NetworkBuilder {
     pub fn build(self) -> Result<Network, BuildError> {
         let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         let tags = TagMap { ttl_classes: self.ttl_classes(Parity::All), ..tag_map(&self.lossless) };
-        let tags = Rc::new(tags);
+        let tags = Arc::new(tags);
         let host_tags = self.hosts.tags(&self.classes, &tags);
         let pool = Pool::default();
         let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
         let sources = self.sources(&topology, &mut router, &host_tags)?;
-        let flows = self.flow_states(&topology, &tags);
         let switches = (0..self.switches.len())
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
             .collect::<Result<Vec<_>, _>>()?;
         let lossless_bits = self.lossless_bits();
         let host = |(number, sources)| {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
-            HostNode::new(parts, Rc::clone(&host_tags), lossless_bits, pool.clone())
+            HostNode::new(parts, Arc::clone(&host_tags), lossless_bits, pool.clone())
         };
         let hosts: Vec<HostNode> = sources.into_iter().enumerate().map(host).collect();
-        let nodes = switches.len() + hosts.len();
-        let wires = wires(&topology, switches.len(), &self.down, self.seed);
-        let span_ps = wires.iter().map(Wire::least_ps).min().unwrap_or(NEVER);
-        let mut network = Network {
-            events: EventQueue::new(span_ps, &bipartition(&wires, nodes)),
-            has_order: has_order(&wires, nodes),
+        let ends = ends(&topology, switches.len());
+        let sides = bipartition(&ends, switches.len() + hosts.len());
+        let deal = self.deal(&topology, &ends, &sides);
+        let parts = self.parts(&topology, &ends, &deal, &sides, &tags, (switches, hosts));
+        Ok(Network {
+            exchange: Exchange::new(deal.parts),
+            parts,
+            places: deal.places,
+            switches: self.switches.len(),
+            ends,
+            captures: Captures::default(),
             schedule: FaultSchedule::new(self.reroute_ps),
-            links: self.links_of(wires, &switches, nodes, tags, pool),
-            switches,
-            hosts,
-            flows,
             lossless_bits,
             topology,
             router,
             now_ps: 0,
             woken: Vec::new(),
-            arrived: Vec::new(),
-        };
-        network.set_timers();
-        Ok(network)
+        })
     }
 
-    /// What lies between the nodes, and who watches it.
-    fn links_of(
-        &self,
-        wires: Vec<Wire>,
-        switches: &[SwitchNode],
-        nodes: usize,
-        tags: Rc<TagMap>,
-        pool: Pool,
-    ) -> Links {
-        let pauses = PauseWatch::new(wires.len(), self.lossless_bits());
-        let may_ignore = switches.iter().any(SwitchNode::may_ignore_pauses);
-        Links {
-            wires,
-            captures: Captures::default(),
-            pauses: pauses.gfc(self.gfc.map(|gfc| gfc.form)).excusing(may_ignore),
-            watch: TagWatch::new(&tags),
-            trace: Trace::new(nodes),
-            tags,
-            pool,
-            runs_lldp: self.lldp_bounces.is_some(),
-            switches: switches.len(),
-            data_hops: 0,
-            switch_hops: 0,
+    /// Which node is in which part.
+    fn deal(&self, topology: &Topology, ends: &[Ends], sides: &[bool]) -> Deal {
+        let switches = self.switches.len();
+        let parts = self.threads.get().min(switches.max(1));
+        if parts == 1 {
+            return Deal::new(&vec![0; sides.len()], 1);
         }
+        let speed = |wire: usize| topology.links[wire / 2].spec.speed.bps();
+        let wires = ends.iter().enumerate().map(|(wire, &ends)| (ends, speed(wire)));
+        let wires: Vec<(Ends, u64)> = wires.collect();
+        Deal::new(&partition(&wires, switches, sides, parts), parts)
+    }
+
+    /// All parts, with a turn of every node planned at time 0.
+    fn parts(
+        &self,
+        topology: &Topology,
+        ends: &[Ends],
+        deal: &Deal,
+        sides: &[bool],
+        tags: &Arc<TagMap>,
+        (switches, hosts): (Vec<SwitchNode>, Vec<HostNode>),
+    ) -> Vec<Part> {
+        let least_ps = topology.links.iter().map(|link| link.spec.least_ps());
+        let span_ps = least_ps.min().unwrap_or(NEVER);
+        let may_ignore = switches.iter().any(SwitchNode::may_ignore_pauses);
+        let pauses = PauseWatch::new(ends.len(), self.lossless_bits());
+        let pauses = pauses.gfc(self.gfc.map(|gfc| gfc.form)).excusing(may_ignore);
+        let has_order = has_order(ends, sides.len());
+        let has_sides = sides.contains(&true);
+        let hosts = deal.nodes(hosts, switches.len());
+        let nodes = deal.nodes(switches, 0).into_iter().zip(hosts);
+        let sides = deal.nodes(sides.to_vec(), 0);
+        let part = |(number, ((switches, hosts), sides)): (usize, ((Vec<_>, Vec<_>), Vec<_>))| {
+            let links = Links {
+                wires: deal.wires(number, ends, |wire, to| self.wire(topology, wire, to)),
+                captured: Held::default(),
+                pauses: pauses.clone(),
+                watch: TagWatch::new(tags),
+                trace: Trace::new(sides.len()),
+                tags: Arc::clone(tags),
+                pool: Pool::default(),
+                runs_lldp: self.lldp_bounces.is_some(),
+                outboxes: (0..deal.parts).map(|_| Vec::new()).collect(),
+                switches: switches.len(),
+                data_hops: 0,
+                switch_hops: 0,
+            };
+            let mut flows = self.flow_states(topology, tags);
+            for flow in &mut flows {
+                // Only its receiver has the window, which is one.
+                if deal.places[self.switches.len() + flow.to.0].part != number {
+                    flow.receive_window = None;
+                }
+            }
+            let mut part = Part {
+                switches,
+                hosts,
+                links,
+                flows,
+                events: EventQueue::new(span_ps, &sides, has_sides),
+                arrived: Vec::new(),
+                has_order,
+                buffers: Buffers::default(),
+                meetings: 0,
+            };
+            part.set_timers();
+            part
+        };
+        nodes.zip(sides).enumerate().map(part).collect()
+    }
+
+    /// A wire, which is down from the start if its link is.
+    fn wire(&self, topology: &Topology, number: usize, to: Endpoint) -> Wire {
+        let rng = random::substream(self.seed, u64::MAX - (2 + number) as u64);
+        let mut wire = Wire::new(to, topology.links[number / 2].spec, rng);
+        if self.down.contains(&(number / 2)) {
+            wire.set_up(false);
+        }
+        wire
     }
 
     /// By host, the sources of its flows, each with an address that the router has a route for.
@@ -427,8 +493,8 @@ fn check_length(frame_bytes: u16) -> Result<(), BuildError> {
     Err(BuildError::FrameLength { frame_bytes, least, most })
 }
 
-/// Both wires of every link, the one from its first end first; those of `down` are down.
-fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec<Wire> {
+/// The ends of both wires of every link, the one from its first end first.
+fn ends(topology: &Topology, switches: usize) -> Vec<Ends> {
     let endpoint = |end: End| {
         let (node, port) = match end {
             End::Switch(switch, number) => {
@@ -438,14 +504,9 @@ fn wires(topology: &Topology, switches: usize, down: &[usize], seed: u64) -> Vec
         };
         Endpoint { node: u32::try_from(node).unwrap_or(u32::MAX), port }
     };
-    let both = topology.links.iter().enumerate().flat_map(|(number, link)| {
-        [0, 1].map(|side| {
-            let rng = random::substream(seed, u64::MAX - (2 + 2 * number + side) as u64);
-            let ends = [side, 1 - side].map(|side| endpoint(link.ends[side]));
-            let mut wire = Wire::new(ends[0], ends[1], link.spec, rng);
-            wire.down_count = u16::from(down.contains(&number));
-            wire
-        })
+    let both = topology.links.iter().flat_map(|link| {
+        let [one, other] = link.ends.map(endpoint);
+        [Ends { from: one, to: other }, Ends { from: other, to: one }]
     });
     both.collect()
 }

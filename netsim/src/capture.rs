@@ -19,7 +19,34 @@ pub(crate) struct Captures {
     error: Option<io::Error>,
 }
 
+/// Arrivals at the nodes of a part of the network that go into files.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    is_in_use: bool,
+    records: Vec<Record>,
+}
+
+impl Held {
+    /// Whether anything is captured.
+    #[inline(always)]
+    pub(crate) const fn is_in_use(&self) -> bool {
+        self.is_in_use
+    }
+
+    /// Something will be captured.
+    pub(crate) const fn begin(&mut self) {
+        self.is_in_use = true;
+    }
+
+    /// Holds a frame that arrives at `at_ps` by `wire` until all nodes have run up to then.
+    pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
+        let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
+        self.records.push(Record { capture, at_ps, wire, frame_bytes, head });
+    }
+}
+
 /// A frame that arrived.
+#[derive(Debug)]
 struct Record {
     capture: u16,
     at_ps: Picoseconds,
@@ -35,16 +62,12 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
-    /// Whether nothing is captured.
-    #[inline(always)]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-
-    /// Holds a frame that arrives at `at_ps` by `wire` until all nodes have run up to then.
-    pub(crate) fn hold(&mut self, capture: u16, at_ps: Picoseconds, wire: u32, frame: &SimFrame) {
-        let (head, frame_bytes) = (frame.head().to_vec(), frame.len());
-        self.held.push(Record { capture, at_ps, wire, frame_bytes, head });
+    /// Takes the arrivals of a part.
+    #[inline]
+    pub(crate) fn take(&mut self, held: &mut Held) {
+        if !held.records.is_empty() {
+            self.held.append(&mut held.records);
+        }
     }
 
     /// Writes the arrivals before `before_ps` in the order of time.

@@ -11,13 +11,14 @@ use dataplane::ids::{Priority, Tag};
 use dataplane::settings::Threshold;
 use dataplane::time::Speed;
 use random::Draw;
+use std::num::NonZeroUsize;
 
 const US: u64 = 1_000_000;
 
 /// A ring of four or five switches, bipartite or not, with wires in the order of their ports or
 /// not. It has two hosts at each switch, flows of all paces, one slow host, two lossless classes
 /// and a lossy one, so that pauses begin, end and expire everywhere.
-fn network(seed: u64, polls_all_ports: bool) -> Network {
+pub(crate) fn network(seed: u64, polls_all_ports: bool, threads: NonZeroUsize) -> Network {
     let mut rng = random::seeded(seed);
     let mut builder = NetworkBuilder::new(seed);
     let tags = [1, 2, 3].map(Tag::from_low_bits);
@@ -69,9 +70,10 @@ fn network(seed: u64, polls_all_ports: bool) -> Network {
         let flow = FlowSpec::new(hosts[from], hosts[to], tag);
         builder.flow(FlowSpec { pace, frame_bytes, ..flow });
     }
+    builder.threads(threads);
     let mut network = builder.build().unwrap();
-    assert_eq!(network.has_order, seed.is_multiple_of(3));
-    for switch in &mut network.switches {
+    assert_eq!(network.parts[0].has_order, seed.is_multiple_of(3));
+    for switch in network.parts.iter_mut().flat_map(|part| &mut part.switches) {
         switch.polls_all_ports = polls_all_ports;
     }
     network
@@ -82,7 +84,7 @@ fn event_driven_turns_change_nothing() {
     let mut pauses = 0;
     for seed in 0..30 {
         let [some, all] = [false, true].map(|polls_all_ports| {
-            let mut network = network(seed, polls_all_ports);
+            let mut network = network(seed, polls_all_ports, NonZeroUsize::MIN);
             // Long enough for pauses to be refreshed.
             network.run_until(900 * US);
             network.check().unwrap();
@@ -101,7 +103,7 @@ fn event_driven_turns_change_nothing() {
 fn the_run_is_the_same_whatever_the_lookahead() {
     for seed in 0..20 {
         let [wide, narrow] = [None, Some(1)].map(|span_ps| {
-            let mut network = network(seed, false);
+            let mut network = network(seed, false, NonZeroUsize::MIN);
             if let Some(span_ps) = span_ps {
                 network.set_lookahead(span_ps);
             }

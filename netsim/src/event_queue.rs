@@ -67,9 +67,10 @@ const fn on_wheel(lookahead: u64) -> usize {
 impl EventQueue {
     /// An empty queue for nodes whose frames take at least `span_ps` from one to another.
     /// `bipartition` says on which side each node is: all nodes on one side, or on two with wires
-    /// between the sides only.
-    pub(crate) fn new(span_ps: Picoseconds, bipartition: &[bool]) -> Self {
-        let (half_ps, width_ps) = if bipartition.contains(&true) {
+    /// between the sides only. The network `has_sides` if it has nodes on both, even where this
+    /// queue is for some of one.
+    pub(crate) fn new(span_ps: Picoseconds, bipartition: &[bool], has_sides: bool) -> Self {
+        let (half_ps, width_ps) = if has_sides {
             let half_ps = span_ps.clamp(1, LOOKAHEAD_PS_MAX / 2);
             (half_ps, 2 * half_ps)
         } else {
@@ -141,23 +142,33 @@ impl EventQueue {
         self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// Makes the next window that has events until `until_ps` the current one; returns whether
-    /// there is one. All events of the previous window must have been taken.
-    pub(crate) fn take_lookahead(&mut self, until_ps: Picoseconds) -> bool {
-        // What is left of the previous window is later than `until_ps`.
+    /// Ends the current window, whose events must all have been taken. Returns the number of the
+    /// first window that has events, [`u64::MAX`] if none has.
+    pub(crate) fn end_lookahead(&mut self) -> u64 {
+        // What is left of the window is later than the end of the run.
         self.lookahead += u64::from(std::mem::take(&mut self.end_ps) != 0);
         let on_wheel_next = self.next_occupied();
         let far_next = self.far.peek().map(|Reverse((lookahead, _))| *lookahead);
-        let next = on_wheel_next.into_iter().chain(far_next).min();
-        let Some(next) = next.filter(|&next| self.start_of(next) <= until_ps) else {
+        on_wheel_next.into_iter().chain(far_next).min().unwrap_or(u64::MAX)
+    }
+
+    /// Between windows, the number of the first that may get events.
+    pub(crate) const fn lookahead(&self) -> u64 {
+        self.lookahead
+    }
+
+    /// Makes window `next`, before which no window has events, the current one; returns whether it
+    /// begins until `until_ps`.
+    pub(crate) fn begin_lookahead(&mut self, next: u64, until_ps: Picoseconds) -> bool {
+        if next == u64::MAX || self.start_of(next) > until_ps {
             self.stop_at(until_ps);
             return false;
-        };
+        }
         self.lookahead = next;
         self.lookahead_lead_ps = self.lead_of(next);
         self.start_ps = (next / 2 * self.width_ps).wrapping_sub(self.lookahead_lead_ps);
-        if on_wheel_next == Some(next) {
-            let place = on_wheel(next);
+        let place = on_wheel(next);
+        if self.occupied[place / 64] & 1 << (place % 64) != 0 {
             self.occupied[place / 64] &= !(1 << (place % 64));
             let before =
                 std::mem::replace(&mut self.in_hand, std::mem::take(&mut self.lists[place]));
@@ -173,6 +184,13 @@ impl EventQueue {
         self.end_ps = last_ps.min(until_ps) + 1;
         self.sort();
         true
+    }
+
+    /// Makes the next window that has events until `until_ps` the current one; returns whether
+    /// there is one.
+    pub(crate) fn take_lookahead(&mut self, until_ps: Picoseconds) -> bool {
+        let next = self.end_lookahead();
+        self.begin_lookahead(next, until_ps)
     }
 
     /// The lead of the nodes of a window.
@@ -382,7 +400,7 @@ mod tests {
             stops in proptest::collection::vec(0_u64..1_000, 1..30),
         ) {
             let bipartition: Vec<bool> = (0..nodes).map(|node| two_sides && node % 2 == 1).collect();
-            let mut queue = EventQueue::new(span_ps, &bipartition);
+            let mut queue = EventQueue::new(span_ps, &bipartition, two_sides);
             let mut logs: Logs = vec![Vec::new(); NODES as usize];
             (0..NODES).for_each(|node| queue.plan(0, node, EventKind::Wake));
             let mut until_ps = 0;

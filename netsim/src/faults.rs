@@ -44,14 +44,14 @@ impl Network {
                 self.schedule.to_install.insert(switch);
             }
             Action::Drain(host, drain) => {
-                self.hosts[host.0].set_drain(drain);
-                self.wake(self.switches.len() + host.0);
+                self.host_node_mut(host.0).set_drain(drain);
+                self.wake(self.switches + host.0);
             }
             Action::Storm(host, storms) => {
-                self.hosts[host.0].set_storm(storms);
-                self.wake(self.switches.len() + host.0);
+                self.host_node_mut(host.0).set_storm(storms);
+                self.wake(self.switches + host.0);
             }
-            Action::Pfc(wire, trouble) => self.links.wires[wire].pfc_fault = trouble,
+            Action::Pfc(wire, trouble) => self.links_to(wire).wires[wire].pfc_fault = trouble,
             Action::SwitchDown(switch) => self.switch_down(switch),
             Action::SwitchUp(switch) => self.switch_up(switch),
         }
@@ -63,32 +63,31 @@ impl Network {
 
     /// The switches at a link.
     fn ends_of(&self, link: usize) -> Vec<SwitchId> {
-        let ends = [2 * link, 2 * link + 1].map(|wire| self.links.wires[wire].from.node());
-        ends.into_iter().filter(|&node| node < self.switches.len()).map(SwitchId).collect()
+        let ends = [2 * link, 2 * link + 1].map(|wire| self.ends[wire].from.node());
+        ends.into_iter().filter(|&node| node < self.switches).map(SwitchId).collect()
     }
 
     fn set_link(&mut self, link: usize, up: bool) {
-        let was_up = self.links.wires[2 * link].is_up();
+        let was_up = self.wire_from(2 * link).is_up();
         for number in [2 * link, 2 * link + 1] {
-            let wire = &mut self.links.wires[number];
-            wire.down_count =
-                if up { wire.down_count.saturating_sub(1) } else { wire.down_count + 1 };
-            let is_up = wire.is_up();
+            self.links_from(number).wires[number].set_up(up);
+            let is_up = self.wire_from(number).is_up();
             if is_up == was_up {
                 continue;
             }
-            let from = wire.from;
+            let (from, now_ps) = (self.ends[number].from, self.now_ps);
             if !is_up {
-                self.links.cut(number, self.now_ps);
+                self.links_to(number).cut(number);
+                self.links_from(number).unpause(number, now_ps);
             }
-            match from.node().checked_sub(self.switches.len()) {
-                None => self.switches[from.node()].set_link(from.port, is_up, self.now_ps),
-                Some(host) => self.hosts[host].set_link(is_up, self.now_ps),
+            match from.node().checked_sub(self.switches) {
+                None => self.switch_node_mut(from.node()).set_link(from.port, is_up, now_ps),
+                Some(host) => self.host_node_mut(host).set_link(is_up, now_ps),
             }
             self.wake(from.node());
         }
         if let Some(reroute_ps) = self.schedule.reroute_ps
-            && self.links.wires[2 * link].is_up() != was_up
+            && self.wire_from(2 * link).is_up() != was_up
         {
             self.schedule.plan(self.now_ps + reroute_ps, Action::Reroute(link));
         }
@@ -99,9 +98,10 @@ impl Network {
             self.set_link(link, false);
         }
         let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
-        let node = &mut self.switches[switch.0];
+        let now_ps = self.now_ps;
+        let node = self.switch_node_mut(switch.0);
         let device = node.worker.device().reset();
-        node.restart(device, &routes, self.now_ps);
+        node.restart(device, &routes, now_ps);
         self.schedule.has_rerouted = true;
         self.wake(switch.0);
     }
@@ -110,7 +110,7 @@ impl Network {
         for link in self.links_of(switch) {
             self.set_link(link, true);
             // A switch knows the state of its own links when it starts.
-            self.router.set_link(link, self.links.wires[2 * link].is_up());
+            self.router.set_link(link, self.wire_from(2 * link).is_up());
         }
         self.schedule.to_install.insert(switch);
     }
@@ -118,7 +118,7 @@ impl Network {
     /// The switches at a link have noticed that it went down or came up.
     fn reroute(&mut self, link: usize) {
         self.schedule.has_rerouted = true;
-        self.router.set_link(link, self.links.wires[2 * link].is_up());
+        self.router.set_link(link, self.wire_from(2 * link).is_up());
         let ends = self.ends_of(link);
         let changed = self.router.reroute(&ends, &self.topology);
         self.schedule.to_install.extend(changed);
@@ -127,7 +127,7 @@ impl Network {
     /// Installs the current routes in a switch.
     fn install(&mut self, switch: SwitchId) {
         let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
-        self.switches[switch.0].install(&routes);
+        self.switch_node_mut(switch.0).install(&routes);
         self.wake(switch.0);
     }
 }

@@ -7,7 +7,7 @@ use dataplane::frame::{Frame, HEAD_BYTES};
 use dataplane::wire::ethernet;
 use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Mutex;
 
 /// Room in front of a new frame, for what the switch may push, so that the frame's headers fill one
 /// cache line.
@@ -170,19 +170,52 @@ impl Frame for SimFrame {
     }
 }
 
-/// Free buffers, shared by all nodes of a network. A frame that is dropped and not given back costs
-/// an allocation later.
-#[derive(Clone, Default)]
+/// Free buffers.
 #[expect(clippy::vec_box, reason = "a frame takes the box as it is")]
-pub(crate) struct Pool(Rc<RefCell<Vec<Box<Buffer>>>>);
+#[derive(Default)]
+pub(crate) struct Buffers(Vec<Box<Buffer>>);
 
-impl fmt::Debug for Pool {
+impl fmt::Debug for Buffers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pool of {}", self.0.borrow().len())
+        write!(f, "{} buffers", self.0.len())
     }
 }
 
+thread_local! {
+    /// A node takes and gives buffers in the thread that turns it, so no thread waits for another.
+    static FREE: RefCell<Buffers> = const { RefCell::new(Buffers(Vec::new())) };
+}
+
+/// The free buffers of the current thread, which all nodes that it turns share. A frame that is
+/// dropped and not given back costs an allocation later.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool(());
+
 impl Pool {
+    /// With more free buffers than this, a thread lends half of them to threads that have none.
+    const MANY: usize = 4_096;
+
+    /// Exchanges the free buffers of this thread for `others`, which outlive the thread.
+    pub(crate) fn swap(others: &mut Buffers) {
+        FREE.with_borrow_mut(|free| std::mem::swap(free, others));
+    }
+
+    /// Evens out threads that receive more frames than they send, and the other way around.
+    pub(crate) fn level(lent: &Mutex<Buffers>) {
+        FREE.with_borrow_mut(|Buffers(free)| {
+            if !free.is_empty() && free.len() <= Self::MANY {
+                return;
+            }
+            let Ok(mut lent) = lent.lock() else { return };
+            if free.is_empty() {
+                let left = lent.0.len().saturating_sub(Self::MANY / 2);
+                free.extend(lent.0.drain(left..));
+            } else {
+                lent.0.extend(free.drain(Self::MANY / 2..));
+            }
+        });
+    }
+
     /// A frame of `frame_bytes` that starts with `head`, of which more than the pool stores is cut
     /// off, and goes on with zeros nobody reads. A `head` longer than the frame makes the frame
     /// longer.
@@ -219,7 +252,7 @@ impl Pool {
 
     #[inline(always)]
     fn buffer(&self) -> Box<Buffer> {
-        let recycled = self.0.borrow_mut().pop();
+        let recycled = FREE.with_borrow_mut(|free| free.0.pop());
         recycled.unwrap_or_else(|| Box::new(Buffer { bytes: [0; BUFFER_BYTES] }))
     }
 
@@ -233,7 +266,7 @@ impl Pool {
     /// Takes a frame's buffer back.
     pub(crate) fn give(&self, frame: SimFrame) {
         if !frame.traits.has(Traits::WIDE) {
-            self.0.borrow_mut().push(frame.buffer);
+            FREE.with_borrow_mut(|free| free.0.push(frame.buffer));
         }
     }
 }

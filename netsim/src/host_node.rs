@@ -26,7 +26,7 @@ use dataplane::time::{Instant, Speed};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::MacControl;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A host's counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(crate) struct HostNode {
     transmitter: Transmitter,
     is_up: bool,
     pool: Pool,
-    tags: Rc<TagMap>,
+    tags: Arc<TagMap>,
     lossless_bits: u8,
     receiver: Receiver,
     generator: Generator,
@@ -110,7 +110,7 @@ pub(crate) struct HostParts {
 
 impl HostNode {
     /// A host that obeys and sends PFC for the priorities of `lossless_bits`.
-    pub(crate) fn new(parts: HostParts, tags: Rc<TagMap>, lossless_bits: u8, pool: Pool) -> Self {
+    pub(crate) fn new(parts: HostParts, tags: Arc<TagMap>, lossless_bits: u8, pool: Pool) -> Self {
         let receiver = Receiver::new(lossless_bits, parts.speed);
         let receiver = match parts.gfc {
             Some(gfc) => receiver.gfc(gfc.form, 0),

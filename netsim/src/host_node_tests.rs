@@ -65,7 +65,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         receive_window: None,
     };
     let watch = TagWatch::new(&map);
-    let host = HostNode::new(parts, Rc::new(map), 0b1_1000, Pool::default());
+    let host = HostNode::new(parts, Arc::new(map), 0b1_1000, Pool::default());
     Bench { host, flows: vec![flow(0, 1), flow(0, 1), flow(1, 0)], watch }
 }
 

@@ -2,7 +2,7 @@
 
 use dataplane::ids::{Priority, Tag};
 use dataplane::pipeline::classify::TagMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How hosts pause under the TTL scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,12 +28,12 @@ impl HostPauses {
     }
 
     /// The priorities of frames as hosts see them.
-    pub(crate) fn tags(self, classes: &[Priority], tags: &Rc<TagMap>) -> Rc<TagMap> {
-        let Some(host) = self.priority(classes) else { return Rc::clone(tags) };
+    pub(crate) fn tags(self, classes: &[Priority], tags: &Arc<TagMap>) -> Arc<TagMap> {
+        let Some(host) = self.priority(classes) else { return Arc::clone(tags) };
         let mut priority = tags.priority;
         for tag in Tag::all().filter(|&tag| tags.is_lossless(tag)) {
             priority[tag.index()] = host;
         }
-        Rc::new(TagMap { ttl_classes: None, priority, ..TagMap::clone(tags) })
+        Arc::new(TagMap { ttl_classes: None, priority, ..TagMap::clone(tags) })
     }
 }

@@ -33,7 +33,7 @@
 //!
 //! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
 //! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
-//! [`network`] and `run` turn them; [`checker`] checks them; [`reconfiguration`] changes their
+//! [`network`], `part` and `run` turn them, `threads` in several threads; [`checker`] checks them; [`reconfiguration`] changes their
 //! routes as a controller does.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
@@ -43,6 +43,7 @@ pub mod build_error;
 pub mod builder;
 mod capture;
 pub mod checker;
+mod deal;
 mod device;
 pub mod event;
 #[cfg(test)]
@@ -60,8 +61,11 @@ pub mod interval;
 pub mod link;
 mod links;
 mod lldp_node;
+mod meeting;
 pub mod network;
 pub mod outcome;
+mod part;
+mod partition;
 pub mod reconfiguration;
 pub mod report;
 pub mod routing;
@@ -72,6 +76,9 @@ mod source;
 mod switch_node;
 pub mod switch_spec;
 mod tags;
+mod threads;
+#[cfg(test)]
+mod threads_tests;
 mod timer;
 pub mod topology;
 mod trace;

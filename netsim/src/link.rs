@@ -106,6 +106,13 @@ pub(crate) struct Endpoint {
     pub(crate) port: PortId,
 }
 
+/// Both ends of a wire, by their numbers in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) from: Endpoint,
+    pub(crate) to: Endpoint,
+}
+
 /// Which of the two near frames is older, how many there are, and whether more are behind. A wire
 /// has none, one or two in any order, so no code branches on it.
 #[derive(Clone, Copy, Debug)]
@@ -141,19 +148,22 @@ impl InNear {
 pub(crate) struct Wire {
     /// The first two frames in flight, the oldest at `oldest`; the others are `behind`.
     near: [Option<SimFrame>; 2],
+    /// Where it ends, once the network is built: the node's number in its part.
     pub(crate) to: Endpoint,
     pub(crate) delay_ps: u64,
     /// Bytes that arrived.
     pub(crate) arrived_bytes: u64,
     /// Arrivals still planned of frames that were in flight when the link went down.
     pub(crate) lost_in_flight: u32,
-    /// The number of reasons for which the link is down.
-    pub(crate) down_count: u16,
+    /// Why a frame does not just go on this wire: the number of reasons for which the link is down,
+    /// and [`Self::LEADS_AWAY`].
+    obstacles: u16,
     in_near: InNear,
     /// Whether the sender is paused in any class.
     pub(crate) is_paused: bool,
-    pub(crate) from: Endpoint,
     behind: VecDeque<SimFrame>,
+    /// The part of the network to which a wire leads that leads away.
+    pub(crate) part: usize,
     pub(crate) speed: Speed,
     /// What happens to PFC frames on this wire, and the generator that decides for each.
     pub(crate) pfc_fault: Option<PfcFault>,
@@ -167,7 +177,7 @@ pub(crate) struct Wire {
 }
 
 const _: () =
-    assert!(std::mem::offset_of!(Wire, from) == 64, "what every frame needs is a cache line");
+    assert!(std::mem::offset_of!(Wire, behind) == 64, "what every frame needs is a cache line");
 
 impl Endpoint {
     /// The index of the node.
@@ -178,19 +188,22 @@ impl Endpoint {
 }
 
 impl Wire {
-    /// A sound wire `from` one end `to` another, with nothing on it.
-    pub(crate) fn new(from: Endpoint, to: Endpoint, spec: LinkSpec, rng: SplitMix64) -> Self {
+    /// Set in the obstacles of a wire that leads to another part of the network.
+    const LEADS_AWAY: u16 = 1 << 15;
+
+    /// A sound wire `to` an end, with nothing on it.
+    pub(crate) fn new(to: Endpoint, spec: LinkSpec, rng: SplitMix64) -> Self {
         Self {
             near: [None, None],
             to,
             delay_ps: spec.length.delay_ps(),
             arrived_bytes: 0,
             lost_in_flight: 0,
-            down_count: 0,
+            obstacles: 0,
             in_near: InNear(0),
             is_paused: false,
-            from,
             behind: VecDeque::new(),
+            part: 0,
             speed: spec.speed,
             pfc_fault: None,
             rng,
@@ -252,13 +265,37 @@ impl Wire {
 
     /// Whether nothing keeps the link down.
     pub(crate) const fn is_up(&self) -> bool {
-        self.down_count == 0
+        self.obstacles & !Self::LEADS_AWAY == 0
     }
 
+    /// Whether the link is up, and leads to a node of the same part.
+    #[inline(always)]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.obstacles == 0
+    }
+
+    /// The link has one reason more to be down, or one less.
+    pub(crate) const fn set_up(&mut self, up: bool) {
+        if !up {
+            self.obstacles += 1;
+        } else if !self.is_up() {
+            self.obstacles -= 1;
+        }
+    }
+
+    /// The wire as its sender has it, which leads to a node of `part`.
+    pub(crate) fn lead_to(&mut self, part: usize) {
+        self.part = part;
+        self.obstacles |= Self::LEADS_AWAY;
+    }
+
+}
+
+impl LinkSpec {
     /// The shortest time from when a frame starts until it has arrived whole.
     pub(crate) fn least_ps(&self) -> Picoseconds {
         let bytes = (FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES) as u64 - GAP_BYTES;
-        self.delay_ps + self.speed.bytes_ps(bytes)
+        self.length.delay_ps() + self.speed.bytes_ps(bytes)
     }
 }
 
@@ -336,7 +373,7 @@ mod tests {
         #[test]
         fn frames_leave_a_wire_as_they_came(steps in proptest::collection::vec(0_u8..5, 1..200)) {
             let end = Endpoint { node: 0, port: PortId::FIRST };
-            let mut wire = Wire::new(end, end, LinkSpec::new(10, 1), random::seeded(1));
+            let mut wire = Wire::new(end, LinkSpec::new(10, 1), random::seeded(1));
             let (mut oracle, pool) = (VecDeque::new(), Pool::default());
             let numbers = |frame: &SimFrame| frame.head()[0];
             for (number, step) in (0_u8..).zip(steps) {

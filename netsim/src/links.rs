@@ -1,7 +1,10 @@
-//! The links between the nodes: wires with the frames in flight, and the checks and captures of
-//! every frame.
+//! The links between the nodes of a part of the network: wires with the frames in flight, and the
+//! checks and captures of every frame.
+//!
+//! A wire that leads from one part to another is in both: its sender's part knows whether it is
+//! paused or down, its receiver's part has the frames on it.
 
-use crate::capture::Captures;
+use crate::capture::Held;
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
 use crate::event::{EventKind, Picoseconds};
@@ -14,7 +17,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::pipeline::classify::TagMap;
 use random::Draw;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The denominator of the share of PFC frames that a fault affects.
 const MILLION: u64 = 1_000_000;
@@ -24,20 +27,31 @@ const PFC_BITS: u64 = 160;
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct Links {
+    /// All wires of the network, those of other parts unused.
     pub(crate) wires: Vec<Wire>,
-    pub(crate) captures: Captures,
+    pub(crate) captured: Held,
     pub(crate) pauses: PauseWatch,
     pub(crate) watch: TagWatch,
     pub(crate) trace: Trace,
-    pub(crate) tags: Rc<TagMap>,
+    pub(crate) tags: Arc<TagMap>,
     pub(crate) pool: Pool,
     /// Whether nodes run LLDP, so that frames may be LLDP.
     pub(crate) runs_lldp: bool,
-    /// The number of switches, which are the first nodes.
+    /// By part, the frames that were sent there and are not handed over yet.
+    pub(crate) outboxes: Vec<Vec<Crossing>>,
+    /// The number of switches, which are the first nodes of the part.
     pub(crate) switches: usize,
     /// Arrivals of data frames at nodes of any kind, and at switches.
     pub(crate) data_hops: u64,
     pub(crate) switch_hops: u64,
+}
+
+/// A frame on its way to another part of the network.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    wire: u32,
+    arrives_ps: Picoseconds,
+    frame: SimFrame,
 }
 
 impl Links {
@@ -63,12 +77,12 @@ impl Links {
         } else if !is_lldp {
             self.data_hops += 1;
             self.switch_hops += u64::from(to.node() < self.switches);
-            self.watch.arrives(&mut frame, number);
+            self.watch.arrives(&mut frame, number, now_ps);
         }
-        if !self.captures.is_empty()
+        if self.captured.is_in_use()
             && let Some(capture) = self.wires[number as usize].capture
         {
-            self.captures.hold(capture, now_ps, number, &frame);
+            self.captured.hold(capture, now_ps, number, &frame);
         }
         self.trace.arrival(now_ps, to, &frame);
         Some((to.port, frame))
@@ -123,11 +137,36 @@ impl Links {
             self.check_pause(number, &frame, now_ps);
         }
         let wire = &mut self.wires[number as usize];
-        if !wire.is_up() {
-            return self.lose(number as usize, frame);
+        if !wire.is_plain() {
+            return self.launch_away(number, frame, last_bit_ps);
         }
         wire.push(frame);
         events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
+    }
+
+    /// Launches a frame on a wire that is down or leads to another part.
+    #[inline(never)]
+    fn launch_away(&mut self, number: u32, frame: SimFrame, last_bit_ps: Picoseconds) {
+        let wire = &self.wires[number as usize];
+        if wire.is_up() {
+            let arrives_ps = last_bit_ps + wire.delay_ps;
+            self.outboxes[wire.part].push(Crossing { wire: number, arrives_ps, frame });
+        } else {
+            self.lose(number as usize, frame);
+        }
+    }
+
+    /// Whether frames wait to be handed over to other parts.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.outboxes.iter().any(|outbox| !outbox.is_empty())
+    }
+
+    /// A frame comes from another part.
+    pub(crate) fn take_over(&mut self, crossing: Crossing, events: &mut EventQueue) {
+        let Crossing { wire: number, arrives_ps, frame } = crossing;
+        let wire = &mut self.wires[number as usize];
+        wire.push(frame);
+        events.plan(arrives_ps, wire.to.node, EventKind::Arrival(number));
     }
 
     /// Checks a frame that starts on a wire whose sender is paused in some class.
@@ -160,13 +199,17 @@ impl Links {
         self.pool.give(frame);
     }
 
-    /// A wire goes down: the frames on it are lost, and its sender is no longer paused.
-    #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
-    pub(crate) fn cut(&mut self, number: usize, now_ps: Picoseconds) {
+    /// A wire goes down: the frames on it are lost.
+    pub(crate) fn cut(&mut self, number: usize) {
         while let Some(frame) = self.wires[number].pop() {
             self.wires[number].lost_in_flight += 1;
             self.lose(number, frame);
         }
+    }
+
+    /// A wire goes down: its sender is no longer paused.
+    #[expect(clippy::cast_possible_truncation, reason = "wires are counted in 32 bits")]
+    pub(crate) fn unpause(&mut self, number: usize, now_ps: Picoseconds) {
         self.pauses.on_link_down(number as u32, now_ps);
         self.update_paused(number as u32);
     }

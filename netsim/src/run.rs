@@ -1,22 +1,15 @@
-//! The event loop: events, and nodes that are turned when one is for them.
-//!
-//! All events of a node at one instant are applied before the node is turned, and it is turned once
-//! for them. A turn only plans later events. Nodes run one after the other through each lookahead
-//! window, which is too short for a frame of one to reach another within it (see `event_queue`).
+//! Runs a network: planned actions, and between them the events of all parts.
 
-use crate::event::{Event, EventKind, NEVER, Picoseconds};
-use crate::event_queue::EventQueue;
-use crate::host_node::{FlowState, HostNode};
-use crate::links::Links;
+use crate::event::{NEVER, Picoseconds};
+use crate::host_node::HostNode;
 use crate::network::Network;
-use crate::switch_node::{SwitchNode, instant};
-
-/// Turns of one node at one instant before the run is given up. Each frame and each timer takes
-/// time, so a sound node needs few.
-const ROUNDS_MAX: u32 = 10_000;
+use crate::threads;
 
 impl Network {
     /// Runs until `until_ps`, that instant included.
+    ///
+    /// # Panics
+    /// A node panics, in whatever thread it runs.
     pub fn run_until(&mut self, until_ps: Picoseconds) {
         while let Some(at_ps) = self.schedule.next_at_ps().filter(|&at_ps| at_ps <= until_ps) {
             // Actions of an instant precede its events.
@@ -31,107 +24,18 @@ impl Network {
     }
 
     fn run_events(&mut self, until_ps: Picoseconds) {
-        while self.events.take_lookahead(until_ps) {
-            self.prefetch();
-            let mut rounds = Rounds::default();
-            // One loop over the events of all nodes: how many each node has follows no pattern, so
-            // an inner loop would often be predicted wrongly.
-            while let Some(first) = self.events.pop() {
-                match (first.node as usize).checked_sub(self.switches.len()) {
-                    None => self.run_switch(first, &mut rounds),
-                    Some(host) => self.run_host(first, host, &mut rounds),
-                }
+        let Self { parts, captures, exchange, .. } = self;
+        if let [part] = &mut **parts {
+            while part.events.take_lookahead(until_ps) {
+                part.run_window();
+                captures.take(&mut part.links.captured);
+                captures.write_held(part.events.done_ps());
             }
-            self.links.captures.write_held(self.events.done_ps());
+        } else {
+            threads::run(parts, exchange, until_ps);
+            parts.iter_mut().for_each(|part| captures.take(&mut part.links.captured));
         }
-        self.links.captures.write_held(NEVER);
-    }
-
-    /// Touches the frames that arrive in the current window, and those that leave when their wires
-    /// are free, so that their cache misses overlap. Untouched, each would stall its switch in
-    /// turn.
-    #[inline(never)]
-    fn prefetch(&mut self) {
-        let mut touched = 0;
-        let (arrivals, frees) = self.events.by_kind();
-        for wire in arrivals {
-            let frame = self.links.wires[wire as usize].first();
-            touched ^= frame.map_or(0, |frame| u32::from(frame.first_octet()));
-        }
-        for (node, port) in frees {
-            let switch = self.switches.get(node as usize);
-            touched ^= switch.map_or(0, |switch| switch.worker.prefetch_head(port));
-        }
-        std::hint::black_box(touched);
-    }
-
-    /// Applies all events of a switch at one instant and turns it.
-    #[inline(always)]
-    fn run_switch(&mut self, first: Event, rounds: &mut Rounds) {
-        let Self { switches, links, events, arrived, has_order, now_ps, .. } = self;
-        let Event { node, at_ps, mut kind, mut has_more } = first;
-        let switch = &mut switches[node as usize];
-        rounds.count(node, at_ps, &switch.name);
-        *now_ps = at_ps;
-        let now = instant(at_ps);
-        switch.begin(at_ps, now);
-        let is_in_order = *has_order || !has_more;
-        let mut is_due = false;
-        loop {
-            match kind {
-                EventKind::Arrival(wire) => match links.receive(wire, at_ps) {
-                    None => {}
-                    Some((port, frame)) if is_in_order => {
-                        switch.on_rx(port, frame, now);
-                        is_due = true;
-                    }
-                    Some(arrival) => arrived.push(arrival),
-                },
-                EventKind::Free(port) => {
-                    switch.on_tx_ready(port, at_ps);
-                    is_due = true;
-                }
-                EventKind::Wake => is_due |= switch.timer.fires(at_ps, node, events),
-            }
-            if !has_more {
-                break;
-            }
-            let Some(next) = events.pop() else { break };
-            (kind, has_more) = (next.kind, next.has_more);
-        }
-        if !arrived.is_empty() {
-            switch.take_frames(arrived, now);
-            is_due = true;
-        }
-        if is_due {
-            end_turn(switch, node, links, events, at_ps);
-        }
-    }
-
-    /// Applies one event of a host, and turns the host after the last event of the instant.
-    #[inline(always)]
-    fn run_host(&mut self, event: Event, host: usize, rounds: &mut Rounds) {
-        let Self { hosts, links, events, flows, now_ps, .. } = self;
-        let Event { node, at_ps, kind, has_more } = event;
-        let host = &mut hosts[host];
-        rounds.count(node, at_ps, &host.name);
-        *now_ps = at_ps;
-        match kind {
-            EventKind::Arrival(wire) => {
-                if let Some((_, frame)) = links.receive(wire, at_ps) {
-                    host.arrive(frame, at_ps, flows);
-                }
-            }
-            EventKind::Free(_) => debug_assert!(false, "hosts know when their wires are free"),
-            EventKind::Wake => {
-                if host.timer.fires(at_ps, node, events) {
-                    host.mark_dirty();
-                }
-            }
-        }
-        if !has_more && host.is_dirty() {
-            turn_host(host, node, links, events, flows, at_ps);
-        }
+        captures.write_held(NEVER);
     }
 
     /// Has a node turned at this instant, once all actions of the instant are applied.
@@ -144,20 +48,8 @@ impl Network {
     /// Turns the nodes for which [`Self::wake`] was called.
     pub(crate) fn turn_woken(&mut self) {
         for node in std::mem::take(&mut self.woken) {
-            self.turn(node);
-        }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in 32 bits")]
-    fn turn(&mut self, node: usize) {
-        let Self { switches, hosts, links, events, flows, now_ps, .. } = self;
-        let (now_ps, number) = (*now_ps, node as u32);
-        match node.checked_sub(switches.len()) {
-            None => {
-                switches[node].begin_whole(now_ps);
-                end_turn(&mut switches[node], number, links, events, now_ps);
-            }
-            Some(host) => turn_host(&mut hosts[host], number, links, events, flows, now_ps),
+            let place = self.places[node];
+            self.parts[place.part].turn(place.node, self.now_ps);
         }
     }
 
@@ -168,72 +60,6 @@ impl Network {
 
     /// Stops the flows of all hosts.
     pub fn stop_sources(&mut self) {
-        self.hosts.iter_mut().for_each(HostNode::stop);
+        self.parts.iter_mut().flat_map(|part| &mut part.hosts).for_each(HostNode::stop);
     }
-}
-
-/// Ends the turn of a switch, and plans what follows: arrivals of frames, wires that become free,
-/// and the next timer.
-#[inline(always)]
-fn end_turn(
-    switch: &mut SwitchNode,
-    node: u32,
-    links: &mut Links,
-    events: &mut EventQueue,
-    now_ps: Picoseconds,
-) {
-    let wanted_ps = switch.end(instant(now_ps));
-    let device = switch.worker.device_mut();
-    device.take_awaited(
-        #[inline(always)]
-        |port, free_at_ps| events.plan(free_at_ps, node, EventKind::Free(port)),
-    );
-    device.take_launched(
-        #[inline(always)]
-        |launched| links.launch(launched, events, now_ps),
-    );
-    switch.timer.set(wanted_ps, node, events);
-}
-
-/// Turns a host, and plans what follows.
-#[inline(always)]
-fn turn_host(
-    host: &mut HostNode,
-    node: u32,
-    links: &mut Links,
-    events: &mut EventQueue,
-    flows: &mut [FlowState],
-    now_ps: Picoseconds,
-) {
-    let (wanted_ps, launched) = host.turn(now_ps, flows, &links.watch);
-    if let Some(launched) = launched {
-        links.launch(launched, events, now_ps);
-    }
-    host.timer.set(wanted_ps, node, events);
-}
-
-/// Counts the events of one node at one instant.
-#[derive(Default)]
-struct Rounds {
-    node: u32,
-    at_ps: Picoseconds,
-    count: u32,
-}
-
-impl Rounds {
-    #[inline(always)]
-    fn count(&mut self, node: u32, at_ps: Picoseconds, name: &str) {
-        let is_same = (node == self.node) & (at_ps == self.at_ps);
-        self.count = if is_same { self.count + 1 } else { 0 };
-        (self.node, self.at_ps) = (node, at_ps);
-        if self.count > ROUNDS_MAX {
-            livelock(at_ps, name);
-        }
-    }
-}
-
-/// Ends a run whose time no longer advances, with the name of the node at fault.
-#[cold]
-fn livelock(at_ps: Picoseconds, name: &str) -> ! {
-    panic!("at {at_ps} ps things happen for ever to {name}");
 }

@@ -70,7 +70,7 @@ mod tests {
         fn it_fires_exactly_when_it_was_last_set_to(
             moves in proptest::collection::vec((0_u64..30, proptest::option::of(0_u64..60)), 1..40),
         ) {
-            let mut queue = EventQueue::new(1, &[false; 8]);
+            let mut queue = EventQueue::new(1, &[false; 8], false);
             let mut timer = Timer::new();
             let (mut now_ps, mut wanted) = (0, None);
             let horizon = (1_000, None);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_far_timer_and_many_near_ones_leave_one_event_each_at_a_time() {
-        let mut queue = EventQueue::new(1, &[false; 8]);
+        let mut queue = EventQueue::new(1, &[false; 8], false);
         let mut timer = Timer::new();
         for at_ps in 1..1_000 {
             timer.set(1_000_000, 0, &mut queue);

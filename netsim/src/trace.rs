@@ -11,7 +11,7 @@ const KEYS: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
 
 /// A rolling hash of every arrival, for each node by itself, since the nodes of a lookahead window
-/// are run one after the other.
+/// are run one after the other, or in several threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     hashes: Vec<u64>,
@@ -40,15 +40,20 @@ impl Trace {
         *hash = fold(*hash ^ bytes ^ now_ps, place ^ KEYS[0]);
     }
 
-    /// The hash so far, of all nodes in their order.
-    pub(crate) fn hash(&self) -> u64 {
-        self.hashes.iter().fold(0, |sum, hash| fold(sum ^ hash, KEYS[1]))
+    /// The hash so far of a node.
+    pub(crate) fn hash_of(&self, node: usize) -> u64 {
+        self.hashes[node]
     }
 
     /// How many frames have arrived anywhere: packet-hops.
     pub(crate) const fn arrivals(&self) -> u64 {
         self.arrivals
     }
+}
+
+/// The hash of a network from those of all its nodes in their order.
+pub(crate) fn combined(hashes: impl Iterator<Item = u64>) -> u64 {
+    hashes.fold(0, |sum, hash| fold(sum ^ hash, KEYS[1]))
 }
 
 #[inline(never)]
@@ -98,7 +103,7 @@ mod tests {
             trace.arrival(now_ps, at, &Pool::default().take(head, frame_bytes));
         }
         assert_eq!(trace.arrivals(), arrivals.len() as u64);
-        trace.hash()
+        combined((0..2).map(|node| trace.hash_of(node)))
     }
 
     #[test]

@@ -12,8 +12,9 @@
 use bench::table::{median, save};
 use comfy_table::{CellAlignment, Table, presets};
 use config::ScenarioConfig;
-use netsim::scenario::build;
+use netsim::scenario::{build, build_for};
 use std::error::Error;
+use std::num::NonZeroUsize;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -67,6 +68,36 @@ fn time(k: usize) -> Result<(), Box<dyn Error>> {
     let pfc_share = 1.0 - network.data_hops() as f64 / network.hops() as f64;
     let (rate, clock) = (median(rates), median(clocks));
     println!("{rate} {clock} {} {pfc_share}", bench::memory::peak_kb() / 1_000);
+    Ok(())
+}
+
+/// Times one size with `threads` threads against one, in this process: the same network twice, which
+/// take turns. Both must do the same, to the bit.
+fn time_threads(k: usize, threads: NonZeroUsize) -> Result<(), Box<dyn Error>> {
+    let config = scenario(k)?;
+    let hosts = config.network.hosts();
+    let both = [NonZeroUsize::MIN, threads].map(|threads| build_for(&config, None, None, threads));
+    let [alone, several] = both;
+    let mut both = [alone?.network, several?.network];
+    both.iter_mut().for_each(|network| network.run_for(100_000_000));
+    let span_ps = HOPS * 1_000_000_000 / (HOPS_A_HOST_MS * hosts as u64);
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let [alone, several] = both.each_mut().map(|network| {
+            let before = network.switch_hops();
+            let start = Instant::now();
+            network.run_for(span_ps);
+            (network.switch_hops() - before) as f64 / start.elapsed().as_secs_f64() / 1e6
+        });
+        rates.push(several);
+        ratios.push(several / alone);
+    }
+    let [alone, several] = both;
+    several.check()?;
+    if (alone.trace_hash(), alone.hops()) != (several.trace_hash(), several.hops()) {
+        return Err(format!("k = {k}: {threads} threads do something else than one").into());
+    }
+    println!("{} {}", median(rates), median(ratios));
     Ok(())
 }
 
@@ -149,9 +180,12 @@ fn all() -> Result<bool, Box<dyn Error>> {
 fn main() -> ExitCode {
     // As `knotless simulate` does.
     netsim::huge_pages::ask();
-    let asked = std::env::args().nth(1).and_then(|k| k.parse().ok());
-    bench::verdict(match asked {
-        Some(k) => time(k).map(|()| true),
-        None => all(),
+    let mut arguments = std::env::args().skip(1);
+    let size = arguments.next().and_then(|k| k.parse().ok());
+    let threads = arguments.next().and_then(|threads| threads.parse().ok());
+    bench::verdict(match (size, threads) {
+        (Some(k), Some(threads)) => time_threads(k, threads).map(|()| true),
+        (Some(k), None) => time(k).map(|()| true),
+        (None, _) => all(),
     })
 }

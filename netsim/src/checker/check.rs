@@ -1,5 +1,7 @@
 //! All safety checks of a running network.
 
+use super::pauses::PauseWatch;
+use super::tags::TagWatch;
 use super::violation::Violation;
 use super::{conservation, delivery, losslessness, tag_changes};
 use crate::network::Network;
@@ -24,8 +26,9 @@ impl Network {
     /// # Errors
     /// The first violation.
     pub fn check_all_but_losses(&self) -> Result<(), Violation> {
-        self.links.watch.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
-        self.links.pauses.check(|wire| self.endpoint_name(self.links.wires[wire as usize].from))?;
+        let sender = |wire: u32| self.endpoint_name(self.ends[wire as usize].from);
+        TagWatch::check(&self.parts.iter().map(|part| &part.links.watch).collect::<Vec<_>>(), sender)?;
+        PauseWatch::check(&self.parts.iter().map(|part| &part.links.pauses).collect::<Vec<_>>(), sender)?;
         delivery::check(self)?;
         tag_changes::check(self)?;
         conservation::check(self)

@@ -49,7 +49,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
             pfc.accounted += port.counters.pfc.rx_consumed();
         }
     }
-    for host in &network.hosts {
+    for host in network.hosts() {
         let counters = host.counters();
         data.sent += counters.sent_frames + counters.lldp_sent_frames;
         data.accounted += counters.received_frames + counters.stray_frames;
@@ -58,11 +58,11 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
         pfc.sent += counters.pfc.tx_frames;
         pfc.accounted += counters.pfc.rx_consumed();
     }
-    for wire in &network.links.wires {
+    for wire in network.wires() {
         data.accounted += wire.lost[0];
         pfc.accounted += wire.lost[1];
     }
-    for frame in network.links.wires.iter().flat_map(Wire::in_flight) {
+    for frame in network.wires().flat_map(Wire::in_flight) {
         let balance = if frame.is_control() { &mut pfc } else { &mut data };
         balance.accounted += 1;
     }

@@ -95,7 +95,7 @@ impl<'a> Picture<'a> {
         let reports = network.switch_reports();
         let reports: Vec<_> = reports.map(|(switch, report)| (&switch.settings, report)).collect();
         let mut held_bytes: BTreeMap<VeqKey, BTreeMap<u16, u64>> = BTreeMap::new();
-        for (number, switch) in network.switches.iter().enumerate() {
+        for (number, switch) in network.switches().enumerate() {
             let cell_bytes = u64::from(switch.settings.buffer.cell_bytes);
             for note in switch.worker.queued_metas().filter(|note| note.viq != ViqId::NONE) {
                 let Some(out) = PortId::from_index(usize::from(note.out)) else { continue };
@@ -137,7 +137,7 @@ impl<'a> Picture<'a> {
     fn is_paused_by_a_switch(&self, veq: VeqKey) -> bool {
         let (switch, port, priority) = veq;
         let Some((peer, input)) = self.downstream(veq) else { return false };
-        let waiting = self.network.switches[peer].worker.device().ahead(input);
+        let waiting = self.network.switch_node(peer).worker.device().ahead(input);
         let mut on_the_way = waiting.chain(self.network.in_flight_to(switch, port));
         let gauges = self.gauges(switch, port, priority);
         let watchdog = self.reports[switch].0.ports[port.index()].watchdog;
@@ -233,7 +233,7 @@ impl<'a> Picture<'a> {
             let input_priority = self.fed((veq.0, input), before.2);
             let viq = viq_number(ViqId::new(input, input_priority));
             DeadlockHop {
-                switch: self.network.switches[veq.0].name.clone(),
+                switch: self.network.switch_node(veq.0).name.clone(),
                 input,
                 input_priority,
                 output: veq.1,

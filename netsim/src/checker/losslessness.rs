@@ -25,7 +25,7 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
             }
         }
     }
-    for host in &network.hosts {
+    for host in network.hosts() {
         for priority in Priority::in_bits(network.lossless_bits) {
             let frames = host.counters.overrun_frames[priority.index()];
             if frames != 0 {

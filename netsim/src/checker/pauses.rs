@@ -36,7 +36,7 @@ pub(crate) struct Span {
 }
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PauseWatch {
     pub(crate) lossless_bits: u8,
     /// The form of rate frames, which are not pauses.
@@ -48,7 +48,8 @@ pub(crate) struct PauseWatch {
     /// By wire and priority.
     pauses: Vec<[Pause; PRIORITIES]>,
     spans: Vec<Span>,
-    violation: Option<(u32, u8, Picoseconds)>,
+    /// The first by time, and of one instant by wire: when, on which wire, in which priority.
+    violation: Option<(Picoseconds, u32, u8)>,
 }
 
 impl PauseWatch {
@@ -112,8 +113,9 @@ impl PauseWatch {
     pub(crate) fn starts(&mut self, wire: u32, priority: Priority, now_ps: Picoseconds) {
         self.expire(wire, priority, now_ps + SLACK_PS);
         let is_paused = self.is_paused_in(wire, priority);
-        if is_paused && !self.may_be_ignored && self.violation.is_none() {
-            self.violation = Some((wire, priority.value(), now_ps));
+        if is_paused && !self.may_be_ignored {
+            let violation = (now_ps, wire, priority.value());
+            self.violation = Some(self.violation.map_or(violation, |first| first.min(violation)));
         }
     }
 
@@ -163,9 +165,13 @@ impl PauseWatch {
         self.spans.iter().copied().chain(running)
     }
 
-    /// The first frame that started in a pause. `name` names the sender of a wire.
-    pub(crate) fn check(&self, name: impl Fn(u32) -> String) -> Result<(), Violation> {
-        let Some((wire, priority, at_ps)) = self.violation else { return Ok(()) };
+    /// The first frame that started in a pause, by all watches. `name` names the sender of a wire.
+    pub(crate) fn check(
+        watches: &[&Self],
+        name: impl Fn(u32) -> String,
+    ) -> Result<(), Violation> {
+        let first = watches.iter().filter_map(|watch| watch.violation).min();
+        let Some((at_ps, wire, priority)) = first else { return Ok(()) };
         let priority = Priority::from_low_bits(priority);
         Err(Violation::PauseIgnored { sender: name(wire), priority, at_ps })
     }
@@ -201,7 +207,7 @@ mod tests {
         let mut watch = watch(heard);
         watch.starts(1, priority, start_ps);
         watch.starts(0, priority, start_ps);
-        watch.check(|wire| wire.to_string()).is_ok()
+        PauseWatch::check(&[&watch], |wire| wire.to_string()).is_ok()
     }
 
     #[test]

@@ -8,13 +8,13 @@ use crate::network::Network;
 /// Each frame that arrives with another tag than it had is one that a switch counted. If no frame
 /// is on its way or has ended in between, the numbers are the same.
 pub(crate) fn check(network: &Network) -> Result<(), Violation> {
-    let Some(seen) = network.links.watch.changes() else { return Ok(()) };
+    let Some(seen) = network.seen_tag_changes() else { return Ok(()) };
     let counted = network.tag_change_sums();
     let is_whole = network.frames_inside() == 0 && !network.has_lost_frames();
     let keys = seen.keys().chain(counted.keys());
     for &(tag, new_tag) in keys {
         let of = |sums: &TagChangeSums| sums.get(&(tag, new_tag)).copied().unwrap_or(0);
-        let (seen, counted) = (of(seen), of(&counted));
+        let (seen, counted) = (of(&seen), of(&counted));
         if seen > counted || is_whole && seen != counted {
             return Err(Violation::TagChanges { tag, new_tag, counted, seen });
         }
@@ -23,6 +23,17 @@ pub(crate) fn check(network: &Network) -> Result<(), Violation> {
 }
 
 impl Network {
+    /// What the frames show in all parts, if only rules change tags.
+    fn seen_tag_changes(&self) -> Option<TagChangeSums> {
+        let mut sums = TagChangeSums::new();
+        for part in &self.parts {
+            for (&key, frames) in part.links.watch.changes()? {
+                *sums.entry(key).or_default() += frames;
+            }
+        }
+        Some(sums)
+    }
+
     /// What all switches count, before restarts too.
     fn tag_change_sums(&self) -> TagChangeSums {
         let mut sums = TagChangeSums::new();
@@ -39,6 +50,6 @@ impl Network {
         let in_switches = self.switch_reports().any(|(switch, report)| {
             report.totals.dropped + report.totals.punted + switch.past.data_ended != 0
         });
-        in_switches || self.links.wires.iter().any(|wire| wire.lost[0] != 0)
+        in_switches || self.wires().any(|wire| wire.lost[0] != 0)
     }
 }

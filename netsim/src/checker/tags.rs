@@ -2,6 +2,7 @@
 //! rules are deadlock-free (Tagger, section IV). Read from the DSCP of every frame at every hop.
 
 use super::violation::Violation;
+use crate::event::Picoseconds;
 use crate::flow::dscp;
 use crate::frame::SimFrame;
 use dataplane::ids::Tag;
@@ -16,12 +17,12 @@ pub(crate) const LOSSY: u8 = 64;
 pub(crate) type TagChangeSums = BTreeMap<(u8, u8), u64>;
 
 /// Compares what each frame carries with what it carried a hop before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TagWatch {
     /// By DSCP: the tag if it is lossless, else [`LOSSY`].
     rank: [u8; TAGS],
-    /// On which wire, from which rank to which.
-    violation: Option<(u32, u8, u8)>,
+    /// The first by time, and of one instant by wire: when, on which wire, from which rank to which.
+    violation: Option<(Picoseconds, u32, u8, u8)>,
     /// Frames whose rank changed.
     changes: TagChangeSums,
     /// Whether only rules change tags. With TTL classes a switch makes frames lossy by their TTL.
@@ -52,15 +53,16 @@ impl TagWatch {
 
     /// A frame arrives by `wire`.
     #[inline]
-    pub(crate) fn arrives(&mut self, frame: &mut SimFrame, wire: u32) {
+    pub(crate) fn arrives(&mut self, frame: &mut SimFrame, wire: u32, now_ps: Picoseconds) {
         let rank = self.rank(frame);
         let before = frame.tag_rank();
         frame.set_tag_rank(rank);
         if rank != before {
             *self.changes.entry((before, rank)).or_default() += 1;
         }
-        if rank < before && self.violation.is_none() {
-            self.violation = Some((wire, before, rank));
+        if rank < before {
+            let violation = (now_ps, wire, before, rank);
+            self.violation = Some(self.violation.map_or(violation, |first| first.min(violation)));
         }
     }
 
@@ -69,9 +71,13 @@ impl TagWatch {
         self.by_rules.then_some(&self.changes)
     }
 
-    /// The first fall. `sender` names the sender of a wire.
-    pub(crate) fn check(&self, sender: impl Fn(u32) -> String) -> Result<(), Violation> {
-        let Some((wire, from, to)) = self.violation else { return Ok(()) };
+    /// The first fall, by all watches. `sender` names the sender of a wire.
+    pub(crate) fn check(
+        watches: &[&Self],
+        sender: impl Fn(u32) -> String,
+    ) -> Result<(), Violation> {
+        let first = watches.iter().filter_map(|watch| watch.violation).min();
+        let Some((_, wire, from, to)) = first else { return Ok(()) };
         // A lossy rank has many tags; the lossy one stands for them.
         let tag = |rank: u8| Tag::from_low_bits(if rank == LOSSY { 0 } else { rank });
         Err(Violation::TagFell { sender: sender(wire), from: tag(from), to: tag(to) })
@@ -91,15 +97,15 @@ mod tests {
         let lossless = [2, 5].map(|t| (Tag::new(t).unwrap(), Priority::new(t).unwrap()));
         let mut watch = TagWatch::new(&tag_map(&lossless));
         let mut frame = Pool::default().take(&[0; 60], 60);
-        for (at, dscp) in (0..).zip(dscps) {
+        for (at, dscp) in (0_u64..).zip(dscps) {
             frame.head_mut()[15] = dscp << 2 | 3;
             if at == 0 {
                 watch.starts(&mut frame);
             } else {
-                watch.arrives(&mut frame, at);
+                watch.arrives(&mut frame, 1, at);
             }
         }
-        watch.check(|wire| wire.to_string()).err().map(|violation| match violation {
+        TagWatch::check(&[&watch], |wire| wire.to_string()).err().map(|violation| match violation {
             Violation::TagFell { from, to, .. } => (from.value(), to.value()),
             other => panic!("{other}"),
         })

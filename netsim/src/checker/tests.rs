@@ -39,7 +39,7 @@ fn verdict(change: impl FnOnce(&mut Network)) -> String {
 
 /// Changes what is in flight on a wire.
 fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFrame>)) {
-    let wire = &mut network.links.wires[wire];
+    let wire = &mut network.parts[0].links.wires[wire];
     let mut frames: Vec<SimFrame> = std::iter::from_fn(|| wire.pop()).collect();
     change(&mut frames);
     frames.into_iter().for_each(|frame| wire.push(frame));
@@ -49,8 +49,8 @@ fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFram
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.links.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
-    assert!(network.switches[0].worker.totals().held > 20);
+    assert!(network.parts[0].links.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
+    assert!(network.parts[0].switches[0].worker.totals().held > 20);
 }
 
 #[test]
@@ -61,13 +61,13 @@ fn a_frame_lost_on_a_wire_or_made_up_is_missed() {
         edit(network, 4, |frames| frames.push(Pool::default().copy(&frames[0])));
     });
     assert!(doubled.contains("data frames were sent and"), "{doubled}");
-    let lost = verdict(|network| network.hosts[0].counters.pfc.tx_frames += 1);
+    let lost = verdict(|network| network.parts[0].hosts[0].counters.pfc.tx_frames += 1);
     assert!(lost.contains("PFC frames were sent and"), "{lost}");
 }
 
 #[test]
 fn a_frame_between_a_wire_and_a_worker_is_missed() {
-    let lost = verdict(|network| network.switches[0].delivered_frames += 1);
+    let lost = verdict(|network| network.parts[0].switches[0].delivered_frames += 1);
     assert!(lost.starts_with("S: frames delivered and received are "), "{lost}");
 }
 
@@ -86,7 +86,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_reported() {
     });
     assert!(swapped.starts_with("flow ") && swapped.contains(" after later ones"), "{swapped}");
     let stray = verdict(|network| {
-        network.flows[0].to = crate::topology::HostId(1);
+        network.parts[0].flows[0].to = crate::topology::HostId(1);
         network.run_for(50_000_000);
     });
     assert!(stray.starts_with("host c got ") && stray.ends_with(" frames of others"), "{stray}");
@@ -96,7 +96,7 @@ fn frames_out_of_order_or_at_the_wrong_host_are_reported() {
 fn a_tag_that_falls_is_reported_with_the_switch_that_sent_it() {
     let fallen = verdict(|network| {
         // A frame from S to c carries tag 1; say that it had tag 2 before.
-        while network.links.wires[4].first().is_none() {
+        while network.parts[0].links.wires[4].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(network, 4, |frames| frames[0].set_tag_rank(2));
@@ -120,7 +120,7 @@ fn headroom_that_is_too_small_is_reported_by_port_and_priority() {
     }
     let mut network = builder.build().unwrap();
     // The cable grows by 10 km after the headroom was worked out: 50 us each way, 125 KB.
-    network.links.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
+    network.parts[0].links.wires.iter_mut().for_each(|wire| wire.delay_ps += 50_000_000);
     network.run_until(1_000_000_000);
     let violation = network.check().unwrap_err().to_string();
     assert!(violation.starts_with("S:1 lost "), "{violation}");
@@ -131,7 +131,7 @@ fn headroom_that_is_too_small_is_reported_by_port_and_priority() {
 fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_many() {
     let mut network = network();
     for _ in 0..400 {
-        while network.links.wires[1].first().is_none() {
+        while network.parts[0].links.wires[1].first().is_none() {
             network.run_for(1_000_000);
         }
         edit(&mut network, 1, |frames| {
@@ -141,7 +141,7 @@ fn frames_that_a_switch_hands_to_its_control_thread_are_accounted_for_however_ma
         });
         network.run_for(10_000_000);
     }
-    let totals = network.switches[0].worker.totals();
+    let totals = network.parts[0].switches[0].worker.totals();
     assert_eq!((totals.punted, totals.dropped), (400, 0));
     assert_eq!(network.check(), Ok(()));
 }

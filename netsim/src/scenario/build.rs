@@ -19,6 +19,7 @@ use dataplane::settings::EcnSettings;
 use fabric::Network;
 use fabric::network::{End, Link, Peer};
 use random::{Draw, SplitMix64};
+use std::num::NonZeroUsize;
 
 /// A scenario's network.
 #[derive(Debug)]
@@ -49,7 +50,8 @@ pub struct BuiltFlow {
     pub size_bytes: Option<u64>,
 }
 
-/// The network of a scenario, at time 0; `kind` and `seed` instead of the scenario's own.
+/// The network of a scenario, at time 0, for one thread; `kind` and `seed` instead of the
+/// scenario's own.
 ///
 /// # Errors
 /// There are no rules, or the network cannot be built.
@@ -58,9 +60,23 @@ pub fn build(
     kind: Option<SchemeKind>,
     seed: Option<u64>,
 ) -> Result<Built, ScenarioError> {
+    build_for(config, kind, seed, NonZeroUsize::MIN)
+}
+
+/// The same for several threads.
+///
+/// # Errors
+/// There are no rules, or the network cannot be built.
+pub fn build_for(
+    config: &ScenarioConfig,
+    kind: Option<SchemeKind>,
+    seed: Option<u64>,
+    threads: NonZeroUsize,
+) -> Result<Built, ScenarioError> {
     let (kind, seed) = (kind.unwrap_or(config.scheme.kind), seed.unwrap_or(config.seed));
     let scheme = scheme(config, kind)?;
     let mut builder = NetworkBuilder::new(seed);
+    builder.threads(threads);
     for &(tag, priority) in &scheme.lossless {
         builder.lossless(tag, priority);
     }

@@ -33,13 +33,13 @@ impl Losses {
             let past = &switch.past;
             losses.add("lost_in_restart", past.lost_frames, past.lost_lossless_frames);
         }
-        for host in &network.hosts {
+        for host in network.hosts() {
             let overruns = &host.counters.overrun_frames;
             let lossless = Priority::in_bits(network.lossless_bits);
             let lossless = lossless.map(|priority| overruns[priority.index()]).sum();
             losses.add(HOST_OVERRUN, overruns.iter().sum(), lossless);
         }
-        for wire in &network.links.wires {
+        for wire in network.wires() {
             losses.add("link_down", wire.lost[0], wire.lossless_lost);
             losses.add("pfc_lost", wire.lost[1], 0);
         }

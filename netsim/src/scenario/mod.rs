@@ -31,7 +31,7 @@ mod sizes;
 mod traffic;
 
 pub use bounces::{BounceCounter, Bounces, Failures, Reroute, Setting};
-pub use build::{Built, BuiltFlow, build};
+pub use build::{Built, BuiltFlow, build, build_for};
 pub use compare::{COMPARED, Comparison, compare};
 pub use error::ScenarioError;
 pub use expect::judge;

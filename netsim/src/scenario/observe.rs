@@ -7,6 +7,7 @@ use crate::checker::Deadlock;
 use crate::checker::tags::LOSSY;
 use crate::event::Picoseconds;
 use crate::flow::FlowCounters;
+use crate::link::Ends;
 use crate::network::Network;
 use crate::outcome::{
     CycleHop, DeadlockOutcome, FlowOutcome, LinkOutcome, NodeOutcome, Outcome, PauseSpans,
@@ -151,7 +152,7 @@ impl Observer {
         let violations = lost.into_iter().chain(self.violation).collect();
         let flow = |(at, flow): (usize, &BuiltFlow)| {
             let late_bytes = self.at_stop[at] - self.before_last_quarter[at];
-            flow_outcome(network, flow, network.flow(flow.id), late_bytes)
+            flow_outcome(network, flow, &network.flow(flow.id), late_bytes)
         };
         Outcome {
             drained_ps,
@@ -171,12 +172,7 @@ impl Observer {
                 + losses.dropped(DropReason::TailDrop),
             drops: by_cause(&losses.all),
             pfc_frames: pfc_frames(network),
-            paused_ps: network
-                .links
-                .pauses
-                .spans(network.now_ps())
-                .map(|s| s.to_ps - s.from_ps)
-                .sum(),
+            paused_ps: network.pauses().map(|s| s.to_ps - s.from_ps).sum(),
             packet_hops: network.switch_hops(),
             flows: built.flows.iter().enumerate().map(flow).collect(),
             timeline: self.timeline,
@@ -210,9 +206,9 @@ fn xoff_bytes(settings: &SwitchSettings, report: &Report, port: usize, p: Priori
 
 fn deadlock_outcome(network: &Network, deadlock: &Deadlock) -> DeadlockOutcome {
     let closed = deadlock.hops.iter().filter_map(|hop| {
-        let switch = network.switches.iter().position(|switch| switch.name == hop.switch)?;
+        let switch = network.switches().position(|switch| switch.name == hop.switch)?;
         let wire = network.attachment(switch, hop.output)?.wire();
-        network.links.pauses.since_ps(wire, hop.output_priority)
+        network.paused_since_ps(wire, hop.output_priority)
     });
     DeadlockOutcome {
         closed_ps: closed.max().unwrap_or_else(|| network.now_ps()),
@@ -242,7 +238,7 @@ fn deepest(queues: BTreeMap<(usize, usize, u8), QueueSeries>, looks: usize) -> V
 
 fn pauses(network: &Network) -> Vec<PauseSpans> {
     let mut rows: BTreeMap<(u32, u8), Vec<(Picoseconds, Picoseconds)>> = BTreeMap::new();
-    for span in network.links.pauses.spans(network.now_ps()) {
+    for span in network.pauses() {
         rows.entry((span.wire, span.priority)).or_default().push((span.from_ps, span.to_ps));
     }
     let length = |spans: &[(Picoseconds, Picoseconds)]| {
@@ -252,8 +248,8 @@ fn pauses(network: &Network) -> Vec<PauseSpans> {
     rows.sort_by_key(|(_, spans)| std::cmp::Reverse(length(spans)));
     rows.truncate(PAUSES_SHOWN);
     let row = |((wire, priority), spans_ps): ((u32, u8), Vec<_>)| {
-        let wire = &network.links.wires[wire as usize];
-        let (sender, by) = (network.endpoint_name(wire.from), network.endpoint_name(wire.to));
+        let Ends { from, to } = network.ends[wire as usize];
+        let (sender, by) = (network.endpoint_name(from), network.endpoint_name(to));
         PauseSpans { sender, by, priority, spans_ps }
     };
     rows.into_iter().map(row).collect()
@@ -272,7 +268,7 @@ fn by_priority(network: &Network, counter: impl Fn(&PfcCounters) -> &[u64; PRIOR
 fn reserved_bytes(network: &Network) -> u64 {
     let reserved =
         |switch: &SwitchNode| promised_bytes(&switch.settings) - switch.settings.buffer.lossy_bytes;
-    network.switches.iter().map(reserved).max().unwrap_or_default()
+    network.switches().map(reserved).max().unwrap_or_default()
 }
 
 fn pfc_frames(network: &Network) -> u64 {
@@ -281,7 +277,7 @@ fn pfc_frames(network: &Network) -> u64 {
             + switch.past.pfc_sent
     });
     switches.sum::<u64>()
-        + network.hosts.iter().map(|host| host.counters().pfc.tx_frames).sum::<u64>()
+        + network.hosts().map(|host| host.counters().pfc.tx_frames).sum::<u64>()
 }
 
 fn flow_outcome(
@@ -292,8 +288,8 @@ fn flow_outcome(
 ) -> FlowOutcome {
     FlowOutcome {
         name: flow.name.clone(),
-        from: network.hosts[flow.from.0].name.clone(),
-        to: network.hosts[flow.to.0].name.clone(),
+        from: network.host_node(flow.from.0).name.clone(),
+        to: network.host_node(flow.to.0).name.clone(),
         start_ps: flow.start_ps,
         finished_ps: counters.finished_ps,
         size_bytes: flow.size_bytes,
@@ -312,22 +308,23 @@ fn topology(network: &Network) -> TopologyOutcome {
         is_host: false,
         level,
     };
-    let nodes = network.switches.iter().zip(levels).map(switch);
-    let hosts = network.hosts.iter().map(|host| NodeOutcome {
+    let nodes = network.switches().zip(levels).map(switch);
+    let hosts = network.hosts().map(|host| NodeOutcome {
         name: host.name.clone(),
         is_host: true,
         level: 0,
     });
-    let link = |(number, wires): (usize, &[crate::link::Wire])| {
-        let [one, other] = [&wires[0], &wires[1]];
+    let link = |number: usize| {
+        let wires = [2 * number, 2 * number + 1];
+        let one = network.wire_from(wires[0]);
         LinkOutcome {
-            ends: [one.from, other.from].map(|end| network.endpoint_name(end)),
-            nodes: [one.from.node(), other.from.node()],
+            ends: wires.map(|wire| network.endpoint_name(network.ends[wire].from)),
+            nodes: wires.map(|wire| network.ends[wire].from.node()),
             bits_per_second: one.speed.bps(),
             is_down: !one.is_up(),
-            bytes: [2 * number, 2 * number + 1].map(|wire| network.links.wires[wire].arrived_bytes),
+            bytes: wires.map(|wire| network.wire_to(wire).arrived_bytes),
         }
     };
-    let links = network.links.wires.chunks_exact(2).enumerate().map(link).collect();
+    let links = (0..network.ends.len() / 2).map(link).collect();
     TopologyOutcome { nodes: nodes.chain(hosts).collect(), links }
 }
