@@ -19,6 +19,7 @@ use crate::host_node::{FlowState, HostNode, HostParts};
 use crate::host_pauses::HostPauses;
 use crate::link::{Endpoint, Ends, LinkSpec, Transmitter, Wire};
 use crate::links::Links;
+use crate::meeting::Member;
 use crate::lldp_node::LldpNode;
 use crate::network::{Network, has_order};
 use crate::part::Part;
@@ -29,7 +30,7 @@ use crate::source::Source;
 use crate::switch_node::{SwitchNode, TableParts};
 use crate::switch_spec::{Common, FRAME_BYTES_MOST, SwitchSpec};
 use crate::tags::{tag_map, trust};
-use crate::threads::Exchange;
+use crate::threads::{Exchange, Load};
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::trace::Trace;
 use agents::lldp::Device;
@@ -308,7 +309,8 @@ impl NetworkBuilder {
                 arrived: Vec::new(),
                 has_order,
                 buffers: Buffers::default(),
-                meetings: 0,
+                member: Member::new(number),
+                load: Load::default(),
             };
             part.set_timers();
             part

@@ -320,6 +320,11 @@ impl EventQueue {
         (arrivals, frees[..freed].iter().map(|key| (key.node(), key.port())))
     }
 
+    /// How many events of the current window are left.
+    pub(crate) const fn in_hand(&self) -> usize {
+        self.in_hand.len()
+    }
+
     /// The number of the first window of the wheel that has events.
     fn next_occupied(&self) -> Option<u64> {
         let start = on_wheel(self.lookahead);

@@ -126,7 +126,7 @@ impl Network {
     }
 
     /// All flows, each in the part of its receiver.
-    pub(crate) fn flows(&self) -> impl Iterator<Item = &FlowState> {
+    pub(crate) fn flows(&self) -> impl ExactSizeIterator<Item = &FlowState> {
         (0..self.parts[0].flows.len()).map(|flow| self.flow_states(flow).1)
     }
 

@@ -12,7 +12,9 @@ use crate::event_queue::EventQueue;
 use crate::frame::{Buffers, SimFrame};
 use crate::host_node::{FlowState, HostNode};
 use crate::links::Links;
+use crate::meeting::Member;
 use crate::switch_node::{SwitchNode, instant};
+use crate::threads::Load;
 use crate::timer::Timer;
 use dataplane::ids::PortId;
 
@@ -37,8 +39,9 @@ pub(crate) struct Part {
     pub(crate) has_order: bool,
     /// The free buffers of the part's thread while it does not run.
     pub(crate) buffers: Buffers,
-    /// How often all threads have met.
-    pub(crate) meetings: u64,
+    /// The part's thread where all threads meet.
+    pub(crate) member: Member,
+    pub(crate) load: Load,
 }
 
 impl Part {
@@ -56,6 +59,7 @@ impl Part {
     /// Runs all events of the current window.
     #[inline(always)]
     pub(crate) fn run_window(&mut self) {
+        self.load.own_events = self.events.in_hand() as u64;
         self.prefetch();
         let mut rounds = Rounds::default();
         // One loop over the events of all nodes: how many each node has follows no pattern, so an

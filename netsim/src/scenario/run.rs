@@ -1,6 +1,6 @@
 //! A scenario from start to end: sources send, stop, and the network drains.
 
-use super::build::{Built, build};
+use super::build::{Built, build_for};
 use super::error::ScenarioError;
 use super::faults;
 use super::links::link_of;
@@ -11,6 +11,7 @@ use config::scenario::{ScenarioConfig, SchemeKind};
 use fabric::network::End;
 use std::fmt;
 use std::io::Write;
+use std::num::NonZeroUsize;
 
 /// Samples of the time that sources send, and of the time after that.
 const STEPS: u64 = 200;
@@ -29,6 +30,8 @@ pub struct Options<'a> {
     pub seed: Option<u64>,
     /// Instead of the scenario's.
     pub scheme: Option<SchemeKind>,
+    /// Threads; `None` for one. Results are the same with any number.
+    pub threads: Option<NonZeroUsize>,
     /// Links, each by one of its ends, whose arrivals are written as pcap.
     pub captures: Vec<(End, Box<dyn Write>)>,
     /// Called with the progress: picoseconds of picoseconds.
@@ -39,9 +42,10 @@ impl fmt::Debug for Options<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "seed {:?}, scheme {:?}, {} captures",
+            "seed {:?}, scheme {:?}, threads {:?}, {} captures",
             self.seed,
             self.scheme,
+            self.threads,
             self.captures.len()
         )
     }
@@ -52,8 +56,8 @@ impl fmt::Debug for Options<'_> {
 /// # Errors
 /// It cannot be built, or a capture cannot be written.
 pub fn run(config: &ScenarioConfig, options: Options<'_>) -> Result<Outcome, ScenarioError> {
-    let Options { seed, scheme, captures, progress } = options;
-    let mut built = build(config, scheme, seed)?;
+    let Options { seed, scheme, threads, captures, progress } = options;
+    let mut built = build_for(config, scheme, seed, threads.unwrap_or(NonZeroUsize::MIN))?;
     for (end, file) in captures {
         built.network.capture(link_of(config, end), file)?;
     }

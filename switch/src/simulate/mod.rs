@@ -17,6 +17,7 @@ use netsim::scenario::{self, Options};
 use output_file::OutputFiles;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,6 +32,9 @@ pub struct SimulateArgs {
     /// Scheme, instead of the scenario's: pfc, watchdog, tagger, updown, ttl, gfc, lossy
     #[arg(long, value_name = "SCHEME", value_parser = SchemeKind::from_name)]
     scheme: Option<SchemeKind>,
+    /// Run in so many threads; the result is the same with any number
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: NonZeroUsize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -92,6 +96,7 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     let options = Options {
         seed: arguments.seed,
         scheme: arguments.scheme,
+        threads: Some(arguments.threads),
         captures,
         progress: Some(&mut progress),
     };
