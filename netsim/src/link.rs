@@ -288,7 +288,6 @@ impl Wire {
         self.part = part;
         self.obstacles |= Self::LEADS_AWAY;
     }
-
 }
 
 impl LinkSpec {

@@ -192,7 +192,8 @@ mod tests {
 
     /// Both wires of these links.
     fn wires(links: &[(usize, usize)]) -> Vec<(Ends, u64)> {
-        let end = |node: usize| Endpoint { node: u32::try_from(node).unwrap(), port: PortId::FIRST };
+        let end =
+            |node: usize| Endpoint { node: u32::try_from(node).unwrap(), port: PortId::FIRST };
         let both = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
         both.map(|(from, to)| (Ends { from: end(from), to: end(to) }, 40)).collect()
     }
@@ -201,7 +202,10 @@ mod tests {
     fn judge(links: &[(usize, usize)], of: &[usize], switches: usize) -> (usize, Vec<[usize; 2]>) {
         let cut = links.iter().filter(|&&(a, b)| of[a] != of[b]).count();
         let parts = of.iter().max().unwrap() + 1;
-        let count = |part| [&of[..switches], &of[switches..]].map(|nodes: &[usize]| nodes.iter().filter(|&&of| of == part).count());
+        let count = |part| {
+            [&of[..switches], &of[switches..]]
+                .map(|nodes: &[usize]| nodes.iter().filter(|&&of| of == part).count())
+        };
         (cut, (0..parts).map(count).collect())
     }
 
@@ -227,11 +231,17 @@ mod tests {
             let mut links = Vec::new();
             for pod in 0..4 {
                 for edge in 0..2 {
-                    (0..2).for_each(|agg| links.push((node(2 * pod + edge), node(8 + 2 * pod + agg))));
-                    (0..2).for_each(|host| links.push((node(2 * pod + edge), 20 + 4 * pod + 2 * edge + host)));
+                    (0..2).for_each(|agg| {
+                        links.push((node(2 * pod + edge), node(8 + 2 * pod + agg)))
+                    });
+                    (0..2).for_each(|host| {
+                        links.push((node(2 * pod + edge), 20 + 4 * pod + 2 * edge + host))
+                    });
                 }
                 for agg in 0..2 {
-                    (0..2).for_each(|core| links.push((node(8 + 2 * pod + agg), node(16 + 2 * agg + core))));
+                    (0..2).for_each(|core| {
+                        links.push((node(8 + 2 * pod + agg), node(16 + 2 * agg + core)))
+                    });
                 }
             }
             let of = partition(&wires(&links), 20, &[false; 36], 2);

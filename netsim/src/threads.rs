@@ -152,7 +152,10 @@ impl Table {
                 if !outbox.is_empty() {
                     let mail = &self.mail[own * self.next.len() + to].0;
                     // It was emptied two meetings ago.
-                    std::mem::swap(&mut *mail.lock().unwrap_or_else(PoisonError::into_inner), outbox);
+                    std::mem::swap(
+                        &mut *mail.lock().unwrap_or_else(PoisonError::into_inner),
+                        outbox,
+                    );
                 }
             }
         }

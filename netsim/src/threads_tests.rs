@@ -3,9 +3,12 @@
 use crate::event_driven_tests::network;
 use crate::flow::FlowId;
 use crate::network::Network;
+use crate::scenario::build_for;
+use config::ScenarioConfig;
 use dataplane::frame::Frame;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 const US: u64 = 1_000_000;
 
@@ -83,4 +86,29 @@ fn a_panic_in_any_thread_ends_the_run_with_its_message() {
         let message = panic.downcast_ref::<String>().map_or("", |message| message);
         assert!(message.contains("index out of bounds"), "part {part}: {message}");
     }
+}
+
+/// In threads, however little a window holds; `tests/threads.rs` has whole runs.
+#[test]
+fn shipped_scenarios_are_the_same_in_threads_all_the_way() {
+    let mut hashes = std::collections::BTreeSet::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_none_or(|end| end != "toml") {
+            continue;
+        }
+        let config = ScenarioConfig::load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let of = |threads: usize| {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let mut network = build_for(&config, None, None, threads).unwrap().network;
+            network.exchange.always_use_threads();
+            network.run_for(60 * US);
+            (network.trace_hash(), network.hops(), network.frames_inside())
+        };
+        let alone = of(1);
+        assert_eq!([of(2), of(3)], [alone; 2], "{}", config.name);
+        hashes.insert(alone.0);
+    }
+    assert!(hashes.len() >= 12, "{} scenarios", hashes.len());
 }

@@ -4,8 +4,10 @@ use config::ScenarioConfig;
 use config::scenario::SchemeKind;
 use netsim::scenario::{Options, ScenarioError, run};
 use random::{Draw, SplitMix64};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// More than most scenarios have switches, too.
 const THREADS: [usize; 3] = [2, 3, 5];
@@ -55,7 +57,7 @@ fn scenario(rng: &mut SplitMix64) -> String {
         "{ kind = 'clos', leaves = 3, spines = 2, hosts = 2 }",
         "{ kind = 'clos', leaves = 5, spines = 3, hosts = 1 }",
         "{ kind = 'fat-tree', k = 4 }",
-        "{ kind = 'jellyfish', switches = 9, degree = 3, hosts = 1 }",
+        "{ kind = 'jellyfish', switches = 10, ports = 4, network_ports = 3, seed = 2 }",
     ];
     let routings = ["shortest", "ecmp", "pinned"];
     let mut any = |of: u64| usize::try_from(rng.below(of)).unwrap();
@@ -105,4 +107,36 @@ fn random_networks_with_faults() {
         lossy += usize::from(scheme == SchemeKind::Lossy);
     }
     assert!(held >= 15 && lossy == 6, "{held} runs");
+}
+
+/// A file of which the test sees what is written.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn captures_too() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let config = ScenarioConfig::load(&folder.join("tagger-shuffle.toml")).unwrap();
+    let captured = |threads| {
+        let files: [Shared; 2] = Default::default();
+        let ends = [config.network.links()[0], config.network.links()[5]].map(|link| link.ends[0]);
+        let writers = files.clone().map(|file| -> Box<dyn Write> { Box::new(file) });
+        let captures = ends.into_iter().zip(writers).collect();
+        let threads = NonZeroUsize::new(threads);
+        run(&config, Options { threads, captures, ..Options::default() }).unwrap();
+        files.map(|file| std::mem::take(&mut *file.0.lock().unwrap()))
+    };
+    let alone = captured(1);
+    assert!(alone.iter().all(|file| file.len() > 10_000), "too little was captured");
+    assert!(captured(3) == alone);
 }

@@ -6,7 +6,8 @@
 //! when it has been timed: nothing lost, every frame accounted for. A process keeps the memory that
 //! it was given, and what else uses the machine comes and goes: so the sizes take turns, several
 //! times, and the median of the processes counts. As `knotless simulate` does, they ask the system
-//! for huge pages. The core's clock is read around each round: two figures are to be compared only
+//! for huge pages. Two threads are compared with one in further processes, where both have the network
+//! and take turns; what each did must be the same to the bit. The core's clock is read around each round: two figures are to be compared only
 //! if it was the same. Writes `target/bench/netsim.json`.
 
 use bench::table::{median, save};
@@ -31,6 +32,9 @@ const HOPS_A_HOST_MS: u64 = 20_000;
 /// What must be reached with 128 hosts, in millions a second, and with 1,024, in MB.
 const MUST_MEGAHOPS: f64 = 3.0;
 const MUST_MB: f64 = 2_000.0;
+/// Threads that are compared with one, and what they must reach with 128 and with 1,024 hosts.
+const THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
+const MUST_RATIOS: [(usize, f64); 2] = [(128, 1.6), (1_024, 1.7)];
 
 /// What one process came to.
 struct Sample {
@@ -38,6 +42,9 @@ struct Sample {
     core_ghz: f64,
     memory_mb: f64,
     pfc_share: f64,
+    /// In threads, in a process of their own: the rate, and how many times that of one thread.
+    threads_megahops: f64,
+    threads_ratio: f64,
 }
 
 fn scenario(k: usize) -> Result<ScenarioConfig, config::ConfigError> {
@@ -103,16 +110,18 @@ fn time_threads(k: usize, threads: NonZeroUsize) -> Result<(), Box<dyn Error>> {
 
 /// One size, in a process of its own.
 fn sample(k: usize) -> Result<Sample, Box<dyn Error>> {
-    let output = Command::new(std::env::current_exe()?).arg(k.to_string()).output()?;
+    let [megahops, core_ghz, memory_mb, pfc_share] = figures(&[k])?;
+    let [threads_megahops, threads_ratio] = figures(&[k, THREADS.get()])?;
+    Ok(Sample { megahops, core_ghz, memory_mb, pfc_share, threads_megahops, threads_ratio })
+}
+
+/// What a process prints that is started with these arguments.
+fn figures<const N: usize>(arguments: &[usize]) -> Result<[f64; N], Box<dyn Error>> {
+    let arguments: Vec<String> = arguments.iter().map(usize::to_string).collect();
+    let output = Command::new(std::env::current_exe()?).args(&arguments).output()?;
     let text = String::from_utf8(output.stdout)?;
-    let mut words = text.split_whitespace();
-    let mut next = || words.next().ok_or_else(|| format!("k = {k}: {:?}", output.status));
-    Ok(Sample {
-        megahops: next()?.parse()?,
-        core_ghz: next()?.parse()?,
-        memory_mb: next()?.parse()?,
-        pfc_share: next()?.parse()?,
-    })
+    let figures = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+    figures.try_into().map_err(|_| format!("{arguments:?}: {:?}", output.status).into())
 }
 
 /// All processes, size after size, again and again: the samples of each size.
@@ -122,8 +131,9 @@ fn samples() -> Result<[Vec<Sample>; SIZES.len()], Box<dyn Error>> {
         for (k, of_size) in SIZES.into_iter().zip(&mut samples) {
             let sample = sample(k)?;
             eprintln!(
-                "  {process} of {PROCESSES}, k = {k}: {:.2} M packet-hops/s at {:.1} GHz",
-                sample.megahops, sample.core_ghz
+                "  {process} of {PROCESSES}, k = {k}: {:.2} M packet-hops/s at {:.1} GHz; \
+                 {THREADS} threads {:.2} M, {:.2} x",
+                sample.megahops, sample.core_ghz, sample.threads_megahops, sample.threads_ratio
             );
             of_size.push(sample);
         }
@@ -141,9 +151,12 @@ fn all() -> Result<bool, Box<dyn Error>> {
         "core, GHz",
         "memory, MB",
         "PFC frames, %",
+        "two threads, M/s",
+        "x of one",
     ]);
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     let (mut figures, mut holds) = (Vec::new(), true);
+    let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores >= THREADS);
     for (k, samples) in SIZES.into_iter().zip(samples()?) {
         let network = scenario(k)?.network;
         let hosts = network.hosts();
@@ -153,6 +166,8 @@ fn all() -> Result<bool, Box<dyn Error>> {
         let highest = rates.iter().copied().fold(0.0, f64::max);
         let (megahops, core_ghz) = (median(rates), median(of(|sample| sample.core_ghz)));
         let memory_mb = median(of(|sample| sample.memory_mb));
+        let threads_megahops = median(of(|sample| sample.threads_megahops));
+        let threads_ratio = median(of(|sample| sample.threads_ratio));
         table.add_row([
             hosts.to_string(),
             network.switches().to_string(),
@@ -161,16 +176,24 @@ fn all() -> Result<bool, Box<dyn Error>> {
             format!("{core_ghz:.1}"),
             format!("{memory_mb:.0}"),
             format!("{:.1}", median(of(|sample| sample.pfc_share)) * 100.0),
+            format!("{threads_megahops:.2}"),
+            format!("{threads_ratio:.2}"),
         ]);
+        for (_, must) in MUST_RATIOS.iter().filter(|must| must.0 == hosts && has_cores) {
+            holds &= threads_ratio >= *must;
+        }
         holds &= hosts != 128 || megahops >= MUST_MEGAHOPS;
         holds &= hosts != 1_024 || memory_mb < MUST_MB;
         figures.push((format!("{hosts}_hosts_megahops"), megahops));
         figures.push((format!("{hosts}_hosts_core_ghz"), core_ghz));
         figures.push((format!("{hosts}_hosts_memory_mb"), memory_mb));
+        figures.push((format!("{hosts}_hosts_{THREADS}_threads_megahops"), threads_megahops));
+        figures.push((format!("{hosts}_hosts_{THREADS}_threads_ratio"), threads_ratio));
     }
     println!("{table}");
     println!(
-        "must: {MUST_MEGAHOPS} M at 128 hosts, under {MUST_MB} MB at 1024: {}",
+        "must: {MUST_MEGAHOPS} M at 128 hosts, under {MUST_MB} MB at 1024, with two threads (if there \
+         are two cores) 1.6 x at 128 and 1.7 x at 1024: {}",
         if holds { "yes" } else { "NO" }
     );
     save("netsim", &figures);

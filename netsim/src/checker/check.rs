@@ -27,8 +27,14 @@ impl Network {
     /// The first violation.
     pub fn check_all_but_losses(&self) -> Result<(), Violation> {
         let sender = |wire: u32| self.endpoint_name(self.ends[wire as usize].from);
-        TagWatch::check(&self.parts.iter().map(|part| &part.links.watch).collect::<Vec<_>>(), sender)?;
-        PauseWatch::check(&self.parts.iter().map(|part| &part.links.pauses).collect::<Vec<_>>(), sender)?;
+        TagWatch::check(
+            &self.parts.iter().map(|part| &part.links.watch).collect::<Vec<_>>(),
+            sender,
+        )?;
+        PauseWatch::check(
+            &self.parts.iter().map(|part| &part.links.pauses).collect::<Vec<_>>(),
+            sender,
+        )?;
         delivery::check(self)?;
         tag_changes::check(self)?;
         conservation::check(self)

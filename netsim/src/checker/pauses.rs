@@ -166,10 +166,7 @@ impl PauseWatch {
     }
 
     /// The first frame that started in a pause, by all watches. `name` names the sender of a wire.
-    pub(crate) fn check(
-        watches: &[&Self],
-        name: impl Fn(u32) -> String,
-    ) -> Result<(), Violation> {
+    pub(crate) fn check(watches: &[&Self], name: impl Fn(u32) -> String) -> Result<(), Violation> {
         let first = watches.iter().filter_map(|watch| watch.violation).min();
         let Some((at_ps, wire, priority)) = first else { return Ok(()) };
         let priority = Priority::from_low_bits(priority);

@@ -49,7 +49,10 @@ fn edit(network: &mut Network, wire: usize, change: impl FnOnce(&mut Vec<SimFram
 fn nothing_is_found_where_nothing_is_wrong() {
     assert_eq!(verdict(|_| {}), "sound");
     let network = network();
-    assert!(network.parts[0].links.wires[4].in_flight().count() > 3, "a kilometre holds four frames");
+    assert!(
+        network.parts[0].links.wires[4].in_flight().count() > 3,
+        "a kilometre holds four frames"
+    );
     assert!(network.parts[0].switches[0].worker.totals().held > 20);
 }
 

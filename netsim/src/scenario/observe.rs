@@ -276,8 +276,7 @@ fn pfc_frames(network: &Network) -> u64 {
         report.ports.iter().map(|port| port.counters.pfc.tx_frames).sum::<u64>()
             + switch.past.pfc_sent
     });
-    switches.sum::<u64>()
-        + network.hosts().map(|host| host.counters().pfc.tx_frames).sum::<u64>()
+    switches.sum::<u64>() + network.hosts().map(|host| host.counters().pfc.tx_frames).sum::<u64>()
 }
 
 fn flow_outcome(
