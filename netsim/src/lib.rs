@@ -61,6 +61,7 @@ pub mod interval;
 pub mod link;
 mod links;
 mod lldp_node;
+mod load;
 mod meeting;
 pub mod network;
 pub mod outcome;

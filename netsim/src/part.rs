@@ -12,9 +12,9 @@ use crate::event_queue::EventQueue;
 use crate::frame::{Buffers, SimFrame};
 use crate::host_node::{FlowState, HostNode};
 use crate::links::Links;
+use crate::load::Load;
 use crate::meeting::Member;
 use crate::switch_node::{SwitchNode, instant};
-use crate::threads::Load;
 use crate::timer::Timer;
 use dataplane::ids::PortId;
 

@@ -121,26 +121,6 @@ impl Exchange {
     }
 }
 
-/// How many events a window has in all parts, on average over some sixty windows.
-#[derive(Debug, Default)]
-pub(crate) struct Load {
-    sum: u64,
-    /// Of the last window, in this part.
-    pub(crate) own_events: u64,
-}
-
-impl Load {
-    const WINDOWS: u64 = 64;
-
-    const fn events(&self) -> u64 {
-        self.sum / Self::WINDOWS
-    }
-
-    const fn add(&mut self, events: u64) {
-        self.sum = self.sum - self.sum / Self::WINDOWS + events;
-    }
-}
-
 impl Table {
     /// A part leaves what it has sent.
     fn leave(&self, part: &mut Part) {

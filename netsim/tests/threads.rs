@@ -128,15 +128,17 @@ fn captures_too() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let config = ScenarioConfig::load(&folder.join("tagger-shuffle.toml")).unwrap();
     let captured = |threads| {
-        let files: [Shared; 2] = Default::default();
-        let ends = [config.network.links()[0], config.network.links()[5]].map(|link| link.ends[0]);
-        let writers = files.clone().map(|file| -> Box<dyn Write> { Box::new(file) });
-        let captures = ends.into_iter().zip(writers).collect();
+        let links = config.network.links();
+        let files: Vec<Shared> = links.iter().map(|_| Shared::default()).collect();
+        let writers = files.iter().map(|file| -> Box<dyn Write> { Box::new(file.clone()) });
+        let captures = links.iter().map(|link| link.ends[0]).zip(writers).collect();
         let threads = NonZeroUsize::new(threads);
         run(&config, Options { threads, captures, ..Options::default() }).unwrap();
-        files.map(|file| std::mem::take(&mut *file.0.lock().unwrap()))
+        let bytes = |file: &Shared| std::mem::take(&mut *file.0.lock().unwrap());
+        files.iter().map(bytes).collect::<Vec<_>>()
     };
     let alone = captured(1);
-    assert!(alone.iter().all(|file| file.len() > 10_000), "too little was captured");
+    let full = alone.iter().filter(|file| file.len() > 10_000).count();
+    assert!(full > 4, "{full} links with more than some frames");
     assert!(captured(3) == alone);
 }
