@@ -33,8 +33,8 @@
 //!
 //! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
 //! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
-//! [`network`], `part` and `run` turn them, `threads` in several threads; [`checker`] checks them; [`reconfiguration`] changes their
-//! routes as a controller does.
+//! [`network`], `part` and `run` turn them, `threads` in several threads; [`checker`] checks them;
+//! [`reconfiguration`] changes their routes as a controller does.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 

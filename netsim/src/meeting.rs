@@ -73,8 +73,8 @@ impl Meeting {
         }
     }
 
-    /// A thread arrives at its next meeting, and waits for the others. What each thread wrote before
-    /// is then visible to all.
+    /// A thread arrives at its next meeting, and waits for the others. What each thread wrote
+    /// before is then visible to all.
     ///
     /// # Errors
     /// A thread has aborted.

@@ -1,6 +1,7 @@
 //! A running network: its nodes, the links between them, and what can be asked about them.
 //!
-//! `part` has the event loop, `run` and `threads` what goes on around it, `faults` what is done to a network, `checker` what must hold.
+//! `part` has the event loop, `run` and `threads` what goes on around it, `faults` what is done to
+//! a network, `checker` what must hold.
 
 use crate::capture::Captures;
 use crate::checker::pauses::Span;

@@ -2,8 +2,8 @@
 //!
 //! Hosts go with their switch. Switches are assigned level by level, by their distance from the
 //! hosts: those next to hosts in the order of a breadth-first search, cut into parts; those above
-//! each to the part with most of its links, as long as that has room. Exchanges of two switches that
-//! leave fewer links between parts follow. A Clos is so divided by pods, a ring into arcs.
+//! each to the part with most of its links, as long as that has room. Exchanges of two switches
+//! that leave fewer links between parts follow. A Clos is so divided by pods, a ring into arcs.
 //!
 //! Work is as the speed of links, since a network that is busy keeps all of them busy. The nodes of
 //! one side of a bipartite network run at another time than those of the other side (see

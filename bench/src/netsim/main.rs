@@ -1,14 +1,15 @@
 //! `make bench-netsim`: packet-hops a second of the emulator, and how they and its memory grow.
 //!
-//! Fat-trees of 16 to 1,024 hosts, 40G, ECMP, a permutation of frames of 1,000 bytes as fast as
-//! the wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
+//! Fat-trees of 16 to 1,024 hosts, 40G, ECMP, a permutation of frames of 1,000 bytes as fast as the
+//! wires carry them, PFC on. A packet-hop is one frame parsed, switched and sent by one switch.
 //! Each size runs in processes of its own, so that memory is its own, and every network is checked
 //! when it has been timed: nothing lost, every frame accounted for. A process keeps the memory that
 //! it was given, and what else uses the machine comes and goes: so the sizes take turns, several
 //! times, and the median of the processes counts. As `knotless simulate` does, they ask the system
-//! for huge pages. Two threads are compared with one in further processes, where both have the network
-//! and take turns; what each did must be the same to the bit. The core's clock is read around each round: two figures are to be compared only
-//! if it was the same. Writes `target/bench/netsim.json`.
+//! for huge pages. Two threads are compared with one in further processes, where both have the
+//! network and take turns; what each did must be the same to the bit. The core's clock is read
+//! around each round: two figures are to be compared only if it was the same. Writes
+//! `target/bench/netsim.json`.
 
 use bench::table::{median, save};
 use comfy_table::{CellAlignment, Table, presets};
@@ -78,8 +79,8 @@ fn time(k: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Times one size with `threads` threads against one, in this process: the same network twice, which
-/// take turns. Both must do the same, to the bit.
+/// Times one size with `threads` threads against one, in this process: the same network twice,
+/// which take turns. Both must do the same, to the bit.
 fn time_threads(k: usize, threads: NonZeroUsize) -> Result<(), Box<dyn Error>> {
     let config = scenario(k)?;
     let hosts = config.network.hosts();

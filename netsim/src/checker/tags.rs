@@ -21,7 +21,8 @@ pub(crate) type TagChangeSums = BTreeMap<(u8, u8), u64>;
 pub(crate) struct TagWatch {
     /// By DSCP: the tag if it is lossless, else [`LOSSY`].
     rank: [u8; TAGS],
-    /// The first by time, and of one instant by wire: when, on which wire, from which rank to which.
+    /// The first by time, and of one instant by wire: when, on which wire, from which rank to
+    /// which.
     violation: Option<(Picoseconds, u32, u8, u8)>,
     /// Frames whose rank changed.
     changes: TagChangeSums,
