@@ -130,9 +130,9 @@ impl PacketSocket {
         Ok(Self { socket, interface: interface.name.clone(), sending })
     }
 
-    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit. In a user namespace that
-    /// is not allowed, and the buffer is as large as that limit (`net.core.rmem_max`); what it loses
-    /// is counted in any case.
+    /// Sets the receive buffer to `bytes`, beyond the kernel's usual limit. In a user namespace
+    /// that is not allowed, and the buffer is as large as that limit (`net.core.rmem_max`); what it
+    /// loses is counted in any case.
     ///
     /// # Errors
     /// The kernel refuses both.
