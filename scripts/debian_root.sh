@@ -10,7 +10,7 @@ set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
 # What `build` stands for.
-build=libdpdk-dev,dpdk-dev,build-essential,pkg-config,libclang-dev,iproute2,python3-scapy,ca-certificates
+build=protobuf-compiler,libprotobuf-dev,libdpdk-dev,dpdk-dev,build-essential,pkg-config,libclang-dev,iproute2,python3-scapy,ca-certificates
 build+=,debhelper
 mirror=${KNOTLESS_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 

@@ -6,6 +6,7 @@ set -euo pipefail
 
 packages=(
   build-essential pkg-config libclang-dev  # bindgen and the C shim
+  protobuf-compiler libprotobuf-dev        # etcd-client's build script
   libdpdk-dev dpdk-dev                     # the library, testpmd
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames

@@ -107,6 +107,7 @@ fn the_examples_show_every_field() {
         "[control]",
         "[security]",
         "[metrics]",
+        "[fleet]",
         "[dpdk]",
     ];
     for header in [""].into_iter().chain(tables).chain(single).chain(["[mac_table]"]) {

@@ -7,6 +7,7 @@
 mod buffer;
 mod changes;
 mod device;
+mod fleet;
 mod gfc;
 mod initial_tags;
 mod lldp;
@@ -29,6 +30,7 @@ mod viq;
 mod watchdog;
 
 pub use changes::Changes;
+pub use fleet::{Fleet, is_network_name};
 pub use lldp::Lldp;
 pub use metrics::MetricsAddress;
 pub use reload::changes_needing_restart;
@@ -95,6 +97,8 @@ pub struct SwitchConfig {
     pub security: Security,
     /// Where the metrics are served, if they are.
     pub metrics: Option<MetricsAddress>,
+    /// The store that the switch takes its rules from, if there is one.
+    pub fleet: Option<Fleet>,
     /// Whether DPDK makes its telemetry socket.
     pub telemetry: bool,
     /// What works but is probably not meant, in the form of errors.
@@ -333,6 +337,7 @@ fn assemble(
         changes_file: runtime::changes_file(source, &file, &socket)?,
         security: runtime::security(&file),
         metrics: metrics::address(source, &file, &socket)?,
+        fleet: fleet::build(source, &file)?,
         telemetry: file.dpdk.telemetry,
         socket,
         warnings,

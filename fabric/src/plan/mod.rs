@@ -13,6 +13,7 @@
 //! | `check` | the checker: whether an order, of any origin, is safe at every moment |
 //! | `paper` | the reconfiguration paper's method for one cycle, and cycle by cycle |
 //! | `lossless` | with tags: who would turn lossy in between |
+//! | `rollout` | which switches may get new rules at once
 //! | `drain` | whether the frames of a removed route have left a port |
 //! | `dot`, `scenario` | a plan as Graphviz, and for the emulator |
 
@@ -29,6 +30,7 @@ mod order;
 mod paper;
 mod reduce;
 mod route;
+pub mod rollout;
 pub mod routing;
 mod scenario;
 mod sequential;

@@ -6,11 +6,13 @@
 //! an expected path comes to it or not. Where several tags share a priority they share a buffer.
 
 mod dot;
+mod mixture;
 mod rule_set;
 mod table;
 mod waits;
 
 pub use dot::{dot, dot_paths};
+pub use mixture::{MixtureError, MixtureVerdict, Mixtures, common_rules};
 pub use rule_set::NetworkRules;
 pub use waits::Hop;
 

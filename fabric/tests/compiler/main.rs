@@ -8,6 +8,7 @@ mod examples;
 mod exhaustive;
 mod fewest;
 mod grown;
+mod mixtures;
 mod oracle;
 mod random;
 #[path = "../support/slow_proof.rs"]

@@ -37,7 +37,7 @@ fn network(chords: &[(usize, usize)], hosts: &[bool]) -> Network {
     network
 }
 
-fn any_case() -> impl Strategy<Value = Case> {
+pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     let chords = proptest::collection::vec((0..7_usize, 0..7_usize), 0..6);
     let hosts = proptest::collection::vec(any::<bool>(), 3..7);
     let kind = prop_oneof![

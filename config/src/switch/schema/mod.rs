@@ -7,6 +7,7 @@
 //! headroom, which is called `headroom` here. What a key was called before is in `old_words.rs`.
 
 mod classes;
+mod fleet;
 mod forwarding;
 mod lldp;
 mod port;
@@ -14,6 +15,7 @@ mod queueing;
 mod runtime;
 
 pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
+pub(super) use fleet::FleetTable;
 pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable, StaticMacTable};
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
@@ -99,6 +101,8 @@ pub(in crate::switch) struct SwitchFile {
     /// The metrics by HTTP.
     #[serde(default)]
     pub(in crate::switch) metrics: MetricsTable,
+    /// The store that the switch takes its rules from. Default: none.
+    pub(in crate::switch) fleet: Field<FleetTable>,
     /// DPDK itself.
     #[serde(default)]
     pub(in crate::switch) dpdk: DpdkTable,
