@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest package test-package image
+.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -19,6 +19,10 @@ demo: build ## three hosts, one paced port, lossless and lossy streams: watch no
 
 knot: build ## a real PFC deadlock of three switches, and the rules that untie it: half a minute
 	@/usr/bin/python3 scripts/knot
+
+fleet: build ## three members of etcd, eight switches with lossless traffic, proven rollouts, failures: two minutes
+	@scripts/setup.sh etcd-server etcd-client
+	@/usr/bin/python3 scripts/fleet
 
 # As anybody: the few tests that need root then say that they are skipped.
 check: export KNOTLESS_SKIP_ROOT = 1
@@ -148,6 +152,10 @@ bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 
 
 bench-scrape: build ## throughput of the switch while its metrics are read 100 times a second: make bench-scrape MINUTES=10
 	@/usr/bin/python3 bench/line/scrape.py --minutes $(or $(MINUTES),10)
+
+bench-fleet: ## ten thousand agents of the fleet against three members of etcd: make bench-fleet AGENTS=10000
+	@scripts/setup.sh etcd-server etcd-client
+	cargo bench -q -p knotless-fleet --locked --bench agents -- --agents $(or $(AGENTS),10000)
 
 # The table reads what the long ones write: what of that fails is a row that fails.
 bench-papers: setup ## every theorem, table and figure of the five papers in one table, with a page

@@ -214,3 +214,7 @@ impl Rollout {
         Self { revision, direction, stage, stages, touched: false, state, why: None }
     }
 }
+
+#[cfg(test)]
+#[path = "head_tests.rs"]
+mod tests;

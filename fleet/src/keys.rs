@@ -3,6 +3,7 @@
 //! | key, after `/knotless/NETWORK/` | value | who writes it |
 //! |---|---|---|
 //! | `head` | the newest revision, the one that runs, and the rollout | operators, by compare-and-swap |
+//! | `driver` | who works on the rollout, under a lease | `rollout`, `resume`, `rollback` |
 //! | `network` | NETWORK.toml with its path file | `init` |
 //! | `manifest/REVISION` | a manifest | `push`; never changed |
 //! | `rules/HASH` | the rules of one switch | `push`; never changed |
@@ -29,6 +30,10 @@ impl Keys {
 
     pub(crate) fn head(&self) -> String {
         format!("{}head", self.root)
+    }
+
+    pub(crate) fn driver(&self) -> String {
+        format!("{}driver", self.root)
     }
 
     pub(crate) fn network(&self) -> String {

@@ -9,6 +9,8 @@
 pub mod access;
 pub mod agent;
 mod backoff;
+mod driver;
+mod events;
 mod hash;
 pub mod head;
 mod keys;
@@ -20,6 +22,8 @@ pub mod users;
 mod wants;
 
 pub use access::{Access, Channel};
+pub use driver::Driver;
+pub use events::{Event, Events};
 pub use hash::content_hash;
 pub use keys::Keys;
 pub use store::{Store, StoreError};

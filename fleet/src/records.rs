@@ -34,6 +34,8 @@ pub struct Ack {
 pub struct Seen {
     /// Its level, if it learns one.
     pub level: Option<u8>,
+    /// By port number: its own ports' names, as neighbors see them.
+    pub ports: BTreeMap<usize, String>,
     /// By port number: who is there.
     pub neighbors: BTreeMap<usize, Neighbor>,
     /// Queues that hold frames which the peer has paused: port number and priority of the queue,

@@ -86,7 +86,7 @@ async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Changes the rules of s1, again and again while members come and go.
 async fn change_at_last(
-    store: &mut Store,
+    access: &Access,
     edition: &str,
     revision: u64,
 ) -> BTreeMap<String, String> {
@@ -94,6 +94,7 @@ async fn change_at_last(
     let until = Instant::now() + PATIENCE;
     loop {
         let done = async {
+            let mut store = Store::new(&access.connect().await?, "net");
             store.put_rules(&texts).await?;
             let head = store.head().await?;
             store.change(&head, revision, &hashes, PATIENCE, &|_, _| {}).await
@@ -163,7 +164,7 @@ async fn without_the_store_switches_stay_and_with_it_they_converge() {
     store.change(&head, 1, &hashes, PATIENCE, &|_, _| {}).await.unwrap();
     // One of three: nothing is lost.
     cluster.kill(0);
-    let hashes = change_at_last(&mut store, "b", 2).await;
+    let hashes = change_at_last(&access, "b", 2).await;
     assert_eq!(model.hash().as_ref(), hashes.get("s1"));
     let ran = model.hash();
     // All three: the switch goes on, and knows.
@@ -176,7 +177,7 @@ async fn without_the_store_switches_stay_and_with_it_they_converge() {
         cluster.restart(member);
     }
     wait_until("the agent is back", || model.0.lock().unwrap().is_connected).await;
-    let hashes = change_at_last(&mut store, "c", 3).await;
+    let hashes = change_at_last(&access, "c", 3).await;
     assert_eq!((model.hash().as_ref(), model.0.lock().unwrap().applied), (hashes.get("s1"), 3));
 }
 

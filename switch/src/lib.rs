@@ -16,6 +16,9 @@ pub mod ctl;
 #[allow(unsafe_code)]
 pub mod dpdk;
 mod drain_filter;
+pub mod fleet;
+#[cfg(feature = "dpdk")]
+mod fleet_agent;
 pub mod generate;
 pub mod headroom;
 pub mod histograms;

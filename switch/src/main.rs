@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 use switch::traffic::{self, TrafficCommand};
 use switch::{
-    apply, campaign, check, compare, cpu, ctl, generate, headroom, network, output, plan, simulate,
-    top, usage,
+    apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, network, output, plan,
+    simulate, top, usage,
 };
 
 /// A lossless Ethernet switch in software.
@@ -43,6 +43,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Execute a plan on running switches
     Apply(apply::ApplyArgs),
+    /// The rules of all switches of a network, by etcd: proven revisions, rolled out in stages
+    Fleet(fleet::FleetArgs),
     /// Compute the headroom of a lossless port by several models
     Headroom(headroom::HeadroomArgs),
     /// Simulate a network on virtual time, with the dataplane that `run` uses
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => network::verify::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Apply(arguments) => apply::run(&arguments),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

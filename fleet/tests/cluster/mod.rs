@@ -1,5 +1,7 @@
 //! A cluster of etcd on free ports of this machine, which ends with its test.
 
+#![allow(dead_code, reason = "tests and the bench each take what they need")]
+
 use fleet::Access;
 use std::net::TcpListener;
 use std::path::Path;
@@ -42,6 +44,14 @@ impl Cluster {
 
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    pub(crate) fn client_ports(&self) -> impl Iterator<Item = u16> + '_ {
+        self.ports.iter().map(|[port, _]| *port)
+    }
+
+    pub(crate) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members.iter().flatten().map(Child::id)
     }
 
     fn spawn(&self, member: usize) -> Child {

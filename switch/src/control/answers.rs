@@ -13,12 +13,14 @@ use super::{Call, Control, ReplyTo, apply_link};
 use crate::log::{self, Event, Level};
 use crate::platform::Platform;
 use agents::host::NeighborState;
+use config::rule_file;
 use config::switch::PortConfig;
 use crossbeam::channel::{Receiver, TryRecvError};
 use dataplane::control_rings::Command;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
 use dataplane::time::Instant;
+use fleet::content_hash;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -347,6 +349,7 @@ impl<P: Platform> Control<P> {
         let initial_tags = config.rules.iter().flat_map(|rules| &rules.initial_tags);
         Rules {
             file: config.rules_file.clone(),
+            hash: config.rules.as_ref().map(|it| content_hash(&rule_file::to_json(it))),
             tags: tags.collect(),
             lossy_tag: map.lossy_tag.value(),
             initial_tag: map.initial_tag.value(),

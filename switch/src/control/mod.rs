@@ -10,6 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
+//! | `fleet_status` | where the fleet's agent stands |
 //! | `links` | which ports are up |
 //! | `hung_workers` | the links of ports whose worker hangs |
 //! | `lldp` | LLDP, and rules from what is learned by it |
@@ -28,6 +29,7 @@ mod collector;
 pub(crate) mod difference;
 mod drain;
 mod events;
+pub(crate) mod fleet_status;
 mod hung_workers;
 pub(crate) mod kept_changes;
 mod lines;
@@ -66,6 +68,7 @@ use dataplane::frame::Frame;
 use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use events::Events;
+use fleet_status::FleetStatus;
 use kept_changes::KeptChanges;
 use links::LinkWatch;
 use lldp::LldpControl;
@@ -146,6 +149,8 @@ pub(crate) struct Control<P: Platform> {
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     events: Events,
+    /// Where the fleet's agent stands, if there is one.
+    fleet: Option<FleetStatus>,
     /// Number of the newest tables.
     epoch: u64,
     /// Whether the workers need new tables.
@@ -177,6 +182,7 @@ impl<P: Platform> Control<P> {
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             events: Events::default(),
+            fleet: None,
             epoch: FIRST_EPOCH,
             needs_tables: false,
             compile_at: Instant::ZERO,
@@ -186,6 +192,11 @@ impl<P: Platform> Control<P> {
         };
         control.pin_neighbors(&[]);
         control
+    }
+
+    /// From now on the statistics say where the fleet's agent stands.
+    pub(crate) fn show_fleet(&mut self, status: FleetStatus) {
+        self.fleet = Some(status);
     }
 
     /// Runs until a signal or a client stops the switch.

@@ -287,6 +287,9 @@ pub(crate) struct MacRow {
 pub(crate) struct Rules {
     /// The file they came from, if there are any.
     pub file: Option<PathBuf>,
+    /// SHA-256 of the rules as `knotless compile` writes them, if there are any.
+    #[serde(default)]
+    pub hash: Option<String>,
     /// The lossless tags, each with its priority.
     pub tags: Vec<TagRow>,
     /// The tag of frames that are lossy.

@@ -1,5 +1,6 @@
 //! The state of the whole switch, from the workers' last reports.
 
+use super::fleet_status::FleetStatus;
 use super::lldp::LldpControl;
 use super::stats::{PortStats, Stats, WorkerStats};
 use super::{Control, lossless, merge, waits};
@@ -38,6 +39,7 @@ impl<P: Platform> Control<P> {
             mbufs: self.platform.buffers(),
             agent,
             lldp: self.lldp.as_ref().map(LldpControl::stats),
+            fleet: self.fleet.as_ref().map(FleetStatus::get),
             latency_ns: histograms.latency_ns(),
             burst_frames: histograms.burst_frames(),
             tag_changes: merge::tag_changes(reports()),

@@ -54,6 +54,9 @@ pub struct Stats {
     /// LLDP, if it is spoken.
     #[serde(default)]
     pub lldp: Option<LldpStats>,
+    /// Where the fleet's agent stands, if there is a `[fleet]`.
+    #[serde(default)]
+    pub fleet: Option<FleetStats>,
     /// From a frame's arrival to its hand-over to the egress device, in nanoseconds, since start.
     pub latency_ns: Distribution,
     /// Frames of a received burst, since start.
@@ -87,6 +90,25 @@ pub struct LldpStats {
     pub level: Option<u8>,
     /// Frames by what became of them, and neighbors, by name.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Where the agent of the fleet's store stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetStats {
+    /// The network's name in the store.
+    pub network: String,
+    /// Whether the store answers.
+    pub connected: bool,
+    /// The revision that the rules in use came with; none if they came another way.
+    pub revision: Option<u64>,
+    /// The revision that the store wants, as far as it is known.
+    pub wanted: Option<u64>,
+    /// The hash of the rules in use.
+    pub hash: Option<String>,
+    /// How often the store was lost.
+    pub losses: u64,
+    /// Why the store does not answer, or the switch does not have what is wanted.
+    pub error: Option<String>,
 }
 
 /// The other end of a port, by LLDP.

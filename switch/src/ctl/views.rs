@@ -41,6 +41,7 @@ pub(super) fn stats(stats: &Stats) -> String {
             duration(stats.uptime_ns),
             stats.epoch
         ),
+        fleet(stats),
         ports,
         format!(
             "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
@@ -55,7 +56,26 @@ pub(super) fn stats(stats: &Stats) -> String {
         workers(stats),
         balance(stats),
     ];
-    lines.join("\n")
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Where the fleet's agent stands; empty without one.
+fn fleet(stats: &Stats) -> String {
+    let Some(fleet) = &stats.fleet else { return String::new() };
+    let revision = |revision: Option<u64>| {
+        revision.map_or_else(|| "rules of no revision".to_owned(), |it| format!("revision {it}"))
+    };
+    let mut line = format!("fleet {}: {}", fleet.network, revision(fleet.revision));
+    if fleet.wanted != fleet.revision && fleet.wanted.is_some() {
+        line += &format!(", {} is wanted", revision(fleet.wanted));
+    }
+    if !fleet.connected {
+        line += "; the store is lost, and the switch goes on as it is";
+    }
+    if let Some(error) = &fleet.error {
+        line += &format!("; {error}");
+    }
+    line
 }
 
 fn state(port: &PortStats) -> &'static str {

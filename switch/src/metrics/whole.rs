@@ -38,7 +38,23 @@ pub(super) fn families(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     gauges(page, stats)?;
     frames(page, stats)?;
     agent(page, &stats.agent)?;
-    lldp(page, stats)
+    lldp(page, stats)?;
+    fleet(page, stats)
+}
+
+/// The agent of the fleet's store.
+fn fleet(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(fleet) = &stats.fleet else { return Ok(()) };
+    let help = "Whether the fleet's store answers";
+    page.gauge("knotless_fleet_connected", help, |samples| samples.add(&[], fleet.connected))?;
+    let help = "Revision that the rules in use came with; 0 if they came another way";
+    let revision = fleet.revision.unwrap_or(0);
+    page.gauge("knotless_fleet_revision", help, |samples| samples.add(&[], revision))?;
+    let help = "Revision that the store wants, as far as it is known; 0 if none";
+    let wanted = fleet.wanted.unwrap_or(0);
+    page.gauge("knotless_fleet_wanted_revision", help, |samples| samples.add(&[], wanted))?;
+    let help = "Times that the store was lost";
+    page.counter("knotless_fleet_losses", help, |samples| samples.add(&[], fleet.losses))
 }
 
 fn gauges(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

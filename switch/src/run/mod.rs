@@ -7,19 +7,21 @@ mod startup_report;
 mod threads;
 
 use crate::control::access::{Access, AccessError};
+use crate::control::fleet_status::FleetStatus;
 use crate::control::kept_changes::{KeptChanges, KeptChangesError};
 use crate::control::server::{Server, ServerOptions};
 use crate::control::stats::Stats;
 use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
+use crate::fleet_agent::{FleetAgent, rules_at_start};
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::log;
 use crate::metrics::{ListenError, MetricsListener, MetricsServer};
 use crate::old_names::OldNames;
 use crate::output;
 use crate::platform::Platform;
-use crate::security::{self, SecurityError};
+use crate::security::{self, Rights, SecurityError};
 use crate::service_manager::ServiceManager;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
@@ -69,6 +71,8 @@ enum RunError {
     Worker { number: usize, why: String },
     #[error(transparent)]
     Metrics(#[from] ListenError),
+    #[error("fleet: {0}")]
+    FleetThread(io::Error),
     #[error("metrics: {0}")]
     MetricsThread(io::Error),
     #[error("control socket {}: {error}; set [control] socket to another path", path.display())]
@@ -115,6 +119,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let access = Access::of(&config.control_groups)?;
     let _instance = InstanceLock::acquire(&config.socket)?;
     let changes = KeptChanges::read(&config.changes_file)?;
+    let changes = rules_at_start(&config, changes)?;
     let config = changes.make_again(config)?;
     let tables = Tables::new(config.clone())?;
     let listener = config.metrics.as_ref().map(MetricsListener::bind).transpose()?;
@@ -142,9 +147,14 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
+    let agent_rights = rights.clone();
     let served = serve(&config, ServerOptions { access, rights }, listener);
-    let (_server, calls, metrics) = match served {
+    let (server, calls, metrics) = match served {
         Ok(served) => served,
+        Err(error) => return Err(stop(&phase, threads, error)),
+    };
+    let agent = match start_agent(&config, &server, agent_rights, &mut control) {
+        Ok(agent) => agent,
         Err(error) => return Err(stop(&phase, threads, error)),
     };
     startup_report::running(arguments, &config);
@@ -154,7 +164,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     control.run(&calls, &signals, &mut service_manager);
     service_manager.stopping();
     // From now on nobody takes its requests.
-    drop(metrics);
+    drop((metrics, agent));
     Ok(end(control, &phase, threads))
 }
 
@@ -177,6 +187,22 @@ fn serve(
     let start = |listener| MetricsServer::start(listener, &config.name, server.calls(), rights);
     let metrics = listener.map(start).transpose().map_err(RunError::MetricsThread)?;
     Ok((server, calls, metrics))
+}
+
+/// Starts the agent of the fleet's store, if there is a store.
+fn start_agent(
+    config: &SwitchConfig,
+    server: &Server,
+    rights: Rights,
+    control: &mut Control<DpdkPlatform>,
+) -> Result<Option<FleetAgent>, RunError> {
+    let status = FleetStatus::default();
+    let agent = FleetAgent::start(config, server.calls(), rights, status.clone());
+    let agent = agent.map_err(RunError::FleetThread)?;
+    if agent.is_some() {
+        control.show_fleet(status);
+    }
+    Ok(agent)
 }
 
 /// Drains the queues, stops the workers, and releases everything.

@@ -21,6 +21,8 @@ pub(crate) enum ThreadKind {
     Worker,
     /// It serves a socket: it waits for clients, or reads from one.
     Server,
+    /// It connects to a store, and keeps files.
+    Agent,
 }
 
 /// The compiled filters, shared by the threads that install them.
@@ -32,6 +34,7 @@ struct Programs {
     process: BpfProgram,
     worker: BpfProgram,
     server: BpfProgram,
+    agent: BpfProgram,
     /// Fails what the allocator of the C library tries in any thread and can do without.
     no_files: BpfProgram,
 }
@@ -70,6 +73,7 @@ impl Filters {
             process: program(rules(process), Allow, forbidden.clone())?,
             worker: program(worker, Allow, forbidden.clone())?,
             server: program(rules(&server), Allow, forbidden.clone())?,
+            agent: program(rules(&syscalls::AGENT.concat()), Allow, forbidden.clone())?,
             no_files: program(rules(OPENING), Errno(EACCES), Allow)?,
         })))
     }
@@ -91,6 +95,7 @@ impl Filters {
         let program = match kind {
             ThreadKind::Worker => &self.0.worker,
             ThreadKind::Server => &self.0.server,
+            ThreadKind::Agent => return seccompiler::apply_filter(&self.0.agent),
         };
         seccompiler::apply_filter(&self.0.no_files)?;
         seccompiler::apply_filter(program)

@@ -92,6 +92,46 @@ pub(super) const SERVER: &[&[i64]] = &[
     &[SYS_clone, SYS_clone3, SYS_epoll_ctl, SYS_prctl, SYS_set_tid_address],
 ];
 
+/// What the thread may call that connects to a store: it makes sockets, resolves names, reads
+/// certificates and replaces the files of its rules. It listens nowhere.
+pub(super) const AGENT: &[&[i64]] = &[
+    MEMORY,
+    MAPPING,
+    THREAD,
+    OPEN_FILES,
+    MESSAGES,
+    WAITING,
+    OLD_WAITING,
+    OPENING,
+    OLD_FILES,
+    &[
+        SYS_bind,
+        SYS_clone,
+        SYS_clone3,
+        SYS_connect,
+        SYS_epoll_ctl,
+        SYS_fchmod,
+        SYS_fchown,
+        SYS_fdatasync,
+        SYS_fsync,
+        SYS_getdents64,
+        SYS_getpeername,
+        SYS_getsockname,
+        SYS_ioctl,
+        SYS_mkdirat,
+        SYS_prctl,
+        SYS_renameat,
+        SYS_renameat2,
+        SYS_set_tid_address,
+        SYS_setsockopt,
+        SYS_shutdown,
+        SYS_socket,
+        SYS_statx,
+        SYS_uname,
+        SYS_unlinkat,
+    ],
+];
+
 /// What any thread may call: the control thread opens files and sockets, drivers close devices.
 pub(super) const PROCESS: &[&[i64]] = &[
     MEMORY,
