@@ -75,7 +75,12 @@ impl Manifest {
         self.switches.iter().map(|(name, hash)| (name.as_str(), hash.as_str())).collect()
     }
 
-    /// The hashes of all switches, in order.
+    /// The hashes of all switches, in the network's order.
+    pub fn own_hashes(&self) -> Vec<&str> {
+        self.switches.iter().map(|(_, hash)| hash.as_str()).collect()
+    }
+
+    /// The same, as [`Self::hashes_after`] has them.
     pub fn hashes(&self) -> Vec<Option<String>> {
         self.switches.iter().map(|(_, hash)| Some(hash.clone())).collect()
     }

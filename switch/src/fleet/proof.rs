@@ -28,16 +28,13 @@ pub(super) fn text_of(set: &RuleSet) -> (String, String) {
 
 impl World {
     /// The rules of all switches, by the hashes of their texts.
-    pub(super) fn rules<'a>(
-        &self,
-        hashes: impl IntoIterator<Item = &'a str>,
-    ) -> Result<NetworkRules, Failure> {
+    pub(super) fn rules(&self, hashes: &[&str]) -> Result<NetworkRules, Failure> {
         let parse = |hash: &str| {
             let text = self.texts.get(hash);
             let text = text.ok_or_else(|| Failure::Wrong(format!("there are no rules {hash}")))?;
             Ok(rule_file::parse(Path::new(&format!("rules/{hash}")), text)?)
         };
-        let sets = hashes.into_iter().map(parse).collect::<Result<Vec<_>, Failure>>()?;
+        let sets = hashes.iter().map(|hash| parse(hash)).collect::<Result<Vec<_>, Failure>>()?;
         NetworkRules::new(&self.network, sets).map_err(|error| self.wrong(error))
     }
 
@@ -132,13 +129,15 @@ impl World {
         {
             return Err(Failure::Wrong("the manifest is of another network".to_owned()));
         }
-        let new = self.rules(manifest.switches.iter().map(|(_, hash)| hash.as_str()))?;
+        let new = self.rules(&manifest.own_hashes())?;
         self.prove(&new)?;
         let Some(parent) = parent else { return Ok(()) };
         let start = parent.hashes();
         let at = |stages| {
             let hashes = manifest.hashes_after(&start, stages);
-            self.rules(hashes.iter().map(|hash| hash.as_deref().unwrap_or_default()))
+            let hashes: Vec<&str> =
+                hashes.iter().map(|hash| hash.as_deref().unwrap_or_default()).collect();
+            self.rules(&hashes)
         };
         let mixtures = Mixtures::new(&self.network, &self.paths, &at(0)?, &new);
         for (number, stage) in manifest.stages.iter().enumerate() {

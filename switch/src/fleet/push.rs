@@ -43,7 +43,8 @@ pub(super) async fn run(access: &AccessArgs, arguments: &PushArgs) -> Result<Ans
         rows.iter().map(|(name, (hash, _))| (name.clone(), hash.clone())).collect();
     let texts: Texts = rows.into_iter().map(|(_, hash_and_text)| hash_and_text).collect();
     offer(&mut store, &mut world.texts, texts, arguments.dry_run).await?;
-    let new = world.rules(switches.iter().map(|(_, hash)| hash.as_str()))?;
+    let hashes: Vec<&str> = switches.iter().map(|(_, hash)| hash.as_str()).collect();
+    let new = world.rules(&hashes)?;
     let proof = world.prove(&new)?;
     let parent = head.value.running;
     let (old, changed) = before(&mut store, &mut world, parent, &switches).await?;
@@ -102,7 +103,7 @@ async fn before(
     let manifest = store.manifest(parent).await?;
     let hashes: Vec<&str> = manifest.all_hashes().into_iter().collect();
     world.texts.extend(store.rules(&hashes).await?);
-    let old = world.rules(manifest.switches.iter().map(|(_, hash)| hash.as_str()))?;
+    let old = world.rules(&manifest.own_hashes())?;
     let changed = switches.iter().zip(&manifest.switches).filter(|(one, other)| one != other);
     Ok((Some(old), changed.count()))
 }

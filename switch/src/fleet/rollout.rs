@@ -226,15 +226,10 @@ impl Drive<'_> {
     }
 
     async fn run(&mut self) -> Result<(), Failure> {
-        let mut settled = true;
         loop {
             let Some(rollout) = self.head.value.rollout.clone() else { return Ok(()) };
             if rollout.state == State::Paused {
                 return Ok(());
-            }
-            if !settled {
-                sleep(self.arguments.settle).await;
-                settled = true;
             }
             let Next::Stage(stage) = self.head.value.next() else {
                 let parent = self.course.manifest.parent;
@@ -244,8 +239,10 @@ impl Drive<'_> {
                 self.replace(Head::touch).await?;
             }
             self.change(&rollout, stage).await?;
+            // Frames with tags of the rules before leave the network before the stage counts as
+            // done, so that nobody goes on too soon.
+            sleep(self.arguments.settle).await;
             self.replace(Head::stage_done).await?;
-            settled = false;
         }
     }
 

@@ -100,7 +100,7 @@ impl Switch for SwitchClient {
     fn report(&mut self, agent: &Agent, why: Option<&str>) {
         let ack = agent.ack();
         let wanted = agent.want().map(|want| want.revision);
-        let network = &self.network;
+        let network = self.network.clone();
         let running = ack.revision.map_or_else(
             || "rules of no revision".to_owned(),
             |revision| format!("revision {revision}"),
@@ -116,7 +116,7 @@ impl Switch for SwitchClient {
             (false, None) => {}
         }
         self.status.set(FleetStats {
-            network: network.clone(),
+            network,
             connected: agent.is_connected(),
             revision: ack.revision,
             wanted,

@@ -2,7 +2,7 @@
 
 use super::{Format, silent_text, text};
 use crate::control::stats::{
-    LldpPortStats, LldpStats, Origin, PortStats, Stats, TagChange, Wait, WorkerStats,
+    FleetStats, LldpPortStats, LldpStats, Origin, PortStats, Stats, TagChange, Wait, WorkerStats,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,6 +44,12 @@ fn skeleton() -> Stats {
         ports: vec![port(1, "a\"b\\c"), port(2, "up1")],
         workers: vec![worker(0), worker(1)],
         lldp: Some(LldpStats { level: Some(1), counters: [("inserted".to_owned(), 0)].into() }),
+        fleet: Some(FleetStats {
+            network: "row7".to_owned(),
+            revision: Some(0),
+            wanted: Some(0),
+            ..FleetStats::default()
+        }),
         tag_changes: vec![
             TagChange { tag: 1, new_tag: 2, frames: 0 },
             TagChange { tag: 2, new_tag: 0, frames: 0 },

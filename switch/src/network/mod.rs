@@ -43,7 +43,7 @@ pub(crate) fn unwritable(file: &Path, error: &std::io::Error) -> InputError {
 }
 
 /// Reads NETWORK.toml and builds its paths.
-fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
+pub(crate) fn load(file: &Path) -> Result<(NetworkConfig, PathSet), InputError> {
     let config = NetworkConfig::load(file)?;
     let paths = PathSet::build(&config.network, &config.paths);
     let paths = paths.map_err(|error| InputError::at(file, error))?;
