@@ -183,7 +183,7 @@ async fn measure(agents: usize) -> ExitCode {
     let access = cluster.access();
     let urls = access.endpoints.join(",");
     let mut store = Store::new(&access.connect().await.unwrap(), NETWORK);
-    store.init(&NetworkFiles::default()).await.unwrap();
+    store.init(&NetworkFiles::default(), None).await.unwrap();
     println!("{agents} agents in {PROCESSES} processes, {CHANNEL_AGENTS} to a connection");
     let begun = Instant::now();
     let parts = Parts::start(&["part"], agents, &urls);

@@ -3,13 +3,19 @@
 use crate::store::StoreError;
 use etcd_client::{Certificate, Client, ConnectOptions, Identity, TlsOptions};
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// How long a request may take.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
+/// How long a member may take to be reached; then another one is tried.
+const REACH_MAX: Duration = Duration::from_secs(2);
+/// A key that is read to see whether a member answers; nobody writes it.
+const PROBE: &str = "/knotless";
 /// How often a connection is checked, and how long the answer may take: a member that is cut off
 /// without a word is noticed within the sum.
 const PING: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(3));
@@ -40,12 +46,27 @@ impl std::fmt::Debug for Channel {
 }
 
 impl Access {
-    /// Connects. Files are read anew each time, so certificates and passwords can be replaced.
+    /// Connects to a member that answers, and to that one only: whoever loses it connects anew, and
+    /// finds another. The first one that is tried is another one each time, so that clients
+    /// spread. Files are read anew, so certificates and passwords can be replaced.
     ///
     /// # Errors
-    /// A file cannot be read, an endpoint is no URL, or the user is refused. Without a user no
-    /// member needs to answer yet.
+    /// A file cannot be read, an endpoint is no URL, the user is refused, or no member answers.
     pub async fn connect(&self) -> Result<Channel, StoreError> {
+        let options = self.options()?;
+        let count = self.endpoints.len();
+        let first =
+            usize::try_from(RandomState::new().build_hasher().finish() % 1_024).unwrap_or(0);
+        for at in 0..count {
+            match reach(&self.endpoints[(first + at) % count], &options).await {
+                Err(StoreError::Silent) => {}
+                answered => return answered,
+            }
+        }
+        Err(StoreError::Silent)
+    }
+
+    fn options(&self) -> Result<ConnectOptions, StoreError> {
         let read = |path: &PathBuf| {
             fs::read_to_string(path)
                 .map_err(|error| StoreError::Input(format!("{}:1:1: {error}", path.display())))
@@ -72,13 +93,19 @@ impl Access {
             let text = read(file)?;
             options = options.with_user(user, text.lines().next().unwrap_or_default());
         }
-        let connected = tokio::time::timeout(
-            CONNECT_MAX + REQUEST_MAX,
-            Client::connect(&self.endpoints, Some(options)),
-        );
-        match connected.await {
-            Ok(client) => Ok(Channel { client: client? }),
-            Err(_) => Err(StoreError::Silent),
-        }
+        Ok(options)
     }
+}
+
+/// A connection to one member, if it answers and has a leader.
+async fn reach(endpoint: &str, options: &ConnectOptions) -> Result<Channel, StoreError> {
+    let reached = async {
+        let mut client = Client::connect([endpoint], Some(options.clone())).await?;
+        match client.get(PROBE, None).await.map_err(StoreError::from) {
+            // A user who may not read it has an answer, too.
+            Ok(_) | Err(StoreError::Refused(_)) => Ok(Channel { client }),
+            Err(error) => Err(error),
+        }
+    };
+    timeout(REACH_MAX, reached).await.unwrap_or(Err(StoreError::Silent))
 }

@@ -91,17 +91,25 @@ impl Store {
         Self { client: channel.client.clone(), keys: Keys::new(name) }
     }
 
-    /// Makes the network; `files` say what it is.
+    /// Makes the network; `files` say what it is, and `first`, whose rules are in the store already,
+    /// what its switches have.
     ///
     /// # Errors
     /// It is there already, or the store does not answer.
-    pub async fn init(&mut self, files: &NetworkFiles) -> Result<(), StoreError> {
+    pub async fn init(
+        &mut self,
+        files: &NetworkFiles,
+        first: Option<&Manifest>,
+    ) -> Result<(), StoreError> {
         let (head, network) = (self.keys.head(), self.keys.network());
         let absent = Compare::version(head.clone(), CompareOp::Equal, 0);
-        let puts = vec![
-            TxnOp::put(head, json(&Head::default())?, None),
-            TxnOp::put(network, json(files)?, None),
-        ];
+        let running = first.map(|manifest| manifest.revision);
+        let made = Head { latest: running.unwrap_or(0), running, rollout: None };
+        let mut puts =
+            vec![TxnOp::put(head, json(&made)?, None), TxnOp::put(network, json(files)?, None)];
+        if let Some(manifest) = first {
+            puts.push(TxnOp::put(self.keys.manifest(manifest.revision), json(manifest)?, None));
+        }
         let answer = self.client.txn(Txn::new().when(vec![absent]).and_then(puts)).await?;
         if answer.succeeded() {
             return Ok(());

@@ -109,7 +109,7 @@ async fn change_at_last(
 
 async fn store(access: &Access) -> Store {
     let mut store = Store::new(&access.connect().await.unwrap(), "net");
-    store.init(&NetworkFiles::default()).await.unwrap();
+    store.init(&NetworkFiles::default(), None).await.unwrap();
     store
 }
 
@@ -187,7 +187,7 @@ async fn of_two_operators_one_is_refused() {
     let access = cluster.access();
     let mut one = store(&access).await;
     let mut other = Store::new(&access.connect().await.unwrap(), "net");
-    let exists = other.init(&NetworkFiles::default()).await.unwrap_err();
+    let exists = other.init(&NetworkFiles::default(), None).await.unwrap_err();
     assert!(exists.to_string().contains("in the store already"), "{exists}");
     let (mine, theirs) = (one.head().await.unwrap(), other.head().await.unwrap());
     let stage = Stage { switches: vec![0], ..Stage::default() };
@@ -223,7 +223,7 @@ async fn a_switch_can_write_its_own_keys_and_no_others() {
     let mut access = cluster.access();
     let channel = access.connect().await.unwrap();
     let mut store = Store::new(&channel, "net");
-    store.init(&NetworkFiles::default()).await.unwrap();
+    store.init(&NetworkFiles::default(), None).await.unwrap();
     for switch in ["s1", "s12"] {
         users::add(&channel, &users::switch_rights("net", switch), "secret").await.unwrap();
     }

@@ -42,17 +42,18 @@ def path(name: str, hops: int) -> str:
     return f"H{name} {switches} H{after(name, hops)}"
 
 
-def network_toml(paths: str) -> str:
-    """NETWORK.toml of the ring: port 1 the host's, port 2 the next switch, port 3 the one before."""
+def network_toml(paths: str, first: str) -> str:
+    """NETWORK.toml of the ring: port 1 the host's, port 2 the next switch, port 3 the one before. The
+    compiler breaks the ring at its first switch."""
     text = ""
-    for name in NAMES:
+    for name in (after(first, hop) for hop in range(len(NAMES))):
         text += f'[[switch]]\nname = "{name}"\nports = 3\n\n[[host]]\nname = "H{name}"\n\n'
         text += f'[[link]]\nends = ["{name}:1", "H{name}"]\n\n'
         text += f'[[link]]\nends = ["{name}:2", "{after(name)}:3"]\n\n'
     return text + f'[paths]\nkind = "file"\nfile = "{paths}"\n'
 
 
-def switch_toml(name: str) -> str:
+def switch_toml(name: str, rules: pathlib.Path) -> str:
     own, prior = number(name), number(before(name))
     lossless = "".join(f"""
 [[lossless]]
@@ -64,6 +65,7 @@ headroom = {HEADROOM_BYTES}
     members = ", ".join(f'"{url}"' for url in urls())
     return f"""\
 name = "{name}"
+rules = "{rules}/{name}.json"
 
 [[tag]]
 tag = 1
@@ -120,7 +122,7 @@ hugepages = "never"
 class Fabric:
     """The switches and hosts, from their first namespace to their last word."""
 
-    def __init__(self, lab: Lab, management: Management):
+    def __init__(self, lab: Lab, management: Management, rules: pathlib.Path):
         self.lab = lab
         for name in NAMES:
             lab.add_quiet_namespace(name)
@@ -132,7 +134,7 @@ class Fabric:
         self.switches = {}
         for name in NAMES:
             file = lab.folder / f"{name}.toml"
-            file.write_text(switch_toml(name))
+            file.write_text(switch_toml(name, rules))
             self.switches[name] = Switch(lab, file, name)
         for name, switch in self.switches.items():
             switch.wait()
@@ -182,10 +184,10 @@ class Fabric:
         below = sum(row["device_counters"]["rx_missed_frames"] for row in rows)
         return sum(sum(row["lossless_drops"]) for row in rows) + below
 
-    def revisions(self) -> dict:
-        """By switch: the revision of its rules, and whether the store answers it."""
+    def rules(self) -> dict:
+        """By switch: the hash of its rules, and whether the store answers it."""
         fleet = {name: stats["fleet"] for name, stats in self.stats().items()}
-        return {name: (it["revision"], it["connected"]) for name, it in fleet.items()}
+        return {name: (it["hash"], it["connected"]) for name, it in fleet.items()}
 
     def stop(self):
         for switch in self.switches.values():
@@ -194,15 +196,14 @@ class Fabric:
             switch.end()
 
 
-def compile_rules(lab: Lab, hops: tuple) -> tuple:
-    """NETWORK.toml with the paths of these lengths, and the folder of the rules made for them."""
-    label = "-".join(map(str, hops))
-    folder = lab.folder / f"network-{label}"
+def compile_rules(lab: Lab, first: str) -> tuple:
+    """NETWORK.toml of the ring that begins at a switch, and the folder of the rules made for it."""
+    folder = lab.folder / f"network-{first}"
     folder.mkdir()
-    lines = [path(name, hop) for hop in hops for name in NAMES]
+    lines = [path(name, 2) for name in NAMES]
     (folder / "paths.txt").write_text("\n".join(lines) + "\n")
     file = folder / "network.toml"
-    file.write_text(network_toml("paths.txt"))
+    file.write_text(network_toml("paths.txt", first))
     lab.run([lab.knotless, "compile", file, "--out", folder / "rules"])
     return file, folder / "rules"
 

@@ -5,7 +5,6 @@ use super::proof::{World, text_of};
 use super::{Answer, Failure, network_files};
 use clap::Args;
 use fabric::Network;
-use fleet::head::Head;
 use fleet::manifest::Manifest;
 use fleet::{Channel, Store, users};
 use serde_json::json;
@@ -54,14 +53,8 @@ pub(super) async fn run(access: &AccessArgs, arguments: &InitArgs) -> Result<Ans
     }
     let channel = access.access().connect().await?;
     let mut store = Store::new(&channel, &access.network);
-    store.init(&files).await?;
-    if let Some(manifest) = &baseline {
-        store.put_rules(&world.texts).await?;
-        let head = store.head().await?;
-        let head = store.add_manifest(&head, manifest).await?;
-        let running = Head { running: Some(1), ..head.value.clone() };
-        store.replace_head(&head, running, Vec::new()).await?;
-    }
+    store.put_rules(&world.texts).await?;
+    store.init(&files, baseline.as_ref()).await?;
     let made = match &arguments.users {
         Some(folder) => add_users(&channel, &world.network, &access.network, folder).await?,
         None => 0,
