@@ -1,5 +1,5 @@
-//! Ten thousand agents of the real client code against a real etcd of three members on this machine:
-//! how long a revision takes until all have acknowledged it, and what that costs.
+//! Ten thousand agents of the real client code against a real etcd of three members on this
+//! machine: how long a revision takes until all have acknowledged it, and what that costs.
 //!
 //! Agents run in a few processes. Each has its own lease, its own watch and its own stream for
 //! each; what they share, and real switches do not, is the TCP connection of [`CHANNEL_AGENTS`] of

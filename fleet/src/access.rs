@@ -1,6 +1,6 @@
 //! How the store is reached: endpoints, TLS, user.
 
-use crate::store::StoreError;
+use crate::error::StoreError;
 use etcd_client::{Certificate, Client, ConnectOptions, Identity, TlsOptions};
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};

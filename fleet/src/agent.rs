@@ -6,7 +6,7 @@
 //! stays the same, the switch runs it, or the store has the reason why not.
 
 use crate::backoff::Backoff;
-use crate::content_hash;
+use crate::hash::content_hash;
 use crate::records::{Ack, Want};
 use std::time::Duration;
 

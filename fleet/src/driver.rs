@@ -1,6 +1,7 @@
 //! Who works on a rollout: one at a time, for as long as its process lives.
 
-use crate::store::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 use etcd_client::{Client, Compare, CompareOp, PutOptions, Txn, TxnOp};
 use std::time::Duration;
 use tokio::task::JoinHandle;

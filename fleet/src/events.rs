@@ -1,8 +1,9 @@
 //! What happens in the store, as it happens.
 
+use crate::error::StoreError;
 use crate::head::Head;
 use crate::records::Ack;
-use crate::store::{Store, StoreError, parse};
+use crate::store::{Store, parse};
 use etcd_client::{EventType, WatchOptions, WatchStream};
 
 /// Something happened.

@@ -2,7 +2,7 @@
 //!
 //! | key, after `/knotless/NETWORK/` | value | who writes it |
 //! |---|---|---|
-//! | `head` | the newest revision, the one that runs, and the rollout | operators, by compare-and-swap |
+//! | `head` | newest and running revision, the rollout | operators, by compare-and-swap |
 //! | `driver` | who works on the rollout, under a lease | `rollout`, `resume`, `rollback` |
 //! | `network` | NETWORK.toml with its path file | `init` |
 //! | `manifest/REVISION` | a manifest | `push`; never changed |

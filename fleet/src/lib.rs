@@ -10,6 +10,7 @@ pub mod access;
 pub mod agent;
 mod backoff;
 mod driver;
+mod error;
 mod events;
 mod hash;
 pub mod head;
@@ -23,8 +24,9 @@ mod wants;
 
 pub use access::{Access, Channel};
 pub use driver::Driver;
+pub use error::StoreError;
 pub use events::{Event, Events};
 pub use hash::content_hash;
 pub use keys::Keys;
-pub use store::{Store, StoreError};
+pub use store::Store;
 pub use wants::StageError;

@@ -3,9 +3,10 @@
 
 use crate::access::{Access, Channel};
 use crate::agent::{Action, Agent, Input};
+use crate::error::StoreError;
 use crate::keys::Keys;
 use crate::records::{Seen, Want};
-use crate::store::{Store, StoreError, parse};
+use crate::store::{Store, parse};
 use etcd_client::{EventType, LeaseKeepAliveStream, LeaseKeeper, WatchOptions, WatchStream};
 use std::future::Future;
 use std::time::Duration;

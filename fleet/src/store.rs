@@ -1,11 +1,13 @@
 //! What operators do in the store.
 
 use crate::access::Channel;
+use crate::error::StoreError;
+use crate::hash::content_hash;
 use crate::head::Head;
 use crate::keys::Keys;
-use crate::manifest::Manifest;
+use crate::manifest::{MANIFEST_BYTES_MAX, Manifest};
 use crate::records::{Ack, NetworkFiles, Seen};
-use etcd_client::{Client, Compare, CompareOp, Error, GetOptions, PutOptions, Txn, TxnOp};
+use etcd_client::{Client, Compare, CompareOp, GetOptions, PutOptions, Txn, TxnOp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -16,52 +18,6 @@ pub(crate) const OPERATIONS_MAX: usize = 128;
 const BYTES_MAX: usize = 1 << 20;
 /// Rows that are read at once.
 const ROWS_MAX: i64 = 2_000;
-
-/// Codes of gRPC for requests that nobody answered: cancelled, deadline exceeded, unavailable.
-const SILENT_CODES: [i32; 3] = [1, 4, 14];
-
-/// Why the store did not do it: one line.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// No member answers.
-    #[error("etcd does not answer")]
-    Silent,
-    /// A member refuses.
-    #[error("etcd: {0}")]
-    Refused(String),
-    /// Somebody else changed the head meanwhile.
-    #[error("somebody else changed the fleet meanwhile; look at `fleet status` and try again")]
-    Conflict,
-    /// What is in the store is not what belongs there.
-    #[error("the store's {key} {why}")]
-    Corrupt {
-        /// Where.
-        key: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// What was given is wrong.
-    #[error("{0}")]
-    Input(String),
-}
-
-impl From<Error> for StoreError {
-    fn from(error: Error) -> Self {
-        match &error {
-            Error::GRpcStatus(status) => {
-                let message = status.message();
-                let is_silent = SILENT_CODES.contains(&i32::from(status.code()))
-                    || message.contains("transport error")
-                    || message.contains("Timeout expired")
-                    || message.contains("Service was not ready")
-                    || message.contains("connection");
-                if is_silent { Self::Silent } else { Self::Refused(message.to_owned()) }
-            }
-            Error::TransportError(_) | Error::IoError(_) => Self::Silent,
-            _ => Self::Refused(error.to_string()),
-        }
-    }
-}
 
 /// A value, and the store's revision of it: 0 if it is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +47,8 @@ impl Store {
         Self { client: channel.client.clone(), keys: Keys::new(name) }
     }
 
-    /// Makes the network; `files` say what it is, and `first`, whose rules are in the store already,
-    /// what its switches have.
+    /// Makes the network; `files` say what it is, and `first`, whose rules are in the store
+    /// already, what its switches have.
     ///
     /// # Errors
     /// It is there already, or the store does not answer.
@@ -168,11 +124,11 @@ impl Store {
         manifest: &Manifest,
     ) -> Result<Versioned<Head>, StoreError> {
         let text = json(manifest)?;
-        if text.len() > crate::manifest::MANIFEST_BYTES_MAX {
+        if text.len() > MANIFEST_BYTES_MAX {
             let bytes = text.len();
             return Err(StoreError::Input(format!(
                 "the manifest has {bytes} bytes, and etcd takes {}; use shorter names",
-                crate::manifest::MANIFEST_BYTES_MAX
+                MANIFEST_BYTES_MAX
             )));
         }
         let more = vec![(self.keys.manifest(manifest.revision), text)];
@@ -223,7 +179,7 @@ impl Store {
                 let etcd_client::TxnOpResponse::Get(answer) = answer else { continue };
                 for row in answer.kvs() {
                     let text = String::from_utf8_lossy(row.value()).into_owned();
-                    found.insert(crate::content_hash(&text), text);
+                    found.insert(content_hash(&text), text);
                 }
             }
         }

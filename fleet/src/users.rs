@@ -1,8 +1,9 @@
-//! Users of etcd with the least rights: a switch can read what it needs, and write its own two keys.
+//! Users of etcd with the least rights: a switch can read what it needs, and write its own two
+//! keys.
 
 use crate::access::Channel;
+use crate::error::StoreError;
 use crate::keys::Keys;
-use crate::store::StoreError;
 use etcd_client::{Error, Permission, RoleRevokePermissionOptions};
 
 /// The rights of one role: keys to read and write, keys to read, prefixes to read.

@@ -1,8 +1,9 @@
 //! One stage: what its switches are to have is written, and their acknowledgements are awaited.
 
+use crate::error::StoreError;
 use crate::head::Head;
 use crate::records::{Ack, Want};
-use crate::store::{OPERATIONS_MAX, Store, StoreError, Versioned, parse};
+use crate::store::{OPERATIONS_MAX, Store, Versioned, parse};
 use etcd_client::{Compare, CompareOp, EventType, Txn, TxnOp, WatchOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -85,11 +85,7 @@ async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Changes the rules of s1, again and again while members come and go.
-async fn change_at_last(
-    access: &Access,
-    edition: &str,
-    revision: u64,
-) -> BTreeMap<String, String> {
+async fn change_at_last(access: &Access, edition: &str, revision: u64) -> BTreeMap<String, String> {
     let (texts, hashes) = rules(&["s1"], edition);
     let until = Instant::now() + PATIENCE;
     loop {

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::fs;
 use tests::tree;
 
-const SWITCH: [&str; 10] = [
+const SWITCH: [&str; 11] = [
     "config/src/switch/schema/mod.rs",
     "config/src/switch/schema/classes.rs",
+    "config/src/switch/schema/fleet.rs",
     "config/src/switch/schema/forwarding.rs",
     "config/src/switch/schema/lldp.rs",
     "config/src/switch/schema/port.rs",

@@ -6,7 +6,7 @@ use std::fs;
 use tests::tree;
 
 /// The crates whose files are held to it.
-const CRATES: [&str; 6] = ["agents", "config", "dataplane", "fabric", "netsim", "switch"];
+const CRATES: [&str; 7] = ["agents", "config", "dataplane", "fabric", "fleet", "netsim", "switch"];
 
 /// A module: its path within the crate, such as `["port", "transmit"]`.
 type Module = Vec<String>;

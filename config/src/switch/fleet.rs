@@ -101,7 +101,8 @@ mod tests {
     use std::path::Path;
 
     fn message(table: &str) -> String {
-        let port = "[[port]]\ndevice = 'net_tap0,iface=a'\naddresses = ['10.0.1.1/24']\nspeed = '1G'";
+        let port =
+            "[[port]]\ndevice = 'net_tap0,iface=a'\naddresses = ['10.0.1.1/24']\nspeed = '1G'";
         let text = format!("name = 's1'\n[fleet]\n{table}\n{port}\n");
         SwitchConfig::parse(Path::new("s1.toml"), &text).unwrap_err().to_string()
     }
