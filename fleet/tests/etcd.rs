@@ -266,3 +266,21 @@ async fn a_switch_can_write_its_own_keys_and_no_others() {
         assert!(is_done || said.contains("permission denied"), "{command} {key}: {said}");
     }
 }
+
+#[tokio::test]
+async fn with_tls_both_ends_need_certificates_of_the_authority() {
+    let cluster = Cluster::start_tls();
+    let access = cluster.access();
+    let mut store = store(&access).await;
+    let (model, _task) = start_agent(&access, "s1");
+    let (texts, hashes) = rules(&["s1"], "a");
+    store.put_rules(&texts).await.unwrap();
+    let head = store.head().await.unwrap();
+    store.change(&head, 1, &hashes, PATIENCE, &|_, _| {}).await.unwrap();
+    assert_eq!(model.hash().as_ref(), hashes.get("s1"));
+    let nobody = Access { identity: None, ..access.clone() };
+    assert!(nobody.connect().await.is_err(), "a client without a certificate");
+    let own = cluster.folder().join("switch.pem");
+    let stranger = Access { ca: Some(own), ..access };
+    assert!(stranger.connect().await.is_err(), "a member of an authority that is not known");
+}

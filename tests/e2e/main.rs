@@ -23,6 +23,7 @@ mod account;
 mod capture;
 mod chain;
 mod demo;
+mod fleet;
 mod drills;
 mod examples;
 mod forwarding;

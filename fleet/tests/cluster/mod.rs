@@ -14,6 +14,8 @@ pub(crate) struct Cluster {
     /// By member: the ports of its clients and of its peers.
     ports: Vec<[u16; 2]>,
     members: Vec<Option<Child>>,
+    /// Whether clients need a certificate.
+    is_tls: bool,
 }
 
 fn free_ports() -> [u16; 2] {
@@ -25,7 +27,32 @@ impl Cluster {
     pub(crate) fn start(members: usize) -> Self {
         let ports = (0..members).map(|_| free_ports()).collect();
         let folder = tempfile::tempdir().unwrap();
-        let mut cluster = Self { folder, ports, members: Vec::new() };
+        Self { folder, ports, members: Vec::new(), is_tls: false }.started(members)
+    }
+
+    /// One member, which speaks TLS with clients that have a certificate of the same authority.
+    pub(crate) fn start_tls() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let openssl = |words: &str| {
+            let mut command = Command::new("openssl");
+            let done = command.current_dir(folder.path()).args(words.split(' ')).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+        openssl(&format!("req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=ca -days 2"));
+        std::fs::write(folder.path().join("names"), "subjectAltName=IP:127.0.0.1\n").unwrap();
+        for name in ["member", "switch"] {
+            openssl(&format!("req {key} -keyout {name}.key -out {name}.csr -subj /CN={name}"));
+            openssl(&format!(
+                "x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem \
+                 -days 2 -extfile names"
+            ));
+        }
+        Self { folder, ports: vec![free_ports()], members: Vec::new(), is_tls: true }.started(1)
+    }
+
+    fn started(self, members: usize) -> Self {
+        let mut cluster = self;
         for member in 0..members {
             let child = cluster.spawn(member);
             cluster.members.push(Some(child));
@@ -38,8 +65,15 @@ impl Cluster {
     }
 
     pub(crate) fn access(&self) -> Access {
-        let endpoints = self.ports.iter().map(|[port, _]| format!("http://127.0.0.1:{port}"));
-        Access { endpoints: endpoints.collect(), ..Access::default() }
+        let scheme = if self.is_tls { "https" } else { "http" };
+        let endpoints = self.ports.iter().map(|[port, _]| format!("{scheme}://127.0.0.1:{port}"));
+        let file = |name: &str| self.folder().join(name);
+        Access {
+            endpoints: endpoints.collect(),
+            ca: self.is_tls.then(|| file("ca.pem")),
+            identity: self.is_tls.then(|| (file("switch.pem"), file("switch.key"))),
+            user: None,
+        }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -56,14 +90,21 @@ impl Cluster {
 
     fn spawn(&self, member: usize) -> Child {
         let peer = |member: usize| format!("http://127.0.0.1:{}", self.ports[member][1]);
-        let client = format!("http://127.0.0.1:{}", self.ports[member][0]);
+        let client = &self.access().endpoints[member];
         let all = (0..self.ports.len()).map(|member| format!("m{member}={}", peer(member)));
         let all: Vec<String> = all.collect();
-        Command::new("etcd")
+        let mut command = Command::new("etcd");
+        if self.is_tls {
+            let file = |name: &str| self.folder().join(name);
+            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(file("ca.pem"));
+            command.arg("--cert-file").arg(file("member.pem"));
+            command.arg("--key-file").arg(file("member.key"));
+        }
+        command
             .args(["--name", &format!("m{member}")])
             .arg("--data-dir")
             .arg(self.folder.path().join(format!("m{member}")))
-            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+            .args(["--listen-client-urls", client, "--advertise-client-urls", client])
             .args(["--listen-peer-urls", &peer(member)])
             .args(["--initial-advertise-peer-urls", &peer(member)])
             .args(["--initial-cluster", &all.join(","), "--initial-cluster-state", "new"])
@@ -98,7 +139,13 @@ impl Cluster {
 
     /// Whether etcdctl succeeds, and what it says.
     pub(crate) fn etcdctl(&self, arguments: &[&str]) -> (bool, String) {
-        let output = Command::new("etcdctl")
+        let mut command = Command::new("etcdctl");
+        if self.is_tls {
+            let file = |name: &str| self.folder().join(name);
+            command.arg("--cacert").arg(file("ca.pem")).arg("--cert").arg(file("switch.pem"));
+            command.arg("--key").arg(file("switch.key"));
+        }
+        let output = command
             .env("ETCDCTL_API", "3")
             .args(["--endpoints", &self.access().endpoints.join(",")])
             .args(arguments)

@@ -6,7 +6,7 @@ use crate::control::fleet_status::FleetStatus;
 use crate::control::protocol::{Reply, Request};
 use crate::control::stats::FleetStats;
 use crate::control::{Call, ReplyTo};
-use crate::output;
+use crate::log::{Event, Level};
 use crossbeam::channel::Sender;
 use fleet::agent::Agent;
 use fleet::records::{Seen, Want};
@@ -56,9 +56,9 @@ impl SwitchClient {
     }
 
     /// Says a line once, until another one is due.
-    fn say(&mut self, line: String) {
+    fn say(&mut self, level: Level, line: String) {
         if self.said.as_ref() != Some(&line) {
-            output::note(&line);
+            Event::new(level, "fleet", line.as_str()).log();
             self.said = Some(line);
         }
     }
@@ -106,12 +106,20 @@ impl Switch for SwitchClient {
             |revision| format!("revision {revision}"),
         );
         match (agent.is_connected(), why) {
-            (true, None) => self.say(format!("fleet {network}: the switch has {running}")),
+            (true, None) => {
+                self.say(Level::Info, format!("fleet {network}: the switch has {running}"))
+            }
             (true, Some(why)) => {
-                self.say(format!("fleet {network}: the switch stays with {running}: {why}"));
+                self.say(
+                    Level::Error,
+                    format!("fleet {network}: the switch stays with {running}: {why}"),
+                );
             }
             (false, Some(why)) => {
-                self.say(format!("fleet {network}: {why}; the switch goes on with {running}"));
+                self.say(
+                    Level::Warning,
+                    format!("fleet {network}: {why}; the switch goes on with {running}"),
+                );
             }
             (false, None) => {}
         }

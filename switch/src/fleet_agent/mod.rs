@@ -20,7 +20,7 @@ pub(crate) use start::rules_at_start;
 
 use crate::control::Call;
 use crate::control::fleet_status::FleetStatus;
-use crate::output;
+use crate::log;
 use crate::security::{Rights, ThreadKind};
 use client::SwitchClient;
 use config::SwitchConfig;
@@ -70,7 +70,7 @@ impl FleetAgent {
         let run = move || {
             let _niceness = rustix::process::nice(NICENESS);
             if let Err(error) = rights.restrict_thread(ThreadKind::Agent) {
-                output::note(&format!("the fleet's agent does not run: {error}"));
+                log::warning("fleet", format!("the fleet's agent does not run: {error}"));
                 return;
             }
             runtime.block_on(async {

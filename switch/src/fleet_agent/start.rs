@@ -4,7 +4,7 @@
 use super::access;
 use super::files::{RuleFiles, hash};
 use crate::control::kept_changes::{KeptChanges, KeptChangesError};
-use crate::output;
+use crate::log;
 use config::SwitchConfig;
 use fleet::records::Want;
 use fleet::session;
@@ -25,9 +25,12 @@ pub(crate) fn rules_at_start(
         Ok(Some(wanted)) => wanted,
         Ok(None) => return Ok(changes),
         Err(why) => {
-            output::note(&format!(
-                "fleet {network}: {why}; the switch starts with the rules that it had last"
-            ));
+            log::warning(
+                "fleet",
+                format!(
+                    "fleet {network}: {why}; the switch starts with the rules that it had last"
+                ),
+            );
             return Ok(changes);
         }
     };
@@ -39,22 +42,25 @@ pub(crate) fn rules_at_start(
     let file = match files.write(&want, &text) {
         Ok(file) => file,
         Err(error) => {
-            output::note(&format!("fleet {network}: its rules cannot be written: {error}"));
+            log::warning("fleet", format!("fleet {network}: its rules cannot be written: {error}"));
             return Ok(changes);
         }
     };
     let mut with_rules = changes.changes().clone();
     with_rules.set_rules(&file);
     if let Err(error) = config.clone().with_changes(&with_rules) {
-        output::note(&format!(
-            "fleet {network}: revision {} does not fit this switch: {error}; it starts with the rules that it had last",
-            want.revision
-        ));
+        log::warning(
+            "fleet",
+            format!(
+                "fleet {network}: revision {} does not fit this switch: {error}; it starts with the rules that it had last",
+                want.revision
+            ),
+        );
         return Ok(changes);
     }
     let changes = changes.keep(with_rules)?;
     if let Err(error) = files.keep(&want, &file) {
-        output::note(&format!("fleet {network}: the revision cannot be written: {error}"));
+        log::warning("fleet", format!("fleet {network}: the revision cannot be written: {error}"));
     }
     Ok(changes)
 }
