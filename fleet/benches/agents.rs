@@ -15,7 +15,7 @@ use cluster::Cluster;
 use fleet::agent::Agent;
 use fleet::records::{NetworkFiles, Seen, Want};
 use fleet::session::{self, Connect, Switch};
-use fleet::{Access, Store, content_hash};
+use fleet::{Access, Channel, Store, content_hash};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,12 +93,31 @@ fn access(urls: &str) -> Access {
     Access { endpoints: urls.split(',').map(str::to_owned).collect(), ..Access::default() }
 }
 
+/// A connection, sooner or later: members are busy while thousands begin.
+async fn connect(access: &Access) -> Channel {
+    loop {
+        match access.connect().await {
+            Ok(channel) => return channel,
+            Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+/// Ends this process when its parent, whose end of the pipe stdin is, has ended.
+fn end_with_parent() {
+    std::thread::spawn(|| {
+        let _until_the_end = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+}
+
 /// The agents of one process.
 async fn part(first: usize, last: usize, access: Access) {
-    let mut channel = access.connect().await.unwrap();
+    end_with_parent();
+    let mut channel = connect(&access).await;
     for (count, number) in (first..last).enumerate() {
         if count % CHANNEL_AGENTS == 0 {
-            channel = access.connect().await.unwrap();
+            channel = connect(&access).await;
         }
         if count % BEGIN_AT_ONCE == 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -125,7 +144,7 @@ impl Parts {
                 .args(words)
                 .args(bounds)
                 .arg(urls)
-                .stdin(Stdio::null())
+                .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap()

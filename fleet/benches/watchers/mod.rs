@@ -1,7 +1,7 @@
 //! What a watch of each agent's own key costs, against one key that all agents watch and after
 //! which each reads its own.
 
-use super::{Parts, name};
+use super::{Parts, end_with_parent, name};
 use etcd_client::{Client, EventType, Txn, TxnOp};
 use fleet::Access;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ fn key(number: usize) -> String {
 /// The watchers of one process: a line when all watch, and one when all have what is wanted, for
 /// each round.
 pub(super) async fn part(how: &str, first: usize, last: usize, access: Access) {
+    end_with_parent();
     let is_own = how == "own";
     let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let mut client = Client::connect(&access.endpoints, None).await.unwrap();
