@@ -122,7 +122,7 @@ async fn part(first: usize, last: usize, access: Access) {
         if count % BEGIN_AT_ONCE == 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let connect = Connect::Shared(channel.clone());
+        let connect = Connect::Shared(Box::new(channel.clone()));
         tokio::spawn(async move {
             let name = name(number);
             let agent = Agent::new(&name, "bench", None, None);

@@ -38,14 +38,14 @@ pub enum Connect {
     /// It makes its own.
     Own(Access),
     /// It shares that of its process.
-    Shared(Channel),
+    Shared(Box<Channel>),
 }
 
 impl Connect {
     async fn connect(&self) -> Result<Channel, StoreError> {
         match self {
             Self::Own(access) => access.connect().await,
-            Self::Shared(channel) => Ok(channel.clone()),
+            Self::Shared(channel) => Ok((**channel).clone()),
         }
     }
 }

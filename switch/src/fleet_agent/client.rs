@@ -87,9 +87,8 @@ impl Switch for SwitchClient {
     }
 
     async fn sees(&mut self) -> Option<Seen> {
-        let stats = match self.ask(Request::Stats, ANSWER_MAX).await {
-            Ok(Reply::Stats(stats)) => stats,
-            _ => return None,
+        let Ok(Reply::Stats(stats)) = self.ask(Request::Stats, ANSWER_MAX).await else {
+            return None;
         };
         match self.ask(Request::Lldp, ANSWER_MAX).await {
             Ok(Reply::Lldp(lldp)) => Some(seen(&stats, &lldp)),
