@@ -10,8 +10,8 @@ set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
 # What `build` stands for.
-build=protobuf-compiler,libprotobuf-dev,libdpdk-dev,dpdk-dev,build-essential,pkg-config,libclang-dev,iproute2,python3-scapy,ca-certificates
-build+=,debhelper
+build=libdpdk-dev,dpdk-dev,build-essential,pkg-config,libclang-dev,iproute2,python3-scapy,ca-certificates
+build+=,debhelper,protobuf-compiler,libprotobuf-dev
 mirror=${KNOTLESS_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 if [ "$(id -u)" -ne 0 ]; then

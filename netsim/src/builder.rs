@@ -2,7 +2,7 @@
 
 use crate::bipartition::bipartition;
 use crate::build_error::BuildError;
-use crate::capture::{Captures, Held};
+use crate::capture::{CaptureBuffer, Captures};
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
 use crate::deal::Deal;
@@ -282,7 +282,7 @@ impl NetworkBuilder {
         let part = |(number, ((switches, hosts), sides)): (usize, ((Vec<_>, Vec<_>), Vec<_>))| {
             let links = Links {
                 wires: deal.wires(number, ends, |wire, to| self.wire(topology, wire, to)),
-                captured: Held::default(),
+                captured: CaptureBuffer::default(),
                 pauses: pauses.clone(),
                 watch: TagWatch::new(tags),
                 trace: Trace::new(sides.len()),

@@ -21,12 +21,12 @@ pub(crate) struct Captures {
 
 /// Arrivals at the nodes of a part of the network that go into files.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct CaptureBuffer {
     is_in_use: bool,
     records: Vec<Record>,
 }
 
-impl Held {
+impl CaptureBuffer {
     /// Whether anything is captured.
     #[inline(always)]
     pub(crate) const fn is_in_use(&self) -> bool {
@@ -64,7 +64,7 @@ impl fmt::Debug for Captures {
 impl Captures {
     /// Takes the arrivals of a part.
     #[inline]
-    pub(crate) fn take(&mut self, held: &mut Held) {
+    pub(crate) fn take(&mut self, held: &mut CaptureBuffer) {
         if !held.records.is_empty() {
             self.held.append(&mut held.records);
         }

@@ -4,7 +4,7 @@
 //! A wire that leads from one part to another is in both: its sender's part knows whether it is
 //! paused or down, its receiver's part has the frames on it.
 
-use crate::capture::Held;
+use crate::capture::CaptureBuffer;
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
 use crate::event::{EventKind, Picoseconds};
@@ -29,7 +29,7 @@ const PFC_BITS: u64 = 160;
 pub(crate) struct Links {
     /// All wires of the network, those of other parts unused.
     pub(crate) wires: Vec<Wire>,
-    pub(crate) captured: Held,
+    pub(crate) captured: CaptureBuffer,
     pub(crate) pauses: PauseWatch,
     pub(crate) watch: TagWatch,
     pub(crate) trace: Trace,
@@ -38,7 +38,7 @@ pub(crate) struct Links {
     /// Whether nodes run LLDP, so that frames may be LLDP.
     pub(crate) runs_lldp: bool,
     /// By part, the frames that were sent there and are not handed over yet.
-    pub(crate) outboxes: Vec<Vec<Crossing>>,
+    pub(crate) outboxes: Vec<Vec<SentFrame>>,
     /// The number of switches, which are the first nodes of the part.
     pub(crate) switches: usize,
     /// Arrivals of data frames at nodes of any kind, and at switches.
@@ -48,7 +48,7 @@ pub(crate) struct Links {
 
 /// A frame on its way to another part of the network.
 #[derive(Debug)]
-pub(crate) struct Crossing {
+pub(crate) struct SentFrame {
     wire: u32,
     arrives_ps: Picoseconds,
     frame: SimFrame,
@@ -150,7 +150,7 @@ impl Links {
         let wire = &self.wires[number as usize];
         if wire.is_up() {
             let arrives_ps = last_bit_ps + wire.delay_ps;
-            self.outboxes[wire.part].push(Crossing { wire: number, arrives_ps, frame });
+            self.outboxes[wire.part].push(SentFrame { wire: number, arrives_ps, frame });
         } else {
             self.lose(number as usize, frame);
         }
@@ -162,8 +162,8 @@ impl Links {
     }
 
     /// A frame comes from another part.
-    pub(crate) fn take_over(&mut self, crossing: Crossing, events: &mut EventQueue) {
-        let Crossing { wire: number, arrives_ps, frame } = crossing;
+    pub(crate) fn take_over(&mut self, sent: SentFrame, events: &mut EventQueue) {
+        let SentFrame { wire: number, arrives_ps, frame } = sent;
         let wire = &mut self.wires[number as usize];
         wire.push(frame);
         events.plan(arrives_ps, wire.to.node, EventKind::Arrival(number));

@@ -13,7 +13,7 @@
 
 use crate::event::Picoseconds;
 use crate::frame::{Buffers, Pool};
-use crate::links::Crossing;
+use crate::links::SentFrame;
 use crate::meeting::{Aborted, Meeting};
 use crate::part::Part;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ struct Table {
     /// it had in the last one.
     next: Box<[Line<[AtomicU64; 2]>]>,
     /// By the sending part and the receiving part, the frames.
-    mail: Box<[Line<Mutex<Vec<Crossing>>>]>,
+    mail: Box<[Line<Mutex<Vec<SentFrame>>>]>,
 }
 
 /// Something that one thread writes and another reads, in cache lines of its own.
@@ -150,7 +150,7 @@ impl Table {
         for from in (0..parts).filter(|&from| from != own) {
             let mail = &self.mail[from * parts + own].0;
             let mut mail = mail.lock().unwrap_or_else(PoisonError::into_inner);
-            mail.drain(..).for_each(|crossing| part.links.take_over(crossing, &mut part.events));
+            mail.drain(..).for_each(|sent| part.links.take_over(sent, &mut part.events));
         }
         let (mut next, mut events) = (u64::MAX, 0);
         for Line([of_part, events_of_part]) in &self.next {

@@ -52,7 +52,8 @@ pub(crate) fn rules_at_start(
         log::warning(
             "fleet",
             format!(
-                "fleet {network}: revision {} does not fit this switch: {error}; it starts with the rules that it had last",
+                "fleet {network}: revision {} does not fit this switch: {error}; it starts with the \
+                 rules that it had last",
                 want.revision
             ),
         );
