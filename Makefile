@@ -21,7 +21,7 @@ knot: build ## a real PFC deadlock of three switches, and the rules that untie i
 	@/usr/bin/python3 scripts/knot
 
 fleet: build ## three members of etcd, eight switches with lossless traffic, proven rollouts, failures: two minutes
-	@scripts/setup.sh etcd-server etcd-client
+	@scripts/setup.sh
 	@/usr/bin/python3 scripts/fleet
 
 # As anybody: the few tests that need root then say that they are skipped.
@@ -154,7 +154,7 @@ bench-scrape: build ## throughput of the switch while its metrics are read 100 t
 	@/usr/bin/python3 bench/line/scrape.py --minutes $(or $(MINUTES),10)
 
 bench-fleet: ## ten thousand agents of the fleet against three members of etcd: make bench-fleet AGENTS=10000
-	@scripts/setup.sh etcd-server etcd-client
+	@scripts/setup.sh
 	cargo bench -q -p knotless-fleet --locked --bench agents -- --agents $(or $(AGENTS),10000)
 
 # The table reads what the long ones write: what of that fails is a row that fails.

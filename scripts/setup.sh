@@ -12,6 +12,7 @@ packages=(
   tshark python3-scapy                     # foreign tools that check frames
   lldpd                                    # a foreign neighbor; its tests run their own
   prometheus python3-prometheus-client     # foreign readers of the metrics: promtool, a strict parser
+  etcd-server etcd-client                  # the store of a fleet; tests run their own members
   "$@"
 )
 
