@@ -7,6 +7,7 @@ use dataplane::l2::{Vid, VidSet, VlanPort};
 use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::report::MacPortCounts;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
+use dataplane::settings::Threshold;
 use dataplane::snapshot::{PortMode, StaticMac};
 use dataplane::testing::wire::{Udp, header_checksum, host_mac};
 use dataplane::testing::{Rig, RigBuilder};
@@ -78,6 +79,11 @@ fn rig(shape: Shape) -> Rig {
         port.trust.trusted = shape.trusted;
         port.trust.by = shape.by;
     }
+    // The copies of a whole burst must not pause its port: single frames do not.
+    for viq in builder.settings.ports.iter_mut().flat_map(|port| &mut port.lossless).flatten() {
+        viq.threshold = Threshold::Static { xoff_bytes: 300_000 };
+    }
+    builder.settings.buffer.size_bytes += 2 * u64::from(PORTS) * 300_000;
     // Port 3 sends no long frames.
     builder.settings.ports[2].frame_bytes_max = 600;
     let id = |number| PortId::from_number(number).unwrap();
