@@ -82,16 +82,16 @@ fn without_a_journal_events_are_lines_and_repetitions_are_left_out() {
     let switch = Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
     wait_until_it_answers(&place);
     let begin = Instant::now();
-    provoke_events(&place, 20);
+    provoke_events(&place, 25);
     let took = begin.elapsed();
     switch.stop();
     let log = fs::read_to_string(place.path("log")).unwrap();
     let count = |line: &str| log.lines().filter(|it| it.starts_with(line)).count();
     let out = "knotless: port right is out of service";
     let flaps = count(out) + count("knotless: port right is in service again");
-    // Ten in ten seconds, however slow the machine is.
+    // Thirty in ten seconds, however slow the machine is.
     let spans = usize::try_from(took.as_secs() / 10).unwrap() + 1;
-    assert!(flaps >= 10 && flaps <= 10 * spans, "{flaps} in {took:?}:\n{log}");
+    assert!(flaps >= 30 && flaps <= 30 * spans, "{flaps} in {took:?}:\n{log}");
     assert_eq!(count("knotless: reload refused, the tables in use do not change: "), 1, "{log}");
     assert_eq!(count("knotless: stopping"), 1, "{log}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Events alike that are logged within [`SPAN`].
-const EVENTS_MAX: u32 = 10;
+const EVENTS_MAX: u32 = 30;
 const SPAN: Duration = Duration::from_secs(10);
 /// Kinds of events that are remembered. Names of ports are the operator's own, so there are not
 /// more; if there are, all begin anew.
@@ -58,17 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_in_ten_seconds_and_then_the_count_of_the_rest() {
+    fn thirty_in_ten_seconds_and_then_the_count_of_the_rest() {
         let (mut limiter, start) = (Limiter::new(), Instant::now());
         let mut take = |port, ms| limiter.take("link", port, start + Duration::from_millis(ms));
-        for event in 0..10 {
+        for event in 0..30 {
             assert_eq!(take(Some("p1"), event), Some(0));
         }
-        for event in 10..25 {
+        for event in 30..45 {
             assert_eq!(take(Some("p1"), event), None);
         }
-        assert_eq!(take(Some("p2"), 30), Some(0), "another port");
-        assert_eq!(take(None, 30), Some(0));
+        assert_eq!(take(Some("p2"), 50), Some(0), "another port");
+        assert_eq!(take(None, 50), Some(0));
         assert_eq!(take(Some("p1"), 9_999), None);
         assert_eq!(take(Some("p1"), 10_000), Some(16));
         assert_eq!(take(Some("p1"), 10_001), Some(0));
