@@ -30,8 +30,9 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let profile = std::env::var("KNOTLESS_PROFILE").unwrap_or_else(|_| "dev".to_owned());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // Of the test's own package. A build script that reads them (ring's) would run again, and all that
-    // depends on it would be built again, here and then at the next `cargo build` from a shell.
+    // Of the test's own package. A build script that reads them (ring's) would run again, and all
+    // that depends on it would be built again, here and then at the next `cargo build` from a
+    // shell.
     let of_package =
         |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
