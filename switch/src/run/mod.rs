@@ -135,15 +135,17 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let (mut threads, rings) =
         Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
     drop(snapshot);
-    // A port that sends while its link comes up may lose frames, so all links come up before any
-    // worker takes its first turn. What arrives until then waits in the receive queues.
-    dpdk_platform.set_links(true);
     let rights = match security::lock_down(&config) {
         Ok(rights) => rights,
         Err(error) => return Err(stop(&phase, threads, error.into())),
     };
     startup_report::print_line(arguments, &format!("rights left: {rights}"));
     threads.restrict(&rights);
+    // A port that sends while its link comes up may lose frames, so all links come up before any
+    // worker takes its first turn. What arrives until then waits in the receive queues, so nothing
+    // comes between. Above all no sleep: DPDK's tap signals each frame, and a sleep that a signal
+    // interrupts more often than the timer slack goes on until the queue is full.
+    dpdk_platform.set_links(true);
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
