@@ -28,6 +28,11 @@ class Switch:
         """Waits until it answers."""
         self.lab.wait_until(self.socket.exists, self.process)
 
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it (SIGSTOP)."""
+        stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] == "T"
+
     def said(self) -> list:
         """What it has said, line by line."""
         return self.process.out.read_text().splitlines()

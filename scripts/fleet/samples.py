@@ -36,11 +36,18 @@ class Samples:
         self.thread.start()
 
     def run(self):
+        before = None
         while not self.is_over.is_set():
-            self.sample()
-            time.sleep(0.1)
+            hashes = self.collect()
+            # Switches are asked at different moments. What two looks in a row agree on was there at one moment:
+            # after the first look's last answer and before the second look's first one.
+            if hashes is not None and hashes == before:
+                self.judge(hashes)
+            before = hashes
+            time.sleep(0.02)
 
-    def sample(self):
+    def collect(self):
+        """The hashes of all rules; `None` if one is not known: its switch runs and does not answer."""
         lab = self.fabric.lab
         asked = {}
         for name in NAMES:
@@ -48,23 +55,29 @@ class Samples:
             command = [lab.knotless, "ctl", "--socket", socket, "rules", "--json"]
             asked[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         until = time.monotonic() + ANSWER_S
+        is_known = True
         for name, process in asked.items():
             try:
                 said, _ = process.communicate(timeout=max(until - time.monotonic(), 0.01))
-                if process.returncode == 0:
-                    self.last[name] = json.loads(said)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
-        if len(self.last) < len(NAMES):
-            return
+            if process.returncode == 0:
+                self.last[name] = json.loads(said)
+            else:
+                is_known &= name in self.last and self.fabric.switches[name].is_stopped()
+        return tuple(self.last[name]["hash"] for name in NAMES) if is_known else None
+
+    def judge(self, hashes: tuple):
+        """Has the rules of the last look verified."""
+        lab = self.fabric.lab
         folder = empty_folder(lab.folder / "sampled")
         for name, rules in self.last.items():
             (folder / f"{name}.json").write_text(json.dumps(rule_file(name, rules)))
         command = [lab.knotless, "verify", self.network, "--rules", folder, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.count += 1
-        self.different.add(tuple(rules["hash"] for _, rules in sorted(self.last.items())))
+        self.different.add(hashes)
         if done.returncode != 0:
             self.bad.append((done.stdout + done.stderr).strip())
 
