@@ -5,7 +5,9 @@ import pathlib
 import shutil
 import signal
 
-from common.lab import Failed, Lab
+from common import ring
+from common.lab import Lab
+from common.ring import DSCP, FRAME_BYTES, RING_FRAMES
 from common.switch import Switch
 from store import Management, urls
 
@@ -14,11 +16,6 @@ SPEED = "100M"
 # What each host sends. A switch that is stopped for ten seconds must not lose what its rings in the
 # kernel hold meanwhile: nobody can pause the senders for it.
 RATE = "800K"
-FRAME_BYTES = 1000
-RING_FRAMES = 4096
-HEADROOM_BYTES = 4_500_000
-LOSSLESS = (1, 2)
-DSCP = 26
 NETWORK = "ring"
 PATIENCE_S = 30.0
 
@@ -55,50 +52,9 @@ def network_toml(paths: str, first: str) -> str:
 
 def switch_toml(name: str, rules: pathlib.Path) -> str:
     own, prior = number(name), number(before(name))
-    lossless = "".join(f"""
-[[lossless]]
-priority = {priority}
-static_th = "100KB"
-xon = "60KB"
-headroom = {HEADROOM_BYTES}
-""" for priority in LOSSLESS)
+    ports = (("host", f"kf{own}"), ("next", "next"), ("prior", "prior"))
     members = ", ".join(f'"{url}"' for url in urls())
-    return f"""\
-name = "{name}"
-rules = "{rules}/{name}.json"
-
-[[tag]]
-tag = 1
-dscp = {DSCP}
-
-[[tag]]
-tag = 2
-dscp = 34
-{lossless}
-[[port]]
-name = "host"
-device = "net_tap{own},iface=kf{own}"
-addresses = ["10.1.{own}.1/24"]
-speed = "{SPEED}"
-
-[[port]]
-name = "next"
-device = "net_af_packet{2 * own},iface=next,framecnt={RING_FRAMES}"
-addresses = ["10.9.{own}.0/31"]
-speed = "{SPEED}"
-trusted = true
-
-[[port]]
-name = "prior"
-device = "net_af_packet{2 * own + 1},iface=prior,framecnt={RING_FRAMES}"
-addresses = ["10.9.{prior}.1/31"]
-speed = "{SPEED}"
-trusted = true
-
-[[route]]
-to = "10.1.0.0/16"
-via = ["10.9.{own}.1"]
-
+    return ring.switch_toml(name, rules / f"{name}.json", (own, prior), ports, SPEED) + f"""
 [lldp]
 interval = "1s"
 
@@ -106,16 +62,6 @@ interval = "1s"
 network = "{NETWORK}"
 endpoints = [{members}]
 start_wait = "5s"
-
-[buffer]
-size = "64MB"
-cell = {FRAME_BYTES + 24}
-
-[workers]
-idle = "sleep"
-
-[memory]
-hugepages = "never"
 """
 
 
@@ -212,8 +158,3 @@ def empty_folder(folder: pathlib.Path) -> pathlib.Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     return folder
-
-
-def need(is_so: bool, text: str):
-    if not is_so:
-        raise Failed(text)

@@ -6,7 +6,8 @@ import signal
 import time
 
 from common import wire
-from ring import LOSSLESS, NAMES, Ring, after, before
+from common.ring import LOSSLESS
+from ring import NAMES, Ring, after, before
 
 # Looks in a row, a second apart, between which no frame moves: only then the ring is frozen, not
 # slow. A pause that runs out, or is not refreshed, would have let frames go by then.

@@ -4,7 +4,8 @@ import dataclasses
 
 from common import show
 from load import STILL_LOOKS, Load
-from ring import LOSSLESS, NAMES, destination, host
+from common.ring import LOSSLESS
+from ring import NAMES, destination, host
 from waits import cycle
 
 

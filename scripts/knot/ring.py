@@ -4,7 +4,9 @@ import json
 import pathlib
 import shutil
 
+from common import ring
 from common.lab import Lab
+from common.ring import DSCP, FRAME_BYTES, RING_FRAMES
 from common.switch import Switch
 
 # Clockwise. Flows go that way round only, each from a switch's host to the one two hops on.
@@ -13,14 +15,6 @@ NAMES = ("A", "B", "C")
 # 0.8 s at this rate, refreshed every 0.3 s. A switch that gets no core for half a second, on a
 # busy machine, still keeps its neighbor silent.
 SPEED = "40M"
-FRAME_BYTES = 1000
-# Frames that a port's ring in the kernel holds until the switch takes them, and what a lossless
-# priority must have room for once it has paused its peer: a pause does not reach those.
-RING_FRAMES = 4096
-HEADROOM_BYTES = 4_500_000
-# Priority 1 is where the frames start; with the compiled rules some of them rise to 2.
-LOSSLESS = (1, 2)
-DSCP = 26
 
 
 def after(name: str) -> str:
@@ -54,70 +48,14 @@ def address(name: str) -> str:
 
 def switch_toml(name: str, rules: pathlib.Path) -> str:
     """SWITCH.toml of a switch: its host on port 1, the next switch on 2, the one before on 3."""
-    own, prior = number(name), number(before(name))
-    return f"""\
-name = "{name}"
-rules = "{rules}"
-
-# Tags 1 and 2 travel as DSCP 26 and 34. The rules give them their priorities.
-[[tag]]
-tag = 1
-dscp = {DSCP}
-
-[[tag]]
-tag = 2
-dscp = 34
-{"".join(lossless_toml(priority) for priority in LOSSLESS)}
-[[port]]
-name = "{host(name)}"
-device = "net_tap{own},iface=kk{own}"
-addresses = ["10.1.{own}.1/24"]
-speed = "{SPEED}"
-
-[[port]]
-name = "to-{after(name)}"
-device = "net_af_packet{2 * own},iface=to-{after(name)},framecnt={RING_FRAMES}"
-addresses = ["10.9.{own}.0/31"]
-speed = "{SPEED}"
-trusted = true
-
-[[port]]
-name = "from-{before(name)}"
-device = "net_af_packet{2 * own + 1},iface=from-{before(name)},framecnt={RING_FRAMES}"
-addresses = ["10.9.{prior}.1/31"]
-speed = "{SPEED}"
-trusted = true
-
-# Everything goes the same way round.
-[[route]]
-to = "10.1.0.0/16"
-via = ["10.9.{own}.1"]
-
+    onward, back = f"to-{after(name)}", f"from-{before(name)}"
+    ports = ((host(name), f"kk{number(name)}"), (onward, onward), (back, back))
+    text = ring.switch_toml(name, rules, (number(name), number(before(name))), ports, SPEED)
+    return text + """
 # As most hardware: frames leave in the order in which they came. Served in turn, the default here, transit
 # keeps its half of each link, and the ring rarely freezes by itself.
 [scheduler]
 fair = false
-
-[buffer]
-size = "64MB"
-cell = {FRAME_BYTES + 24}
-
-# Three switches and three hosts share this machine's cores.
-[workers]
-idle = "sleep"
-
-[memory]
-hugepages = "never"
-"""
-
-
-def lossless_toml(priority: int) -> str:
-    return f"""
-[[lossless]]
-priority = {priority}
-static_th = "100KB"
-xon = "60KB"
-headroom = {HEADROOM_BYTES}
 """
 
 
