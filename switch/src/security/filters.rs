@@ -61,8 +61,8 @@ impl Filters {
         use SeccompAction::{Allow, Errno};
         use syscalls::OPENING;
         const EACCES: u32 = nix::libc::EACCES.unsigned_abs();
-        let [mut worker, server] = [syscalls::WORKER, syscalls::SERVER]
-            .map(|calls| [calls.concat(), OPENING.to_vec()].concat());
+        let [mut worker, server, agent] = [syscalls::WORKER, syscalls::SERVER, syscalls::AGENT]
+            .map(|own| [syscalls::COMMON, own, &[OPENING]].concat().concat());
         worker.retain(|call| !syscalls::MAPPING.contains(call));
         let mut worker = rules(&worker);
         // A worker never maps memory that it could execute.
@@ -73,7 +73,7 @@ impl Filters {
             process: program(rules(process), Allow, forbidden.clone())?,
             worker: program(worker, Allow, forbidden.clone())?,
             server: program(rules(&server), Allow, forbidden.clone())?,
-            agent: program(rules(&syscalls::AGENT.concat()), Allow, forbidden.clone())?,
+            agent: program(rules(&agent), Allow, forbidden.clone())?,
             no_files: program(rules(OPENING), Errno(EACCES), Allow)?,
         })))
     }

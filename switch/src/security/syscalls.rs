@@ -66,9 +66,12 @@ const MESSAGES: &[i64] = &[
 /// Waiting for what is open.
 const WAITING: &[i64] = &[SYS_epoll_pwait, SYS_ppoll, SYS_pselect6];
 
-/// What a worker may call: it moves frames through queues that are open.
-pub(super) const WORKER: &[&[i64]] =
-    &[MEMORY, MAPPING, THREAD, OPEN_FILES, MESSAGES, WAITING, OLD_WAITING, &[SYS_ioctl]];
+/// What every thread with a filter of its own may call: it works with what is open.
+pub(super) const COMMON: &[&[i64]] =
+    &[MEMORY, MAPPING, THREAD, OPEN_FILES, MESSAGES, WAITING, OLD_WAITING];
+
+/// What a worker may call besides: it moves frames through queues that are open.
+pub(super) const WORKER: &[&[i64]] = &[&[SYS_ioctl]];
 
 /// What opens a file. In workers and servers it fails instead of ending the process: glibc's
 /// allocator reads `/proc/sys/vm/overcommit_memory` when it gives memory back, and goes on if it
@@ -78,31 +81,14 @@ pub(super) const OPENING: &[i64] = &[SYS_open, SYS_openat];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const OPENING: &[i64] = &[SYS_openat];
 
-/// What a thread may call that serves a socket: it accepts clients, starts a thread for each,
-/// reads, and writes. It opens no file and makes no socket.
-pub(super) const SERVER: &[&[i64]] = &[
-    MEMORY,
-    MAPPING,
-    THREAD,
-    OPEN_FILES,
-    MESSAGES,
-    WAITING,
-    OLD_WAITING,
-    CONNECTIONS,
-    &[SYS_clone, SYS_clone3, SYS_epoll_ctl, SYS_prctl, SYS_set_tid_address],
-];
+/// What a thread may call besides that serves a socket: it accepts clients, starts a thread for
+/// each, reads, and writes. It opens no file and makes no socket.
+pub(super) const SERVER: &[&[i64]] =
+    &[CONNECTIONS, &[SYS_clone, SYS_clone3, SYS_epoll_ctl, SYS_prctl, SYS_set_tid_address]];
 
-/// What the thread may call that connects to a store: it makes sockets, resolves names, reads
-/// certificates and replaces the files of its rules. It listens nowhere.
+/// What the thread may call besides that connects to a store: it makes sockets, resolves names,
+/// reads certificates and replaces the files of its rules. It listens nowhere.
 pub(super) const AGENT: &[&[i64]] = &[
-    MEMORY,
-    MAPPING,
-    THREAD,
-    OPEN_FILES,
-    MESSAGES,
-    WAITING,
-    OLD_WAITING,
-    OPENING,
     OLD_FILES,
     &[
         SYS_bind,
