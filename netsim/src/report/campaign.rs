@@ -1,21 +1,25 @@
 //! The summary of a campaign as one self-contained HTML page, by the parts of a simulation's.
 
-use super::{embedded, filled};
+use super::Page;
 use serde_json::Value;
 
-const PAGE: &str = include_str!("campaign.html");
-const STYLE: [&str; 4] = [
-    include_str!("colours.css"),
-    include_str!("figures.css"),
-    include_str!("page.css"),
-    include_str!("campaign.css"),
-];
-const SCRIPT: [&str; 4] = [
-    include_str!("units.js"),
-    include_str!("dom.js"),
-    include_str!("intervals.js"),
-    include_str!("campaign.js"),
-];
+const CAMPAIGN: Page<'_> = Page {
+    kind: "campaign",
+    body: include_str!("campaign.html"),
+    style: &[
+        include_str!("colours.css"),
+        include_str!("figures.css"),
+        include_str!("page.css"),
+        include_str!("campaign.css"),
+    ],
+    script: &[
+        include_str!("units.js"),
+        include_str!("dom.js"),
+        include_str!("intervals.js"),
+        include_str!("campaign.js"),
+    ],
+    id: "summary",
+};
 
 /// The page that shows the summary of a campaign, complete in itself.
 ///
@@ -25,7 +29,7 @@ const SCRIPT: [&str; 4] = [
 /// assert!(page.contains(r"a \u003cb> & c") && !page.contains("a <b>"));
 /// ```
 pub fn campaign_page(summary: &Value) -> String {
-    filled(PAGE, &STYLE, &SCRIPT).replacen("{{summary}}", &embedded(summary), 1)
+    CAMPAIGN.with(summary)
 }
 
 #[cfg(test)]

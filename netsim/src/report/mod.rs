@@ -5,6 +5,7 @@
 //!
 //! | part | idea |
 //! |---|---|
+//! | `document.html` | what all pages have around their body |
 //! | `page.html`, `page.css` | what stands where |
 //! | `colours.css`, `figures.css` | colors, light and dark; what is drawn |
 //! | `units.js`, `dom.js` | numbers to text; text to elements, never to HTML |
@@ -21,12 +22,17 @@ pub use campaign::campaign_page;
 use crate::outcome::Outcome;
 use serde::Serialize;
 
-const PAGE: &str = include_str!("page.html");
-/// The parts of the style; later ones win.
-const STYLE: [&str; 3] =
-    [include_str!("colours.css"), include_str!("figures.css"), include_str!("page.css")];
+/// What all pages have around their body.
+const DOCUMENT: &str = include_str!("document.html");
 
-/// The parts of the script; what a part does when it is read may use the parts before it.
+const SIMULATION: Page<'_> = Page {
+    kind: "simulation",
+    body: include_str!("page.html"),
+    style: &[include_str!("colours.css"), include_str!("figures.css"), include_str!("page.css")],
+    script: &SCRIPT,
+    id: "outcome",
+};
+
 const SCRIPT: [&str; 13] = [
     include_str!("units.js"),
     include_str!("dom.js"),
@@ -43,6 +49,19 @@ const SCRIPT: [&str; 13] = [
     include_str!("main.js"),
 ];
 
+/// What a page is made of, beside its data.
+struct Page<'a> {
+    /// What it shows: `simulation`.
+    kind: &'a str,
+    body: &'a str,
+    /// The parts of the style; later ones win.
+    style: &'a [&'a str],
+    /// The parts of the script; what a part does when it is read may use the parts before it.
+    script: &'a [&'a str],
+    /// By this the script finds the data.
+    id: &'a str,
+}
+
 /// What the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
@@ -54,13 +73,21 @@ struct Data<'a> {
 /// The page that shows `outcome`, complete in itself.
 pub fn page(outcome: &Outcome) -> String {
     let data = Data { seed: outcome.seed.to_string(), outcome };
-    filled(PAGE, &STYLE, &SCRIPT).replacen("{{outcome}}", &embedded(&data), 1)
+    SIMULATION.with(&data)
 }
 
-/// The page with its style and script. The data come last, so that nothing in them is taken for a
-/// place to fill.
-fn filled(page: &str, style: &[&str], script: &[&str]) -> String {
-    page.replace("{{style}}", &style.concat()).replace("{{script}}", &script.concat())
+impl Page<'_> {
+    /// The page, complete in itself. The data come last, so that nothing in them is taken for a
+    /// place to fill.
+    fn with(&self, data: &impl Serialize) -> String {
+        DOCUMENT
+            .replace("{{kind}}", self.kind)
+            .replace("{{body}}", self.body)
+            .replace("{{style}}", &self.style.concat())
+            .replace("{{script}}", &self.script.concat())
+            .replace("{{id}}", self.id)
+            .replacen("{{data}}", &embedded(data), 1)
+    }
 }
 
 /// Data as JSON that may stand in a `script` element.
@@ -133,7 +160,7 @@ mod tests {
             "</script><img src=x onerror=alert(1)>",
             "<!--<script>",
             "]]>\"'\\\u{2028}\u{0}",
-            "{{script}}{{outcome}}{{style}}",
+            "{{script}}{{outcome}}{{style}}{{data}}{{kind}}{{body}}{{id}}",
         ];
         let plain = page(&named("plain"));
         for name in hostile {
