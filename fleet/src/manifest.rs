@@ -1,7 +1,7 @@
 //! A revision: which switch is to have which rules, and the stages on the way to it.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest manifest: etcd takes requests of 1.5 MiB, with some room for the rest of one.
 pub const MANIFEST_BYTES_MAX: usize = (3 << 19) - (16 << 10);
@@ -86,10 +86,10 @@ impl Manifest {
     }
 
     /// Each set of rules that it names, once.
-    pub fn all_hashes(&self) -> std::collections::BTreeSet<&str> {
-        let own = self.switches.iter().map(|(_, hash)| hash.as_str());
+    pub fn all_hashes(&self) -> Vec<&str> {
         let stages = self.stages.iter().flat_map(|stage| stage.hashes.iter().map(String::as_str));
-        own.chain(stages).collect()
+        let all: BTreeSet<&str> = self.own_hashes().into_iter().chain(stages).collect();
+        all.into_iter().collect()
     }
 }
 

@@ -8,7 +8,7 @@ use fleet::head::{Direction, Head, State};
 use fleet::manifest::{Manifest, Stage};
 use fleet::records::{NetworkFiles, Seen, Want};
 use fleet::session::{self, Connect, Switch};
-use fleet::{Access, Store, StoreError, content_hash, users};
+use fleet::{Access, StageError, Store, StoreError, content_hash, users};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -84,19 +84,31 @@ async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Has switches change to their rules of an edition; returns the hashes of these.
+async fn change(
+    store: &mut Store,
+    switches: &[&str],
+    edition: &str,
+    revision: u64,
+    patience: Duration,
+) -> Result<BTreeMap<String, String>, StageError> {
+    let (texts, hashes) = rules(switches, edition);
+    store.put_rules(&texts).await?;
+    let head = store.head().await?;
+    store.change(&head, revision, &hashes, patience, &|_, _| {}).await?;
+    Ok(hashes)
+}
+
 /// Changes the rules of s1, again and again while members come and go.
 async fn change_at_last(access: &Access, edition: &str, revision: u64) -> BTreeMap<String, String> {
-    let (texts, hashes) = rules(&["s1"], edition);
     let until = Instant::now() + PATIENCE;
     loop {
         let done = async {
             let mut store = Store::new(&access.connect().await?, "net");
-            store.put_rules(&texts).await?;
-            let head = store.head().await?;
-            store.change(&head, revision, &hashes, PATIENCE, &|_, _| {}).await
+            change(&mut store, &["s1"], edition, revision, PATIENCE).await
         };
         match done.await {
-            Ok(()) => return hashes,
+            Ok(hashes) => return hashes,
             Err(error) => assert!(Instant::now() < until, "{error}"),
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -115,12 +127,11 @@ async fn agents_apply_what_is_wanted_and_acknowledge_it() {
     let access = cluster.access();
     let mut store = store(&access).await;
     let agents = ["s1", "s2"].map(|name| start_agent(&access, name));
-    let (texts, hashes) = rules(&["s1", "s2"], "a");
-    store.put_rules(&texts).await.unwrap();
+    let switches = ["s1", "s2"];
+    let hashes = change(&mut store, &switches, "a", 1, PATIENCE).await.unwrap();
+    let (texts, _) = rules(&switches, "a");
     let names: Vec<&str> = texts.keys().map(String::as_str).collect();
     assert_eq!(store.rules(&names).await.unwrap(), texts);
-    let head = store.head().await.unwrap();
-    store.change(&head, 1, &hashes, PATIENCE, &|_, _| {}).await.unwrap();
     for ((model, _), hash) in agents.iter().zip(hashes.values()) {
         assert_eq!(model.hash().as_ref(), Some(hash));
     }
@@ -128,16 +139,12 @@ async fn agents_apply_what_is_wanted_and_acknowledge_it() {
     assert_eq!(acks["s1"].revision, Some(1));
     // One refuses: the stage says so and who.
     agents[1].0.0.lock().unwrap().refuses = true;
-    let (texts, hashes) = rules(&["s1", "s2"], "b");
-    store.put_rules(&texts).await.unwrap();
-    let error = store.change(&head, 2, &hashes, PATIENCE, &|_, _| {}).await.unwrap_err();
+    let error = change(&mut store, &switches, "b", 2, PATIENCE).await.unwrap_err();
     assert_eq!(error.to_string(), "switch s2 refuses: needs a restart");
     // One is gone: within the lease its acknowledgement is, too.
     agents[0].1.abort();
-    let (texts, hashes) = rules(&["s1"], "c");
-    store.put_rules(&texts).await.unwrap();
     let patience = Duration::from_secs(1);
-    let error = store.change(&head, 3, &hashes, patience, &|_, _| {}).await.unwrap_err();
+    let error = change(&mut store, &["s1"], "c", 3, patience).await.unwrap_err();
     assert_eq!(error.to_string(), "switch s1 does not answer");
     let until = Instant::now() + PATIENCE;
     while store.acks().await.unwrap().contains_key("s1") {
@@ -154,10 +161,7 @@ async fn without_the_store_switches_stay_and_with_it_they_converge() {
     let access = cluster.access();
     let mut store = store(&access).await;
     let (model, _task) = start_agent(&access, "s1");
-    let (texts, hashes) = rules(&["s1"], "a");
-    store.put_rules(&texts).await.unwrap();
-    let head = store.head().await.unwrap();
-    store.change(&head, 1, &hashes, PATIENCE, &|_, _| {}).await.unwrap();
+    change(&mut store, &["s1"], "a", 1, PATIENCE).await.unwrap();
     // One of three: nothing is lost.
     cluster.kill(0);
     let hashes = change_at_last(&access, "b", 2).await;
@@ -273,10 +277,7 @@ async fn with_tls_both_ends_need_certificates_of_the_authority() {
     let access = cluster.access();
     let mut store = store(&access).await;
     let (model, _task) = start_agent(&access, "s1");
-    let (texts, hashes) = rules(&["s1"], "a");
-    store.put_rules(&texts).await.unwrap();
-    let head = store.head().await.unwrap();
-    store.change(&head, 1, &hashes, PATIENCE, &|_, _| {}).await.unwrap();
+    let hashes = change(&mut store, &["s1"], "a", 1, PATIENCE).await.unwrap();
     assert_eq!(model.hash().as_ref(), hashes.get("s1"));
     let nobody = Access { identity: None, ..access.clone() };
     assert!(nobody.connect().await.is_err(), "a client without a certificate");

@@ -5,7 +5,7 @@
 mod binary;
 mod privilege;
 
-use binary::Place;
+use binary::{Place, bridge_toml};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -15,23 +15,7 @@ use std::time::{Duration, Instant};
 /// How long anything may take. The machine may have other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const SWITCH: &str = r#"
-name = "s1"
-[control]
-socket = "s.sock"
-[memory]
-hugepages = "never"
-[workers]
-idle = "sleep"
-[[port]]
-name = "left"
-device = "net_ring0"
-vlan = 1
-[[port]]
-name = "right"
-device = "net_ring1"
-vlan = 1
-"#;
+const RINGS: [&str; 2] = ["net_ring0", "net_ring1"];
 
 /// Waits until `knotless ctl` answers.
 fn wait_until_it_answers(place: &Place) {
@@ -76,7 +60,7 @@ fn provoke_events(place: &Place, flaps: usize) {
 
 #[test]
 fn without_a_journal_events_are_lines_and_repetitions_are_left_out() {
-    let place = Place::new(SWITCH);
+    let place = Place::new(&bridge_toml(RINGS));
     let log = fs::File::create(place.path("log")).unwrap();
     let mut command = place.command(&["run", "SWITCH.toml"]);
     let switch = Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
@@ -127,7 +111,7 @@ fn in_the_journal_each_event_has_its_port_and_its_kind() {
     if !privilege::can_run() {
         return;
     }
-    let place = Place::new(SWITCH);
+    let place = Place::new(&bridge_toml(RINGS));
     fs::create_dir(place.path("journal")).unwrap();
     let journal = UnixDatagram::bind(place.path("journal/socket")).unwrap();
     journal.set_read_timeout(Some(PATIENCE)).unwrap();

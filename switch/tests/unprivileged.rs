@@ -5,7 +5,7 @@
 mod binary;
 mod privilege;
 
-use binary::Place;
+use binary::{Place, bridge_toml};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -13,17 +13,6 @@ use std::process::Output;
 
 /// Debian's `nobody` and `nogroup`.
 const NOBODY: u32 = 65_534;
-
-/// A bridge of two ports that paces them, so that a sender is held back.
-fn switch_toml(devices: [&str; 2]) -> String {
-    let ports = devices
-        .map(|device| format!("[[port]]\ndevice = \"{device}\"\nspeed = \"100M\"\nvlan = 1\n"));
-    let ports = ports.concat();
-    format!(
-        "name = \"s1\"\n[control]\nsocket = \"s.sock\"\n[memory]\nhugepages = \"never\"\n\
-         [workers]\nidle = \"sleep\"\n[[lossless]]\npriority = 3\n{ports}"
-    )
-}
 
 /// Runs a script of the shell as `nobody`, in the place.
 fn as_nobody(place: &Place, before: &[&str], script: &str) -> Output {
@@ -68,7 +57,7 @@ fn memif_and_rings_need_no_capability() {
     let place = Place::for_everybody("");
     let socket = place.path("m.sock");
     let memif = format!("net_memif0,role=server,socket={},socket-abstract=no", socket.display());
-    place.write("SWITCH.toml", &switch_toml([&memif, "net_ring0"]));
+    place.write("SWITCH.toml", &bridge_toml([&memif, "net_ring0"]));
     let output = as_nobody(&place, &[], &script("$KNOTLESS ctl --socket s.sock ports"));
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("rights left: no capabilities"), "{}", text(&output));
@@ -82,7 +71,7 @@ fn taps_work_in_a_user_namespace_and_lose_nothing() {
         return;
     }
     let unshare = ["unshare", "--user", "--map-root-user", "--net"];
-    let place = Place::for_everybody(&switch_toml(["net_tap0,iface=kn0", "net_tap1,iface=kn1"]));
+    let place = Place::for_everybody(&bridge_toml(["net_tap0,iface=kn0", "net_tap1,iface=kn1"]));
     if !as_nobody(&place, &unshare, "true").status.success() {
         assert!(!may_make_user_namespaces(), "the kernel allows user namespaces");
         println!("skipped: this kernel does not let users make user namespaces");
@@ -119,7 +108,7 @@ fn a_tap_without_the_capability_says_what_it_needs() {
     if !privilege::can_run() {
         return;
     }
-    let place = Place::for_everybody(&switch_toml(["net_tap0,iface=kn0", "net_ring0"]));
+    let place = Place::for_everybody(&bridge_toml(["net_tap0,iface=kn0", "net_ring0"]));
     let output = as_nobody(&place, &[], "exec $KNOTLESS run SWITCH.toml");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(text(&output).contains("it needs /dev/net/tun, CAP_NET_ADMIN"), "{}", text(&output));

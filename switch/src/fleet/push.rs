@@ -101,8 +101,7 @@ async fn before(
 ) -> Result<(Option<NetworkRules>, usize), Failure> {
     let Some(parent) = parent else { return Ok((None, switches.len())) };
     let manifest = store.manifest(parent).await?;
-    let hashes: Vec<&str> = manifest.all_hashes().into_iter().collect();
-    world.texts.extend(store.rules(&hashes).await?);
+    world.texts.extend(store.rules(&manifest.all_hashes()).await?);
     let old = world.rules(&manifest.own_hashes())?;
     let changed = switches.iter().zip(&manifest.switches).filter(|(one, other)| one != other);
     Ok((Some(old), changed.count()))

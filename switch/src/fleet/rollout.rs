@@ -119,8 +119,7 @@ impl Course {
         let (network, paths) = network_files::load(&store.network().await?)?;
         let mut world = World { network, paths, texts: Texts::new() };
         for one in parent.iter().chain([&manifest]) {
-            let hashes: Vec<&str> = one.all_hashes().into_iter().collect();
-            world.texts.extend(store.rules(&hashes).await?);
+            world.texts.extend(store.rules(&one.all_hashes()).await?);
         }
         world.prove_manifest(&manifest, parent.as_ref())?;
         let start = parent.as_ref().map_or_else(Vec::new, Manifest::hashes);

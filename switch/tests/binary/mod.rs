@@ -11,6 +11,19 @@ use std::time::{Duration, Instant};
 /// How long anything may take. The machine may have other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A bridge of two ports, `left` and `right`. They are paced, so that a sender is held back.
+pub(crate) fn bridge_toml([left, right]: [&str; 2]) -> String {
+    let port = |name: &str, device: &str| {
+        format!("[[port]]\nname = \"{name}\"\ndevice = \"{device}\"\nspeed = \"100M\"\nvlan = 1\n")
+    };
+    format!(
+        "name = \"s1\"\n[control]\nsocket = \"s.sock\"\n[memory]\nhugepages = \"never\"\n\
+         [workers]\nidle = \"sleep\"\n[[lossless]]\npriority = 3\n{}{}",
+        port("left", left),
+        port("right", right)
+    )
+}
+
 /// A folder with a SWITCH.toml, and whatever else a test puts there.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
