@@ -19,6 +19,7 @@ mod file;
 mod file_kind;
 pub mod gfc;
 pub mod headroom;
+pub mod import;
 pub mod json;
 mod key_path;
 pub mod message;

@@ -22,6 +22,7 @@ mod fleet_agent;
 pub mod generate;
 pub mod headroom;
 pub mod histograms;
+pub mod import;
 mod instance_lock;
 mod log;
 mod lossless_report;

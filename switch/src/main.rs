@@ -4,10 +4,11 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use switch::import::ImportCommand;
 use switch::traffic::{self, TrafficCommand};
 use switch::{
-    apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, network, output, plan,
-    simulate, top, usage,
+    apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, import, network, output,
+    plan, simulate, top, usage,
 };
 
 /// A lossless Ethernet switch in software.
@@ -56,6 +57,9 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Simulate scenarios with many seeds and values, on several machines, and sum up
     Campaign(campaign::CampaignArgs),
+    /// Write a scenario from the files of another simulator
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Show and change the state of a running switch
     Ctl(ctl::CtlArgs),
     /// Live view of a running switch: rates, queues, pauses, drops
@@ -96,6 +100,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => switch::replay::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
+        Command::Import(command) => import::run(&command),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),
