@@ -7,7 +7,7 @@ use crate::queue_pair::{Arrived, Built, Connection, QueuePair, Shared};
 use crate::schedule::{Rings, Waiting};
 use crate::settings::{EndpointSettings, Peer, QueuePairSettings};
 use crate::time::{NEVER, Picoseconds};
-use crate::wire::{Encapsulation, HEAD_BYTES_MAX, ICRC_BYTES, Kind, Packet};
+use crate::wire::{Encapsulation, HEAD_BYTES_MAX, ICRC_BYTES, Kind, Packet, icrc};
 use crate::work::{Completion, Place, PostError, QueuePairId, ReceiveRequest, WorkRequest};
 use std::collections::VecDeque;
 
@@ -37,6 +37,19 @@ pub struct Departure {
     pub queue_pair: QueuePairId,
     /// Whether it was sent before.
     pub is_repetition: bool,
+}
+
+impl Departure {
+    /// Writes the whole frame to `out`, in place of what is there, for drivers that have its
+    /// payload.
+    pub fn write_frame(&self, head: &Head, payload: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(&head[..self.head_bytes]);
+        out.extend_from_slice(payload);
+        out.resize(self.frame_bytes - ICRC_BYTES, 0);
+        let ip_at = if head[12..14] == [0x81, 0x00] { 18 } else { 14 };
+        out.extend(icrc(&out[ip_at..]).unwrap_or_default());
+    }
 }
 
 /// A queue pair with its places in the schedule.

@@ -3,16 +3,15 @@
 use crc32fast::Hasher;
 
 /// Bytes of the invariant CRC, after payload and pad.
-pub const ICRC_BYTES: usize = 4;
+pub(crate) const ICRC_BYTES: usize = 4;
 /// Where the local route header of InfiniBand would stand, whose fields all may change.
 const DUMMY_LRH: [u8; 8] = [0xFF; 8];
 /// The longest IP header and UDP.
 const HEADERS_BYTES_MAX: usize = 40 + 8;
 
 /// The invariant CRC of a packet, as it stands on the wire: `packet` is what stands from the IP
-/// header on until the pad, without the CRC, and `rest` what comes after, which a driver may keep
-/// elsewhere. `None` if `packet` holds no whole IP, UDP and base transport header.
-pub fn icrc(packet: &[u8], rest: &[u8]) -> Option<[u8; ICRC_BYTES]> {
+/// header on until the pad. `None` if it holds no whole IP, UDP and base transport header.
+pub(crate) fn icrc(packet: &[u8]) -> Option<[u8; ICRC_BYTES]> {
     let is_v6 = packet.first()? >> 4 == 6;
     let ip_bytes = if is_v6 { 40 } else { usize::from(packet[0] & 0x0F) * 4 };
     if ip_bytes < 20 || ip_bytes > 40 {
@@ -38,6 +37,5 @@ pub fn icrc(packet: &[u8], rest: &[u8]) -> Option<[u8; ICRC_BYTES]> {
     crc.update(&headers[..headers_bytes]);
     crc.update(&bth);
     crc.update(packet.get(headers_bytes + 12..)?);
-    crc.update(rest);
     Some(crc.finalize().to_le_bytes())
 }

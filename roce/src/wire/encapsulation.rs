@@ -86,7 +86,7 @@ impl Encapsulation {
     /// Writes the headers to the front of `head`, for `after_udp` bytes after UDP, CRC included.
     #[inline]
     pub(crate) fn write(&self, head: &mut [u8], service: u8, after_udp: usize) {
-        head[..BYTES_MAX].copy_from_slice(&self.bytes);
+        head[..self.bytes_len].copy_from_slice(&self.bytes[..self.bytes_len]);
         let udp_bytes = low16(UDP_BYTES + after_udp);
         let ip = self.ip_at;
         if self.is_v6 {

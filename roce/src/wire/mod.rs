@@ -7,7 +7,7 @@ mod opcode;
 mod packet;
 mod transport;
 
-pub use crc::{ICRC_BYTES, icrc};
+pub(crate) use crc::{ICRC_BYTES, icrc};
 pub(crate) use encapsulation::Encapsulation;
 pub use encapsulation::UDP_PORT;
 pub use opcode::{Kind, Opcode, Position};

@@ -104,7 +104,7 @@ impl Packet {
         }
         let icrc_at = transport_at + part_bytes;
         if checks_icrc && let Some(found) = stored.get(icrc_at..icrc_at + ICRC_BYTES) {
-            let wanted = icrc(&stored[ip_at..icrc_at], &[]).ok_or(BadPacket::Length)?;
+            let wanted = icrc(&stored[ip_at..icrc_at]).ok_or(BadPacket::Length)?;
             if found != wanted {
                 return Err(BadPacket::Icrc);
             }
