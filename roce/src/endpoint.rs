@@ -262,7 +262,7 @@ impl Endpoint {
         hops: &[Hop],
         memory: &mut M,
     ) {
-        if packet.destination != self.settings.ip {
+        if self.settings.checks_addresses && packet.destination != self.settings.ip {
             self.counters.bad_destination += 1;
             return;
         }
@@ -276,7 +276,7 @@ impl Endpoint {
             self.counters.bad_queue_pair += 1;
             return;
         };
-        if packet.source != peer.ip {
+        if self.settings.checks_addresses && packet.source != peer.ip {
             self.counters.bad_source += 1;
             return;
         }
@@ -403,10 +403,11 @@ impl Endpoint {
         let frame_bytes = before + after_udp;
         let is_data = matches!(kind, Kind::Send | Kind::Write | Kind::ReadResponse);
         if is_data || matches!(kind, Kind::ReadRequest | Kind::Atomic) {
+            // First, as it brings the rate up to date.
+            queue_pair.congestion.on_sent(now_ps, u32::try_from(frame_bytes).unwrap_or(u32::MAX));
             let (rate_bps, slack_ps) =
                 (queue_pair.congestion.rate_bps(), self.settings.pacing_slack_ps);
             queue_pair.pacer.depart(now_ps, frame_bytes, rate_bps, slack_ps);
-            queue_pair.congestion.on_sent(now_ps, u32::try_from(frame_bytes).unwrap_or(u32::MAX));
         }
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += u64::from(payload_bytes);

@@ -10,12 +10,15 @@ use std::net::IpAddr;
 pub struct EndpointSettings {
     /// Its own MAC address.
     pub mac: MacAddress,
-    /// Its own IP address. Packets for another one are dropped.
+    /// Its own IP address.
     pub ip: IpAddr,
     /// The number of the first queue pair; 0 and 1 have a meaning of their own in InfiniBand.
     pub first_queue_pair: u32,
     /// Whether the invariant CRC of packets that are there as a whole is checked.
     pub checks_icrc: bool,
+    /// Whether packets for another address than ours, or not from the peer's, are dropped. An
+    /// emulator may send to addresses that only say the path.
+    pub checks_addresses: bool,
     /// At most one congestion notification packet a queue pair in this time; 0 for one a marked
     /// packet.
     pub cnp_interval_ps: Picoseconds,
@@ -37,6 +40,7 @@ impl EndpointSettings {
             ip,
             first_queue_pair: 0x11,
             checks_icrc: true,
+            checks_addresses: true,
             cnp_interval_ps: 50 * PS_PER_US,
             cnp_dscp: 48,
             cnp_priority: 6,

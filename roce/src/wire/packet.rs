@@ -2,7 +2,7 @@
 
 use super::crc::{ICRC_BYTES, icrc};
 use super::encapsulation::UDP_PORT;
-use super::opcode::Opcode;
+use super::opcode::{Kind, Opcode};
 use super::transport::{TransportHeaders, is_default_partition, version_of};
 use dataplane::wire::{be16, ethernet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -36,7 +36,6 @@ pub struct Packet {
     pub(crate) headers: TransportHeaders,
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
-    /// Whether a switch on the path has marked it: Congestion Experienced.
     pub(crate) is_ce: bool,
     /// Bytes before the payload.
     pub(crate) payload_at: usize,
@@ -56,6 +55,21 @@ struct Ip {
 }
 
 impl Packet {
+    /// The number of the queue pair that it is for.
+    pub const fn queue_pair(&self) -> u32 {
+        self.headers.destination
+    }
+
+    /// What it belongs to.
+    pub const fn kind(&self) -> Kind {
+        self.headers.opcode.kind
+    }
+
+    /// Whether a switch on its path has marked it Congestion Experienced.
+    pub const fn is_ce(&self) -> bool {
+        self.is_ce
+    }
+
     /// Reads a frame of `frame_bytes`, without FCS, of which `stored` is the first part: all of it,
     /// or at least the headers. The CRC is checked if all is there and `checks_icrc`.
     ///
