@@ -83,7 +83,8 @@ class Guest:
     def sh(self, command: str, patience: float = ANSWER_S) -> str:
         """Has the guest's shell do `command`, which must end well; what it said."""
         self.number += 1
-        self.agent.write(f"{self.number} {command}")
+        (self.share / f"{self.number}.sh").write_text(command + "\n")
+        self.agent.write(str(self.number))
         answer = self.read_until(f"{self.number} ", patience)
         said = [(self.share / f"{self.number}.{end}").read_text() for end in ("out", "err")]
         if answer.split()[1] != "0":

@@ -1,6 +1,7 @@
 """Guests whose kernel is a RoCE endpoint: Debian's, with rdma_rxe."""
 
 import pathlib
+import time
 
 from common.lab import Failed, Lab
 from image import Image
@@ -68,6 +69,12 @@ class RoceGuest(Guest):
         self.sh(f"rm -f /share/{name}.status; "
                 f"({command} >/share/{name}.txt 2>&1; echo $? >/share/{name}.status) & :")
 
+    def end_programs(self):
+        """Ends what a check that failed has left running."""
+        names = "ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw ib_send_lat ib_write_lat " \
+            "ib_read_lat ib_atomic_lat rping"
+        self.sh(f"for id in $(pidof {names}); do kill -9 $id; done; :")
+
     def said(self, name: str) -> str:
         file = self.share / f"{name}.txt"
         return file.read_text(errors="replace") if file.exists() else ""
@@ -80,7 +87,6 @@ class RoceGuest(Guest):
 
     def expect_end(self, name: str, patience: float):
         """Waits for its end, which must be a good one."""
-        import time
         deadline = time.monotonic() + patience
         while self.status(name) is None:
             if time.monotonic() > deadline:
