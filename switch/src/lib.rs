@@ -35,6 +35,7 @@ pub mod platform;
 #[cfg(feature = "dpdk")]
 mod record;
 mod replace_file;
+pub mod roce;
 #[cfg(feature = "dpdk")]
 pub mod replay;
 #[cfg(feature = "dpdk")]

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use tests::tree;
 
 /// The libraries of the workspace.
-const LIBRARIES: [&str; 7] =
-    ["agents", "config", "dataplane", "fabric", "netsim", "random", "switch"];
+const LIBRARIES: [&str; 8] =
+    ["agents", "config", "dataplane", "fabric", "netsim", "random", "roce", "switch"];
 
 /// The words of `text`, comments aside.
 fn words(text: &str) -> impl Iterator<Item = &str> {
