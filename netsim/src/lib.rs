@@ -67,6 +67,7 @@ pub mod network;
 pub mod outcome;
 mod part;
 mod partition;
+mod rdma;
 pub mod reconfiguration;
 pub mod report;
 pub mod routing;

@@ -7,6 +7,9 @@ use crate::error::ConfigError;
 use std::collections::BTreeSet;
 use toml::Spanned;
 
+/// The longest message of RoCE.
+const BYTES_MOST: u64 = 1 << 31;
+
 /// A collective operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
@@ -120,8 +123,9 @@ fn one(
         return Err(reader.wrong(table.kind.span(), message));
     }
     let bytes = table.size.get_ref().0;
-    if bytes == 0 {
-        return Err(reader.wrong(table.size.span(), "nothing to send; use more bytes"));
+    if !(1..=BYTES_MOST).contains(&bytes) {
+        let message = format!("{bytes} bytes cannot be sent; use 1 to {BYTES_MOST}");
+        return Err(reader.wrong(table.size.span(), message));
     }
     let number = |field: &Option<Spanned<i64>>, name, range, default| {
         let value = field.as_ref().map(|field| reader.number(name, field, range)).transpose()?;

@@ -110,7 +110,7 @@ fn mistakes_are_said_with_what_would_be_right() {
         ),
         (
             "[[collective]]\nkind = 'pipeline'\nsize = 0\n".to_owned(),
-            "nothing to send; use more bytes",
+            "0 bytes cannot be sent; use 1 to 2147483648",
         ),
     ] {
         let error = parse(&text).unwrap_err().to_string();
