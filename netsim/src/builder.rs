@@ -5,6 +5,7 @@ use crate::build_error::BuildError;
 use crate::capture::{CaptureBuffer, Captures};
 use crate::checker::pauses::PauseWatch;
 use crate::checker::tags::TagWatch;
+use crate::configured_switch;
 use crate::deal::Deal;
 use crate::device::{SimDevice, SimPort};
 use crate::event::{NEVER, Picoseconds};
@@ -25,6 +26,10 @@ use crate::meeting::Member;
 use crate::network::{Network, has_order};
 use crate::part::Part;
 use crate::partition::partition;
+use crate::rdma::paths::PathLengths;
+use crate::rdma::plan::{
+    Class, CollectiveSpec, Endpoints, FlowPlan, HostFacts, Planner, SIMPLE_FLOWS_MAX,
+};
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -36,6 +41,7 @@ use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, T
 use crate::trace::Trace;
 use agents::lldp::Device;
 use config::SwitchConfig;
+use config::scenario::Roce;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
@@ -46,6 +52,7 @@ use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
 use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -83,12 +90,14 @@ pub struct NetworkBuilder {
     down: Vec<usize>,
     lldp_bounces: Option<u8>,
     threads: NonZeroUsize,
+    roce: Roce,
+    collectives: Vec<CollectiveSpec>,
 }
 
 impl NetworkBuilder {
     /// An empty network. All random choices follow from the seed: gaps of random flows, ECN marks,
     /// flow hashes, PFC frames lost or changed.
-    pub const fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             seed,
             lossless: Vec::new(),
@@ -106,7 +115,19 @@ impl NetworkBuilder {
             down: Vec::new(),
             lldp_bounces: None,
             threads: NonZeroUsize::MIN,
+            roce: Roce::default(),
+            collectives: Vec::new(),
         }
+    }
+
+    /// Sets how RoCE flows and collectives work.
+    pub const fn roce(&mut self, roce: Roce) {
+        self.roce = roce;
+    }
+
+    /// Adds a collective.
+    pub(crate) fn collective(&mut self, spec: CollectiveSpec) {
+        self.collectives.push(spec);
     }
 
     /// Makes `tag` lossless, on `priority`, in the whole network. Its DSCP has the same number.
@@ -226,16 +247,18 @@ impl NetworkBuilder {
         let pool = Pool::default();
         let seed = random::substream(self.seed, u64::MAX - 1).next_u64();
         let mut router = Router::new(&topology, self.routes, &self.down, seed);
-        let sources = self.sources(&topology, &mut router, &host_tags)?;
+        let (sources, plans) = self.sources(&topology, &mut router, &host_tags)?;
+        let (rdma, ideal_ps) = self.rdma(&topology, &mut router, &host_tags, &plans)?;
         let switches = (0..self.switches.len())
             .map(|number| self.switch_node(SwitchId(number), &topology, &router, &tags, &pool))
             .collect::<Result<Vec<_>, _>>()?;
         let lossless_bits = self.lossless_bits();
-        let host = |(number, sources)| {
+        let host = |(number, (sources, rdma))| {
             let parts = self.host_parts(HostId(number), &topology, lossless_bits, sources);
+            let parts = HostParts { rdma, ..parts };
             HostNode::new(parts, Arc::clone(&host_tags), lossless_bits, pool.clone())
         };
-        let hosts: Vec<HostNode> = sources.into_iter().enumerate().map(host).collect();
+        let hosts: Vec<HostNode> = sources.into_iter().zip(rdma).enumerate().map(host).collect();
         let ends = ends(&topology, switches.len());
         let sides = bipartition(&ends, switches.len() + hosts.len());
         let deal = self.deal(&topology, &ends, &sides);
@@ -252,6 +275,7 @@ impl NetworkBuilder {
             topology,
             router,
             now_ps: 0,
+            ideal_ps,
             woken: Vec::new(),
         })
     }
@@ -340,13 +364,15 @@ impl NetworkBuilder {
         wire
     }
 
-    /// By host, the sources of its flows, each with an address that the router has a route for.
+    /// By host, the sources of its simple flows, each with an address that the router has a route
+    /// for; and the RoCE flows.
     fn sources(
         &self,
         topology: &Topology,
         router: &mut Router,
         tags: &TagMap,
-    ) -> Result<Vec<Vec<Source>>, BuildError> {
+    ) -> Result<(Vec<Vec<Source>>, Vec<FlowPlan>), BuildError> {
+        let mut plans = Vec::new();
         if self.flows.len() > FLOWS_MAX {
             let (what, count, most) = ("flows", self.flows.len(), FLOWS_MAX);
             return Err(BuildError::TooMany { what, count, most });
@@ -357,9 +383,13 @@ impl NetworkBuilder {
             check_length(spec.frame_bytes)?;
             let flow = FlowId(number as usize);
             let destination = router.add(flow.0, &spec.way, spec.from, spec.to, &map)?;
-            if spec.window_bytes.is_some() {
+            if spec.window_bytes.is_some() || spec.is_roce {
                 // Acknowledgments are routed by the tables.
                 router.route_to(topology.access[spec.from.0].0);
+            }
+            if spec.is_roce {
+                plans.push(FlowPlan::new(flow, spec, destination, tags));
+                continue;
             }
             let addresses = self.addresses(topology, spec.from, destination);
             let dscp = tags.dscp[spec.tag.index()];
@@ -371,7 +401,51 @@ impl NetworkBuilder {
                 random::substream(self.seed, u64::from(number)),
             ));
         }
-        Ok(sources)
+        Ok((sources, plans))
+    }
+
+    /// By host, its RoCE endpoint, if it has flows of RoCE or is in a collective; and the flows'
+    /// ideal times.
+    fn rdma(
+        &self,
+        topology: &Topology,
+        router: &mut Router,
+        tags: &TagMap,
+        plans: &[FlowPlan],
+    ) -> Result<Endpoints, BuildError> {
+        if plans.is_empty() && self.collectives.is_empty() {
+            return Ok((self.host_names.iter().map(|_| None).collect(), BTreeMap::new()));
+        }
+        let (what, most) = ("flows beside those of RoCE", SIMPLE_FLOWS_MAX);
+        let count = self.flows.len() - plans.len();
+        if count > most {
+            return Err(BuildError::TooMany { what, count, most });
+        }
+        for host in self.collectives.iter().flat_map(|collective| &collective.hosts) {
+            router.route_to(topology.access[host.0].0);
+        }
+        let facts = (0..self.host_names.len()).map(|number| {
+            let host = HostId(number);
+            let own = self.addresses(topology, host, Ipv4Addr::UNSPECIFIED);
+            let (switch, port) = topology.access[number];
+            let link = topology.ports[switch.0][port.index()].as_ref().map_or(0, |at| at.link);
+            HostFacts {
+                mac: own.source_mac,
+                address: own.source,
+                gateway_mac: own.gateway_mac,
+                speed: topology.links[link].spec.speed,
+                access: (switch, link),
+            }
+        });
+        let lengths = PathLengths::new(topology, &self.down);
+        // Notifications are lossy, in a class apart from what they are about.
+        let cnp = Class::of(tags.lossy_tag, tags);
+        let mut planner = Planner::new(self.roce, facts.collect(), lengths, cnp);
+        plans.iter().for_each(|plan| planner.flow(plan));
+        for (number, spec) in self.collectives.iter().enumerate() {
+            planner.collective(number, spec, Class::of(spec.tag, tags));
+        }
+        Ok(planner.finish())
     }
 
     /// The addresses of frames from a host.
@@ -451,19 +525,7 @@ impl NetworkBuilder {
         };
         let mut routes = table(router, topology, id, FRAME_BYTES_MOST);
         if let Some(config) = &draft.config {
-            if let Some(port) = config.settings.ports.iter().find(|port| port.paced) {
-                let (switch, port) = (name.clone(), port.name.clone());
-                return Err(BuildError::Paced { switch, port });
-            }
-            settings = config.settings.clone();
-            routes = config.routing_table()?;
-            tables = TableParts {
-                forwarding: config.forwarding(),
-                tags: config.tag_map.clone(),
-                rules: config.rules.as_ref().map(|rules| rules.entries.clone()),
-                seed: config.settings.seed,
-                ..tables
-            };
+            (settings, tables, routes) = configured_switch::parts(config, name, tables)?;
         }
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
             SimPort::new(Transmitter::new(port.speed), slot.as_ref().map(Attachment::wire))
@@ -500,6 +562,7 @@ impl NetworkBuilder {
             sink: self.drains[id.0].map(|drain| Sink::new(drain, lossless_bits)),
             gfc: self.gfc,
             sources,
+            rdma: None,
             lldp: self.lldp_node(Device::EndStation, node, &self.host_names[id.0], 1),
         }
     }

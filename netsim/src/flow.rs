@@ -61,7 +61,11 @@ pub struct FlowSpec {
     pub start_ps: Picoseconds,
     /// When it stops.
     pub stop_ps: Picoseconds,
-    /// Bytes that it carries in frames, headers included; `None` for a flow without end.
+    /// Whether it is a queue pair of RoCE, as the network's [`Roce`](config::scenario::Roce) says.
+    /// The length of its frames and its window are then the transport's, and it does not stop.
+    pub is_roce: bool,
+    /// Bytes that it carries in frames, headers included, or as payload of RoCE; `None` for a flow
+    /// without end.
     pub size_bytes: Option<u64>,
     /// Bytes in flight at most, with acknowledgments and go-back-N as in RoCE NICs; `None` for no
     /// window.
@@ -80,6 +84,7 @@ impl FlowSpec {
             pace: Pace::BackToBack,
             start_ps: 0,
             stop_ps: NEVER,
+            is_roce: false,
             size_bytes: None,
             window_bytes: None,
         }
@@ -93,7 +98,8 @@ pub struct FlowCounters {
     pub sent_frames: u64,
     /// Frames that reached the receiver.
     pub received_frames: u64,
-    /// Bytes that it took, without FCS; of a flow with a window only those in order.
+    /// Bytes that it took, without FCS; of a flow with a window only those in order, and of RoCE
+    /// only payload in order.
     pub received_bytes: u64,
     /// Frames that arrived after one with a higher number.
     pub reordered_frames: u64,

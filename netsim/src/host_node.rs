@@ -3,11 +3,12 @@
 
 use crate::checker::tags::TagWatch;
 use crate::event::{NEVER, PS_PER_NS, Picoseconds};
-use crate::flow::{FlowCounters, HEAD_BYTES, Mark, dscp, mark, set_ack, ttl};
+use crate::flow::{FlowCounters, FlowId, HEAD_BYTES, Mark, dscp, mark, set_ack, ttl};
 use crate::frame::{Pool, SimFrame};
 use crate::go_back_n::ReceiveWindow;
 use crate::link::{Launch, Transmitter};
 use crate::lldp_node::{self, LldpNode};
+use crate::rdma::RdmaHost;
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
 use crate::switch_node::{instant, picoseconds};
@@ -16,7 +17,7 @@ use crate::topology::HostId;
 use crate::tx_queue::TxQueue;
 use dataplane::counters::PfcCounters;
 use dataplane::frame::Frame;
-use dataplane::ids::{PortId, Tag};
+use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
 use dataplane::pfc::generator::{Generator, RateCodes};
 use dataplane::pfc::receiver::Receiver;
@@ -81,6 +82,10 @@ pub(crate) struct HostNode {
     /// Whether it pauses every lossless priority, whatever it receives (a pause storm).
     storms: bool,
     tx_queue: TxQueue,
+    /// The RoCE endpoint of a host that has queue pairs.
+    pub(crate) rdma: Option<Box<RdmaHost>>,
+    /// Whether the endpoint sends next, if it has something to send.
+    is_rdma_turn: bool,
     /// The LLDP node of a host that runs LLDP.
     lldp: Option<Box<LldpNode>>,
     /// LLDP frames to be sent.
@@ -105,6 +110,7 @@ pub(crate) struct HostParts {
     pub(crate) gfc: Option<GfcSettings>,
     pub(crate) sink: Option<Sink>,
     pub(crate) sources: Vec<Source>,
+    pub(crate) rdma: Option<Box<RdmaHost>>,
     pub(crate) lldp: Option<Box<LldpNode>>,
 }
 
@@ -133,6 +139,8 @@ impl HostNode {
             sink: parts.sink,
             storms: false,
             tx_queue: TxQueue::new(parts.sources),
+            rdma: parts.rdma,
+            is_rdma_turn: true,
             lldp: parts.lldp,
             lldp_frames: VecDeque::new(),
             is_dirty: true,
@@ -182,6 +190,9 @@ impl HostNode {
     /// Stops its flows; frames that are due are not sent.
     pub(crate) fn stop(&mut self) {
         self.tx_queue.stop();
+        if let Some(rdma) = &mut self.rdma {
+            rdma.stop();
+        }
     }
 
     /// Limits the rate at which it takes frames, or no longer. Queued frames count as taken.
@@ -249,6 +260,9 @@ impl HostNode {
 
     /// Receives a data frame; returns whether it may change what this host sends.
     fn receive(&mut self, frame: &SimFrame, now_ps: Picoseconds, flows: &mut [FlowState]) -> bool {
+        if self.rdma.is_some() && RdmaHost::is_for_it(frame) {
+            return self.receive_rdma(frame, now_ps, flows);
+        }
         let Some(mark) = mark(frame) else {
             self.counters.stray_frames += 1;
             return false;
@@ -277,6 +291,38 @@ impl HostNode {
         let is_acknowledged = flow.receive_window.is_some();
         self.take(mark, flow, u64::from(frame_bytes), now_ps);
         is_acknowledged || self.sink.is_some()
+    }
+
+    /// Receives a RoCE frame; returns whether it may change what this host sends.
+    fn receive_rdma(
+        &mut self,
+        frame: &SimFrame,
+        now_ps: Picoseconds,
+        flows: &mut [FlowState],
+    ) -> bool {
+        let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        let priority = self.tags.priority_leaving(Tag::from_low_bits(dscp(frame)), ttl(frame));
+        if let Some(sink) = &mut self.sink
+            && !sink.arrive(frame_bytes, priority, now_ps)
+        {
+            self.counters.overrun_frames[priority.index()] += 1;
+            return true;
+        }
+        let Some(rdma) = &mut self.rdma else { return false };
+        let Some(received) = rdma.receive(frame, now_ps) else {
+            self.counters.stray_frames += 1;
+            return self.sink.is_some();
+        };
+        self.counters.received_frames += 1;
+        if let Some(flow) = received.flow {
+            let counters = &mut flows[flow.0].counters;
+            counters.received_frames += 1;
+            counters.received_bytes += received.bytes;
+            if received.is_end {
+                counters.finished_ps = Some(now_ps);
+            }
+        }
+        self.sink.is_some() || rdma.has_changed(self.receiver.paused_bits())
     }
 
     /// Counts a frame of `flow` that was taken, and acknowledges it.
@@ -367,7 +413,7 @@ impl HostNode {
     ) -> Option<SimFrame> {
         let now = whole_nanoseconds(now_ps);
         let held = self.receiver.paused_bits() | self.receiver.limited_bits(now);
-        let (mut frame, flow, priority) = self.tx_queue.next(held, &self.pool, now_ps)?;
+        let (mut frame, flow, priority) = self.next_of_both(held, now_ps)?;
         let frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         self.receiver.sent(priority, frame_bytes, now);
         if let Some(flow) = flow {
@@ -378,11 +424,32 @@ impl HostNode {
         Some(frame)
     }
 
-    fn wants_turn_at_ps(&self, now_ps: Picoseconds, pfc_is_due: bool) -> Picoseconds {
+    /// The next frame of the endpoint or of a simple flow: of each in turn.
+    fn next_of_both(
+        &mut self,
+        held: u8,
+        now_ps: Picoseconds,
+    ) -> Option<(SimFrame, Option<FlowId>, Priority)> {
+        let Self { rdma, tx_queue, pool, is_rdma_turn, .. } = self;
+        let Some(rdma) = rdma else { return tx_queue.next(held, pool, now_ps) };
+        let is_first = std::mem::replace(is_rdma_turn, !*is_rdma_turn);
+        if is_first && let Some(next) = rdma.next(held, pool, now_ps) {
+            return Some(next);
+        }
+        let next = tx_queue.next(held, pool, now_ps);
+        if next.is_some() || is_first { next } else { rdma.next(held, pool, now_ps) }
+    }
+
+    fn wants_turn_at_ps(&mut self, now_ps: Picoseconds, pfc_is_due: bool) -> Picoseconds {
         let limited = self.receiver.limited_bits(whole_nanoseconds(now_ps));
         let held = self.receiver.paused_bits() | limited;
         let free_at_ps = self.transmitter.free_at_ps().max(now_ps);
-        let (mut wanted_ps, is_held_back) = self.tx_queue.wants_turn_at_ps(held, free_at_ps);
+        let (mut wanted_ps, mut is_held_back) = self.tx_queue.wants_turn_at_ps(held, free_at_ps);
+        if let Some(rdma) = &mut self.rdma {
+            let (rdma_ps, is_rdma_held) = rdma.wants_turn_at_ps(held, free_at_ps);
+            wanted_ps = wanted_ps.min(rdma_ps);
+            is_held_back |= is_rdma_held;
+        }
         if is_held_back {
             let free_at = self.receiver.free_at(limited);
             let resume_at = self.receiver.expires_at().min(free_at);

@@ -54,6 +54,7 @@ fn bench(sink: Option<Drain>) -> Bench {
         speed: Speed::from_gbps(10),
         sink: sink.map(|drain| Sink::new(drain, 0b1_1000)),
         sources: vec![source(0), source(1)],
+        rdma: None,
         lldp: None,
     };
     let flow = |from, to| FlowState {

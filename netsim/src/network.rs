@@ -25,6 +25,7 @@ use agents::lldp::LldpAgent;
 use dataplane::ids::{PortId, Priority};
 use dataplane::report::Report;
 use dataplane::rules::TcamEntry;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// A running network.
@@ -45,6 +46,8 @@ pub struct Network {
     pub(crate) router: Router,
     pub(crate) schedule: FaultSchedule,
     pub(crate) now_ps: Picoseconds,
+    /// What RoCE flows would take on an idle network; 0 for those without end.
+    pub(crate) ideal_ps: BTreeMap<FlowId, Picoseconds>,
     /// Nodes to be turned at this instant because of a planned action.
     pub(crate) woken: Vec<usize>,
 }

@@ -23,9 +23,8 @@ pub enum ImportCommand {
 pub struct ImportArgs {
     /// The topology
     topology: PathBuf,
-    /// The flows; a scenario without any sends nothing
-    #[arg(long, value_name = "FILE")]
-    flows: Option<PathBuf>,
+    /// The flows
+    flows: PathBuf,
     /// Congestion control of the flows: none, dcqcn, timely, hpcc or swift
     #[arg(long, value_name = "NAME", default_value = "none")]
     congestion: String,
@@ -51,10 +50,10 @@ enum ImportError {
 pub fn run(command: &ImportCommand) -> ExitCode {
     let (arguments, imported) = match command {
         ImportCommand::Hpcc(arguments) => {
-            (arguments, hpcc::load(&arguments.topology, arguments.flows.as_deref()))
+            (arguments, hpcc::load(&arguments.topology, &arguments.flows))
         }
         ImportCommand::Htsim(arguments) => {
-            (arguments, htsim::load(&arguments.topology, arguments.flows.as_deref()))
+            (arguments, htsim::load(&arguments.topology, &arguments.flows))
         }
     };
     match imported.map_err(ImportError::from).and_then(|imported| write(arguments, &imported)) {
@@ -69,7 +68,7 @@ pub fn run(command: &ImportCommand) -> ExitCode {
 fn write(arguments: &ImportArgs, imported: &Imported) -> Result<(), ImportError> {
     let path = &arguments.out;
     let is_read = |read: &Path| is_same_file(read, path);
-    if is_read(&arguments.topology) || arguments.flows.as_deref().is_some_and(is_read) {
+    if is_read(&arguments.topology) || is_read(&arguments.flows) {
         return Err(ImportError::Overwrites { path: path.clone() });
     }
     let name = arguments.topology.file_stem().unwrap_or_default().to_string_lossy();

@@ -12,7 +12,7 @@ const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("agents", &["dataplane"]),
     ("random", &[]),
     ("fabric", &["dataplane", "agents", "random"]),
-    ("config", &["dataplane", "agents", "fabric"]),
+    ("config", &["dataplane", "agents", "fabric", "roce"]),
     ("fleet", &["random"]),
     ("roce", &["dataplane"]),
     ("netsim", &["dataplane", "agents", "config", "fabric", "random", "roce"]),

@@ -16,16 +16,15 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 /// Nodes that a network here may have.
 const NODES_MAX: usize = 100_000;
 
-/// Reads a topology, and flows if there are any.
+/// Reads a topology and flows.
 ///
 /// # Errors
 /// What is wrong, or has no counterpart here.
-pub fn load(topology: &Path, flows: Option<&Path>) -> Result<Imported, ConfigError> {
-    let flows = flows.map(Source::read).transpose()?;
-    read(&Source::read(topology)?, flows.as_ref())
+pub fn load(topology: &Path, flows: &Path) -> Result<Imported, ConfigError> {
+    read(&Source::read(topology)?, &Source::read(flows)?)
 }
 
-fn read(topology: &Source, flows: Option<&Source>) -> Result<Imported, ConfigError> {
+fn read(topology: &Source, flows: &Source) -> Result<Imported, ConfigError> {
     let mut lines_of = lines(topology);
     let end = || topology.at(topology.text().len()..topology.text().len(), "the file ends here");
     let head = lines_of.next().ok_or_else(end)?;
@@ -51,9 +50,7 @@ fn read(topology: &Source, flows: Option<&Source>) -> Result<Imported, ConfigErr
         let count = imported.links.len();
         return Err(head.wrong(2, format!("{link_count} links are announced, {count} follow")));
     }
-    if let Some(flows) = flows {
-        imported.flows = read_flows(flows, &node_of)?;
-    }
+    imported.flows = read_flows(flows, &node_of)?;
     Ok(imported)
 }
 

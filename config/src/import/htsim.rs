@@ -11,22 +11,19 @@ use std::path::Path;
 const HOSTS_MAX: usize = 100_000;
 const TIERS: std::ops::RangeInclusive<usize> = 2..=3;
 
-/// Reads a topology, and connections if there are any.
+/// Reads a topology and connections.
 ///
 /// # Errors
 /// What is wrong, or has no counterpart here.
-pub fn load(topology: &Path, connections: Option<&Path>) -> Result<Imported, ConfigError> {
-    let connections = connections.map(Source::read).transpose()?;
-    read(&Source::read(topology)?, connections.as_ref())
+pub fn load(topology: &Path, connections: &Path) -> Result<Imported, ConfigError> {
+    read(&Source::read(topology)?, &Source::read(connections)?)
 }
 
-fn read(topology: &Source, connections: Option<&Source>) -> Result<Imported, ConfigError> {
+fn read(topology: &Source, connections: &Source) -> Result<Imported, ConfigError> {
     let tree = fat_tree(topology)?;
     let at_start = |message| topology.at(0..0, message);
     let mut imported = tree.build().map_err(at_start)?;
-    if let Some(connections) = connections {
-        imported.flows = flows(connections, imported.hosts.len())?;
-    }
+    imported.flows = flows(connections, imported.hosts.len())?;
     Ok(imported)
 }
 

@@ -17,7 +17,7 @@ const FLOWS: &str = "2
 ";
 
 fn load(
-    read: fn(&Path, Option<&Path>) -> Result<Imported, ConfigError>,
+    read: fn(&Path, &Path) -> Result<Imported, ConfigError>,
     topology: &str,
     flows: &str,
 ) -> Result<Imported, String> {
@@ -26,7 +26,7 @@ fn load(
     fs::write(&paths[0], topology).unwrap();
     fs::write(&paths[1], flows).unwrap();
     let folder = format!("{}/", folder.path().display());
-    read(&paths[0], Some(&paths[1])).map_err(|error| error.to_string().replace(&folder, ""))
+    read(&paths[0], &paths[1]).map_err(|error| error.to_string().replace(&folder, ""))
 }
 
 fn scenario(imported: &Imported) -> ScenarioConfig {
@@ -112,11 +112,11 @@ fn a_leaf_spine_has_every_bundle_and_an_endless_flow_has_no_size() {
 /// every pod once.
 #[test]
 fn a_fat_tree_is_that_of_the_textbook() {
-    let imported = load(htsim::load, FAT_TREE, "").unwrap();
+    let imported = load(htsim::load, FAT_TREE, CONNECTIONS).unwrap();
     assert_eq!((imported.hosts.len(), imported.switches.len()), (16, 20));
     assert_eq!(imported.links.len(), 16 + 16 + 16);
     let scenario = scenario(&imported);
-    assert_eq!(scenario.flows.len(), 0);
+    assert_eq!(scenario.flows.len(), 2);
     let switch = |name: &str| imported.switches.iter().position(|one| one == name).unwrap();
     for core in 0..4 {
         let core = super::model::Node::Switch(switch(&format!("core{core}")));
@@ -158,8 +158,8 @@ fn what_has_no_counterpart_is_refused_at_its_place() {
     assert_eq!(htsim(LEAF_SPINE, "0->8 start 0 size 1\n"), "flows:1:1: there is no node 8 of 8");
     assert_eq!(htsim(LEAF_SPINE, "0->1 size 1\n"), "flows:1:12: the start is missing");
     assert_eq!(
-        htsim(&LEAF_SPINE.replace("Radix_Up 4", "Radix_Up 2"), ""),
-        "net:1:1: a ToR has 2 uplinks (Radix_Up of tier 0) for 1 switches above it, 2 to each (Bundle \
+        htsim(&LEAF_SPINE.replace("Bundle 2", "Bundle 1"), CONNECTIONS),
+        "net:1:1: a ToR has 4 uplinks (Radix_Up of tier 0) for 2 switches above it, 1 to each (Bundle \
          of tier 1); they must be as many"
     );
     assert_eq!(

@@ -3,6 +3,7 @@
 //! [`ScenarioConfig`] is the file, read and checked: every name in it is a number of the
 //! [`Network`], every time is in nanoseconds. What a scenario does when it runs is `netsim`'s.
 
+mod collective;
 mod expect;
 mod faults;
 pub mod feasibility;
@@ -13,7 +14,9 @@ mod schema;
 mod schemes;
 mod settings;
 mod traffic;
+mod transport;
 
+pub use collective::{Collective, CollectiveKind};
 pub use expect::Expectation;
 pub use faults::{Fault, FaultKind};
 pub use gfc::{Bound, Gfc, GfcForm, GfcQueue};
@@ -22,6 +25,7 @@ pub use settings::{Buffers, Ecn, LinkDefaults, RouteKind, Routing};
 pub use traffic::{
     FRAME_BYTES_MOST, Flow, Pace, Route, SizeDistribution, Sizes, Traffic, TrafficKind,
 };
+pub use transport::Roce;
 
 use crate::error::ConfigError;
 use crate::file_kind::FileKind;
@@ -78,6 +82,10 @@ pub struct ScenarioConfig {
     pub flows: Vec<Flow>,
     /// Many flows at once.
     pub traffic: Vec<Traffic>,
+    /// The transport of RoCE flows and of collectives.
+    pub roce: Roce,
+    /// Messages among many hosts.
+    pub collectives: Vec<Collective>,
     /// What goes wrong, in the order of the file.
     pub faults: Vec<Fault>,
     /// By scheme: what must come out.
@@ -126,6 +134,8 @@ fn assemble(source: &Source, changes: &[Change]) -> Result<ScenarioConfig, Confi
         buffers: settings::buffers(&reader, &file.switches)?,
         routing: settings::routing(&reader, &file.routing)?,
         traffic: traffic::traffic(&reader, &file.traffic)?,
+        roce: transport::roce(&reader, &file.roce)?,
+        collectives: collective::collectives(&reader, &file.collective)?,
         faults: faults::faults(&reader, &file.fault)?,
         expectations: expect::expectations(&reader, &file.expect, &flows)?,
         flows,
@@ -133,8 +143,10 @@ fn assemble(source: &Source, changes: &[Change]) -> Result<ScenarioConfig, Confi
         warnings,
         network: network.clone(),
     };
-    if scenario.flows.is_empty() && scenario.traffic.is_empty() {
-        let message = "nobody sends anything; add [[flow]] or [[traffic]]";
+    let sends =
+        [scenario.flows.is_empty(), scenario.traffic.is_empty(), scenario.collectives.is_empty()];
+    if sends == [true; 3] {
+        let message = "nobody sends anything; add [[flow]], [[traffic]] or [[collective]]";
         return Err(source.at(0..0, message));
     }
     let kind = scenario.scheme.kind;
@@ -163,6 +175,8 @@ fn network(source: &Source, file: &ScenarioFile) -> Result<NetworkConfig, Config
     FileKind::Network.read(&source.read_named(field)?, crate::network::assemble)
 }
 
+#[cfg(test)]
+mod roce_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

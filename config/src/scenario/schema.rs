@@ -54,6 +54,12 @@ pub(super) struct ScenarioFile {
     /// Many flows at once.
     #[serde(default)]
     pub(super) traffic: Vec<Spanned<TrafficTable>>,
+    /// The transport of RoCE flows.
+    #[serde(default)]
+    pub(super) roce: RoceTable,
+    /// Messages among many hosts, each of which waits for others.
+    #[serde(default)]
+    pub(super) collective: Vec<Spanned<CollectiveTable>>,
     /// What goes wrong, and when.
     #[serde(default)]
     pub(super) fault: Vec<Spanned<FaultTable>>,
@@ -154,6 +160,9 @@ pub(super) struct EcnTable {
     pub(super) kmax: Size,
     /// Marked at `kmax`: this share.
     pub(super) pmax: f64,
+    /// Lossy queues mark, too. Default: lossless ones only.
+    #[serde(default)]
+    pub(super) lossy: bool,
 }
 
 /// `[routing]`
@@ -182,6 +191,8 @@ pub(super) struct FlowTable {
     pub(super) to: Spanned<String>,
     /// The switches on its way. Default: as routed.
     pub(super) path: Field<String>,
+    /// `simple` frames, or the RDMA `roce` of `[roce]`. Default `simple`.
+    pub(super) transport: Field<String>,
     /// How fast a source sends. Default: as fast as its wire.
     pub(super) rate: Field<Rate>,
     /// Bytes on their way at the most; what is lost is sent again. Default: no window, no
@@ -221,6 +232,8 @@ pub(super) struct TrafficTable {
     pub(super) sizes: Field<String>,
     /// With `sizes`: the load, as a share of the receiver's (`incast`) or sender's link.
     pub(super) load: Field<f64>,
+    /// `simple` frames, or the RDMA `roce` of `[roce]`. Default `simple`.
+    pub(super) transport: Field<String>,
     /// How fast a source sends. Default: as fast as its wire.
     pub(super) rate: Field<Rate>,
     /// Bytes on their way at the most; what is lost is sent again. Default: no window, no
@@ -244,6 +257,7 @@ pub(super) struct TrafficTable {
 /// What flows and traffic share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PaceFields<'a> {
+    pub(super) transport: &'a Field<String>,
     pub(super) rate: &'a Field<Rate>,
     pub(super) window: &'a Field<Size>,
     pub(super) frame: &'a Field<Size>,
@@ -259,8 +273,11 @@ macro_rules! pace_fields {
     ($table:ident) => {
         impl $table {
             pub(super) const fn pace(&self) -> PaceFields<'_> {
-                let Self { rate, window, frame, start, stop, size, lossy, class, .. } = self;
-                PaceFields { rate, window, frame, start, stop, size, lossy: *lossy, class }
+                let Self {
+                    transport, rate, window, frame, start, stop, size, lossy, class, ..
+                } = self;
+                let lossy = *lossy;
+                PaceFields { transport, rate, window, frame, start, stop, size, lossy, class }
             }
         }
     };
@@ -268,6 +285,128 @@ macro_rules! pace_fields {
 
 pace_fields!(FlowTable);
 pace_fields!(TrafficTable);
+
+/// `[roce]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RoceTable {
+    /// `none`, `dcqcn`, `timely`, `hpcc` or `swift`. Default `none`.
+    pub(super) congestion: Field<String>,
+    /// What is sent again after a loss: `go-back-n`, all that follows, or `selective-repeat`, what
+    /// was lost. Default `go-back-n`.
+    pub(super) mode: Field<String>,
+    /// `selective-repeat`: packets in flight at the most. Default 256.
+    pub(super) window: Field<i64>,
+    /// Payload of a full packet: 256, 512 or 1024 bytes. Default 1024.
+    pub(super) mtu: Field<i64>,
+    /// An acknowledgment for so many packets. Default 16, and 1 where the round trip is measured.
+    pub(super) acknowledge_every: Field<i64>,
+    /// What is not acknowledged for this long is sent again. Default 4 ms.
+    pub(super) timeout: Field<Duration>,
+    /// Between two notifications of a flow, at the least. Default 50 us.
+    pub(super) cnp_interval: Field<Duration>,
+    /// `hpcc`, `swift`: the round trip without queues. Default: of each path.
+    pub(super) base_rtt: Field<Duration>,
+    /// Parameters of DCQCN.
+    pub(super) dcqcn: Field<DcqcnTable>,
+    /// Parameters of TIMELY.
+    pub(super) timely: Field<TimelyTable>,
+    /// Parameters of HPCC.
+    pub(super) hpcc: Field<HpccTable>,
+    /// Parameters of Swift.
+    pub(super) swift: Field<SwiftTable>,
+}
+
+/// `[roce.dcqcn]`: see [`DcqcnParameters`](roce::congestion::DcqcnParameters).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DcqcnTable {
+    pub(super) g: Field<f64>,
+    pub(super) initial_alpha: Field<f64>,
+    pub(super) alpha_interval: Field<Duration>,
+    pub(super) increase_interval: Field<Duration>,
+    pub(super) increase_bytes: Field<Size>,
+    pub(super) fast_recovery: Field<i64>,
+    pub(super) additive: Field<Rate>,
+    pub(super) hyper: Field<Rate>,
+    pub(super) minimum: Field<Rate>,
+    pub(super) clamp_target: Option<bool>,
+}
+
+/// `[roce.timely]`: see [`TimelyParameters`](roce::congestion::TimelyParameters).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TimelyTable {
+    pub(super) alpha: Field<f64>,
+    pub(super) beta: Field<f64>,
+    pub(super) additive: Field<Rate>,
+    pub(super) t_low: Field<Duration>,
+    pub(super) t_high: Field<Duration>,
+    pub(super) minimum_rtt: Field<Duration>,
+    pub(super) hyper_samples: Field<i64>,
+    pub(super) segment: Field<Size>,
+    pub(super) minimum: Field<Rate>,
+}
+
+/// `[roce.hpcc]`: see [`HpccParameters`](roce::congestion::HpccParameters).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HpccTable {
+    pub(super) eta: Field<f64>,
+    pub(super) stages: Field<i64>,
+    pub(super) additive: Field<Size>,
+}
+
+/// `[roce.swift]`: see [`SwiftParameters`](roce::congestion::SwiftParameters). Windows are in
+/// packets.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SwiftTable {
+    pub(super) base_target: Field<Duration>,
+    pub(super) hop: Field<Duration>,
+    pub(super) scaling_range: Field<Duration>,
+    pub(super) scaling_least: Field<f64>,
+    pub(super) scaling_most: Field<f64>,
+    pub(super) additive: Field<f64>,
+    pub(super) beta: Field<f64>,
+    pub(super) decrease_most: Field<f64>,
+    pub(super) least: Field<f64>,
+    pub(super) reset_losses: Field<i64>,
+}
+
+/// `[[collective]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectiveTable {
+    /// What people call it. Default: its kind and number.
+    pub(super) name: Option<String>,
+    /// `all-reduce`, `all-to-all` or `pipeline`.
+    pub(super) kind: Spanned<String>,
+    /// `all-reduce`: `ring`, `tree` or `halving-doubling`. Default `ring`.
+    pub(super) algorithm: Field<String>,
+    /// Its hosts, by rank. Default: all, or the first `ranks`.
+    pub(super) hosts: Field<Vec<Spanned<String>>>,
+    /// So many hosts, the first ones. Default: all.
+    pub(super) ranks: Field<i64>,
+    /// Ranks on hosts as `listed`, or in a `random` order. Default `listed`.
+    pub(super) placement: Field<String>,
+    /// Bytes that each rank holds, or hands on.
+    pub(super) size: Spanned<Size>,
+    /// `tree`, `pipeline`: parts that are worked on one after the other. Default 1.
+    pub(super) chunks: Field<i64>,
+    /// So often, one after the other. Default 1.
+    pub(super) rounds: Field<i64>,
+    /// When it starts. Default: at once.
+    pub(super) start: Field<Duration>,
+    /// From what a rank receives to what it sends for it. Default 0.
+    pub(super) compute: Field<Duration>,
+    /// So many ranks, at random, take longer. Default 0.
+    pub(super) stragglers: Field<i64>,
+    /// By so much. Default 0.
+    pub(super) straggle: Field<Duration>,
+    /// Its application class. Default 1.
+    pub(super) class: Field<i64>,
+}
 
 /// `[[fault]]`: each kind takes some of these.
 #[derive(Debug, Deserialize)]

@@ -50,6 +50,8 @@ pub struct Ecn {
     pub kmax_bytes: u32,
     /// Marked at `kmax_bytes`: so many of a million.
     pub pmax_millionths: u32,
+    /// Whether lossy queues mark, too.
+    pub marks_lossy: bool,
 }
 
 /// How ways are found.
@@ -144,6 +146,7 @@ pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buff
             kmin_bytes: at(ecn.kmin.0),
             kmax_bytes: at(ecn.kmax.0),
             pmax_millionths: reader.share(&share, 1.0)?,
+            marks_lossy: ecn.lossy,
         })
     });
     Ok(Buffers {

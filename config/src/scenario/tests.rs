@@ -35,6 +35,7 @@ fn slot(config: &ScenarioConfig, switch: u32, port: usize) -> u32 {
 }
 
 const PLAIN: Pace = Pace {
+    is_roce: false,
     rate: None,
     window_bytes: None,
     frame_bytes: 1_514,
@@ -77,7 +78,8 @@ fn every_setting_is_read() {
     assert_eq!(config.scheme, scheme);
     let links = LinkDefaults { speed: Speed::from_gbps(25), length: Length::from_metres(30) };
     assert_eq!(config.links, links);
-    let ecn = Ecn { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_millionths: 250_000 };
+    let ecn =
+        Ecn { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_millionths: 250_000, marks_lossy: true };
     let buffers = Buffers {
         fair: Some(true),
         size_bytes: 9_000_000,
@@ -118,6 +120,7 @@ fn every_flow_and_all_traffic_is_read() {
         to: 2,
         route: Route::Path(vec![(la, l_to_s), (s_from_l, s_to_m), (m_from_s, mc)]),
         pace: Pace {
+            is_roce: false,
             rate: Some(Speed::from_gbps(3)),
             window_bytes: Some(64_000),
             frame_bytes: 1_000,
@@ -129,11 +132,19 @@ fn every_flow_and_all_traffic_is_read() {
         },
     };
     let second = Flow { name: "b-c".to_owned(), from: 1, to: 2, route: Route::Routed, pace: PLAIN };
-    assert_eq!(config.flows, [first, second]);
+    let third = Flow {
+        name: "rdma".to_owned(),
+        from: 0,
+        to: 1,
+        route: Route::Routed,
+        pace: Pace { is_roce: true, size_bytes: Some(1_000_000), ..PLAIN },
+    };
+    assert_eq!(config.flows, [first, second, third]);
 
     let plain = |kind| Traffic { kind, from: Vec::new(), senders: None, sizes: None, pace: PLAIN };
     let sizes = |distribution, load_millionths| Some(Sizes { distribution, load_millionths });
     let pace = Pace {
+        is_roce: false,
         rate: Some(Speed::from_gbps(4)),
         window_bytes: Some(32_000),
         frame_bytes: 500,
@@ -152,7 +163,7 @@ fn every_flow_and_all_traffic_is_read() {
             ..plain(TrafficKind::Incast { to: 2 })
         },
         Traffic {
-            pace: Pace { size_bytes: Some(20_000), ..PLAIN },
+            pace: Pace { is_roce: true, size_bytes: Some(20_000), ..PLAIN },
             ..plain(TrafficKind::Random { flows: 12 })
         },
         Traffic {

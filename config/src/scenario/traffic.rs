@@ -42,6 +42,8 @@ pub enum Route {
 /// How a source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
+    /// Whether it is RoCE, as [`Roce`](super::Roce) says.
+    pub is_roce: bool,
     /// How fast; `None` for as fast as its wire.
     pub rate: Option<Speed>,
     /// Bytes on their way at the most; `None` for no window and no resending.
@@ -282,7 +284,9 @@ fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError
     {
         return Err(reader.wrong(carried.span(), "a flow of 0 bytes is none; use more"));
     }
+    let is_roce = is_roce(reader, &fields)?;
     Ok(Pace {
+        is_roce,
         rate: fields.rate.as_ref().map(|field| field.get_ref().0),
         window_bytes: size(fields.window),
         frame_bytes,
@@ -292,6 +296,21 @@ fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError
         lossy: fields.lossy,
         class: class(reader, &fields)?,
     })
+}
+
+/// Whether the flow is RoCE, which has frames and windows of its own.
+fn is_roce(reader: &Reader<'_>, fields: &PaceFields<'_>) -> Result<bool, ConfigError> {
+    let Some(field) = fields.transport else { return Ok(false) };
+    let is_roce = one_of("transport", field.get_ref(), &[("simple", false), ("roce", true)])
+        .map_err(|message| reader.wrong(field.span(), message))?;
+    let simple = [("window", fields.window), ("frame", fields.frame)];
+    for (name, of_simple) in simple.into_iter().filter(|_| is_roce) {
+        if let Some(of_simple) = of_simple {
+            let message = format!("`{name}` is of simple flows; see [roce] instead");
+            return Err(reader.wrong(of_simple.span(), message));
+        }
+    }
+    Ok(is_roce)
 }
 
 /// The application class, one of those of `[paths]`.

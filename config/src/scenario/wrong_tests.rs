@@ -380,7 +380,7 @@ fn expectations() {
 
 #[test]
 fn the_file_as_a_whole() {
-    check("", &[("", "1:1: nobody sends anything; add [[flow]] or [[traffic]]")]);
+    check("", &[("", "1:1: nobody sends anything; add [[flow]], [[traffic]] or [[collective]]")]);
     for (text, expected) in [
         ("", "1:1: `duration` is missing here; it has no default"),
         ("x", "1:2: key with no value, expected `=`"),

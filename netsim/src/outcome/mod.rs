@@ -3,9 +3,11 @@
 //! All figures are whole picoseconds, bytes and frames. Names are those of the scenario: a port is
 //! `A:3`, a wire leads from one end to another.
 
+mod roce;
 mod timeline;
 mod topology;
 
+pub use roce::{CollectiveOutcome, MessagesOutcome, RoceOutcome};
 pub use timeline::{PauseSpans, QueueSeries, Timeline};
 pub use topology::{LinkOutcome, NodeOutcome, TopologyOutcome};
 
@@ -63,6 +65,12 @@ pub struct Outcome {
     pub packet_hops: u64,
     /// The flows, in the scenario's order; generated ones after the listed ones.
     pub flows: Vec<FlowOutcome>,
+    /// All RoCE endpoints together; `None` without any.
+    pub roce: Option<RoceOutcome>,
+    /// The collectives, in the scenario's order.
+    pub collectives: Vec<CollectiveOutcome>,
+    /// Their messages; `None` without any.
+    pub messages: Option<MessagesOutcome>,
     /// The timeline.
     pub timeline: Timeline,
     /// The topology.
@@ -132,6 +140,9 @@ pub struct FlowOutcome {
     pub start_ps: Picoseconds,
     /// When its last byte had arrived, if it is a flow of some size and did.
     pub finished_ps: Option<Picoseconds>,
+    /// Of a RoCE flow of some size, the time that it would take on an idle network; 0 of one without
+    /// end.
+    pub ideal_ps: Option<Picoseconds>,
     /// Bytes it had to carry; `None` without an end.
     pub size_bytes: Option<u64>,
     /// Frames put on the sender's wire, those sent again included.

@@ -9,10 +9,11 @@ use crate::flow::Way;
 use crate::flow::{self, FlowId, FlowSpec};
 use crate::link::LinkSpec;
 use crate::network::Network as Emulated;
+use crate::rdma::plan::CollectiveSpec;
 use crate::routing::RouteKind;
 use crate::switch_spec::SwitchSpec;
 use crate::topology::{self, HostId, LinkDraft, SwitchId};
-use config::scenario::{Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
+use config::scenario::{Collective, Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
 use dataplane::settings::EcnSettings;
@@ -136,6 +137,15 @@ pub fn build_for(
             add(&mut builder, &mut flows, (name, ends), routed(config), &pace, tag);
         }
     }
+    builder.roce(config.roce);
+    let tag_of_class = |class| {
+        let initial = initial_tags.get(usize::from(class) - 1).copied();
+        initial.filter(|_| is_lossless).unwrap_or_default()
+    };
+    for (number, collective) in config.collectives.iter().enumerate() {
+        let rng = random::substream(seed, (1 << 42) + number as u64);
+        builder.collective(collective_spec(collective, tag_of_class(collective.class), rng));
+    }
     let mut network = builder.build()?;
     let pfc_fails = faults::plan(config, &mut network, &lossless);
     Ok(Built { network, flows, pfc_fails, lossless })
@@ -164,7 +174,8 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
             pmax_q16: u32::try_from((u64::from(marks.pmax_millionths) << 16) / 1_000_000)
                 .unwrap_or(1 << 16),
         };
-        lossless.iter().for_each(|priority| ecn[priority.index()] = Some(settings));
+        let marks = |p: &Priority| marks.marks_lossy || lossless.contains(p);
+        Priority::all().filter(marks).for_each(|priority| ecn[priority.index()] = Some(settings));
     }
     SwitchSpec {
         buffer_bytes: buffers.size_bytes,
@@ -260,6 +271,32 @@ fn ports(config: &ScenarioConfig, turns: &[(u32, u32)]) -> Vec<(SwitchId, datapl
     turns.iter().map(hop).collect()
 }
 
+/// A collective, with its ranks placed and its stragglers chosen.
+fn collective_spec(collective: &Collective, tag: Tag, mut rng: SplitMix64) -> CollectiveSpec {
+    let mut hosts: Vec<HostId> = collective.ranks.iter().map(|&it| HostId(it as usize)).collect();
+    if collective.is_shuffled {
+        rng.shuffle(&mut hosts);
+    }
+    let compute_ps = collective.compute_ns.saturating_mul(1_000);
+    let straggle_ps = collective.straggle_ns.saturating_mul(1_000);
+    let mut computes = vec![compute_ps; hosts.len()];
+    let mut order: Vec<usize> = (0..hosts.len()).collect();
+    rng.shuffle(&mut order);
+    for &rank in order.iter().take(collective.stragglers as usize) {
+        computes[rank] = compute_ps.saturating_add(straggle_ps);
+    }
+    CollectiveSpec {
+        kind: collective.kind,
+        hosts,
+        bytes: collective.bytes,
+        chunks: collective.chunks,
+        rounds: collective.rounds,
+        start_ps: collective.start_ns.saturating_mul(1_000),
+        compute_ps: computes,
+        tag,
+    }
+}
+
 fn add(
     builder: &mut NetworkBuilder,
     flows: &mut Vec<BuiltFlow>,
@@ -274,6 +311,7 @@ fn add(
     let spec = FlowSpec {
         way,
         frame_bytes: pace.frame_bytes,
+        is_roce: pace.is_roce,
         pace: pace.rate.map_or(flow::Pace::BackToBack, flow::Pace::Steady),
         start_ps,
         stop_ps: pace.stop_ns.map_or(u64::MAX, ps),

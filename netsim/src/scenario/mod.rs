@@ -25,6 +25,7 @@ mod faults;
 mod links;
 mod losses;
 mod observe;
+mod roce;
 mod run;
 mod scheme;
 mod sizes;

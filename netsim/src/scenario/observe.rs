@@ -291,6 +291,7 @@ fn flow_outcome(
         to: network.host_node(flow.to.0).name.clone(),
         start_ps: flow.start_ps,
         finished_ps: counters.finished_ps,
+        ideal_ps: network.ideal_ps.get(&flow.id).copied(),
         size_bytes: flow.size_bytes,
         sent_frames: counters.sent_frames,
         received_frames: counters.received_frames,

@@ -5,6 +5,7 @@ use super::error::ScenarioError;
 use super::faults;
 use super::links::link_of;
 use super::observe::Observer;
+use super::roce;
 use crate::event::Picoseconds;
 use crate::outcome::Outcome;
 use config::scenario::{ScenarioConfig, SchemeKind};
@@ -68,6 +69,7 @@ pub fn run(config: &ScenarioConfig, options: Options<'_>) -> Result<Outcome, Sce
     let drained_ps = run.drain(&mut observer, patience_ps(config));
     run.built.network.finish_captures()?;
     let mut outcome = observer.finish(&run.built, drained_ps);
+    roce::observe(&mut outcome, &run.built.network, &config.collectives);
     outcome.name = config.name.clone();
     outcome.about = config.about.clone();
     outcome.scheme = scheme.unwrap_or(config.scheme.kind).name().to_owned();
