@@ -2,7 +2,8 @@
 //!
 //! `topology.txt`: numbers of nodes, switches and links; the numbers of the switches, all others are
 //! hosts; then a link a line: two nodes, rate, delay, error rate. `flow.txt`: the number of flows;
-//! then a flow a line: from, to, priority group, port, bytes, start in seconds.
+//! then a flow a line: from, to, priority group, port, bytes, start in seconds. What follows the
+//! announced number of lines is no part of either, as in their simulator: the files end with notes.
 
 use super::lines::{Line, decimal_ps, lines};
 use super::model::{Flow, Imported, Link, Node};
@@ -43,7 +44,7 @@ fn read(topology: &Source, flows: &Source) -> Result<Imported, ConfigError> {
             Node::Switch(_) => imported.switches.push(format!("s{number}")),
         }
     }
-    for line in lines_of {
+    for line in lines_of.take(link_count) {
         imported.links.push(link(&line, &node_of)?);
     }
     if imported.links.len() != link_count {
@@ -110,6 +111,7 @@ fn read_flows(source: &Source, node_of: &[Node]) -> Result<Vec<Flow>, ConfigErro
     let mut lines = lines(source);
     let Some(head) = lines.next() else { return Ok(Vec::new()) };
     let count: usize = head.number(0, "the number of flows")?;
+    let lines = lines.take(count);
     let flows: Vec<Flow> = lines.map(|line| flow(&line, node_of)).collect::<Result<_, _>>()?;
     if flows.len() == count {
         return Ok(flows);

@@ -36,6 +36,9 @@ fn write_scenario(
     writeln!(text, "about = \"Imported from files of {}.\"", imported.origin)?;
     writeln!(text, "duration = \"{duration_us}us\"\n")?;
     writeln!(text, "[scheme]\nkind = \"pfc\"\n")?;
+    // The buffer of the switches in the HPCC simulator's own configuration; the default is too
+    // small for the headrooms of switches with many fast ports.
+    writeln!(text, "[switches]\nsize = \"32MB\"\n")?;
     writeln!(text, "[roce]\ncongestion = \"{}\"\n", options.congestion)?;
     let ports = ports(imported);
     for (name, ports) in imported.switches.iter().zip(&ports.counts) {

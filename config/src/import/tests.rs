@@ -14,6 +14,7 @@ const TOPOLOGY: &str = "4 1 3
 const FLOWS: &str = "2
 2 1 3 100 200000000 2
 3 1 3 100 1500 2.000001
+First line: the number of flows
 ";
 
 fn load(
