@@ -52,6 +52,10 @@ pub(crate) struct Wire {
     pub(crate) faults: Faults,
     /// Whether every frame that arrives is marked Congestion Experienced.
     pub(crate) marks: bool,
+    /// Every frame that was sent, in order.
+    pub(crate) log: Vec<Vec<u8>>,
+    /// Numbers, in that order, of frames that are lost.
+    pub(crate) losses: Vec<usize>,
     dice: Xoshiro256PlusPlus,
     flying: BinaryHeap<Reverse<(Picoseconds, u64, usize, Vec<u8>)>>,
     flown: u64,
@@ -131,6 +135,8 @@ impl Wire {
             sides: [0, 1].map(|number| side(number, regions[number], settings, is_v6)),
             faults: Faults::default(),
             marks: false,
+            log: Vec::new(),
+            losses: Vec::new(),
             dice: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::new(),
             flown: 0,
@@ -154,6 +160,10 @@ impl Wire {
     }
 
     fn launch(&mut self, to: usize, mut frame: Vec<u8>) {
+        self.log.push(frame.clone());
+        if self.losses.contains(&(self.log.len() - 1)) {
+            return;
+        }
         if self.marks {
             mark(&mut frame);
         }
