@@ -45,7 +45,7 @@ impl Regions {
     /// Where `bytes` of memory stand that the other side names; `None` if it may not touch them.
     pub(crate) fn find(&self, remote: Remote, bytes: u32) -> Option<Place> {
         let index = remote.key.wrapping_sub(KEY_FIRST);
-        if index % KEY_STRIDE != 0 {
+        if !index.is_multiple_of(KEY_STRIDE) {
             return None;
         }
         let region = RegionId(index / KEY_STRIDE);

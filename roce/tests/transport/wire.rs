@@ -22,6 +22,9 @@ pub(crate) const ADDRESS: u64 = 0x7000_0000_0000;
 pub(crate) const PAIR: QueuePairId = QueuePairId(0);
 const SPEED_BPS: u64 = 10_000_000_000;
 
+/// When a frame arrives, how many were sent before it, at which side it arrives, and the frame.
+type Flying = (Picoseconds, u64, usize, Vec<u8>);
+
 /// Of 1,000 frames, how many are lost, come twice, and come late.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
@@ -57,7 +60,7 @@ pub(crate) struct Wire {
     /// Numbers, in that order, of frames that are lost.
     pub(crate) losses: Vec<usize>,
     dice: Xoshiro256PlusPlus,
-    flying: BinaryHeap<Reverse<(Picoseconds, u64, usize, Vec<u8>)>>,
+    flying: BinaryHeap<Reverse<Flying>>,
     flown: u64,
 }
 
