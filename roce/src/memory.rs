@@ -35,6 +35,14 @@ impl Regions {
         (RegionId(index), KEY_FIRST.wrapping_add(index.wrapping_mul(KEY_STRIDE)))
     }
 
+    /// Takes a region away: nothing of it is held any more.
+    pub(crate) fn remove(&mut self, region: RegionId) {
+        let index = usize::try_from(region.0).ok();
+        if let Some(region) = index.and_then(|at| self.regions.get_mut(at)) {
+            *region = Region { bytes: 0, is_remote: false, ..*region };
+        }
+    }
+
     /// Whether a region holds `bytes` from `place` on.
     pub(crate) fn holds(&self, place: Place, bytes: u32) -> bool {
         let region = usize::try_from(place.region.0).ok().and_then(|at| self.regions.get(at));

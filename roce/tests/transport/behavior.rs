@@ -275,3 +275,20 @@ fn a_thousand_queue_pairs_finish_and_each_message_once() {
     }
     assert_eq!((sender.counters().retransmitted, receiver.counters().duplicates), (0, 0));
 }
+
+#[test]
+fn what_is_closed_flushes_and_hears_nothing_more() {
+    let mut wire = wire(&QueuePairSettings::default());
+    let buffer = ReceiveRequest { id: 9, local: PLACE, bytes: 100 };
+    let other = &mut wire.sides[1];
+    other.endpoint.post_receive(PAIR, buffer).unwrap();
+    other.endpoint.close(PAIR);
+    other.endpoint.deregister(RegionId(0));
+    write(&mut wire, 1, 100);
+    wire.run(100 * PS_PER_US);
+    assert_eq!(statuses(&wire, 1), [(9, Status::Flushed)]);
+    assert_eq!(wire.sides[1].endpoint.counters().bad_queue_pair, 1);
+    assert_eq!(wire.sides[1].memory.regions[0], pattern(1));
+    let refused = wire.sides[1].endpoint.post_receive(PAIR, buffer);
+    assert_eq!(refused, Err(PostError::LocalMemory), "its region is gone");
+}
