@@ -1,5 +1,5 @@
-//! `knotless roce` on real taps: what arrives is what was sent, PFC is obeyed, and tshark reads each
-//! packet.
+//! `knotless roce` on real taps: what arrives is what was sent, PFC is obeyed, and tshark reads
+//! each packet.
 
 use crate::host::{Host, parse};
 use crate::lab::{Lab, Setup};
