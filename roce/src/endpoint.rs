@@ -137,6 +137,12 @@ impl Endpoint {
         self.regions.add(region)
     }
 
+    /// Takes memory away from the other side, and from requests that are not posted yet. The place
+    /// of the region is not used again.
+    pub fn deregister(&mut self, region: RegionId) {
+        self.regions.remove(region);
+    }
+
     /// Creates a queue pair; it, and the number by which the other side names it.
     pub fn create_queue_pair(
         &mut self,
@@ -169,6 +175,20 @@ impl Endpoint {
             .rotate_left(15);
         let encapsulation = Encapsulation::new(mac, ip, tci, entropy, &peer);
         scheduled.queue_pair.connect(peer, encapsulation);
+    }
+
+    /// Ends the connection of a queue pair for good. Nothing is said to the peer; what was posted
+    /// completes as flushed.
+    pub fn close(&mut self, queue_pair: QueuePairId) {
+        if let Some(scheduled) = at(&mut self.queue_pairs, queue_pair.0) {
+            let shared = Shared {
+                now_ps: 0,
+                counters: &mut self.counters,
+                completions: &mut self.completions,
+                regions: &self.regions,
+            };
+            scheduled.queue_pair.close(shared);
+        }
     }
 
     /// Posts a work request.
@@ -208,12 +228,6 @@ impl Endpoint {
         scheduled.queue_pair.post_receive(buffer)
     }
 
-    /// Receive buffers that are posted and not filled.
-    pub fn receive_buffers(&self, queue_pair: QueuePairId) -> usize {
-        let index = usize::try_from(queue_pair.0).unwrap_or(usize::MAX);
-        self.queue_pairs.get(index).map_or(0, |it| it.queue_pair.receive_buffers())
-    }
-
     /// The next end of a request.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
@@ -230,8 +244,8 @@ impl Endpoint {
         self.queue_pairs.get(index).map(|it| &it.queue_pair.congestion)
     }
 
-    /// A frame of `frame_bytes`, without FCS, has arrived; `stored` is its first part: all of it, or
-    /// at least the headers. Its payload goes to `memory`, if it is all there.
+    /// A frame of `frame_bytes`, without FCS, has arrived; `stored` is its first part: all of it,
+    /// or at least the headers. Its payload goes to `memory`, if it is all there.
     pub fn receive<M: Memory>(
         &mut self,
         now_ps: Picoseconds,

@@ -43,6 +43,7 @@ mod process;
 mod queues;
 mod reload;
 mod restart;
+mod roce;
 mod script;
 mod stopped;
 mod switch;

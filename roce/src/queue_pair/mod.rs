@@ -102,6 +102,18 @@ impl QueuePair {
         self.connection = Some(Connection { peer, encapsulation });
     }
 
+    /// Ends the connection: what is posted is flushed, and what arrives is for nobody.
+    pub(crate) fn close(&mut self, shared: Shared<'_>) {
+        let (requester, responder, mut context) = self.parts(shared, &[]);
+        if !requester.has_failed() {
+            requester.fail(Status::Flushed, &mut context);
+        }
+        if !responder.has_failed() {
+            responder.fail(&mut context);
+        }
+        self.connection = None;
+    }
+
     pub(crate) fn post(&mut self, work: WorkRequest) -> Result<(), PostError> {
         if self.connection.is_none() {
             return Err(PostError::NotConnected);
@@ -118,10 +130,6 @@ impl QueuePair {
         }
         self.responder.post(buffer);
         Ok(())
-    }
-
-    pub(crate) fn receive_buffers(&self) -> usize {
-        self.responder.buffers()
     }
 
     fn parts<'a>(
@@ -201,15 +209,11 @@ impl QueuePair {
     }
 
     pub(crate) const fn timer_ps(&self) -> Picoseconds {
-        let (transport_ps, congestion_ps) = (self.requester.timer_ps(), self.congestion.timer_ps());
-        if transport_ps < congestion_ps { transport_ps } else { congestion_ps }
+        self.requester.timer_ps()
     }
 
     pub(crate) fn on_timer(&mut self, shared: Shared<'_>) {
         let now_ps = shared.now_ps;
-        if self.congestion.timer_ps() <= now_ps {
-            self.congestion.on_timer(now_ps);
-        }
         let (requester, responder, mut context) = self.parts(shared, &[]);
         if requester.timer_ps() <= now_ps {
             requester.on_timer(&mut context);

@@ -48,9 +48,11 @@ const ADDRESS: u64 = 0x2000_0000;
 const MEMORY_BYTES_MIN: u64 = 8_192;
 const POLL_NS: u64 = 1_000_000;
 
-/// A queue pair that was offered, and the region of its receive buffers.
+/// A queue pair that was offered, to which peer, and the regions of its memory and its buffers.
 struct Offered {
+    peer: SocketAddr,
     queue_pair: QueuePairId,
+    memory: RegionId,
     buffers: RegionId,
 }
 
@@ -61,6 +63,8 @@ struct Server<'a> {
     driver: Option<(IpAddr, Driver)>,
     sessions: Vec<Session>,
     offered: Vec<Offered>,
+    /// Queue pairs that were ever offered.
+    numbers: u64,
     ended: u64,
     messages: u64,
     message_bytes: u64,
@@ -91,6 +95,7 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), RoceError> {
         driver: None,
         sessions: Vec::new(),
         offered: Vec::new(),
+        numbers: 0,
         ended: 0,
         messages: 0,
         message_bytes: 0,
@@ -140,14 +145,10 @@ impl Server<'_> {
             match session.poll() {
                 Ok(Progress::Waits) => at += 1,
                 Ok(Progress::Asks(theirs)) => self.offer(at, theirs)?,
-                Ok(Progress::Over) => {
-                    self.sessions.swap_remove(at);
-                    self.ended += 1;
-                }
+                Ok(Progress::Over) => self.end(at),
                 Err(error) => {
                     super::print_line(&error.to_string());
-                    self.sessions.swap_remove(at);
-                    self.ended += 1;
+                    self.end(at);
                 }
             }
         }
@@ -174,6 +175,21 @@ impl Server<'_> {
         }
     }
 
+    /// A peer has gone: what it was offered is taken back.
+    fn end(&mut self, at: usize) {
+        let peer = self.sessions.swap_remove(at).peer;
+        self.ended += 1;
+        let Some((_, driver)) = &mut self.driver else { return };
+        for offered in self.offered.iter().filter(|offered| offered.peer == peer) {
+            driver.endpoint.close(offered.queue_pair);
+            for region in [offered.memory, offered.buffers] {
+                driver.endpoint.deregister(region);
+                driver.memory.regions[usize::try_from(region.0).unwrap_or(0)] = Vec::new();
+            }
+        }
+        self.offered.retain(|offered| offered.peer != peer);
+    }
+
     fn accept(&mut self) -> Result<(), RoceError> {
         match self.listener.accept() {
             Ok((stream, peer)) => {
@@ -197,11 +213,12 @@ impl Server<'_> {
         let session = &self.sessions[at];
         let (mtu, ip) = (session.mtu, session.own_ip());
         let ip = self.arguments.ip.or(ip).unwrap_or(theirs.ip);
-        let number = u64::try_from(self.offered.len()).unwrap_or(0);
+        let (peer, number) = (session.peer, self.numbers);
+        self.numbers += 1;
         let driver = self.open(ip)?;
         let bytes = (2 * size).max(MEMORY_BYTES_MIN);
         let address = ADDRESS + number * bytes.next_power_of_two().max(1 << 20);
-        let (_, key) = driver.endpoint.register(Region { address, bytes, is_remote: true });
+        let (memory, key) = driver.endpoint.register(Region { address, bytes, is_remote: true });
         driver.memory.regions.push(vec![0; usize::try_from(bytes).unwrap_or(0)]);
         let buffer_bytes = size * u64::from(buffers);
         let local = Region { address: 0, bytes: buffer_bytes, is_remote: false };
@@ -209,7 +226,7 @@ impl Server<'_> {
         driver.memory.regions.push(vec![0; usize::try_from(buffer_bytes).unwrap_or(0)]);
         let (queue_pair, own, psn) = driver.create_queue_pair(mtu);
         driver.connect(queue_pair, &theirs)?;
-        let offered = Offered { queue_pair, buffers: region };
+        let offered = Offered { peer, queue_pair, memory, buffers: region };
         for id in 0..u64::from(buffers) {
             post(driver, &offered, id, size)?;
         }
