@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-congestion bench-collectives bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest package test-package image
+.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-congestion bench-collectives bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest test-rxe bench-roce package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -92,6 +92,13 @@ test-package: ## the packages on fresh machines of each release: installed, forw
 test-guest: privileges build ## the switch on virtio-net, e1000, e1000e and vmxnet3 NICs of a QEMU guest (root): make test-guest NICS=e1000e
 	@scripts/setup.sh qemu-system-x86 busybox-static
 	@/usr/bin/python3 scripts/guest $(NICS)
+
+test-rxe: privileges build ## Linux's soft-RoCE in two QEMU guests, through the switch and against knotless roce (root)
+	@scripts/setup.sh qemu-system-x86 busybox-static perftest rdmacm-utils ibverbs-utils
+	@/usr/bin/python3 scripts/roce
+
+bench-roce: privileges build ## eight RoCE senders to one receiver on taps, with and without DCQCN (root)
+	@/usr/bin/python3 bench/roce/incast.py
 
 report: setup ## the page of a simulation, as a browser shows it (installs Chromium)
 	@scripts/setup.sh chromium

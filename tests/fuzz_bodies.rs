@@ -88,6 +88,11 @@ fn plan_files() {
 }
 
 #[test]
+fn roce_frames() {
+    fuzz("roce_frames");
+}
+
+#[test]
 fn rules_json() {
     fuzz("rules_json");
 }

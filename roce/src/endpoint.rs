@@ -137,6 +137,12 @@ impl Endpoint {
         self.regions.add(region)
     }
 
+    /// Takes memory away from the other side, and from requests that are not posted yet. The place
+    /// of the region is not used again.
+    pub fn deregister(&mut self, region: RegionId) {
+        self.regions.remove(region);
+    }
+
     /// Creates a queue pair; it, and the number by which the other side names it.
     pub fn create_queue_pair(
         &mut self,
@@ -169,6 +175,20 @@ impl Endpoint {
             .rotate_left(15);
         let encapsulation = Encapsulation::new(mac, ip, tci, entropy, &peer);
         scheduled.queue_pair.connect(peer, encapsulation);
+    }
+
+    /// Ends the connection of a queue pair for good. Nothing is said to the peer; what was posted
+    /// completes as flushed.
+    pub fn close(&mut self, queue_pair: QueuePairId) {
+        if let Some(scheduled) = at(&mut self.queue_pairs, queue_pair.0) {
+            let shared = Shared {
+                now_ps: 0,
+                counters: &mut self.counters,
+                completions: &mut self.completions,
+                regions: &self.regions,
+            };
+            scheduled.queue_pair.close(shared);
+        }
     }
 
     /// Posts a work request.

@@ -35,6 +35,14 @@ impl Regions {
         (RegionId(index), KEY_FIRST.wrapping_add(index.wrapping_mul(KEY_STRIDE)))
     }
 
+    /// Takes a region away: nothing of it is held any more.
+    pub(crate) fn remove(&mut self, region: RegionId) {
+        let index = usize::try_from(region.0).ok();
+        if let Some(region) = index.and_then(|at| self.regions.get_mut(at)) {
+            *region = Region { bytes: 0, is_remote: false, ..*region };
+        }
+    }
+
     /// Whether a region holds `bytes` from `place` on.
     pub(crate) fn holds(&self, place: Place, bytes: u32) -> bool {
         let region = usize::try_from(place.region.0).ok().and_then(|at| self.regions.get(at));
@@ -45,7 +53,7 @@ impl Regions {
     /// Where `bytes` of memory stand that the other side names; `None` if it may not touch them.
     pub(crate) fn find(&self, remote: Remote, bytes: u32) -> Option<Place> {
         let index = remote.key.wrapping_sub(KEY_FIRST);
-        if index % KEY_STRIDE != 0 {
+        if !index.is_multiple_of(KEY_STRIDE) {
             return None;
         }
         let region = RegionId(index / KEY_STRIDE);

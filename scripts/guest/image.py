@@ -18,8 +18,8 @@ MODULES = [
     "uio", "uio_pci_generic",
 ]
 
-# One line of the second serial port is a command: its number, then what sh is to do. The answer is
-# the number and the status; what the command writes is in files of the shared folder.
+# One line of the second serial port is the number of a command, which is a file of the shared folder,
+# as is what it writes: a busy guest loses bytes of long lines. The answer is the number and the status.
 INIT = """#!/bin/busybox sh
 export PATH=/bin HOME=/run
 busybox mkdir -p /proc /sys /dev /usr /share /run /var/run /tmp
@@ -36,18 +36,22 @@ for folder in lib lib64; do ln -s usr/$folder /$folder; done
 stty -F /dev/ttyS1 raw -echo
 exec 3<>/dev/ttyS1
 echo ready >&3
-while read -r number command <&3; do
-  sh -c "$command" >/share/$number.out 2>/share/$number.err </dev/null
+while read -r number <&3; do
+  sh /share/$number.sh >/share/$number.out 2>/share/$number.err </dev/null
   echo "$number $?" >&3
 done
 """
 
 
 class Image:
-    """The kernel and the initramfs, as files of `folder`, which later runs use again."""
+    """The kernel and the initramfs, as files of `folder`, which later runs use again.
 
-    def __init__(self, lab: Lab, folder: pathlib.Path):
-        self.folder = folder
+    `modules` are in an order that each finds what it needs; `files` of this machine are copied to
+    the same place.
+    """
+
+    def __init__(self, lab: Lab, folder: pathlib.Path, modules: list = MODULES, files: tuple = ()):
+        self.folder, self.order, self.files = folder, modules, files
         self.kernel, self.initramfs = folder / "vmlinuz", folder / "initramfs"
         modules = folder / "modules"
         if not (folder / ".complete").exists():
@@ -67,7 +71,7 @@ class Image:
         root = self.folder / "root"
         root.mkdir()
         self.sh(f"cd '{root}' && apt-get download -qq {packages[0]}", 300)
-        files = "./boot/vmlinuz-* " + " ".join(f"'*/{name}.ko'" for name in MODULES)
+        files = "./boot/vmlinuz-* " + " ".join(f"'*/{name}.ko'" for name in self.order)
         unpack = f"tar -x --wildcards {files}"
         self.sh(f"cd '{root}' && dpkg-deb --fsys-tarfile *.deb | {unpack}", 120)
         for file in root.glob("lib/modules/**/*.ko"):
@@ -80,11 +84,15 @@ class Image:
         root = lab.folder / "initramfs"
         (root / "bin").mkdir(parents=True)
         shutil.copytree(modules, root / "modules")
-        (root / "modules" / "order").write_text("\n".join(MODULES) + "\n")
+        (root / "modules" / "order").write_text("\n".join(self.order) + "\n")
         shutil.copy("/bin/busybox", root / "bin")
         tools = ["sh", "mount", "cat", "insmod", "mkdir", "ln", "stty", "echo", "sleep", "kill"]
-        for tool in tools + ["ls", "pidof"]:
+        for tool in tools + ["ls", "pidof", "rm"]:
             (root / "bin" / tool).symlink_to("busybox")
+        for file in self.files:
+            copy = root / pathlib.Path(file).relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
         (root / "init").write_text(INIT)
         (root / "init").chmod(0o755)
         list_all = "find . | busybox cpio -o -H newc 2>/dev/null"

@@ -18,46 +18,34 @@ BOOT_S = 180
 ANSWER_S = 30
 
 
-class Machine:
-    """One guest with two NICs of a kind, each behind a port of its own, so that it can be pulled;
-    their other ends are the taps `kg1` and `kg2` of a namespace."""
+class Guest:
+    """A guest that runs, and takes commands: QEMU with `arguments`, in a namespace."""
 
-    def __init__(self, lab: Lab, image: Image, nic: str, folder: pathlib.Path):
+    def __init__(self, lab: Lab, image: Image, folder: pathlib.Path, where: str, arguments: list):
         self.lab, self.folder, self.number = lab, folder, 0
         folder.mkdir()
         qmp, agent = folder / "qmp", folder / "agent"
         share = folder / "share"
         share.mkdir()
-        console = ["console=ttyS0", "quiet", "panic=-1", "intel_iommu=on", "no_timer_check", "nokaslr"]
         command = [
             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
-            "-smp", "2", "-m", str(MEMORY_MB),
-            "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
+            "-accel", "tcg,thread=multi", "-cpu", "max",
             "-kernel", image.kernel, "-initrd", image.initramfs,
-            "-append", " ".join([*console, f"hugepages={HUGEPAGES}"]),
             "-serial", f"file:{folder}/console",
             "-chardev", f"socket,id=agent,path={agent},server=on,wait=off",
-            "-serial", "chardev:agent", "-qmp", f"unix:{qmp},server=on,wait=off",
+            "-serial", "chardev:agent", "-qmp", f"unix:{qmp},server=on,wait=off", *arguments,
         ]
         for tag, path, mode in [("usr", "/usr", "readonly=on"), ("share", share, "readonly=off")]:
             access = f"local,id={tag},path={path},security_model=passthrough,{mode}"
             command += ["-fsdev", access]
             command += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
-        for number in (1, 2):
-            tap = f"tap,id=tap{number},ifname=kg{number},script=no,downscript=no"
-            port = f"pcie-root-port,id=slot{number},chassis={number}"
-            wired = f"{nic},id=nic{number},bus=slot{number},netdev=tap{number},romfile="
-            command += ["-netdev", tap, "-device", port]
-            command += ["-device", f"{wired},mac=52:54:00:00:00:0{number}"]
         self.share = share
-        self.process = lab.start(command, NAMESPACE, f"qemu-{folder.name}")
+        self.process = lab.start(command, where, f"qemu-{folder.name}")
         self.qmp, self.agent = Lines(), Lines()
         for lines, path in ((self.qmp, qmp), (self.agent, agent)):
             lab.wait_until(lambda: lines.connects_to(path), self.process, 20)
         self.events = []
         self.ask("qmp_capabilities")
-        lab.ip(NAMESPACE, "link set kg1 up", "link set kg2 up")
 
     def boot(self):
         """Waits until the guest takes commands."""
@@ -95,7 +83,8 @@ class Machine:
     def sh(self, command: str, patience: float = ANSWER_S) -> str:
         """Has the guest's shell do `command`, which must end well; what it said."""
         self.number += 1
-        self.agent.write(f"{self.number} {command}")
+        (self.share / f"{self.number}.sh").write_text(command + "\n")
+        self.agent.write(str(self.number))
         answer = self.read_until(f"{self.number} ", patience)
         said = [(self.share / f"{self.number}.{end}").read_text() for end in ("out", "err")]
         if answer.split()[1] != "0":
@@ -115,6 +104,32 @@ class Machine:
         said = self.process.err.read_text().strip()
         raise Failed(f"the guest does not answer: {said} {' | '.join(console)}")
 
+    def end(self):
+        """Ends QEMU by its id."""
+        self.process.kill()
+        self.process.wait()
+
+
+class Machine(Guest):
+    """One guest with two NICs of a kind, each behind a port of its own, so that it can be pulled;
+    their other ends are the taps `kg1` and `kg2` of a namespace."""
+
+    def __init__(self, lab: Lab, image: Image, nic: str, folder: pathlib.Path):
+        console = ["console=ttyS0", "quiet", "panic=-1", "intel_iommu=on", "no_timer_check", "nokaslr"]
+        arguments = [
+            "-machine", "q35", "-smp", "2", "-m", str(MEMORY_MB),
+            "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
+            "-append", " ".join([*console, f"hugepages={HUGEPAGES}"]),
+        ]
+        for number in (1, 2):
+            tap = f"tap,id=tap{number},ifname=kg{number},script=no,downscript=no"
+            port = f"pcie-root-port,id=slot{number},chassis={number}"
+            wired = f"{nic},id=nic{number},bus=slot{number},netdev=tap{number},romfile="
+            arguments += ["-netdev", tap, "-device", port]
+            arguments += ["-device", f"{wired},mac=52:54:00:00:00:0{number}"]
+        super().__init__(lab, image, folder, NAMESPACE, arguments)
+        lab.ip(NAMESPACE, "link set kg1 up", "link set kg2 up")
+
     def bind(self):
         """Gives both NICs to vfio-pci."""
         for address in ADDRESSES:
@@ -124,11 +139,6 @@ class Machine:
                 f"echo vfio-pci >{device}/driver_override; echo {address} >/sys/bus/pci/drivers_probe; "
                 f"[ -e {device}/driver/{address} ]"
             )
-
-    def end(self):
-        """Ends QEMU by its id."""
-        self.process.kill()
-        self.process.wait()
 
 
 class Lines:

@@ -32,6 +32,7 @@ pub mod output;
 pub mod plan;
 pub mod platform;
 mod replace_file;
+pub mod roce;
 #[cfg(feature = "dpdk")]
 pub mod run;
 mod security;

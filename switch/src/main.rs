@@ -4,6 +4,7 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use switch::roce::{self, RoceCommand};
 use switch::traffic::{self, TrafficCommand};
 use switch::{
     apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, network, output, plan,
@@ -60,6 +61,9 @@ enum Command {
     /// Send and receive test traffic on a Linux interface; the sender obeys PFC as a RoCE NIC does
     #[command(subcommand)]
     Traffic(TrafficCommand),
+    /// A RoCEv2 endpoint on a Linux interface, which obeys PFC and controls congestion as a NIC does
+    #[command(subcommand)]
+    Roce(RoceCommand),
     /// Write the man pages and the completions for bash, zsh and fish
     Generate(generate::GenerateArgs),
 }
@@ -94,6 +98,7 @@ fn main() -> ExitCode {
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),
+        Command::Roce(command) => roce::run(&command),
         Command::Generate(arguments) => generate::run(&arguments, CommandLine::command()),
     }
 }

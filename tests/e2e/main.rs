@@ -42,6 +42,7 @@ mod process;
 mod queues;
 mod reload;
 mod restart;
+mod roce;
 mod script;
 mod stopped;
 mod switch;

@@ -102,6 +102,18 @@ impl QueuePair {
         self.connection = Some(Connection { peer, encapsulation });
     }
 
+    /// Ends the connection: what is posted is flushed, and what arrives is for nobody.
+    pub(crate) fn close(&mut self, shared: Shared<'_>) {
+        let (requester, responder, mut context) = self.parts(shared, &[]);
+        if !requester.has_failed() {
+            requester.fail(Status::Flushed, &mut context);
+        }
+        if !responder.has_failed() {
+            responder.fail(&mut context);
+        }
+        self.connection = None;
+    }
+
     pub(crate) fn post(&mut self, work: WorkRequest) -> Result<(), PostError> {
         if self.connection.is_none() {
             return Err(PostError::NotConnected);

@@ -14,7 +14,7 @@ const HEADERS_BYTES_MAX: usize = 40 + 8;
 pub(crate) fn icrc(packet: &[u8]) -> Option<[u8; ICRC_BYTES]> {
     let is_v6 = packet.first()? >> 4 == 6;
     let ip_bytes = if is_v6 { 40 } else { usize::from(packet[0] & 0x0F) * 4 };
-    if ip_bytes < 20 || ip_bytes > 40 {
+    if !(20..=40).contains(&ip_bytes) {
         return None;
     }
     let headers_bytes = ip_bytes + 8;

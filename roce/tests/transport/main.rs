@@ -3,4 +3,6 @@
 
 mod behavior;
 mod faults;
+mod golden;
+mod packets;
 mod wire;

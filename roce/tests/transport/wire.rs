@@ -22,6 +22,9 @@ pub(crate) const ADDRESS: u64 = 0x7000_0000_0000;
 pub(crate) const PAIR: QueuePairId = QueuePairId(0);
 const SPEED_BPS: u64 = 10_000_000_000;
 
+/// When a frame arrives, how many were sent before it, at which side it arrives, and the frame.
+type Flying = (Picoseconds, u64, usize, Vec<u8>);
+
 /// Of 1,000 frames, how many are lost, come twice, and come late.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
@@ -52,8 +55,12 @@ pub(crate) struct Wire {
     pub(crate) faults: Faults,
     /// Whether every frame that arrives is marked Congestion Experienced.
     pub(crate) marks: bool,
+    /// Every frame that was sent, in order.
+    pub(crate) log: Vec<Vec<u8>>,
+    /// Numbers, in that order, of frames that are lost.
+    pub(crate) losses: Vec<usize>,
     dice: Xoshiro256PlusPlus,
-    flying: BinaryHeap<Reverse<(Picoseconds, u64, usize, Vec<u8>)>>,
+    flying: BinaryHeap<Reverse<Flying>>,
     flown: u64,
 }
 
@@ -131,6 +138,8 @@ impl Wire {
             sides: [0, 1].map(|number| side(number, regions[number], settings, is_v6)),
             faults: Faults::default(),
             marks: false,
+            log: Vec::new(),
+            losses: Vec::new(),
             dice: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::new(),
             flown: 0,
@@ -154,6 +163,10 @@ impl Wire {
     }
 
     fn launch(&mut self, to: usize, mut frame: Vec<u8>) {
+        self.log.push(frame.clone());
+        if self.losses.contains(&(self.log.len() - 1)) {
+            return;
+        }
         if self.marks {
             mark(&mut frame);
         }

@@ -6,40 +6,40 @@ use nix::time::{ClockId, clock_gettime};
 
 /// CLOCK_MONOTONIC, relative to the creation of this value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     origin_ns: u64,
 }
 
 impl Clock {
     /// A clock that starts at [`Instant::ZERO`] now.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self { origin_ns: monotonic_ns() }
     }
 
     /// Now.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::from_ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
     /// `instant` as CLOCK_MONOTONIC time, in nanoseconds.
-    pub(super) const fn monotonic_ns(&self, instant: Instant) -> u64 {
+    pub(crate) const fn monotonic_ns(&self, instant: Instant) -> u64 {
         self.origin_ns + instant.ns
     }
 
     /// The instant of the CLOCK_MONOTONIC time `monotonic_ns`.
-    pub(super) const fn instant(&self, monotonic_ns: u64) -> Instant {
+    pub(crate) const fn instant(&self, monotonic_ns: u64) -> Instant {
         Instant::from_ns(monotonic_ns.saturating_sub(self.origin_ns))
     }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
-pub(super) fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(ClockId::CLOCK_MONOTONIC)
 }
 
 /// Turns CLOCK_REALTIME, which the kernel stamps received frames with, into CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StampConverter {
+pub(crate) struct StampConverter {
     /// Realtime less monotonic, modulo 2^64.
     offset_ns: u64,
     measured_ns: u64,
@@ -53,7 +53,7 @@ const OFFSET_READINGS: usize = 5;
 
 impl StampConverter {
     /// Measures the offset between the clocks.
-    pub(super) fn measure() -> Self {
+    pub(crate) fn measure() -> Self {
         let reading = |_| {
             let before = monotonic_ns();
             let real = clock_ns(ClockId::CLOCK_REALTIME);
@@ -66,14 +66,14 @@ impl StampConverter {
     }
 
     /// Measures again if the last time was too long before `now_ns` (CLOCK_MONOTONIC).
-    pub(super) fn refresh(&mut self, now_ns: u64) {
+    pub(crate) fn refresh(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.measured_ns) > OFFSET_AGE_NS_MAX {
             *self = Self::measure();
         }
     }
 
     /// `realtime_ns` converted to CLOCK_MONOTONIC.
-    pub(super) const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
+    pub(crate) const fn monotonic_ns(&self, realtime_ns: u64) -> u64 {
         realtime_ns.wrapping_sub(self.offset_ns)
     }
 }

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 /// An interface of this network namespace.
 #[derive(Clone, Debug)]
-pub(super) struct Interface {
+pub(crate) struct Interface {
     /// Its name.
     pub name: String,
     /// Its MAC address.
     pub mac: MacAddress,
-    pub(super) link: LinkAddr,
+    pub(crate) link: LinkAddr,
     /// Whether it is set up.
     is_up: bool,
 }
@@ -34,7 +34,7 @@ impl Interface {
     ///
     /// # Errors
     /// There is none, or the system call fails.
-    pub(super) fn find(name: &str) -> Result<Self, TrafficError> {
+    pub(crate) fn find(name: &str) -> Result<Self, TrafficError> {
         let all = getifaddrs().map_err(|source| TrafficError::System {
             what: "list the interfaces",
             source: source.into(),
@@ -53,7 +53,7 @@ impl Interface {
     /// If `ended` says that this interface went down or away: waits until the interface of this
     /// name is up again, this one or another one. A NIC keeps what it has to send meanwhile. `None`
     /// if it ended otherwise, is not up after `patience_ns`, or `stop` was asked meanwhile.
-    pub(super) fn back_after(
+    pub(crate) fn back_after(
         &self,
         ended: &Result<(), TrafficError>,
         patience_ns: u64,
@@ -72,7 +72,7 @@ impl Interface {
         None
     }
 
-    pub(super) fn index(&self) -> i32 {
+    pub(crate) fn index(&self) -> i32 {
         i32::try_from(self.link.ifindex()).unwrap_or(i32::MAX)
     }
 
@@ -80,7 +80,7 @@ impl Interface {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn tx_dropped(&self) -> Result<u64, TrafficError> {
+    pub(crate) fn tx_dropped(&self) -> Result<u64, TrafficError> {
         // Not /sys/class/net: it shows the network namespace in which it was mounted, which may be
         // another.
         let table = std::fs::read_to_string("/proc/thread-self/net/dev")
@@ -93,7 +93,7 @@ impl Interface {
     ///
     /// # Errors
     /// It has no route that leaves here.
-    pub(super) fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
+    pub(crate) fn route(&self, destination: IpAddr) -> Result<Route, TrafficError> {
         let text = destination.to_string();
         let routes: Vec<RouteEntry> = ip(&["-j", "route", "get", &text, "oif", &self.name])
             .map_err(|why| self.unresolved(destination, why))?;
@@ -108,11 +108,23 @@ impl Interface {
         }
     }
 
+    /// The longest IP packet that it takes, bytes.
+    ///
+    /// # Errors
+    /// `ip` does not know the interface.
+    pub(crate) fn mtu(&self) -> Result<u32, TrafficError> {
+        let links: Vec<LinkEntry> = ip(&["-j", "link", "show", "dev", &self.name])
+            .map_err(|why| TrafficError::Arguments(format!("{}: {why}", self.name)))?;
+        let link = links.into_iter().next();
+        link.map(|link| link.mtu)
+            .ok_or_else(|| TrafficError::NoInterface { interface: self.name.clone() })
+    }
+
     /// The MAC of `next_hop` from the kernel's neighbor table; triggers its resolution if needed.
     ///
     /// # Errors
     /// It does not answer.
-    pub(super) fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
+    pub(crate) fn neighbor(&self, next_hop: IpAddr) -> Result<MacAddress, TrafficError> {
         self.mac_of(next_hop).map_err(|why| self.unresolved(next_hop, why))
     }
 
@@ -141,11 +153,16 @@ impl Interface {
 
 /// How frames to a destination leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Route {
+pub(crate) struct Route {
     /// The next hop.
     pub next_hop: IpAddr,
     /// The address the kernel would send from.
     pub source: Option<IpAddr>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LinkEntry {
+    mtu: u32,
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,10 +10,10 @@
 //! [`sequence`], [`ttl_probe`], [`payload`], [`frame`]. [`socket`], [`interface`] and [`clock`]
 //! call the system. The commands combine them.
 
-mod clock;
+pub(crate) mod clock;
 mod flow;
 mod frame;
-mod interface;
+pub(crate) mod interface;
 mod outages;
 mod pause_generator;
 mod payload;
@@ -25,7 +25,7 @@ mod rx_stats;
 mod schedule;
 mod send;
 mod sequence;
-mod socket;
+pub(crate) mod socket;
 mod ttl_probe;
 
 pub use pfc::PfcArgs;
@@ -104,7 +104,7 @@ pub enum TrafficError {
 
 impl TrafficError {
     /// 2 for bad input, 1 for what failed on good input.
-    const fn exit_code(&self) -> u8 {
+    pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::NoInterface { .. } | Self::FrameTooLong { .. } | Self::Arguments(_) => 2,
             Self::InterfaceDown { .. } | Self::Unresolved { .. } | Self::System { .. } => 1,
@@ -139,10 +139,10 @@ fn print_line(what: &str) {
 
 /// Set by SIGINT and SIGTERM.
 #[derive(Debug)]
-struct StopFlag(Arc<AtomicBool>);
+pub(crate) struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    fn on_signals() -> Result<Self, TrafficError> {
+    pub(crate) fn on_signals() -> Result<Self, TrafficError> {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&flag))
@@ -151,7 +151,7 @@ impl StopFlag {
         Ok(Self(flag))
     }
 
-    fn asked(&self) -> bool {
+    pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -160,7 +160,7 @@ impl StopFlag {
 const SLEEP_NS_MAX: u64 = 50_000_000;
 
 /// Sets the timer slack to 1 ns; the default delays a wake-up by up to 50 us.
-fn set_timer_slack() -> Result<(), TrafficError> {
+pub(crate) fn set_timer_slack() -> Result<(), TrafficError> {
     nix::sys::prctl::set_timerslack(1).map_err(|source| TrafficError::System {
         what: "set the timer slack",
         source: source.into(),
@@ -168,12 +168,12 @@ fn set_timer_slack() -> Result<(), TrafficError> {
 }
 
 /// A PFC priority on the command line.
-fn priority(text: &str) -> Result<dataplane::ids::Priority, String> {
+pub(crate) fn priority(text: &str) -> Result<dataplane::ids::Priority, String> {
     let value = text.parse().ok().and_then(dataplane::ids::Priority::new);
     value.ok_or_else(|| format!("`{text}` is not a priority from 0 to 7"))
 }
 
 /// The speed of a link on the command line.
-fn speed(text: &str) -> Result<dataplane::time::Speed, UnitError> {
+pub(crate) fn speed(text: &str) -> Result<dataplane::time::Speed, UnitError> {
     parse_rate_bps(text).map(dataplane::time::Speed::from_bps)
 }

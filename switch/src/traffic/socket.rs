@@ -24,7 +24,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// `ETH_P_ALL`.
 const EVERY_ETHERTYPE: u16 = 3;
 /// Frames that go through one system call.
-pub(super) const SOCKET_BURST_MAX: usize = 64;
+pub(crate) const SOCKET_BURST_MAX: usize = 64;
 /// Room for one received frame: the longest the switch carries, and a VLAN tag.
 const SLOT_BYTES: usize = FRAME_BYTES_MAX + 16;
 
@@ -63,7 +63,7 @@ sockopt_impl!(
 
 /// What a socket receives besides frames to the interface's own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Listen {
+pub(crate) enum Listen {
     /// Nothing at all: it only sends.
     Nothing,
     /// MAC control frames, and those only.
@@ -103,7 +103,7 @@ impl Listen {
 }
 
 /// A socket that is bound to one interface.
-pub(super) struct PacketSocket {
+pub(crate) struct PacketSocket {
     socket: Socket,
     interface: String,
     sending: MultiHeaders<LinkAddr>,
@@ -114,7 +114,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The system refuses a raw socket (it takes CAP_NET_RAW).
-    pub(super) fn open(interface: &Interface, listen: Listen) -> Result<Self, TrafficError> {
+    pub(crate) fn open(interface: &Interface, listen: Listen) -> Result<Self, TrafficError> {
         let doing =
             |what| move |source: Errno| TrafficError::System { what, source: source.into() };
         let protocol = Protocol::from(i32::from(listen.ethertype().to_be()));
@@ -136,7 +136,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The kernel refuses both.
-    pub(super) fn set_receive_buffer(&self, bytes: usize) -> Result<(), TrafficError> {
+    pub(crate) fn set_receive_buffer(&self, bytes: usize) -> Result<(), TrafficError> {
         let forced = setsockopt(&self.socket, sockopt::RcvBufForce, &bytes);
         let set = match forced {
             Err(Errno::EPERM) => setsockopt(&self.socket, sockopt::RcvBuf, &bytes),
@@ -149,7 +149,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The kernel does not support it.
-    pub(super) fn set_qdisc_bypass(&self) -> Result<(), TrafficError> {
+    pub(crate) fn set_qdisc_bypass(&self) -> Result<(), TrafficError> {
         setsockopt(&self.socket, QdiscBypass, &true)
             .map_err(|source| self.failed("bypass the queueing discipline", source))
     }
@@ -160,7 +160,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The interface is down or gone, or a frame is longer than its MTU.
-    pub(super) fn send(&mut self, frames: &[&[u8]]) -> Result<usize, TrafficError> {
+    pub(crate) fn send(&mut self, frames: &[&[u8]]) -> Result<usize, TrafficError> {
         let slices: ArrayVec<[IoSlice<'_>; 1], SOCKET_BURST_MAX> =
             frames.iter().take(SOCKET_BURST_MAX).map(|frame| [IoSlice::new(frame)]).collect();
         let nowhere_else = [None::<LinkAddr>; SOCKET_BURST_MAX];
@@ -189,7 +189,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub(super) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, TrafficError> {
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, TrafficError> {
         match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
             Ok(bytes) => Ok(Some(bytes.min(buffer.len()))),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
@@ -201,7 +201,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The system refuses to wait.
-    pub(super) fn wait(&self, timeout_ns: u64) -> Result<(), TrafficError> {
+    pub(crate) fn wait(&self, timeout_ns: u64) -> Result<(), TrafficError> {
         let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(timeout_ns));
         match ppoll(&mut polled, Some(timeout), None) {
@@ -215,7 +215,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// The system call fails.
-    pub(super) fn take_statistics(&self) -> Result<SocketStatistics, TrafficError> {
+    pub(crate) fn take_statistics(&self) -> Result<SocketStatistics, TrafficError> {
         let statistics = getsockopt(&self.socket, Statistics)
             .map_err(|source| self.failed("read the socket's statistics", source))?;
         Ok(SocketStatistics {
@@ -236,7 +236,7 @@ impl PacketSocket {
 
 /// The result of [`PacketSocket::take_statistics`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SocketStatistics {
+pub(crate) struct SocketStatistics {
     /// Frames that matched, dropped ones included.
     pub frames: u64,
     /// Frames for which the receive buffer had no room.
@@ -245,7 +245,7 @@ pub(super) struct SocketStatistics {
 
 /// One received frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Received<'a> {
+pub(crate) struct Received<'a> {
     /// The frame without its FCS, and without the outer VLAN tag that the kernel took off.
     pub bytes: &'a [u8],
     /// That VLAN tag: priority, drop eligibility and VLAN id.
@@ -257,7 +257,7 @@ pub(super) struct Received<'a> {
 }
 
 /// Buffers for received frames, with timestamps and VLAN tags.
-pub(super) struct ReceiveRing {
+pub(crate) struct ReceiveRing {
     headers: MultiHeaders<LinkAddr>,
     slots: Vec<u8>,
 }
@@ -268,7 +268,7 @@ impl ReceiveRing {
     ///
     /// # Errors
     /// The kernel does not support it.
-    pub(super) fn new(socket: &PacketSocket) -> Result<Self, TrafficError> {
+    pub(crate) fn new(socket: &PacketSocket) -> Result<Self, TrafficError> {
         setsockopt(&socket.socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|source| socket.failed("ask for receive stamps", source))?;
         setsockopt(&socket.socket, Auxdata, &true)
@@ -285,7 +285,7 @@ impl ReceiveRing {
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         socket: &PacketSocket,
         mut each: impl FnMut(Received<'_>),

@@ -13,6 +13,7 @@ pub mod lldp_frames;
 pub mod network_toml;
 pub mod parse;
 pub mod plan_files;
+pub mod roce_frames;
 pub mod rules_json;
 pub mod scenario_toml;
 mod seeds;
@@ -34,7 +35,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
     Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
@@ -44,6 +45,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "network_toml", run: network_toml::run, bytes_max: 4_096 },
     Target { name: "parse", run: parse::run, bytes_max: 256 },
     Target { name: "plan_files", run: plan_files::run, bytes_max: 2_048 },
+    Target { name: "roce_frames", run: roce_frames::run, bytes_max: 1_024 },
     Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
     Target { name: "scenario_toml", run: scenario_toml::run, bytes_max: 4_096 },
     Target { name: "switch_toml", run: switch_toml::run, bytes_max: 4_096 },
