@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce
+.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -150,6 +150,12 @@ bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven:
 
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
 	cargo run --release --locked -p knotless-bench --bin bench-netsim
+
+bench-congestion: setup ## DCQCN in the emulator against its paper's fluid model, and each congestion control in an incast
+	cargo run --release --locked -p knotless-netsim --example congestion
+
+bench-collectives: setup ## collectives of 1,024 ranks in the emulator, with their time and memory
+	cargo run --release --locked -p knotless-netsim --example collectives
 
 bench-neighbor: setup ## what a hostile LLDP neighbor costs the data path
 	cargo bench -p knotless-bench --bench neighbor

@@ -12,7 +12,7 @@ use crate::event::{NEVER, Picoseconds};
 use crate::event_queue::EventQueue;
 use crate::fault_schedule::FaultSchedule;
 use crate::flow::{
-    Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, ack_head, frames_of, head,
+    Addresses, FlowCounters, FlowId, FlowSpec, TTL_START, Way, ack_head, frames_of, head,
 };
 use crate::frame::{Buffers, Pool};
 use crate::go_back_n::ReceiveWindow;
@@ -383,12 +383,19 @@ impl NetworkBuilder {
             check_length(spec.frame_bytes)?;
             let flow = FlowId(number as usize);
             let destination = router.add(flow.0, &spec.way, spec.from, spec.to, &map)?;
+            if spec.is_roce && spec.way == Way::Pinned {
+                // Answers have a random path of their own, too.
+                let back = router.add(flow.0 + FLOWS_MAX, &spec.way, spec.to, spec.from, &map)?;
+                plans.push(FlowPlan::new(flow, spec, [destination, back], tags));
+                continue;
+            }
             if spec.window_bytes.is_some() || spec.is_roce {
                 // Acknowledgments are routed by the tables.
                 router.route_to(topology.access[spec.from.0].0);
             }
             if spec.is_roce {
-                plans.push(FlowPlan::new(flow, spec, destination, tags));
+                let back = topology.host_address(spec.from);
+                plans.push(FlowPlan::new(flow, spec, [destination, back], tags));
                 continue;
             }
             let addresses = self.addresses(topology, spec.from, destination);

@@ -109,7 +109,7 @@ const _: () = assert!(2 * LINKS_MAX <= WIRES_MAX && LINKS_MAX + SWITCHES_MAX <= 
 /// Flows: a switch may need a route for each, and all must fit its table.
 pub(crate) const FLOWS_MAX: usize = ROUTES_MAX / 2;
 
-const _: () = assert!(FLOWS_MAX <= 1 << 22, "flows fit 100.64.0.0/10");
+const _: () = assert!(2 * FLOWS_MAX <= 1 << 22, "flows there and back fit 100.64.0.0/10");
 
 impl Topology {
     /// The ports of `switch` to which hosts are linked.

@@ -8,7 +8,8 @@
 //! times, and the median of the processes counts. As `knotless simulate` does, they ask the system
 //! for huge pages. Two threads are compared with one in further processes, where both have the
 //! network and take turns; what each did must be the same to the bit. The core's clock is read
-//! around each round: two figures are to be compared only if it was the same. Writes
+//! around each round: two figures are to be compared only if it was the same. Hosts with RoCE
+//! endpoints and DCQCN are compared with simple ones in the same way, at 128 hosts. Writes
 //! `target/bench/netsim.json`.
 
 use bench::table::{median, save};
@@ -37,6 +38,11 @@ const MUST_MB: f64 = 2_000.0;
 const THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
 const MUST_RATIOS: [(usize, f64); 2] = [(128, 1.6), (1_024, 1.7)];
 
+/// Ports of the switches of the network in which hosts with DCQCN are compared with simple ones,
+/// and the share of the packet-hops a second that they must reach.
+const ROCE_K: usize = 8;
+const MUST_ROCE_RATIO: f64 = 0.7;
+
 /// What one process came to.
 struct Sample {
     megahops: f64,
@@ -49,11 +55,45 @@ struct Sample {
 }
 
 fn scenario(k: usize) -> Result<ScenarioConfig, config::ConfigError> {
+    permutation(k, "frame = 1000\n")
+}
+
+/// The same with queue pairs, whose frames have 1,082 bytes, and acknowledgments.
+fn roce_scenario(k: usize) -> Result<ScenarioConfig, config::ConfigError> {
+    let ecn = "[switches]\necn = { kmin = '5KB', kmax = '200KB', pmax = 0.01 }\n";
+    permutation(k, &format!("transport = 'roce'\n[roce]\ncongestion = 'dcqcn'\n{ecn}"))
+}
+
+fn permutation(k: usize, rest: &str) -> Result<ScenarioConfig, config::ConfigError> {
     let text = format!(
         "duration = '1s'\ngenerate = {{ kind = 'fat-tree', k = {k} }}\nrouting = {{ kind = 'ecmp' }}\n\
-         [[traffic]]\nkind = 'permutation'\nframe = 1000\n"
+         [[traffic]]\nkind = 'permutation'\n{rest}"
     );
     ScenarioConfig::parse("permutation.toml".as_ref(), &text)
+}
+
+/// Times hosts with DCQCN against simple ones, in this process: two networks that take turns.
+fn time_roce(k: usize) -> Result<(), Box<dyn Error>> {
+    let configs = [scenario(k)?, roce_scenario(k)?];
+    let hosts = configs[0].network.hosts();
+    let [simple, roce] = configs.each_ref().map(|config| build(config, None, None));
+    let mut both = [simple?.network, roce?.network];
+    both.iter_mut().for_each(|network| network.run_for(100_000_000));
+    let span_ps = HOPS * 1_000_000_000 / (HOPS_A_HOST_MS * hosts as u64);
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let [simple, roce] = both.each_mut().map(|network| {
+            let before = network.switch_hops();
+            let start = Instant::now();
+            network.run_for(span_ps);
+            (network.switch_hops() - before) as f64 / start.elapsed().as_secs_f64() / 1e6
+        });
+        rates.push(roce);
+        ratios.push(roce / simple);
+    }
+    both.iter().try_for_each(|network| network.check())?;
+    println!("{} {}", median(rates), median(ratios));
+    Ok(())
 }
 
 /// Times one size, in this process; prints the figures for the one that asked.
@@ -118,8 +158,11 @@ fn sample(k: usize) -> Result<Sample, Box<dyn Error>> {
 
 /// What a process prints that is started with these arguments.
 fn figures<const N: usize>(arguments: &[usize]) -> Result<[f64; N], Box<dyn Error>> {
-    let arguments: Vec<String> = arguments.iter().map(usize::to_string).collect();
-    let output = Command::new(std::env::current_exe()?).args(&arguments).output()?;
+    figures_of(&arguments.iter().map(usize::to_string).collect::<Vec<String>>())
+}
+
+fn figures_of<const N: usize>(arguments: &[String]) -> Result<[f64; N], Box<dyn Error>> {
+    let output = Command::new(std::env::current_exe()?).args(arguments).output()?;
     let text = String::from_utf8(output.stdout)?;
     let figures = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
     figures.try_into().map_err(|_| format!("{arguments:?}: {:?}", output.status).into())
@@ -192,6 +235,7 @@ fn all() -> Result<bool, Box<dyn Error>> {
         figures.push((format!("{hosts}_hosts_{THREADS}_threads_ratio"), threads_ratio));
     }
     println!("{table}");
+    holds &= roce(&mut figures)?;
     println!(
         "must: {MUST_MEGAHOPS} M at 128 hosts, under {MUST_MB} MB at 1024, with two threads (if there \
          are two cores) 1.6 x at 128 and 1.7 x at 1024: {}",
@@ -201,10 +245,36 @@ fn all() -> Result<bool, Box<dyn Error>> {
     Ok(holds)
 }
 
+/// Hosts with DCQCN against simple ones: whether they reach what they must.
+fn roce(figures: &mut Vec<(String, f64)>) -> Result<bool, Box<dyn Error>> {
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..PROCESSES {
+        let [rate, ratio] = figures_of(&["roce".to_owned(), ROCE_K.to_string()])?;
+        rates.push(rate);
+        ratios.push(ratio);
+    }
+    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = ratios.iter().copied().fold(0.0, f64::max);
+    let (rate, ratio) = (median(rates), median(ratios));
+    let holds = ratio >= MUST_ROCE_RATIO;
+    println!(
+        "128 hosts with RoCE endpoints and DCQCN: {rate:.2} M packet-hops/s, {ratio:.2} of simple \
+         hosts' ({lowest:.2} to {highest:.2}; must {MUST_ROCE_RATIO}): {}",
+        if holds { "yes" } else { "NO" }
+    );
+    figures.push(("128_hosts_dcqcn_megahops".to_owned(), rate));
+    figures.push(("128_hosts_dcqcn_ratio".to_owned(), ratio));
+    Ok(holds)
+}
+
 fn main() -> ExitCode {
     // As `knotless simulate` does.
     netsim::huge_pages::ask();
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq("roce").is_some() {
+        let k = arguments.next().and_then(|k| k.parse().ok()).unwrap_or(ROCE_K);
+        return bench::verdict(time_roce(k).map(|()| true));
+    }
     let size = arguments.next().and_then(|k| k.parse().ok());
     let threads = arguments.next().and_then(|threads| threads.parse().ok());
     bench::verdict(match (size, threads) {

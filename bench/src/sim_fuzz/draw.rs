@@ -4,8 +4,8 @@ use super::topology::Shape;
 use super::{faults, traffic};
 use config::headroom::{Link, Software, needed_bytes};
 use config::scenario::{
-    Buffers, Ecn, FRAME_BYTES_MOST, Flow, LinkDefaults, Route, RouteKind, Routing, ScenarioConfig,
-    Scheme, SchemeKind,
+    Buffers, Ecn, FRAME_BYTES_MOST, Flow, LinkDefaults, Roce, Route, RouteKind, Routing,
+    ScenarioConfig, Scheme, SchemeKind,
 };
 use config::units::Length;
 use dataplane::settings::Threshold;
@@ -15,6 +15,7 @@ use fabric::network::End;
 use fabric::paths::{Listed, Turn};
 use fabric::paths::{PathKind, PathSpec};
 use random::{Draw, Rng, SplitMix64};
+use roce::congestion::Algorithm;
 use std::collections::BTreeMap;
 
 /// Larger networks have too many loop-free paths to list.
@@ -53,13 +54,32 @@ pub fn draw(seed: u64) -> ScenarioConfig {
         network,
         flows,
         traffic,
+        roce: Roce::default(),
+        collectives: Vec::new(),
         warnings: Vec::new(),
     };
     // Drawn last, so that a seed's network and faults stay what they were.
     config.scheme.partitions = rng.below(2) == 0;
     config.scheme.hosts_by_dscp = rng.below(2) == 0;
     config.scheme.translate = true;
+    draw_roce(&mut config, rng);
     config
+}
+
+/// Makes some flows queue pairs, with any congestion control but that which needs telemetry.
+fn draw_roce(config: &mut ScenarioConfig, rng: &mut SplitMix64) {
+    let of_flows = config.flows.iter_mut().map(|flow| &mut flow.pace);
+    let paces = of_flows.chain(config.traffic.iter_mut().map(|traffic| &mut traffic.pace));
+    for pace in paces {
+        pace.is_roce = rng.one_in(3);
+        if pace.is_roce {
+            (pace.window_bytes, pace.stop_ns) = (None, None);
+        }
+    }
+    let name = rng.pick(&["none", "dcqcn", "timely", "swift"]);
+    config.roce.algorithm = Algorithm::from_name(name).unwrap_or_default();
+    config.roce.selective_packets = rng.one_in(3).then_some(128);
+    config.roce.acknowledge_every = rng.pick(&[1, 4, 16]);
 }
 
 /// What `tagger` is to keep lossless. All else may become lossy.
@@ -92,7 +112,12 @@ fn buffers(network: &Network, priorities: u8, rng: &mut SplitMix64) -> Buffers {
     };
     let shared_bytes = rng.pick(&[10_000, 100_000, 1_000_000, 10_000_000]);
     let kmin_bytes = rng.pick(&[5_000, 50_000]);
-    let ecn = Ecn { kmin_bytes, kmax_bytes: 4 * kmin_bytes, pmax_millionths: 200_000 };
+    let ecn = Ecn {
+        kmin_bytes,
+        kmax_bytes: 4 * kmin_bytes,
+        pmax_millionths: 200_000,
+        marks_lossy: false,
+    };
     Buffers {
         fair: Some(rng.one_in(4)),
         size_bytes: promised.max().unwrap_or(0) + lossy_bytes + shared_bytes,

@@ -87,6 +87,7 @@ pub(super) fn any_host(network: &Network, rng: &mut SplitMix64) -> u32 {
 /// As much as the wire takes, from early on.
 fn hungry(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
     Pace {
+        is_roce: false,
         rate: None,
         window_bytes: None,
         frame_bytes: 1_514,
@@ -104,6 +105,7 @@ fn pace(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
     // Small frames as fast as the wire takes them are many events and little else.
     let is_paced = frame_bytes < 300 || rng.one_in(2);
     Pace {
+        is_roce: false,
         rate: is_paced.then(|| Speed::from_bps(rng.between(100_000_000, 20_000_000_000))),
         window_bytes: rng.one_in(3).then(|| rng.between(u64::from(frame_bytes), 200_000)),
         frame_bytes,

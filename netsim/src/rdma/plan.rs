@@ -69,8 +69,8 @@ pub(crate) struct FlowPlan {
     pub(crate) flow: FlowId,
     pub(crate) from: HostId,
     pub(crate) to: HostId,
-    /// The address that its packets go to.
-    pub(crate) address: Ipv4Addr,
+    /// The addresses that its packets go to, and their answers.
+    pub(crate) addresses: [Ipv4Addr; 2],
     pub(crate) class: Class,
     pub(crate) start_ps: Picoseconds,
     pub(crate) size_bytes: Option<u64>,
@@ -79,15 +79,20 @@ pub(crate) struct FlowPlan {
 }
 
 impl FlowPlan {
-    /// `flow`, whose packets go to `address`.
-    pub(crate) fn new(flow: FlowId, spec: &FlowSpec, address: Ipv4Addr, tags: &TagMap) -> Self {
+    /// `flow`, whose packets and answers go to `addresses`.
+    pub(crate) fn new(
+        flow: FlowId,
+        spec: &FlowSpec,
+        addresses: [Ipv4Addr; 2],
+        tags: &TagMap,
+    ) -> Self {
         let FlowSpec { from, to, start_ps, size_bytes, .. } = *spec;
         let rate = match spec.pace {
             Pace::BackToBack => None,
             Pace::Steady(rate) | Pace::Random(rate) => Some(rate),
         };
         let class = Class::of(spec.tag, tags);
-        Self { flow, from, to, address, class, start_ps, size_bytes, rate }
+        Self { flow, from, to, addresses, class, start_ps, size_bytes, rate }
     }
 }
 
@@ -250,17 +255,18 @@ impl<'a> Planner<'a> {
 
     /// A flow: a queue pair at each end.
     pub(crate) fn flow(&mut self, plan: &FlowPlan) {
-        let FlowPlan { flow, from, to, address, class, start_ps, size_bytes, rate } = *plan;
+        let FlowPlan { flow, from, to, addresses, class, start_ps, size_bytes, rate } = *plan;
+        let [address, back] = addresses;
         let [source, target] = [from, to].map(|host| self.facts[host.0].address);
         let purpose = Use::Sender { flow, left_bytes: size_bytes };
-        // Acknowledgments come from the receiver's address, whatever the flow's is.
-        let pair = Pair { purpose, address: source, peer: target };
+        // Packets come from a host's own address, whatever that of the flow is.
+        let pair = Pair { purpose, address: back, peer: target };
         let sender = self.create(from, to, class, rate, pair);
         let left_messages = size_bytes.map(|bytes| bytes.div_ceil(MESSAGE_BYTES));
         let purpose = Use::Receiver { flow, left_messages };
         let receiver = self.create(to, from, class, None, Pair { purpose, address, peer: source });
         self.connect(from, sender, address, receiver);
-        self.connect(to, receiver, source, sender);
+        self.connect(to, receiver, back, sender);
         self.post_buffers(to, receiver);
         self.host(from).plan(start_ps, Due::Flow { queue_pair: sender });
         let (length, speed) = (self.length(from, to), self.facts[from.0].speed);

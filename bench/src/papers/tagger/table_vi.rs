@@ -1,17 +1,19 @@
 //! Table VI: what RoCE loses without PFC, with one lossless priority, with two.
 //!
-//! Hosts have no congestion control, so they send at line rate into a fabric that lost a fifth of
-//! its links, and lose far more than those of the Tagger paper. What must hold is the order: over
-//! the seeds a further lossless priority loses less, and frames are lost by lossy queues only. One
-//! seed says nothing of it: what is lossless longer fills queues that other frames are lost at.
+//! Hosts have RoCE endpoints with DCQCN, as the paper's. Flows of web search and of data mining sizes
+//! come at random; each has a random way through a fat-tree that lost a fifth of its links. Over the
+//! seeds of a cell more than ten million frames are sent, so that the paper's 10^-6 can be seen. The
+//! paper says neither how long lossy queues are nor when they mark: here 512 KB, and DCQCN's own
+//! thresholds (5 to 200 KB).
 
 use super::PAPER;
 use crate::row::{Row, Verdict};
 use bench::stats::{Interval, SEEDS_MIN};
 use config::ScenarioConfig;
-use config::scenario::SchemeKind;
+use config::scenario::{Ecn, SchemeKind, SizeDistribution, Sizes};
 use netsim::scenario::{Options, run};
 use rayon::prelude::*;
+use roce::congestion::{Algorithm, DcqcnParameters};
 use std::error::Error;
 use std::path::Path;
 
@@ -20,9 +22,20 @@ use std::path::Path;
 const SHARES: [(u32, [f64; 3]); 3] =
     [(8, [1.25e-2, 0.0, 0.0]), (16, [6.6e-2, 6.87e-7, 0.0]), (24, [1.27e-1, 1.61e-6, 0.0])];
 
+/// How long sources send: half a million frames at the load of the scenario.
+const DURATION_NS: u64 = 130_000_000;
+/// What one lossy queue may hold.
+const LOSSY_QUEUE_BYTES: u32 = 512_000;
+/// How queues mark, lossy ones too.
+const ECN: Ecn =
+    Ecn { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_millionths: 10_000, marks_lossy: true };
+/// A share that is as good as the paper's 0: less than one frame of a million.
+const NOTHING: f64 = 1e-6;
+
 /// What one run lost.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
+    sent: u64,
     /// Lost of sent.
     share: f64,
     /// Lossless frames that found no headroom.
@@ -32,31 +45,44 @@ struct Loss {
 /// The runs of so many senders: of each seed, without PFC, with one, with two priorities.
 struct Line {
     senders: u32,
+    sizes: SizeDistribution,
     seeds: Vec<[Loss; 3]>,
 }
 
 impl Line {
-    fn measure(senders: u32) -> Result<Self, Box<dyn Error>> {
-        eprintln!("  Table VI: {senders}-to-1, {SEEDS_MIN} seeds");
+    fn measure(senders: u32, sizes: SizeDistribution) -> Result<Self, Box<dyn Error>> {
+        eprintln!("  Table VI: {senders}-to-1, {sizes:?}, {SEEDS_MIN} seeds");
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netsim/scenarios");
-        let config = ScenarioConfig::load(&folder.join(format!("failures-{senders}-to-1.toml")))?;
+        let file = folder.join(format!("failures-{senders}-to-1.toml"));
+        let mut config = ScenarioConfig::load(&file)?;
+        config.duration_ns = DURATION_NS;
+        config.roce.algorithm = Algorithm::Dcqcn(DcqcnParameters::default());
+        config.buffers.ecn = Some(ECN);
+        config.buffers.lossy_queue_bytes = LOSSY_QUEUE_BYTES;
+        for traffic in &mut config.traffic {
+            traffic.pace.is_roce = true;
+            traffic.sizes = traffic.sizes.map(|it| Sizes { distribution: sizes, ..it });
+        }
         let seeds: Vec<u64> = (1..).take(SEEDS_MIN).collect();
         let of = |&seed| [0, 1, 2].map(|priorities| lose(&config, priorities, seed));
         let runs: Vec<[Result<Loss, String>; 3]> = seeds.par_iter().map(of).collect();
         let seeds = runs.into_iter().map(|[none, one, two]| Ok([none?, one?, two?]));
-        Ok(Self { senders, seeds: seeds.collect::<Result<_, String>>()? })
+        Ok(Self { senders, sizes, seeds: seeds.collect::<Result<_, String>>()? })
     }
 
-    /// Whether a further priority loses less: 95 % of the mean of the differences, seed by seed,
-    /// lie above 0; and no lossless frame was lost.
-    fn holds(&self) -> bool {
-        let is_less = |more: usize| {
-            let differences = self.seeds.iter().map(|it| it[more - 1].share - it[more].share);
-            let differences: Vec<f64> = differences.collect();
-            Interval::of(&differences).is_some_and(|interval| interval.low() > 0.0)
-        };
+    /// Whether no lossless frame was lost, and a further priority does not lose more on average.
+    fn is_sound(&self) -> bool {
         let overruns: u64 = self.seeds.iter().flatten().map(|loss| loss.overruns).sum();
-        overruns == 0 && is_less(1) && is_less(2)
+        let [none, one, two] = [0, 1, 2].map(|priorities| self.share(priorities));
+        overruns == 0 && none >= one && one >= two
+    }
+
+    /// Lost of sent, over all seeds.
+    fn share(&self, priorities: usize) -> f64 {
+        let losses = || self.seeds.iter().map(|seed| seed[priorities]);
+        let sent: u64 = losses().map(|loss| loss.sent).sum();
+        let lost: f64 = losses().map(|loss| loss.share * loss.sent as f64).sum();
+        lost / sent.max(1) as f64
     }
 
     /// Of so many lossless priorities.
@@ -68,11 +94,15 @@ impl Line {
     fn text(&self) -> String {
         let share = |priorities| {
             let interval = self.interval(priorities);
-            interval.map_or_else(String::new, |it| format!("{:.1e} to {:.1e}", it.low(), it.high()))
+            let mean = self.share(priorities);
+            interval.map_or_else(String::new, |it| {
+                format!("{mean:.1e} ({:.1e} to {:.1e})", it.low().max(0.0), it.high())
+            })
         };
         let clean = self.seeds.iter().filter(|[_, _, two]| two.share == 0.0).count();
         let [none, one, two] = [share(0), share(1), share(2)];
-        format!("{}-to-1: {none}; {one}; {two} ({clean} seeds lose nothing)", self.senders)
+        let (senders, sizes) = (self.senders, self.sizes);
+        format!("{senders}-to-1, {sizes:?}: {none}; {one}; {two} ({clean} seeds lose nothing)")
     }
 }
 
@@ -85,31 +115,39 @@ fn lose(config: &ScenarioConfig, priorities: u8, seed: u64) -> Result<Loss, Stri
     let sent: u64 = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
     let lost = outcome.lossy_drops + outcome.headroom_overruns;
     let share = lost as f64 / sent.max(1) as f64;
-    Ok(Loss { share, overruns: outcome.headroom_overruns })
+    Ok(Loss { sent, share, overruns: outcome.headroom_overruns })
 }
 
 /// The row: all cells.
 pub(super) fn row() -> Result<Row, Box<dyn Error>> {
-    let senders = SHARES.map(|(senders, _)| senders);
-    let lines: Vec<Line> = senders.into_iter().map(Line::measure).collect::<Result<_, _>>()?;
+    let mut lines = Vec::new();
+    for sizes in [SizeDistribution::WebSearch, SizeDistribution::DataMining] {
+        for (senders, _) in SHARES {
+            lines.push(Line::measure(senders, sizes)?);
+        }
+    }
     let paper = SHARES.map(|(senders, [none, one, two])| {
         format!("{senders}-to-1: {none:.1e}; {one:.1e}; {two:.0}")
     });
     let ours: Vec<String> = lines.iter().map(Line::text).collect();
-    let interval = lines.last().and_then(|line| line.interval(2));
+    let interval = lines.first().and_then(|line| line.interval(2));
     let item = "Table VI: loss without PFC, with 1, with 2 lossless priorities";
     let row = Row::new(PAPER, item, paper.join(" | "), ours.join(" | "), verdict(&lines));
     Ok(Row { interval, ..row })
 }
 
 fn verdict(lines: &[Line]) -> Verdict {
-    let order = lines.len() == SHARES.len() && lines.iter().all(Line::holds);
-    if !order {
-        let why = "a further lossless priority does not lose less, or a lossless frame is lost";
+    if lines.is_empty() || !lines.iter().all(Line::is_sound) {
+        let why = "a further lossless priority loses more, or a lossless frame is lost";
         return Verdict::Fails(why.to_owned());
     }
-    let reason = "waits for congestion control at hosts; the order holds over the seeds";
-    Verdict::NotDone(reason.to_owned())
+    let most = lines.iter().map(|line| line.share(2)).fold(0.0, f64::max);
+    Verdict::differs_if(
+        most < NOTHING,
+        "two priorities lose nothing, as in the paper; the other shares depend on the length of \
+         lossy queues, which the paper does not say",
+        format!("with two lossless priorities {most:.1e} of the frames are lost"),
+    )
 }
 
 #[cfg(test)]
@@ -120,20 +158,21 @@ mod tests {
     fn line(shares: [f64; 3], overruns: u64) -> Line {
         let seed = |at: usize| {
             let moved = 1.0 + 0.02 * (at % 5) as f64;
-            shares.map(|share| Loss { share: share * moved, overruns: 0 })
+            shares.map(|share| Loss { sent: 1_000, share: share * moved, overruns: 0 })
         };
         let mut seeds: Vec<[Loss; 3]> = (0..SEEDS_MIN).map(seed).collect();
         seeds[3][1].overruns = overruns;
-        Line { senders: 8, seeds }
+        Line { senders: 8, sizes: SizeDistribution::WebSearch, seeds }
     }
 
     #[test]
-    fn means_out_of_order_fail() {
+    fn means_out_of_order_fail_and_so_does_loss_with_two() {
         let of = |shares, overruns| verdict(&[(); 3].map(|()| line(shares, overruns)));
-        assert!(!of([0.2, 0.1, 0.05], 0).is_failure());
+        assert!(!of([0.2, 0.1, 0.0], 0).is_failure());
         assert!(of([0.2, 0.1, 0.15], 0).is_failure());
-        assert!(of([0.1, 0.1, 0.0], 0).is_failure());
-        assert!(of([0.2, 0.1, 0.05], 1).is_failure(), "a lossless frame was lost");
+        assert!(of([0.1, 0.2, 0.0], 0).is_failure());
+        assert!(of([0.2, 0.1, 0.05], 0).is_failure(), "two priorities lose");
+        assert!(of([0.2, 0.1, 0.0], 1).is_failure(), "a lossless frame was lost");
         assert!(verdict(&[]).is_failure());
     }
 }

@@ -1,0 +1,120 @@
+//! `make bench-collectives`: collectives of 1,024 ranks on a fat-tree, with the time and memory that
+//! they take.
+//!
+//! A fat-tree of 16-port switches has 1,024 hosts, each a rank with RoCE endpoints and DCQCN. Each
+//! collective runs in a process of its own, so that its memory is its own. Writes
+//! `target/bench/collectives.json`.
+
+use config::ScenarioConfig;
+use netsim::scenario::{Options, run};
+use std::error::Error;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// What is run: the keys of the collective.
+const COLLECTIVES: [(&str, &str); 5] = [
+    ("ring", "kind = 'all-reduce'\nsize = '8MB'"),
+    ("tree", "kind = 'all-reduce'\nalgorithm = 'tree'\nsize = '8MB'\nchunks = 64"),
+    ("halving-doubling", "kind = 'all-reduce'\nalgorithm = 'halving-doubling'\nsize = '8MB'"),
+    ("pipeline", "kind = 'pipeline'\nsize = '8MB'\nchunks = 64"),
+    ("straggler", "kind = 'all-reduce'\nsize = '8MB'\nstragglers = 1\nstraggle = '20us'"),
+];
+
+/// The most memory that this process had, in MB.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kb.unwrap_or(0) / 1_000
+}
+
+/// Runs one in this process; prints a row and, as the last line, its figures as JSON.
+fn one(name: &str, keys: &str, k: usize) -> Result<(), Box<dyn Error>> {
+    let text = format!(
+        "duration = '40ms'\ngenerate = {{ kind = 'fat-tree', k = {k} }}\n\
+         routing = {{ kind = 'ecmp' }}\n\
+         [switches]\necn = {{ kmin = '5KB', kmax = '200KB', pmax = 0.01 }}\n\
+         [roce]\ncongestion = 'dcqcn'\n[[collective]]\n{keys}\n"
+    );
+    let config = ScenarioConfig::parse("collective.toml".as_ref(), &text)?;
+    let start = Instant::now();
+    let outcome = run(&config, Options::default())?;
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(violation) = outcome.violations.first() {
+        return Err(violation.clone().into());
+    }
+    let collective = outcome.collectives.first().ok_or("no collective")?;
+    let finished_ps = collective.finished_ps.ok_or("it does not end within its 40 ms")?;
+    let messages = outcome.messages.unwrap_or_default();
+    let roce = outcome.roce.unwrap_or_default();
+    let figures = serde_json::json!({
+        "ranks": collective.ranks,
+        "milliseconds": finished_ps as f64 / 1e9,
+        "algorithm_gbps": collective.algorithm_bps.unwrap_or(0) as f64 / 1e9,
+        "bus_gbps": collective.bus_bps.unwrap_or(0) as f64 / 1e9,
+        "messages": messages.count,
+        "slowdown_p50": messages.slowdown_p50_permille as f64 / 1e3,
+        "slowdown_p99": messages.slowdown_p99_permille as f64 / 1e3,
+        "paused_percent": roce.paused_millionths as f64 / 1e4,
+        "marked_packets": roce.ecn_marked_packets,
+        "million_packet_hops": outcome.packet_hops as f64 / 1e6,
+        "run_seconds": seconds,
+        "memory_mb": peak_mb(),
+    });
+    println!(
+        "| {name} | {} | {:.2} | {:.2} | {:.1} | {} | {:.1} | {:.1} | {:.2} | {} | {seconds:.0} | {} |",
+        collective.ranks,
+        finished_ps as f64 / 1e9,
+        collective.algorithm_bps.unwrap_or(0) as f64 / 1e9,
+        collective.bus_bps.unwrap_or(0) as f64 / 1e9,
+        messages.count,
+        messages.slowdown_p50_permille as f64 / 1e3,
+        messages.slowdown_p99_permille as f64 / 1e3,
+        roce.paused_millionths as f64 / 1e4,
+        roce.ecn_marked_packets,
+        peak_mb()
+    );
+    println!("{figures}");
+    Ok(())
+}
+
+fn all() -> Result<(), Box<dyn Error>> {
+    println!(
+        "| collective of 8 MB | ranks | ms | algorithm, Gb/s | bus, Gb/s | messages | slowdown p50 | \
+         p99 | hosts paused, % | packets marked | run, s | memory, MB |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut json = serde_json::Map::new();
+    for (name, _) in COLLECTIVES {
+        let output = Command::new(std::env::current_exe()?).arg(name).output()?;
+        let text = String::from_utf8(output.stdout)?;
+        let (row, figures) = text.trim_end().split_once('\n').ok_or_else(|| {
+            format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim_end())
+        })?;
+        println!("{row}");
+        json.insert(name.to_owned(), serde_json::from_str(figures)?);
+    }
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("collectives.json"), serde_json::to_string_pretty(&json)?)?;
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    netsim::huge_pages::ask();
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next();
+    let k = arguments.next().and_then(|k| k.parse().ok()).unwrap_or(16);
+    let known = COLLECTIVES.into_iter().find(|(known, _)| Some(*known) == name.as_deref());
+    let result = match known {
+        Some((name, keys)) => one(name, keys, k),
+        None => all(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
