@@ -259,7 +259,7 @@ impl NetworkBuilder {
             HostNode::new(parts, Arc::clone(&host_tags), lossless_bits, pool.clone())
         };
         let hosts: Vec<HostNode> = sources.into_iter().zip(rdma).enumerate().map(host).collect();
-        let ends = ends(&topology, switches.len());
+        let ends = topology.ends();
         let sides = bipartition(&ends, switches.len() + hosts.len());
         let deal = self.deal(&topology, &ends, &sides);
         let parts = self.parts(&topology, &ends, &deal, &sides, &tags, (switches, hosts));
@@ -591,22 +591,4 @@ fn check_length(frame_bytes: u16) -> Result<(), BuildError> {
         return Ok(());
     }
     Err(BuildError::FrameLength { frame_bytes, least, most })
-}
-
-/// The ends of both wires of every link, the one from its first end first.
-fn ends(topology: &Topology, switches: usize) -> Vec<Ends> {
-    let endpoint = |end: End| {
-        let (node, port) = match end {
-            End::Switch(switch, number) => {
-                (switch.0, PortId::from_number(number).unwrap_or_default())
-            }
-            End::Host(host) => (switches + host.0, PortId::FIRST),
-        };
-        Endpoint { node: u32::try_from(node).unwrap_or(u32::MAX), port }
-    };
-    let both = topology.links.iter().flat_map(|link| {
-        let [one, other] = link.ends.map(endpoint);
-        [Ends { from: one, to: other }, Ends { from: other, to: one }]
-    });
-    both.collect()
 }

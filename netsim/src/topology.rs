@@ -6,7 +6,7 @@
 
 use crate::build_error::BuildError;
 use crate::event::{NODES_MAX, WIRES_MAX};
-use crate::link::LinkSpec;
+use crate::link::{Endpoint, Ends, LinkSpec};
 use dataplane::fib::ROUTES_MAX;
 use dataplane::ids::PortId;
 use dataplane::wire::MacAddress;
@@ -210,6 +210,25 @@ impl Topology {
     /// The addresses of a switch's hosts.
     pub(crate) fn switch_net(&self, switch: SwitchId) -> Ipv4Net {
         Ipv4Net::new_assert(Ipv4Addr::from(0x0A00_0000 | low_32_bits(switch.0) << 8), 24)
+    }
+
+    /// The ends of both wires of every link, the one from its first end first. Of the nodes' numbers
+    /// those of the switches come first.
+    pub(crate) fn ends(&self) -> Vec<Ends> {
+        let endpoint = |end: End| {
+            let (node, port) = match end {
+                End::Switch(switch, number) => {
+                    (switch.0, PortId::from_number(number).unwrap_or_default())
+                }
+                End::Host(host) => (self.ports.len() + host.0, PortId::FIRST),
+            };
+            Endpoint { node: low_32_bits(node), port }
+        };
+        let both = self.links.iter().flat_map(|link| {
+            let [one, other] = link.ends.map(endpoint);
+            [Ends { from: one, to: other }, Ends { from: other, to: one }]
+        });
+        both.collect()
     }
 
     /// The linked ports of `switch`, lowest first.
