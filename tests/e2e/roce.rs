@@ -3,11 +3,11 @@
 
 use crate::host::{Host, parse};
 use crate::lab::{Lab, Setup};
-use crate::process::Running;
+use crate::process::{LOOK, Running};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use switch::roce::report::{BenchReport, RecvReport};
 
 const PEER: &str = "10.1.3.2";
@@ -60,7 +60,8 @@ fn decoded(lab: &Lab, host: &Host) -> Vec<(u64, u64, bool)> {
         .map(|line| {
             let mut fields = line.split('\t');
             let mut field = || fields.next().unwrap_or_default();
-            (number(field()), number(field()), !field().is_empty())
+            // It takes some payloads for other protocols, and finds them wrong.
+            (number(field()), number(field()), field().contains("InfiniBand"))
         })
         .collect()
 }
@@ -80,18 +81,27 @@ fn a_file_arrives_whole_and_tshark_reads_each_packet() {
     nothing_was_repeated(&sent);
     assert!(fs::read(&copy).expect("it was written") == bytes, "the copy is another file");
     assert_eq!((received.messages, received.message_bytes), (19, 1_200_000));
+    // What a capture misses on a busy machine it may miss; what it has must be right.
+    let asked = Instant::now();
+    let packets = loop {
+        let packets = [decoded(&lab, one), decoded(&lab, three)].concat();
+        let count = |is_of: fn(u64) -> bool| packets.iter().filter(|it| is_of(it.0)).count();
+        // Of 18 messages of 64 packets, and one of 20.
+        let (requests, answers) = (count(|opcode| opcode < 6), count(|opcode| opcode == 0x11));
+        assert!(requests <= 1_172, "{requests} requests");
+        if requests >= 100 && answers >= 1 {
+            break packets;
+        }
+        assert!(asked.elapsed() < PATIENCE, "{requests} requests and {answers} answers");
+        std::thread::sleep(LOOK);
+    };
     for captured in captures {
         captured.signal(Signal::SIGINT);
         captured.end(PATIENCE).success();
     }
-    let packets = [decoded(&lab, one), decoded(&lab, three)].concat();
-    // A capture on a busy machine misses some of 18 messages of 64 packets and one of 20.
-    let count = |opcodes: std::ops::RangeInclusive<u64>| {
-        packets.iter().filter(|(opcode, ..)| opcodes.contains(opcode)).count()
-    };
-    assert!((100..=1_172).contains(&count(0..=5)), "{} requests", count(0..=5));
-    assert!((1..=74).contains(&count(0x11..=0x11)), "{} acknowledgments", count(0x11..=0x11));
-    assert!(packets.iter().all(|(_, pair, is_bad)| *pair == 0x11 && !is_bad));
+    let wrong: Vec<_> =
+        packets.iter().filter(|(_, pair, is_bad)| *pair != 0x11 || *is_bad).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
     lab.stop();
 }
 
