@@ -35,6 +35,7 @@ use crate::threads::Exchange;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::trace::Trace;
 use agents::lldp::Device;
+use config::SwitchConfig;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::limits::{FRAME_BYTES_MIN, PRIORITIES};
@@ -56,6 +57,8 @@ const _: () = assert!(FRAME_BYTES_LEAST as usize == FRAME_BYTES_MIN, "what a wir
 #[derive(Debug)]
 struct SwitchDraft {
     spec: SwitchSpec,
+    /// The file that it is configured by instead.
+    config: Option<Box<SwitchConfig>>,
     rules: Option<Vec<TcamEntry>>,
     parity: Parity,
 }
@@ -148,7 +151,7 @@ impl NetworkBuilder {
     /// Adds a switch.
     pub fn switch(&mut self, name: &str, spec: SwitchSpec) -> SwitchId {
         self.switch_names.push(name.to_owned());
-        self.switches.push(SwitchDraft { spec, rules: None, parity: Parity::All });
+        self.switches.push(SwitchDraft { spec, config: None, rules: None, parity: Parity::All });
         SwitchId(self.switches.len() - 1)
     }
 
@@ -162,6 +165,13 @@ impl NetworkBuilder {
     /// Gives `switch` rules: first match wins, no match is lossy. Without rules tags never change.
     pub fn rules(&mut self, switch: SwitchId, rules: Vec<TcamEntry>) {
         self.switches[switch.0].rules = Some(rules);
+    }
+
+    /// Configures `switch` as SWITCH.toml does: all that it is built with, its routes and rules.
+    /// Each port has the link that the network gives it. The hosts of the network must be those
+    /// that the file knows.
+    pub fn configure(&mut self, switch: SwitchId, config: SwitchConfig) {
+        self.switches[switch.0].config = Some(Box::new(config));
     }
 
     /// Adds a host that takes frames as they arrive.
@@ -283,6 +293,7 @@ impl NetworkBuilder {
             let links = Links {
                 wires: deal.wires(number, ends, |wire, to| self.wire(topology, wire, to)),
                 captured: CaptureBuffer::default(),
+                recorded: Vec::new(),
                 pauses: pauses.clone(),
                 watch: TagWatch::new(tags),
                 trace: Trace::new(sides.len()),
@@ -421,7 +432,8 @@ impl NetworkBuilder {
         let spec_of = |attachment: &Attachment| topology.links[attachment.link].spec;
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
-        let settings = draft.spec.settings(id, name, &links, &topology.host_ports(id), &common)?;
+        let mut settings =
+            draft.spec.settings(id, name, &links, &topology.host_ports(id), &common)?;
         let trust = trust(tags);
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
@@ -429,7 +441,7 @@ impl NetworkBuilder {
             trust,
             checks_source: false,
         });
-        let tables = TableParts {
+        let mut tables = TableParts {
             forwarding: forwarding.collect(),
             tags: TagMap { ttl_classes, ..tags.clone() },
             rules: draft.rules.clone(),
@@ -437,7 +449,22 @@ impl NetworkBuilder {
             epoch: 0,
             fib: self.lldp_bounces.map(|_| Routes::new().compile()),
         };
-        let routes = table(router, topology, id, FRAME_BYTES_MOST);
+        let mut routes = table(router, topology, id, FRAME_BYTES_MOST);
+        if let Some(config) = &draft.config {
+            if let Some(port) = config.settings.ports.iter().find(|port| port.paced) {
+                let (switch, port) = (name.clone(), port.name.clone());
+                return Err(BuildError::Paced { switch, port });
+            }
+            settings = config.settings.clone();
+            routes = config.routing_table()?;
+            tables = TableParts {
+                forwarding: config.forwarding(),
+                tags: config.tag_map.clone(),
+                rules: config.rules.as_ref().map(|rules| rules.entries.clone()),
+                seed: config.settings.seed,
+                ..tables
+            };
+        }
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
             SimPort::new(Transmitter::new(port.speed), slot.as_ref().map(Attachment::wire))
         });

@@ -31,8 +31,12 @@ pub mod old_names;
 pub mod output;
 pub mod plan;
 pub mod platform;
+#[cfg(feature = "dpdk")]
+mod record;
 mod replace_file;
 pub mod roce;
+#[cfg(feature = "dpdk")]
+pub mod replay;
 #[cfg(feature = "dpdk")]
 pub mod run;
 mod security;
