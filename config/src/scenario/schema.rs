@@ -290,7 +290,7 @@ pace_fields!(TrafficTable);
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoceTable {
-    /// `none`, `dcqcn`, `timely`, `hpcc` or `swift`. Default `none`.
+    /// `none`, `dcqcn`, `timely` or `swift`. Default `none`.
     pub(super) congestion: Field<String>,
     /// What is sent again after a loss: `go-back-n`, all that follows, or `selective-repeat`, what
     /// was lost. Default `go-back-n`.
@@ -305,14 +305,12 @@ pub(super) struct RoceTable {
     pub(super) timeout: Field<Duration>,
     /// Between two notifications of a flow, at the least. Default 50 us.
     pub(super) cnp_interval: Field<Duration>,
-    /// `hpcc`, `swift`: the round trip without queues. Default: of each path.
+    /// `swift`: the round trip without queues. Default: of each path.
     pub(super) base_rtt: Field<Duration>,
     /// Parameters of DCQCN.
     pub(super) dcqcn: Field<DcqcnTable>,
     /// Parameters of TIMELY.
     pub(super) timely: Field<TimelyTable>,
-    /// Parameters of HPCC.
-    pub(super) hpcc: Field<HpccTable>,
     /// Parameters of Swift.
     pub(super) swift: Field<SwiftTable>,
 }
@@ -346,15 +344,6 @@ pub(super) struct TimelyTable {
     pub(super) hyper_samples: Field<i64>,
     pub(super) segment: Field<Size>,
     pub(super) minimum: Field<Rate>,
-}
-
-/// `[roce.hpcc]`: see [`HpccParameters`](roce::congestion::HpccParameters).
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct HpccTable {
-    pub(super) eta: Field<f64>,
-    pub(super) stages: Field<i64>,
-    pub(super) additive: Field<Size>,
 }
 
 /// `[roce.swift]`: see [`SwiftParameters`](roce::congestion::SwiftParameters). Windows are in
