@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-congestion bench-collectives bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-campaign test-debian13 test-guest test-rxe bench-roce package test-package image
+.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-congestion bench-collectives bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest test-rxe bench-roce package test-package image
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -72,6 +72,9 @@ e2e: privileges build ## real processes in network namespaces (root)
 
 test-restart: privileges build ## a hundred restarts under load: make test-restart RESTARTS=100 (root)
 	KNOTLESS_RESTARTS=$(or $(RESTARTS),100) KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture restart::
+
+test-parity: privileges build ## twenty configurations, recorded of the switch and of the emulator, each replayed in the other (root)
+	KNOTLESS_PARITY=all KNOTLESS_PROFILE=release cargo test --workspace --locked --test e2e -- --nocapture --test-threads=1 parity::
 
 test-campaign: build ## 1,000 simulations on a Slurm of this machine, killed and resumed: make test-campaign RUNS=1000 SHARDS=8 (root)
 	@scripts/setup.sh slurmctld slurmd slurm-client munge

@@ -12,13 +12,15 @@ own_release=$(. /etc/os-release && echo "$VERSION_ID")
 profile=${KNOTLESS_PROFILE:-release}
 commit=$(git rev-parse --short "${KNOTLESS_COMMIT:-HEAD}")
 
-# The version of the package: that of Cargo.toml for a release, else with the commit, later than that release.
+# The version of the package: that of Cargo.toml for a release, else with the commit, later than that release. Commits of
+# one second are told apart by how many come before.
 version() {
-  local of_cargo unreleased
+  local of_cargo unreleased time
   of_cargo=$(git show "$commit:Cargo.toml" | sed -n 's/^version = "\(.*\)"/\1/p' | head -n 1)
   unreleased=$(git show "$commit:CHANGELOG.md" | sed -n '/^## \[Unreleased\]/,/^## \[[0-9]/p' | grep -c '^- ' || true)
   if [ "$unreleased" -gt 0 ]; then
-    of_cargo+=+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd "$commit").$commit
+    time=$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd "$commit")
+    of_cargo+=+git$time.$(git rev-list --count "$commit").$commit
   fi
   echo "$of_cargo-1~deb$1"
 }

@@ -4,6 +4,15 @@ use crate::frame::{Burst, Frame};
 use crate::ids::PortId;
 use crate::time::Instant;
 
+/// A command of the control thread that changes what a port receives or sends.
+#[derive(Debug)]
+pub enum PortCommand<'a, F> {
+    /// It sends a frame of its own here.
+    Send(&'a F),
+    /// The link is up, or it is down.
+    Link(bool),
+}
+
 /// The ports that one worker owns, and its transmit queues at ports of other workers. No call
 /// blocks.
 ///
@@ -82,6 +91,10 @@ pub trait Device {
     fn recycle(&mut self, frames: &mut Burst<Self::Frame>) {
         frames.clear();
     }
+
+    /// The worker carries out a command of the control thread at `port`. Only a device that records
+    /// wants to know.
+    fn commanded(&mut self, _port: PortId, _command: PortCommand<'_, Self::Frame>) {}
 
     /// Frames queued in the device's receive ring; `None` if the device does not know.
     fn rx_backlog_frames(&mut self, port: PortId) -> Option<u32>;

@@ -1,5 +1,6 @@
 //! Why a network cannot be built.
 
+use config::switch::TablesError;
 use dataplane::ids::PortId;
 
 /// Why a network cannot be built.
@@ -39,6 +40,17 @@ pub enum BuildError {
         /// The host.
         host: String,
     },
+    /// A port that the switch itself holds to a speed, which an emulated wire does.
+    #[error("{switch}, port {port}: emulated wires pace what they carry; set `pace = false`")]
+    Paced {
+        /// The switch.
+        switch: String,
+        /// The port's name.
+        port: String,
+    },
+    /// Routes of a SWITCH.toml that the routing table cannot hold.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
     /// More than addresses or tables can hold.
     #[error("{count} {what}; {most} are the most")]
     TooMany {

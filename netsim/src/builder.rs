@@ -1,5 +1,7 @@
 //! From names, links and flows to a network at time 0.
 
+mod rdma;
+
 use crate::bipartition::bipartition;
 use crate::build_error::BuildError;
 use crate::capture::{CaptureBuffer, Captures};
@@ -25,10 +27,7 @@ use crate::meeting::Member;
 use crate::network::{Network, has_order};
 use crate::part::Part;
 use crate::partition::partition;
-use crate::rdma::paths::PathLengths;
-use crate::rdma::plan::{
-    Class, CollectiveSpec, Endpoints, FlowPlan, HostFacts, Planner, SIMPLE_FLOWS_MAX,
-};
+use crate::rdma::plan::{CollectiveSpec, FlowPlan};
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -39,6 +38,7 @@ use crate::threads::Exchange;
 use crate::topology::{Attachment, End, FLOWS_MAX, HostId, LinkDraft, SwitchId, Topology, mac};
 use crate::trace::Trace;
 use agents::lldp::Device;
+use config::SwitchConfig;
 use config::scenario::Roce;
 use dataplane::fib::Routes;
 use dataplane::ids::{PortId, Priority, Tag};
@@ -50,7 +50,6 @@ use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
 use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -62,6 +61,8 @@ const _: () = assert!(FRAME_BYTES_LEAST as usize == FRAME_BYTES_MIN, "what a wir
 #[derive(Debug)]
 struct SwitchDraft {
     spec: SwitchSpec,
+    /// The file that it is configured by instead.
+    config: Option<Box<SwitchConfig>>,
     rules: Option<Vec<TcamEntry>>,
     parity: Parity,
 }
@@ -168,7 +169,7 @@ impl NetworkBuilder {
     /// Adds a switch.
     pub fn switch(&mut self, name: &str, spec: SwitchSpec) -> SwitchId {
         self.switch_names.push(name.to_owned());
-        self.switches.push(SwitchDraft { spec, rules: None, parity: Parity::All });
+        self.switches.push(SwitchDraft { spec, config: None, rules: None, parity: Parity::All });
         SwitchId(self.switches.len() - 1)
     }
 
@@ -182,6 +183,13 @@ impl NetworkBuilder {
     /// Gives `switch` rules: first match wins, no match is lossy. Without rules tags never change.
     pub fn rules(&mut self, switch: SwitchId, rules: Vec<TcamEntry>) {
         self.switches[switch.0].rules = Some(rules);
+    }
+
+    /// Configures `switch` as SWITCH.toml does: all that it is built with, its routes and rules.
+    /// Each port has the link that the network gives it. The hosts of the network must be those
+    /// that the file knows.
+    pub fn configure(&mut self, switch: SwitchId, config: SwitchConfig) {
+        self.switches[switch.0].config = Some(Box::new(config));
     }
 
     /// Adds a host that takes frames as they arrive.
@@ -306,6 +314,7 @@ impl NetworkBuilder {
             let links = Links {
                 wires: deal.wires(number, ends, |wire, to| self.wire(topology, wire, to)),
                 captured: CaptureBuffer::default(),
+                recorded: Vec::new(),
                 pauses: pauses.clone(),
                 watch: TagWatch::new(tags),
                 trace: Trace::new(sides.len()),
@@ -399,50 +408,6 @@ impl NetworkBuilder {
         Ok((sources, plans))
     }
 
-    /// By host, its RoCE endpoint, if it has flows of RoCE or is in a collective; and the flows'
-    /// ideal times.
-    fn rdma(
-        &self,
-        topology: &Topology,
-        router: &mut Router,
-        tags: &TagMap,
-        plans: &[FlowPlan],
-    ) -> Result<Endpoints, BuildError> {
-        if plans.is_empty() && self.collectives.is_empty() {
-            return Ok((self.host_names.iter().map(|_| None).collect(), BTreeMap::new()));
-        }
-        let (what, most) = ("flows beside those of RoCE", SIMPLE_FLOWS_MAX);
-        let count = self.flows.len() - plans.len();
-        if count > most {
-            return Err(BuildError::TooMany { what, count, most });
-        }
-        for host in self.collectives.iter().flat_map(|collective| &collective.hosts) {
-            router.route_to(topology.access[host.0].0);
-        }
-        let facts = (0..self.host_names.len()).map(|number| {
-            let host = HostId(number);
-            let own = self.addresses(topology, host, Ipv4Addr::UNSPECIFIED);
-            let (switch, port) = topology.access[number];
-            let link = topology.ports[switch.0][port.index()].as_ref().map_or(0, |at| at.link);
-            HostFacts {
-                mac: own.source_mac,
-                address: own.source,
-                gateway_mac: own.gateway_mac,
-                speed: topology.links[link].spec.speed,
-                access: (switch, link),
-            }
-        });
-        let lengths = PathLengths::new(topology, &self.down);
-        // Notifications are lossy, in a class apart from what they are about.
-        let cnp = Class::of(tags.lossy_tag, tags);
-        let mut planner = Planner::new(self.roce, facts.collect(), lengths, cnp);
-        plans.iter().for_each(|plan| planner.flow(plan));
-        for (number, spec) in self.collectives.iter().enumerate() {
-            planner.collective(number, spec, Class::of(spec.tag, tags));
-        }
-        Ok(planner.finish())
-    }
-
     /// The addresses of frames from a host.
     fn addresses(&self, topology: &Topology, from: HostId, destination: Ipv4Addr) -> Addresses {
         let (switch, port) = topology.access[from.0];
@@ -501,7 +466,8 @@ impl NetworkBuilder {
         let spec_of = |attachment: &Attachment| topology.links[attachment.link].spec;
         let links: Vec<Option<LinkSpec>> =
             attachments.iter().map(|slot| slot.as_ref().map(spec_of)).collect();
-        let settings = draft.spec.settings(id, name, &links, &topology.host_ports(id), &common)?;
+        let mut settings =
+            draft.spec.settings(id, name, &links, &topology.host_ports(id), &common)?;
         let trust = trust(tags);
         let forwarding = settings.ports.iter().map(|port| PortForwarding {
             mac: port.mac,
@@ -509,7 +475,7 @@ impl NetworkBuilder {
             trust,
             checks_source: false,
         });
-        let tables = TableParts {
+        let mut tables = TableParts {
             forwarding: forwarding.collect(),
             tags: TagMap { ttl_classes, ..tags.clone() },
             rules: draft.rules.clone(),
@@ -517,7 +483,22 @@ impl NetworkBuilder {
             epoch: 0,
             fib: self.lldp_bounces.map(|_| Routes::new().compile()),
         };
-        let routes = table(router, topology, id, FRAME_BYTES_MOST);
+        let mut routes = table(router, topology, id, FRAME_BYTES_MOST);
+        if let Some(config) = &draft.config {
+            if let Some(port) = config.settings.ports.iter().find(|port| port.paced) {
+                let (switch, port) = (name.clone(), port.name.clone());
+                return Err(BuildError::Paced { switch, port });
+            }
+            settings = config.settings.clone();
+            routes = config.routing_table()?;
+            tables = TableParts {
+                forwarding: config.forwarding(),
+                tags: config.tag_map.clone(),
+                rules: config.rules.as_ref().map(|rules| rules.entries.clone()),
+                seed: config.settings.seed,
+                ..tables
+            };
+        }
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
             SimPort::new(Transmitter::new(port.speed), slot.as_ref().map(Attachment::wire))
         });

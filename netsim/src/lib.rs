@@ -34,7 +34,8 @@
 //! From the bottom up: [`event`], `event_queue` and `timer` are time; `frame`, [`link`], `links`
 //! and `device` are the wires; `switch_node`, `source`, [`sink`] and [`host_node`] are the nodes;
 //! [`network`], `part` and `run` turn them, `threads` in several threads; [`checker`] checks them;
-//! [`reconfiguration`] changes their routes as a controller does.
+//! [`reconfiguration`] changes their routes as a controller does. [`recording`] is what happened at
+//! a switch's ports, and [`replay`] compares two switches by it.
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
@@ -69,6 +70,8 @@ mod part;
 mod partition;
 mod rdma;
 pub mod reconfiguration;
+pub mod recording;
+pub mod replay;
 pub mod report;
 pub mod routing;
 mod run;

@@ -156,7 +156,7 @@ pub(crate) struct Wire {
     /// Arrivals still planned of frames that were in flight when the link went down.
     pub(crate) lost_in_flight: u32,
     /// Why a frame does not just go on this wire: the number of reasons for which the link is down,
-    /// and [`Self::LEADS_AWAY`].
+    /// [`Self::LEADS_AWAY`] and [`Self::IS_RECORDED`].
     obstacles: u16,
     in_near: InNear,
     /// Whether the sender is paused in any class.
@@ -170,6 +170,8 @@ pub(crate) struct Wire {
     pub(crate) rng: SplitMix64,
     /// The capture that gets what arrives.
     pub(crate) capture: Option<u16>,
+    /// What of this wire is recorded of the switch at one of its ends.
+    pub(crate) record: Option<Recorded>,
     /// Frames of data and of PFC that the wire lost.
     pub(crate) lost: [u64; 2],
     /// Of the data frames, those of lossless priorities.
@@ -178,6 +180,15 @@ pub(crate) struct Wire {
 
 const _: () =
     assert!(std::mem::offset_of!(Wire, behind) == 64, "what every frame needs is a cache line");
+
+/// What of a wire is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// Frames that arrive at the switch.
+    Arrivals,
+    /// Frames that leave the switch by this port.
+    Departures(PortId),
+}
 
 impl Endpoint {
     /// The index of the node.
@@ -190,6 +201,8 @@ impl Endpoint {
 impl Wire {
     /// Set in the obstacles of a wire that leads to another part of the network.
     const LEADS_AWAY: u16 = 1 << 15;
+    /// Set in those of a wire whose departures are recorded.
+    const IS_RECORDED: u16 = 1 << 14;
 
     /// A sound wire `to` an end, with nothing on it.
     pub(crate) fn new(to: Endpoint, spec: LinkSpec, rng: SplitMix64) -> Self {
@@ -208,6 +221,7 @@ impl Wire {
             pfc_fault: None,
             rng,
             capture: None,
+            record: None,
             lost: [0; 2],
             lossless_lost: 0,
         }
@@ -265,10 +279,23 @@ impl Wire {
 
     /// Whether nothing keeps the link down.
     pub(crate) const fn is_up(&self) -> bool {
-        self.obstacles & !Self::LEADS_AWAY == 0
+        self.obstacles & !(Self::LEADS_AWAY | Self::IS_RECORDED) == 0
     }
 
-    /// Whether the link is up, and leads to a node of the same part.
+    /// Whether it leads to a node of another part.
+    pub(crate) const fn leads_away(&self) -> bool {
+        self.obstacles & Self::LEADS_AWAY != 0
+    }
+
+    /// Records what arrives by it, or departs on it.
+    pub(crate) const fn record(&mut self, what: Recorded) {
+        self.record = Some(what);
+        if let Recorded::Departures(_) = what {
+            self.obstacles |= Self::IS_RECORDED;
+        }
+    }
+
+    /// Whether the link is up, not recorded, and leads to a node of the same part.
     #[inline(always)]
     pub(crate) const fn is_plain(&self) -> bool {
         self.obstacles == 0

@@ -11,7 +11,8 @@ use crate::event::{EventKind, Picoseconds};
 use crate::event_queue::EventQueue;
 use crate::flow::{dscp, ttl};
 use crate::frame::{Pool, SimFrame};
-use crate::link::{Launch, Wire};
+use crate::link::{Launch, Recorded, Wire};
+use crate::recording::{PortEvent, PortEventKind, RecordedFrame, SNAP_BYTES};
 use crate::trace::Trace;
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority, Tag};
@@ -30,6 +31,8 @@ pub(crate) struct Links {
     /// All wires of the network, those of other parts unused.
     pub(crate) wires: Vec<Wire>,
     pub(crate) captured: CaptureBuffer,
+    /// What happened at the ports of a switch that is recorded, in the order of its turns.
+    pub(crate) recorded: Vec<PortEvent>,
     pub(crate) pauses: PauseWatch,
     pub(crate) watch: TagWatch,
     pub(crate) trace: Trace,
@@ -52,6 +55,19 @@ pub(crate) struct SentFrame {
     wire: u32,
     arrives_ps: Picoseconds,
     frame: SimFrame,
+}
+
+fn recorded_frame(frame: &SimFrame) -> RecordedFrame {
+    let head = frame.head();
+    RecordedFrame { head: head[..head.len().min(SNAP_BYTES)].to_vec(), frame_bytes: frame.len() }
+}
+
+fn received(at_ps: Picoseconds, port: PortId, frame: &SimFrame) -> PortEvent {
+    PortEvent { at_ps, port, kind: PortEventKind::Received(recorded_frame(frame)) }
+}
+
+fn departed(at_ps: Picoseconds, port: PortId, frame: &SimFrame) -> PortEvent {
+    PortEvent { at_ps, port, kind: PortEventKind::Sent(recorded_frame(frame)) }
 }
 
 impl Links {
@@ -79,10 +95,14 @@ impl Links {
             self.switch_hops += u64::from(to.node() < self.switches);
             self.watch.arrives(&mut frame, number, now_ps);
         }
-        if self.captured.is_in_use()
-            && let Some(capture) = self.wires[number as usize].capture
-        {
-            self.captured.hold(capture, now_ps, number, &frame);
+        if self.captured.is_in_use() {
+            let wire = &self.wires[number as usize];
+            if let Some(capture) = wire.capture {
+                self.captured.hold(capture, now_ps, number, &frame);
+            }
+            if wire.record == Some(Recorded::Arrivals) {
+                self.recorded.push(received(now_ps, to.port, &frame));
+            }
         }
         self.trace.arrival(now_ps, to, &frame);
         Some((to.port, frame))
@@ -137,22 +157,26 @@ impl Links {
             self.check_pause(number, &frame, now_ps);
         }
         let wire = &mut self.wires[number as usize];
+        let sent = SentFrame { wire: number, arrives_ps: last_bit_ps + wire.delay_ps, frame };
         if !wire.is_plain() {
-            return self.launch_away(number, frame, last_bit_ps);
+            return self.launch_away(sent, events, now_ps);
         }
-        wire.push(frame);
-        events.plan(last_bit_ps + wire.delay_ps, wire.to.node, EventKind::Arrival(number));
+        self.take_over(sent, events);
     }
 
-    /// Launches a frame on a wire that is down or leads to another part.
+    /// Launches a frame on a wire that is recorded or down, or leads to another part.
     #[inline(never)]
-    fn launch_away(&mut self, number: u32, frame: SimFrame, last_bit_ps: Picoseconds) {
-        let wire = &self.wires[number as usize];
-        if wire.is_up() {
-            let arrives_ps = last_bit_ps + wire.delay_ps;
-            self.outboxes[wire.part].push(SentFrame { wire: number, arrives_ps, frame });
+    fn launch_away(&mut self, sent: SentFrame, events: &mut EventQueue, now_ps: Picoseconds) {
+        let wire = &self.wires[sent.wire as usize];
+        if let Some(Recorded::Departures(port)) = wire.record {
+            self.recorded.push(departed(now_ps, port, &sent.frame));
+        }
+        if !wire.is_up() {
+            self.lose(sent.wire as usize, sent.frame);
+        } else if wire.leads_away() {
+            self.outboxes[wire.part].push(sent);
         } else {
-            self.lose(number as usize, frame);
+            self.take_over(sent, events);
         }
     }
 
@@ -161,7 +185,8 @@ impl Links {
         self.outboxes.iter().any(|outbox| !outbox.is_empty())
     }
 
-    /// A frame comes from another part.
+    /// A frame is on its wire, perhaps from another part: plans its arrival.
+    #[inline(always)]
     pub(crate) fn take_over(&mut self, sent: SentFrame, events: &mut EventQueue) {
         let SentFrame { wire: number, arrives_ps, frame } = sent;
         let wire = &mut self.wires[number as usize];

@@ -12,9 +12,10 @@ use crate::fault_schedule::FaultSchedule;
 use crate::flow::{FlowCounters, FlowId};
 use crate::frame::SimFrame;
 use crate::host_node::{FlowState, HostCounters, HostNode};
-use crate::link::{Endpoint, Ends, Wire};
+use crate::link::{Endpoint, Ends, Recorded, Wire};
 use crate::links::Links;
 use crate::part::Part;
+use crate::recording::{Origin, Recording};
 use crate::routing::Router;
 use crate::switch_node::{SwitchNode, instant};
 use crate::threads::Exchange;
@@ -81,6 +82,30 @@ impl Network {
             links.wires[wire].capture = Some(number);
         }
         Ok(())
+    }
+
+    /// Records what happens at the ports of `switch` from now on.
+    pub fn record(&mut self, switch: SwitchId) {
+        for wire in 0..self.ends.len() {
+            let Ends { from, to } = self.ends[wire];
+            if to.node() == switch.0 {
+                let links = self.links_to(wire);
+                links.captured.begin();
+                links.wires[wire].record(Recorded::Arrivals);
+            }
+            if from.node() == switch.0 {
+                self.links_from(wire).wires[wire].record(Recorded::Departures(from.port));
+            }
+        }
+    }
+
+    /// Takes what was recorded of `switch`.
+    pub fn take_recording(&mut self, switch: SwitchId) -> Recording {
+        let part = self.places[switch.0].part;
+        let events = std::mem::take(&mut self.parts[part].links.recorded);
+        let ports = &self.switch_node(switch.0).settings.ports;
+        let ports = ports.iter().map(|port| port.name.clone()).collect();
+        Recording { origin: Origin::Emulator, ports, events, end_ps: self.now_ps }
     }
 
     /// Finishes all captures.

@@ -228,12 +228,6 @@ impl Endpoint {
         scheduled.queue_pair.post_receive(buffer)
     }
 
-    /// Receive buffers that are posted and not filled.
-    pub fn receive_buffers(&self, queue_pair: QueuePairId) -> usize {
-        let index = usize::try_from(queue_pair.0).unwrap_or(usize::MAX);
-        self.queue_pairs.get(index).map_or(0, |it| it.queue_pair.receive_buffers())
-    }
-
     /// The next end of a request.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
@@ -250,8 +244,8 @@ impl Endpoint {
         self.queue_pairs.get(index).map(|it| &it.queue_pair.congestion)
     }
 
-    /// A frame of `frame_bytes`, without FCS, has arrived; `stored` is its first part: all of it, or
-    /// at least the headers. Its payload goes to `memory`, if it is all there.
+    /// A frame of `frame_bytes`, without FCS, has arrived; `stored` is its first part: all of it,
+    /// or at least the headers. Its payload goes to `memory`, if it is all there.
     pub fn receive<M: Memory>(
         &mut self,
         now_ps: Picoseconds,

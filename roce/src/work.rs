@@ -67,8 +67,8 @@ pub struct WorkRequest {
     pub id: u64,
     /// What to do.
     pub operation: Operation,
-    /// The own memory: what is sent or written, or where what is read goes. Unused by atomics, whose
-    /// result stands in the completion.
+    /// The own memory: what is sent or written, or where what is read goes. Unused by atomics,
+    /// whose result stands in the completion.
     pub local: Place,
     /// How many bytes of it, at most 2^31.
     pub bytes: u32,

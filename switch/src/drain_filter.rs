@@ -2,7 +2,7 @@
 //! empty, and a peer's pauses are still obeyed.
 
 use crate::platform::{DeviceLosses, PortDevice};
-use dataplane::device::Device;
+use dataplane::device::{Device, PortCommand};
 use dataplane::frame::{Burst, Frame};
 use dataplane::ids::PortId;
 use dataplane::limits::PORTS_MAX;
@@ -56,6 +56,11 @@ impl<D: PortDevice> PortDevice for DrainFilter<D> {
     fn losses(&self, port: PortId) -> DeviceLosses {
         let rx_after_stop_frames = self.filtered_frames[port.index()];
         DeviceLosses { rx_after_stop_frames, ..self.device.losses(port) }
+    }
+
+    #[inline(always)]
+    fn begin_turn(&mut self, now: Instant) {
+        self.device.begin_turn(now);
     }
 
     fn release_removed(&mut self) {
@@ -116,6 +121,10 @@ impl<D: PortDevice> Device for DrainFilter<D> {
     #[inline(always)]
     fn recycle(&mut self, frames: &mut Burst<D::Frame>) {
         self.device.recycle(frames);
+    }
+
+    fn commanded(&mut self, port: PortId, command: PortCommand<'_, D::Frame>) {
+        self.device.commanded(port, command);
     }
 
     #[inline(always)]

@@ -31,7 +31,11 @@ pub mod old_names;
 pub mod output;
 pub mod plan;
 pub mod platform;
+#[cfg(feature = "dpdk")]
+mod record;
 mod replace_file;
+#[cfg(feature = "dpdk")]
+pub mod replay;
 pub mod roce;
 #[cfg(feature = "dpdk")]
 pub mod run;

@@ -50,6 +50,9 @@ enum Command {
     Headroom(headroom::HeadroomArgs),
     /// Simulate a network on virtual time, with the dataplane that `run` uses
     Simulate(simulate::SimulateArgs),
+    /// Give a switch what another one was given at its ports, and compare what both do
+    #[cfg(feature = "dpdk")]
+    Replay(switch::replay::ReplayArgs),
     /// Simulate scenarios under several schemes and compare the results
     Compare(compare::CompareArgs),
     /// Simulate scenarios with many seeds and values, on several machines, and sum up
@@ -93,6 +96,8 @@ fn main() -> ExitCode {
         Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Headroom(arguments) => headroom::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        #[cfg(feature = "dpdk")]
+        Command::Replay(arguments) => switch::replay::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Ctl(arguments) => ctl::run(&arguments),

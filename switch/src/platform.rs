@@ -67,6 +67,10 @@ pub(crate) trait PortDevice: Device {
     /// The frames lost between the wire and the core at `port`.
     fn losses(&self, port: PortId) -> DeviceLosses;
 
+    /// A turn begins at `now`.
+    #[inline(always)]
+    fn begin_turn(&mut self, _now: Instant) {}
+
     /// Gives up the ports whose devices were removed. It receives and sends nothing there from now
     /// on.
     fn release_removed(&mut self) {}

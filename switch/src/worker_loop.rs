@@ -156,6 +156,7 @@ impl<D: PortDevice> WorkerLoop<D> {
     /// Takes one turn, which begins at `start`, and records it; returns it with its end time.
     #[inline(always)]
     pub(crate) fn turn(&mut self, start: Instant, clock: &impl Fn() -> Instant) -> (Turn, Instant) {
+        self.worker.device_mut().begin_turn(start);
         let turn = self.worker.turn(start);
         let end = clock();
         self.worker.probe_mut().end_turn(end.ns_since(start), turn.busy);

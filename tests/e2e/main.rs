@@ -35,6 +35,7 @@ mod lifecycle;
 mod namespace;
 mod neighbor;
 mod overload;
+mod parity;
 mod pauses;
 #[path = "../../switch/tests/privilege/mod.rs"]
 mod privilege;

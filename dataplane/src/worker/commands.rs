@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::control_rings::{Command, Reply};
 use crate::counters::DropReason;
-use crate::device::Device;
+use crate::device::{Device, PortCommand};
 use crate::driver::Driver;
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
@@ -30,7 +30,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 slice.fill(&self.core.mac_table);
                 self.reply(Reply::MacTable(slice));
             }
-            Command::Send(port, frame) => self.send(port, frame),
+            Command::Send(port, frame) => {
+                self.core.device.commanded(port, PortCommand::Send(&frame));
+                self.send(port, frame);
+            }
             Command::Receive(port, frame) => {
                 let Some(slot) = self.core.handoff_tx.slot(port) else { return };
                 self.core.accounting.totals.injected += 1;
@@ -38,7 +41,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 self.core.rx.push(frame);
                 self.core.receive(&self.snapshot, Arrival { slot, is_new: false });
             }
-            Command::Link(port, up) => self.set_link(port, up, true),
+            Command::Link(port, up) => {
+                self.core.device.commanded(port, PortCommand::Link(up));
+                self.set_link(port, up, true);
+            }
             Command::LinkLost(port) => self.set_link(port, false, false),
             Command::FlushMacTable(port) => self.flush_mac_table(port),
             Command::PausePeer(port) => {

@@ -6,7 +6,8 @@
 //! then beyond it.
 //!
 //! Both timers are evaluated when a packet departs or a notification arrives. Nobody reads the rate
-//! in between, so the result is that of real timers, and ten thousand idle queue pairs cost nothing.
+//! in between, so the result is that of real timers, and ten thousand idle queue pairs cost
+//! nothing.
 
 use super::fixed::{ONE, Share, from_millionths, of};
 use crate::time::{NEVER, PS_PER_US, Picoseconds};

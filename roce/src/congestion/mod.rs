@@ -14,7 +14,7 @@ pub use hpcc::{HOPS_MAX, Hpcc, HpccParameters};
 pub use swift::{Swift, SwiftParameters};
 pub use timely::{Timely, TimelyParameters};
 
-use crate::time::{NEVER, Picoseconds};
+use crate::time::Picoseconds;
 
 /// What the requester learns from an acknowledgment.
 #[derive(Clone, Copy, Debug)]
@@ -191,14 +191,4 @@ impl Congestion {
             swift.on_loss(now_ps);
         }
     }
-
-    /// When [`Self::on_timer`] is due next; [`NEVER`] if nothing is. No algorithm here needs a
-    /// timer of its own: they evaluate time when packets depart and arrive.
-    #[inline]
-    pub const fn timer_ps(&self) -> Picoseconds {
-        NEVER
-    }
-
-    /// Does what is due at `now_ps`.
-    pub const fn on_timer(&mut self, _now_ps: Picoseconds) {}
 }

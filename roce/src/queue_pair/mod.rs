@@ -132,10 +132,6 @@ impl QueuePair {
         Ok(())
     }
 
-    pub(crate) fn receive_buffers(&self) -> usize {
-        self.responder.buffers()
-    }
-
     fn parts<'a>(
         &'a mut self,
         shared: Shared<'a>,
@@ -213,15 +209,11 @@ impl QueuePair {
     }
 
     pub(crate) const fn timer_ps(&self) -> Picoseconds {
-        let (transport_ps, congestion_ps) = (self.requester.timer_ps(), self.congestion.timer_ps());
-        if transport_ps < congestion_ps { transport_ps } else { congestion_ps }
+        self.requester.timer_ps()
     }
 
     pub(crate) fn on_timer(&mut self, shared: Shared<'_>) {
         let now_ps = shared.now_ps;
-        if self.congestion.timer_ps() <= now_ps {
-            self.congestion.on_timer(now_ps);
-        }
         let (requester, responder, mut context) = self.parts(shared, &[]);
         if requester.timer_ps() <= now_ps {
             requester.on_timer(&mut context);

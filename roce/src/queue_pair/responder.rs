@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 enum Message {
     /// Into a receive buffer.
     Send { buffer: ReceiveRequest, bytes: u32 },
-    /// To memory: where the next byte goes, if there is any, how many have come, and how many are to
-    /// come.
+    /// To memory: where the next byte goes, if there is any, how many have come, and how many are
+    /// to come.
     Write { place: Option<Place>, bytes: u32, left: u32 },
 }
 
@@ -83,10 +83,6 @@ impl Responder {
 
     pub(super) fn post(&mut self, buffer: ReceiveRequest) {
         self.buffers.push_back(buffer);
-    }
-
-    pub(super) fn buffers(&self) -> usize {
-        self.buffers.len()
     }
 
     pub(super) fn is_control_due(&self) -> bool {

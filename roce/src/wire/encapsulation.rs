@@ -28,8 +28,8 @@ pub(crate) struct Encapsulation {
 
 impl Encapsulation {
     /// Headers for packets from `mac` and `ip` to `peer`, with the tag `tci`; their source port is
-    /// derived from `entropy`, so that queue pairs spread over paths. An address of the other family
-    /// than ours becomes an IPv4-mapped one, which the peer's check of sources refuses.
+    /// derived from `entropy`, so that queue pairs spread over paths. An address of the other
+    /// family than ours becomes an IPv4-mapped one, which the peer's check of sources refuses.
     pub(crate) fn new(
         mac: MacAddress,
         ip: IpAddr,

@@ -214,8 +214,8 @@ impl TransportHeaders {
     }
 
     /// Reads the headers from the front of `bytes`, whose transport part, headers to pad, is
-    /// `part_bytes` long; the headers, and how long they are. `Err` gives the operation code that is
-    /// not known here; `Ok(None)` says that the headers are cut short.
+    /// `part_bytes` long; the headers, and how long they are. `Err` gives the operation code that
+    /// is not known here; `Ok(None)` says that the headers are cut short.
     pub(crate) fn read(bytes: &[u8], part_bytes: usize) -> Result<Option<(Self, usize)>, u8> {
         let mut reader =
             Reader { bytes: bytes.get(..part_bytes.min(bytes.len())).unwrap_or(bytes) };

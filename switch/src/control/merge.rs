@@ -20,7 +20,7 @@ pub(super) fn sum(workers: &[WorkerStats]) -> FrameTotals {
 }
 
 /// The shared buffer, from the workers' parts.
-pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
+pub(crate) fn buffer<'a, I: Iterator<Item = &'a Report>>(
     config: &SwitchConfig,
     reports: I,
 ) -> BufferStats {
@@ -42,7 +42,7 @@ pub(super) fn buffer<'a, I: Iterator<Item = &'a Report>>(
 }
 
 /// The tag changes of all workers.
-pub(super) fn tag_changes<'a, I: Iterator<Item = &'a Report>>(reports: I) -> Vec<TagChange> {
+pub(crate) fn tag_changes<'a, I: Iterator<Item = &'a Report>>(reports: I) -> Vec<TagChange> {
     let mut sums: BTreeMap<(u8, u8), u64> = BTreeMap::new();
     for count in reports.flat_map(|report| &report.tag_changes) {
         *sums.entry((count.tag.value(), count.new_tag.value())).or_default() += count.frames;
@@ -51,7 +51,7 @@ pub(super) fn tag_changes<'a, I: Iterator<Item = &'a Report>>(reports: I) -> Vec
 }
 
 /// A port as configured in SWITCH.toml. Counters are added by [`add_report`].
-pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats {
+pub(crate) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats {
     let (port, settings) = (&config.ports[index], &config.settings.ports[index]);
     let mode = match port.mode {
         PortMode::Routed { .. } => "routed",
@@ -75,7 +75,7 @@ pub(super) fn configured_port(config: &SwitchConfig, index: usize) -> PortStats 
 }
 
 /// Adds a worker's report of its own port, or of a port of another worker where it sends.
-pub(super) fn add_report(stats: &mut PortStats, report: &PortReport) {
+pub(crate) fn add_report(stats: &mut PortStats, report: &PortReport) {
     if report.is_rx_queue {
         return add_received_for_owner(stats, report);
     }

@@ -37,7 +37,7 @@ mod links;
 mod lldp;
 mod lossless;
 mod mac_walk;
-mod merge;
+pub(crate) mod merge;
 #[allow(unsafe_code)]
 mod peer_groups;
 pub(crate) mod protocol;

@@ -78,9 +78,8 @@ impl Requester {
     }
 
     /// Keeps `depth` operations in flight on each queue pair, until `next` gives none, `until` has
-    /// come, or `stop` is asked; then waits for those in flight unless there is more to come. `next`
-    /// makes an operation: what it does at that memory of the peer's, from which byte of ours, how
-    /// long.
+    /// come, or `stop` is asked; then waits for those in flight if `drain`. `next` makes an
+    /// operation: what it does at that memory of the peer's, from which byte of ours, how long.
     ///
     /// # Errors
     /// An operation fails, or the interface goes down.

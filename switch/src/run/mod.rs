@@ -21,6 +21,7 @@ use crate::metrics::{ListenError, MetricsListener, MetricsServer};
 use crate::old_names::OldNames;
 use crate::output;
 use crate::platform::Platform;
+use crate::record::{PortRecorder, RecordingThread};
 use crate::security::{self, Rights, SecurityError};
 use crate::service_manager::ServiceManager;
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
@@ -49,6 +50,10 @@ pub struct RunArgs {
     json: bool,
     #[command(flatten)]
     old_names: OldNames,
+    /// Write what happens at the ports to this file, as pcapng: each frame's first 192 bytes with
+    /// the time of the turn; for `knotless replay`, Wireshark and tcpdump
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Print DPDK's log to stderr
     #[arg(long)]
     verbose: bool,
@@ -83,6 +88,10 @@ enum RunError {
     Access(#[from] AccessError),
     #[error(transparent)]
     Security(#[from] SecurityError),
+    #[error("--record: only one worker can be recorded; set [workers] count = 1")]
+    RecordWorkers,
+    #[error("--record {}: {error}", path.display())]
+    Record { path: PathBuf, error: io::Error },
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
 }
@@ -132,8 +141,16 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     }
     startup_report::services(arguments, &dpdk_platform, listener.as_ref());
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
-    let (mut threads, rings) =
-        Threads::start(&config, &snapshot, &dpdk_platform, queues, &phase, &signals.stop)?;
+    let (recording, recorder) = start_recording(arguments, &config)?.unzip();
+    let (mut threads, rings) = Threads::start(
+        &config,
+        &snapshot,
+        &dpdk_platform,
+        queues,
+        &phase,
+        &signals.stop,
+        recorder,
+    )?;
     drop(snapshot);
     let rights = match security::lock_down(&config) {
         Ok(rights) => rights,
@@ -167,7 +184,26 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     service_manager.stopping();
     // From now on nobody takes its requests.
     drop((metrics, agent));
+    // What follows is asked for by the control thread, and would not be replayed.
+    if let Some(Err(missing)) = recording.map(RecordingThread::finish) {
+        log::error("record", missing);
+    }
     Ok(end(control, &phase, threads))
+}
+
+/// Starts to record what happens at the ports, if the command line asks for it.
+fn start_recording(
+    arguments: &RunArgs,
+    config: &SwitchConfig,
+) -> Result<Option<(RecordingThread, PortRecorder)>, RunError> {
+    let Some(path) = &arguments.record else { return Ok(None) };
+    if config.workers.count != 1 {
+        return Err(RunError::RecordWorkers);
+    }
+    let names = config.ports.iter().map(|port| port.name.as_str());
+    let started = RecordingThread::start(path, names);
+    let failed = |error| RunError::Record { path: path.clone(), error };
+    started.map(Some).map_err(failed)
 }
 
 /// Stops the workers of a switch that cannot start because of `error`.

@@ -11,6 +11,7 @@ use crate::dpdk::port::PortQueues;
 use crate::drain_filter::DrainFilter;
 use crate::histograms::Recorder;
 use crate::log;
+use crate::record::{PortRecorder, Recorded};
 use crate::security::{Rights, ThreadKind};
 use crate::worker_loop::{
     ControlSampleRings, Phase, SampleRings, SharedPhase, WorkerExit, WorkerLoop, sample_rings,
@@ -47,7 +48,7 @@ pub(super) type ControlEnds = (ControlRings<Mbuf>, ControlSampleRings);
 struct Start {
     settings: SwitchSettings,
     snapshot: Arc<Snapshot>,
-    device: DpdkDevice,
+    device: Recorded<DpdkDevice>,
     links: WorkerRings<Mbuf>,
     samples: SampleRings,
     phase: SharedPhase,
@@ -62,7 +63,8 @@ struct Start {
 }
 
 impl Threads {
-    /// Starts all workers of `config`, and returns when all of them wait for [`Phase::Run`].
+    /// Starts all workers of `config`, and returns when all of them wait for [`Phase::Run`]. A
+    /// `recorder` is that of the first one.
     ///
     /// # Errors
     /// A thread cannot be created, pinned or registered; the others have been stopped then.
@@ -73,6 +75,7 @@ impl Threads {
         queues: Vec<PortQueues>,
         phase: &SharedPhase,
         stop: &Arc<AtomicBool>,
+        mut recorder: Option<PortRecorder>,
     ) -> Result<(Self, Vec<ControlEnds>), RunError> {
         let mut queues: Vec<Option<PortQueues>> = queues.into_iter().map(Some).collect();
         let (links, control_links) =
@@ -87,11 +90,14 @@ impl Threads {
             threads.rights.push(rights);
             rings.push((control_links, control_samples));
             let start = Start {
-                device: dpdk_platform.device(
-                    config,
-                    own,
-                    mem::take(&mut further[number]),
-                    mem::take(&mut foreign[number]),
+                device: Recorded::new(
+                    dpdk_platform.device(
+                        config,
+                        own,
+                        mem::take(&mut further[number]),
+                        mem::take(&mut foreign[number]),
+                    ),
+                    recorder.take(),
                 ),
                 settings: config.settings.clone(),
                 snapshot: Arc::clone(snapshot),
