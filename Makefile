@@ -155,7 +155,7 @@ bench-congestion: setup ## DCQCN in the emulator against its paper's fluid model
 	cargo run --release --locked -p knotless-netsim --example congestion
 
 bench-collectives: setup ## collectives of 1,024 ranks in the emulator, with their time and memory
-	cargo run --release --locked -p knotless-netsim --example collectives
+	cargo run --release --locked -p knotless-bench --bin bench-collectives
 
 bench-neighbor: setup ## what a hostile LLDP neighbor costs the data path
 	cargo bench -p knotless-bench --bench neighbor

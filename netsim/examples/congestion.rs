@@ -8,6 +8,12 @@
 //! starts at line rate. Among the parameters are those that the paper rejects: QCN's byte counter
 //! and timer, which let two flows stay apart. Writes `target/bench/congestion.json`.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of steps, which are small and positive"
+)]
+
 use config::ScenarioConfig;
 use netsim::outcome::Outcome;
 use netsim::scenario::{Options, run};
@@ -106,7 +112,7 @@ impl Result {
         let windows: Vec<f64> =
             samples[first..].chunks(window).map(|part| gap(mean(part))).collect();
         let apart = windows.iter().rposition(|&gap| gap > 0.2).map_or(0, |at| at + 1);
-        let settled_ms = (apart < windows.len()).then(|| apart as f64 * window as f64 * step_ms);
+        let settled_ms = (apart < windows.len()).then_some(apart as f64 * window as f64 * step_ms);
         Self { rates, gap: gap(rates), settled_ms }
     }
 }

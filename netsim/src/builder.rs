@@ -1,5 +1,7 @@
 //! From names, links and flows to a network at time 0.
 
+mod rdma;
+
 use crate::bipartition::bipartition;
 use crate::build_error::BuildError;
 use crate::capture::{CaptureBuffer, Captures};
@@ -26,10 +28,7 @@ use crate::meeting::Member;
 use crate::network::{Network, has_order};
 use crate::part::Part;
 use crate::partition::partition;
-use crate::rdma::paths::PathLengths;
-use crate::rdma::plan::{
-    Class, CollectiveSpec, Endpoints, FlowPlan, HostFacts, Planner, SIMPLE_FLOWS_MAX,
-};
+use crate::rdma::plan::{CollectiveSpec, FlowPlan};
 use crate::routing::{Map, RouteKind, Router, table};
 use crate::sink::{Drain, Sink};
 use crate::source::Source;
@@ -52,7 +51,6 @@ use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
 use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -409,50 +407,6 @@ impl NetworkBuilder {
             ));
         }
         Ok((sources, plans))
-    }
-
-    /// By host, its RoCE endpoint, if it has flows of RoCE or is in a collective; and the flows'
-    /// ideal times.
-    fn rdma(
-        &self,
-        topology: &Topology,
-        router: &mut Router,
-        tags: &TagMap,
-        plans: &[FlowPlan],
-    ) -> Result<Endpoints, BuildError> {
-        if plans.is_empty() && self.collectives.is_empty() {
-            return Ok((self.host_names.iter().map(|_| None).collect(), BTreeMap::new()));
-        }
-        let (what, most) = ("flows beside those of RoCE", SIMPLE_FLOWS_MAX);
-        let count = self.flows.len() - plans.len();
-        if count > most {
-            return Err(BuildError::TooMany { what, count, most });
-        }
-        for host in self.collectives.iter().flat_map(|collective| &collective.hosts) {
-            router.route_to(topology.access[host.0].0);
-        }
-        let facts = (0..self.host_names.len()).map(|number| {
-            let host = HostId(number);
-            let own = self.addresses(topology, host, Ipv4Addr::UNSPECIFIED);
-            let (switch, port) = topology.access[number];
-            let link = topology.ports[switch.0][port.index()].as_ref().map_or(0, |at| at.link);
-            HostFacts {
-                mac: own.source_mac,
-                address: own.source,
-                gateway_mac: own.gateway_mac,
-                speed: topology.links[link].spec.speed,
-                access: (switch, link),
-            }
-        });
-        let lengths = PathLengths::new(topology, &self.down);
-        // Notifications are lossy, in a class apart from what they are about.
-        let cnp = Class::of(tags.lossy_tag, tags);
-        let mut planner = Planner::new(self.roce, facts.collect(), lengths, cnp);
-        plans.iter().for_each(|plan| planner.flow(plan));
-        for (number, spec) in self.collectives.iter().enumerate() {
-            planner.collective(number, spec, Class::of(spec.tag, tags));
-        }
-        Ok(planner.finish())
     }
 
     /// The addresses of frames from a host.

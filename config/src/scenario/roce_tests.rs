@@ -1,7 +1,7 @@
 //! `[roce]` and `[[collective]]`.
 
 use super::*;
-use roce::congestion::{Algorithm, DcqcnParameters, HpccParameters};
+use roce::congestion::{Algorithm, DcqcnParameters, SwiftParameters};
 
 fn every_key() -> ScenarioConfig {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenarios");
@@ -44,8 +44,8 @@ fn without_a_table_nothing_controls_congestion_and_measuring_needs_every_answer(
     let config = parse(flow).unwrap();
     assert!(config.flows[0].pace.is_roce);
     assert_eq!(config.roce, Roce::default());
-    let config = parse(&format!("{flow}[roce]\ncongestion = 'hpcc'\n")).unwrap();
-    assert_eq!(config.roce.algorithm, Algorithm::Hpcc(HpccParameters::default()));
+    let config = parse(&format!("{flow}[roce]\ncongestion = 'swift'\n")).unwrap();
+    assert_eq!(config.roce.algorithm, Algorithm::Swift(SwiftParameters::default()));
     assert_eq!(config.roce.acknowledge_every, 1);
 }
 
@@ -85,6 +85,10 @@ fn mistakes_are_said_with_what_would_be_right() {
         (
             format!("{roce}[roce]\ncongestion = 'dctcp'\n"),
             "there is no congestion control `dctcp`; did you mean `dcqcn`?",
+        ),
+        (
+            format!("{roce}[roce]\ncongestion = 'hpcc'\n"),
+            "HPCC needs telemetry, which emulated switches do not write; use dcqcn, timely or swift",
         ),
         (
             format!("{roce}[roce]\nwindow = 9\n"),

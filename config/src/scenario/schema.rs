@@ -290,7 +290,7 @@ pace_fields!(TrafficTable);
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoceTable {
-    /// `none`, `dcqcn`, `timely`, `hpcc` or `swift`. Default `none`.
+    /// `none`, `dcqcn`, `timely` or `swift`. Default `none`.
     pub(super) congestion: Field<String>,
     /// What is sent again after a loss: `go-back-n`, all that follows, or `selective-repeat`, what
     /// was lost. Default `go-back-n`.
@@ -305,14 +305,12 @@ pub(super) struct RoceTable {
     pub(super) timeout: Field<Duration>,
     /// Between two notifications of a flow, at the least. Default 50 us.
     pub(super) cnp_interval: Field<Duration>,
-    /// `hpcc`, `swift`: the round trip without queues. Default: of each path.
+    /// `swift`: the round trip without queues. Default: of each path.
     pub(super) base_rtt: Field<Duration>,
     /// Parameters of DCQCN.
     pub(super) dcqcn: Field<DcqcnTable>,
     /// Parameters of TIMELY.
     pub(super) timely: Field<TimelyTable>,
-    /// Parameters of HPCC.
-    pub(super) hpcc: Field<HpccTable>,
     /// Parameters of Swift.
     pub(super) swift: Field<SwiftTable>,
 }
@@ -321,15 +319,26 @@ pub(super) struct RoceTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DcqcnTable {
+    /// Weight of the newest observation in alpha (`dce_tcp_g`). Default 1/256.
     pub(super) g: Field<f64>,
+    /// Alpha at the first notification. Default 1.
     pub(super) initial_alpha: Field<f64>,
+    /// So long without a notification lowers alpha (K). Default 55 us.
     pub(super) alpha_interval: Field<Duration>,
+    /// The period of the timer that raises the rate (T, `rpg_time_reset`). Default 55 us.
     pub(super) increase_interval: Field<Duration>,
+    /// So many bytes raise the rate as well (B, `rpg_byte_reset`). Default 10 MB.
     pub(super) increase_bytes: Field<Size>,
+    /// Steps of fast recovery (F, `rpg_threshold`). Default 5.
     pub(super) fast_recovery: Field<i64>,
+    /// Step of additive increase (R_AI). Default 40M.
     pub(super) additive: Field<Rate>,
+    /// Step of hyper increase (R_HAI). Default 400M.
     pub(super) hyper: Field<Rate>,
+    /// No cut goes below it. Default 10M.
     pub(super) minimum: Field<Rate>,
+    /// Each cut sets the target rate; if not, the first cut after an increase by the timer does.
+    /// Default true.
     pub(super) clamp_target: Option<bool>,
 }
 
@@ -337,24 +346,25 @@ pub(super) struct DcqcnTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TimelyTable {
+    /// Weight of the newest difference in the gradient. Default 0.875.
     pub(super) alpha: Field<f64>,
+    /// Multiplicative decrease. Default 0.8.
     pub(super) beta: Field<f64>,
+    /// Additive increase (delta). Default 10M.
     pub(super) additive: Field<Rate>,
+    /// Below it the rate rises. Default 50 us.
     pub(super) t_low: Field<Duration>,
+    /// Above it the rate falls. Default 500 us.
     pub(super) t_high: Field<Duration>,
+    /// What the gradient is normalized by. Default 20 us.
     pub(super) minimum_rtt: Field<Duration>,
+    /// Samples without a positive gradient after which the rate rises by so many steps (N).
+    /// Default 5.
     pub(super) hyper_samples: Field<i64>,
+    /// Bytes between two samples. Default 16384.
     pub(super) segment: Field<Size>,
+    /// The rate never falls below it. Default 10M.
     pub(super) minimum: Field<Rate>,
-}
-
-/// `[roce.hpcc]`: see [`HpccParameters`](roce::congestion::HpccParameters).
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct HpccTable {
-    pub(super) eta: Field<f64>,
-    pub(super) stages: Field<i64>,
-    pub(super) additive: Field<Size>,
 }
 
 /// `[roce.swift]`: see [`SwiftParameters`](roce::congestion::SwiftParameters). Windows are in
@@ -362,15 +372,25 @@ pub(super) struct HpccTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwiftTable {
+    /// The target delay of a path without switches. Default 25 us.
     pub(super) base_target: Field<Duration>,
+    /// What a switch adds to the target. Default 2 us.
     pub(super) hop: Field<Duration>,
+    /// What a small window adds at the most (`fs_range`). Default 100 us.
     pub(super) scaling_range: Field<Duration>,
+    /// Windows below it add all of the range (`fs_min_cwnd`). Default 0.1.
     pub(super) scaling_least: Field<f64>,
+    /// Windows above it add nothing (`fs_max_cwnd`). Default 100.
     pub(super) scaling_most: Field<f64>,
+    /// Additive increase in a round trip (`ai`). Default 1.
     pub(super) additive: Field<f64>,
+    /// Multiplicative decrease. Default 0.8.
     pub(super) beta: Field<f64>,
+    /// What one decrease takes at the most (`max_mdf`). Default 0.5.
     pub(super) decrease_most: Field<f64>,
+    /// The window's least (`min_cwnd`). Default 0.01.
     pub(super) least: Field<f64>,
+    /// Losses without an acknowledgment that set the window to its least. Default 5.
     pub(super) reset_losses: Field<i64>,
 }
 

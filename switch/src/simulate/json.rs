@@ -1,6 +1,6 @@
 //! The result as one JSON object.
 
-use netsim::outcome::{CycleHop, DropOutcome, FlowOutcome, Outcome};
+use netsim::outcome::{CollectiveOutcome, CycleHop, DropOutcome, FlowOutcome, Outcome};
 use serde_json::{Map, Value, json};
 
 const PS_PER_US: f64 = 1e6;
@@ -41,6 +41,9 @@ pub(super) fn object(outcome: &Outcome, surprises: &[String]) -> Value {
         "paused_us": us(outcome.paused_ps),
         "packet_hops": outcome.packet_hops,
         "flows": outcome.flows.iter().map(|one| flow(outcome, one)).collect::<Vec<_>>(),
+        "roce": outcome.roce,
+        "collectives": outcome.collectives.iter().map(collective).collect::<Vec<_>>(),
+        "messages": outcome.messages,
         "violations": outcome.violations,
         "unexpected": surprises,
         "trace_hash": outcome.trace_hash,
@@ -62,6 +65,22 @@ fn hop(hop: &CycleHop) -> Value {
     })
 }
 
+fn collective(collective: &CollectiveOutcome) -> Value {
+    json!({
+        "name": collective.name,
+        "kind": collective.kind,
+        "ranks": collective.ranks,
+        "bytes": collective.bytes,
+        "rounds": collective.rounds,
+        "start_us": us(collective.start_ps),
+        "first_finished_us": collective.first_finished_ps.map(us),
+        "finished_us": collective.finished_ps.map(us),
+        "finished_ranks": collective.finished_ranks,
+        "algorithm_gbps": collective.algorithm_bps.map(|bps| bps as f64 / 1e9),
+        "bus_gbps": collective.bus_bps.map(|bps| bps as f64 / 1e9),
+    })
+}
+
 fn flow(outcome: &Outcome, flow: &FlowOutcome) -> Value {
     let ends_ps = flow.finished_ps.unwrap_or(outcome.duration_ps);
     json!({
@@ -72,6 +91,7 @@ fn flow(outcome: &Outcome, flow: &FlowOutcome) -> Value {
         "late_gbps": gbps(flow.late_bytes, outcome.duration_ps / 4),
         "start_us": us(flow.start_ps),
         "finished_us": flow.finished_ps.map(us),
+        "ideal_us": flow.ideal_ps.filter(|&ps| ps > 0).map(us),
         "size_bytes": flow.size_bytes,
         "sent_frames": flow.sent_frames,
         "received_frames": flow.received_frames,

@@ -1,5 +1,6 @@
 //! `knotless simulate`: simulates a network on virtual time and prints the result.
 
+mod flow_table;
 mod json;
 mod output_file;
 mod text;
@@ -43,6 +44,9 @@ pub struct SimulateArgs {
     /// Write the results as one HTML page
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
+    /// Write the flows as CSV
+    #[arg(long, value_name = "OUT.csv")]
+    csv: Option<PathBuf>,
     /// Capture the frames of a link, named by one of its ends, as pcap; may be repeated
     #[arg(long, value_name = "END=OUT.pcap")]
     pcap: Vec<String>,
@@ -88,6 +92,10 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
         Some(file) => Some((file, files.open(file).map_err(|error| unwritable(file, &error))?)),
         None => None,
     };
+    let csv = match &arguments.csv {
+        Some(file) => Some((file, files.open(file).map_err(|error| unwritable(file, &error))?)),
+        None => None,
+    };
     let bar = bar();
     let mut progress = |at_ps: u64, of_ps: u64| {
         bar.set_length(of_ps / 1_000);
@@ -105,6 +113,10 @@ fn simulate(arguments: &SimulateArgs) -> Result<(Outcome, Vec<String>), Failure>
     let outcome = outcome.map_err(|error| InputError::at(&arguments.file, error))?;
     if let Some((file, page)) = report {
         write(page, &netsim::report::page(&outcome)).map_err(|error| unwritable(file, &error))?;
+    }
+    if let Some((file, table)) = csv {
+        let text = flow_table::csv(&outcome);
+        text.and_then(|text| write(table, &text)).map_err(|error| unwritable(file, &error))?;
     }
     let scheme = arguments.scheme.unwrap_or(config.scheme.kind);
     let expected = config.expectations.get(&scheme);

@@ -17,6 +17,7 @@ pub(super) fn table(outcome: &Outcome, surprises: &[String]) -> String {
     )];
     parts.push(verdict(outcome));
     parts.push(flows(outcome));
+    parts.push(collectives(outcome));
     parts.push(sums(outcome));
     let lines = |name: &str, lines: &[String]| {
         lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>().join("\n")
@@ -80,6 +81,30 @@ fn flows(outcome: &Outcome) -> String {
     format!("{}{more}", text(&table))
 }
 
+/// Empty without any.
+fn collectives(outcome: &Outcome) -> String {
+    if outcome.collectives.is_empty() {
+        return String::new();
+    }
+    let names = ["collective", "kind", "ranks", "finished", "algorithm, Gb/s", "bus, Gb/s"];
+    let mut table = numbers(names, 2);
+    let gbps = |bps: Option<u64>| {
+        bps.map_or_else(|| "-".to_owned(), |bps| format!("{:.2}", bps as f64 / 1e9))
+    };
+    for it in &outcome.collectives {
+        let unfinished = || format!("{} ranks", it.finished_ranks);
+        table.add_row([
+            it.name.clone(),
+            it.kind.clone(),
+            it.ranks.to_string(),
+            it.finished_ps.map_or_else(unfinished, time),
+            gbps(it.algorithm_bps),
+            gbps(it.bus_bps),
+        ]);
+    }
+    text(&table)
+}
+
 fn sums(outcome: &Outcome) -> String {
     let mut table = numbers(["", ""], 1);
     let bytes: u64 = outcome.flows.iter().map(|flow| flow.received_bytes).sum();
@@ -99,6 +124,31 @@ fn sums(outcome: &Outcome) -> String {
     row("PFC frames", outcome.pfc_frames.to_string());
     row("paused, all senders", time(outcome.paused_ps));
     row("packet-hops", outcome.packet_hops.to_string());
+    if let Some(roce) = &outcome.roce {
+        let thousandth = |value: u64| format!("{:.2}", value as f64 / 1e3);
+        row("RoCE packets marked (CE)", roce.ecn_marked_packets.to_string());
+        row("CNPs received", roce.cnps_received.to_string());
+        row("RoCE packets sent again", roce.retransmitted_packets.to_string());
+        row("RoCE hosts paused, %", format!("{:.3}", roce.paused_millionths as f64 / 1e4));
+        let figures = [
+            ("fairness of RoCE flows (Jain)", roce.fairness_permille),
+            ("slowdown of RoCE flows, p50", roce.slowdown_p50_permille),
+            ("slowdown of RoCE flows, p99", roce.slowdown_p99_permille),
+            (
+                "slowdown of messages, p50",
+                outcome.messages.as_ref().map(|it| it.slowdown_p50_permille),
+            ),
+            (
+                "slowdown of messages, p99",
+                outcome.messages.as_ref().map(|it| it.slowdown_p99_permille),
+            ),
+        ];
+        for (name, value) in figures {
+            if let Some(value) = value {
+                row(name, thousandth(value));
+            }
+        }
+    }
     row("trace", outcome.trace_hash.clone());
     text(&table).trim_start_matches('\n').to_owned()
 }

@@ -20,14 +20,6 @@ const COLLECTIVES: [(&str, &str); 5] = [
     ("straggler", "kind = 'all-reduce'\nsize = '8MB'\nstragglers = 1\nstraggle = '20us'"),
 ];
 
-/// The most memory that this process had, in MB.
-fn peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kb.unwrap_or(0) / 1_000
-}
-
 /// Runs one in this process; prints a row and, as the last line, its figures as JSON.
 fn one(name: &str, keys: &str, k: usize) -> Result<(), Box<dyn Error>> {
     let text = format!(
@@ -59,7 +51,7 @@ fn one(name: &str, keys: &str, k: usize) -> Result<(), Box<dyn Error>> {
         "marked_packets": roce.ecn_marked_packets,
         "million_packet_hops": outcome.packet_hops as f64 / 1e6,
         "run_seconds": seconds,
-        "memory_mb": peak_mb(),
+        "memory_mb": bench::memory::peak_kb() / 1_000,
     });
     println!(
         "| {name} | {} | {:.2} | {:.2} | {:.1} | {} | {:.1} | {:.1} | {:.2} | {} | {seconds:.0} | {} |",
@@ -72,7 +64,7 @@ fn one(name: &str, keys: &str, k: usize) -> Result<(), Box<dyn Error>> {
         messages.slowdown_p99_permille as f64 / 1e3,
         roce.paused_millionths as f64 / 1e4,
         roce.ecn_marked_packets,
-        peak_mb()
+        bench::memory::peak_kb() / 1_000
     );
     println!("{figures}");
     Ok(())
@@ -84,7 +76,7 @@ fn all() -> Result<(), Box<dyn Error>> {
          p99 | hosts paused, % | packets marked | run, s | memory, MB |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
-    let mut json = serde_json::Map::new();
+    let mut figures_saved = Vec::new();
     for (name, _) in COLLECTIVES {
         let output = Command::new(std::env::current_exe()?).arg(name).output()?;
         let text = String::from_utf8(output.stdout)?;
@@ -92,11 +84,13 @@ fn all() -> Result<(), Box<dyn Error>> {
             format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim_end())
         })?;
         println!("{row}");
-        json.insert(name.to_owned(), serde_json::from_str(figures)?);
+        let figures: serde_json::Map<String, serde_json::Value> = serde_json::from_str(figures)?;
+        let named = figures
+            .iter()
+            .filter_map(|(figure, value)| Some((format!("{name}_{figure}"), value.as_f64()?)));
+        figures_saved.extend(named);
     }
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
-    std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join("collectives.json"), serde_json::to_string_pretty(&json)?)?;
+    bench::table::save("collectives", &figures_saved);
     Ok(())
 }
 
@@ -110,11 +104,5 @@ fn main() -> ExitCode {
         Some((name, keys)) => one(name, keys, k),
         None => all(),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    bench::verdict(result.map(|()| true))
 }
