@@ -34,9 +34,9 @@ pub mod platform;
 #[cfg(feature = "dpdk")]
 mod record;
 mod replace_file;
-pub mod roce;
 #[cfg(feature = "dpdk")]
 pub mod replay;
+pub mod roce;
 #[cfg(feature = "dpdk")]
 pub mod run;
 mod security;
