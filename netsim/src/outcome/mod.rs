@@ -151,6 +151,8 @@ pub struct FlowOutcome {
     pub received_frames: u64,
     /// Their bytes.
     pub received_bytes: u64,
+    /// Of a RoCE flow, frames that arrived with Congestion Experienced.
+    pub marked_frames: u64,
     /// Bytes that arrived in the last quarter of the sending time: the rate in the end.
     pub late_bytes: u64,
     /// Frames that were lost, or are still in the network.
