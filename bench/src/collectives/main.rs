@@ -12,12 +12,11 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// What is run: the keys of the collective.
-const COLLECTIVES: [(&str, &str); 5] = [
+const COLLECTIVES: [(&str, &str); 4] = [
     ("ring", "kind = 'all-reduce'\nsize = '8MB'"),
     ("tree", "kind = 'all-reduce'\nalgorithm = 'tree'\nsize = '8MB'\nchunks = 64"),
     ("halving-doubling", "kind = 'all-reduce'\nalgorithm = 'halving-doubling'\nsize = '8MB'"),
     ("pipeline", "kind = 'pipeline'\nsize = '8MB'\nchunks = 64"),
-    ("straggler", "kind = 'all-reduce'\nsize = '8MB'\nstragglers = 1\nstraggle = '20us'"),
 ];
 
 /// Runs one in this process; prints a row and, as the last line, its figures as JSON.
