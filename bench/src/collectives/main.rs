@@ -1,5 +1,5 @@
-//! `make bench-collectives`: collectives of 1,024 ranks on a fat-tree, with the time and memory that
-//! they take.
+//! `make bench-collectives`: collectives of 1,024 ranks on a fat-tree, with the time and memory
+//! that they take.
 //!
 //! A fat-tree of 16-port switches has 1,024 hosts, each a rank with RoCE endpoints and DCQCN. Each
 //! collective runs in a process of its own, so that its memory is its own. Writes

@@ -140,8 +140,7 @@ pub struct FlowOutcome {
     pub start_ps: Picoseconds,
     /// When its last byte had arrived, if it is a flow of some size and did.
     pub finished_ps: Option<Picoseconds>,
-    /// Of a RoCE flow of some size, the time that it would take on an idle network; 0 of one without
-    /// end.
+    /// Of a RoCE flow, the time that it would take on an idle network; 0 of one without end.
     pub ideal_ps: Option<Picoseconds>,
     /// Bytes it had to carry; `None` without an end.
     pub size_bytes: Option<u64>,

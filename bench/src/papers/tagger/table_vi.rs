@@ -1,10 +1,10 @@
 //! Table VI: what RoCE loses without PFC, with one lossless priority, with two.
 //!
-//! Hosts have RoCE endpoints with DCQCN, as the paper's. Flows of web search and of data mining sizes
-//! come at random; each has a random way through a fat-tree that lost a fifth of its links. Over the
-//! seeds of a cell ten million frames are sent, so that the paper's 10^-6 can be seen. The paper says
-//! neither how long lossy queues are nor when they mark: here 512 KB, and DCQCN's own thresholds (5
-//! to 200 KB).
+//! Hosts have RoCE endpoints with DCQCN, as the paper's. Flows of web search and of data mining
+//! sizes come at random; each has a random way through a fat-tree that lost a fifth of its links.
+//! Over the seeds of a cell ten million frames are sent, so that the paper's 10^-6 can be seen. The
+//! paper says neither how long lossy queues are nor when they mark: here 512 KB, and DCQCN's own
+//! thresholds (5 to 200 KB).
 //!
 //! With one lossless priority a frame turns lossy where it bounces, with two where it bounces a
 //! second time. What must hold: without such frames nothing is lost, in any seed.
@@ -25,7 +25,7 @@ use std::path::Path;
 const SHARES: [(u32, [f64; 3]); 3] =
     [(8, [1.25e-2, 0.0, 0.0]), (16, [6.6e-2, 6.87e-7, 0.0]), (24, [1.27e-1, 1.61e-6, 0.0])];
 
-/// How long sources send: half a million frames and more in a run. Flows of data mining come seldom.
+/// How long sources send: about half a million frames in a run. Flows of data mining come seldom.
 const fn duration_ns(sizes: SizeDistribution) -> u64 {
     match sizes {
         SizeDistribution::WebSearch => 130_000_000,
