@@ -31,6 +31,8 @@ from common.lab import Failed, Lab  # noqa: E402
 LOSSLESS = "--tclass 104"
 # 4 s: an emulated processor may lose its core for longer than the usual 67 ms.
 TIMEOUT = "-u 20"
+# Measure also where the clock of the processor looks unsteady.
+CLOCK = "-F"
 COUNT = "-n 200"
 BANDWIDTH = {
     "SEND": f"ib_send_bw {COUNT}", "WRITE": f"ib_write_bw {COUNT}", "READ": f"ib_read_bw {COUNT}",
@@ -51,7 +53,7 @@ LISTENS_S = 60
 
 
 def program(command: str) -> str:
-    return f"/usr/bin/{command} -d rxe0 {LOSSLESS} {TIMEOUT}"
+    return f"/usr/bin/{command} -d rxe0 {LOSSLESS} {TIMEOUT} {CLOCK}"
 
 
 def listens(guest, port: int = 18515):

@@ -64,7 +64,7 @@ enum Command {
     /// Send and receive test traffic on a Linux interface; the sender obeys PFC as a RoCE NIC does
     #[command(subcommand)]
     Traffic(TrafficCommand),
-    /// A RoCEv2 endpoint on a Linux interface, which obeys PFC and controls congestion as a NIC does
+    /// A RoCEv2 endpoint on a Linux interface, with PFC and congestion control as a NIC has them
     #[command(subcommand)]
     Roce(RoceCommand),
     /// Write the man pages and the completions for bash, zsh and fish
