@@ -101,6 +101,8 @@ pub struct FlowCounters {
     /// Bytes that it took, without FCS; of a flow with a window only those in order, and of RoCE
     /// only payload in order.
     pub received_bytes: u64,
+    /// Of RoCE, frames that arrived with Congestion Experienced.
+    pub marked_frames: u64,
     /// Frames that arrived after one with a higher number.
     pub reordered_frames: u64,
     /// One more than the highest number that arrived.

@@ -318,6 +318,7 @@ impl HostNode {
             let counters = &mut flows[flow.0].counters;
             counters.received_frames += 1;
             counters.received_bytes += received.bytes;
+            counters.marked_frames += u64::from(received.is_marked);
             if received.is_end {
                 counters.finished_ps = Some(now_ps);
             }

@@ -1,5 +1,5 @@
-//! `make bench-collectives`: collectives of 1,024 ranks on a fat-tree, with the time and memory that
-//! they take.
+//! `make bench-collectives`: collectives of 1,024 ranks on a fat-tree, with the time and memory
+//! that they take.
 //!
 //! A fat-tree of 16-port switches has 1,024 hosts, each a rank with RoCE endpoints and DCQCN. Each
 //! collective runs in a process of its own, so that its memory is its own. Writes
@@ -12,12 +12,11 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// What is run: the keys of the collective.
-const COLLECTIVES: [(&str, &str); 5] = [
+const COLLECTIVES: [(&str, &str); 4] = [
     ("ring", "kind = 'all-reduce'\nsize = '8MB'"),
     ("tree", "kind = 'all-reduce'\nalgorithm = 'tree'\nsize = '8MB'\nchunks = 64"),
     ("halving-doubling", "kind = 'all-reduce'\nalgorithm = 'halving-doubling'\nsize = '8MB'"),
     ("pipeline", "kind = 'pipeline'\nsize = '8MB'\nchunks = 64"),
-    ("straggler", "kind = 'all-reduce'\nsize = '8MB'\nstragglers = 1\nstraggle = '20us'"),
 ];
 
 /// Runs one in this process; prints a row and, as the last line, its figures as JSON.

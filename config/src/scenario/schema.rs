@@ -315,7 +315,7 @@ pub(super) struct RoceTable {
     pub(super) swift: Field<SwiftTable>,
 }
 
-/// `[roce.dcqcn]`: see [`DcqcnParameters`](roce::congestion::DcqcnParameters).
+/// `[roce.dcqcn]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DcqcnTable {
@@ -342,7 +342,7 @@ pub(super) struct DcqcnTable {
     pub(super) clamp_target: Option<bool>,
 }
 
-/// `[roce.timely]`: see [`TimelyParameters`](roce::congestion::TimelyParameters).
+/// `[roce.timely]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TimelyTable {
@@ -367,8 +367,7 @@ pub(super) struct TimelyTable {
     pub(super) minimum: Field<Rate>,
 }
 
-/// `[roce.swift]`: see [`SwiftParameters`](roce::congestion::SwiftParameters). Windows are in
-/// packets.
+/// `[roce.swift]`: windows are in packets.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwiftTable {

@@ -140,8 +140,7 @@ pub struct FlowOutcome {
     pub start_ps: Picoseconds,
     /// When its last byte had arrived, if it is a flow of some size and did.
     pub finished_ps: Option<Picoseconds>,
-    /// Of a RoCE flow of some size, the time that it would take on an idle network; 0 of one without
-    /// end.
+    /// Of a RoCE flow, the time that it would take on an idle network; 0 of one without end.
     pub ideal_ps: Option<Picoseconds>,
     /// Bytes it had to carry; `None` without an end.
     pub size_bytes: Option<u64>,
@@ -151,6 +150,8 @@ pub struct FlowOutcome {
     pub received_frames: u64,
     /// Their bytes.
     pub received_bytes: u64,
+    /// Of a RoCE flow, frames that arrived with Congestion Experienced.
+    pub marked_frames: u64,
     /// Bytes that arrived in the last quarter of the sending time: the rate in the end.
     pub late_bytes: u64,
     /// Frames that were lost, or are still in the network.

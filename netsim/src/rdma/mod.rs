@@ -87,6 +87,8 @@ pub(crate) struct Received {
     pub(crate) flow: Option<FlowId>,
     /// Bytes of the flow that were taken in order.
     pub(crate) bytes: u64,
+    /// Whether a switch has marked it.
+    pub(crate) is_marked: bool,
     /// Whether the flow has ended with it.
     pub(crate) is_end: bool,
 }
@@ -141,7 +143,7 @@ impl RdmaHost {
         if !is_at(DESTINATION, pair.address) || !is_at(SOURCE, pair.peer) {
             return None;
         }
-        let mut received = Received::default();
+        let mut received = Received { is_marked: packet.is_ce(), ..Received::default() };
         let before = self.endpoint.counters().received_bytes;
         self.endpoint.receive_packet(now_ps, &packet, None, &[], &mut NoMemory);
         if let (Use::Receiver { flow, .. }, Kind::Send) = (&pair.purpose, packet.kind()) {

@@ -296,6 +296,7 @@ fn flow_outcome(
         sent_frames: counters.sent_frames,
         received_frames: counters.received_frames,
         received_bytes: counters.received_bytes,
+        marked_frames: counters.marked_frames,
         late_bytes,
         missing_frames: counters.missing_frames(),
     }

@@ -3,7 +3,7 @@
 use netsim::outcome::{FlowOutcome, Outcome};
 use std::io;
 
-const HEADINGS: [&str; 11] = [
+const HEADINGS: [&str; 12] = [
     "name",
     "from",
     "to",
@@ -14,6 +14,7 @@ const HEADINGS: [&str; 11] = [
     "received_bytes",
     "sent_frames",
     "received_frames",
+    "marked_frames",
     "missing_frames",
 ];
 
@@ -42,6 +43,7 @@ fn row(flow: &FlowOutcome) -> [String; HEADINGS.len()] {
         flow.received_bytes.to_string(),
         flow.sent_frames.to_string(),
         flow.received_frames.to_string(),
+        flow.marked_frames.to_string(),
         flow.missing_frames.to_string(),
     ]
 }
@@ -64,6 +66,6 @@ mod tests {
         let text = csv(&outcome).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split(',').count(), HEADINGS.len());
-        assert_eq!(lines[1], "\"a, \"\"b\"\"\",a,c,0,,,,7,0,0,0");
+        assert_eq!(lines[1], "\"a, \"\"b\"\"\",a,c,0,,,,7,0,0,0,0");
     }
 }

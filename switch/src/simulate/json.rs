@@ -95,6 +95,7 @@ fn flow(outcome: &Outcome, flow: &FlowOutcome) -> Value {
         "size_bytes": flow.size_bytes,
         "sent_frames": flow.sent_frames,
         "received_frames": flow.received_frames,
+        "marked_frames": flow.marked_frames,
         "missing_frames": flow.missing_frames,
     })
 }
