@@ -65,6 +65,11 @@ impl Packet {
         self.headers.opcode.kind
     }
 
+    /// Whether a switch on its path has marked it Congestion Experienced.
+    pub const fn is_ce(&self) -> bool {
+        self.is_ce
+    }
+
     /// Reads a frame of `frame_bytes`, without FCS, of which `stored` is the first part: all of it,
     /// or at least the headers. The CRC is checked if all is there and `checks_icrc`.
     ///
