@@ -212,8 +212,8 @@ impl Topology {
         Ipv4Net::new_assert(Ipv4Addr::from(0x0A00_0000 | low_32_bits(switch.0) << 8), 24)
     }
 
-    /// The ends of both wires of every link, the one from its first end first. Of the nodes' numbers
-    /// those of the switches come first.
+    /// The ends of both wires of every link, the one from its first end first. Nodes are numbered
+    /// switches first.
     pub(crate) fn ends(&self) -> Vec<Ends> {
         let endpoint = |end: End| {
             let (node, port) = match end {

@@ -1,9 +1,10 @@
 //! The HPCC simulator's files (ns-3, "HPCC: High Precision Congestion Control", SIGCOMM 2019).
 //!
-//! `topology.txt`: numbers of nodes, switches and links; the numbers of the switches, all others are
-//! hosts; then a link a line: two nodes, rate, delay, error rate. `flow.txt`: the number of flows;
-//! then a flow a line: from, to, priority group, port, bytes, start in seconds. What follows the
-//! announced number of lines is no part of either, as in their simulator: the files end with notes.
+//! `topology.txt`: numbers of nodes, switches and links; the numbers of the switches (all others
+//! are hosts); then a link a line: two nodes, rate, delay, error rate. `flow.txt`: the number of
+//! flows; then a flow a line: from, to, priority group, port, bytes, start in seconds. What follows
+//! the announced number of lines is no part of either, as in their simulator: the files end with
+//! notes.
 
 use super::lines::{Line, decimal_ps, lines};
 use super::model::{Flow, Imported, Link, Node};
