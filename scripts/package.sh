@@ -12,8 +12,8 @@ own_release=$(. /etc/os-release && echo "$VERSION_ID")
 profile=${KNOTLESS_PROFILE:-release}
 commit=$(git rev-parse --short "${KNOTLESS_COMMIT:-HEAD}")
 
-# The version of the package: that of Cargo.toml for a release, else with the commit, later than that release. Commits of
-# one second are told apart by how many come before.
+# The version of the package: that of Cargo.toml for a release, else with the commit, later than
+# that release. Commits of one second are told apart by how many come before.
 version() {
   local of_cargo unreleased time
   of_cargo=$(git show "$commit:Cargo.toml" | sed -n 's/^version = "\(.*\)"/\1/p' | head -n 1)
