@@ -39,6 +39,8 @@ enum Kind {
     Link(bool),
     /// Frames that wait in the receive ring.
     Backlog(u32),
+    /// The recording ends.
+    End,
 }
 
 /// An event in the ring.
@@ -144,6 +146,7 @@ fn write_all(
                 Kind::Injected => writer.injected(at_ps, port, head, event.frame_bytes)?,
                 Kind::Link(up) => writer.link(at_ps, port, up)?,
                 Kind::Backlog(frames) => writer.backlog(at_ps, port, frames)?,
+                Kind::End => {}
             }
         }
         if is_over {
@@ -234,6 +237,7 @@ impl<D: PortDevice> PortDevice for Recorded<D> {
         if let Some(recorder) = &mut self.recorder {
             recorder.at = now;
             if recorder.is_over.load(Ordering::Relaxed) {
+                recorder.push(PortId::FIRST, Kind::End, NO_FRAME);
                 self.recorder = None;
             }
         }

@@ -152,10 +152,16 @@ where
         worker.take_sent(|port, frame| comparison.sent(now, port, &frame));
         comparison.left(now, worker.left_frames());
     }
+    let end = instant(recording.end_ps);
     if has_own_turns {
         wake_until(recording.end_ps, next, worker, &mut comparison);
-        now = now.max(instant(recording.end_ps));
+    } else if now < end {
+        // What is due by the clock alone, as the end of a storm, was done in turns in which nothing
+        // moved at a port.
+        worker.wake(end);
+        worker.take_sent(|port, frame| comparison.sent(end, port, &frame));
     }
+    now = now.max(end);
     comparison.end();
     (replayed.differences, replayed.first) = comparison.into_differences();
     worker.report(&mut replayed.report, now);

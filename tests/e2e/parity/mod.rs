@@ -141,7 +141,7 @@ impl Recorded<'_> {
             let figures: Value = serde_json::from_str(&stats).expect("its own form");
             let paused = figures["ports"].as_array().expect("a list").iter().any(|port| {
                 let queues = port["queues"].as_array().expect("a list");
-                queues.iter().any(|queue| queue["tx_paused"] == true)
+                queues.iter().any(|queue| queue["tx_paused"] == true || queue["stormed"] == true)
             });
             if figures["totals"]["held"] == 0 && !paused {
                 return stats;
