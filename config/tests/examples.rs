@@ -36,7 +36,7 @@ fn tag(value: u8) -> Tag {
 fn every_example_loads_without_a_warning() {
     let mut all = files(&examples(), "toml");
     all.extend(files(&examples().join("demo"), "toml"));
-    assert_eq!(all.len(), 10);
+    assert_eq!(all.len(), 11);
     for file in all {
         let config = SwitchConfig::load(&file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(config.warnings, [], "{}", file.display());
@@ -109,12 +109,14 @@ fn the_examples_show_every_field() {
         "[metrics]",
         "[fleet]",
         "[dpdk]",
+        "[host]",
     ];
     for header in [""].into_iter().chain(tables).chain(single).chain(["[mac_table]"]) {
         let text = shown(header);
         for field in fields_of(header) {
-            let shown =
-                text.contains(&format!("\n{field} = ")) || header.is_empty() && is_table(&field);
+            let shown = text.contains(&format!("\n{field} = "))
+                || header.is_empty() && is_table(&field)
+                || is_table(&format!("{}.{field}", header.trim_matches(['[', ']'])));
             assert!(shown, "no example shows `{field}` of {header}");
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::buffer::{Ledger, Parts};
 use crate::handoff::ring::handoff_ring;
+use crate::host_class::HostClass;
 use crate::ids::{PortId, WorkerId};
 use crate::l2::MacSlice;
 use crate::punt::PuntReason;
@@ -31,6 +32,8 @@ pub struct Punted<F> {
     pub port: PortId,
     /// Why it was punted.
     pub reason: PuntReason,
+    /// What it is, where that is policed.
+    pub class: Option<HostClass>,
 }
 
 /// A command of the control thread to a worker. Processed in order, between two bursts.

@@ -56,7 +56,8 @@ pub enum DropReason {
     Unresolved,
     /// For the switch itself, and the ring to the control thread is full.
     PuntFull,
-    /// LLDP, above the rate that a neighbor needs.
+    /// For the control thread, above the rate of its class: LLDP, and with TAPs every class of
+    /// `[host.rates]`.
     PuntPoliced,
     /// The destination was learned on the ingress port, so the frame has already reached it.
     SourcePortFiltered,

@@ -32,6 +32,7 @@ pub mod gfc;
 #[path = "gfc_stub.rs"]
 pub mod gfc;
 mod handoff;
+pub mod host_class;
 pub mod ids;
 pub mod l2;
 pub mod limiter;

@@ -4,26 +4,45 @@ use crate::time::Instant;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Allows a number of events per second on average, and one second's worth in a burst.
+/// How many events a policer lets pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoliceRate {
+    /// Events per second on average; 0 is none at all.
+    pub per_second: u32,
+    /// Events at once; at least one passes, if any does.
+    pub burst: u32,
+}
+
+/// Allows a number of events per second on average, and a number at once.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
     /// The time that one event costs; `None` if no event is allowed.
     interval_ns: Option<u64>,
-    /// When the bucket is full again. It holds one second: if this is a second away, it is empty.
+    /// The time that it takes to fill the empty bucket.
+    depth_ns: u64,
+    /// When the bucket is full again. If this is `depth_ns` away, it is empty.
     full_at: Instant,
 }
 
 impl RateLimiter {
-    /// A full bucket that allows `per_second` events.
+    /// A full bucket that allows `per_second` events, and one second's worth in a burst.
     pub fn new(per_second: u32) -> Self {
-        Self { interval_ns: SECOND_NS.checked_div(per_second.into()), full_at: Instant::ZERO }
+        let interval_ns = SECOND_NS.checked_div(per_second.into());
+        Self { interval_ns, depth_ns: SECOND_NS, full_at: Instant::ZERO }
+    }
+
+    /// A full bucket of `rate`.
+    pub(crate) fn of(rate: PoliceRate) -> Self {
+        let interval_ns = SECOND_NS.checked_div(rate.per_second.into());
+        let depth_ns = interval_ns.unwrap_or(0).saturating_mul(rate.burst.max(1).into());
+        Self { interval_ns, depth_ns, full_at: Instant::ZERO }
     }
 
     /// Takes one token. Returns whether there was one.
     pub fn take(&mut self, now: Instant) -> bool {
         let Some(interval_ns) = self.interval_ns else { return false };
         let full_at = self.full_at.max(now) + interval_ns;
-        let allowed = full_at.ns_since(now) <= SECOND_NS;
+        let allowed = full_at.ns_since(now) <= self.depth_ns;
         if allowed {
             self.full_at = full_at;
         }
@@ -66,6 +85,22 @@ mod tests {
         assert_eq!(burst(&mut limiter, 5_010), 1);
         assert_eq!(burst(&mut limiter, 5_110), 10);
         assert_eq!(burst(&mut limiter, 60_000), 100, "the bucket holds no more than a second");
+    }
+
+    #[test]
+    fn a_burst_is_as_long_as_it_is_set() {
+        let now = Instant::from_ns(7);
+        for burst in [1, 3, 1_000, 100_000] {
+            let mut limiter = RateLimiter::of(PoliceRate { per_second: 2_000, burst });
+            let passed = (0..200_000).filter(|_| limiter.take(now)).count();
+            assert_eq!(passed, burst as usize);
+            assert!(limiter.take(now + 500_000), "one costs half a millisecond");
+            assert!(!limiter.take(now + 500_000));
+        }
+        let mut one = RateLimiter::of(PoliceRate { per_second: 1, burst: 0 });
+        assert!(one.take(now) && !one.take(now));
+        let mut none = RateLimiter::of(PoliceRate { per_second: 0, burst: 9 });
+        assert!(!none.take(now));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum PuntReason {
     Resolve,
     /// A lossless frame that waited for its next hop until it was given up.
     Unreachable,
+    /// At a port with a TAP: what the switch itself does not handle, such as OSPF and IS-IS.
+    Host,
 }
 
 impl PuntReason {

@@ -2,6 +2,7 @@
 
 use crate::buffer::{Pool, ViqId};
 use crate::counters::{PortCounters, Totals};
+use crate::host_class::HostCounters;
 use crate::ids::PortId;
 use crate::limits::PRIORITIES;
 use crate::queue::veq::FrameMeta;
@@ -120,6 +121,8 @@ pub struct PortReport {
     pub queues: [QueueGauges; PRIORITIES],
     /// What the worker's MAC table has of the port.
     pub mac: MacPortCounts,
+    /// Frames for the control thread, by class, where they are policed.
+    pub host: HostCounters,
 }
 
 /// What a worker's MAC table has of one port, and what the worker learned by it.

@@ -2,6 +2,7 @@
 //! [`Snapshot`](crate::snapshot::Snapshot).
 
 use crate::gfc::{Form, RateMap};
+use crate::host_class::HostRates;
 use crate::ids::{Priority, WorkerId};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::watchdog::WatchdogSettings;
@@ -41,6 +42,9 @@ pub struct SwitchSettings {
     /// Salt of the flow hash, and seed of the random numbers of ECN. Two switches with different
     /// seeds distribute the same flows differently.
     pub seed: u64,
+    /// Rates of frames for the control thread, at each receive queue and of each class, where the
+    /// host has TAPs. `None`: only LLDP is policed.
+    pub host_rates: Option<HostRates>,
 }
 
 /// One port, as fixed at start.

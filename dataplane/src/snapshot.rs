@@ -42,6 +42,8 @@ pub struct PortForwarding {
     /// Whether the port drops frames whose source belongs to another port: a bridged port by MAC
     /// address, a routed port by the route back to the IP address (RFC 3704, 2.2).
     pub checks_source: bool,
+    /// Whether the host has a TAP for the port: what the switch does not handle is punted.
+    pub has_tap: bool,
 }
 
 /// A station that the operator has put on a bridged port.
@@ -93,6 +95,8 @@ pub struct PortTables {
     pub classifier: Box<Classifier>,
     /// Whether the port drops frames whose source belongs to another port.
     pub(crate) checks_source: bool,
+    /// Whether the host has a TAP for the port.
+    pub(crate) has_tap: bool,
 }
 
 const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line of tables");
@@ -139,6 +143,7 @@ impl PortTables {
             classifier: Box::new(classifier),
             fast_path,
             checks_source: port.checks_source,
+            has_tap: port.has_tap,
         }
     }
 }

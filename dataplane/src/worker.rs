@@ -26,6 +26,7 @@ use crate::handoff::grants::{TxGrantWriter, TxGrants};
 use crate::handoff::pauses::{ForeignPauses, PortPauses};
 use crate::handoff::ring::{MacEvent, RingRx};
 use crate::handoff::tx::HandoffTx;
+use crate::host_class::HostPolicers;
 use crate::ids::{PortId, WorkerId};
 use crate::l2::MacTable;
 use crate::limiter::RateLimiter;
@@ -171,6 +172,10 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 .collect(),
             tag_changes: TagChanges::default(),
             lldp_limits: vec![RateLimiter::new(LLDP_FRAMES_PER_SECOND); own_queues.len()],
+            host_policers: settings
+                .host_rates
+                .as_ref()
+                .map(|rates| HostPolicers::new(rates, own_queues.len())),
             busy_turns: 0,
             has_addresses: false,
             unresolved_until: Instant::NEVER,

@@ -475,6 +475,7 @@ impl NetworkBuilder {
             mode: PortMode::Routed { vlan: None },
             trust,
             checks_source: false,
+            has_tap: false,
         });
         let mut tables = TableParts {
             forwarding: forwarding.collect(),

@@ -117,6 +117,7 @@ impl SwitchSpec {
             ecn: self.ecn,
             mac_table: MacTableSettings { entries_max: 0, age_ns: 0, hold_ns: 0 },
             seed: common.seed,
+            host_rates: None,
         };
         let promised_bytes = promised_bytes(&settings);
         if promised_bytes > self.buffer_bytes {

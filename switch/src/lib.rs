@@ -22,6 +22,7 @@ mod fleet_agent;
 pub mod generate;
 pub mod headroom;
 pub mod histograms;
+mod host_taps;
 pub mod import;
 mod instance_lock;
 mod log;
@@ -44,6 +45,8 @@ mod security;
 mod service_manager;
 mod side_files;
 pub mod simulate;
+#[allow(unsafe_code)]
+mod tap_queue;
 pub mod top;
 pub mod traffic;
 mod unix_socket;

@@ -28,6 +28,7 @@ mod examples;
 mod fleet;
 mod forwarding;
 mod host;
+mod host_taps;
 mod jumbo;
 mod knot;
 mod lab;

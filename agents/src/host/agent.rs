@@ -169,7 +169,7 @@ impl HostAgent {
         }
         match reason {
             PuntReason::ForUs => self.handle_ours(now, index, &incoming),
-            PuntReason::Lldp => Err(Outcome::Unsupported),
+            PuntReason::Lldp | PuntReason::Host => Err(Outcome::Unsupported),
             PuntReason::Unresolved => {
                 let key = next_hop.ok_or(Outcome::NoNextHop)?;
                 let frame = (&incoming, bytes);
@@ -259,6 +259,9 @@ impl HostAgent {
         }
         if !interface.is_host(packet.addresses.source()) {
             return Err(Outcome::Malformed);
+        }
+        if interface.has_tap {
+            return Ok(Outcome::LeftToHost);
         }
         if !matches!(packet.fragment, Fragment::Whole | Fragment::Atomic) {
             return Err(Outcome::Fragment);

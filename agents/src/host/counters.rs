@@ -12,6 +12,8 @@ pub enum Outcome {
     SolicitationAnswered,
     /// An echo request to our address: answered.
     EchoAnswered,
+    /// It is for our address, and the host's kernel, which has it by the port's TAP, answers.
+    LeftToHost,
     /// It updated a neighbor that we know or sent a request for.
     NeighborHeard,
     /// Its TTL expired. The sender gets an ICMP error.

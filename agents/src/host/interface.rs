@@ -22,6 +22,9 @@ pub struct Interface {
     pub addresses: Vec<IpNet>,
     /// The longest IP packet that the link carries.
     pub mtu_bytes: u16,
+    /// Whether the host has a TAP for the port. Then its kernel answers for our addresses, and the
+    /// agent only learns from what it hears, and asks for what forwarding needs.
+    pub has_tap: bool,
 }
 
 impl Interface {

@@ -107,9 +107,13 @@ impl NeighborManager {
                 outcome = Outcome::NeighborHeard;
             }
         }
-        if let Some((frame, answered)) = message.reply {
-            io.send(index, frame);
-            outcome = answered;
+        match message.reply {
+            Some(_) if io.interface(index).has_tap => outcome = Outcome::LeftToHost,
+            Some((frame, answered)) => {
+                io.send(index, frame);
+                outcome = answered;
+            }
+            None => {}
         }
         Ok(outcome)
     }

@@ -9,6 +9,7 @@ mod changes;
 mod device;
 mod fleet;
 mod gfc;
+mod host;
 mod initial_tags;
 mod lldp;
 mod metrics;
@@ -139,6 +140,8 @@ pub struct PortConfig {
     pub tx_ring: u32,
     /// Bytes that may wait in the transmit ring, where a pause does not reach them.
     pub tx_limit_bytes: u64,
+    /// The interface that the machine has for the port, if it has one.
+    pub tap: Option<String>,
     /// What is promised to lossless traffic that comes in here; `None` where nothing is lossless.
     pub promise: Option<Promise>,
 }
@@ -322,7 +325,15 @@ fn assemble(
     Ok(SwitchConfig {
         name: file.name.get_ref().clone(),
         memory: runtime::memory(source, &file, &buffer, &ports, &workers)?,
-        settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
+        settings: SwitchSettings {
+            ports: port_settings,
+            buffer,
+            scheduler,
+            ecn,
+            mac_table,
+            seed,
+            host_rates: host::rates(source, &file, &ports)?,
+        },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
         static_macs: static_macs::build(source, &file, &ports)?,

@@ -42,6 +42,10 @@ impl PortReader<'_> {
                 }
                 Ok(PortMode::Bridged(VlanPort { native, tagged }))
             }
+            // Its addresses are those of its TAP, or it has none but the link-local one.
+            (None, None) if self.has_tap(table) && table.native.is_none() => {
+                Ok(PortMode::Routed { vlan })
+            }
             (None, None) => self.wrong(
                 span(&table.native).unwrap_or_else(|| self.span.clone()),
                 "a port needs `addresses` to route, or `vlan` or `vlans` to switch",

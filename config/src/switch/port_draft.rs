@@ -42,6 +42,8 @@ pub(super) struct PortReader<'a> {
     pub(super) span: Range<usize>,
     /// How long a device may have to hold frames until it is polled.
     pub(super) rx_gap_ns: u64,
+    /// Whether a port has a TAP if it does not say.
+    pub(super) taps: bool,
 }
 
 impl PortReader<'_> {

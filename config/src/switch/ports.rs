@@ -44,10 +44,12 @@ pub(super) fn build<'a>(
         let poll_ns = file.headroom.poll.as_ref().map_or(POLL_GAP_NS, |field| field.get_ref().0);
         let rx_gap_ns = poll_ns.max(file.workers.idle_gap_ns());
         let switch = file.name.get_ref();
-        let reader = PortReader { source, switch, id, span: table.span(), rx_gap_ns };
+        let reader =
+            PortReader { source, switch, id, span: table.span(), rx_gap_ns, taps: file.host.taps };
         let port = reader.port(table, tags, workers, any_lossless)?;
         for other in &ports {
             reader.check_apart(&port, other)?;
+            reader.check_tap_apart(&port, other)?;
         }
         ports.push(port);
     }
@@ -128,6 +130,7 @@ impl PortReader<'_> {
             table.cable_length.as_ref().map_or(Length::from_metres(10), |field| field.get_ref().0);
         let config = PortConfig {
             id: self.id,
+            tap: self.tap(table, &name, &device)?,
             name,
             device,
             addresses,

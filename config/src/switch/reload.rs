@@ -141,7 +141,7 @@ impl Changes {
 
     fn compare_settings(&mut self, old: &SwitchSettings, new: &SwitchSettings) {
         // Taken apart by name, so that a field added to the settings is not forgotten here.
-        let SwitchSettings { ports: _, buffer, scheduler, ecn, mac_table, seed } = old;
+        let SwitchSettings { ports: _, buffer, scheduler, ecn, mac_table, seed, host_rates } = old;
         self.compare("buffer.size", &buffer.size_bytes, &new.buffer.size_bytes);
         self.compare("buffer.cell", &buffer.cell_bytes, &new.buffer.cell_bytes);
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
@@ -154,6 +154,7 @@ impl Changes {
         self.differ("ecn", ecn, &new.ecn);
         self.differ("mac_table", mac_table, &new.mac_table);
         self.compare("seed", seed, &new.seed);
+        self.differ("host.rates", host_rates, &new.host_rates);
     }
 
     fn compare_port(&mut self, old: &PortConfig, new: &PortConfig) {
@@ -176,11 +177,13 @@ impl Changes {
             queues: _,
             tx_ring,
             tx_limit_bytes,
+            tap,
         } = old;
         self.compare(&field("device"), &device.text(), &new.device.text());
         self.compare(&field("rx_desc"), rx_ring, &new.rx_ring);
         self.compare(&field("tx_desc"), tx_ring, &new.tx_ring);
         self.compare(&field("tx_byte_limit"), tx_limit_bytes, &new.tx_limit_bytes);
+        self.differ(&field("tap"), tap, &new.tap);
     }
 
     fn compare_port_settings(&mut self, old: &PortSettings, new: &PortSettings) {

@@ -17,6 +17,7 @@ impl SwitchConfig {
                 mode: port.mode.clone(),
                 trust: port.trust,
                 checks_source: port.checks_source,
+                has_tap: port.tap.is_some(),
             })
             .collect()
     }
@@ -49,6 +50,7 @@ impl SwitchConfig {
                     vlan,
                     addresses: port.addresses.clone(),
                     mtu_bytes: port.mtu,
+                    has_tap: port.tap.is_some(),
                 })
             })
             .collect()

@@ -50,6 +50,7 @@ pub(super) fn settings(
         ecn: [None; 8],
         mac_table: MacTableSettings { entries_max: 16, age_ns: 1, hold_ns: 0 },
         seed: 0,
+        host_rates: None,
     }
 }
 

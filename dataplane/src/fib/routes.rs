@@ -111,7 +111,7 @@ impl Routes {
     }
 
     /// Removes and returns the interface with this address.
-    pub(crate) fn remove_interface(
+    pub fn remove_interface(
         &mut self,
         port: PortId,
         vlan: Option<Vid>,

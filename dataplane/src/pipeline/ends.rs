@@ -7,6 +7,8 @@ use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
+use crate::frame::Frame;
+use crate::host_class::{HostClass, HostCounters};
 use crate::ids::Priority;
 use crate::punt::PuntReason;
 use crate::worker::Core;
@@ -72,13 +74,31 @@ impl<D: Device, V: Driver> Core<D, V> {
         reason: PuntReason,
         class: Option<Priority>,
     ) {
-        // The control thread reads every LLDP frame, so the number for each port is limited.
-        if reason == PuntReason::Lldp && !self.lldp_limits[slot].take(self.accounting.now) {
-            return self.drop(frame, slot, DropReason::PuntPoliced, class);
-        }
+        let host_class = match &mut self.host_policers {
+            Some(policers) => {
+                let host_class = HostClass::of(reason, frame.head(), frame.len());
+                let free = self.punted.slots();
+                if !policers.admits(slot, host_class, free, self.accounting.now) {
+                    policers.count(slot, host_class, false);
+                    return self.drop(frame, slot, DropReason::PuntPoliced, class);
+                }
+                Some(host_class)
+            }
+            // The control thread reads every LLDP frame, so the number for each port is limited.
+            None if reason == PuntReason::Lldp
+                && !self.lldp_limits[slot].take(self.accounting.now) =>
+            {
+                return self.drop(frame, slot, DropReason::PuntPoliced, class);
+            }
+            None => None,
+        };
         let port = self.inputs[slot].port;
         let (drop_reason, is_lost_anyway) = loss(reason);
-        match self.punted.push(Punted { frame, port, reason }) {
+        let pushed = self.punted.push(Punted { frame, port, reason, class: host_class });
+        if let Some((policers, host_class)) = self.host_policers.as_mut().zip(host_class) {
+            policers.count(slot, host_class, pushed.is_ok());
+        }
+        match pushed {
             Ok(()) => {
                 self.ports[slot].counters.punted_frames += 1;
                 self.accounting.totals.punted += 1;
@@ -90,6 +110,11 @@ impl<D: Device, V: Driver> Core<D, V> {
                 self.drop(punted.frame, slot, drop_reason, class);
             }
         }
+    }
+
+    /// Frames of the receive queue at `slot` for the control thread, by class.
+    pub(crate) fn host_counters(&self, slot: usize) -> HostCounters {
+        self.host_policers.as_ref().map(|policers| policers.counters(slot)).unwrap_or_default()
     }
 
     /// Puts a frame into the burst whose buffers are freed together.
@@ -119,6 +144,6 @@ const fn loss(reason: PuntReason) -> (DropReason, bool) {
         PuntReason::NoRoute => (DropReason::NoRoute, true),
         PuntReason::Unreachable => (DropReason::Unresolved, true),
         PuntReason::Unresolved | PuntReason::Resolve => (DropReason::Unresolved, false),
-        PuntReason::ForUs | PuntReason::Lldp => (DropReason::PuntFull, false),
+        PuntReason::ForUs | PuntReason::Lldp | PuntReason::Host => (DropReason::PuntFull, false),
     }
 }

@@ -8,6 +8,7 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
+use crate::host_class::HostClass;
 use crate::ids::{PortId, Priority};
 use crate::pipeline::arrival::Arrival;
 use crate::punt::PuntReason;
@@ -60,7 +61,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// the copy was queued.
     fn ask_for(&mut self, frame: &D::Frame, slot: usize) -> bool {
         let Some(frame) = self.device.copy(frame) else { return false };
-        let punted = Punted { frame, port: self.inputs[slot].port, reason: PuntReason::Resolve };
+        let (port, reason) = (self.inputs[slot].port, PuntReason::Resolve);
+        let class = self.host_policers.is_some().then_some(HostClass::Exception);
+        let punted = Punted { frame, port, reason, class };
         match self.punted.push(punted) {
             Ok(()) => {
                 self.accounting.totals.copied += 1;

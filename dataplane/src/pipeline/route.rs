@@ -85,7 +85,12 @@ fn look_up(
         return drop(DropReason::Truncated);
     };
     if dst_mac != port.mac {
-        return Err(not_to_us(dst_mac, parsed.kind));
+        return Err(match not_to_us(dst_mac, parsed.kind) {
+            Verdict::Drop(_) if port.has_tap && dst_mac.is_multicast() => {
+                Verdict::Punt(PuntReason::Host)
+            }
+            verdict => verdict,
+        });
     }
     let l3 = usize::from(parsed.l3);
     match parsed.kind {
@@ -102,6 +107,7 @@ fn look_up(
             _ => drop(DropReason::Unroutable),
         },
         Kind::Arp => Err(Verdict::Punt(PuntReason::ForUs)),
+        _ if port.has_tap => Err(Verdict::Punt(PuntReason::Host)),
         _ => drop(DropReason::NotIp),
     }
 }

@@ -6,6 +6,7 @@ use crate::buffer::ViqId;
 use crate::counters::PortCounters;
 use crate::device::Device;
 use crate::driver::Driver;
+use crate::host_class::HostCounters;
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
 use crate::queue::veq::{FrameMeta, FramePool};
@@ -89,8 +90,9 @@ impl<D: Device, V: Driver> Port<D, V> {
             up: self.up,
             counters,
             queues,
-            // The MAC table is the worker's.
+            // The MAC table and the policers are the worker's.
             mac: MacPortCounts::default(),
+            host: HostCounters::default(),
         }
     }
 }

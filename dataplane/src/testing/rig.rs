@@ -128,6 +128,7 @@ fn settings(ports: u8) -> SwitchSettings {
         ecn: [None; 8],
         mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000, hold_ns: 0 },
         seed: 1,
+        host_rates: None,
     }
 }
 
@@ -144,6 +145,7 @@ impl RigBuilder {
             mode: mode(number),
             trust,
             checks_source: false,
+            has_tap: false,
         };
         Self {
             settings: settings(ports),

@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
 use crate::handoff::tx::HandoffTx;
+use crate::host_class::HostPolicers;
 use crate::l2::MacTable;
 use crate::limiter::RateLimiter;
 use crate::pipeline::lanes::LaneState;
@@ -49,6 +50,8 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) tag_changes: TagChanges,
     /// By slot of a receive queue: the policer of LLDP frames from its neighbor.
     pub(crate) lldp_limits: Vec<RateLimiter>,
+    /// The policers of all classes, where the host has TAPs.
+    pub(crate) host_policers: Option<HostPolicers>,
 }
 
 impl<D: Device, V: Driver> Core<D, V> {

@@ -64,6 +64,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 is_rx_queue: port.is_further_queue,
                 port: id,
                 mac: self.core.mac_table.counts(id),
+                host: self.core.host_counters(slot),
                 ..port.report(&self.core.accounting, now)
             }
         });

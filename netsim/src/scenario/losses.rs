@@ -100,6 +100,7 @@ fn punt_name(reason: PuntReason) -> &'static str {
         PuntReason::TooBig => DropReason::TooBig.name(),
         PuntReason::NoRoute => DropReason::NoRoute.name(),
         PuntReason::Lldp => "lldp",
+        PuntReason::Host => "for_host",
     }
 }
 

@@ -238,8 +238,11 @@ impl<P: Platform> Control<P> {
         };
         let (id, name) = (port.id, port.name.clone());
         let now = self.platform.now();
-        let Self { links, workers, slow_path, lldp, .. } = self;
+        let Self { links, workers, slow_path, lldp, host, .. } = self;
         links.set_in_service(id, up, |port, up| {
+            if let Some(host) = host {
+                host.set_link(port, up);
+            }
             let command = |queue| Command::Link(queue, up);
             apply_link(command, port, up, now, workers, slow_path, lldp.as_mut());
         });

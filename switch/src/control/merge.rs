@@ -6,6 +6,7 @@ use agents::host::{AgentCounters, Outcome};
 use config::SwitchConfig;
 use config::switch::Device;
 use dataplane::counters::{DropReason, PortCounters, Totals};
+use dataplane::host_class::HostClass;
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
 use dataplane::report::{PortReport, Report};
@@ -86,6 +87,7 @@ pub(crate) fn add_report(stats: &mut PortStats, report: &PortReport) {
     // Every worker's table has it; the owner's is as good as any.
     stats.mac_addresses = report.mac.addresses.into();
     add_mac(stats, report);
+    add_host_classes(stats, report);
     stats.counters = report.counters.clone();
     stats.drops = drops(&report.counters);
     add_lossless_drops(stats, &report.counters);
@@ -97,6 +99,7 @@ pub(crate) fn add_report(stats: &mut PortStats, report: &PortReport) {
 fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
     let counters = &report.counters;
     add_mac(stats, report);
+    add_host_classes(stats, report);
     stats.counters.add_received(counters);
     for (queue, part) in stats.queues.iter_mut().zip(&report.queues) {
         queue.viq_bytes += part.viq_bytes;
@@ -115,6 +118,18 @@ fn add_mac(stats: &mut PortStats, report: &PortReport) {
     stats.mac_moves += report.mac.moves;
     stats.mac_refused_frames += report.mac.refused_frames;
     stats.mac_held_frames += report.mac.held_frames;
+}
+
+/// What a worker passed to the control thread, and what it policed.
+fn add_host_classes(stats: &mut PortStats, report: &PortReport) {
+    let counted = report.host.passed_frames.into_iter().zip(report.host.dropped_frames);
+    for (class, (passed, dropped)) in HostClass::ALL.iter().zip(counted) {
+        if passed + dropped > 0 {
+            let sum = stats.host_classes.entry(class.name().to_owned()).or_default();
+            sum.passed_frames += passed;
+            sum.dropped_frames += dropped;
+        }
+    }
 }
 
 /// A worker that sends at another worker's port counts what it sends, queues and drops there.

@@ -56,6 +56,7 @@ mod workers;
 pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
+use crate::host_taps::HostTaps;
 use crate::log::{self, Event, Level};
 use crate::platform::{Platform, PortFacts};
 use crate::service_manager::ServiceManager;
@@ -127,6 +128,8 @@ pub(crate) const FIRST_EPOCH: u64 = 1;
 
 /// How long after an event the control thread polls often.
 const BUSY_NS: u64 = 100_000_000;
+/// The same after frames of a host with TAPs.
+const BUSY_HOST_NS: u64 = 2_000_000;
 /// Its poll interval then: a fraction of a ping's round trip.
 const POLL_BUSY: Duration = Duration::from_micros(100);
 /// Its poll interval otherwise.
@@ -144,6 +147,8 @@ pub(crate) struct Control<P: Platform> {
     slow_path: SlowPath,
     /// LLDP, if it is enabled.
     lldp: Option<LldpControl>,
+    /// The host's TAPs, if there are any.
+    host: Option<HostTaps>,
     links: LinkWatch,
     /// Ports whose links are down because their workers hang.
     kept_from_workers: Vec<PortId>,
@@ -178,6 +183,7 @@ impl<P: Platform> Control<P> {
             workers: Workers::new(links.collect(), settings),
             slow_path: SlowPath::new(&tables),
             lldp: LldpControl::new(&tables),
+            host: None,
             links: LinkWatch::new(settings.ports.len()),
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
@@ -199,6 +205,38 @@ impl<P: Platform> Control<P> {
         self.fleet = Some(status);
     }
 
+    /// From now on the host has these TAPs.
+    pub(crate) fn set_host(&mut self, mut host: HostTaps) {
+        let ports = 0..self.tables.config().ports.len();
+        for port in ports.filter_map(PortId::from_index) {
+            host.set_link(port, self.platform.is_link_up(port));
+        }
+        self.host = Some(host);
+    }
+
+    /// Removes the TAPs: the switch is stopping.
+    pub(crate) fn close_host(&mut self) {
+        self.host = None;
+    }
+
+    /// Takes the frames that the kernel sends, and its addresses. Returns whether there were
+    /// frames.
+    fn serve_host(&mut self) -> bool {
+        let Self { platform, slow_path, workers, tables, host, .. } = self;
+        let Some(host) = host else { return false };
+        let any = host.receive(|port, bytes| match platform.frame(bytes) {
+            Some(frame) => workers.command(port, Command::Send(port, frame)),
+            None => slow_path.unmade_frames += 1,
+        });
+        if let Some(addresses) = host.take_addresses()
+            && tables.set_host_addresses(addresses)
+        {
+            slow_path.agent.set_interfaces(tables.interfaces().to_vec());
+            self.needs_tables = true;
+        }
+        any
+    }
+
     /// Runs until a signal or a client stops the switch.
     pub(crate) fn run(
         &mut self,
@@ -212,8 +250,8 @@ impl<P: Platform> Control<P> {
                 self.read_again(ReloadRequest::Everything, None);
             }
             let now = self.platform.now();
-            if self.step(now) {
-                busy_until = now + BUSY_NS;
+            if let Some(busy_ns) = self.step(now) {
+                busy_until = busy_until.max(now + busy_ns);
             }
             service_manager.set_reloading(self.pending.is_reloading());
             if self.pending.have_answered(now) {
@@ -232,15 +270,22 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Does everything that is due at `now`. Returns whether there was anything.
-    pub(crate) fn step(&mut self, now: Instant) -> bool {
+    /// Does everything that is due at `now`. Returns for how long to poll often, if there was
+    /// anything.
+    pub(crate) fn step(&mut self, now: Instant) -> Option<u64> {
         let mut any = false;
         for worker in self.workers.iter_mut() {
             any |= worker.take_replies();
             worker.push_backlog();
         }
-        let Self { platform, slow_path, workers, tables, lldp, .. } = self;
-        any |= slow_path.take_punted(platform, workers, tables, lldp.as_mut(), now);
+        let Self { platform, slow_path, workers, tables, lldp, host, .. } = self;
+        let agents = (lldp.as_mut(), host.as_mut());
+        let any_punted = slow_path.take_punted(platform, workers, tables, agents, now);
+        // Daemons that keep sessions up send all the time, but little.
+        let has_host = host.is_some();
+        any |= any_punted && !has_host;
+        let any_of_host = self.serve_host() | (any_punted && has_host);
+        let Self { platform, slow_path, tables, .. } = self;
         if slow_path.agent.poll_timeout().is_some_and(|due| due <= now) {
             slow_path.agent.handle_timeout(now);
         }
@@ -267,7 +312,11 @@ impl<P: Platform> Control<P> {
             any = true;
         }
         self.answer(now);
-        any
+        match (any, any_of_host) {
+            (true, _) => Some(BUSY_NS),
+            (false, true) => Some(BUSY_HOST_NS),
+            (false, false) => None,
+        }
     }
 
     /// Compiles tables and sends them once the workers use the ones before: changes meanwhile are
@@ -285,8 +334,11 @@ impl<P: Platform> Control<P> {
     }
 
     fn watch_links(&mut self, now: Instant) {
-        let Self { platform, links, workers, slow_path, tables, lldp, .. } = self;
+        let Self { platform, links, workers, slow_path, tables, lldp, host, .. } = self;
         let on_change = |port: PortId, up| {
+            if let Some(host) = host {
+                host.set_link(port, up);
+            }
             let name = &tables.config().settings.ports[port.index()].name;
             let (level, words) =
                 if up { (Level::Info, " is up") } else { (Level::Warning, " is down") };
@@ -322,6 +374,10 @@ impl<P: Platform> Control<P> {
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
+        if let Some(host) = &mut self.host {
+            let addresses = host.reload(&self.tables.config().ports, &tables.config().ports);
+            tables.set_host_addresses(addresses);
+        }
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);

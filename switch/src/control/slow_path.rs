@@ -6,9 +6,11 @@
 use super::lldp::LldpControl;
 use super::tables::Tables;
 use super::workers::Workers;
+use crate::host_taps::HostTaps;
 use crate::platform::Platform;
 use agents::host::{AgentSettings, HostAgent, NeighborKey, Output};
 use dataplane::control_rings::{Command, Punted};
+use dataplane::host_class::HostClass;
 use dataplane::ids::PortId;
 use dataplane::punt::PuntReason;
 use dataplane::time::Instant;
@@ -53,7 +55,7 @@ impl SlowPath {
         platform: &P,
         workers: &mut Workers<P::Frame>,
         tables: &Tables,
-        mut lldp: Option<&mut LldpControl>,
+        (mut lldp, mut host): (Option<&mut LldpControl>, Option<&mut HostTaps>),
         now: Instant,
     ) -> bool {
         let mut any = false;
@@ -61,7 +63,8 @@ impl SlowPath {
             for _ in 0..PUNTS_A_STEP {
                 let Some(punted) = worker.punted() else { break };
                 any = true;
-                self.handle(platform, tables, lldp.as_deref_mut(), now, &punted);
+                let agents = (lldp.as_deref_mut(), host.as_deref_mut());
+                self.handle(platform, tables, agents, now, &punted);
             }
         }
         any
@@ -71,7 +74,7 @@ impl SlowPath {
         &mut self,
         platform: &P,
         tables: &Tables,
-        lldp: Option<&mut LldpControl>,
+        (lldp, host): (Option<&mut LldpControl>, Option<&mut HostTaps>),
         now: Instant,
         punted: &Punted<P::Frame>,
     ) {
@@ -81,6 +84,15 @@ impl SlowPath {
             && let Some(lldp) = lldp
         {
             return lldp.handle_frame(now, punted.port, &self.bytes);
+        }
+        if let Some(host) = host.filter(|host| host.has(punted.port))
+            && is_for_host(punted.reason)
+        {
+            host.deliver(punted.port, &self.bytes);
+            // The agent learns neighbors from its copy, and answers nothing.
+            if punted.class != Some(HostClass::ArpNd) {
+                return;
+            }
         }
         let next_hop = next_hop(tables, punted.reason, &self.bytes);
         self.agent.handle_frame(now, punted.port, punted.reason, &self.bytes, next_hop);
@@ -146,6 +158,12 @@ impl SlowPath {
     }
 }
 
+/// Whether the kernel gets a frame that was punted for this reason, where it has the port's TAP.
+/// What cannot be forwarded the switch itself tells the sender.
+const fn is_for_host(reason: PuntReason) -> bool {
+    matches!(reason, PuntReason::ForUs | PuntReason::Lldp | PuntReason::Host)
+}
+
 /// The defaults, with room for the static neighbors beside those that are found.
 fn agent_settings(tables: &Tables) -> AgentSettings {
     let settings = AgentSettings::default();
@@ -162,6 +180,7 @@ fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<Neighbo
         | PuntReason::TtlExpired
         | PuntReason::NoRoute
         | PuntReason::Lldp
+        | PuntReason::Host
         | PuntReason::Unreachable => None,
     }
 }

@@ -40,6 +40,7 @@ impl<P: Platform> Control<P> {
             agent,
             lldp: self.lldp.as_ref().map(LldpControl::stats),
             fleet: self.fleet.as_ref().map(FleetStatus::get),
+            taps: self.host.as_ref().map(|host| host.stats(config)).unwrap_or_default(),
             latency_ns: histograms.latency_ns(),
             burst_frames: histograms.burst_frames(),
             tag_changes: merge::tag_changes(reports()),

@@ -57,6 +57,9 @@ pub struct Stats {
     /// Where the fleet's agent stands, if there is a `[fleet]`.
     #[serde(default)]
     pub fleet: Option<FleetStats>,
+    /// The host's TAPs, in port order.
+    #[serde(default)]
+    pub taps: Vec<TapStats>,
     /// From a frame's arrival to its hand-over to the egress device, in nanoseconds, since start.
     pub latency_ns: Distribution,
     /// Frames of a received burst, since start.
@@ -109,6 +112,36 @@ pub struct FleetStats {
     pub losses: u64,
     /// Why the store does not answer, or the switch does not have what is wanted.
     pub error: Option<String>,
+}
+
+/// A port as an interface of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapStats {
+    /// The port's name.
+    pub port: String,
+    /// The interface's name.
+    pub tap: String,
+    /// The kernel's number of it.
+    pub index: u32,
+    /// Whether it has a carrier: frames pass the port.
+    pub carrier: bool,
+    /// Its addresses, as the kernel has them.
+    pub addresses: Vec<String>,
+    /// Frames given to the kernel.
+    pub to_host_frames: u64,
+    /// Frames that the kernel did not take: the interface is down.
+    pub to_host_lost_frames: u64,
+    /// Frames that the kernel sent.
+    pub from_host_frames: u64,
+}
+
+/// Frames of one class for the control thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostClassStats {
+    /// Given to the control thread.
+    pub passed_frames: u64,
+    /// Dropped: above the rate of the class in `[host.rates]`, or the ring was full.
+    pub dropped_frames: u64,
 }
 
 /// The other end of a port, by LLDP.
@@ -200,6 +233,10 @@ pub struct PortStats {
     /// Neighbors that were not added: the port has its share of the table, or the table is full.
     #[serde(default)]
     pub neighbors_refused: u64,
+    /// Frames for the control thread by class, if the host has TAPs; classes that never occurred
+    /// are left out.
+    #[serde(default)]
+    pub host_classes: BTreeMap<String, HostClassStats>,
     /// Queues.
     pub queues: [QueueGauges; PRIORITIES],
     /// What the device counts by itself.

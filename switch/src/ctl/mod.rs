@@ -6,6 +6,7 @@
 //! | `tables` | text tables |
 //! | `views` | the output of each command |
 //! | `neighbors` | LLDP neighbors, ARP and ND |
+//! | `host` | TAPs, and what passes to the host by class |
 //! | `waits` | queues that the peer has paused |
 //! | `bounces` | raised tags, and the bounces to provision |
 //! | `save` | changes against the files |
@@ -13,6 +14,7 @@
 
 mod bounces;
 pub(crate) mod client;
+mod host;
 mod neighbors;
 mod save;
 pub(crate) mod tables;
@@ -69,6 +71,8 @@ enum CtlCommand {
     Waits,
     /// LLDP neighbors, with levels and port types; then the ARP and ND table
     Neighbors,
+    /// The host's TAPs of the ports, and the frames for the host, by class
+    Host,
     /// Show the routes; with FILE, replace the route file's routes by those of FILE
     Routes {
         /// A route file
@@ -177,6 +181,7 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
             |stats| waits::text(&stats.waits),
             |stats| json!({ "waits": stats.waits }),
         ),
+        CtlCommand::Host => stats(client, host::text, host::json),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {
             let text = |stats: &Stats| {

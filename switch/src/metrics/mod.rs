@@ -6,13 +6,14 @@
 //! | file | idea |
 //! |---|---|
 //! | `page` | families and samples in either text format |
-//! | `ports`, `queues`, `workers`, `whole` | what is shown of each |
+//! | `ports`, `queues`, `workers`, `whole`, `host` | what is shown of each |
 //! | `accept` | which format a client wants |
 //! | `listen` | the TCP or unix socket |
 //! | `server` | HTTP: limits, paths, statuses |
 //! | `source` | asks the control thread; keeps the page for some milliseconds |
 
 mod accept;
+mod host;
 mod listen;
 mod page;
 mod ports;
@@ -64,6 +65,7 @@ impl Collector for Metrics {
         ports::families(&mut page, stats)?;
         queues::families(&mut page, stats)?;
         whole::families(&mut page, stats)?;
+        host::families(&mut page, stats)?;
         workers::families(&mut page, stats)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{Format, silent_text, text};
 use crate::control::stats::{
-    FleetStats, LldpPortStats, LldpStats, Origin, PortStats, Stats, TagChange, Wait, WorkerStats,
+    FleetStats, HostClassStats, LldpPortStats, LldpStats, Origin, PortStats, Stats, TagChange,
+    TapStats, Wait, WorkerStats,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -56,6 +57,15 @@ fn skeleton() -> Stats {
         ],
         ..Stats::default()
     };
+    stats.taps = ["swp1", "up1"]
+        .map(|port| TapStats {
+            port: port.to_owned(),
+            tap: port.to_owned(),
+            addresses: vec!["10.0.0.1/31".to_owned()],
+            ..TapStats::default()
+        })
+        .into();
+    stats.ports[1].host_classes.insert("bgp".to_owned(), HostClassStats::default());
     stats.waits.push(Wait {
         port: 2,
         name: "up1".to_owned(),

@@ -15,6 +15,7 @@ use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::fleet_agent::{FleetAgent, rules_at_start};
+use crate::host_taps::{HostTaps, HostTapsError};
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::log;
 use crate::metrics::{ListenError, MetricsListener, MetricsServer};
@@ -74,6 +75,8 @@ enum RunError {
     Port { name: String, error: DpdkError },
     #[error("worker {number}: {why}")]
     Worker { number: usize, why: String },
+    #[error(transparent)]
+    Host(#[from] HostTapsError),
     #[error(transparent)]
     Metrics(#[from] ListenError),
     #[error("fleet: {0}")]
@@ -135,6 +138,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
+    let host = HostTaps::open(&config)?;
     startup_report::ports(arguments, &config, &dpdk_platform);
     if !changes.changes().is_empty() {
         startup_report::print_line(arguments, &changes.to_string());
@@ -166,6 +170,9 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
+    if let Some(host) = host {
+        control.set_host(host);
+    }
     let agent_rights = rights.clone();
     let served = serve(&config, ServerOptions { access, rights }, listener);
     let (server, calls, metrics) = match served {
@@ -247,6 +254,7 @@ fn start_agent(
 fn end(mut control: Control<DpdkPlatform>, phase: &SharedPhase, threads: Threads) -> RunOutcome {
     log::info("stop", "stopping");
     control.send_lldp_shutdown();
+    control.close_host();
     let until = control.now() + DRAIN_NS;
     let quiesced = control.quiesce(until);
     match quiesced {

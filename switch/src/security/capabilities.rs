@@ -19,7 +19,10 @@ impl CapabilitySet {
         let files: Vec<&Path> = files.into_iter().flatten().collect();
         let folders = [&config.socket, &config.changes_file].map(|file| folder_of(file));
         let of_files = Self::needed_for_files(&files, &folders);
-        of_ports.fold(of_files, Self::with)
+        // For the addresses of the host's TAPs when the file is read again.
+        let has_tap = config.ports.iter().any(|port| port.tap.is_some());
+        let of_host = if has_tap { Self::NET_ADMIN } else { Self::default() };
+        of_ports.fold(of_files.with(of_host), Self::with)
     }
 
     /// What an open port needs until it is closed. A NIC needs nothing: its registers are mapped.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The threads that keep what the ports need, beside the calling one: those that look after an
 /// interface of the kernel.
-const KEEPING_THREADS: [&str; 1] = ["tap-watch"];
+const KEEPING_THREADS: [&str; 2] = ["tap-watch", crate::host_taps::THREAD];
 /// How long a thread may take to handle the signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The signal. Nothing here uses it for its own purpose, and who ignores it loses nothing.

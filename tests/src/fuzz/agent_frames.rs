@@ -27,6 +27,7 @@ fn interfaces() -> Vec<Interface> {
             vlan,
             addresses: networks.iter().filter_map(|net| net.parse().ok()).collect(),
             mtu_bytes,
+            has_tap: false,
         }
     };
     vec![interface(1, None, 1_500), interface(2, Vid::new(20), 1_280)]
@@ -86,7 +87,7 @@ fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
         4 => agent.remove_static_neighbor(neighbor(script)?),
         5 => agent.set_interfaces(interfaces().split_off(usize::from(script.below(2)?))),
         _ => {
-            let reason = PuntReason::ALL[usize::from(script.below(8)?)];
+            let reason = PuntReason::ALL[usize::from(script.below(9)?)];
             let next_hop = neighbor(script);
             let bytes = script.piece(FRAME_BYTES_MAX)?;
             let outcome = agent.handle_frame(*now, port(number), reason, bytes, next_hop);

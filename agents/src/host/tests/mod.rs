@@ -65,6 +65,7 @@ fn interfaces() -> Vec<Interface> {
                 format!("2001:db8:{number}::1/64").parse().unwrap(),
             ],
             mtu_bytes,
+            has_tap: false,
         })
         .into()
 }

@@ -9,6 +9,7 @@
 mod classes;
 mod fleet;
 mod forwarding;
+mod host;
 mod lldp;
 mod port;
 mod queueing;
@@ -17,6 +18,7 @@ mod runtime;
 pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
 pub(super) use fleet::FleetTable;
 pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable, StaticMacTable};
+pub(super) use host::{HostTable, TapField};
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
@@ -106,6 +108,9 @@ pub(in crate::switch) struct SwitchFile {
     /// DPDK itself.
     #[serde(default)]
     pub(in crate::switch) dpdk: DpdkTable,
+    /// The ports as interfaces of the machine.
+    #[serde(default)]
+    pub(in crate::switch) host: HostTable,
     /// Learned MAC addresses.
     #[serde(default)]
     pub(in crate::switch) mac_table: MacTableTable,

@@ -1,6 +1,6 @@
 //! `[[port]]`.
 
-use super::Field;
+use super::{Field, TapField};
 use crate::fields::{Cable, Mac, Network, Rate, Size, TagField, VidRange, VlanField};
 use agents::lldp::AllowedPeer;
 use dataplane::pipeline::classify::ClassifyBy;
@@ -49,6 +49,9 @@ pub(in crate::switch) struct PortTable {
     /// then take a slower path). Default false.
     #[serde(default)]
     pub(in crate::switch) source_check: bool,
+    /// Whether the machine has the port as an interface, or the name of that: Linux allows 15
+    /// bytes. Default: what `[host] taps` says, with the port's name.
+    pub(in crate::switch) tap: Field<TapField>,
     /// What may be at the other end, as LLDP is to believe it: `"host"`, `"switch"` or `"any"`. A
     /// neighbor that claims to be something else is refused and reported. Default `"any"` where
     /// `trusted`, else `"host"`.

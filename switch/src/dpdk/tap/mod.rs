@@ -11,13 +11,12 @@
 //! A tap that was moved to another namespace leaves its name free here.
 
 mod monitor;
-mod queue;
 
 use super::netlink::{Interface, Rtnetlink, Tun};
 use super::owners::Owners;
+use crate::tap_queue::Queue;
 pub(super) use monitor::TapLink;
 use monitor::{TapMonitor, TapPoller};
-use queue::Queue;
 use std::io;
 
 /// The name of a tap that has none in its device string: the kernel counts.

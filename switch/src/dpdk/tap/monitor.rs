@@ -5,7 +5,7 @@
 //! neither the control thread nor a worker calls it.
 
 use super::super::netlink::{Interface, Rtnetlink};
-use super::queue::Queue;
+use crate::tap_queue::Queue;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::libc;
 use std::fs::File;

@@ -1,10 +1,12 @@
-//! An open queue of a tap: the ioctls of `/dev/net/tun` that the switch itself uses.
+//! An open queue of a tap: the ioctls of `/dev/net/tun` that the switch itself uses, for taps that
+//! are ports and for those that the host has of ports.
 
 use nix::libc::{self, ifreq};
 use std::ffi::{CStr, c_int, c_uint, c_ulong};
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
@@ -12,22 +14,52 @@ const CLONE_DEVICE: &str = "/dev/net/tun";
 /// with. (The driver wants `struct tun_pi` in front of each frame, so not `IFF_NO_PI`.)
 const FLAGS: c_int = libc::IFF_TAP | libc::IFF_MULTI_QUEUE;
 
-/// A queue of a tap that takes no frames. While it is open the tap exists, and it tells the tap's
-/// name and network namespace wherever that has been moved.
+/// A queue of a tap. While it is open the tap exists, and it tells the tap's name and network
+/// namespace wherever that has been moved. Of a tap that DPDK drives it takes no frames.
 #[derive(Debug)]
-pub(super) struct Queue(File);
+pub(crate) struct Queue(File);
 
 impl Queue {
     /// Makes the tap `name`, or the next free one if `name` ends with `%d`.
     ///
     /// # Errors
     /// `ResourceBusy` if an interface has that name.
-    pub(super) fn create(name: &str) -> io::Result<Self> {
+    pub(crate) fn create(name: &str) -> io::Result<Self> {
         Self::attach(name, FLAGS | libc::IFF_TUN_EXCL)
     }
 
+    /// Makes the tap `name`, whose only queue this is: [`Self::read`] and [`Self::write`] take and
+    /// give bare frames, and do not wait.
+    ///
+    /// # Errors
+    /// `ResourceBusy` if an interface has that name.
+    pub(crate) fn create_only(name: &str) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+        let queue = Self(options.open(CLONE_DEVICE)?);
+        let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
+        queue.request(libc::TUNSETIFF, &mut request(name, flags)?)?;
+        Ok(queue)
+    }
+
+    /// The next frame that the kernel sends; its length.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is none.
+    pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        (&self.0).read(into)
+    }
+
+    /// Has the kernel receive `frame`.
+    ///
+    /// # Errors
+    /// The interface is down.
+    pub(crate) fn write(&self, frame: &[u8]) -> io::Result<usize> {
+        (&self.0).write(frame)
+    }
+
     /// Opens the tap `name`, which exists.
-    pub(super) fn open(name: &str) -> io::Result<Self> {
+    pub(crate) fn open(name: &str) -> io::Result<Self> {
         Self::attach(name, FLAGS)
     }
 
@@ -43,7 +75,7 @@ impl Queue {
     ///
     /// # Errors
     /// `EBADFD` if the tap was deleted.
-    pub(super) fn name(&self) -> io::Result<String> {
+    pub(crate) fn name(&self) -> io::Result<String> {
         let mut answer = request("", 0)?;
         self.request(libc::TUNGETIFF, &mut answer)?;
         let name = answer.ifr_name.map(c_char_byte);
@@ -52,7 +84,7 @@ impl Queue {
     }
 
     /// The network namespace where the tap is now (Linux 5.11).
-    pub(super) fn namespace(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn namespace(&self) -> io::Result<OwnedFd> {
         // SAFETY: the file is open; this request takes no argument.
         let fd = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TUNGETDEVNETNS, 0) };
         if fd < 0 {
@@ -64,7 +96,7 @@ impl Queue {
 
     /// Takes the carrier of the interface up or down, in whatever network namespace it is (Linux
     /// 5.0).
-    pub(super) fn set_carrier(&self, up: bool) -> io::Result<()> {
+    pub(crate) fn set_carrier(&self, up: bool) -> io::Result<()> {
         let carrier = c_uint::from(up);
         // SAFETY: the file is open; this request reads one unsigned integer.
         let status =
@@ -76,6 +108,12 @@ impl Queue {
         // SAFETY: the file is open, and the requests made here read and write one `ifreq`.
         let status = unsafe { libc::ioctl(self.0.as_raw_fd(), number, argument) };
         if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
