@@ -10,6 +10,7 @@
 //! | `tables` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
+//! | `host_addresses` | the addresses of the host's TAPs, in the tables |
 //! | `fleet_status` | where the fleet's agent stands |
 //! | `links` | which ports are up |
 //! | `hung_workers` | the links of ports whose worker hangs |
@@ -30,6 +31,7 @@ pub(crate) mod difference;
 mod drain;
 mod events;
 pub(crate) mod fleet_status;
+mod host_addresses;
 mod hung_workers;
 pub(crate) mod kept_changes;
 mod lines;

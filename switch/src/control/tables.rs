@@ -1,7 +1,5 @@
 //! The tables of the packet path, from the configuration and the neighbors found.
 
-use crate::host_taps::HostAddresses;
-use crate::log;
 use agents::host::{Interface, NeighborKey};
 use config::SwitchConfig;
 use config::switch::TablesError;
@@ -10,16 +8,15 @@ use dataplane::ids::PortId;
 use dataplane::rules::TcamEntry;
 use dataplane::snapshot::{PortMode, Snapshot};
 use dataplane::wire::MacAddress;
-use ipnet::IpNet;
 use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// The control thread's tables, and the configuration they came from.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
-    config: SwitchConfig,
-    interfaces: Vec<Interface>,
-    routes: fib::Routes,
+    pub(super) config: SwitchConfig,
+    pub(super) interfaces: Vec<Interface>,
+    pub(super) routes: fib::Routes,
 }
 
 impl Tables {
@@ -84,31 +81,6 @@ impl Tables {
         }
     }
 
-    /// Gives the ports with TAPs the addresses that the kernel has for them. Returns whether that
-    /// changes anything.
-    pub(crate) fn set_host_addresses(&mut self, host: &HostAddresses) -> bool {
-        let loopback_port = host.by_port.keys().next().copied();
-        let mut taken: Vec<(PortId, IpNet)> = Vec::new();
-        let mut any = false;
-        for interface in &mut self.interfaces {
-            let (port, link_local) = (interface.port, interface.link_local());
-            let Some(nets) = host.by_port.get(&port).filter(|_| interface.has_tap) else {
-                taken.extend(interface.addresses.iter().map(|&net| (port, net)));
-                continue;
-            };
-            // The link-local address that follows from the MAC address is always there.
-            let wanted = nets.iter().filter(|net| net.addr() != link_local);
-            let mut wanted: Vec<IpNet> = wanted.copied().collect();
-            wanted.retain(|net| !is_taken(&taken, port, net));
-            taken.extend(wanted.iter().map(|&net| (port, net)));
-            let loopback = host.loopback.iter().filter(|_| Some(port) == loopback_port);
-            let local = wanted.iter().copied().chain(loopback.map(|net| net.addr().into()));
-            any |= set_networks(&mut self.routes, &self.config, interface, local.collect());
-            interface.addresses = wanted;
-        }
-        any
-    }
-
     /// The next hop of a frame to `destination` that could not be forwarded: a resolved one, else
     /// the first one.
     pub(crate) fn unresolved_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
@@ -136,54 +108,6 @@ impl Tables {
             .map(|(new, _)| new.id)
             .collect()
     }
-}
-
-/// Whether another port has a network that overlaps `net`: a route would not know which to take. A
-/// single address may be on several ports, as unnumbered ones have it.
-fn is_taken(taken: &[(PortId, IpNet)], port: PortId, net: &IpNet) -> bool {
-    let is_single = |net: &IpNet| net.prefix_len() == net.max_prefix_len();
-    let is_link_local = matches!(net, IpNet::V6(six) if six.addr().is_unicast_link_local());
-    let overlaps = |(of, other): &(PortId, IpNet)| {
-        *of != port
-            && !is_single(other)
-            && (other.contains(&net.network()) || net.contains(&other.network()))
-    };
-    let other = taken.iter().find(|one| overlaps(one));
-    if is_single(net) || is_link_local {
-        return false;
-    }
-    if let Some((of, other)) = other {
-        let text = format!(
-            "the address {net} of port {port} is not used: port {of} has {other}, and every routed \
-             port needs a network of its own"
-        );
-        log::warning("host", text);
-    }
-    other.is_some()
-}
-
-/// Connects the networks of `interface` in `routes`: those of `nets`, and that of its link-local
-/// address. Returns whether that changes anything.
-fn set_networks(
-    routes: &mut fib::Routes,
-    config: &SwitchConfig,
-    interface: &Interface,
-    nets: Vec<IpNet>,
-) -> bool {
-    let Interface { port, vlan, mac, .. } = *interface;
-    let link_local = IpAddr::V6(interface.link_local());
-    let known = routes.interfaces().filter(|known| known.port == port && known.vlan == vlan);
-    let known: Vec<IpNet> = known.map(|known| known.net).collect();
-    let (mut any, frame_bytes_max) = (false, config.settings.ports[port.index()].frame_bytes_max);
-    for net in known.iter().filter(|net| net.addr() != link_local && !nets.contains(net)) {
-        routes.remove_interface(port, vlan, net.addr());
-        any = true;
-    }
-    for net in nets.into_iter().filter(|net| !known.contains(net)) {
-        routes.set_interface(fib::Interface { net, port, vlan, mac, frame_bytes_max });
-        any = true;
-    }
-    any
 }
 
 fn key(hop: &fib::NextHop) -> NeighborKey {
