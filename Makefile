@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -23,6 +23,10 @@ knot: build ## a real PFC deadlock of three switches, and the rules that untie i
 fleet: build ## three members of etcd, eight switches with lossless traffic, proven rollouts, failures: two minutes
 	@scripts/setup.sh
 	@/usr/bin/python3 scripts/fleet
+
+fabric: build ## four leaves and two spines that FRR drives: sessions, a flood, a spine killed and back: two minutes
+	@scripts/setup.sh frr
+	@/usr/bin/python3 scripts/fabric
 
 # As anybody: the few tests that need root then say that they are skipped.
 check: export KNOTLESS_SKIP_ROOT = 1

@@ -6,11 +6,12 @@ use std::fmt::Write;
 use std::fs;
 use tests::tree;
 
-const SWITCH: [&str; 11] = [
+const SWITCH: [&str; 12] = [
     "config/src/switch/schema/mod.rs",
     "config/src/switch/schema/classes.rs",
     "config/src/switch/schema/fleet.rs",
     "config/src/switch/schema/forwarding.rs",
+    "config/src/switch/schema/host.rs",
     "config/src/switch/schema/lldp.rs",
     "config/src/switch/schema/port.rs",
     "config/src/switch/schema/queueing.rs",
@@ -173,6 +174,8 @@ pub(super) fn counters() -> String {
         ),
         ("A queue that waits", "Wait", "An element of `waits`."),
         ("A changed tag", "TagChange", "An element of `tag_changes`."),
+        ("A TAP of the host", "TapStats", "An element of `taps`."),
+        ("A class of frames for the host", "HostClassStats", "An element of `host_classes` of a port, by class."),
         ("The buffer", "BufferStats", "`buffer`."),
         ("A worker", "WorkerStats", "An element of `workers`."),
         ("A histogram", "Distribution", "`latency_ns`, `burst_frames`, and `turn_ns` of a worker."),
