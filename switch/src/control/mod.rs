@@ -11,6 +11,7 @@
 //! | `reload` | new tables from changed files |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `fleet_status` | where the fleet's agent stands |
+//! | `learned` | routes from a routing daemon |
 //! | `links` | which ports are up |
 //! | `hung_workers` | the links of ports whose worker hangs |
 //! | `lldp` | LLDP, and rules from what is learned by it |
@@ -18,7 +19,7 @@
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
-//! | `answers`, `mac_walk` | what clients ask for |
+//! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
@@ -32,6 +33,7 @@ mod events;
 pub(crate) mod fleet_status;
 mod hung_workers;
 pub(crate) mod kept_changes;
+mod learned;
 mod lines;
 mod links;
 mod lldp;
@@ -42,6 +44,7 @@ pub(crate) mod merge;
 mod peer_groups;
 pub(crate) mod protocol;
 mod reload;
+mod route_rows;
 pub(crate) mod server;
 mod slow_path;
 mod snapshot;
@@ -56,6 +59,7 @@ mod workers;
 pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
+use crate::fpm::FpmServer;
 use crate::log::{self, Event, Level};
 use crate::platform::{Platform, PortFacts};
 use crate::service_manager::ServiceManager;
@@ -149,6 +153,8 @@ pub(crate) struct Control<P: Platform> {
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     events: Events,
+    /// Takes routes from a routing daemon, if it is configured.
+    fpm: Option<FpmServer>,
     /// Where the fleet's agent stands, if there is one.
     fleet: Option<FleetStatus>,
     /// Number of the newest tables.
@@ -182,6 +188,7 @@ impl<P: Platform> Control<P> {
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             events: Events::default(),
+            fpm: None,
             fleet: None,
             epoch: FIRST_EPOCH,
             needs_tables: false,
@@ -247,6 +254,7 @@ impl<P: Platform> Control<P> {
         slow_path.resolve_gateways(platform, tables, now);
         self.watch_links(now);
         self.take_loaded();
+        any |= self.take_learned(now);
         let Self { platform, slow_path, workers, tables, .. } = self;
         self.needs_tables |= slow_path.process_outputs(platform, workers, tables);
         if let Some(lldp) = &mut self.lldp {
@@ -322,6 +330,7 @@ impl<P: Platform> Control<P> {
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
+        tables.take_learned(&mut self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);

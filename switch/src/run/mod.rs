@@ -15,6 +15,7 @@ use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::fleet_agent::{FleetAgent, rules_at_start};
+use crate::fpm::{FpmError, FpmServer, NamedPorts};
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::log;
 use crate::metrics::{ListenError, MetricsListener, MetricsServer};
@@ -76,6 +77,8 @@ enum RunError {
     Worker { number: usize, why: String },
     #[error(transparent)]
     Metrics(#[from] ListenError),
+    #[error(transparent)]
+    Fpm(#[from] FpmError),
     #[error("fleet: {0}")]
     FleetThread(io::Error),
     #[error("metrics: {0}")]
@@ -132,6 +135,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let config = changes.make_again(config)?;
     let tables = Tables::new(config.clone())?;
     let listener = config.metrics.as_ref().map(MetricsListener::bind).transpose()?;
+    let fpm = listen_for_routes(&config)?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
@@ -139,7 +143,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     if !changes.changes().is_empty() {
         startup_report::print_line(arguments, &changes.to_string());
     }
-    startup_report::services(arguments, &dpdk_platform, listener.as_ref());
+    startup_report::services(arguments, &dpdk_platform, listener.as_ref(), fpm.as_ref());
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (recording, recorder) = start_recording(arguments, &config)?.unzip();
     let (mut threads, rings) = Threads::start(
@@ -166,6 +170,9 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     phase.advance_to(Phase::Run);
     let facts = dpdk_platform.facts();
     let mut control = Control::new(dpdk_platform, tables, changes, facts, rings);
+    if let Some(fpm) = fpm {
+        control.take_routes_from(fpm);
+    }
     let agent_rights = rights.clone();
     let served = serve(&config, ServerOptions { access, rights }, listener);
     let (server, calls, metrics) = match served {
@@ -189,6 +196,14 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
         log::error("record", missing);
     }
     Ok(end(control, &phase, threads))
+}
+
+/// Listens for a routing daemon, if the file says where.
+fn listen_for_routes(config: &SwitchConfig) -> Result<Option<FpmServer>, FpmError> {
+    let Some(fpm) = config.fpm else { return Ok(None) };
+    let names = config.ports.iter().map(|port| (port.name.clone(), port.id));
+    let ports = Box::new(NamedPorts::new(names.collect()));
+    FpmServer::bind(fpm.address, fpm.stale_ns, ports).map(Some)
 }
 
 /// Starts to record what happens at the ports, if the command line asks for it.
