@@ -199,6 +199,39 @@ impl Value for VidRange {
     }
 }
 
+/// Whether a port has a TAP, and how it is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TapField {
+    /// With the port's name, or without a TAP.
+    Is(bool),
+    /// With this name.
+    Named(String),
+}
+
+impl<'de> Deserialize<'de> for TapField {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(TapVisitor)
+    }
+}
+
+struct TapVisitor;
+
+impl Visitor<'_> for TapVisitor {
+    type Value = TapField;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false, or the name of an interface")
+    }
+
+    fn visit_bool<E: Error>(self, is: bool) -> Result<TapField, E> {
+        Ok(TapField::Is(is))
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<TapField, E> {
+        Ok(TapField::Named(name.to_owned()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,7 +35,7 @@ const COUNTERS: [&str; 5] = [
 ];
 
 /// Values that are more than a string or a number, as a user writes them.
-const VALUES: [(&str, &str); 25] = [
+const VALUES: [(&str, &str); 26] = [
     ("String", "text"),
     ("PathBuf", "path"),
     ("bool", "true or false"),
@@ -61,6 +61,7 @@ const VALUES: [(&str, &str); 25] = [
     ("Pcp", "PCP, 0 to 7"),
     ("VlanField", "VLAN, 1 to 4094"),
     ("VidRange", "VLAN or range"),
+    ("TapField", "true or false, or name"),
 ];
 
 const NOTE: &str = "<!-- Written by `make references` from the code. Do not edit. -->\n\n";
@@ -175,7 +176,11 @@ pub(super) fn counters() -> String {
         ("A queue that waits", "Wait", "An element of `waits`."),
         ("A changed tag", "TagChange", "An element of `tag_changes`."),
         ("A TAP of the host", "TapStats", "An element of `taps`."),
-        ("A class of frames for the host", "HostClassStats", "An element of `host_classes` of a port, by class."),
+        (
+            "A class of frames for the host",
+            "HostClassStats",
+            "An element of `host_classes` of a port, by class.",
+        ),
         ("The buffer", "BufferStats", "`buffer`."),
         ("A worker", "WorkerStats", "An element of `workers`."),
         ("A histogram", "Distribution", "`latency_ns`, `burst_frames`, and `turn_ns` of a worker."),

@@ -2,10 +2,11 @@
 //! spoken to.
 
 use super::port_draft::{PortDraft, PortReader};
-use super::schema::{PortTable, SwitchFile, TapField};
+use super::schema::{PortTable, SwitchFile};
 use super::{Device, PortConfig};
 use crate::did_you_mean;
 use crate::error::ConfigError;
+use crate::fields::TapField;
 use crate::source::Source;
 use dataplane::host_class::{HostClass, HostRates};
 use dataplane::limiter::PoliceRate;

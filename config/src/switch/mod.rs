@@ -19,6 +19,7 @@ mod port_draft;
 mod ports;
 mod reload;
 mod routes;
+mod routing;
 mod runtime;
 mod rx_queue;
 mod scheduler;
@@ -35,6 +36,7 @@ pub use fleet::{Fleet, is_network_name};
 pub use lldp::Lldp;
 pub use metrics::MetricsAddress;
 pub use reload::changes_needing_restart;
+pub use routing::Fpm;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
 pub use schema::{Capabilities, Hugepages, Idle, Seccomp};
 pub use tables::TablesError;
@@ -98,6 +100,8 @@ pub struct SwitchConfig {
     pub security: Security,
     /// Where the metrics are served, if they are.
     pub metrics: Option<MetricsAddress>,
+    /// Where a routing daemon gives its routes, if it does.
+    pub fpm: Option<Fpm>,
     /// The store that the switch takes its rules from, if there is one.
     pub fleet: Option<Fleet>,
     /// Whether DPDK makes its telemetry socket.
@@ -348,6 +352,7 @@ fn assemble(
         changes_file: runtime::changes_file(source, &file, &socket)?,
         security: runtime::security(&file),
         metrics: metrics::address(source, &file, &socket)?,
+        fpm: routing::fpm(source, &file)?,
         fleet: fleet::build(source, &file)?,
         telemetry: file.dpdk.telemetry,
         socket,

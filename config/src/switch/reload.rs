@@ -90,6 +90,7 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
         config.metrics.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
     };
     changes.compare("metrics.listen", &metrics(old), &metrics(new));
+    changes.differ("routing", &old.fpm, &new.fpm);
     changes.differ("fleet", &old.fleet, &new.fleet);
     changes.compare("dpdk.telemetry", &old.telemetry, &new.telemetry);
     changes.compare_workers(&old.workers, &new.workers);

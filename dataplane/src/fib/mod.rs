@@ -14,10 +14,13 @@
 //! assert_eq!(fib.hop(leaf, hash), &Hop::NoRoute);
 //! ```
 
+mod buckets;
 mod compile;
+mod groups;
 mod hash;
 mod hop;
 mod leaf;
+mod learned;
 mod prefix_map;
 mod routes;
 mod snapshot;
@@ -26,9 +29,11 @@ mod tests;
 pub(crate) mod trie;
 
 pub use compile::Prefix;
+pub use groups::{GROUPS_MAX, GroupId, Path};
 pub use hash::FlowHash;
 pub use hop::{Adjacency, Hop};
 pub use leaf::Leaf;
+pub use learned::{LEARNED_MAX, Learned, Target};
 pub use routes::{Interface, NEIGHBORS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
 pub use trie::{Key, Trie};
 

@@ -1,6 +1,8 @@
 //! The control thread's routing table: interfaces, static routes and neighbors, each added,
 //! replaced and removed alone. `snapshot.rs` compiles it for the packet path.
 
+use super::groups::{Groups, Path};
+use super::learned::{AnyRoute, Learned, Target};
 use super::prefix_map::{PrefixMap, covering, longest_match};
 use crate::ids::PortId;
 use crate::l2::Vid;
@@ -11,14 +13,18 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use ipnet::IpNet;
 
-/// Static routes of one table. With [`NEIGHBORS_MAX`] it keeps the hops of any table, 64 for each
-/// route at the worst, within what a leaf can name.
+/// Static routes of one table. With [`NEIGHBORS_MAX`] and
+/// [`GROUPS_MAX`](super::groups::GROUPS_MAX) it keeps the hops of any table, 64 for each route at
+/// the worst, within what a leaf can name.
 pub const ROUTES_MAX: usize = 1 << 18;
 /// Neighbors of one table.
 pub const NEIGHBORS_MAX: usize = 1 << 20;
 
 const _: () = assert!(
-    ROUTES_MAX * ECMP_MAX + NEIGHBORS_MAX + 2 * crate::limits::PORTS_MAX < super::leaf::HOPS_MAX,
+    (ROUTES_MAX + super::groups::GROUPS_MAX) * ECMP_MAX
+        + NEIGHBORS_MAX
+        + 2 * crate::limits::PORTS_MAX
+        < super::leaf::HOPS_MAX,
     "every hop of a full table has an index"
 );
 
@@ -60,6 +66,12 @@ pub enum RoutesError {
     /// There are [`ROUTES_MAX`] static routes.
     #[error("the table has {ROUTES_MAX} static routes, its most")]
     RoutesFull,
+    /// There are [`LEARNED_MAX`](super::LEARNED_MAX) learned routes.
+    #[error("the table has {} learned routes, its most", super::LEARNED_MAX)]
+    LearnedFull,
+    /// There are [`GROUPS_MAX`](super::GROUPS_MAX) groups of paths.
+    #[error("the table has {} groups of paths, its most", super::GROUPS_MAX)]
+    GroupsFull,
     /// There are [`NEIGHBORS_MAX`] neighbors.
     #[error("the table has {NEIGHBORS_MAX} neighbors, its most")]
     NeighborsFull,
@@ -92,6 +104,8 @@ pub struct Routes {
     /// By network; several ports or VLANs may claim the same one, as with IPv6's fe80::/64.
     pub(super) connected: PrefixMap<Vec<Interface>>,
     pub(super) routes: PrefixMap<Route>,
+    pub(super) learned: PrefixMap<Learned>,
+    pub(super) groups: Groups,
     pub(super) neighbors: BTreeMap<IpAddr, Neighbor>,
 }
 
@@ -190,10 +204,17 @@ impl Routes {
         }
         let connected =
             longest_match(&self.connected, destination).map(|(net, _)| net.prefix_len());
-        match longest_match(&self.routes, destination) {
+        match self.route_to(destination) {
             Some((prefix, route)) if Some(prefix.prefix_len()) > connected => match route {
-                Route::Via(gateways) => gateways.iter().flat_map(|&it| self.stations(it)).collect(),
-                Route::Blackhole => Vec::new(),
+                AnyRoute::Static(Route::Via(gateways)) => {
+                    gateways.iter().flat_map(|&it| self.stations(it)).collect()
+                }
+                AnyRoute::Learned(Target::Group(group)) => {
+                    let paths = self.groups.paths(group).iter();
+                    paths.flat_map(|path| self.stations_by(path, destination)).collect()
+                }
+                AnyRoute::Static(Route::Blackhole)
+                | AnyRoute::Learned(Target::Blackhole | Target::Unreachable) => Vec::new(),
             },
             _ => self.stations(destination),
         }
@@ -205,7 +226,7 @@ impl Routes {
             .any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
     }
 
-    /// The gateways of static routes whose MAC address is unknown, each once. While another gateway
+    /// The gateways of all routes whose MAC address is unknown, each once. While another gateway
     /// of its group is known no frame asks for them, so the control thread must do so by itself.
     pub fn unresolved_gateways(&self) -> Vec<NextHop> {
         let gateways: BTreeSet<IpAddr> = self
@@ -218,7 +239,38 @@ impl Routes {
             .copied()
             .collect();
         let stations = gateways.into_iter().flat_map(|gateway| self.stations(gateway));
-        stations.filter(|station| station.mac.is_none()).collect()
+        let paths: BTreeSet<(IpAddr, Path)> = self
+            .groups
+            .iter()
+            .flatten()
+            .filter_map(|path| Some((path.gateway?, Path { weight: 1, ..*path })))
+            .collect();
+        let learned = paths.iter().flat_map(|(gateway, path)| self.stations_by(path, *gateway));
+        stations.chain(learned).filter(|station| station.mac.is_none()).collect()
+    }
+
+    /// The stations that a frame to `destination` may be handed to by this path: as
+    /// [`Self::stations`], and on the path's port also without a connected network there.
+    pub(super) fn stations_by(&self, path: &Path, destination: IpAddr) -> Vec<NextHop> {
+        let address = path.gateway.unwrap_or(destination);
+        let Some(port) = path.port else { return self.stations(address) };
+        if self.is_ours(address) {
+            return Vec::new();
+        }
+        let claims = longest_match(&self.connected, address).map_or(&[][..], |(_, claims)| claims);
+        let near = claims.iter().find(|claim| claim.port == port);
+        let Some(&interface) = near.or_else(|| self.interface_on(port, address)) else {
+            return Vec::new();
+        };
+        let known = self.neighbors.get(&address).filter(|neighbor| neighbor.port == port);
+        Vec::from([NextHop { address, mac: known.map(|neighbor| neighbor.mac), interface }])
+    }
+
+    /// An interface on `port` to ask for `address` by, of its family if there is one.
+    fn interface_on(&self, port: PortId, address: IpAddr) -> Option<&Interface> {
+        let there = || self.interfaces().filter(|interface| interface.port == port);
+        let alike = there().find(|it| it.net.addr().is_ipv4() == address.is_ipv4());
+        alike.or_else(|| there().next())
     }
 
     /// `address`, a station in a connected network: one next hop if its MAC address is known,

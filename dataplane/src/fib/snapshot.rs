@@ -1,14 +1,17 @@
 //! From [`Routes`] to [`Fib`]: which answer wins where several would do, and the table of hops.
 //!
 //! For one prefix the last of these wins: what no router forwards (RFC 1812 5.3.7, RFC 4291 2.5), a
-//! static route, a connected network, a neighbor's own prefix (/32 or /128), the two broadcast
+//! learned route, a static route, a connected network, a neighbor's own prefix (/32 or /128), the two broadcast
 //! addresses of an IPv4 network, our own addresses. Between prefixes, the longest wins. A neighbor
 //! gets its own prefix only where the connected network is what its address would be routed by: a
 //! longer static route inside that network keeps its right.
 
+use super::buckets::{deal, without_unusable};
 use super::compile::Prefix;
+use super::groups::{GroupId, Path};
+use super::learned::{AnyRoute, Target};
 use super::prefix_map::longest_match;
-use super::routes::{Interface, Route, Routes};
+use super::routes::{Interface, NextHop, Route, Routes};
 use super::{Adjacency, Fib, Hop, Leaf, Trie};
 use crate::ids::PortId;
 use alloc::collections::BTreeMap;
@@ -39,6 +42,7 @@ impl Routes {
     pub fn compile(&self) -> Fib {
         let mut snapshot = Snapshot::new();
         snapshot.add_never_forwarded();
+        snapshot.add_learned(self);
         snapshot.add_routes(self);
         snapshot.add_connected(self);
         snapshot.add_neighbors(self);
@@ -56,6 +60,7 @@ struct Snapshot<'a> {
     local: Leaf,
     resolve: BTreeMap<PortId, Leaf>,
     groups: BTreeMap<&'a [IpAddr], Leaf>,
+    learned_groups: BTreeMap<GroupId, Leaf>,
 }
 
 impl<'a> Snapshot<'a> {
@@ -68,6 +73,7 @@ impl<'a> Snapshot<'a> {
             local: Leaf::NO_ROUTE,
             resolve: BTreeMap::new(),
             groups: BTreeMap::new(),
+            learned_groups: BTreeMap::new(),
         };
         snapshot.discard = snapshot.leaf(&[Hop::Discard]);
         snapshot.local = snapshot.leaf(&[Hop::Local]);
@@ -79,6 +85,17 @@ impl<'a> Snapshot<'a> {
             NEVER_FORWARDED_V4.map(IpNet::V4).into_iter().chain(NEVER_FORWARDED_V6.map(IpNet::V6))
         {
             self.push(net, self.discard);
+        }
+    }
+
+    fn add_learned(&mut self, routes: &Routes) {
+        for (&prefix, route) in &routes.learned {
+            let leaf = match route.target {
+                Target::Group(group) => self.learned_group(routes, group),
+                Target::Blackhole => self.discard,
+                Target::Unreachable => Leaf::NO_ROUTE,
+            };
+            self.push(prefix, leaf);
         }
     }
 
@@ -104,12 +121,26 @@ impl<'a> Snapshot<'a> {
     fn add_neighbors(&mut self, routes: &Routes) {
         for &address in routes.neighbors.keys() {
             let host = IpNet::from(address);
-            let Some((near, _)) = longest_match(&routes.connected, address) else { continue };
-            let far_len = longest_match(&routes.routes, address).map(|(far, _)| far.prefix_len());
-            if is_ambiguous(&near) || far_len > Some(near.prefix_len()) {
-                continue;
-            }
-            if let Some(adjacency) = adjacency(routes, address) {
+            let near = longest_match(&routes.connected, address).map(|(near, _)| near);
+            let far = routes.route_to(address);
+            let station = match (near, far) {
+                (Some(near), _) if is_ambiguous(&near) => continue,
+                (Some(near), far)
+                    if far
+                        .as_ref()
+                        .is_none_or(|(far, _)| far.prefix_len() <= near.prefix_len()) =>
+                {
+                    routes.stations(address).into_iter().next()
+                }
+                // A network that a learned route says is on the link.
+                (_, Some((_, AnyRoute::Learned(Target::Group(group))))) => {
+                    let mut paths = routes.groups.paths(group).iter();
+                    let on_link = paths.find(|path| path.gateway.is_none());
+                    on_link.and_then(|path| routes.stations_by(path, address).into_iter().next())
+                }
+                _ => None,
+            };
+            if let Some(adjacency) = station.as_ref().and_then(adjacency) {
                 let leaf = self.leaf(&[Hop::Forward(adjacency)]);
                 self.push(host, leaf);
             }
@@ -135,19 +166,45 @@ impl<'a> Snapshot<'a> {
         if let Some(&leaf) = self.groups.get(gateways) {
             return leaf;
         }
-        let known: Vec<Hop> = gateways
-            .iter()
-            .filter_map(|&gateway| adjacency(routes, gateway))
-            .map(Hop::Forward)
-            .collect();
-        let leaf = if known.is_empty() {
-            let mut stations = gateways.iter().flat_map(|&gateway| routes.stations(gateway));
-            stations.next().map_or(Leaf::NO_ROUTE, |first| self.resolve(first.interface.port))
-        } else {
-            self.leaf(&known)
-        };
+        let stations: Vec<_> = gateways.iter().map(|&it| routes.stations(it)).collect();
+        let leaf = self.spread(&alloc::vec![1; gateways.len()], &stations);
         self.groups.insert(gateways, leaf);
         leaf
+    }
+
+    fn learned_group(&mut self, routes: &Routes, group: GroupId) -> Leaf {
+        if let Some(&leaf) = self.learned_groups.get(&group) {
+            return leaf;
+        }
+        let paths = routes.groups.paths(group);
+        // A path without a gateway leads to the destination itself, which has to be asked for.
+        let stations: Vec<_> = paths.iter().map(|path| stations_of(routes, path)).collect();
+        let on_link = paths.iter().find_map(|path| path.gateway.is_none().then_some(path.port?));
+        let leaf = match on_link {
+            Some(port) => self.resolve(port),
+            None => {
+                let weights: Vec<u16> = paths.iter().map(|path| path.weight).collect();
+                self.spread(&weights, &stations)
+            }
+        };
+        self.learned_groups.insert(group, leaf);
+        leaf
+    }
+
+    /// The leaf of members with these weights, each with the stations that it may be: the buckets
+    /// of those with a known MAC address; if there is none, a question for the first.
+    fn spread(&mut self, weights: &[u16], stations: &[Vec<NextHop>]) -> Leaf {
+        let known: Vec<Option<Adjacency>> =
+            stations.iter().map(|members| members.first().and_then(adjacency)).collect();
+        if known.iter().all(Option::is_none) {
+            let first = stations.iter().flatten().next();
+            return first.map_or(Leaf::NO_ROUTE, |first| self.resolve(first.interface.port));
+        }
+        let mut buckets = deal(weights);
+        without_unusable(&mut buckets, |member| known[usize::from(member)].is_some());
+        let hops = buckets.iter().filter_map(|&member| known[usize::from(member)]);
+        let hops: Vec<Hop> = hops.map(Hop::Forward).collect();
+        self.leaf(&hops)
     }
 
     fn resolve(&mut self, port: PortId) -> Leaf {
@@ -182,9 +239,13 @@ impl<'a> Snapshot<'a> {
     }
 }
 
+/// The stations of a path with a gateway.
+fn stations_of(routes: &Routes, path: &Path) -> Vec<NextHop> {
+    path.gateway.map_or_else(Vec::new, |gateway| routes.stations_by(path, gateway))
+}
+
 /// The way to a station whose MAC address is known.
-fn adjacency(routes: &Routes, address: IpAddr) -> Option<Adjacency> {
-    let station = routes.stations(address).into_iter().next()?;
+fn adjacency(station: &NextHop) -> Option<Adjacency> {
     let Interface { port, vlan, mac, frame_bytes_max, .. } = station.interface;
     Some(Adjacency::new(port, vlan, frame_bytes_max, station.mac?, mac))
 }

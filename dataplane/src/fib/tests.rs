@@ -59,12 +59,19 @@ fn leaf(fib: &Fib, address: IpAddr) -> Leaf {
     }
 }
 
-/// The hops that the flows to `address` take, in the order of their hashes.
+/// The hops that the flows to `address` take, in the order of their first hashes.
 fn hops(fib: &Fib, address: &str) -> Vec<Hop> {
-    let leaf = leaf(fib, ip(address));
-    let hashes = (0..=u32::MAX).step_by(1 << 20);
-    let mut hops: Vec<Hop> = hashes.map(|hash| *fib.hop(leaf, hash)).collect();
-    hops.dedup();
+    hops_of(fib, leaf(fib, ip(address)))
+}
+
+fn hops_of(fib: &Fib, leaf: Leaf) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    for hash in (0..=u32::MAX).step_by(1 << 24) {
+        let hop = *fib.hop(leaf, hash);
+        if !hops.contains(&hop) {
+            hops.push(hop);
+        }
+    }
     hops
 }
 
@@ -371,12 +378,9 @@ proptest! {
             {
                 let leaf = leaf(&fib, address);
                 let truth = fast_path.hops(address);
-                let found: Vec<Hop> = (0..truth.len())
-                    .map(|member| u32::try_from((member << 32) / truth.len() + 1).unwrap())
-                    .map(|hash| *fib.hop(leaf, hash))
-                    .collect();
-                prop_assert_eq!(leaf.members(), truth.len(), "{}", address);
-                prop_assert_eq!(&found, &truth, "{}", address);
+                let found = hops_of(&fib, leaf);
+                prop_assert!(truth.iter().all(|hop| found.contains(hop)), "{}", address);
+                prop_assert!(found.iter().all(|hop| truth.contains(hop)), "{}", address);
                 // The slow path asks for whatever the packet path could not send.
                 let unknown = table.next_hops(address).iter().any(|hop| hop.mac.is_none());
                 let resolves = matches!(found[0], Hop::Resolve { .. });

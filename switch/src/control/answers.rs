@@ -5,8 +5,8 @@ use super::collector::{ANSWER_NS_MAX, Collector, Round};
 use super::events::POLL_NS;
 use super::mac_walk::MacWalk;
 use super::protocol::{
-    LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RouteRow, Routes, RuleRow,
-    Rules, Stopping, TagRow,
+    LinkSet, NeighborRow, Neighbors, ROWS_MAX, Reloaded, Reply, Request, RuleRow, Rules, Stopping,
+    TagRow,
 };
 use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
 use super::{Call, Control, ReplyTo, apply_link};
@@ -17,13 +17,10 @@ use config::rule_file;
 use config::switch::PortConfig;
 use crossbeam::channel::{Receiver, TryRecvError};
 use dataplane::control_rings::Command;
-use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
 use dataplane::time::Instant;
 use fleet::content_hash;
-use ipnet::IpNet;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::net::IpAddr;
+use std::collections::VecDeque;
 
 /// Requests without a reply yet.
 #[derive(Debug, Default)]
@@ -251,7 +248,7 @@ impl<P: Platform> Control<P> {
         Reply::LinkSet(LinkSet { port: name, up })
     }
 
-    fn port_name(&self, port: PortId) -> String {
+    pub(super) fn port_name(&self, port: PortId) -> String {
         let port = self.tables.config().ports.get(port.index());
         port.map_or_else(String::new, |port| port.name.clone())
     }
@@ -272,66 +269,6 @@ impl<P: Platform> Control<P> {
             }
         }
         reply
-    }
-
-    /// Connected networks first, then static routes.
-    fn routes(&self, offset: usize) -> Routes {
-        let routes = self.tables.routes();
-        let mut connected: BTreeMap<IpNet, Vec<String>> = BTreeMap::new();
-        for interface in routes.interfaces() {
-            let own = format!("{}%{}", interface.net.addr(), self.port_name(interface.port));
-            connected.entry(interface.net.trunc()).or_default().push(own);
-        }
-        let total = connected.len() + routes.routes().count();
-        let connected = connected.into_iter().map(|(prefix, via)| RouteRow {
-            prefix: prefix.to_string(),
-            kind: "connected".to_owned(),
-            resolved: via.len(),
-            via,
-        });
-        let rest = offset.saturating_sub(connected.len());
-        // Many thousand routes go by few gateways.
-        let mut known = HashMap::new();
-        let fixed = routes.routes().skip(rest);
-        let fixed = fixed.map(|(prefix, route)| self.route_row(prefix, route, &mut known));
-        let rows = connected.skip(offset).chain(fixed);
-        Routes { total, routes: rows.take(ROWS_MAX).collect() }
-    }
-
-    fn route_row(
-        &self,
-        prefix: IpNet,
-        route: &Route,
-        known: &mut HashMap<IpAddr, (String, bool)>,
-    ) -> RouteRow {
-        let Route::Via(gateways) = route else {
-            let kind = "blackhole".to_owned();
-            return RouteRow { prefix: prefix.to_string(), kind, via: Vec::new(), resolved: 0 };
-        };
-        let mut row = RouteRow {
-            prefix: prefix.to_string(),
-            kind: "via".to_owned(),
-            via: Vec::new(),
-            resolved: 0,
-        };
-        for &gateway in gateways {
-            let (name, is_resolved) = known.entry(gateway).or_insert_with(|| self.gateway(gateway));
-            row.via.push(name.clone());
-            row.resolved += usize::from(*is_resolved);
-        }
-        row
-    }
-
-    /// A gateway with its port, if it is behind one, and whether its MAC address is known.
-    fn gateway(&self, gateway: IpAddr) -> (String, bool) {
-        let stations = self.tables.routes().next_hops(gateway);
-        match stations.first() {
-            None => (gateway.to_string(), false),
-            Some(station) => {
-                let port = self.port_name(station.interface.port);
-                (format!("{gateway}%{port}"), station.mac.is_some())
-            }
-        }
     }
 
     fn rules(&self) -> Rules {

@@ -12,6 +12,7 @@
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `host_addresses` | the addresses of the host's TAPs, in the tables |
 //! | `fleet_status` | where the fleet's agent stands |
+//! | `learned` | routes from a routing daemon |
 //! | `links` | which ports are up |
 //! | `hung_workers` | the links of ports whose worker hangs |
 //! | `lldp` | LLDP, and rules from what is learned by it |
@@ -19,7 +20,7 @@
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
-//! | `answers`, `mac_walk` | what clients ask for |
+//! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
@@ -34,6 +35,7 @@ pub(crate) mod fleet_status;
 mod host_addresses;
 mod hung_workers;
 pub(crate) mod kept_changes;
+mod learned;
 mod lines;
 mod links;
 mod lldp;
@@ -44,6 +46,7 @@ pub(crate) mod merge;
 mod peer_groups;
 pub(crate) mod protocol;
 mod reload;
+mod route_rows;
 pub(crate) mod server;
 mod slow_path;
 mod snapshot;
@@ -58,6 +61,7 @@ mod workers;
 pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
+use crate::fpm::FpmServer;
 use crate::host_taps::HostTaps;
 use crate::log::{self, Event, Level};
 use crate::platform::{Platform, PortFacts};
@@ -156,6 +160,8 @@ pub(crate) struct Control<P: Platform> {
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     events: Events,
+    /// Takes routes from a routing daemon, if it is configured.
+    fpm: Option<FpmServer>,
     /// Where the fleet's agent stands, if there is one.
     fleet: Option<FleetStatus>,
     /// Number of the newest tables.
@@ -190,6 +196,7 @@ impl<P: Platform> Control<P> {
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             events: Events::default(),
+            fpm: None,
             fleet: None,
             epoch: FIRST_EPOCH,
             needs_tables: false,
@@ -294,6 +301,7 @@ impl<P: Platform> Control<P> {
         slow_path.resolve_gateways(platform, tables, now);
         self.watch_links(now);
         self.take_loaded();
+        any |= self.take_learned(now);
         let Self { platform, slow_path, workers, tables, .. } = self;
         self.needs_tables |= slow_path.process_outputs(platform, workers, tables);
         if let Some(lldp) = &mut self.lldp {
@@ -380,6 +388,7 @@ impl<P: Platform> Control<P> {
             let addresses = host.reload(&self.tables.config().ports, &tables.config().ports);
             tables.set_host_addresses(addresses);
         }
+        tables.take_learned(&mut self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);

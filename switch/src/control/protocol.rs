@@ -251,8 +251,12 @@ pub(crate) struct Routes {
 pub(crate) struct RouteRow {
     /// Where to.
     pub prefix: String,
-    /// `connected`, `via` or `blackhole`.
+    /// `connected`, `via`, `blackhole` or `unreachable`.
     pub kind: String,
+    /// Where the route is from: `connected`, `static` for the files and `ctl route`, or the routing
+    /// daemon's protocol: `bgp`, `ospf`.
+    #[serde(default)]
+    pub origin: String,
     /// Gateways, or the ports of a connected network, each with its port: `10.9.1.0%up1`.
     pub via: Vec<String>,
     /// How many of the gateways have a known MAC address.

@@ -39,6 +39,7 @@ impl<P: Platform> Control<P> {
             mbufs: self.platform.buffers(),
             agent,
             lldp: self.lldp.as_ref().map(LldpControl::stats),
+            fpm: self.fpm.as_ref().map(|fpm| fpm.stats(self.tables.routes())),
             fleet: self.fleet.as_ref().map(FleetStatus::get),
             taps: self.host.as_ref().map(|host| host.stats(config)).unwrap_or_default(),
             latency_ns: histograms.latency_ns(),

@@ -54,6 +54,9 @@ pub struct Stats {
     /// LLDP, if it is spoken.
     #[serde(default)]
     pub lldp: Option<LldpStats>,
+    /// Routes from a routing daemon, if `[routing] fpm` is set.
+    #[serde(default)]
+    pub fpm: Option<FpmStats>,
     /// Where the fleet's agent stands, if there is a `[fleet]`.
     #[serde(default)]
     pub fleet: Option<FleetStats>,
@@ -93,6 +96,31 @@ pub struct LldpStats {
     pub level: Option<u8>,
     /// Frames by what became of them, and neighbors, by name.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Routes from a routing daemon by FPM.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FpmStats {
+    /// Where the switch listens.
+    pub address: String,
+    /// Whether zebra is connected.
+    pub connected: bool,
+    /// Its end of the connection.
+    pub peer: Option<String>,
+    /// How often it has connected.
+    pub sessions: u64,
+    /// Messages read.
+    pub messages: u64,
+    /// Routes that it gave and that are in the table.
+    pub routes: u64,
+    /// Those among them that it has not given again since it connected.
+    pub stale_routes: u64,
+    /// Next hops that it gave.
+    pub next_hops: u64,
+    /// Peers that were refused or were no zebra.
+    pub errors: u64,
+    /// Routes not taken, by cause.
+    pub refused: BTreeMap<String, u64>,
 }
 
 /// Where the agent of the fleet's store stands.

@@ -53,6 +53,16 @@ impl Tables {
         &self.routes
     }
 
+    /// The routing table, for routes that are learned.
+    pub(crate) const fn routes_mut(&mut self) -> &mut fib::Routes {
+        &mut self.routes
+    }
+
+    /// Moves the routes here that `old` learned.
+    pub(crate) fn take_learned(&mut self, old: &mut Self) {
+        self.routes.take_learned(&mut old.routes);
+    }
+
     /// Copies the neighbors that `old` knew, unless the configuration sets them.
     pub(crate) fn take_neighbors(&mut self, old: &Self) {
         let fixed: HashSet<IpAddr> = self.config.neighbors.iter().map(|n| n.address).collect();

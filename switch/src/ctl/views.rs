@@ -42,6 +42,7 @@ pub(super) fn stats(stats: &Stats) -> String {
             stats.epoch
         ),
         fleet(stats),
+        fpm(stats),
         ports,
         format!(
             "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
@@ -74,6 +75,23 @@ fn fleet(stats: &Stats) -> String {
     }
     if let Some(error) = &fleet.error {
         line += &format!("; {error}");
+    }
+    line
+}
+
+/// Whether a routing daemon is connected; empty if none may be.
+fn fpm(stats: &Stats) -> String {
+    let Some(fpm) = &stats.fpm else { return String::new() };
+    let session = match &fpm.peer {
+        Some(peer) => format!("{peer} is connected"),
+        None => "nobody is connected".to_owned(),
+    };
+    let mut line = format!("fpm at {}: {session}; {} routes", fpm.address, fpm.routes);
+    if fpm.stale_routes > 0 {
+        line += &format!(", {} of them stale", fpm.stale_routes);
+    }
+    for (cause, count) in fpm.refused.iter().filter(|(_, count)| **count > 0) {
+        line += &format!(", {count} refused ({cause})");
     }
     line
 }
@@ -299,6 +317,7 @@ pub(super) fn mac_table(rows: &[MacRow]) -> String {
 pub(super) fn routes(rows: &[RouteRow]) -> String {
     Rows(rows, usize::MAX).table([
         ("prefix", |row| row.prefix.clone()),
+        ("origin", |row| row.origin.clone()),
         ("kind", |row| row.kind.clone()),
         ("via", |row| row.via.join(" ")),
         ("resolved", |row| match row.kind.as_str() {

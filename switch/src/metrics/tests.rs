@@ -2,8 +2,8 @@
 
 use super::{Format, silent_text, text};
 use crate::control::stats::{
-    FleetStats, HostClassStats, LldpPortStats, LldpStats, Origin, PortStats, Stats, TagChange,
-    TapStats, Wait, WorkerStats,
+    FleetStats, FpmStats, HostClassStats, LldpPortStats, LldpStats, Origin, PortStats, Stats,
+    TagChange, TapStats, Wait, WorkerStats,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -45,6 +45,12 @@ fn skeleton() -> Stats {
         ports: vec![port(1, "a\"b\\c"), port(2, "up1")],
         workers: vec![worker(0), worker(1)],
         lldp: Some(LldpStats { level: Some(1), counters: [("inserted".to_owned(), 0)].into() }),
+        fpm: Some(FpmStats {
+            address: "127.0.0.1:2620".to_owned(),
+            peer: Some("127.0.0.1:40000".to_owned()),
+            refused: [("not_ours".to_owned(), 0), ("full".to_owned(), 0)].into(),
+            ..FpmStats::default()
+        }),
         fleet: Some(FleetStats {
             network: "row7".to_owned(),
             revision: Some(0),

@@ -39,7 +39,32 @@ pub(super) fn families(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     frames(page, stats)?;
     agent(page, &stats.agent)?;
     lldp(page, stats)?;
+    fpm(page, stats)?;
     fleet(page, stats)
+}
+
+/// Routes from a routing daemon.
+fn fpm(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(fpm) = &stats.fpm else { return Ok(()) };
+    let help = "Whether a routing daemon is connected by FPM";
+    page.gauge("knotless_fpm_connected", help, |samples| samples.add(&[], fpm.connected))?;
+    let help = "Routes from a routing daemon in the table";
+    page.gauge("knotless_fpm_routes", help, |samples| samples.add(&[], fpm.routes))?;
+    let help = "Routes among them that the daemon has not given again since it connected";
+    page.gauge("knotless_fpm_stale_routes", help, |samples| samples.add(&[], fpm.stale_routes))?;
+    let help = "Next hops from a routing daemon";
+    page.gauge("knotless_fpm_next_hops", help, |samples| samples.add(&[], fpm.next_hops))?;
+    let help = "Connections of a routing daemon";
+    page.counter("knotless_fpm_sessions", help, |samples| samples.add(&[], fpm.sessions))?;
+    let help = "Messages read from routing daemons";
+    page.counter("knotless_fpm_messages", help, |samples| samples.add(&[], fpm.messages))?;
+    let help = "Peers that were refused or spoke no FPM";
+    page.counter("knotless_fpm_errors", help, |samples| samples.add(&[], fpm.errors))?;
+    let help = "Routes from a routing daemon that were not taken, by cause";
+    page.counter("knotless_fpm_refused_routes", help, |samples| {
+        let mut refused = fpm.refused.iter();
+        refused.try_for_each(|(cause, routes)| samples.add(&[("cause", cause)], *routes))
+    })
 }
 
 /// The agent of the fleet's store.

@@ -15,6 +15,7 @@ use crate::control::{Call, Control, FIRST_EPOCH, Quiesced, Signals, Tables};
 use crate::ctl::tables as show;
 use crate::dpdk::error::DpdkError;
 use crate::fleet_agent::{FleetAgent, rules_at_start};
+use crate::fpm::{FpmError, FpmServer, NamedPorts, PortIndexes};
 use crate::host_taps::{HostTaps, HostTapsError};
 use crate::instance_lock::{InstanceLock, InstanceLockError};
 use crate::log;
@@ -79,6 +80,8 @@ enum RunError {
     Host(#[from] HostTapsError),
     #[error(transparent)]
     Metrics(#[from] ListenError),
+    #[error(transparent)]
+    Fpm(#[from] FpmError),
     #[error("fleet: {0}")]
     FleetThread(io::Error),
     #[error("metrics: {0}")]
@@ -139,11 +142,12 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
     let host = HostTaps::open(&config)?;
+    let fpm = listen_for_routes(&config, host.as_ref())?;
     startup_report::ports(arguments, &config, &dpdk_platform);
     if !changes.changes().is_empty() {
         startup_report::print_line(arguments, &changes.to_string());
     }
-    startup_report::services(arguments, &dpdk_platform, listener.as_ref());
+    startup_report::services(arguments, &dpdk_platform, listener.as_ref(), fpm.as_ref());
     let snapshot = Arc::new(tables.snapshot(FIRST_EPOCH));
     let (recording, recorder) = start_recording(arguments, &config)?.unzip();
     let (mut threads, rings) = Threads::start(
@@ -173,6 +177,9 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     if let Some(host) = host {
         control.set_host(host);
     }
+    if let Some(fpm) = fpm {
+        control.take_routes_from(fpm);
+    }
     let agent_rights = rights.clone();
     let served = serve(&config, ServerOptions { access, rights }, listener);
     let (server, calls, metrics) = match served {
@@ -196,6 +203,21 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
         log::error("record", missing);
     }
     Ok(end(control, &phase, threads))
+}
+
+/// Listens for a routing daemon, if the file says where. The daemon names interfaces of the kernel:
+/// the TAPs, or without them those that have the names of the ports.
+fn listen_for_routes(
+    config: &SwitchConfig,
+    host: Option<&HostTaps>,
+) -> Result<Option<FpmServer>, FpmError> {
+    let Some(fpm) = config.fpm else { return Ok(None) };
+    let names = || config.ports.iter().map(|port| (port.name.clone(), port.id)).collect();
+    let ports: Box<dyn PortIndexes> = match host {
+        Some(host) => Box::new(host.indexes().clone()),
+        None => Box::new(NamedPorts::new(names())),
+    };
+    FpmServer::bind(fpm.address, fpm.stale_ns, ports).map(Some)
 }
 
 /// Starts to record what happens at the ports, if the command line asks for it.

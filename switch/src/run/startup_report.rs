@@ -4,6 +4,7 @@ use super::RunArgs;
 use super::dpdk_platform::DpdkPlatform;
 use crate::ctl::tables::{speed, table, text};
 use crate::dpdk::nic_notes::pfc_note;
+use crate::fpm::FpmServer;
 use crate::log::{self, Event, Level};
 use crate::lossless_report;
 use crate::metrics::MetricsListener;
@@ -98,7 +99,11 @@ pub(super) fn services(
     arguments: &RunArgs,
     dpdk_platform: &DpdkPlatform,
     metrics: Option<&MetricsListener>,
+    fpm: Option<&FpmServer>,
 ) {
+    if let Some(fpm) = fpm {
+        print_line(arguments, &format!("fpm: {}, for zebra", fpm.address()));
+    }
     if let Some(listener) = metrics {
         print_line(arguments, &format!("metrics: {listener}"));
     }

@@ -58,3 +58,15 @@ pub(in crate::switch) struct StaticMacTable {
     /// Its VLAN. Default: the port's, if it has one only.
     pub(in crate::switch) vlan: Field<VlanField>,
 }
+
+/// `[routing]`: routes from a routing daemon, beside those of the files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct RoutingTable {
+    /// `"ADDRESS:PORT"` where FRR's zebra connects with its module `dplane_fpm_nl`, which takes
+    /// `"127.0.0.1:2620"` by default. Default: nothing listens.
+    pub(in crate::switch) fpm: Field<String>,
+    /// How long routes stay that zebra does not give again after it has connected. Default
+    /// `"120s"`.
+    pub(in crate::switch) stale_time: Field<Duration>,
+}

@@ -1,9 +1,7 @@
 //! `[host]`: the ports as interfaces of the machine.
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
 use std::collections::BTreeMap;
-use std::fmt;
 use toml::Spanned;
 
 /// `[host]`: a TAP for each port. The machine's kernel has an interface with the port's name, MAC
@@ -30,37 +28,4 @@ pub(in crate::switch) struct RateTable {
     pub(in crate::switch) rate: u32,
     /// Frames at once. Default: a quarter of a second's.
     pub(in crate::switch) burst: Option<u32>,
-}
-
-/// Whether a port has a TAP, and how it is named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::switch) enum TapField {
-    /// With the port's name, or without a TAP.
-    Is(bool),
-    /// With this name.
-    Named(String),
-}
-
-impl<'de> Deserialize<'de> for TapField {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(TapVisitor)
-    }
-}
-
-struct TapVisitor;
-
-impl Visitor<'_> for TapVisitor {
-    type Value = TapField;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false, or the name of an interface")
-    }
-
-    fn visit_bool<E: Error>(self, is: bool) -> Result<TapField, E> {
-        Ok(TapField::Is(is))
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<TapField, E> {
-        Ok(TapField::Named(name.to_owned()))
-    }
 }

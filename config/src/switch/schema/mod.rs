@@ -17,8 +17,10 @@ mod runtime;
 
 pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
 pub(super) use fleet::FleetTable;
-pub(super) use forwarding::{MacTableTable, NeighborTable, RouteTable, StaticMacTable};
-pub(super) use host::{HostTable, TapField};
+pub(super) use forwarding::{
+    MacTableTable, NeighborTable, RouteTable, RoutingTable, StaticMacTable,
+};
+pub(super) use host::HostTable;
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
@@ -103,6 +105,9 @@ pub(in crate::switch) struct SwitchFile {
     /// The metrics by HTTP.
     #[serde(default)]
     pub(in crate::switch) metrics: MetricsTable,
+    /// Where a routing daemon gives its routes.
+    #[serde(default)]
+    pub(in crate::switch) routing: RoutingTable,
     /// The store that the switch takes its rules from. Default: none.
     pub(in crate::switch) fleet: Field<FleetTable>,
     /// DPDK itself.

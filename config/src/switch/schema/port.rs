@@ -1,7 +1,7 @@
 //! `[[port]]`.
 
-use super::{Field, TapField};
-use crate::fields::{Cable, Mac, Network, Rate, Size, TagField, VidRange, VlanField};
+use super::Field;
+use crate::fields::{Cable, Mac, Network, Rate, Size, TagField, TapField, VidRange, VlanField};
 use agents::lldp::AllowedPeer;
 use dataplane::pipeline::classify::ClassifyBy;
 use serde::Deserialize;

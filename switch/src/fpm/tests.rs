@@ -1,0 +1,230 @@
+//! Messages of a real zebra (`scripts/fpm/record.sh`, FRR 8.4.4 of Debian 12), and what a hostile
+//! peer may send.
+
+use super::frame::Frames;
+use super::ports::PortIndexes;
+use super::state::{Effect, Refusal, State};
+use dataplane::fib::{Interface, Learned, Path, Routes, Target};
+use dataplane::ids::PortId;
+use dataplane::wire::MacAddress;
+use ipnet::IpNet;
+use proptest::prelude::*;
+
+/// With next-hop groups, zebra's default, and without.
+const RECORDS: [&str; 2] =
+    [include_str!("recorded/frr-8.4-groups.hex"), include_str!("recorded/frr-8.4-inline.hex")];
+
+/// The interfaces of the records: p1, p2 and p3.
+#[derive(Debug)]
+struct Recorded;
+
+impl PortIndexes for Recorded {
+    fn port_of(&mut self, interface: u32) -> Option<PortId> {
+        let number = match interface {
+            3 => 1,
+            5 => 2,
+            7 => 3,
+            _ => return None,
+        };
+        PortId::from_number(number)
+    }
+}
+
+fn frames(record: &str) -> Vec<Vec<u8>> {
+    let octet = |line: &str, at: usize| u8::from_str_radix(&line[at..at + 2], 16).unwrap();
+    let frame = |line: &str| (0..line.len()).step_by(2).map(|at| octet(line, at)).collect();
+    record.lines().map(frame).collect()
+}
+
+/// A table and what zebra changes in it.
+struct Bench {
+    state: State,
+    routes: Routes,
+    effects: Vec<Effect>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut routes = Routes::new();
+        for number in 1..=3 {
+            let port = PortId::from_number(number).unwrap();
+            for net in [format!("10.0.{number}.1/24"), format!("fd00:{number}::1/64")] {
+                routes.set_interface(Interface {
+                    net: net.parse().unwrap(),
+                    port,
+                    vlan: None,
+                    mac: MacAddress([2, 0, 0, 0, 0, 1]),
+                    frame_bytes_max: 1514,
+                });
+            }
+        }
+        let mut state = State::new(Box::new(Recorded));
+        state.begin_session(&mut routes);
+        Self { state, routes, effects: Vec::new() }
+    }
+
+    /// Feeds whole frames; the effects of the last one stay.
+    fn feed(&mut self, frames: &[Vec<u8>]) {
+        let mut cut = Frames::default();
+        for frame in frames {
+            cut.push(frame);
+            let content = cut.take().unwrap().expect("a whole frame");
+            self.effects.clear();
+            let Self { state, routes, effects } = self;
+            state.handle(content, routes, |effect, _| effects.push(effect)).unwrap();
+        }
+    }
+
+    fn at(&self, prefix: &str) -> Option<&Learned> {
+        self.routes.learned_at(prefix.parse().unwrap())
+    }
+
+    /// Gateway and port of each path.
+    fn paths(&self, prefix: &str) -> Vec<(Option<String>, usize)> {
+        let Some(Learned { target: Target::Group(group), .. }) = self.at(prefix) else {
+            return Vec::new();
+        };
+        let path = |path: &Path| {
+            (path.gateway.map(|it| it.to_string()), path.port.map_or(0, PortId::number))
+        };
+        self.routes.paths(*group).iter().map(path).collect()
+    }
+}
+
+fn via(gateway: &str, port: usize) -> (Option<String>, usize) {
+    (Some(gateway.to_owned()), port)
+}
+
+#[test]
+fn the_messages_of_a_real_zebra_give_its_routes() {
+    for record in RECORDS {
+        let (mut bench, frames) = (Bench::new(), frames(record));
+        bench.feed(&frames);
+        // As `ip route` had it at the end.
+        assert_eq!(bench.paths("10.2.0.0/16"), [via("10.0.2.2", 2), via("10.0.3.2", 3)]);
+        assert_eq!(bench.paths("10.5.0.0/16"), [(None, 3)]);
+        assert_eq!(bench.paths("fd02::/48"), [via("fe80::2", 2)]);
+        assert_eq!(bench.paths("10.0.1.0/24"), [(None, 1)], "a connected network");
+        let target = |prefix| bench.at(prefix).map(|route| (route.target, route.protocol));
+        assert_eq!(target("10.3.0.0/16"), Some((Target::Blackhole, 196)));
+        assert_eq!(target("10.4.0.0/16"), Some((Target::Unreachable, 196)));
+        for removed in ["10.1.0.0/16", "fd01::/48"] {
+            assert_eq!(bench.at(removed), None, "{removed}");
+        }
+        assert_eq!(bench.at("fe80::/64"), None, "link-local networks are every port's own");
+        let refused: u64 = bench.state.refused.values().sum();
+        assert_eq!((refused, bench.state.stale(&bench.routes)), (0, 0));
+    }
+}
+
+#[test]
+fn a_removal_and_its_successor_come_in_one_frame() {
+    for record in RECORDS {
+        let mut bench = Bench::new();
+        let frames = frames(record);
+        let at = |bench: &mut Bench, frame: &[Vec<u8>]| {
+            bench.feed(frame);
+            (bench.effects.len(), bench.at("10.2.0.0/16").is_some())
+        };
+        let steps: Vec<_> = frames.chunks(1).map(|frame| at(&mut bench, frame)).collect();
+        let first = steps.iter().position(|&(_, is_there)| is_there).expect("it is added once");
+        assert!(steps[first..].iter().all(|&(_, is_there)| is_there), "it is never away");
+        assert_eq!(steps.iter().filter(|&&(messages, _)| messages == 2).count(), 2);
+    }
+}
+
+#[test]
+fn routes_of_an_earlier_session_stay_until_the_sweep() {
+    let (mut bench, frames) = (Bench::new(), frames(RECORDS[0]));
+    bench.feed(&frames);
+    let before = bench.routes.learned().len();
+    let two_paths = bench.paths("10.2.0.0/16");
+    bench.state.begin_session(&mut bench.routes);
+    assert_eq!(bench.state.stale(&bench.routes), before);
+    // The new session gives the numbers of the old one other meanings: 0x1c leads by p1 now.
+    let mut other = frames.iter().find(|frame| frame[..].ends_with(&[5, 0, 0, 0])).unwrap().clone();
+    let group = frames.iter().find(|frame| frame.windows(4).any(|it| it == [0x2b, 0, 0, 0]));
+    assert!(group.is_some());
+    other[4 + 16 + 8 + 4] = 0x1c;
+    let end = other.len();
+    other[end - 4] = 3;
+    bench.feed(&[other]);
+    assert_eq!(bench.paths("10.2.0.0/16"), two_paths, "a stale route keeps its own meaning");
+    let kept: Vec<Vec<u8>> = frames[..12].to_vec();
+    bench.feed(&kept);
+    let fresh = before - bench.state.stale(&bench.routes);
+    assert!(fresh > 0);
+    assert_eq!(bench.state.sweep(&mut bench.routes), before - fresh);
+    assert_eq!((bench.routes.learned().len(), bench.state.stale(&bench.routes)), (fresh, 0));
+    assert_eq!(bench.at("10.3.0.0/16"), None);
+}
+
+#[test]
+fn a_number_that_changes_its_meaning_changes_its_routes() {
+    let (mut bench, frames) = (Bench::new(), frames(RECORDS[0]));
+    let until = frames.iter().position(|frame| frame.len() == 100).unwrap();
+    bench.feed(&frames[..until]);
+    assert_eq!(bench.paths("10.2.0.0/16"), [via("10.0.1.2", 1), via("10.0.2.2", 2)]);
+    // Number 0x1c, a member of the group, gets the gateway 10.0.2.9.
+    let is_member = |frame: &&Vec<u8>| frame.ends_with(&[5, 0, 0, 0]) && frame.contains(&0x1c);
+    let mut other = frames.iter().find(is_member).unwrap().clone();
+    let gateway = other.windows(4).position(|it| it == [10, 0, 2, 2]).unwrap();
+    other[gateway + 3] = 9;
+    bench.feed(&[other]);
+    assert_eq!(bench.effects, [Effect { changed: true, route: None }]);
+    assert_eq!(bench.paths("10.2.0.0/16"), [via("10.0.1.2", 1), via("10.0.2.9", 2)]);
+}
+
+#[test]
+fn routes_that_cannot_be_taken_are_refused_and_counted() {
+    let mut bench = Bench::new();
+    let frames = frames(RECORDS[1]);
+    let route = frames.iter().find(|frame| frame.windows(4).any(|it| it == [10, 1, 0, 0])).unwrap();
+    let refused = |bench: &mut Bench, at: usize, value: u8| {
+        let mut other = route.clone();
+        other[at] = value;
+        bench.feed(&[other]);
+        bench.effects[0].route
+    };
+    let end = route.len();
+    assert_eq!(refused(&mut bench, 0, 1), Some(Ok(())), "as it was recorded");
+    assert_eq!(refused(&mut bench, 4 + 16 + 4, 100), Some(Err(Refusal::OtherTable)));
+    assert!(bench.at("10.1.0.0/16").is_some(), "another table's route says nothing of this one");
+    assert_eq!(refused(&mut bench, 4 + 16 + 7, 5), Some(Err(Refusal::Unsupported)), "multicast");
+    assert_eq!(bench.at("10.1.0.0/16"), None, "what it replaced is gone");
+    assert_eq!(refused(&mut bench, end - 4, 99), Some(Err(Refusal::NotOurs)));
+    assert_eq!(bench.state.refused.values().sum::<u64>(), 3);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_of_a_peer_end_the_switch(
+        record in 0..2_usize,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
+        noise in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut bytes = frames(RECORDS[record]).concat();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        for bytes in [bytes, noise] {
+            let (mut bench, mut cut) = (Bench::new(), Frames::default());
+            cut.push(&bytes);
+            while let Ok(Some(content)) = cut.take() {
+                let content = content.to_vec();
+                if bench.state.handle(&content, &mut bench.routes, |_, _| {}).is_err() {
+                    break;
+                }
+            }
+            // Whatever it gave can be compiled.
+            let fib = bench.routes.compile();
+            let nets = bench.routes.learned().map(|(net, _)| net);
+            for net in nets.collect::<Vec<IpNet>>() {
+                if let IpNet::V4(net) = net {
+                    fib.v4(net.addr().octets());
+                }
+            }
+        }
+    }
+}
