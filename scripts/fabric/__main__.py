@@ -36,6 +36,7 @@ class Traffic:
     def __init__(self, clos: Clos):
         self.lab = clos.lab
         hosts = range(1, LEAVES + 1)
+        self.clos, self.drops = clos, clos.drops()
         self.receivers = [self.lab.traffic("recv", f"h{n}", f"kf{n}", "--outages", OUTAGE) for n in hosts]
         for receiver in self.receivers:
             self.lab.wait_for(receiver, "listening")
@@ -45,7 +46,7 @@ class Traffic:
             flows = []
             for flow in range(FLOWS):
                 flows += ["--flow", f"dst-ip=10.1.{to}.2,src-port={40_000 + 7 * flow},size=200,"
-                                    f"rate={RATE_FPS}fps"]
+                                    f"fps={RATE_FPS}"]
             self.senders.append(self.lab.traffic("send", f"h{n}", f"kf{n}", *flows))
 
     def end(self) -> dict:
@@ -59,7 +60,9 @@ class Traffic:
         outages = [ns for report in received for ns in report["outages_ns"]]
         return {"sent": frames, "lost": frames - arrived,
                 "reordered": sum(flow["reordered"] for flow in flows),
-                "outage_ms": max(outages, default=0) / 1e6}
+                "outage_ms": max(outages, default=0) / 1e6,
+                "drops": {cause: frames - self.drops.get(cause, 0) for cause, frames in self.clos.drops().items()
+                          if frames > self.drops.get(cause, 0)}}
 
     def reports(self, processes: list) -> list:
         for process in processes:
@@ -78,6 +81,8 @@ class Story:
         sent, lost = traffic.get("sent", 0), traffic.get("lost", 0)
         self.rows.append((what, took, f"{sent:,}", f"{lost:,}", found, "yes" if is_so else "NO"))
         show.result(is_so, f"{what}: {took} {lost} of {sent} frames lost {found}")
+        if not is_so:
+            print(f"       the switches dropped {traffic.get('drops')}")
 
     def spine_dies(self):
         """Traffic over the dead spine is lost until BFD has found that it is dead: 900 ms."""

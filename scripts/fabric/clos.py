@@ -78,10 +78,18 @@ class Node:
         self.switch.process.wait()
         self.switch.socket.unlink(missing_ok=True)
 
-    def counted(self, *names: str) -> int:
-        """The sum of its drops for these causes."""
+    def drops(self) -> dict:
+        """Its drops, by cause; none of a switch that is dead."""
+        if self.switch.process.poll() is not None:
+            return {}
+        found = {}
         stats = self.switch.stats()
-        return sum(port["drops"].get(name, 0) for port in stats["ports"] for name in names)
+        for port in stats["ports"]:
+            for cause, frames in port["drops"].items():
+                found[cause] = found.get(cause, 0) + frames
+        for outcome in ("no_route", "pending_full", "host_unreachable"):
+            found[f"agent {outcome}"] = stats["agent"]["outcomes"].get(outcome, 0)
+        return found
 
 
 class Clos:
@@ -148,6 +156,11 @@ class Clos:
 
     def bfd_up(self) -> bool:
         return all(node.frr.bfd_up() == len(node.sessions) for node in self.nodes.values())
+
+    def drops(self) -> dict:
+        """Drops of each switch, by switch and cause."""
+        return {f"{name} {cause}": frames for name, node in self.nodes.items()
+                for cause, frames in node.drops().items()}
 
     def lost_sessions(self) -> int:
         """Sessions that were lost so far, seen by either end."""

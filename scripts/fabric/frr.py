@@ -28,6 +28,7 @@ router bgp {65100 + number}
  bgp router-id 10.255.0.{number}
  no bgp ebgp-requires-policy
  bgp bestpath as-path multipath-relax
+ bgp suppress-fib-pending
  bgp graceful-restart
  bgp graceful-restart preserve-fw-state
  bgp graceful-restart restart-time 60
@@ -35,7 +36,6 @@ router bgp {65100 + number}
  neighbor FABRIC remote-as external
  neighbor FABRIC bfd
  neighbor FABRIC bfd profile fabric
- neighbor FABRIC bfd check-control-plane-failure
  neighbor FABRIC capability extended-nexthop
 {neighbors}
  address-family ipv4 unicast
@@ -101,8 +101,8 @@ class Frr:
             self.processes[daemon] = self.lab.start(words, self.namespace, name)
             socket = self.folder / f"{daemon}.vty"
             self.lab.wait_until(socket.exists, self.processes[daemon], PATIENCE_S)
-        if "zebra" in daemons:
-            self.vtysh("zebra", "configure", "fpm address 127.0.0.1", "fpm use-next-hop-groups")
+            if daemon == "zebra":
+                self.vtysh("zebra", "configure", "fpm address 127.0.0.1", "fpm use-next-hop-groups")
 
     def kill(self, *daemons: str):
         """Kills daemons at once, without a word to anybody."""
