@@ -175,6 +175,12 @@ class Clos:
                 return False
         return True
 
+    def is_used(self, name: str) -> bool:
+        """Whether a leaf forwards to another leaf's network by the spine `name`."""
+        port = f"%up{name[-1]}"
+        return any(gateway.endswith(port) for n in range(1, LEAVES + 1) for row in self.routes(leaf(n))
+                   if row["prefix"].startswith("10.1.") for gateway in row["via"])
+
     def routes(self, name: str) -> list:
         return json.loads(self.nodes[name].switch.ctl("routes", "--json"))["routes"]
 

@@ -12,6 +12,8 @@ DAEMONS = pathlib.Path("/usr/lib/frr")
 # Another system's root, whose FRR is used: that of `scripts/debian_root.sh`.
 ROOT = os.environ.get("FABRIC_ROOT")
 PATIENCE_S = 40.0
+# Router N has this and N as the number of its autonomous system.
+AS_BASE = 65_100
 # Detection after three lost packets, 300 ms apart.
 BFD = "detect-multiplier 3\n  receive-interval 300\n  transmit-interval 300"
 
@@ -24,7 +26,7 @@ def router(number: int, ports: list, networks: list) -> str:
     return f"""\
 frr defaults datacenter
 hostname r{number}
-router bgp {65100 + number}
+router bgp {AS_BASE + number}
  bgp router-id 10.255.0.{number}
  no bgp ebgp-requires-policy
  bgp bestpath as-path multipath-relax

@@ -58,6 +58,25 @@ impl PacketSocket {
         set.is_ok()
     }
 
+    /// Whether the interface is set up and passes frames. The driver says that its link is up,
+    /// whatever the interface is.
+    pub(super) fn is_link_up(&self) -> bool {
+        // SAFETY: plain integers, bytes and pointers, for which zeros are a value.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        // The last byte stays 0: it ends the name.
+        let room = request.ifr_name.len() - 1;
+        for (to, from) in request.ifr_name.iter_mut().take(room).zip(self.interface.bytes()) {
+            *to = from.cast_signed();
+        }
+        // SAFETY: the socket is open, and the request reads and writes one `ifreq`.
+        let status =
+            unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) };
+        // SAFETY: the kernel has written the flags, and zeros are flags, too.
+        let flags = unsafe { request.ifr_ifru.ifru_flags };
+        const UP: libc::c_int = libc::IFF_UP | libc::IFF_RUNNING;
+        status == 0 && libc::c_int::from(flags) & UP == UP
+    }
+
     /// Clears the pending errors of all sockets of the device.
     fn clear_errors(&self) {
         for fd in sockets_on(bound_to(self.socket.as_raw_fd())) {

@@ -155,9 +155,10 @@ impl Port {
         if self.is_removed() {
             return false;
         }
-        match self.device.tap() {
-            Some(tap) => tap.link() == TapLink::Up,
-            None => link::is_up(self.device.id()),
+        match (self.device.tap(), &self.packet_socket) {
+            (Some(tap), _) => tap.link() == TapLink::Up,
+            (None, Some(socket)) => socket.is_link_up(),
+            (None, None) => link::is_up(self.device.id()),
         }
     }
 

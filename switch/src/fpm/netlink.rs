@@ -257,7 +257,7 @@ fn next_hop(kind: u16, body: &[u8]) -> Result<(u32, NextHop), NetlinkError> {
             NHA_GROUP => other = Some(NextHop::Group(group(&attribute)?)),
             NHA_BLACKHOLE => other = Some(NextHop::Blackhole),
             NHA_OIF => path.interface = Some(attribute.u32()?),
-            NHA_GATEWAY => path.gateway = Some(attribute.address(family)?),
+            NHA_GATEWAY => path.gateway = Some(attribute.gateway(family)?),
             NHA_ENCAP | NHA_FDB => other = Some(NextHop::Unsupported),
             _ => {}
         }
@@ -300,6 +300,16 @@ impl<'a> Attribute<'a> {
     fn u32(&self) -> Result<u32, NetlinkError> {
         let bytes = <[u8; 4]>::try_from(self.value).map_err(|_| self.wrong())?;
         Ok(u32::from_ne_bytes(bytes))
+    }
+
+    /// A gateway of a next hop, whose length says what it is: zebra 8.4 gives IPv6 gateways of IPv4
+    /// routes (RFC 8950) in next hops of IPv4.
+    fn gateway(&self, family: u8) -> Result<IpAddr, NetlinkError> {
+        self.address(match self.value.len() {
+            4 => AF_INET,
+            16 => AF_INET6,
+            _ => family,
+        })
     }
 
     fn address(&self, family: u8) -> Result<IpAddr, NetlinkError> {
