@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `workers` | the rings to the workers |
 //! | `slow_path` | punted frames, and what the agent wants done |
-//! | `tables` | from the configuration to the packet path's tables |
+//! | `tables`, `table_pair` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `fleet_status` | where the fleet's agent stands |
@@ -49,6 +49,7 @@ pub(crate) mod server;
 mod slow_path;
 mod snapshot;
 pub mod stats;
+mod table_pair;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -83,6 +84,7 @@ use stats::Stats;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use table_pair::TablePair;
 use workers::{WorkerLink, Workers};
 
 /// A request, and where its reply goes.
@@ -136,12 +138,17 @@ const POLL_BUSY: Duration = Duration::from_micros(100);
 /// Its poll interval otherwise.
 const POLL_IDLE: Duration = Duration::from_millis(1);
 
+/// Least time between two sets of tables: changes that come by the thousand share one.
+const INSTALL_INTERVAL_NS: u64 = 1_000_000;
+
 /// The control thread's state.
 #[derive(Debug)]
 pub(crate) struct Control<P: Platform> {
     platform: P,
     facts: Vec<PortFacts>,
     tables: Tables,
+    /// What workers have of them.
+    table_pair: TablePair,
     /// What was changed in them on top of the files.
     changes: KeptChanges,
     workers: Workers<P::Frame>,
@@ -195,6 +202,7 @@ impl<P: Platform> Control<P> {
             compile_at: Instant::ZERO,
             platform,
             tables,
+            table_pair: TablePair::default(),
             changes,
         };
         control.pin_neighbors(&[]);
@@ -285,9 +293,9 @@ impl<P: Platform> Control<P> {
             return;
         }
         self.epoch += 1;
-        let snapshot = Arc::new(self.tables.snapshot(self.epoch));
+        let snapshot = self.table_pair.next(&mut self.tables, self.epoch);
         let done = self.platform.now();
-        self.compile_at = done + done.ns_since(now);
+        self.compile_at = done + done.ns_since(now).max(INSTALL_INTERVAL_NS);
         self.workers.install(&snapshot);
         self.needs_tables = false;
     }
@@ -330,7 +338,7 @@ impl<P: Platform> Control<P> {
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
-        tables.take_learned(&mut self.tables);
+        tables.succeed(&mut self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);
