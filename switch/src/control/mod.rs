@@ -75,6 +75,7 @@ use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
 use kept_changes::KeptChanges;
+use learned::Learned;
 use links::LinkWatch;
 use lldp::LldpControl;
 use protocol::{Reply, Request};
@@ -138,9 +139,6 @@ const POLL_BUSY: Duration = Duration::from_micros(100);
 /// Its poll interval otherwise.
 const POLL_IDLE: Duration = Duration::from_millis(1);
 
-/// Least time between two sets of tables: changes that come by the thousand share one.
-const INSTALL_INTERVAL_NS: u64 = 1_000_000;
-
 /// The control thread's state.
 #[derive(Debug)]
 pub(crate) struct Control<P: Platform> {
@@ -162,6 +160,8 @@ pub(crate) struct Control<P: Platform> {
     events: Events,
     /// Takes routes from a routing daemon, if it is configured.
     fpm: Option<FpmServer>,
+    /// What it has changed since the tables were made.
+    learned: Learned,
     /// Where the fleet's agent stands, if there is one.
     fleet: Option<FleetStatus>,
     /// Number of the newest tables.
@@ -196,6 +196,7 @@ impl<P: Platform> Control<P> {
             pending: PendingReplies::default(),
             events: Events::default(),
             fpm: None,
+            learned: Learned::default(),
             fleet: None,
             epoch: FIRST_EPOCH,
             needs_tables: false,
@@ -295,7 +296,7 @@ impl<P: Platform> Control<P> {
         self.epoch += 1;
         let snapshot = self.table_pair.next(&mut self.tables, self.epoch);
         let done = self.platform.now();
-        self.compile_at = done + done.ns_since(now).max(INSTALL_INTERVAL_NS);
+        self.compile_at = done + done.ns_since(now);
         self.workers.install(&snapshot);
         self.needs_tables = false;
     }
