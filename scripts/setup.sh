@@ -11,6 +11,7 @@ packages=(
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames
   lldpd                                    # a foreign neighbor; its tests run their own
+  frr                                      # a foreign router; its tests run their own
   prometheus python3-prometheus-client     # foreign readers of the metrics: promtool, a strict parser
   etcd-server etcd-client                  # the store of a fleet; tests run their own members
   "$@"

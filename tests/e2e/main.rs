@@ -45,6 +45,7 @@ mod queues;
 mod reload;
 mod restart;
 mod roce;
+mod routing;
 mod script;
 mod stopped;
 mod switch;

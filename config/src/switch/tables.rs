@@ -2,7 +2,7 @@
 
 use super::SwitchConfig;
 use agents::host;
-use dataplane::fib::{self, Routes, RoutesError};
+use dataplane::fib::{self, Fib, Routes, RoutesError};
 use dataplane::rules::RuleTable;
 use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
 use ipnet::{IpNet, Ipv6Net};
@@ -28,10 +28,10 @@ impl SwitchConfig {
         Some(RuleTable::compile(&rules.entries, self.ports.len(), rules.lossy_tag))
     }
 
-    /// The tables of the packet path, with `routes` as the routing table has become.
-    pub fn snapshot(&self, epoch: u64, routes: &Routes) -> Snapshot {
+    /// The tables of the packet path, with the routes of `fib`.
+    pub fn snapshot(&self, epoch: u64, fib: Fib) -> Snapshot {
         let (tags, seed) = (self.tag_map.clone(), self.settings.seed);
-        let (ports, rules, fib) = (self.forwarding(), self.rule_table(), routes.compile());
+        let (ports, rules) = (self.forwarding(), self.rule_table());
         Snapshot {
             static_macs: self.static_macs.clone(),
             ..Snapshot::new(epoch, &ports, tags, rules, fib, seed)

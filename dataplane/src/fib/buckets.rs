@@ -15,16 +15,16 @@ pub(super) fn deal(weights: &[u16]) -> Vec<u8> {
     let counts = if weights.iter().all(|weight| Some(weight) == weights.first()) {
         alloc::vec![if members > 1 { ECMP_MAX / members } else { 1 }; members]
     } else {
-        shares(&weights)
+        shares_of(&weights, ECMP_MAX)
     };
     (0_u8..).zip(counts).flat_map(|(member, count)| core::iter::repeat_n(member, count)).collect()
 }
 
-/// [`ECMP_MAX`] buckets in proportion to the weights: each member has one, and the rest go, one by
+/// `buckets` of them in proportion to the weights: each member has one, and the rest go, one by
 /// one, to who has the fewest for its weight.
-fn shares(weights: &[u64]) -> Vec<usize> {
+fn shares_of(weights: &[u64], buckets: usize) -> Vec<usize> {
     let mut counts = alloc::vec![1_usize; weights.len()];
-    for _ in weights.len()..ECMP_MAX {
+    for _ in weights.len()..buckets {
         // The member with the largest weight for a bucket more; the first of equal ones.
         let gains = |at: usize| (weights[at], counts[at] as u64 + 1);
         let best = (1..weights.len()).fold(0, |best, at| {
@@ -34,6 +34,36 @@ fn shares(weights: &[u64]) -> Vec<usize> {
         counts[best] += 1;
     }
     counts
+}
+
+/// The buckets of members with other `weights`, of whom `before` tells which member each was until
+/// now: who stays keeps its buckets, up to its share. As many buckets as before.
+pub(super) fn deal_again(
+    buckets: &[u8],
+    before: impl Fn(u8) -> Option<u8>,
+    weights: &[u16],
+) -> Vec<u8> {
+    let weights: Vec<u64> = weights.iter().map(|&it| u64::from(it.max(1))).collect();
+    let mut left = shares_of(&weights, buckets.len());
+    let mut dealt: Vec<Option<u8>> = Vec::with_capacity(buckets.len());
+    for &bucket in buckets {
+        let stays = before(bucket).filter(|&member| left[usize::from(member)] > 0);
+        if let Some(member) = stays {
+            left[usize::from(member)] -= 1;
+        }
+        dealt.push(stays);
+    }
+    let mut heir = 0;
+    let mut next = || {
+        while left.get(heir).is_some_and(|&left| left == 0) {
+            heir += 1;
+        }
+        if let Some(left) = left.get_mut(heir) {
+            *left -= 1;
+        }
+        u8::try_from(heir.min(weights.len() - 1)).unwrap_or(0)
+    };
+    dealt.into_iter().map(|member| member.unwrap_or_else(&mut next)).collect()
 }
 
 /// Deals the buckets of members that are not `usable` to those that are. `buckets` stays as it is
@@ -99,6 +129,39 @@ mod tests {
             without_unusable(&mut after, |member| member != gone);
             for (&old, &new) in before.iter().zip(&after) {
                 prop_assert!(new != gone && (old == gone || old == new));
+            }
+        }
+
+        #[test]
+        fn members_that_stay_keep_their_flows(
+            weights in proptest::collection::vec(1..4_u16, 2..=8),
+            stay in proptest::collection::vec(any::<bool>(), 8),
+            added in 0..3_usize,
+        ) {
+            let before = deal(&weights);
+            let staying: Vec<u8> = (0_u8..).zip(&stay).take(weights.len())
+                .filter(|&(_, stays)| *stays).map(|(member, _)| member).collect();
+            let mut others: Vec<u16> =
+                staying.iter().map(|&member| weights[usize::from(member)]).collect();
+            others.extend(core::iter::repeat_n(1, added));
+            prop_assume!(!others.is_empty());
+            let place = |member: u8| {
+                let place = staying.iter().position(|&it| it == member)?;
+                u8::try_from(place).ok()
+            };
+            let after = deal_again(&before, place, &others);
+            prop_assert_eq!(after.len(), before.len());
+            let shares: Vec<u64> = others.iter().map(|&it| u64::from(it)).collect();
+            let shares = shares_of(&shares, before.len());
+            for (member, share) in (0_u8..).zip(shares) {
+                prop_assert_eq!(count(&after, member), share, "{}", member);
+            }
+            // Without newcomers no flow of one who stays moves.
+            if added == 0 && staying.len() < weights.len() {
+                let moved = before.iter().zip(&after).filter(|&(&old, &new)| {
+                    place(old).is_some_and(|old| old != new)
+                });
+                prop_assert!(moved.count() <= others.len(), "rounding alone moves flows");
             }
         }
 

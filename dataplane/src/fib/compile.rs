@@ -5,6 +5,7 @@
 //! leaves in each slot the longest prefix that covers it.
 
 use super::Leaf;
+use super::storage::Storage;
 use super::trie::{Entry, Guard, Key, Trie};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -12,17 +13,17 @@ use alloc::vec::Vec;
 
 /// What the builder weighs memory and time by; every shape gives the same answers.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+pub(super) struct Shape {
     /// Up to this many prefixes in one place are a run of guards instead of a node.
-    guards_max: usize,
+    pub(super) guards_max: usize,
     /// From this number of prefixes on, the trie has a root for the first 16 bits: 256 KB.
-    root_prefixes_min: usize,
+    pub(super) root_prefixes_min: usize,
 }
 
 /// Measured with 100,000 routes: runs of four take half the memory of runs of two and twice the
 /// time, because which guard of a run matches is what a CPU cannot predict; single ones take more
 /// of both.
-const SHAPE: Shape = Shape { guards_max: 2, root_prefixes_min: 512 };
+pub(super) const SHAPE: Shape = Shape { guards_max: 2, root_prefixes_min: 512 };
 
 /// A prefix and what it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,20 +60,34 @@ impl<K: Key> Trie<K> {
                 _ => list.push(*prefix),
             }
         }
-        Builder { shape, nodes: Vec::new(), guards: Vec::new() }.build(&list)
+        Self::of_sorted(&list, shape)
+    }
+
+    /// Compiles a list that is sorted and without duplicates.
+    pub(super) fn of_sorted(list: &[Prefix<K>], shape: Shape) -> Self {
+        let mut storage = Storage::default();
+        let builder = Builder { shape, storage: &mut storage };
+        let (root, with_root) = builder.root(list);
+        let (nodes, guards) = storage.into_boxes();
+        Self {
+            root,
+            root_shift: if with_root { 0 } else { 16 },
+            first_shift: byte_shift::<K>(if with_root { 2 } else { 0 }),
+            nodes,
+            guards,
+        }
     }
 }
 
-/// The trie under construction.
-struct Builder<K> {
-    shape: Shape,
-    nodes: Vec<Entry>,
-    guards: Vec<Guard<K>>,
+/// Builds a trie, or a part of one.
+pub(super) struct Builder<'a, K> {
+    pub(super) shape: Shape,
+    pub(super) storage: &'a mut Storage<K>,
 }
 
-impl<K: Key> Builder<K> {
-    /// `list` is sorted and without duplicates.
-    fn build(mut self, list: &[Prefix<K>]) -> Trie<K> {
+impl<K: Key> Builder<'_, K> {
+    /// The root of a trie, and whether it is one for the first 16 bits.
+    fn root(mut self, list: &[Prefix<K>]) -> (Box<[Entry]>, bool) {
         let (default, list) = match list.split_first() {
             Some((first, rest)) if first.len == 0 => (first.leaf, rest),
             _ => (Leaf::NO_ROUTE, list),
@@ -85,18 +100,12 @@ impl<K: Key> Builder<K> {
         } else {
             Box::new([self.entry(list, 0, default)])
         };
-        Trie {
-            root,
-            root_shift: if with_root { 0 } else { 16 },
-            first_shift: byte_shift::<K>(if with_root { 2 } else { 0 }),
-            nodes: self.nodes.into_boxed_slice(),
-            guards: self.guards.into_boxed_slice(),
-        }
+        (root, with_root)
     }
 
     /// The entry for keys whose first `depth` bytes are resolved: `list` holds the prefixes that
     /// are longer than that and start with these bytes, `pushed` answers for keys in none of them.
-    fn entry(&mut self, list: &[Prefix<K>], depth: u8, pushed: Leaf) -> Entry {
+    pub(super) fn entry(&mut self, list: &[Prefix<K>], depth: u8, pushed: Leaf) -> Entry {
         if list.len() <= self.shape.guards_max {
             return self.guard_run(list, pushed);
         }
@@ -128,14 +137,13 @@ impl<K: Key> Builder<K> {
     /// A guard for the first `len` bits of `address`; if `inside` leads to a node, that node is
     /// indexed by byte `depth`.
     fn guard(&mut self, address: K, len: u8, depth: u8, inside: Entry, outside: Entry) -> Entry {
-        self.guards.push(Guard {
+        self.storage.add_guard(Guard {
             prefix: address.truncated(len),
             inside,
             outside,
             shift: u8::try_from(K::BITS - u32::from(len)).expect("a guard compares a bit or more"),
             inside_shift: byte_shift::<K>(depth),
-        });
-        Entry::guard(self.guards.len() - 1)
+        })
     }
 
     /// The node that is indexed by byte `depth`.
@@ -143,12 +151,11 @@ impl<K: Key> Builder<K> {
         let mut slots = [Entry::leaf(pushed); 256];
         let shift = byte_shift::<K>(depth);
         self.fill(&mut slots, depth + 1, list, |key| key.byte_above(shift));
-        self.nodes.extend_from_slice(&slots);
-        Entry::node(self.nodes.len() / 256 - 1)
+        self.storage.add_node(&slots)
     }
 
     /// Fills the slots of a node or of the root, which resolve a key up to byte `depth`.
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         slots: &mut [Entry],
         depth: u8,
@@ -173,7 +180,7 @@ impl<K: Key> Builder<K> {
 }
 
 /// Bits below byte `depth` of a key.
-fn byte_shift<K: Key>(depth: u8) -> u8 {
+pub(super) fn byte_shift<K: Key>(depth: u8) -> u8 {
     // Wraps behind the last byte, where no node is.
     u8::try_from(K::BITS).expect("128 at most").wrapping_sub(8).wrapping_sub(depth * 8)
 }

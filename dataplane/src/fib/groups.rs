@@ -27,8 +27,8 @@ pub struct Path {
 pub struct GroupId(u32);
 
 #[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) paths: Vec<Path>,
+struct Group {
+    paths: Vec<Path>,
     /// Routes that point to it.
     routes: u32,
     /// Whether somebody holds it by its name. Otherwise it is found by its paths.
@@ -36,10 +36,13 @@ pub(super) struct Group {
 }
 
 /// All groups.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Groups {
     slots: Vec<Option<Group>>,
     free: Vec<GroupId>,
+    /// Freed since [`Self::recycle`]: a compiler may still know them.
+    freed: Vec<GroupId>,
+    max: usize,
     by_paths: BTreeMap<Vec<Path>, GroupId>,
 }
 
@@ -50,7 +53,24 @@ impl GroupId {
 }
 
 impl Groups {
-    pub(super) fn get(&self, id: GroupId) -> Option<&Group> {
+    /// No group, of at most `max`.
+    pub(super) const fn new(max: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            freed: Vec::new(),
+            max,
+            by_paths: BTreeMap::new(),
+        }
+    }
+
+    /// The groups that were freed; from now on their numbers may be others'.
+    pub(super) fn recycle(&mut self) -> Vec<GroupId> {
+        self.free.extend_from_slice(&self.freed);
+        core::mem::take(&mut self.freed)
+    }
+
+    fn get(&self, id: GroupId) -> Option<&Group> {
         self.slots.get(id.index()).and_then(Option::as_ref)
     }
 
@@ -84,7 +104,7 @@ impl Groups {
             self.slots[id.index()] = Some(group);
             return Ok(id);
         }
-        if self.slots.len() >= GROUPS_MAX {
+        if self.slots.len() >= self.max {
             return Err(RoutesError::GroupsFull);
         }
         #[expect(clippy::cast_possible_truncation, reason = "there are at most GROUPS_MAX")]
@@ -132,7 +152,7 @@ impl Groups {
             if self.by_paths.get(&group.paths) == Some(&id) {
                 self.by_paths.remove(&group.paths);
             }
-            self.free.push(id);
+            self.freed.push(id);
         }
     }
 }
@@ -155,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_group_lives_as_long_as_a_route_or_a_holder() {
-        let mut groups = Groups::default();
+        let mut groups = Groups::new(GROUPS_MAX);
         let shared = groups.of_paths(&[path(1)]).unwrap();
         assert_eq!(groups.of_paths(&[path(1)]), Ok(shared));
         groups.add_route(shared);
@@ -166,6 +186,7 @@ mod tests {
         assert!(groups.get(shared).is_none());
         let held = groups.hold(&[path(1)]).unwrap();
         assert_ne!(groups.of_paths(&[path(1)]), Ok(held), "its paths may change");
+        assert_eq!(groups.recycle(), [shared]);
         assert_eq!(groups.set(held, &[path(2)]), Ok(true));
         assert_eq!(groups.set(held, &[path(2)]), Ok(false));
         groups.add_route(held);
@@ -177,7 +198,7 @@ mod tests {
 
     #[test]
     fn groups_without_a_path_or_with_too_many_are_refused() {
-        let mut groups = Groups::default();
+        let mut groups = Groups::new(GROUPS_MAX);
         assert_eq!(groups.hold(&[]), Err(RoutesError::NoGateway));
         let many = [path(1); ECMP_MAX + 1];
         assert_eq!(groups.hold(&many), Err(RoutesError::TooManyGateways(ECMP_MAX + 1)));

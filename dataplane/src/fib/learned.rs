@@ -1,6 +1,7 @@
 //! Routes that a routing daemon gives while the switch runs, beside the static ones of its files. A
 //! static route for the same prefix wins.
 
+use super::changes::{Change, Changes, GroupKey};
 use super::groups::{GroupId, Path};
 use super::prefix_map::longest_match;
 use super::{Route, Routes, RoutesError};
@@ -65,7 +66,11 @@ impl Routes {
     /// # Errors
     /// Too many; the group is as it was.
     pub fn set_group(&mut self, group: GroupId, paths: &[Path]) -> Result<bool, RoutesError> {
-        self.groups.set(group, paths)
+        let differs = self.groups.set(group, paths)?;
+        if differs {
+            self.changed(Change::Group(GroupKey::Learned(group)));
+        }
+        Ok(differs)
     }
 
     /// Nobody will ask for this group by its name any more.
@@ -110,6 +115,9 @@ impl Routes {
         if let Some(Learned { target: Target::Group(group), .. }) = old {
             self.groups.remove_route(group);
         }
+        if old.is_none_or(|old| old.target != route.target) {
+            self.changed(Change::Route(prefix));
+        }
         Ok(old)
     }
 
@@ -119,6 +127,7 @@ impl Routes {
         if let Target::Group(group) = old.target {
             self.groups.remove_route(group);
         }
+        self.changed(Change::Route(prefix.trunc()));
         Some(old)
     }
 
@@ -135,7 +144,8 @@ impl Routes {
     /// Moves the learned routes of `old` here, with their groups.
     pub fn take_learned(&mut self, old: &mut Self) {
         self.learned = core::mem::take(&mut old.learned);
-        self.groups = core::mem::take(&mut old.groups);
+        core::mem::swap(&mut self.groups, &mut old.groups);
+        self.changes = Changes::Everything;
     }
 
     /// The route with the longest prefix that `address` is in; of two for one prefix the static
@@ -147,10 +157,10 @@ impl Routes {
             (Some((prefix, route)), Some((other, _)))
                 if prefix.prefix_len() >= other.prefix_len() =>
             {
-                Some((prefix, AnyRoute::Static(route)))
+                Some((prefix, AnyRoute::Static(&route.route)))
             }
             (_, Some((prefix, route))) => Some((prefix, AnyRoute::Learned(route.target))),
-            (Some((prefix, route)), None) => Some((prefix, AnyRoute::Static(route))),
+            (Some((prefix, route)), None) => Some((prefix, AnyRoute::Static(&route.route))),
             (None, None) => None,
         }
     }

@@ -1,7 +1,8 @@
 //! Routing: destination address -> [`Hop`], IPv4 and IPv6, with equal-cost paths.
 //!
-//! [`Routes`] is what the control thread edits: interfaces, static routes, neighbors. It compiles
-//! them to a [`Fib`], the immutable table of the packet path. A lookup is in two parts, because
+//! [`Routes`] is what the control thread edits: interfaces, routes, neighbors. From it comes a
+//! [`Fib`], the table of the packet path, either from scratch or, by a [`Compiler`], change by
+//! change. A lookup is in two parts, because
 //! only some answers need a [`FlowHash`]: the address gives a [`Leaf`], and the leaf with the hash
 //! of the flow gives the hop.
 //!
@@ -15,20 +16,30 @@
 //! ```
 
 mod buckets;
+mod changes;
 mod compile;
+mod compiler;
+#[cfg(test)]
+mod compiler_tests;
 mod groups;
 mod hash;
 mod hop;
 mod leaf;
 mod learned;
+mod precedence;
 mod prefix_map;
+mod prefixes;
 mod routes;
-mod snapshot;
+mod runs;
+mod spreads;
+mod storage;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trie;
+mod update;
 
 pub use compile::Prefix;
+pub use compiler::Compiler;
 pub use groups::{GROUPS_MAX, GroupId, Path};
 pub use hash::FlowHash;
 pub use hop::{Adjacency, Hop};
@@ -41,14 +52,20 @@ use crate::ids::PortId;
 #[cfg(doc)]
 use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
+use storage::Free;
 
-/// An immutable routing table for the packet path.
+/// A routing table for the packet path. What comes first in it a fast-path frame needs.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Fib {
     v4: Trie<u32>,
     hops: Box<[Hop]>,
     v6: Trie<u128>,
+    /// Places of the tries that a change may use.
+    free_v4: Free,
+    free_v6: Free,
+    /// How far a [`Compiler`] has brought it.
+    position: u64,
 }
 
 impl Fib {
@@ -96,6 +113,18 @@ impl Fib {
 
     /// Bytes of memory behind the table.
     pub fn memory_bytes(&self) -> usize {
-        self.v4.memory_bytes() + self.v6.memory_bytes() + size_of_val(&*self.hops)
+        let free = self.free_v4.memory_bytes() + self.free_v6.memory_bytes();
+        self.v4.memory_bytes() + self.v6.memory_bytes() + size_of_val(&*self.hops) + free
+    }
+
+    /// Makes room for this number of hops and some more.
+    fn grow_hops(&mut self, count: usize) {
+        if self.hops.len() < count {
+            let mut hops = core::mem::take(&mut self.hops).into_vec();
+            let room = count + count / 4;
+            hops.reserve_exact(room - hops.len());
+            hops.resize(room, Hop::NoRoute);
+            self.hops = hops.into_boxed_slice();
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The control thread's routing table: interfaces, static routes and neighbors, each added,
-//! replaced and removed alone. `snapshot.rs` compiles it for the packet path.
+//! replaced and removed alone. `compiler.rs` compiles it for the packet path.
 
-use super::groups::{Groups, Path};
+use super::changes::{Change, Changes, GroupKey};
+use super::groups::{GROUPS_MAX, GroupId, Groups, Path};
 use super::learned::{AnyRoute, Learned, Target};
 use super::prefix_map::{PrefixMap, covering, longest_match};
 use crate::ids::PortId;
@@ -21,9 +22,7 @@ pub const ROUTES_MAX: usize = 1 << 18;
 pub const NEIGHBORS_MAX: usize = 1 << 20;
 
 const _: () = assert!(
-    (ROUTES_MAX + super::groups::GROUPS_MAX) * ECMP_MAX
-        + NEIGHBORS_MAX
-        + 2 * crate::limits::PORTS_MAX
+    (ROUTES_MAX + GROUPS_MAX) * ECMP_MAX + NEIGHBORS_MAX + 2 * crate::limits::PORTS_MAX
         < super::leaf::HOPS_MAX,
     "every hop of a full table has an index"
 );
@@ -98,15 +97,40 @@ pub(super) struct Neighbor {
     pub(super) mac: MacAddress,
 }
 
+/// A static route, and the group of its gateways.
+#[derive(Clone, Debug)]
+pub(super) struct Static {
+    pub(super) route: Route,
+    pub(super) group: Option<GroupId>,
+}
+
 /// The control thread's routing table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Routes {
     /// By network; several ports or VLANs may claim the same one, as with IPv6's fe80::/64.
     pub(super) connected: PrefixMap<Vec<Interface>>,
-    pub(super) routes: PrefixMap<Route>,
+    pub(super) routes: PrefixMap<Static>,
+    /// The gateways of static routes.
+    static_groups: Groups,
     pub(super) learned: PrefixMap<Learned>,
+    /// The paths of learned routes.
     pub(super) groups: Groups,
     pub(super) neighbors: BTreeMap<IpAddr, Neighbor>,
+    pub(super) changes: Changes,
+}
+
+impl Default for Routes {
+    fn default() -> Self {
+        Self {
+            connected: PrefixMap::new(),
+            routes: PrefixMap::new(),
+            static_groups: Groups::new(ROUTES_MAX),
+            learned: PrefixMap::new(),
+            groups: Groups::new(GROUPS_MAX),
+            neighbors: BTreeMap::new(),
+            changes: Changes::default(),
+        }
+    }
 }
 
 impl Routes {
@@ -121,6 +145,7 @@ impl Routes {
         let Interface { net, port, vlan, .. } = interface;
         let old = self.remove_interface(port, vlan, net.addr());
         self.connected.entry(net.trunc()).or_default().push(interface);
+        self.changes = Changes::Everything;
         old
     }
 
@@ -137,6 +162,7 @@ impl Routes {
             Some(claims.remove(at))
         });
         self.connected.retain(|_, claims| !claims.is_empty());
+        self.changes = Changes::Everything;
         removed
     }
 
@@ -159,12 +185,50 @@ impl Routes {
         if self.routes.len() >= ROUTES_MAX && !self.routes.contains_key(&prefix) {
             return Err(RoutesError::RoutesFull);
         }
-        Ok(self.routes.insert(prefix, route))
+        let group = match &route {
+            Route::Blackhole => None,
+            Route::Via(gateways) => {
+                let path = |&gateway| Path { gateway: Some(gateway), port: None, weight: 1 };
+                let paths: Vec<Path> = gateways.iter().map(path).collect();
+                let group = self.static_groups.of_paths(&paths)?;
+                self.static_groups.add_route(group);
+                Some(group)
+            }
+        };
+        let old = self.routes.insert(prefix, Static { route, group });
+        if let Some(Static { group: Some(group), .. }) = old {
+            self.static_groups.remove_route(group);
+        }
+        self.changed(Change::Route(prefix));
+        Ok(old.map(|old| old.route))
+    }
+
+    /// Notes a change. Without a compiler that follows it nothing has to be kept for one.
+    pub(super) fn changed(&mut self, change: Change) {
+        self.changes.push(change);
+        if self.changes.is_everything() {
+            self.static_groups.recycle();
+            self.groups.recycle();
+        }
+    }
+
+    /// The paths of a group of either kind.
+    pub(super) fn paths_of(&self, key: GroupKey) -> &[Path] {
+        match key {
+            GroupKey::Static(group) => self.static_groups.paths(group),
+            GroupKey::Learned(group) => self.groups.paths(group),
+        }
+    }
+
+    /// The groups that no route points to any more. From now on their numbers may be others'.
+    pub(super) fn take_freed(&mut self) -> Vec<GroupKey> {
+        let fixed = self.static_groups.recycle().into_iter().map(GroupKey::Static);
+        fixed.chain(self.groups.recycle().into_iter().map(GroupKey::Learned)).collect()
     }
 
     /// All static routes, by prefix.
     pub fn routes(&self) -> impl Iterator<Item = (IpNet, &Route)> {
-        self.routes.iter().map(|(&prefix, route)| (prefix, route))
+        self.routes.iter().map(|(&prefix, fixed)| (prefix, &fixed.route))
     }
 
     /// Notes the MAC address of a neighbor and the port it answered on. Returns whether that is
@@ -182,12 +246,18 @@ impl Routes {
             return Err(RoutesError::NeighborsFull);
         }
         let neighbor = Neighbor { port, mac };
-        Ok(self.neighbors.insert(address, neighbor) != Some(neighbor))
+        let is_news = self.neighbors.insert(address, neighbor) != Some(neighbor);
+        if is_news {
+            self.changed(Change::Neighbor(address));
+        }
+        Ok(is_news)
     }
 
     /// Forgets a neighbor; returns where it was.
     pub fn remove_neighbor(&mut self, address: IpAddr) -> Option<(PortId, MacAddress)> {
-        self.neighbors.remove(&address).map(|n| (n.port, n.mac))
+        let old = self.neighbors.remove(&address)?;
+        self.changed(Change::Neighbor(address));
+        Some((old.port, old.mac))
     }
 
     /// All neighbors, by address.
@@ -229,24 +299,13 @@ impl Routes {
     /// The gateways of all routes whose MAC address is unknown, each once. While another gateway
     /// of its group is known no frame asks for them, so the control thread must do so by itself.
     pub fn unresolved_gateways(&self) -> Vec<NextHop> {
-        let gateways: BTreeSet<IpAddr> = self
-            .routes
-            .values()
-            .flat_map(|route| match route {
-                Route::Via(gateways) => gateways.as_slice(),
-                Route::Blackhole => &[],
-            })
-            .copied()
-            .collect();
-        let stations = gateways.into_iter().flat_map(|gateway| self.stations(gateway));
-        let paths: BTreeSet<(IpAddr, Path)> = self
-            .groups
-            .iter()
+        let groups = self.static_groups.iter().chain(self.groups.iter());
+        let paths: BTreeSet<(IpAddr, Path)> = groups
             .flatten()
             .filter_map(|path| Some((path.gateway?, Path { weight: 1, ..*path })))
             .collect();
-        let learned = paths.iter().flat_map(|(gateway, path)| self.stations_by(path, *gateway));
-        stations.chain(learned).filter(|station| station.mac.is_none()).collect()
+        let stations = paths.iter().flat_map(|(gateway, path)| self.stations_by(path, *gateway));
+        stations.filter(|station| station.mac.is_none()).collect()
     }
 
     /// The stations that a frame to `destination` may be handed to by this path: as

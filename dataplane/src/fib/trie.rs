@@ -10,7 +10,7 @@
 //!   replaces the nodes of a path that does not fork, which for IPv6 are most of them (a lone host
 //!   would cost up to 15 nodes of 1 KB), and the node of a place where only two prefixes are.
 //!
-//! `compile.rs` builds it; `benches/fib.rs` measures it.
+//! `compile.rs` builds it, `update.rs` changes it in place; `benches/fib.rs` measures it.
 
 use super::Leaf;
 use alloc::boxed::Box;
@@ -30,6 +30,8 @@ pub trait Key: Copy + Ord + Debug {
     fn bits_shared(self, other: Self) -> u32;
     /// `self` with all bits cleared from bit `len` on, counted from the first.
     fn truncated(self, len: u8) -> Self;
+    /// `self` with all bits set from bit `len` on.
+    fn last_of(self, len: u8) -> Self;
 }
 
 macro_rules! impl_key {
@@ -54,6 +56,9 @@ macro_rules! impl_key {
             fn truncated(self, len: u8) -> Self {
                 let below = Self::MAX.checked_shr(u32::from(len)).unwrap_or(0);
                 self & !below
+            }
+            fn last_of(self, len: u8) -> Self {
+                self | Self::MAX.checked_shr(u32::from(len)).unwrap_or(0)
             }
         }
     };
@@ -115,7 +120,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    const fn index(self) -> usize {
+    pub(super) const fn index(self) -> usize {
         (self.0 & INDEX) as usize
     }
 
@@ -125,7 +130,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    const fn is_node(self) -> bool {
+    pub(super) const fn is_node(self) -> bool {
         self.0 & GUARD == NODE
     }
 }

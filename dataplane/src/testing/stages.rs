@@ -1,6 +1,6 @@
 //! Stages that the core keeps to itself, for benches that time them one by one.
 
-use crate::fib::Leaf;
+use crate::fib::{Fib, Leaf};
 use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
 use crate::pipeline::lanes::{LANES, routes};
@@ -16,6 +16,12 @@ pub fn examine(port: &PortTables, frame: &[u8], frame_bytes_max: usize) -> Optio
 /// The leaf of each of eight IPv4 destinations, as the fast path looks them up.
 #[inline(always)]
 pub fn look_up(snapshot: &Snapshot, destinations: [u32; LANES]) -> [Leaf; LANES] {
-    let leaves = routes::look_up(snapshot.fib.v4_trie(), destinations.into()).to_array();
+    look_up_in(&snapshot.fib, destinations)
+}
+
+/// As [`look_up`], in a table of its own.
+#[inline(always)]
+pub fn look_up_in(fib: &Fib, destinations: [u32; LANES]) -> [Leaf; LANES] {
+    let leaves = routes::look_up(fib.v4_trie(), destinations.into()).to_array();
     leaves.map(|bits| Leaf::from_bits(bits).unwrap_or(Leaf::NO_ROUTE))
 }

@@ -84,7 +84,7 @@ where
         device: ReplayDevice<M>,
         driver: V,
     ) -> Result<Self, ReplayError> {
-        let snapshot = Arc::new(config.snapshot(1, &config.routing_table()?));
+        let snapshot = Arc::new(config.snapshot(1, config.routing_table()?.compile()));
         let (mut links, mut control) = connect(1, rx_queues(&config.settings).len());
         let worker = Worker::new(&config.settings, snapshot, device, links.remove(0), driver);
         Ok(Self { worker, control: control.remove(0) })

@@ -207,7 +207,9 @@ impl Executor<'_> {
                 return Ok(());
             }
             let has = client.routes()?;
-            if !has.iter().any(|row| row.prefix == route.prefix && row.kind == "via") {
+            if !has.iter().any(|row| {
+                row.prefix == route.prefix && row.origin == "static" && row.kind == "via"
+            }) {
                 return Ok(());
             }
             let request = Request::DelRoute { to: route.prefix.clone() };

@@ -39,6 +39,7 @@ fn answer(name: &str, stream: UnixStream, sent: u64, readings: &mut u64, seen: &
                 let row = RouteRow {
                     prefix: "10.1.1.0/24".to_owned(),
                     kind: "via".to_owned(),
+                    origin: "static".to_owned(),
                     via: Vec::new(),
                     resolved: 1,
                 };

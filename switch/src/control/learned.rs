@@ -1,9 +1,22 @@
 //! Routes from a routing daemon.
 
 use super::Control;
-use crate::fpm::FpmServer;
+use crate::fpm::{Epochs, FpmServer};
 use crate::platform::Platform;
 use dataplane::time::Instant;
+
+/// Least time between two sets of tables for learned routes: those that come by the thousand share
+/// one.
+const INTERVAL_NS: u64 = 1_000_000;
+
+/// What a routing daemon has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Learned {
+    /// Whether anything has changed since the tables were made.
+    is_pending: bool,
+    /// The earliest time of the next tables for it.
+    due: Instant,
+}
 
 impl<P: Platform> Control<P> {
     /// From now on routes come from this server.
@@ -15,9 +28,17 @@ impl<P: Platform> Control<P> {
     /// Takes the routes that have come. Returns whether there were any.
     pub(super) fn take_learned(&mut self, now: Instant) -> bool {
         let Some(fpm) = &mut self.fpm else { return false };
-        // Changes that wait for the next tables may be of a route that is given once more.
-        let step = fpm.step(now, self.tables.routes_mut(), self.workers.epoch(), self.epoch + 1);
-        self.needs_tables |= step.changed;
+        let epochs = Epochs {
+            in_use: self.workers.epoch(),
+            made: self.epoch,
+            is_change_pending: self.needs_tables || self.learned.is_pending,
+        };
+        let step = fpm.step(now, self.tables.routes_mut(), epochs);
+        self.learned.is_pending |= step.changed;
+        if self.learned.is_pending && now >= self.learned.due {
+            self.needs_tables = true;
+            self.learned = Learned { is_pending: false, due: now + INTERVAL_NS };
+        }
         step.any
     }
 }

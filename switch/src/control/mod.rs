@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `workers` | the rings to the workers |
 //! | `slow_path` | punted frames, and what the agent wants done |
-//! | `tables` | from the configuration to the packet path's tables |
+//! | `tables`, `table_pair` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `host_addresses` | the addresses of the host's TAPs, in the tables |
@@ -51,6 +51,7 @@ pub(crate) mod server;
 mod slow_path;
 mod snapshot;
 pub mod stats;
+mod table_pair;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -77,6 +78,7 @@ use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
 use kept_changes::KeptChanges;
+use learned::Learned;
 use links::LinkWatch;
 use lldp::LldpControl;
 use protocol::{Reply, Request};
@@ -86,6 +88,7 @@ use stats::Stats;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use table_pair::TablePair;
 use workers::{WorkerLink, Workers};
 
 /// A request, and where its reply goes.
@@ -147,6 +150,8 @@ pub(crate) struct Control<P: Platform> {
     platform: P,
     facts: Vec<PortFacts>,
     tables: Tables,
+    /// What workers have of them.
+    table_pair: TablePair,
     /// What was changed in them on top of the files.
     changes: KeptChanges,
     workers: Workers<P::Frame>,
@@ -162,6 +167,8 @@ pub(crate) struct Control<P: Platform> {
     events: Events,
     /// Takes routes from a routing daemon, if it is configured.
     fpm: Option<FpmServer>,
+    /// What it has changed since the tables were made.
+    learned: Learned,
     /// Where the fleet's agent stands, if there is one.
     fleet: Option<FleetStatus>,
     /// Number of the newest tables.
@@ -197,12 +204,14 @@ impl<P: Platform> Control<P> {
             pending: PendingReplies::default(),
             events: Events::default(),
             fpm: None,
+            learned: Learned::default(),
             fleet: None,
             epoch: FIRST_EPOCH,
             needs_tables: false,
             compile_at: Instant::ZERO,
             platform,
             tables,
+            table_pair: TablePair::default(),
             changes,
         };
         control.pin_neighbors(&[]);
@@ -336,7 +345,7 @@ impl<P: Platform> Control<P> {
             return;
         }
         self.epoch += 1;
-        let snapshot = Arc::new(self.tables.snapshot(self.epoch));
+        let snapshot = self.table_pair.next(&mut self.tables, self.epoch);
         let done = self.platform.now();
         self.compile_at = done + done.ns_since(now);
         self.workers.install(&snapshot);
@@ -388,7 +397,7 @@ impl<P: Platform> Control<P> {
             let addresses = host.reload(&self.tables.config().ports, &tables.config().ports);
             tables.set_host_addresses(addresses);
         }
-        tables.take_learned(&mut self.tables);
+        tables.succeed(&mut self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);

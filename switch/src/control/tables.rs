@@ -17,6 +17,8 @@ pub(crate) struct Tables {
     pub(super) config: SwitchConfig,
     pub(super) interfaces: Vec<Interface>,
     pub(super) routes: fib::Routes,
+    /// Of the same number is all that is no route and no neighbor.
+    generation: u64,
 }
 
 impl Tables {
@@ -26,7 +28,7 @@ impl Tables {
     /// A route or neighbor that the packet path cannot hold.
     pub(crate) fn new(config: SwitchConfig) -> Result<Self, TablesError> {
         let (interfaces, routes) = (config.interfaces(), config.routing_table()?);
-        Ok(Self { config, interfaces, routes })
+        Ok(Self { config, interfaces, routes, generation: 0 })
     }
 
     /// The configuration.
@@ -44,6 +46,7 @@ impl Tables {
         self.config.rules.as_mut().is_some_and(|rules| {
             let is_other = rules.entries != entries;
             rules.entries = entries;
+            self.generation += u64::from(is_other);
             is_other
         })
     }
@@ -58,8 +61,14 @@ impl Tables {
         &mut self.routes
     }
 
-    /// Moves the routes here that `old` learned.
-    pub(crate) fn take_learned(&mut self, old: &mut Self) {
+    /// A number that is another one once anything but routes and neighbors is.
+    pub(crate) const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Takes the place of `old`, and the routes that it learned.
+    pub(crate) fn succeed(&mut self, old: &mut Self) {
+        self.generation = old.generation + 1;
         self.routes.take_learned(&mut old.routes);
     }
 
@@ -107,7 +116,12 @@ impl Tables {
 
     /// Compiles the tables for the packet path.
     pub(crate) fn snapshot(&self, epoch: u64) -> Snapshot {
-        self.config.snapshot(epoch, &self.routes)
+        self.snapshot_with(epoch, self.routes.compile())
+    }
+
+    /// As [`Self::snapshot`], with these routes.
+    pub(crate) fn snapshot_with(&self, epoch: u64, fib: fib::Fib) -> Snapshot {
+        self.config.snapshot(epoch, fib)
     }
 
     /// Ports whose mode or VLANs differ from `old`: what was learned there is no longer valid.

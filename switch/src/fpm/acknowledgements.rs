@@ -85,7 +85,7 @@ mod tests {
         let message = [0_u8; 28];
         assert!(answers.push(&message, true, 5) && answers.push(&message, false, 6));
         answers.in_use(4);
-        assert_eq!(answers.ready(), []);
+        assert!(answers.ready().is_empty());
         answers.in_use(5);
         let first = answers.ready().to_vec();
         assert_eq!(first[..4], [1, 1, 0, 32]);
@@ -94,7 +94,7 @@ mod tests {
         answers.wrote(10);
         assert_eq!(answers.ready(), &first[10..]);
         answers.wrote(22);
-        assert_eq!(answers.ready(), []);
+        assert!(answers.ready().is_empty());
         answers.in_use(6);
         assert_eq!(answers.ready()[4 + ROUTE_FLAGS..][..4], RTM_F_OFFLOAD_FAILED.to_ne_bytes());
     }

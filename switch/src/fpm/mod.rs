@@ -31,3 +31,4 @@ mod tests;
 
 pub(crate) use ports::{NamedPorts, PortIndexes};
 pub(crate) use server::{FpmError, FpmServer};
+pub(crate) use session::Epochs;

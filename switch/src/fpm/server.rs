@@ -1,7 +1,7 @@
 //! The listening socket, and the one session at a time.
 
 use super::ports::PortIndexes;
-use super::session::{Session, SessionEnd, Step};
+use super::session::{Epochs, Session, SessionEnd, Step};
 use super::state::{Refusal, State};
 use crate::control::stats::FpmStats;
 use crate::log;
@@ -76,20 +76,13 @@ impl FpmServer {
         self.address
     }
 
-    /// Does what is due. The workers have the tables with number `epoch`; what changes now will be
-    /// in those with `next_epoch`.
-    pub(crate) fn step(
-        &mut self,
-        now: Instant,
-        routes: &mut Routes,
-        epoch: u64,
-        next_epoch: u64,
-    ) -> Step {
+    /// Does what is due.
+    pub(crate) fn step(&mut self, now: Instant, routes: &mut Routes, epochs: Epochs) -> Step {
         let mut step = Step::default();
         self.accept();
         if let Some(session) = &mut self.session {
             let had_begun = session.has_begun;
-            let read = session.read(&mut self.state, routes, next_epoch, &mut step);
+            let read = session.read(&mut self.state, routes, epochs, &mut step);
             if session.has_begun && !had_begun {
                 self.sessions += 1;
                 self.sweep_at = Some(now + self.stale_ns);
@@ -99,7 +92,7 @@ impl FpmServer {
             if step.any {
                 self.message_at = now;
             }
-            if let Err(end) = read.and_then(|()| session.write(epoch)) {
+            if let Err(end) = read.and_then(|()| session.write(epochs.in_use)) {
                 self.end(&end, routes);
             }
         }

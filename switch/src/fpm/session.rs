@@ -49,6 +49,17 @@ pub(crate) struct Step {
     pub(crate) changed: bool,
 }
 
+/// Numbers of tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epochs {
+    /// Those that all workers use.
+    pub(crate) in_use: u64,
+    /// The last ones made.
+    pub(crate) made: u64,
+    /// Whether something has changed since.
+    pub(crate) is_change_pending: bool,
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -73,8 +84,7 @@ impl Session {
         }
     }
 
-    /// Reads what has come, and does it. New routes will be in the tables with number
-    /// `next_epoch`.
+    /// Reads what has come, and does it.
     ///
     /// # Errors
     /// The session is over.
@@ -82,7 +92,7 @@ impl Session {
         &mut self,
         state: &mut State,
         routes: &mut Routes,
-        next_epoch: u64,
+        epochs: Epochs,
         step: &mut Step,
     ) -> Result<(), SessionEnd> {
         for _ in 0..READS_A_STEP {
@@ -96,7 +106,7 @@ impl Session {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             }
-            self.handle_frames(state, routes, next_epoch, step)?;
+            self.handle_frames(state, routes, epochs, step)?;
         }
         Ok(())
     }
@@ -105,7 +115,7 @@ impl Session {
         &mut self,
         state: &mut State,
         routes: &mut Routes,
-        next_epoch: u64,
+        epochs: Epochs,
         step: &mut Step,
     ) -> Result<(), SessionEnd> {
         let Self { frames, acknowledgements, has_begun, .. } = self;
@@ -118,7 +128,10 @@ impl Session {
             state.handle(frame, routes, |effect, message| {
                 step.changed |= effect.changed;
                 if let Some(route) = effect.route {
-                    reads &= acknowledgements.push(message, route.is_ok(), next_epoch);
+                    // A route that is given once more is in tables that are made already.
+                    let is_to_come = step.changed || epochs.is_change_pending;
+                    let epoch = epochs.made + u64::from(is_to_come);
+                    reads &= acknowledgements.push(message, route.is_ok(), epoch);
                 }
             })?;
         }

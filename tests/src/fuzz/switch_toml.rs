@@ -38,7 +38,7 @@ fn build(config: &SwitchConfig) {
         assert_eq!(warning.to_string().lines().count(), 1, "{warning}");
     }
     let Ok(routes) = config.routing_table() else { return };
-    let snapshot = config.snapshot(1, &routes);
+    let snapshot = config.snapshot(1, routes.compile());
     if settings.buffer.frames_max > FRAMES_MAX || settings.mac_table.entries_max > MAC_ENTRIES_MAX {
         return;
     }
