@@ -152,6 +152,8 @@ fn the_metrics_are_those_of_the_recording() {
 fn is_left_out(path: &str) -> bool {
     // When and by which process: Prometheus has a time of its own.
     let of_the_answer = ["/time_unix_ms", "/pid"].contains(&path);
+    // The kernel's number of an interface.
+    let of_the_kernel = path.starts_with("/taps/") && key(path) == "index";
     // The queue that waits has the same figures, and so has the one that it waits for.
     let of_a_wait = path.starts_with("/waits/") && key(path) != "priority" && key(path) != "paused";
     // Buckets say it, from 256 ns on.
@@ -160,7 +162,7 @@ fn is_left_out(path: &str) -> bool {
     let of_a_histogram = (times || path.contains("burst_frames/")) && summary;
     let bucket = path.rsplit('/').next().and_then(|at| at.parse::<usize>().ok());
     let short = times && key(path) == "buckets" && bucket.is_some_and(|at| at < 8);
-    of_the_answer || of_a_wait || of_a_histogram || short
+    of_the_answer || of_the_kernel || of_a_wait || of_a_histogram || short
 }
 
 #[test]
