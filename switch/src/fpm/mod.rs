@@ -12,6 +12,7 @@
 //! | `netlink` | from a frame to messages |
 //! | `next_hops` | next hops by their numbers, and the groups of the table |
 //! | `state` | what messages change in the routing table; stale routes |
+//! | `waiting` | routes whose next hops come later |
 //! | `ports` | from the kernel's interface numbers to ports |
 //! | `acknowledgements` | routes that are in use, told to zebra |
 //! | `session`, `server` | the sockets |
@@ -28,7 +29,11 @@ mod session;
 mod state;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
+#[cfg(feature = "dpdk")]
 pub(crate) use ports::NamedPorts;
-pub(crate) use server::{FpmError, FpmServer};
+#[cfg(feature = "dpdk")]
+pub(crate) use server::FpmError;
+pub(crate) use server::FpmServer;
 pub(crate) use session::Epochs;
