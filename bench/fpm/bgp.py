@@ -2,13 +2,12 @@
 """BGP's routes in the switch by FPM, beside the kernel's of the same zebra.
 
 FRR and a switch are in one namespace, on taps; a speaker of our own (speaker.py) announces 200,000 prefixes
-to bgpd. Measured is the time from the last UPDATE to the last route in the switch's tables, and to the last one in
-the kernel. Then the next hops of prefixes change, 5,000 a second, while frames to these very prefixes
-pass the switch: none may be lost or overtaken, and the rate must be at least 0.97 of that without changes; rounds
-with and without alternate.
+to bgpd. Measured is the time from the last UPDATE to the last route in the switch's table, and to the last one in
+the kernel. Then the next hops of 5,000 prefixes change, 5,000 a second: the switch keeps up, and no route is away
+at the end.
 
 Writes target/bench/fpm.json. Exits with 1 if a target is missed; with 2 if it cannot run here.
-Usage: bgp.py [--routes N] [--rate N] [--seconds S] [--rounds N]
+Usage: bgp.py [--routes N] [--rate N] [--seconds S] [--knotless PROGRAM]
 """
 
 import argparse
@@ -53,9 +52,10 @@ NEIGHBOR = """
 address = "10.0.{n}.{host}"
 mac = "02:00:00:00:0{n}:{host:02x}"
 """
-# Prefixes whose next hops change, and to which frames go.
+# Prefixes whose next hops change.
 CHURNED = 5_000
-RATIO_MIN = 0.97
+# The switch may be behind the kernel by this much.
+BEHIND_S_MAX = 1.0
 
 
 class Bed:
@@ -224,12 +224,16 @@ def main() -> int:
             "routes": after["fpm"]["routes"] - before["fpm"]["routes"],
         }
         print(json.dumps(result["churn"]))
+        keeps_up = changes / took >= 0.95 * arguments.rate and after["fpm"]["connected"]
+        is_behind = result.get("switch", 1e9) > result.get("kernel", 0) + BEHIND_S_MAX
+        is_met = keeps_up and not is_behind and result["churn"]["routes"] == 0
+        print("targets: " + ("met" if is_met else "MISSED"))
         out = ROOT / "target/bench/fpm.json"
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(result, indent=2) + "\n")
     finally:
         bed.close()
-    return 0
+    return 0 if is_met else 1
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ impl Draw {
     }
 
     fn below(&mut self, limit: u32) -> u32 {
-        let scaled = u64::from(self.next()) * u64::from(limit) >> 32;
+        let scaled = (u64::from(self.next()) * u64::from(limit)) >> 32;
         u32::try_from(scaled).unwrap_or(0)
     }
 
@@ -55,7 +55,7 @@ impl Draw {
 fn random_v4(draw: &mut Draw) -> IpNet {
     let lens = [24, 24, 24, 24, 24, 24, 23, 22, 20, 19, 18, 16, 14, 12, 32, 32];
     let len = lens[draw.below(16) as usize];
-    let address = Ipv4Addr::from(11 + draw.below(100) << 24 | draw.next() >> 8);
+    let address = Ipv4Addr::from(((11 + draw.below(100)) << 24) | (draw.next() >> 8));
     IpNet::V4(Ipv4Net::new_assert(address, len).trunc())
 }
 
@@ -116,8 +116,9 @@ fn keys(
     distinct: u32,
 ) -> Vec<IpAddr> {
     let count = u32::try_from(prefixes.len()).expect("some millions");
-    let mut key = |n: u32| {
-        let prefix = if n % 2 == 0 { prefixes[draw.below(count) as usize] } else { random(draw) };
+    let key = |n: u32| {
+        let prefix =
+            if n.is_multiple_of(2) { prefixes[draw.below(count) as usize] } else { random(draw) };
         let noise = draw.wide();
         match prefix {
             IpNet::V4(net) => {

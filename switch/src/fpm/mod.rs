@@ -16,11 +16,13 @@
 //! | `ports` | from the kernel's interface numbers to ports |
 //! | `acknowledgements` | routes that are in use, told to zebra |
 //! | `session`, `server` | the sockets |
+//! | `fuzzed` | a session without a socket |
 //!
 //! All but the last read no clock and no socket.
 
 mod acknowledgements;
 mod frame;
+mod fuzzed;
 mod netlink;
 mod next_hops;
 mod ports;
@@ -31,6 +33,7 @@ mod state;
 mod tests;
 mod waiting;
 
+pub use fuzzed::feed;
 #[cfg(feature = "dpdk")]
 pub(crate) use ports::NamedPorts;
 #[cfg(feature = "dpdk")]
