@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -166,6 +166,12 @@ bench-neighbor: setup ## what a hostile LLDP neighbor costs the data path
 
 bench-tagger-runtime: setup ## run time of the Tagger paper's algorithms from 100 to 10,000 switches: make bench-tagger-runtime BUDGET=1200
 	cargo run --release --locked -p knotless-bench --bin bench-tagger-runtime -- --budget $(or $(BUDGET),1200)
+
+bench-fib: setup ## a table of 1,000,000 routes: lookups, memory, what a change costs
+	cargo bench -q -p knotless-dataplane --locked --bench fib_changes
+
+bench-fpm: privileges build ## 200,000 routes of BGP by FPM beside the kernel's, and 5,000 changes a second (root)
+	@/usr/bin/python3 bench/fpm/bgp.py --seconds $(or $(SECONDS),60)
 
 bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 rules
 	@/usr/bin/python3 bench/line/rule_count.py --rounds $(or $(ROUNDS),7)

@@ -88,6 +88,11 @@ fn plan_files() {
 }
 
 #[test]
+fn fpm_session() {
+    fuzz("fpm_session");
+}
+
+#[test]
 fn roce_frames() {
     fuzz("roce_frames");
 }

@@ -19,7 +19,7 @@ mod drain_filter;
 pub mod fleet;
 #[cfg(feature = "dpdk")]
 mod fleet_agent;
-mod fpm;
+pub mod fpm;
 pub mod generate;
 pub mod headroom;
 pub mod histograms;

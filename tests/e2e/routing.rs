@@ -9,7 +9,8 @@ use crate::switch::Switch;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,8 +19,10 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Where FRR's daemons are.
 const DAEMONS: &str = "/usr/lib/frr";
-/// `RTPROT_ZSTATIC`, which iproute2 may know by a name or not.
-const STATIC: [&str; 2] = ["196", "zstatic"];
+/// The folder of its files and sockets.
+const FRR: &str = "frr";
+/// `RTPROT_ZSTATIC`.
+const STATIC: &str = "196";
 
 /// What staticd is given: several paths, both families, a link-local gateway, nowhere.
 const ROUTES: &str = "\
@@ -70,19 +73,24 @@ impl Router {
             namespace.ip(&format!("addr add 10.0.{number}.1/24 dev kr{number}"));
             namespace.ip(&format!("addr add fd00:{number}::1/64 dev kr{number} nodad"));
         }
-        fs::write(directory.path().join("zebra.conf"), "fpm address 127.0.0.1 port 2620\n")
-            .and_then(|()| fs::write(directory.path().join("staticd.conf"), ROUTES))
+        // FRR's daemons become a user of their own, who makes sockets there.
+        let frr = directory.path().join(FRR);
+        fs::create_dir(&frr)
+            .and_then(|()| fs::write(frr.join("zebra.conf"), "fpm address 127.0.0.1 port 2620\n"))
+            .and_then(|()| fs::write(frr.join("staticd.conf"), ROUTES))
+            .and_then(|()| fs::set_permissions(&frr, Permissions::from_mode(0o777)))
+            .and_then(|()| fs::set_permissions(directory.path(), Permissions::from_mode(0o755)))
             .expect("the directory is ours");
         Some(Self { switch, namespace, directory })
     }
 
-    /// Starts one of FRR's daemons, as root: its own user could not read the directory.
+    /// Starts one of FRR's daemons.
     fn daemon(&self, name: &str, module: &str) -> Running {
-        let path = |end: &str| self.directory.path().join(format!("{name}.{end}"));
+        let frr = self.directory.path().join(FRR);
+        let path = |end: &str| frr.join(format!("{name}.{end}"));
         let mut command = self.namespace.command(&format!("{DAEMONS}/{name}"));
-        command.args(["-u", "root", "-g", "root", "-P", "0"]);
-        command.arg("-z").arg(self.directory.path().join("zserv.api"));
-        command.arg("--vty_socket").arg(self.directory.path());
+        command.args(["-P", "0", "-z"]).arg(frr.join("zserv.api"));
+        command.arg("--vty_socket").arg(&frr);
         command.arg("-f").arg(path("conf")).arg("-i").arg(path("pid"));
         if !module.is_empty() {
             command.args(["-M", module]);
@@ -97,7 +105,7 @@ impl Router {
     /// Configures staticd while it runs.
     fn configure(&self, line: &str) {
         let mut command = self.namespace.command("vtysh");
-        command.arg("--vty_socket").arg(self.directory.path());
+        command.arg("--vty_socket").arg(self.directory.path().join(FRR));
         let output = command.args(["-c", "configure terminal", "-c", line]).output();
         let output = output.expect("vtysh comes with FRR");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -107,17 +115,20 @@ impl Router {
     fn kernel(&self) -> Table {
         let of_family = |family: &str| -> Vec<Value> {
             let mut command = self.namespace.command("ip");
-            let output = command.args(["-j", family, "route"]).output().expect("ip is installed");
+            let output =
+                command.args(["-j", "-N", family, "route"]).output().expect("ip is installed");
             serde_json::from_slice(&output.stdout).unwrap_or_default()
         };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let path = |hop: &Value| format!("{}%{}", text(&hop["gateway"]), text(&hop["dev"]));
-        let is_static = |route: &Value| STATIC.contains(&text(&route["protocol"]).as_str());
+        let is_static = |route: &Value| text(&route["protocol"]) == STATIC;
         let all = of_family("-4").into_iter().chain(of_family("-6"));
         all.filter(is_static)
             .map(|route| {
                 let paths = match route["nexthops"].as_array() {
-                    _ if route["type"] == "blackhole" => ["blackhole".to_owned()].into(),
+                    _ if route["type"] == "blackhole" || route["type"] == "6" => {
+                        ["blackhole".to_owned()].into()
+                    }
                     Some(hops) => hops.iter().map(path).collect(),
                     None => [path(&route)].into(),
                 };

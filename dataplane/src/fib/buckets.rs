@@ -99,8 +99,8 @@ mod tests {
             let buckets = deal(&alloc::vec![3; members]);
             for step in 0..=0xFFFF_u32 {
                 let hash = u64::from(step << 16 | 0x8000);
-                let plain = hash * members as u64 >> 32;
-                let bucket = hash * buckets.len() as u64 >> 32;
+                let plain = (hash * members as u64) >> 32;
+                let bucket = (hash * buckets.len() as u64) >> 32;
                 let bucket = usize::try_from(bucket).unwrap();
                 assert_eq!(u64::from(buckets[bucket]), plain, "{members} members");
             }

@@ -18,8 +18,9 @@ pub(super) enum GroupKey {
 }
 
 /// Changes, or that everything is one: before the first compilation, after a change of interfaces.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum Changes {
+    #[default]
     Everything,
     Some(Vec<Change>),
 }
@@ -30,12 +31,6 @@ pub(super) enum Change {
     Route(IpNet),
     Neighbor(IpAddr),
     Group(GroupKey),
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self::Everything
-    }
 }
 
 impl Changes {

@@ -21,6 +21,9 @@ impl Free {
     }
 }
 
+/// The nodes and guards of a trie.
+pub(super) type Boxes<K> = (Box<[Entry]>, Box<[Guard<K>]>);
+
 /// Nodes and guards, by index.
 #[derive(Debug)]
 pub(super) struct Storage<K> {
@@ -40,19 +43,19 @@ impl<K> Default for Storage<K> {
 
 impl<K: Key> Storage<K> {
     /// That of a trie to be changed.
-    pub(super) fn of_boxes(nodes: Box<[Entry]>, guards: Box<[Guard<K>]>, free: Free) -> Self {
+    pub(super) fn of_boxes((nodes, guards): Boxes<K>, free: Free) -> Self {
         Self { nodes: nodes.into_vec(), guards: guards.into_vec(), free, has_room: true }
     }
 
     /// The nodes and guards of a trie that was built.
-    pub(super) fn into_boxes(self) -> (Box<[Entry]>, Box<[Guard<K>]>) {
+    pub(super) fn into_boxes(self) -> Boxes<K> {
         (self.nodes.into_boxed_slice(), self.guards.into_boxed_slice())
     }
 
     /// The nodes and guards of a trie that was changed, and which of them are free. The boxes are
     /// as large as their memory, so nothing is copied.
-    pub(super) fn into_parts(self) -> (Box<[Entry]>, Box<[Guard<K>]>, Free) {
-        (self.nodes.into_boxed_slice(), self.guards.into_boxed_slice(), self.free)
+    pub(super) fn into_parts(self) -> (Boxes<K>, Free) {
+        ((self.nodes.into_boxed_slice(), self.guards.into_boxed_slice()), self.free)
     }
 
     pub(super) fn add_node(&mut self, slots: &[Entry; NODE_ENTRIES]) -> Entry {

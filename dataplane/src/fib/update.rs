@@ -7,7 +7,6 @@ use super::compile::{Builder, Prefix, SHAPE, Shape, byte_shift};
 use super::prefixes::Prefixes;
 use super::storage::{Free, Storage};
 use super::trie::{Entry, Key, Trie};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem::take;
 
@@ -61,8 +60,8 @@ impl<K: Key> Trie<K> {
         if (has_root && is_small) || (!has_root && is_large) {
             return self.replace(free, prefixes, shape);
         }
-        let (nodes, guards) = (take(&mut self.nodes), take(&mut self.guards));
-        let mut storage = Storage::of_boxes(nodes, guards, take(free));
+        let boxes = (take(&mut self.nodes), take(&mut self.guards));
+        let mut storage = Storage::of_boxes(boxes, take(free));
         let root_bytes = if has_root { ROOT_BYTES } else { 0 };
         let target = find(&self.root, root_bytes, &storage, prefixes, (address, len), shape);
         match target {
@@ -105,7 +104,7 @@ impl<K: Key> Trie<K> {
                 }
             }
         }
-        (self.nodes, self.guards, *free) = storage.into_parts();
+        ((self.nodes, self.guards), *free) = storage.into_parts();
     }
 
     /// Builds the whole trie again.
@@ -118,7 +117,7 @@ impl<K: Key> Trie<K> {
 
 /// Walks down to what a prefix changes.
 fn find<K: Key>(
-    root: &Box<[Entry]>,
+    root: &[Entry],
     root_bytes: u8,
     storage: &Storage<K>,
     prefixes: &Prefixes<K>,

@@ -1,7 +1,9 @@
 //! Routes from a routing daemon.
 
 use super::Control;
-use crate::fpm::{Epochs, FpmServer};
+use crate::fpm::Epochs;
+#[cfg(feature = "dpdk")]
+use crate::fpm::FpmServer;
 use crate::platform::Platform;
 use dataplane::time::Instant;
 

@@ -12,14 +12,17 @@
 //! | `netlink` | from a frame to messages |
 //! | `next_hops` | next hops by their numbers, and the groups of the table |
 //! | `state` | what messages change in the routing table; stale routes |
+//! | `waiting` | routes whose next hops come later |
 //! | `ports` | from the kernel's interface numbers to ports |
 //! | `acknowledgements` | routes that are in use, told to zebra |
 //! | `session`, `server` | the sockets |
+//! | `fuzzed` | a session without a socket |
 //!
 //! All but the last read no clock and no socket.
 
 mod acknowledgements;
 mod frame;
+mod fuzzed;
 mod netlink;
 mod next_hops;
 mod ports;
@@ -28,7 +31,12 @@ mod session;
 mod state;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
+pub use fuzzed::feed;
+#[cfg(feature = "dpdk")]
 pub(crate) use ports::{NamedPorts, PortIndexes};
-pub(crate) use server::{FpmError, FpmServer};
+#[cfg(feature = "dpdk")]
+pub(crate) use server::FpmError;
+pub(crate) use server::FpmServer;
 pub(crate) use session::Epochs;

@@ -244,9 +244,9 @@ fn members(family: u8, attribute: &Attribute<'_>) -> Result<Vec<RawPath>, Netlin
 }
 
 fn next_hop(kind: u16, body: &[u8]) -> Result<(u32, NextHop), NetlinkError> {
-    let Some(&[family, ..]) = body.first_chunk::<NEXT_HOP_HEADER_BYTES>() else {
+    if body.len() < NEXT_HOP_HEADER_BYTES {
         return Err(NetlinkError::Short(kind));
-    };
+    }
     let mut number = None;
     let mut path = RawPath { gateway: None, interface: None, weight: 1 };
     let mut other = None;
@@ -257,7 +257,8 @@ fn next_hop(kind: u16, body: &[u8]) -> Result<(u32, NextHop), NetlinkError> {
             NHA_GROUP => other = Some(NextHop::Group(group(&attribute)?)),
             NHA_BLACKHOLE => other = Some(NextHop::Blackhole),
             NHA_OIF => path.interface = Some(attribute.u32()?),
-            NHA_GATEWAY => path.gateway = Some(attribute.gateway(family)?),
+            // Some messages of FRR 8.4 have the family of the routes that use the next hop.
+            NHA_GATEWAY => path.gateway = Some(attribute.any_address()?),
             NHA_ENCAP | NHA_FDB => other = Some(NextHop::Unsupported),
             _ => {}
         }
@@ -302,14 +303,9 @@ impl<'a> Attribute<'a> {
         Ok(u32::from_ne_bytes(bytes))
     }
 
-    /// A gateway of a next hop, whose length says what it is: zebra 8.4 gives IPv6 gateways of IPv4
-    /// routes (RFC 8950) in next hops of IPv4.
-    fn gateway(&self, family: u8) -> Result<IpAddr, NetlinkError> {
-        self.address(match self.value.len() {
-            4 => AF_INET,
-            16 => AF_INET6,
-            _ => family,
-        })
+    /// An address whose family its length tells.
+    fn any_address(&self) -> Result<IpAddr, NetlinkError> {
+        self.address(if self.value.len() == 4 { AF_INET } else { AF_INET6 })
     }
 
     fn address(&self, family: u8) -> Result<IpAddr, NetlinkError> {

@@ -19,8 +19,10 @@ pub(super) enum Resolved {
     Blackhole,
     /// By interfaces that are no ports of ours.
     NotOurs,
-    /// In a way that is not understood, or by an unknown number.
+    /// In a way that is not understood.
     Unsupported,
+    /// By a number that stands for nothing yet.
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -74,6 +76,11 @@ impl NextHops {
         Some(changed)
     }
 
+    /// The groups that `number` is a member of.
+    pub(super) fn groups_with(&self, number: u32) -> impl Iterator<Item = u32> {
+        self.groups_with.get(&number).into_iter().flatten().copied()
+    }
+
     /// `number` stands for nothing any more. Routes that use it stay as they are until they are
     /// removed or replaced.
     pub(super) fn remove(&mut self, number: u32, routes: &mut Routes) {
@@ -111,6 +118,11 @@ impl NextHops {
         Ok((resolved, Some(group)))
     }
 
+    /// Whether `number`, or each path that it has, is still to come.
+    pub(super) fn is_unknown(&self, number: u32, ports: &mut dyn PortIndexes) -> bool {
+        self.resolve(number, ports) == Resolved::Unknown
+    }
+
     /// Gives the group of `number`, if it has one, the paths that it has now.
     fn update(&mut self, number: u32, routes: &mut Routes, ports: &mut dyn PortIndexes) -> bool {
         let Some(group) = self.numbered.get(&number).and_then(|numbered| numbered.group) else {
@@ -119,14 +131,17 @@ impl NextHops {
         let paths = match self.resolve(number, ports) {
             Resolved::Paths(paths) => paths,
             // Its routes lead nowhere until zebra sends them again.
-            Resolved::Blackhole | Resolved::NotOurs | Resolved::Unsupported => Vec::new(),
+            Resolved::Blackhole | Resolved::NotOurs | Resolved::Unsupported | Resolved::Unknown => {
+                Vec::new()
+            }
         };
         routes.set_group(group, &paths).unwrap_or(false)
     }
 
     fn resolve(&self, number: u32, ports: &mut dyn PortIndexes) -> Resolved {
         match self.numbered.get(&number).map(|numbered| &numbered.content) {
-            None | Some(NextHop::Unsupported) => Resolved::Unsupported,
+            None => Resolved::Unknown,
+            Some(NextHop::Unsupported) => Resolved::Unsupported,
             Some(NextHop::Blackhole) => Resolved::Blackhole,
             Some(NextHop::Path(path)) => resolve_all(&[*path], ports),
             Some(NextHop::Group(members)) => {
@@ -137,7 +152,12 @@ impl NextHops {
                         _ => None,
                     }
                 });
-                resolve_all(&paths.collect::<Vec<_>>(), ports)
+                let paths: Vec<RawPath> = paths.collect();
+                let is_known = |(number, _): &(u32, u16)| self.numbered.contains_key(number);
+                if paths.is_empty() && !members.iter().all(is_known) {
+                    return Resolved::Unknown;
+                }
+                resolve_all(&paths, ports)
             }
         }
     }

@@ -10,6 +10,7 @@ use super::netlink::{
 };
 use super::next_hops::{NextHops, Resolved, resolve_all};
 use super::ports::PortIndexes;
+use super::waiting::Waiting;
 use dataplane::fib::{Learned, Routes, RoutesError, Target};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ pub(super) struct Effect {
 pub(super) struct State {
     ports: Box<dyn PortIndexes>,
     next_hops: NextHops,
+    /// Routes by numbers that stand for nothing yet.
+    waiting: Waiting,
     /// Number of the session: the mark of its routes.
     session: u32,
     /// Routes with that mark.
@@ -77,6 +80,7 @@ impl State {
         Self {
             ports,
             next_hops: NextHops::default(),
+            waiting: Waiting::default(),
             session: 0,
             fresh: 0,
             messages: 0,
@@ -89,6 +93,7 @@ impl State {
         self.session = self.session.wrapping_add(1);
         self.fresh = 0;
         self.next_hops.clear(routes);
+        self.waiting = Waiting::default();
     }
 
     /// Routes that the last session has not given.
@@ -122,17 +127,47 @@ impl State {
         routes: &mut Routes,
         mut each: impl FnMut(Effect, &[u8]),
     ) -> Result<(), NetlinkError> {
-        while let Some((message, bytes)) = netlink::take(&mut frame)? {
-            self.messages += 1;
+        let mut messages = Vec::new();
+        let mut end = Ok(());
+        loop {
+            match netlink::take(&mut frame) {
+                Ok(Some(message)) => messages.push(message),
+                Ok(None) => break,
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            }
+        }
+        self.messages += messages.len() as u64;
+        let mut messages = messages.into_iter().peekable();
+        while let Some((message, bytes)) = messages.next() {
+            // A removal and its successor are one change (FRR before 10.0).
+            if let (Message::DelRoute(old), Some((Message::NewRoute(new), _))) =
+                (&message, messages.peek())
+                && (old.prefix, old.table) == (new.prefix, new.table)
+            {
+                continue;
+            }
             each(self.handle_message(message, routes), bytes);
         }
-        Ok(())
+        end
     }
 
     fn handle_message(&mut self, message: Message, routes: &mut Routes) -> Effect {
         match message {
             Message::NewRoute(route) => {
                 let prefix = route.prefix;
+                if route.table == TABLE_MAIN {
+                    self.waiting.forget(prefix);
+                }
+                if let Some(number) = self.unknown_number(&route)
+                    && self.waiting.add(number, &route)
+                {
+                    // The route that it replaces stays until then.
+                    self.keep(prefix, routes);
+                    return Effect::default();
+                }
                 match self.new_route(&route, routes) {
                     Ok(changed) => Effect { changed, route: Some(Ok(())) },
                     Err(refusal) => {
@@ -144,12 +179,18 @@ impl State {
                 }
             }
             Message::DelRoute(route) => {
+                if route.table == TABLE_MAIN {
+                    self.waiting.forget(route.prefix);
+                }
                 let changed = route.table == TABLE_MAIN && self.remove(route.prefix, routes);
                 Effect { changed, route: None }
             }
             Message::NewNextHop(number, content) => {
                 match self.next_hops.set(number, content, routes, &mut *self.ports) {
-                    Some(changed) => Effect { changed, route: None },
+                    Some(changed) => {
+                        let changed = self.take_waiting(number, routes) || changed;
+                        Effect { changed, route: None }
+                    }
                     None => {
                         *self.refused.entry(Refusal::Full).or_default() += 1;
                         Effect::default()
@@ -161,6 +202,49 @@ impl State {
                 Effect::default()
             }
             Message::Other(_) => Effect::default(),
+        }
+    }
+
+    /// The number that a route waits for, if it does.
+    fn unknown_number(&mut self, route: &RouteMessage) -> Option<u32> {
+        match route.ways {
+            Ways::Number(number) if route.table == TABLE_MAIN && route.kind == RTN_UNICAST => {
+                self.next_hops.is_unknown(number, &mut *self.ports).then_some(number)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the routes that waited for `number`, or for a group with it.
+    fn take_waiting(&mut self, number: u32, routes: &mut Routes) -> bool {
+        if self.waiting.is_empty() {
+            return false;
+        }
+        let numbers: Vec<u32> = self.next_hops.groups_with(number).chain([number]).collect();
+        let mut changed = false;
+        for number in numbers {
+            if !self.next_hops.is_unknown(number, &mut *self.ports) {
+                for route in self.waiting.take(number) {
+                    match self.new_route(&route, routes) {
+                        Ok(is_change) => changed |= is_change,
+                        Err(refusal) => {
+                            *self.refused.entry(refusal).or_default() += 1;
+                            changed |= self.remove(route.prefix, routes);
+                        }
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    /// The route for `prefix`, if there is one, is no stale one any more.
+    fn keep(&mut self, prefix: IpNet, routes: &mut Routes) {
+        if let Some(&old) = routes.learned_at(prefix)
+            && old.mark != self.session
+        {
+            let _replaced = routes.set_learned(prefix, Learned { mark: self.session, ..old });
+            self.fresh += 1;
         }
     }
 
@@ -210,7 +294,7 @@ impl State {
             }
             (Resolved::Blackhole, None) => Ok(Target::Blackhole),
             (Resolved::NotOurs, None) => Err(Refusal::NotOurs),
-            (Resolved::Unsupported, None) => Err(Refusal::Unsupported),
+            (Resolved::Unsupported | Resolved::Unknown, None) => Err(Refusal::Unsupported),
         }
     }
 

@@ -123,13 +123,16 @@ fn a_removal_and_its_successor_come_in_one_frame() {
         let mut bench = Bench::new();
         let frames = frames(record);
         let at = |bench: &mut Bench, frame: &[Vec<u8>]| {
+            let before = bench.state.messages;
             bench.feed(frame);
-            (bench.effects.len(), bench.at("10.2.0.0/16").is_some())
+            let is_there = bench.at("10.2.0.0/16").is_some();
+            (bench.state.messages - before, bench.effects.len(), is_there)
         };
         let steps: Vec<_> = frames.chunks(1).map(|frame| at(&mut bench, frame)).collect();
-        let first = steps.iter().position(|&(_, is_there)| is_there).expect("it is added once");
-        assert!(steps[first..].iter().all(|&(_, is_there)| is_there), "it is never away");
-        assert_eq!(steps.iter().filter(|&&(messages, _)| messages == 2).count(), 2);
+        let first = steps.iter().position(|&(.., is_there)| is_there).expect("it is added once");
+        assert!(steps[first..].iter().all(|&(.., is_there)| is_there), "it is never away");
+        let pairs = steps.iter().filter(|&&(messages, effects, _)| (messages, effects) == (2, 1));
+        assert_eq!(pairs.count(), 2);
     }
 }
 
@@ -173,6 +176,33 @@ fn a_number_that_changes_its_meaning_changes_its_routes() {
     bench.feed(&[other]);
     assert_eq!(bench.effects, [Effect { changed: true, route: None }]);
     assert_eq!(bench.paths("10.2.0.0/16"), [via("10.0.1.2", 1), via("10.0.2.9", 2)]);
+}
+
+#[test]
+fn a_route_waits_for_its_next_hop_and_the_old_one_stays() {
+    let (mut bench, frames) = (Bench::new(), frames(RECORDS[0]));
+    bench.feed(&frames);
+    let (before, bench_len) = (bench.paths("10.2.0.0/16"), bench.routes.learned().len());
+    bench.state.begin_session(&mut bench.routes);
+    // The frame that has the last route for 10.2.0.0/16, and the one before with its next hop.
+    let last = frames.iter().rposition(|frame| frame.len() == 100).unwrap();
+    bench.feed(&frames[last..=last]);
+    assert_eq!(bench.paths("10.2.0.0/16"), before, "though a removal came with it");
+    assert_eq!(bench.state.sweep(&mut bench.routes), bench_len - 1, "and it is no stale one");
+    bench.feed(&frames[last - 1..last]);
+    assert_eq!(bench.paths("10.2.0.0/16"), before, "the group's members are unknown, too");
+    let members = frames.iter().filter(|frame| frame.len() == 52);
+    bench.feed(&members.cloned().collect::<Vec<_>>());
+    assert_eq!(bench.paths("10.2.0.0/16"), before);
+    assert_eq!(bench.effects, [Effect { changed: true, route: None }], "by its own group now");
+    // A removed route does not come back with its next hop.
+    let gone = frames.iter().find(|frame| frame.len() == 48 && frame[20 + 7] == 0).unwrap();
+    let route = frames.iter().find(|frame| frame.ends_with(&[0x17, 0, 0, 0])).unwrap();
+    bench.state.begin_session(&mut bench.routes);
+    bench.feed(&[route.clone(), gone.clone()]);
+    let next_hop = frames.iter().find(|frame| frame.len() == 52 && frame.contains(&0x17));
+    bench.feed(&[next_hop.unwrap().clone()]);
+    assert_eq!(bench.at("10.1.0.0/16"), None);
 }
 
 #[test]

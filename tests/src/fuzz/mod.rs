@@ -9,6 +9,7 @@ pub mod buffer_ops;
 pub mod burst_lengths;
 pub mod campaign_toml;
 pub mod drivers;
+pub mod fpm_session;
 pub mod lldp_frames;
 pub mod network_toml;
 pub mod parse;
@@ -35,7 +36,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
     Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
@@ -45,6 +46,7 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "network_toml", run: network_toml::run, bytes_max: 4_096 },
     Target { name: "parse", run: parse::run, bytes_max: 256 },
     Target { name: "plan_files", run: plan_files::run, bytes_max: 2_048 },
+    Target { name: "fpm_session", run: fpm_session::run, bytes_max: 4_096 },
     Target { name: "roce_frames", run: roce_frames::run, bytes_max: 1_024 },
     Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
     Target { name: "scenario_toml", run: scenario_toml::run, bytes_max: 4_096 },

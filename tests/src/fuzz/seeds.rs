@@ -14,6 +14,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
         "agent_frames" => frames().iter().map(|frame| punted(frame)).collect(),
         "lldp_frames" => exchanges(),
         "switch_toml" => texts("config/examples", "toml").into_iter().chain(switches()).collect(),
+        "fpm_session" => records(),
         "network_toml" => texts("config/examples/networks", "toml"),
         "scenario_toml" => texts("netsim/scenarios", "toml")
             .into_iter()
@@ -48,6 +49,20 @@ fn found(target: &str) -> Vec<Vec<u8>> {
 fn frames() -> Vec<Vec<u8>> {
     let cases = cases().unwrap_or_default();
     cases.into_iter().filter_map(|(_, case)| case.ok()).flat_map(|case| case.frames()).collect()
+}
+
+/// What a real zebra sent: each record as a whole, and its frames one by one.
+fn records() -> Vec<Vec<u8>> {
+    let octets = |line: &str| -> Vec<u8> {
+        let pairs = (0..line.len()).step_by(2).filter_map(|at| line.get(at..at + 2));
+        pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+    };
+    let texts = texts("switch/src/fpm/recorded", "hex");
+    let records = texts.iter().map(|text| String::from_utf8_lossy(text).into_owned());
+    let frames: Vec<Vec<Vec<u8>>> =
+        records.map(|text| text.lines().map(octets).collect()).collect();
+    let whole = frames.iter().map(|frames| frames.concat());
+    whole.chain(frames.iter().flatten().cloned()).collect()
 }
 
 fn switches() -> Vec<Vec<u8>> {
