@@ -9,6 +9,7 @@ mod changes;
 mod device;
 mod fleet;
 mod gfc;
+mod inband_telemetry;
 mod initial_tags;
 mod lldp;
 mod metrics;
@@ -310,6 +311,7 @@ fn assemble(
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
     let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
+    let inband_telemetry = inband_telemetry::build(source, &file, &drafts)?;
     let (port_settings, ports): (Vec<_>, Vec<_>) =
         drafts.into_iter().map(|draft| (draft.settings, draft.config)).unzip();
     let (routes, routes_file) = match routes {
@@ -322,7 +324,15 @@ fn assemble(
     Ok(SwitchConfig {
         name: file.name.get_ref().clone(),
         memory: runtime::memory(source, &file, &buffer, &ports, &workers)?,
-        settings: SwitchSettings { ports: port_settings, buffer, scheduler, ecn, mac_table, seed },
+        settings: SwitchSettings {
+            ports: port_settings,
+            buffer,
+            scheduler,
+            ecn,
+            mac_table,
+            telemetry: inband_telemetry,
+            seed,
+        },
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
         static_macs: static_macs::build(source, &file, &ports)?,
