@@ -3,14 +3,13 @@
 DCQCN and with HPCC.
 
 Each host is a namespace with `knotless roce` at the other end of a tap; all ports have the same speed, and
-the switch paces them, marks for DCQCN and writes telemetry for HPCC. Rounds of all kinds alternate. Measured are the share of time in which a sender was
-paused by PFC, each sender's goodput against the fair share, and what the switch lost of the lossless
-priority, which must be nothing.
+the switch paces them, marks for DCQCN and writes telemetry for HPCC. Rounds of all kinds alternate. Measured
+are the share of time in which a sender was paused by PFC, each sender's goodput against the fair share, and
+what the switch lost of the lossless priority, which must be nothing.
 
 Writes target/bench/roce.json. Exits with 1 if DCQCN or HPCC does not lower the share of paused time at least
 ten times, if with DCQCN the median goodput of a sender is more than 5 % off the fair share (HPCC's windows
-are few packets here), or if anything lossless was
-lost; with 2 if it cannot run here. Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
+are few packets here), or if anything lossless was lost; with 2 if it cannot run here. Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
 """
 
 import argparse

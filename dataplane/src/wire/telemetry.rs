@@ -71,13 +71,12 @@ impl Hop {
     /// `sent_bytes` have left by it, and `queued_bytes` are queued behind.
     pub fn new(speed: u8, now: Instant, sent_bytes: u64, queued_bytes: u32) -> Self {
         let speed = speed.min(SPEED_UNKNOWN);
-        let time = now.ns_since(Instant::ZERO) >> time_shift(speed) & TIME_MASK;
-        let sent = sent_bytes / SENT_UNIT_BYTES & SENT_MASK;
+        let time = (now.ns_since(Instant::ZERO) >> time_shift(speed)) & TIME_MASK;
+        let sent = (sent_bytes / SENT_UNIT_BYTES) & SENT_MASK;
         let queued = u64::from((queued_bytes / QUEUE_UNIT_BYTES).min(u32::from(u16::MAX)));
         Self { bits: u64::from(speed) << 60 | time << 36 | sent << 16 | queued }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "four bits")]
     const fn speed(self) -> u8 {
         (self.bits >> 60) as u8
     }
