@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -104,7 +104,7 @@ test-rxe: privileges build ## Linux's soft-RoCE in two QEMU guests, through the 
 	@scripts/setup.sh qemu-system-x86 busybox-static perftest rdmacm-utils ibverbs-utils
 	@/usr/bin/python3 scripts/roce
 
-bench-roce: privileges build ## eight RoCE senders to one receiver on taps, with and without DCQCN (root)
+bench-roce: privileges build ## eight RoCE senders to one receiver on taps: without congestion control, with DCQCN, with HPCC (root)
 	@/usr/bin/python3 bench/roce/incast.py
 
 report: setup ## the page of a simulation, as a browser shows it (installs Chromium)
@@ -155,8 +155,11 @@ bench-tagger: setup ## the Tagger paper's figures beside ours, every row proven:
 bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 hosts, with memory
 	cargo run --release --locked -p knotless-bench --bin bench-netsim
 
-bench-congestion: setup ## DCQCN in the emulator against its paper's fluid model, and each congestion control in an incast
+bench-congestion: setup ## DCQCN against its paper's fluid model, HPCC against its simulator, each congestion control in an incast
 	cargo run --release --locked -p knotless-netsim --example congestion
+
+bench-htsim: build ## the emulator beside htsim: make bench-htsim HTSIM=FOLDER/htsim_roce
+	@/usr/bin/python3 bench/emulator/htsim.py $(HTSIM)
 
 bench-collectives: setup ## collectives of 1,024 ranks in the emulator, with their time and memory
 	cargo run --release --locked -p knotless-bench --bin bench-collectives

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Eight senders to one receiver through the switch, all on taps: RoCE with DCQCN beside RoCE without.
+"""Eight senders to one receiver through the switch, all on taps: RoCE without congestion control, with
+DCQCN and with HPCC.
 
 Each host is a namespace with `knotless roce` at the other end of a tap; all ports have the same speed, and
-the switch paces them. Rounds of both kinds alternate. Measured are the share of time in which a sender was
-paused by PFC, each sender's goodput against the fair share, and what the switch lost of the lossless
-priority, which must be nothing.
+the switch paces them, marks for DCQCN and writes telemetry for HPCC. Rounds of all kinds alternate. Measured
+are the share of time in which a sender was paused by PFC, each sender's goodput against the fair share, and
+what the switch lost of the lossless priority, which must be nothing.
 
-Writes target/bench/roce.json. Exits with 1 if DCQCN does not lower the share of paused time at least ten
-times, if the median goodput of a sender is more than 5 % off the fair share, or if anything lossless was
-lost; with 2 if it cannot run here. Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
+Writes target/bench/roce.json. Exits with 1 if DCQCN or HPCC does not lower the share of paused time at least
+ten times, if with DCQCN the median goodput of a sender is more than 5 % off the fair share (HPCC's windows
+are few packets here), or if anything lossless was lost; with 2 if it cannot run here. Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
 """
 
 import argparse
@@ -48,6 +49,9 @@ kmin = "{ecn_min}KB"
 kmax = "{ecn_max}KB"
 pmax = 0.2
 
+[inband_telemetry]
+switch = 1
+
 [buffer]
 size = "64MB"
 
@@ -65,9 +69,14 @@ speed = "{speed}"
 # milliseconds, which is what processes on a shared machine have.
 DCQCN = "ai=1M,hai=5M,min=2M,timer=3ms,alpha-timer=3ms,bytes=1M"
 CNP_INTERVAL = "3ms"
+# The round trip between such processes, without queues.
+HPCC_RTT = "8ms"
+# (1 - eta) of such a window, shared by the senders.
+HPCC = "ai=600"
 KINDS = {
     "none": ["--congestion", "none"],
     "dcqcn": ["--congestion", "dcqcn", "--dcqcn", DCQCN],
+    "hpcc": ["--congestion", "hpcc", "--base-rtt", HPCC_RTT, "--hpcc", HPCC],
 }
 WARM_UP_S = 3
 PATIENCE_S = 120
@@ -166,19 +175,22 @@ def story(lab: Lab, options) -> bool:
     show.heading("Medians")
     head = ["congestion control", "Mb/s", "paused", "off the fair share", "p99 ms", "lossless drops"]
     print(show.table(head, rows))
-    falls = paused["none"] / paused["dcqcn"] if paused["dcqcn"] else float("inf")
+    controlled = [kind for kind in KINDS if kind != "none"]
+    falls = {kind: paused["none"] / paused[kind] if paused[kind] else float("inf") for kind in controlled}
     drops = sum(it["lossless_drops"] for it in rounds)
-    checks = [
-        (falls >= PAUSE_FALLS_MIN, f"DCQCN lowers the share of paused time {falls:.0f} times"),
-        (fairness["dcqcn"] <= FAIRNESS_MAX,
-         f"with DCQCN each sender is within {fairness['dcqcn']:.1%} of the fair share"),
-        (drops == 0, f"{drops} lossless frames dropped"),
-    ]
+    checks = []
+    for kind in controlled:
+        name = kind.upper()
+        how = f"{falls[kind]:.0f} times" if paused[kind] else "to nothing"
+        checks.append((falls[kind] >= PAUSE_FALLS_MIN, f"{name} lowers the share of paused time {how}"))
+    checks.append((fairness["dcqcn"] <= FAIRNESS_MAX,
+                   f"with DCQCN each sender is within {fairness['dcqcn']:.1%} of the fair share"))
+    checks.append((drops == 0, f"{drops} lossless frames dropped"))
     for is_so, text in checks:
         show.result(is_so, text)
     file = door.TARGET / "bench" / "roce.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    finite = None if falls == float("inf") else falls
+    finite = {kind: fall if paused[kind] else None for kind, fall in falls.items()}
     result = {"speed": options.speed, "senders": SENDERS, "dcqcn": DCQCN, "pause_falls": finite,
               "paused_share": paused, "unfairness": fairness, "rounds": rounds}
     file.write_text(json.dumps(result, indent=1) + "\n")

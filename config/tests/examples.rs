@@ -102,6 +102,7 @@ fn the_examples_show_every_field() {
         "[buffer]",
         "[headroom]",
         "[scheduler]",
+        "[inband_telemetry]",
         "[workers]",
         "[memory]",
         "[control]",

@@ -125,6 +125,10 @@ pub struct PortCounters {
     pub copied_frames: u64,
     /// Frames marked congestion experienced (CE) on leaving here, by egress priority.
     pub ecn_marked_frames: [u64; PRIORITIES],
+    /// Frames into which in-band telemetry was written on leaving here.
+    pub telemetry_frames: u64,
+    /// Frames that had passed as many switches before as there is room for.
+    pub telemetry_full_frames: u64,
     /// Frames re-marked on arrival: the port is not trusted or has a tag of its own, or DSCP and
     /// PCP were inconsistent.
     pub remarked_frames: u64,

@@ -1,7 +1,7 @@
 //! One port: its egress (queues, schedule, transmit), and the state that both directions share.
 //!
 //! Reads: frame metadata. Writes: virtual egress queues (VEQs), the transmit batch. Counts: `tx_*`,
-//! `ecn_marked_frames`. Drop reasons: `tail_drop`, `port_down`, `watchdog`.
+//! `ecn_marked_frames`, `telemetry_*`. Drop reasons: `tail_drop`, `port_down`, `watchdog`.
 //!
 //! A frame whose port is idle, unpaused and unpaced goes straight to the transmit batch. The batch
 //! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,
@@ -18,6 +18,7 @@ use crate::limits::PRIORITIES;
 use crate::pfc::generator::Generator;
 use crate::pfc::receiver::Receiver;
 use crate::pfc::watchdog::Watchdog;
+use crate::port::telemetry::Telemetry;
 use crate::port::tx_batch::TxBatch;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
@@ -33,6 +34,7 @@ mod enqueue;
 pub(crate) mod flow_control;
 mod gauges;
 mod pending;
+mod telemetry;
 mod transmit;
 pub(crate) mod tx_batch;
 
@@ -66,6 +68,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     /// Whether the receive ring is so full that upstream is paused for it.
     pub(crate) backlogged: bool,
     is_paced: bool,
+    /// Whether each frame goes by its queue, because telemetry is written there.
+    writes_telemetry: bool,
     /// Whether a pause for a VIQ names the VIQ's own priority.
     pauses_own_class: bool,
     pub(crate) receiver: Receiver,
@@ -82,6 +86,7 @@ pub(crate) struct Port<D: Device, V: Driver> {
     /// Frames of open runs that are not in the transmit batch yet.
     reserved_frames: usize,
     pacer: Option<Pacer>,
+    telemetry: Option<Box<Telemetry>>,
     /// By priority of the virtual ingress queue (VIQ): the priority that a pause for it names.
     upstream: [Priority; PRIORITIES],
     /// The one priority that pauses of the host at this port name, if it has only one.
@@ -157,6 +162,10 @@ impl<D: Device, V: Driver> Port<D, V> {
             occupied_bits: 0,
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
+            writes_telemetry: switch.telemetry.is_some(),
+            telemetry: switch
+                .telemetry
+                .map(|telemetry| Box::new(Telemetry::new(telemetry, settings.speed))),
             pacer: settings.paced.then(|| Pacer::new(settings.speed, CATCH_UP_NS)),
             pending: None,
             driver: PhantomData,
@@ -207,6 +216,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.bypasses_queue = !self.takes_one(device)
             && self.up
             && !self.is_paced
+            && !self.writes_telemetry
             && device.tx_room_bytes(self.id, now) == u32::MAX;
     }
 

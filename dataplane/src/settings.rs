@@ -39,6 +39,8 @@ pub struct SwitchSettings {
     pub ecn: [Option<EcnSettings>; PRIORITIES],
     /// The MAC table of each worker.
     pub mac_table: MacTableSettings,
+    /// In-band telemetry, if packets get it.
+    pub telemetry: Option<TelemetrySettings>,
     /// Salt of the flow hash, and seed of the random numbers of ECN. Two switches with different
     /// seeds distribute the same flows differently.
     pub seed: u64,
@@ -219,6 +221,13 @@ pub struct EcnSettings {
     pub kmax_bytes: u32,
     /// Probability at `kmax_bytes`, in units of 1/65,536 (65,536 is 1).
     pub pmax_q16: u32,
+}
+
+/// In-band telemetry of packets that have room for it ([`telemetry`](crate::wire::telemetry)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// The number by which paths tell this switch from others, 12 bits.
+    pub switch: u16,
 }
 
 /// The table of learned MAC addresses.

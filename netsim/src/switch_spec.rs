@@ -11,9 +11,10 @@ use dataplane::limits::PRIORITIES;
 use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::settings::{
     BufferSettings, EcnSettings, GfcSettings, MacTableSettings, PortSettings, SchedulerSettings,
-    SwitchSettings, Threshold, ViqSettings,
+    SwitchSettings, TelemetrySettings, Threshold, ViqSettings,
 };
 use dataplane::time::Speed;
+use dataplane::wire::telemetry::SWITCH_NUMBERS;
 
 /// A switch's buffer and queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct SwitchSpec {
     pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
     pub ecn: [Option<EcnSettings>; PRIORITIES],
+    /// Whether it writes in-band telemetry.
+    pub writes_telemetry: bool,
     /// Whether each lossless priority has a part of the shared pool of its own, of equal size.
     pub partitions: bool,
 }
@@ -60,6 +63,7 @@ impl Default for SwitchSpec {
             rate_map: None,
             watchdog: None,
             ecn: [None; PRIORITIES],
+            writes_telemetry: false,
             partitions: false,
         }
     }
@@ -116,6 +120,7 @@ impl SwitchSpec {
             },
             ecn: self.ecn,
             mac_table: MacTableSettings { entries_max: 0, age_ns: 0, hold_ns: 0 },
+            telemetry: self.writes_telemetry.then(|| telemetry(common.seed)),
             seed: common.seed,
             host_rates: None,
         };
@@ -198,4 +203,9 @@ pub(crate) fn promised_bytes(settings: &SwitchSettings) -> u64 {
 
 fn frames(buffer_bytes: u64, cell_bytes: u16) -> usize {
     usize::try_from(buffer_bytes.div_ceil(u64::from(cell_bytes.max(1)))).unwrap_or(usize::MAX)
+}
+/// Numbers are drawn, so that those of two paths seldom add up to the same.
+fn telemetry(seed: u64) -> TelemetrySettings {
+    let switch = seed % u64::from(SWITCH_NUMBERS);
+    TelemetrySettings { switch: u16::try_from(switch).unwrap_or(0) }
 }

@@ -1,6 +1,6 @@
 //! The endpoint: what a driver holds.
 
-use crate::congestion::{Congestion, Hop};
+use crate::congestion::Congestion;
 use crate::counters::Counters;
 use crate::memory::{Memory, Region, RegionId, Regions};
 use crate::queue_pair::{Arrived, Built, Connection, QueuePair, Shared};
@@ -9,6 +9,7 @@ use crate::settings::{EndpointSettings, Peer, QueuePairSettings};
 use crate::time::{NEVER, Picoseconds};
 use crate::wire::{Encapsulation, HEAD_BYTES_MAX, ICRC_BYTES, Kind, Packet, icrc};
 use crate::work::{Completion, Place, PostError, QueuePairId, ReceiveRequest, WorkRequest};
+use dataplane::wire::telemetry::Stack;
 use std::collections::VecDeque;
 
 /// Where congestion says that it is allowed: ECT(0).
@@ -263,17 +264,15 @@ impl Endpoint {
         let payload_end = usize::try_from(packet.payload_bytes)
             .map_or(usize::MAX, |bytes| packet.payload_at.saturating_add(bytes));
         let payload = stored.get(packet.payload_at..payload_end);
-        self.receive_packet(now_ps, &packet, payload, &[], memory);
+        self.receive_packet(now_ps, &packet, payload, memory);
     }
 
-    /// As [`Self::receive`], of a frame that was read already, with what the switches on its path
-    /// have said, the first hop first.
+    /// As [`Self::receive`], of a frame that was read already.
     pub fn receive_packet<M: Memory>(
         &mut self,
         now_ps: Picoseconds,
         packet: &Packet,
         payload: Option<&[u8]>,
-        hops: &[Hop],
         memory: &mut M,
     ) {
         if self.settings.checks_addresses && packet.destination != self.settings.ip {
@@ -301,14 +300,15 @@ impl Endpoint {
                 queue_pair.on_marked(now_ps, self.settings.cnp_interval_ps);
             }
         }
-        let arrived = Arrived { headers, payload_bytes: packet.payload_bytes, payload };
+        let telemetry = packet.telemetry.as_ref();
+        let arrived = Arrived { headers, payload_bytes: packet.payload_bytes, payload, telemetry };
         let shared = Shared {
             now_ps,
             counters: &mut self.counters,
             completions: &mut self.completions,
             regions: &self.regions,
         };
-        queue_pair.receive(arrived, hops, shared, memory);
+        queue_pair.receive(arrived, shared, memory);
         self.reschedule(index, now_ps);
     }
 
@@ -396,7 +396,7 @@ impl Endpoint {
         let Connection { encapsulation, .. } = queue_pair.connection.as_ref()?;
         let settings = &queue_pair.settings;
         let data = (settings.dscp, settings.priority);
-        let Built { mut headers, payload, is_repetition } = built;
+        let Built { mut headers, payload, is_repetition, telemetry } = built;
         let kind = headers.opcode.kind;
         let ((dscp, priority), ecn) = match kind {
             Kind::CongestionNotification => (cnp, 0),
@@ -410,11 +410,19 @@ impl Endpoint {
         let padded_bytes = payload_bytes.next_multiple_of(4);
         headers.pad = u8::try_from(padded_bytes - payload_bytes).unwrap_or(0);
         let padded_bytes = usize::try_from(padded_bytes).unwrap_or(0);
-        let before = encapsulation.bytes();
-        let transport_bytes = headers.write(&mut head[before..]);
-        let after_udp = transport_bytes + padded_bytes + ICRC_BYTES;
-        encapsulation.write(head, dscp << 2 | ecn, after_udp);
-        let frame_bytes = before + after_udp;
+        let is_measured =
+            matches!(kind, Kind::Send | Kind::Write) && queue_pair.congestion.wants_telemetry();
+        let udp_end = encapsulation.bytes();
+        let mut head_bytes = udp_end;
+        if is_measured {
+            head_bytes += put(&mut head[head_bytes..], Stack::EMPTY.as_bytes());
+        }
+        head_bytes += headers.write(&mut head[head_bytes..]);
+        if let Some(stack) = telemetry {
+            head_bytes += put(&mut head[head_bytes..], stack.as_bytes());
+        }
+        let frame_bytes = head_bytes + padded_bytes + ICRC_BYTES;
+        encapsulation.write(head, dscp << 2 | ecn, frame_bytes - udp_end, is_measured);
         let is_data = matches!(kind, Kind::Send | Kind::Write | Kind::ReadResponse);
         if is_data || matches!(kind, Kind::ReadRequest | Kind::Atomic) {
             // First, as it brings the rate up to date.
@@ -429,7 +437,7 @@ impl Endpoint {
         self.counters.cnps_sent += u64::from(kind == Kind::CongestionNotification);
         self.reschedule(index, now_ps);
         Some(Departure {
-            head_bytes: before + transport_bytes,
+            head_bytes,
             payload: place,
             payload_bytes,
             frame_bytes,
@@ -468,6 +476,12 @@ impl Endpoint {
             self.timers.push(timer_ps, index);
         }
     }
+}
+
+/// Writes `bytes` to the front of `room`; their length.
+fn put(room: &mut [u8], bytes: &[u8]) -> usize {
+    room[..bytes.len()].copy_from_slice(bytes);
+    bytes.len()
 }
 
 fn at(queue_pairs: &mut [Scheduled], index: u32) -> Option<&mut Scheduled> {

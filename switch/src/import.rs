@@ -25,7 +25,7 @@ pub struct ImportArgs {
     topology: PathBuf,
     /// The flows
     flows: PathBuf,
-    /// Congestion control of the flows: none, dcqcn, timely or swift
+    /// Congestion control of the flows: none, dcqcn, timely, hpcc or swift
     #[arg(long, value_name = "NAME", default_value = "none")]
     congestion: String,
     /// How long flows may send after the last one has begun, in microseconds

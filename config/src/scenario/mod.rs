@@ -10,6 +10,7 @@ pub mod feasibility;
 mod gfc;
 mod old_words;
 mod reader;
+mod roce_schema;
 mod schema;
 mod schemes;
 mod settings;

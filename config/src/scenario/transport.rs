@@ -1,12 +1,14 @@
 //! `[roce]`: the transport of flows that have `transport = "roce"`, and of collectives.
 
 use super::reader::Reader;
-use super::schema::{DcqcnTable, RoceTable, SwiftTable, TimelyTable};
+use super::roce_schema::{DcqcnTable, HpccTable, RoceTable, SwiftTable, TimelyTable};
 use super::settings::one_of;
 use crate::error::ConfigError;
 use crate::fields::{Duration, Rate, Size};
 use crate::network::schema::Field;
-use roce::congestion::{Algorithm, DcqcnParameters, SwiftParameters, TimelyParameters};
+use roce::congestion::{
+    Algorithm, DcqcnParameters, HpccParameters, SwiftParameters, TimelyParameters,
+};
 
 /// Picoseconds in a nanosecond, which durations are in.
 const PS_PER_NS: u64 = 1_000;
@@ -28,7 +30,7 @@ pub struct Roce {
     pub timeout_ns: u64,
     /// Between two notifications of a queue pair, at the least.
     pub cnp_interval_ns: u64,
-    /// The round trip of an idle path that Swift begins with; `None`: each path's own.
+    /// The round trip of an idle path that HPCC and Swift begin with; `None`: each path's own.
     pub base_rtt_ns: Option<u64>,
 }
 
@@ -65,7 +67,8 @@ pub(super) fn roce(reader: &Reader<'_>, table: &RoceTable) -> Result<Roce, Confi
         return Err(reader.wrong(field.span(), "packets carry 256, 512 or 1024 bytes"));
     }
     // Algorithms that measure need an answer to each packet.
-    let measures = matches!(algorithm, Algorithm::Swift(_) | Algorithm::Timely(_));
+    let measures =
+        matches!(algorithm, Algorithm::Hpcc(_) | Algorithm::Swift(_) | Algorithm::Timely(_));
     let every = if measures { 1 } else { default.acknowledge_every };
     let ns = |field: &Field<Duration>| field.as_ref().map(|field| field.get_ref().0);
     let timeout = table.timeout.as_ref().map(|field| {
@@ -102,22 +105,20 @@ fn algorithm(reader: &Reader<'_>, table: &RoceTable) -> Result<Algorithm, Config
         Some(field) => one_of("congestion control", field.get_ref(), &known)
             .map_err(|message| reader.wrong(field.span(), message))?,
     };
-    if let (Some(field), "hpcc") = (&table.congestion, name) {
-        let message = "HPCC needs telemetry, which emulated switches do not write; use dcqcn, timely \
-                       or swift";
-        return Err(reader.wrong(field.span(), message));
-    }
     // A file may hold the parameters of all, so that a campaign tries one after the other.
     let mut dcqcn_parameters = DcqcnParameters::default();
     let mut timely_parameters = TimelyParameters::default();
+    let mut hpcc_parameters = HpccParameters::default();
     let mut swift_parameters = SwiftParameters::default();
     on(&table.dcqcn, |table| dcqcn(reader, table, &mut dcqcn_parameters))?;
     on(&table.timely, |table| timely(reader, table, &mut timely_parameters))?;
+    on(&table.hpcc, |table| hpcc(reader, table, &mut hpcc_parameters))?;
     on(&table.swift, |table| swift(reader, table, &mut swift_parameters))?;
     Ok(match Algorithm::from_name(name).unwrap_or_default() {
-        Algorithm::None | Algorithm::Hpcc(_) => Algorithm::None,
+        Algorithm::None => Algorithm::None,
         Algorithm::Dcqcn(_) => Algorithm::Dcqcn(dcqcn_parameters),
         Algorithm::Timely(_) => Algorithm::Timely(timely_parameters),
+        Algorithm::Hpcc(_) => Algorithm::Hpcc(hpcc_parameters),
         Algorithm::Swift(_) => Algorithm::Swift(swift_parameters),
     })
 }
@@ -194,6 +195,18 @@ fn timely(
     set(&mut into.minimum_bps, &table.minimum, bps);
     let samples = count(reader, "hyper_samples", &table.hyper_samples, 1..=1_000)?;
     into.hyper_samples = samples.unwrap_or(into.hyper_samples);
+    Ok(())
+}
+
+fn hpcc(
+    reader: &Reader<'_>,
+    table: &HpccTable,
+    into: &mut HpccParameters,
+) -> Result<(), ConfigError> {
+    set_share(reader, &mut into.eta_millionths, &table.utilization, 1.0)?;
+    set(&mut into.additive_bytes, &table.additive, bytes);
+    let stages = count(reader, "stages", &table.stages, 0..=1_000)?;
+    into.stages_max = stages.unwrap_or(into.stages_max);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod device;
 mod fleet;
 mod gfc;
 mod host;
+mod inband_telemetry;
 mod initial_tags;
 mod lldp;
 mod metrics;
@@ -317,6 +318,7 @@ fn assemble(
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
     let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
+    let inband_telemetry = inband_telemetry::build(source, &file, &drafts)?;
     let (port_settings, ports): (Vec<_>, Vec<_>) =
         drafts.into_iter().map(|draft| (draft.settings, draft.config)).unzip();
     let (routes, routes_file) = match routes {
@@ -335,6 +337,7 @@ fn assemble(
             scheduler,
             ecn,
             mac_table,
+            telemetry: inband_telemetry,
             seed,
             host_rates: host::rates(source, &file, &ports)?,
         },

@@ -142,7 +142,16 @@ impl Changes {
 
     fn compare_settings(&mut self, old: &SwitchSettings, new: &SwitchSettings) {
         // Taken apart by name, so that a field added to the settings is not forgotten here.
-        let SwitchSettings { ports: _, buffer, scheduler, ecn, mac_table, seed, host_rates } = old;
+        let SwitchSettings {
+            ports: _,
+            buffer,
+            scheduler,
+            ecn,
+            mac_table,
+            telemetry,
+            seed,
+            host_rates,
+        } = old;
         self.compare("buffer.size", &buffer.size_bytes, &new.buffer.size_bytes);
         self.compare("buffer.cell", &buffer.cell_bytes, &new.buffer.cell_bytes);
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
@@ -154,6 +163,7 @@ impl Changes {
         self.compare("scheduler.fair", &scheduler.fair, &new.scheduler.fair);
         self.differ("ecn", ecn, &new.ecn);
         self.differ("mac_table", mac_table, &new.mac_table);
+        self.differ("inband_telemetry", telemetry, &new.telemetry);
         self.compare("seed", seed, &new.seed);
         self.differ("host.rates", host_rates, &new.host_rates);
     }

@@ -102,7 +102,13 @@ impl<D: Device, V: Driver> Port<D, V> {
         let QueuedFrame { frame, meta } = queued;
         match device.tx_one(self.id, frame, accounting.now) {
             Ok(()) => count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting),
-            Err(frame) => self.put_front(QueuedFrame { frame, meta }, accounting),
+            Err(frame) => {
+                let mut queued = QueuedFrame { frame, meta };
+                if self.writes_telemetry {
+                    self.take_telemetry_back(&mut queued);
+                }
+                self.put_front(queued, accounting);
+            }
         }
     }
 }

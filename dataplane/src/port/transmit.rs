@@ -64,7 +64,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
         let mut room_bytes = device.tx_room_bytes(self.id, accounting.now);
         let has_pace = self.is_paced || self.receiver.rate_limited_bits() != 0;
-        let is_free = room_bytes == u32::MAX && !has_pace;
+        let is_free = room_bytes == u32::MAX && !has_pace && !self.writes_telemetry;
         for _ in 0..BURSTS_A_TURN {
             let frames_max = device.tx_free_frames(self.id).min(BURST_MAX);
             if is_free {
@@ -155,7 +155,7 @@ impl<D: Device, V: Driver> Port<D, V> {
     }
 
     /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
-    /// received rate, and marks the frame if ECN requires it.
+    /// received rate, marks the frame if ECN requires it, and writes telemetry.
     #[inline(always)]
     pub(super) fn departs(
         &mut self,
@@ -175,6 +175,31 @@ impl<D: Device, V: Driver> Port<D, V> {
         if let Some(settings) = &accounting.ecn[p] {
             let marked = mark(settings, depth_bytes, meta.l3, frame, &mut accounting.rng);
             self.counters.ecn_marked_frames[p] += u64::from(marked);
+        }
+        if self.writes_telemetry {
+            self.write_telemetry(queued, accounting.now);
+        }
+    }
+
+    #[cold]
+    fn write_telemetry(&mut self, queued: &mut QueuedFrame<D::Frame>, now: Instant) {
+        let Some(telemetry) = &mut self.telemetry else { return };
+        let queued_bytes = self.queues.iter().map(|queue| queue.veq.bytes()).sum();
+        match telemetry.departs(&mut queued.frame, queued.meta.l3, queued_bytes, now) {
+            Some(true) => self.counters.telemetry_frames += 1,
+            Some(false) => self.counters.telemetry_full_frames += 1,
+            None => {}
+        }
+    }
+
+    /// A frame that has departed goes back to its queue.
+    #[cold]
+    pub(super) fn take_telemetry_back(&mut self, queued: &mut QueuedFrame<D::Frame>) {
+        let Some(telemetry) = &mut self.telemetry else { return };
+        match telemetry.stays(&mut queued.frame, queued.meta.l3) {
+            Some(true) => self.counters.telemetry_frames -= 1,
+            Some(false) => self.counters.telemetry_full_frames -= 1,
+            None => {}
         }
     }
 
@@ -206,7 +231,10 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);
-        for queued in self.tx_batch.take_back(bits) {
+        for mut queued in self.tx_batch.take_back(bits) {
+            if self.writes_telemetry {
+                self.take_telemetry_back(&mut queued);
+            }
             self.put_front(queued, accounting);
         }
     }

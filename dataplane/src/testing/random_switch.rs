@@ -6,7 +6,7 @@ use super::{RigBuilder, Script};
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::rules::{TagMatch, TcamEntry};
-use crate::settings::{EcnSettings, GfcSettings, Threshold};
+use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
 use crate::ttl_class::{Parity, TtlClasses};
 use crate::wire::MacAddress;
@@ -29,6 +29,7 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     let settings = &mut builder.settings;
     settings.scheduler.fair = has(1);
     settings.scheduler.strict_bits = if has(2) { 0b1001_0000 } else { 0 };
+    settings.telemetry = has(2).then_some(TelemetrySettings { switch: 0x123 });
     settings.mac_table.entries_max = 64;
     settings.buffer.frames_max = 2_048;
     settings.buffer.lossy_bytes = 4_000 + 200 * u64::from(script.octet()?);
@@ -160,6 +161,7 @@ pub fn frame(script: &mut Script<'_>, from: u8, ports: u8, is_bridged: bool) -> 
                 5 => udp.ttl = TTL0 - other % 4,
                 6 => udp.dst_mac = port_mac(to),
                 7 => udp.dst = [192, 0, 2, other],
+                8 | 9 => udp.has_telemetry = udp.frame_bytes >= 100,
                 _ => {}
             }
             Some(udp.bytes())

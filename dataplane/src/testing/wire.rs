@@ -41,6 +41,8 @@ pub struct Udp {
     pub frame_bytes: usize,
     /// A number in the payload, to tell frames apart.
     pub sequence: u32,
+    /// Whether it has room for in-band telemetry, before the number.
+    pub has_telemetry: bool,
 }
 
 impl Udp {
@@ -58,6 +60,7 @@ impl Udp {
             src_port: 49_152,
             frame_bytes: 60,
             sequence: 0,
+            has_telemetry: false,
         }
     }
 
@@ -86,9 +89,13 @@ impl Udp {
         let checksum = header_checksum(&frame[ip..]);
         frame[ip + 10..ip + 12].copy_from_slice(&checksum.to_be_bytes());
         frame.extend_from_slice(&self.src_port.to_be_bytes());
-        frame.extend_from_slice(&4791_u16.to_be_bytes());
+        let port: u16 = if self.has_telemetry { 4799 } else { 4791 };
+        frame.extend_from_slice(&port.to_be_bytes());
         frame.extend_from_slice(&(total - 20).to_be_bytes());
         frame.extend_from_slice(&[0, 0]);
+        if self.has_telemetry {
+            frame.extend_from_slice(&[0; 42]);
+        }
         frame.extend_from_slice(&self.sequence.to_be_bytes());
         frame.resize(self.frame_bytes, 0xA5);
         frame

@@ -9,6 +9,7 @@ pub mod ipv6;
 mod mac;
 pub mod mac_control;
 pub mod parse;
+pub mod telemetry;
 
 pub use mac::{MacAddress, NotAMacAddress};
 

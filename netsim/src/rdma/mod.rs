@@ -14,6 +14,7 @@ use crate::flow::FlowId;
 use crate::frame::{Pool, SimFrame, WRITTEN_BYTES};
 use dataplane::frame::Frame;
 use dataplane::ids::Priority;
+use dataplane::wire::telemetry;
 use hdrhistogram::Histogram;
 use rank::{Message, Rank};
 use roce::memory::{NoMemory, RegionId};
@@ -33,6 +34,8 @@ const BUFFERS: usize = 8;
 /// Where the addresses stand in a frame.
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
+/// Where the UDP port stands.
+const UDP_DESTINATION: usize = 36;
 /// Where the default partition stands, which no simple flow with a number below 65,535 has there.
 const PARTITION: usize = 44;
 
@@ -130,7 +133,9 @@ impl RdmaHost {
     /// Whether a frame may be RoCE's.
     #[inline(always)]
     pub(crate) fn is_for_it(frame: &SimFrame) -> bool {
-        frame.head().get(PARTITION..PARTITION + 2) == Some(&[0xFF, 0xFF])
+        let two = |at: usize| frame.head().get(at..at + 2);
+        two(PARTITION) == Some(&[0xFF, 0xFF])
+            || two(UDP_DESTINATION) == Some(&telemetry::UDP_PORT.to_be_bytes())
     }
 
     /// A frame has arrived; `None` if it is for another host.
@@ -145,7 +150,7 @@ impl RdmaHost {
         }
         let mut received = Received { is_marked: packet.is_ce(), ..Received::default() };
         let before = self.endpoint.counters().received_bytes;
-        self.endpoint.receive_packet(now_ps, &packet, None, &[], &mut NoMemory);
+        self.endpoint.receive_packet(now_ps, &packet, None, &mut NoMemory);
         if let (Use::Receiver { flow, .. }, Kind::Send) = (&pair.purpose, packet.kind()) {
             received.flow = Some(*flow);
             received.bytes = self.endpoint.counters().received_bytes - before;
@@ -209,7 +214,8 @@ impl RdmaHost {
         };
         let frame_bytes = u16::try_from(frame_bytes).unwrap_or(u16::MAX);
         let (start, rest) = head.split_first_chunk().unwrap_or((&[0; WRITTEN_BYTES], &[]));
-        // Only sequence NAKs of selective repeat say more; a notification goes on with zeros.
+        // Only telemetry, and sequence NAKs of selective repeat say more; a notification goes on with
+        // zeros.
         let frame = match head_bytes.checked_sub(WRITTEN_BYTES) {
             Some(more) if rest[..more].iter().any(|&octet| octet != 0) => {
                 pool.take(&head[..head_bytes], frame_bytes)

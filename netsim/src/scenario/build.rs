@@ -20,6 +20,7 @@ use dataplane::settings::EcnSettings;
 use fabric::Network;
 use fabric::network::{End, Link, Peer};
 use random::{Draw, SplitMix64};
+use roce::congestion::Algorithm;
 use std::num::NonZeroUsize;
 
 /// A scenario's network.
@@ -185,6 +186,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
         threshold: buffers.threshold,
         xon_offset_bytes: buffers.xon_offset_bytes,
         ecn,
+        writes_telemetry: matches!(config.roce.algorithm, Algorithm::Hpcc(_)),
         ..SwitchSpec::default()
     }
 }

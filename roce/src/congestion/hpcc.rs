@@ -1,13 +1,10 @@
 //! HPCC (Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1): a
 //! window from what the switches on the path measure.
 
+use super::Feedback;
 use super::fixed::{BIT_PS_PER_BYTE, ONE, Share, from_millionths, of, ratio, scale};
-use super::{Feedback, Hop};
-use crate::time::Picoseconds;
-use arrayvec::ArrayVec;
-
-/// Switches on a path, at the most. Feedback of further ones is not read.
-pub const HOPS_MAX: usize = 8;
+use crate::time::{PS_PER_NS, Picoseconds};
+use dataplane::wire::telemetry::Stack;
 
 /// The parameters, under the paper's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +41,7 @@ pub struct Hpcc {
     stage: u32,
     /// `lastUpdateSeq`.
     updated_to: u64,
-    last: ArrayVec<Hop, HOPS_MAX>,
+    last: Option<Stack>,
 }
 
 impl Hpcc {
@@ -60,7 +57,7 @@ impl Hpcc {
             utilization: 0,
             stage: 0,
             updated_to: 0,
-            last: ArrayVec::new(),
+            last: None,
         }
     }
 
@@ -74,35 +71,30 @@ impl Hpcc {
     }
 
     pub(super) fn on_feedback(&mut self, feedback: &Feedback<'_>) {
-        let hops = &feedback.hops[..feedback.hops.len().min(HOPS_MAX)];
+        let Some(stack) = feedback.telemetry else { return };
         // The first feedback, and that of a new path, is only what the next is compared with.
-        let is_comparable = !hops.is_empty() && hops.len() == self.last.len();
-        if is_comparable {
-            self.measure(hops);
-            let is_new_rtt = feedback.acknowledged_to > self.updated_to;
-            self.resize(is_new_rtt);
-            if is_new_rtt {
-                self.updated_to = feedback.sent_to;
-            }
-        }
-        if !hops.is_empty() {
-            self.last = hops.iter().copied().collect();
+        let last = self.last.replace(*stack);
+        let is_same_path =
+            |last: &Stack| last.path() == stack.path() && last.count() == stack.count();
+        let Some(last) = last.filter(is_same_path) else { return };
+        self.measure(stack, &last);
+        let is_new_rtt = feedback.acknowledged_to > self.updated_to;
+        self.resize(is_new_rtt);
+        if is_new_rtt {
+            self.updated_to = feedback.sent_to;
         }
     }
 
     /// `MeasureInflight`.
-    fn measure(&mut self, hops: &[Hop]) {
+    fn measure(&mut self, stack: &Stack, last: &Stack) {
         let (mut most, mut over_ps) = (0, 0);
-        for (hop, last) in hops.iter().zip(&self.last) {
-            let passed_ps = hop.at_ps.saturating_sub(last.at_ps);
-            let sent_bytes = hop.sent_bytes.wrapping_sub(last.sent_bytes);
-            if passed_ps == 0 {
-                continue;
-            }
-            let queued_bytes = hop.queued_bytes.min(last.queued_bytes);
-            let capacity = |ps| scale(hop.speed_bps, ps, BIT_PS_PER_BYTE);
-            let queued = ratio(queued_bytes, capacity(self.base_rtt_ps));
-            let busy_ps = scale(sent_bytes, BIT_PS_PER_BYTE, hop.speed_bps);
+        for (hop, last) in stack.hops().zip(last.hops()) {
+            let (passed_ns, sent_bytes) = hop.since(last);
+            let Some(speed_bps) = hop.speed_bps().filter(|_| passed_ns > 0) else { continue };
+            let passed_ps = passed_ns * PS_PER_NS;
+            let queued_bytes = hop.queued_bytes().min(last.queued_bytes());
+            let queued = ratio(queued_bytes, scale(speed_bps, self.base_rtt_ps, BIT_PS_PER_BYTE));
+            let busy_ps = scale(sent_bytes, BIT_PS_PER_BYTE, speed_bps);
             let utilization = queued.saturating_add(ratio(busy_ps, passed_ps));
             if utilization > most {
                 (most, over_ps) = (utilization, passed_ps);

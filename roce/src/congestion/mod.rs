@@ -10,11 +10,12 @@ mod swift;
 mod timely;
 
 pub use dcqcn::{Dcqcn, DcqcnParameters};
-pub use hpcc::{HOPS_MAX, Hpcc, HpccParameters};
+pub use hpcc::{Hpcc, HpccParameters};
 pub use swift::{Swift, SwiftParameters};
 pub use timely::{Timely, TimelyParameters};
 
 use crate::time::Picoseconds;
+use dataplane::wire::telemetry::Stack;
 
 /// What the requester learns from an acknowledgment.
 #[derive(Clone, Copy, Debug)]
@@ -27,22 +28,9 @@ pub struct Feedback<'a> {
     pub acknowledged_to: u64,
     /// First byte of the queue pair's stream that has not been sent.
     pub sent_to: u64,
-    /// What the switches on the path wrote into the packet, as the receiver reflects it, the first
-    /// hop first. Empty without in-band telemetry.
-    pub hops: &'a [Hop],
-}
-
-/// What one switch wrote about the egress port that the packet left by (HPCC, section 4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hop {
-    /// When the packet was dequeued, by the switch's clock.
-    pub at_ps: Picoseconds,
-    /// Bytes the port has sent until then.
-    pub sent_bytes: u64,
-    /// Bytes that were queued behind the packet.
-    pub queued_bytes: u64,
-    /// The port's speed, bits a second.
-    pub speed_bps: u64,
+    /// What the switches on the path wrote into the packet, as the receiver reflects it. `None`
+    /// without in-band telemetry.
+    pub telemetry: Option<&'a Stack>,
 }
 
 /// What the algorithm knows of the path of a queue pair.
@@ -153,6 +141,12 @@ impl Congestion {
             Self::Hpcc(hpcc) => Some(hpcc.window_bytes()),
             Self::Swift(swift) => Some(swift.window_bytes()),
         }
+    }
+
+    /// Whether switches are to write telemetry into its packets.
+    #[inline]
+    pub const fn wants_telemetry(&self) -> bool {
+        matches!(self, Self::Hpcc(_))
     }
 
     /// A packet departs at `now_ps`.

@@ -106,6 +106,7 @@ impl Answers {
             headers: new(Kind::Acknowledge, Position::Only, Psn::default(), 0),
             payload: None,
             is_repetition: false,
+            telemetry: None,
         };
         match front {
             Answer::Acknowledge { psn, msn, syndrome } => {

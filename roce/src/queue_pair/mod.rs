@@ -7,15 +7,16 @@ mod repair;
 mod requester;
 mod responder;
 
-use crate::congestion::{Congestion, Hop};
+use crate::congestion::Congestion;
 use crate::counters::Counters;
 use crate::memory::{Memory, Regions};
 use crate::pacer::Pacer;
 use crate::psn::Psn;
 use crate::settings::{Peer, QueuePairSettings};
 use crate::time::Picoseconds;
-use crate::wire::{Encapsulation, Kind, Opcode, Position, TransportHeaders};
+use crate::wire::{Encapsulation, Kind, Opcode, Position, Syndrome, TransportHeaders};
 use crate::work::{Completion, Place, PostError, QueuePairId, ReceiveRequest, Status, WorkRequest};
+use dataplane::wire::telemetry::Stack;
 use requester::Requester;
 use responder::Responder;
 use std::collections::VecDeque;
@@ -29,7 +30,8 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: &'a mut Counters,
     pub(crate) completions: &'a mut VecDeque<Completion>,
     pub(crate) regions: &'a Regions,
-    pub(crate) hops: &'a [Hop],
+    /// What switches wrote into the packet that is acknowledged.
+    pub(crate) telemetry: Option<&'a Stack>,
 }
 
 /// What an event at a queue pair may use of its endpoint.
@@ -46,6 +48,7 @@ pub(crate) struct Arrived<'a> {
     pub(crate) headers: &'a TransportHeaders,
     pub(crate) payload_bytes: u32,
     pub(crate) payload: Option<&'a [u8]>,
+    pub(crate) telemetry: Option<&'a Stack>,
 }
 
 /// A packet to send.
@@ -54,6 +57,8 @@ pub(crate) struct Built {
     /// Its payload: where it stands, and how long it is.
     pub(crate) payload: Option<(Place, u32)>,
     pub(crate) is_repetition: bool,
+    /// What an acknowledgment says of the packet that it acknowledges.
+    pub(crate) telemetry: Option<Stack>,
 }
 
 /// The connection.
@@ -76,6 +81,8 @@ pub(crate) struct QueuePair {
     /// When the next congestion notification packet may be sent, and whether one is to be.
     cnp_from_ps: Picoseconds,
     is_cnp_due: bool,
+    /// What switches wrote into the last request, for the next acknowledgment.
+    reflected: Option<Stack>,
 }
 
 impl QueuePair {
@@ -94,6 +101,7 @@ impl QueuePair {
             settings,
             cnp_from_ps: 0,
             is_cnp_due: false,
+            reflected: None,
         }
     }
 
@@ -104,7 +112,7 @@ impl QueuePair {
 
     /// Ends the connection: what is posted is flushed, and what arrives is for nobody.
     pub(crate) fn close(&mut self, shared: Shared<'_>) {
-        let (requester, responder, mut context) = self.parts(shared, &[]);
+        let (requester, responder, mut context) = self.parts(shared, None);
         if !requester.has_failed() {
             requester.fail(Status::Flushed, &mut context);
         }
@@ -135,7 +143,7 @@ impl QueuePair {
     fn parts<'a>(
         &'a mut self,
         shared: Shared<'a>,
-        hops: &'a [Hop],
+        telemetry: Option<&'a Stack>,
     ) -> (&'a mut Requester, &'a mut Responder, Context<'a>) {
         let context = Context {
             now_ps: shared.now_ps,
@@ -145,7 +153,7 @@ impl QueuePair {
             counters: shared.counters,
             completions: shared.completions,
             regions: shared.regions,
-            hops,
+            telemetry,
         };
         (&mut self.requester, &mut self.responder, context)
     }
@@ -154,12 +162,14 @@ impl QueuePair {
     pub(crate) fn receive<M: Memory>(
         &mut self,
         arrived: Arrived<'_>,
-        hops: &[Hop],
         shared: Shared<'_>,
         memory: &mut M,
     ) {
         let headers = arrived.headers;
-        let (requester, responder, mut context) = self.parts(shared, hops);
+        if let Kind::Send | Kind::Write = headers.opcode.kind {
+            self.reflected = arrived.telemetry.copied();
+        }
+        let (requester, responder, mut context) = self.parts(shared, arrived.telemetry);
         let context = &mut context;
         match headers.opcode.kind {
             Kind::Send | Kind::Write | Kind::ReadRequest | Kind::Atomic => {
@@ -214,7 +224,7 @@ impl QueuePair {
 
     pub(crate) fn on_timer(&mut self, shared: Shared<'_>) {
         let now_ps = shared.now_ps;
-        let (requester, responder, mut context) = self.parts(shared, &[]);
+        let (requester, responder, mut context) = self.parts(shared, None);
         if requester.timer_ps() <= now_ps {
             requester.on_timer(&mut context);
             fail_both(requester, responder, &mut context);
@@ -227,15 +237,22 @@ impl QueuePair {
         std::mem::take(&mut self.is_cnp_due).then(|| {
             let opcode = Opcode::new(Kind::CongestionNotification, Position::Only);
             let headers = TransportHeaders::new(opcode, peer.queue_pair, Psn::default());
-            Built { headers, payload: None, is_repetition: false }
+            Built { headers, payload: None, is_repetition: false, telemetry: None }
         })
     }
 
     /// The answer without payload that is due.
     pub(crate) fn build_answer(&mut self) -> Option<Built> {
         let peer = self.connection.as_ref()?.peer;
-        let is_due = self.responder.is_control_due();
-        is_due.then(|| self.responder.build(peer.queue_pair, self.settings.mtu)).flatten()
+        if !self.responder.is_control_due() {
+            return None;
+        }
+        let mut built = self.responder.build(peer.queue_pair, self.settings.mtu)?;
+        let headers = &built.headers;
+        if headers.opcode.kind == Kind::Acknowledge && headers.syndrome == Syndrome::Acknowledge {
+            built.telemetry = self.reflected;
+        }
+        Some(built)
     }
 
     /// The next packet that waits for a departure time: answers to READs first, as acknowledgments

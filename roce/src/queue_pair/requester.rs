@@ -272,7 +272,7 @@ impl Requester {
                 self.departures.push_back((psn, now_ps));
             }
         }
-        Some(Built { headers, payload, is_repetition })
+        Some(Built { headers, payload, is_repetition, telemetry: None })
     }
 
     /// Goes back to the first number that is not acknowledged, or repairs from there on.
@@ -431,7 +431,7 @@ impl Requester {
             acknowledged_bytes: acknowledged_to - stream_before,
             acknowledged_to,
             sent_to: self.stream_of(self.next, self.at, mtu),
-            hops: context.hops,
+            telemetry: context.telemetry,
         };
         context.congestion.on_feedback(context.now_ps, &feedback);
     }

@@ -118,6 +118,7 @@ impl Responder {
                     headers: &headers,
                     payload_bytes: bytes,
                     payload: payload.as_deref(),
+                    telemetry: None,
                 };
                 let goes_on = self.process(arrived, context, memory);
                 if let Some(reorder) = &mut self.reorder {

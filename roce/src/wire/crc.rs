@@ -1,6 +1,7 @@
 //! The invariant CRC (Annex A17.3.3): CRC-32 over what no router changes.
 
 use crc32fast::Hasher;
+use dataplane::wire::{be16, telemetry};
 
 /// Bytes of the invariant CRC, after payload and pad.
 pub(crate) const ICRC_BYTES: usize = 4;
@@ -29,13 +30,16 @@ pub(crate) fn icrc(packet: &[u8]) -> Option<[u8; ICRC_BYTES]> {
         headers[0] |= 0x0F;
     }
     headers[ip_bytes + 6..headers_bytes].fill(0xFF);
-    let mut bth: [u8; 12] = *packet.get(headers_bytes..)?.first_chunk()?;
+    // Switches write telemetry, so it is not covered.
+    let has_telemetry = be16(packet, ip_bytes + 2) == Some(telemetry::UDP_PORT);
+    let bth_at = headers_bytes + if has_telemetry { telemetry::BYTES } else { 0 };
+    let mut bth: [u8; 12] = *packet.get(bth_at..)?.first_chunk()?;
     // FECN, BECN and reserved bits.
     bth[4] = 0xFF;
     let mut crc = Hasher::new();
     crc.update(&DUMMY_LRH);
     crc.update(&headers[..headers_bytes]);
     crc.update(&bth);
-    crc.update(packet.get(headers_bytes + 12..)?);
+    crc.update(packet.get(bth_at + 12..)?);
     Some(crc.finalize().to_le_bytes())
 }

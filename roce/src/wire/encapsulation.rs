@@ -2,7 +2,7 @@
 //! each packet.
 
 use crate::settings::Peer;
-use dataplane::wire::{MacAddress, ethernet};
+use dataplane::wire::{MacAddress, ethernet, telemetry};
 use std::net::IpAddr;
 
 /// The UDP port of RoCEv2.
@@ -78,14 +78,21 @@ impl Encapsulation {
         Self { bytes, bytes_len: len, ip_at, is_v6, sum }
     }
 
-    /// Bytes before the transport headers.
+    /// Bytes before the transport headers, or before telemetry.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes_len
     }
 
-    /// Writes the headers to the front of `head`, for `after_udp` bytes after UDP, CRC included.
+    /// Writes the headers to the front of `head`, for `after_udp` bytes after UDP, telemetry and CRC
+    /// included.
     #[inline]
-    pub(crate) fn write(&self, head: &mut [u8], service: u8, after_udp: usize) {
+    pub(crate) fn write(
+        &self,
+        head: &mut [u8],
+        service: u8,
+        after_udp: usize,
+        has_telemetry: bool,
+    ) {
         head[..self.bytes_len].copy_from_slice(&self.bytes[..self.bytes_len]);
         let udp_bytes = low16(UDP_BYTES + after_udp);
         let ip = self.ip_at;
@@ -105,6 +112,9 @@ impl Encapsulation {
         }
         let udp = self.bytes_len - UDP_BYTES;
         head[udp + 4..udp + 6].copy_from_slice(&udp_bytes.to_be_bytes());
+        if has_telemetry {
+            head[udp + 2..udp + 4].copy_from_slice(&telemetry::UDP_PORT.to_be_bytes());
+        }
     }
 }
 

@@ -15,5 +15,5 @@ pub use packet::{BadPacket, Packet};
 pub use transport::{AtomicOperation, NakCode, Syndrome};
 pub(crate) use transport::{AtomicRequest, Reth, Selective, TransportHeaders, rnr_timer_ps};
 
-/// Bytes of the longest head: Ethernet with a tag, IPv6, UDP, the transport headers.
-pub const HEAD_BYTES_MAX: usize = 128;
+/// Bytes of the longest head: Ethernet with a tag, IPv6, UDP, telemetry, the transport headers.
+pub const HEAD_BYTES_MAX: usize = 144;

@@ -4,6 +4,7 @@ use super::crc::{ICRC_BYTES, icrc};
 use super::encapsulation::UDP_PORT;
 use super::opcode::{Kind, Opcode};
 use super::transport::{TransportHeaders, is_default_partition, version_of};
+use dataplane::wire::telemetry::{self, Stack};
 use dataplane::wire::{be16, ethernet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -37,6 +38,8 @@ pub struct Packet {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     pub(crate) is_ce: bool,
+    /// What switches have written into it, or into the packet that it acknowledges.
+    pub(crate) telemetry: Option<Stack>,
     /// Bytes before the payload.
     pub(crate) payload_at: usize,
     /// Bytes of payload, without pad.
@@ -85,15 +88,18 @@ impl Packet {
             Some(ethernet::IPV6) => ipv6(stored, ip_at)?,
             _ => return Err(BadPacket::Foreign),
         };
-        if be16(stored, ip.udp_at + 2) != Some(UDP_PORT) {
-            return Err(BadPacket::Foreign);
-        }
+        let telemetry_bytes = match be16(stored, ip.udp_at + 2) {
+            Some(UDP_PORT) => 0,
+            Some(telemetry::UDP_PORT) => telemetry::BYTES,
+            _ => return Err(BadPacket::Foreign),
+        };
         let said_bytes = usize::from(be16(stored, ip.udp_at + 4).ok_or(BadPacket::Length)?);
         if said_bytes != ip.udp_bytes || ip.udp_at + ip.udp_bytes > frame_bytes {
             return Err(BadPacket::Length);
         }
-        let transport_at = ip.udp_at + 8;
-        let part_bytes = ip.udp_bytes.checked_sub(8 + ICRC_BYTES).ok_or(BadPacket::Length)?;
+        let transport_at = ip.udp_at + 8 + telemetry_bytes;
+        let around_bytes = 8 + telemetry_bytes + ICRC_BYTES;
+        let part_bytes = ip.udp_bytes.checked_sub(around_bytes).ok_or(BadPacket::Length)?;
         let transport = stored.get(transport_at..).ok_or(BadPacket::Length)?;
         if part_bytes < 12 || transport.len() < 12 {
             return Err(BadPacket::Length);
@@ -110,7 +116,17 @@ impl Packet {
             false => BadPacket::Opcode,
         };
         let (headers, headers_bytes) = read.map_err(unknown)?.ok_or(BadPacket::Length)?;
-        let after = part_bytes - headers_bytes;
+        let mut after = part_bytes - headers_bytes;
+        let mut telemetry = match telemetry_bytes {
+            0 => None,
+            _ => stored.get(ip.udp_at + 8..).and_then(Stack::read),
+        };
+        if headers.opcode.kind == Kind::Acknowledge && after == telemetry::BYTES {
+            telemetry = Some(
+                transport.get(headers_bytes..).and_then(Stack::read).ok_or(BadPacket::Length)?,
+            );
+            after = 0;
+        }
         let payload_bytes = after.checked_sub(usize::from(headers.pad)).ok_or(BadPacket::Length)?;
         // Payload and pad are a multiple of four; only some packets have any.
         if after % 4 != 0 || after > 0 && !headers.opcode.has_payload() {
@@ -128,6 +144,7 @@ impl Packet {
             source: ip.source,
             destination: ip.destination,
             is_ce: ip.is_ce,
+            telemetry,
             payload_at: transport_at + headers_bytes,
             payload_bytes: u32::try_from(payload_bytes).map_err(|_| BadPacket::Length)?,
         })

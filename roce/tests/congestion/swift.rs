@@ -107,7 +107,7 @@ proptest! {
                     acknowledged_bytes: u64::from(kind * PACKET),
                     acknowledged_to: 0,
                     sent_to: 0,
-                    hops: &[],
+                    telemetry: None,
                 });
                 paper.acknowledge(now_ps as f64, delay_ps as f64, f64::from(kind));
             }

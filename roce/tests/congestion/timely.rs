@@ -56,7 +56,7 @@ proptest! {
                     acknowledged_bytes: 4_096,
                     acknowledged_to: 0,
                     sent_to: 0,
-                    hops: &[],
+                    telemetry: None,
                 });
             }
             paper.sample(rtt_ps as f64, speed_bps as f64);

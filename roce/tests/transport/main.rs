@@ -5,4 +5,5 @@ mod behavior;
 mod faults;
 mod golden;
 mod packets;
+mod telemetry;
 mod wire;

@@ -153,6 +153,8 @@ fn moved(port: &PortStats) -> Vec<(&'static str, String)> {
         ("punted_frames", port.punted_frames),
         ("injected_frames", port.injected_frames),
         ("copied_frames", port.copied_frames),
+        ("telemetry_frames", port.telemetry_frames),
+        ("telemetry_full_frames", port.telemetry_full_frames),
         ("remarked_frames", port.remarked_frames),
         ("raised_frames", port.raised_frames),
         ("demoted_frames", port.demoted_frames),

@@ -44,7 +44,7 @@ const TIMES_BY_PRIORITY: [Family<ByPriority>; 2] = [
     }),
 ];
 
-const COUNTERS: [Family<u64>; 29] = [
+const COUNTERS: [Family<u64>; 31] = [
     ("mac_moves", "Times that a MAC address of another port came in", |p| p.mac_moves),
     ("mac_refused_frames", "Frames whose new MAC address was not learned", |p| {
         p.mac_refused_frames
@@ -56,6 +56,10 @@ const COUNTERS: [Family<u64>; 29] = [
     ("injected_frames", "Frames that the control thread sent or returned", |p| p.injected_frames),
     ("copied_frames", "Copies made to flood a frame or to resolve its next hop", |p| {
         p.copied_frames
+    }),
+    ("telemetry_frames", "Frames into which in-band telemetry was written", |p| p.telemetry_frames),
+    ("telemetry_full_frames", "Frames without room for more in-band telemetry", |p| {
+        p.telemetry_full_frames
     }),
     ("remarked_frames", "Frames re-marked on arrival", |p| p.remarked_frames),
     ("raised_frames", "Frames whose tag a rule raised", |p| p.raised_frames),

@@ -8,6 +8,7 @@ mod args;
 mod backlog;
 mod bench;
 mod client;
+mod congestion_args;
 mod driver;
 mod exchange;
 mod recv;

@@ -24,7 +24,8 @@ pub(super) use host::HostTable;
 pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
-    BufferTable, EcnTable, GfcTable, HeadroomTable, LosslessTable, SchedulerTable, WatchdogTable,
+    BufferTable, EcnTable, GfcTable, HeadroomTable, InbandTelemetryTable, LosslessTable,
+    SchedulerTable, WatchdogTable,
 };
 pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
 pub(super) use runtime::{
@@ -90,6 +91,8 @@ pub(in crate::switch) struct SwitchFile {
     /// ECN marking, a table for each priority that marks.
     #[serde(default)]
     pub(in crate::switch) ecn: Vec<Spanned<EcnTable>>,
+    /// In-band telemetry of packets that have room for it.
+    pub(in crate::switch) inband_telemetry: Field<InbandTelemetryTable>,
     /// The cores.
     #[serde(default)]
     pub(in crate::switch) workers: WorkersTable,

@@ -127,3 +127,12 @@ pub(in crate::switch) struct EcnTable {
     /// Probability at `kmax`, above 0 and up to 1. Default 0.05.
     pub(in crate::switch) pmax: Field<f64>,
 }
+
+/// `[inband_telemetry]`: switches write into packets what the queues are that they leave (INT).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct InbandTelemetryTable {
+    /// The number by which paths tell this switch from others, 0 to 4095. Default: from the
+    /// switch's name.
+    pub(in crate::switch) switch: Field<i64>,
+}
