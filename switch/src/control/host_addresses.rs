@@ -1,5 +1,5 @@
-//! The addresses that the host's kernel has for the ports' TAPs, in the tables: what iproute2 sets is
-//! the port's.
+//! The addresses that the host's kernel has for the ports' TAPs, in the tables: what iproute2 sets
+//! is the port's.
 
 use super::tables::Tables;
 use crate::host_taps::HostAddresses;
