@@ -6,9 +6,9 @@
 
 use super::changes::{Change, Changes, GroupKey};
 use super::compile::{Prefix, SHAPE};
-use super::learned::Target;
 use super::precedence::Answer;
 use super::prefixes::Prefixes;
+use super::route::Target;
 use super::routes::Routes;
 use super::runs::Runs;
 use super::spreads::{NeedsOtherRun, Spreads, adjacency};

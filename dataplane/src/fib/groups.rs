@@ -1,15 +1,12 @@
 //! Groups of paths: what learned routes point to. Many thousand routes share a few groups, so a
 //! group that changes, or a next hop in it, changes all of its routes at once.
 
-use super::RoutesError;
+use super::capacity::RoutesError;
 use crate::ids::PortId;
 use crate::limits::ECMP_MAX;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::IpAddr;
-
-/// Groups of one table.
-pub const GROUPS_MAX: usize = 1 << 16;
 
 /// One of the ways of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,6 +165,7 @@ fn check(paths: &[Path]) -> Result<(), RoutesError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fib::capacity::GROUPS_MAX;
 
     fn path(last: u8) -> Path {
         Path { gateway: Some(IpAddr::from([10, 0, 0, last])), port: None, weight: 1 }

@@ -1,44 +1,15 @@
 //! Routes that a routing daemon gives while the switch runs, beside the static ones of its files. A
 //! static route for the same prefix wins.
 
+use super::capacity::{LEARNED_MAX, RoutesError};
 use super::changes::{Change, Changes, GroupKey};
 use super::groups::{GroupId, Path};
 use super::prefix_map::longest_match;
-use super::{Route, Routes, RoutesError};
+use super::route::{AnyRoute, Learned, Target};
+use super::routes::Routes;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use ipnet::IpNet;
-
-/// Learned routes of one table: both families.
-pub const LEARNED_MAX: usize = 1 << 21;
-
-/// Where a learned route leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// By a path of this group, chosen by the flow's hash.
-    Group(GroupId),
-    /// Nowhere: dropped in silence.
-    Blackhole,
-    /// Nowhere: as if there were no route.
-    Unreachable,
-}
-
-/// A learned route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learned {
-    /// Where it leads.
-    pub target: Target,
-    /// Who gave it to the daemon: a number of `rtnetlink`(7), such as 186 for BGP.
-    pub protocol: u8,
-    /// Whatever the caller wants to know of it later.
-    pub mark: u32,
-}
-
-/// A route of either kind.
-pub(super) enum AnyRoute<'a> {
-    Static(&'a Route),
-    Learned(Target),
-}
 
 impl Routes {
     /// The group of these paths, 1 to [`ECMP_MAX`](crate::limits::ECMP_MAX), for
@@ -98,7 +69,7 @@ impl Routes {
     /// the prefix do not matter.
     ///
     /// # Errors
-    /// There are [`LEARNED_MAX`] of them.
+    /// The table has no room for it.
     pub fn set_learned(
         &mut self,
         prefix: IpNet,

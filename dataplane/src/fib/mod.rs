@@ -16,6 +16,7 @@
 //! ```
 
 mod buckets;
+mod capacity;
 mod changes;
 mod compile;
 mod compiler;
@@ -29,6 +30,7 @@ mod learned;
 mod precedence;
 mod prefix_map;
 mod prefixes;
+mod route;
 mod routes;
 mod runs;
 mod spreads;
@@ -38,14 +40,15 @@ mod tests;
 pub(crate) mod trie;
 mod update;
 
+pub use capacity::{NEIGHBORS_MAX, ROUTES_MAX, RoutesError};
 pub use compile::Prefix;
 pub use compiler::Compiler;
-pub use groups::{GROUPS_MAX, GroupId, Path};
+pub use groups::{GroupId, Path};
 pub use hash::FlowHash;
 pub use hop::{Adjacency, Hop};
 pub use leaf::Leaf;
-pub use learned::{LEARNED_MAX, Learned, Target};
-pub use routes::{Interface, NEIGHBORS_MAX, NextHop, ROUTES_MAX, Route, Routes, RoutesError};
+pub use route::{Learned, Route, Target};
+pub use routes::{Interface, NextHop, Routes};
 pub use trie::{Key, Trie};
 
 use crate::ids::PortId;

@@ -7,8 +7,8 @@
 //! be routed by: a longer route inside that network keeps its right.
 
 use super::changes::GroupKey;
-use super::learned::{AnyRoute, Target};
 use super::prefix_map::{covering, longest_match};
+use super::route::{AnyRoute, Target};
 use super::routes::{NextHop, Routes};
 use crate::ids::PortId;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

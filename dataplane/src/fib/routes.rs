@@ -1,10 +1,11 @@
 //! The control thread's routing table: interfaces, static routes and neighbors, each added,
 //! replaced and removed alone. `compiler.rs` compiles it for the packet path.
 
+use super::capacity::{GROUPS_MAX, NEIGHBORS_MAX, ROUTES_MAX, RoutesError};
 use super::changes::{Change, Changes, GroupKey};
-use super::groups::{GROUPS_MAX, GroupId, Groups, Path};
-use super::learned::{AnyRoute, Learned, Target};
+use super::groups::{GroupId, Groups, Path};
 use super::prefix_map::{PrefixMap, covering, longest_match};
+use super::route::{AnyRoute, Learned, Route, Target};
 use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::limits::ECMP_MAX;
@@ -13,13 +14,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use ipnet::IpNet;
-
-/// Static routes of one table. With [`NEIGHBORS_MAX`] and
-/// [`GROUPS_MAX`](super::groups::GROUPS_MAX) it keeps the hops of any table, 64 for each route at
-/// the worst, within what a leaf can name.
-pub const ROUTES_MAX: usize = 1 << 18;
-/// Neighbors of one table.
-pub const NEIGHBORS_MAX: usize = 1 << 20;
 
 const _: () = assert!(
     (ROUTES_MAX + GROUPS_MAX) * ECMP_MAX + NEIGHBORS_MAX + 2 * crate::limits::PORTS_MAX
@@ -40,43 +34,6 @@ pub struct Interface {
     pub mac: MacAddress,
     /// The longest frame sent there, Ethernet header included, VLAN tags and FCS not.
     pub frame_bytes_max: u16,
-}
-
-/// Where a static route leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// To one of these gateways, by the flow's hash. A gateway has to be in a connected network, of
-    /// either address family; one listed twice gets twice the flows. Those with an unknown MAC
-    /// address are left out as long as one other is known.
-    Via(Vec<IpAddr>),
-    /// Nowhere: dropped in silence.
-    Blackhole,
-}
-
-/// Why a change was refused; the table is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RoutesError {
-    /// A route needs a gateway.
-    #[error("a route without a gateway; give one, or make it a blackhole")]
-    NoGateway,
-    /// More gateways than [`ECMP_MAX`].
-    #[error("a route with {0} gateways; {ECMP_MAX} is the most")]
-    TooManyGateways(usize),
-    /// There are [`ROUTES_MAX`] static routes.
-    #[error("the table has {ROUTES_MAX} static routes, its most")]
-    RoutesFull,
-    /// There are [`LEARNED_MAX`](super::LEARNED_MAX) learned routes.
-    #[error("the table has {} learned routes, its most", super::LEARNED_MAX)]
-    LearnedFull,
-    /// There are [`GROUPS_MAX`](super::GROUPS_MAX) groups of paths.
-    #[error("the table has {} groups of paths, its most", super::GROUPS_MAX)]
-    GroupsFull,
-    /// There are [`NEIGHBORS_MAX`] neighbors.
-    #[error("the table has {NEIGHBORS_MAX} neighbors, its most")]
-    NeighborsFull,
-    /// A neighbor's MAC address cannot be a multicast address.
-    #[error("a neighbor with the multicast address {0}; a neighbor is one station")]
-    MulticastNeighbor(MacAddress),
 }
 
 /// A station that frames to some destination are handed to: a gateway, or the destination itself.

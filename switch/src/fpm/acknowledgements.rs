@@ -39,7 +39,8 @@ impl Acknowledgements {
 
     /// The workers use the tables with number `epoch`.
     pub(super) fn in_use(&mut self, epoch: u64) {
-        while let Some((_, frame)) = self.waiting.pop_front_if(|(due, _)| *due <= epoch) {
+        while self.waiting.front().is_some_and(|(due, _)| *due <= epoch) {
+            let Some((_, frame)) = self.waiting.pop_front() else { return };
             self.ready.extend_from_slice(&frame);
         }
     }

@@ -213,7 +213,7 @@ impl RawPath {
             RTA_OIF => self.interface = Some(attribute.u32()?),
             // The gateway's own family, and the address (RFC 8950).
             RTA_VIA => {
-                let family = u16_at(attribute.value, 0).ok_or(attribute.wrong())?;
+                let family = u16_at(attribute.value, 0).ok_or_else(|| attribute.wrong())?;
                 let family = u8::try_from(family).map_err(|_| attribute.wrong())?;
                 let value = attribute.value.get(2..).unwrap_or_default();
                 self.gateway = Some(Attribute { value, ..*attribute }.address(family)?);
@@ -227,8 +227,8 @@ impl RawPath {
 fn members(family: u8, attribute: &Attribute<'_>) -> Result<Vec<RawPath>, NetlinkError> {
     let (mut paths, mut rest) = (Vec::new(), attribute.value);
     while !rest.is_empty() {
-        let length = usize::from(u16_at(rest, 0).ok_or(attribute.wrong())?);
-        let member = rest.get(..length).ok_or(attribute.wrong())?;
+        let length = usize::from(u16_at(rest, 0).ok_or_else(|| attribute.wrong())?);
+        let member = rest.get(..length).ok_or_else(|| attribute.wrong())?;
         let Some(&[_, _, _, less, ..]) = member.first_chunk::<MEMBER_BYTES>() else {
             return Err(attribute.wrong());
         };
@@ -274,7 +274,7 @@ fn group(attribute: &Attribute<'_>) -> Result<Vec<(u32, u16)>, NetlinkError> {
         let [_, _, _, _, less, _, _, _] = *chunk.first_chunk::<GROUP_MEMBER_BYTES>()?;
         Some((number, u16::from(less) + 1))
     };
-    chunks.map(|chunk| member(chunk).ok_or(attribute.wrong())).collect()
+    chunks.map(|chunk| member(chunk).ok_or_else(|| attribute.wrong())).collect()
 }
 
 /// An attribute of a message.
@@ -314,7 +314,7 @@ impl<'a> Attribute<'a> {
             AF_INET6 => <[u8; 16]>::try_from(self.value).map(IpAddr::from).ok(),
             _ => None,
         }
-        .ok_or(self.wrong())
+        .ok_or_else(|| self.wrong())
     }
 }
 

@@ -1,0 +1,44 @@
+//! Where routes lead.
+
+use super::groups::GroupId;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+/// Where a static route leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// To one of these gateways, by the flow's hash. A gateway has to be in a connected network, of
+    /// either address family; one listed twice gets twice the flows. Those with an unknown MAC
+    /// address are left out as long as one other is known.
+    Via(Vec<IpAddr>),
+    /// Nowhere: dropped in silence.
+    Blackhole,
+}
+
+/// Where a learned route leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// By a path of this group, chosen by the flow's hash.
+    Group(GroupId),
+    /// Nowhere: dropped in silence.
+    Blackhole,
+    /// Nowhere: as if there were no route.
+    Unreachable,
+}
+
+/// A learned route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learned {
+    /// Where it leads.
+    pub target: Target,
+    /// Who gave it to the daemon: a number of `rtnetlink`(7), such as 186 for BGP.
+    pub protocol: u8,
+    /// Whatever the caller wants to know of it later.
+    pub mark: u32,
+}
+
+/// A route of either kind.
+pub(super) enum AnyRoute<'a> {
+    Static(&'a Route),
+    Learned(Target),
+}
