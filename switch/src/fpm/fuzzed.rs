@@ -11,9 +11,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// The first interfaces are the ports.
 #[derive(Debug)]
-struct Numbered;
+struct FirstPorts;
 
-impl PortIndexes for Numbered {
+impl PortIndexes for FirstPorts {
     fn port_of(&mut self, interface: u32) -> Option<PortId> {
         PortId::from_number(usize::try_from(interface).ok().filter(|number| *number <= 8)?)
     }
@@ -32,7 +32,7 @@ pub fn feed(bytes: &[u8]) -> Vec<(IpAddr, [Hop; 2])> {
             frame_bytes_max: 1514,
         });
     }
-    let (mut state, mut frames) = (State::new(Box::new(Numbered)), Frames::default());
+    let (mut state, mut frames) = (State::new(Box::new(FirstPorts)), Frames::default());
     state.begin_session(&mut routes);
     for part in bytes.chunks(64) {
         frames.push(part);

@@ -26,7 +26,7 @@ pub(super) enum Resolved {
 }
 
 #[derive(Debug)]
-struct Numbered {
+struct Defined {
     content: NextHop,
     /// The group of the table, once a route uses it.
     group: Option<GroupId>,
@@ -35,7 +35,7 @@ struct Numbered {
 /// All numbers of a session.
 #[derive(Debug, Default)]
 pub(super) struct NextHops {
-    numbered: HashMap<u32, Numbered>,
+    numbered: HashMap<u32, Defined>,
     /// The groups that a number is a member of.
     groups_with: HashMap<u32, BTreeSet<u32>>,
 }
@@ -67,7 +67,7 @@ impl NextHops {
             }
         }
         let group = self.numbered.get(&number).and_then(|old| old.group);
-        self.numbered.insert(number, Numbered { content, group });
+        self.numbered.insert(number, Defined { content, group });
         let around = self.groups_with.get(&number).cloned().unwrap_or_default();
         let mut changed = false;
         for number in around.into_iter().chain([number]) {
@@ -85,7 +85,7 @@ impl NextHops {
     /// removed or replaced.
     pub(super) fn remove(&mut self, number: u32, routes: &mut Routes) {
         self.forget_members(number);
-        if let Some(Numbered { group: Some(group), .. }) = self.numbered.remove(&number) {
+        if let Some(Defined { group: Some(group), .. }) = self.numbered.remove(&number) {
             routes.release_group(group);
         }
     }
@@ -105,7 +105,7 @@ impl NextHops {
         routes: &mut Routes,
         ports: &mut dyn PortIndexes,
     ) -> Result<(Resolved, Option<GroupId>), RoutesError> {
-        if let Some(Numbered { group: Some(group), .. }) = self.numbered.get(&number) {
+        if let Some(Defined { group: Some(group), .. }) = self.numbered.get(&number) {
             return Ok((Resolved::Paths(Vec::new()), Some(*group)));
         }
         let resolved = self.resolve(number, ports);
@@ -163,7 +163,7 @@ impl NextHops {
     }
 
     fn forget_members(&mut self, number: u32) {
-        let Some(Numbered { content: NextHop::Group(members), .. }) = self.numbered.get(&number)
+        let Some(Defined { content: NextHop::Group(members), .. }) = self.numbered.get(&number)
         else {
             return;
         };
