@@ -9,7 +9,9 @@ what the switch lost of the lossless priority, which must be nothing.
 
 Writes target/bench/roce.json. Exits with 1 if DCQCN or HPCC does not lower the share of paused time at least
 ten times, if with DCQCN the median goodput of a sender is more than 5 % off the fair share (HPCC's windows
-are few packets here), or if anything lossless was lost; with 2 if it cannot run here. Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
+are few packets here), or if anything lossless was lost; with 2 if it cannot run here.
+
+Usage: incast.py [--rounds N] [--seconds S] [--speed RATE]
 """
 
 import argparse

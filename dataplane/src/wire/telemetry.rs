@@ -40,8 +40,8 @@ const SPEED_MBPS: [u32; 15] = [
 /// The code of a speed that has none.
 pub(crate) const SPEED_UNKNOWN: u8 = 15;
 
-/// Nanoseconds in a unit of time, a power of two. HPCC's is one, which wraps around in 16.7 ms: more
-/// than lies between two packets of a flow on fast links. Slower ones have coarser units.
+/// Nanoseconds in a unit of time, a power of two. HPCC's is one, which wraps around in 16.7 ms:
+/// more than lies between two packets of a flow on fast links. Slower ones have coarser units.
 const fn time_shift(speed: u8) -> u32 {
     match SPEED_MBPS[if speed < SPEED_UNKNOWN { speed as usize } else { 0 }] {
         0..=1_000 => 8,

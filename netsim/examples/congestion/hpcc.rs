@@ -173,13 +173,13 @@ pub(crate) fn compare(
         let p50 = roce.slowdown_p50_permille.unwrap_or(0) as f64 / 1e3;
         let (pauses, deepest) = (outcome.pfc_frames, deepest_kb(&outcome));
         let Theirs { senders, congestion, .. } = theirs;
+        let last = format!("{:.0}, {last_us:.0}", theirs.last_us);
+        let slowdown = format!("{:.1}, {p50:.1}", theirs.slowdown_p50);
+        let (their_pauses, their_deepest) = (theirs.pauses, theirs.deepest_kb);
         println!(
-            "| {senders} of {} KB | {congestion} | {:.0}, {last_us:.0} | {:.1}, {p50:.1} | {}, {pauses} | {}, {deepest} |",
+            "| {senders} of {} KB | {congestion} | {last} | {slowdown} | {their_pauses}, {pauses} | \
+             {their_deepest}, {deepest} |",
             theirs.size_bytes / 1_000,
-            theirs.last_us,
-            theirs.slowdown_p50,
-            theirs.pauses,
-            theirs.deepest_kb
         );
         if *congestion == "hpcc" {
             let is_as_long = (last_us / theirs.last_us - 1.0).abs() <= 0.1;

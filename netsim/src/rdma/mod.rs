@@ -214,8 +214,8 @@ impl RdmaHost {
         };
         let frame_bytes = u16::try_from(frame_bytes).unwrap_or(u16::MAX);
         let (start, rest) = head.split_first_chunk().unwrap_or((&[0; WRITTEN_BYTES], &[]));
-        // Only telemetry, and sequence NAKs of selective repeat say more; a notification goes on with
-        // zeros.
+        // Only telemetry, and sequence NAKs of selective repeat say more; a notification goes on
+        // with zeros.
         let frame = match head_bytes.checked_sub(WRITTEN_BYTES) {
             Some(more) if rest[..more].iter().any(|&octet| octet != 0) => {
                 pool.take(&head[..head_bytes], frame_bytes)

@@ -145,7 +145,7 @@ impl Congestion {
 
     /// Whether switches are to write telemetry into its packets.
     #[inline]
-    pub const fn wants_telemetry(&self) -> bool {
+    pub(crate) const fn wants_telemetry(&self) -> bool {
         matches!(self, Self::Hpcc(_))
     }
 
