@@ -6,6 +6,7 @@ use crate::handoff::ring::handoff_ring;
 use crate::host_class::HostClass;
 use crate::ids::{PortId, WorkerId};
 use crate::l2::MacSlice;
+use crate::limits::PUNT_FRAMES;
 use crate::punt::PuntReason;
 use crate::report::Report;
 use crate::snapshot::Snapshot;
@@ -18,8 +19,6 @@ pub use crate::handoff::grants::TxGrants;
 pub use crate::handoff::pauses::PauseWords;
 pub use crate::handoff::ring::{HANDOFF_FRAMES, MacEvent, RingRx, RingTx};
 
-/// Frames that may wait for the control thread. Few, because they occupy data-path buffers.
-pub const PUNT_FRAMES: usize = 256;
 /// Commands that may wait for a worker.
 pub const COMMANDS: usize = 512;
 

@@ -6,8 +6,8 @@
 //! Each receive queue has a policer of its own for each class: a neighbor that floods spends its
 //! own share.
 
-use crate::control_rings::PUNT_FRAMES;
 use crate::limiter::{PoliceRate, RateLimiter};
+use crate::limits::PUNT_FRAMES;
 use crate::punt::PuntReason;
 use crate::time::Instant;
 use crate::wire::parse::{Kind, flow_ports, parse};

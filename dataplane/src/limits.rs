@@ -20,6 +20,9 @@ pub const FRAME_BYTES_MAX: usize = 9_728;
 pub const WIRE_OVERHEAD_BYTES: usize = 24;
 /// Members of one ECMP group.
 pub const ECMP_MAX: usize = 64;
+/// Frames of a worker that may wait for the control thread. Few, because they occupy data-path
+/// buffers.
+pub const PUNT_FRAMES: usize = 256;
 
 const _: () = assert!(PORTS_MAX * PRIORITIES <= u16::MAX as usize, "a VIQ index is 16 bits");
 const _: () = assert!(FRAME_BYTES_MAX <= u16::MAX as usize, "a frame's length is kept in 16 bits");

@@ -119,7 +119,7 @@ fn why_a_frame_is_punted_is_said() {
 #[test]
 fn with_nobody_to_take_them_punted_frames_become_named_drops() {
     let mut rig = RigBuilder::routed(2).build();
-    let ring = dataplane::control_rings::PUNT_FRAMES as u64;
+    let ring = dataplane::limits::PUNT_FRAMES as u64;
     for _ in 0..ring + 5 {
         rig.arrive(1, &Udp { ttl: 1, ..Udp::routed(1, 2, 0) }.bytes());
     }

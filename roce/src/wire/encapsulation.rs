@@ -83,8 +83,8 @@ impl Encapsulation {
         self.bytes_len
     }
 
-    /// Writes the headers to the front of `head`, for `after_udp` bytes after UDP, telemetry and CRC
-    /// included.
+    /// Writes the headers to the front of `head`, for `after_udp` bytes after UDP, with telemetry
+    /// and CRC.
     #[inline]
     pub(crate) fn write(
         &self,

@@ -6,8 +6,9 @@ use crate::dpdk::mempool::{EAL_BYTES, Pool};
 use crate::dpdk::pci::buffers_per_descriptor;
 use config::SwitchConfig;
 use config::switch::{Device, Hugepages, PortConfig};
-use dataplane::control_rings::{COMMANDS, PUNT_FRAMES};
+use dataplane::control_rings::COMMANDS;
 use dataplane::frame::HEAD_BYTES;
+use dataplane::limits::PUNT_FRAMES;
 
 /// The per-lcore cache of a pool.
 pub(super) const CACHE_FRAMES: u32 = 512;
