@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -157,6 +157,11 @@ bench-netsim: setup ## packet-hops a second of the emulator, from 16 to 1,024 ho
 
 bench-congestion: setup ## DCQCN against its paper's fluid model, HPCC against its simulator, each congestion control in an incast
 	cargo run --release --locked -p knotless-netsim --example congestion
+
+study: build ## RoCE after failures: PFC, tags, TTL, GFC and none, with and without DCQCN and HPCC, as a page
+	rm -rf target/study
+	target/release/knotless campaign config/examples/campaigns/study-campaign.toml --out target/study
+	target/release/knotless campaign merge target/study
 
 bench-htsim: build ## the emulator beside htsim: make bench-htsim HTSIM=FOLDER/htsim_roce
 	@/usr/bin/python3 bench/emulator/htsim.py $(HTSIM)

@@ -38,7 +38,8 @@ impl FileKind {
             |key: &&str| file.get(*key).is_some_and(|value| value.is_table() || value.is_array());
         if has(&["scenarios", "seeds", "parameter"]) {
             Some(Self::Campaign)
-        } else if has(&["port", "lossless"]) {
+        } else if has(&["port", "lossless"]) || file.get("host").is_some_and(toml::Value::is_table)
+        {
             Some(Self::Switch)
         } else if has(&["duration", "flow", "traffic", "fault", "scheme", "expect"]) {
             Some(Self::Scenario)

@@ -375,9 +375,25 @@ fn parameters(
 
 /// What was probably meant, if the first word of `key` is none that a scenario has.
 fn unknown_table(key: &str) -> Option<String> {
-    const KNOWN: [&str; 16] = [
-        "duration", "network", "switch", "host", "link", "generate", "paths", "scheme", "links",
-        "switches", "routing", "flow", "traffic", "fault", "expect", "seed",
+    const KNOWN: [&str; 18] = [
+        "duration",
+        "network",
+        "switch",
+        "host",
+        "link",
+        "generate",
+        "paths",
+        "scheme",
+        "links",
+        "switches",
+        "routing",
+        "roce",
+        "flow",
+        "traffic",
+        "collective",
+        "fault",
+        "expect",
+        "seed",
     ];
     let word = key.split(['.', '[']).next().unwrap_or_default();
     if KNOWN.contains(&word) {
@@ -385,7 +401,7 @@ fn unknown_table(key: &str) -> Option<String> {
     }
     Some(match nearest(word, KNOWN) {
         Some(near) => format!("a scenario has no `{word}`; did you mean `{near}`?"),
-        None => format!("a scenario has no `{word}`; it has {}", KNOWN[..15].join(", ")),
+        None => format!("a scenario has no `{word}`; it has {}", KNOWN[..17].join(", ")),
     })
 }
 
