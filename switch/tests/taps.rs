@@ -49,6 +49,8 @@ fn the_second_switch_on_a_device_is_refused_and_the_first_goes_on() {
         return;
     }
     ip("link add va type veth peer name vb");
+    ip("link set va up");
+    ip("link set vb up");
     let folder = tempfile::tempdir().unwrap();
     let shared = |name: &str| folder.path().join(name).display().to_string();
     for (device, wrong) in [

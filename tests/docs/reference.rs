@@ -25,6 +25,7 @@ const NETWORK: &str = "config/src/network/schema.rs";
 /// The kinds of networks that `[generate]` knows.
 const KINDS: &str = "fabric/src/network/generate/parameters.rs";
 const SCENARIO: &str = "config/src/scenario/schema.rs";
+const ROCE: &str = "config/src/scenario/roce_schema.rs";
 const CAMPAIGN: &str = "config/src/campaign/schema.rs";
 const COUNTERS: [&str; 5] = [
     "dataplane/src/counters.rs",
@@ -70,7 +71,7 @@ const NOTE: &str = "<!-- Written by `make references` from the code. Do not edit
 pub(super) const FILES: [(&str, &[&str], &str); 4] = [
     ("SWITCH.toml", &SWITCH, "SwitchFile"),
     ("NETWORK.toml", &[NETWORK, KINDS], "NetworkFile"),
-    ("SCENARIO.toml", &[SCENARIO, NETWORK, KINDS], "ScenarioFile"),
+    ("SCENARIO.toml", &[SCENARIO, ROCE, NETWORK, KINDS], "ScenarioFile"),
     ("CAMPAIGN.toml", &[CAMPAIGN], "CampaignFile"),
 ];
 

@@ -40,6 +40,9 @@ pub(super) fn load(file: &Path) -> SwitchConfig {
 
 /// Why `config` cannot run between hosts here; `None` if it can.
 pub(super) fn obstacle(config: &SwitchConfig) -> Option<&'static str> {
+    if config.settings.ports.iter().all(|port| port.lossless_bits() == 0) {
+        return Some("has no lossless priority");
+    }
     config.ports.iter().find_map(|port| match port.device.kind() {
         DeviceKind::Tap | DeviceKind::KernelInterface => None,
         DeviceKind::Nic => Some("needs NICs"),
