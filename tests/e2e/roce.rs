@@ -155,7 +155,7 @@ fn what_cannot_be_is_said_in_a_line() {
     };
     assert!(said("10.1.1.2", 1).contains("10.1.1.2:18515: Connection refused"));
     assert!(said("10.1.3.2 --dcqcn ai=1M", 2).contains("needs --congestion dcqcn"));
-    assert!(said("10.1.3.2 --congestion hpcc", 2).contains("telemetry"));
+    assert!(said("10.1.3.2 --hpcc ai=80", 2).contains("needs --congestion hpcc"));
     let receiver = recv(lab.host(3), "--size 4KiB");
     assert!(said("10.1.3.2 --size 1MiB", 1).contains("the peer has no such memory"));
     receiver.end(PATIENCE).success();
