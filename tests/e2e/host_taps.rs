@@ -66,6 +66,10 @@ fn iperf3_server(lab: &Lab, port: u16) -> Running {
 fn the_machine_and_the_hosts_reach_each_other_by_the_taps() {
     let Some(mut lab) = lab(Setup::new()) else { return };
     wait_until("the carrier", || (1..=3).all(|number| has_carrier(&lab, number)));
+    // Until then the kernel uses no IPv6 address of theirs (RFC 4862, 5.4).
+    wait_until("the end of duplicate address detection", || {
+        run(&lab, "ip", "-6 addr show tentative").is_empty()
+    });
     let mtu = link(&lab, 1)["mtu"].clone();
     let mac = lab.switch.stats().ports[0].mac.clone();
     assert_eq!((mtu, link(&lab, 1)["address"].clone()), (1_500.into(), mac.into()));
