@@ -138,11 +138,16 @@ fn incast(theirs: &Theirs) -> Result<Outcome, Box<dyn Error>> {
     let switches = "size = \"32MB\"\n";
     // Theirs gives ports four times as fast as hosts' four times the share of 1/8.
     let marks = "dynamic_th = -1\necn = { kmin = '400KB', kmax = '1600KB', pmax = 0.2 }\n";
-    emulate(
-        &text
-            .replace(&imported, &parameters(theirs.congestion))
-            .replace(switches, &format!("{switches}{marks}")),
-    )
+    let text = replaced(&text, &imported, &parameters(theirs.congestion))?;
+    emulate(&replaced(&text, switches, &format!("{switches}{marks}"))?)
+}
+
+/// What the importer wrote, with `new` in place of `old`, which must be there.
+fn replaced(text: &str, old: &str, new: &str) -> Result<String, Box<dyn Error>> {
+    match text.matches(old).count() {
+        1 => Ok(text.replace(old, new)),
+        count => Err(format!("`{old}` stands in the imported scenario {count} times").into()),
+    }
 }
 
 /// What the receiver's leaf held at once, KB: all queues there are for the receiver.
