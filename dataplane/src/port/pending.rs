@@ -103,11 +103,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         match device.tx_one(self.id, frame, accounting.now) {
             Ok(()) => count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting),
             Err(frame) => {
-                let mut queued = QueuedFrame { frame, meta };
-                if self.writes_telemetry {
-                    self.take_telemetry_back(&mut queued);
-                }
-                self.put_front(queued, accounting);
+                let queued = QueuedFrame { frame, meta };
+                self.put_departed_front(queued, accounting);
             }
         }
     }

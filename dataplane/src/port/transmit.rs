@@ -192,9 +192,21 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
     }
 
-    /// A frame that has departed goes back to its queue.
+    /// Puts a frame to the front of its VEQ that has [departed](Self::departs), but has not left.
+    #[inline]
+    pub(super) fn put_departed_front(
+        &mut self,
+        mut queued: QueuedFrame<D::Frame>,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        if self.writes_telemetry {
+            self.take_telemetry_back(&mut queued);
+        }
+        self.put_front(queued, accounting);
+    }
+
     #[cold]
-    pub(super) fn take_telemetry_back(&mut self, queued: &mut QueuedFrame<D::Frame>) {
+    fn take_telemetry_back(&mut self, queued: &mut QueuedFrame<D::Frame>) {
         let Some(telemetry) = &mut self.telemetry else { return };
         match telemetry.stays(&mut queued.frame, queued.meta.l3) {
             Some(true) => self.counters.telemetry_frames -= 1,
@@ -231,11 +243,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);
-        for mut queued in self.tx_batch.take_back(bits) {
-            if self.writes_telemetry {
-                self.take_telemetry_back(&mut queued);
-            }
-            self.put_front(queued, accounting);
+        for queued in self.tx_batch.take_back(bits) {
+            self.put_departed_front(queued, accounting);
         }
     }
 }
