@@ -40,6 +40,7 @@ mod replace_file;
 #[cfg(feature = "dpdk")]
 pub mod replay;
 pub mod roce;
+mod rtnetlink;
 #[cfg(feature = "dpdk")]
 pub mod run;
 mod security;

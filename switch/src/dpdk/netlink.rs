@@ -5,13 +5,11 @@
 //! tap needs anyway. Only the needed attributes are decoded: one that a newer kernel changes must
 //! not hide the link.
 
-use netlink_packet_core::{
-    DecodeError, NLM_F_ACK, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer, NetlinkMessage, NlasIterator,
-};
+use crate::rtnetlink::Connection;
+use netlink_packet_core::{DecodeError, NLM_F_ACK, NetlinkBuffer, NlasIterator};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage, Stats64};
 use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -71,15 +69,12 @@ pub(super) struct Tun {
 
 /// A connection to rtnetlink.
 #[derive(Debug)]
-pub(super) struct Rtnetlink(Socket);
+pub(super) struct Rtnetlink(Connection);
 
 impl Rtnetlink {
     /// Connects, in the network namespace of the calling thread.
     pub(super) fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Self(socket))
+        Connection::open().map(Self)
     }
 
     /// The interface `name`, in the namespace with the id `nsid` or in this one.
@@ -87,7 +82,7 @@ impl Rtnetlink {
         let mut request = LinkMessage::default();
         request.attributes.extend(nsid.map(LinkAttribute::IfNetnsId));
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        let answer = self.ask(RouteNetlinkMessage::GetLink(request), 0)?;
+        let answer = self.0.ask(RouteNetlinkMessage::GetLink(request), 0)?;
         decode_interface(&answer).map_err(io::Error::other)
     }
 
@@ -96,7 +91,7 @@ impl Rtnetlink {
         let mut request = LinkMessage::default();
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));
         request.attributes.push(LinkAttribute::TxQueueLen(frames));
-        self.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
+        self.0.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
     }
 
     /// Sets the interface `name`, which is in our namespace, up or down.
@@ -105,7 +100,7 @@ impl Rtnetlink {
         request.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
         request.header.change_mask = LinkFlags::Up;
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        self.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
+        self.0.ask(RouteNetlinkMessage::SetLink(request), NLM_F_ACK).map(drop)
     }
 
     /// Our id of a network namespace, which is given one if it has none.
@@ -116,7 +111,7 @@ impl Rtnetlink {
         }
         let mut request = namespace_message(namespace);
         request.attributes.push(NsidAttribute::Id(NSID_NONE));
-        match self.ask(RouteNetlinkMessage::NewNsId(request), NLM_F_ACK) {
+        match self.0.ask(RouteNetlinkMessage::NewNsId(request), NLM_F_ACK) {
             Ok(_) => {}
             // Another process has just assigned one.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -127,22 +122,7 @@ impl Rtnetlink {
 
     fn known_nsid(&self, namespace: BorrowedFd<'_>) -> io::Result<i32> {
         let request = RouteNetlinkMessage::GetNsId(namespace_message(namespace));
-        decode_nsid(&self.ask(request, 0)?).map_err(io::Error::other)
-    }
-
-    /// Sends a request and returns the answer, which the kernel gives before `send` returns.
-    fn ask(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<u8>> {
-        let mut message = NetlinkMessage::from(request);
-        message.header.flags = NLM_F_REQUEST | flags;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        self.0.send(&bytes, 0)?;
-        let (answer, _) = self.0.recv_from_full()?;
-        match refusal(&answer).map_err(io::Error::other)? {
-            Some(error) => Err(error),
-            None => Ok(answer),
-        }
+        decode_nsid(&self.0.ask(request, 0)?).map_err(io::Error::other)
     }
 }
 
@@ -150,16 +130,6 @@ fn namespace_message(namespace: BorrowedFd<'_>) -> NsidMessage {
     let mut message = NsidMessage::default();
     message.attributes.push(NsidAttribute::Fd(namespace.as_raw_fd().cast_unsigned()));
     message
-}
-
-/// The error that `answer` is, if it is one and not an acknowledgement.
-fn refusal(answer: &[u8]) -> Result<Option<io::Error>, DecodeError> {
-    let message = NetlinkBuffer::new_checked(answer)?;
-    if message.message_type() != NLMSG_ERROR {
-        return Ok(None);
-    }
-    let errno = message.payload().first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-    Ok((errno != 0).then(|| io::Error::from_raw_os_error(errno.saturating_neg())))
 }
 
 fn decode_interface(answer: &[u8]) -> Result<Interface, DecodeError> {
@@ -316,16 +286,6 @@ mod tests {
             let _no_panic = decode_nsid(&cut);
         }
         assert!(decode_interface(&framed(RTM_NEWNSID, &[0; 32])).is_err(), "another message");
-    }
-
-    #[test]
-    fn an_error_and_an_acknowledgement_are_distinguished() {
-        let message =
-            |errno: i32| framed(NLMSG_ERROR, &[&errno.to_ne_bytes()[..], &[0; 16]].concat());
-        let error = refusal(&message(-19)).unwrap().unwrap();
-        assert_eq!(error.raw_os_error(), Some(19));
-        assert!(refusal(&message(0)).unwrap().is_none());
-        assert!(refusal(&tap_message(1)).unwrap().is_none());
     }
 
     #[test]

@@ -5,16 +5,16 @@
 //! the control thread never calls it: at the start nothing runs yet, and later
 //! [`watch`](super::watch) has a thread of its own.
 
+use crate::rtnetlink::{Connection, error_of};
 use dataplane::wire::MacAddress;
 use ipnet::IpNet;
 use netlink_packet_core::{
-    DecodeError, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REPLACE,
-    NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkMessage, NlasIterator,
+    DecodeError, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REPLACE, NLMSG_DONE,
+    NLMSG_ERROR, NetlinkBuffer, NlasIterator,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::libc;
 use std::io;
 use std::net::IpAddr;
@@ -42,15 +42,12 @@ pub(super) struct InterfaceAddress {
 
 /// A connection to rtnetlink.
 #[derive(Debug)]
-pub(super) struct Rtnetlink(Socket);
+pub(super) struct Rtnetlink(Connection);
 
 impl Rtnetlink {
     /// Connects, in the network namespace of the calling thread.
     pub(super) fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Self(socket))
+        Connection::open().map(Self)
     }
 
     /// Gives an interface its MAC address and MTU.
@@ -97,10 +94,10 @@ impl Rtnetlink {
 
     /// One dump; `None` if the addresses changed meanwhile.
     fn dump(&self) -> io::Result<Option<Vec<InterfaceAddress>>> {
-        self.send(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)?;
+        self.0.send(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)?;
         let (mut addresses, mut is_whole) = (Vec::new(), true);
         loop {
-            let (bytes, _) = self.0.recv_from_full()?;
+            let bytes = self.0.receive()?;
             for message in messages(&bytes) {
                 let message = message.map_err(io::Error::other)?;
                 is_whole &= message.flags() & NLM_F_DUMP_INTR == 0;
@@ -119,22 +116,11 @@ impl Rtnetlink {
 
     /// Sends a change, and waits for its acknowledgement.
     fn change(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.send(request, NLM_F_ACK | flags)?;
-        let (bytes, _) = self.0.recv_from_full()?;
-        let answer = messages(&bytes).next().ok_or_else(closed)?.map_err(io::Error::other)?;
-        match answer.message_type() {
-            NLMSG_ERROR => error_of(answer.payload()).map_or(Ok(()), Err),
+        let answer = self.0.ask(request, NLM_F_ACK | flags)?;
+        match NetlinkBuffer::new_checked(&answer).map_err(io::Error::other)?.message_type() {
+            NLMSG_ERROR => Ok(()),
             _ => Err(io::Error::other("rtnetlink answered with another message")),
         }
-    }
-
-    fn send(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        let mut message = NetlinkMessage::from(request);
-        message.header.flags = NLM_F_REQUEST | flags;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        self.0.send(&bytes, 0).map(drop)
     }
 }
 
@@ -165,12 +151,6 @@ fn messages(bytes: &[u8]) -> impl Iterator<Item = Result<NetlinkBuffer<&[u8]>, D
         rest = rest.get(length.next_multiple_of(4).max(4)..).unwrap_or_default();
         Some(message)
     })
-}
-
-/// The error of an answer; `None` if it is an acknowledgement.
-fn error_of(payload: &[u8]) -> Option<io::Error> {
-    let errno = payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-    (errno != 0).then(|| io::Error::from_raw_os_error(errno.saturating_neg()))
 }
 
 /// The address of `RTM_NEWADDR`; `None` if it is one that the kernel does not use. Only what is
