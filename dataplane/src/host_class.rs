@@ -13,6 +13,7 @@ use crate::time::Instant;
 use crate::wire::parse::{Kind, flow_ports, parse};
 use crate::wire::{MacAddress, array_at};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use strum::{IntoStaticStr, VariantArray};
 
@@ -111,10 +112,13 @@ impl HostClass {
         }
     }
 
-    /// Whether frames of the class may fill the whole ring to the control thread. The others leave
-    /// half of it free: these are what a network does not converge without.
-    const fn has_whole_ring(self) -> bool {
-        matches!(self, Self::ArpNd | Self::Bgp | Self::Bfd | Self::Ospf | Self::Isis | Self::Lldp)
+    /// How many places of the ring to the control thread frames of the class may hold for each one
+    /// that is free: more where a network does not converge without them.
+    const fn places_per_free(self) -> usize {
+        match self {
+            Self::ArpNd | Self::Bgp | Self::Bfd | Self::Ospf | Self::Isis | Self::Lldp => 2,
+            Self::Icmp | Self::Local | Self::Other | Self::Exception => 1,
+        }
     }
 }
 
@@ -135,7 +139,7 @@ pub type HostRates = [PoliceRate; HostClass::COUNT];
 pub struct HostCounters {
     /// Given to the control thread.
     pub passed_frames: [u64; HostClass::COUNT],
-    /// Dropped: above the rate of the class, or the ring was full.
+    /// Dropped: above the rate of the class, or without a place in the ring.
     pub dropped_frames: [u64; HostClass::COUNT],
 }
 
@@ -156,9 +160,52 @@ struct QueuePolicers {
     counters: HostCounters,
 }
 
+/// Which receive queue and class hold the places of the ring to the control thread. What is in a
+/// ring is what was put in last, so the worker knows it without asking the control thread.
+#[derive(Clone, Debug)]
+struct Places {
+    /// The holders by place, the oldest first.
+    holders: VecDeque<u16>,
+    /// The places of each holder.
+    held: Box<[u16]>,
+}
+
+impl Places {
+    /// For so many receive queues.
+    fn new(queues: usize) -> Self {
+        let held = alloc::vec![0; queues * HostClass::COUNT].into_boxed_slice();
+        Self { holders: VecDeque::with_capacity(PUNT_FRAMES), held }
+    }
+
+    const fn holder(slot: usize, class: HostClass) -> usize {
+        slot * HostClass::COUNT + class as usize
+    }
+
+    /// Whether there is a place for a frame of `class` while `free` places are free: dynamic
+    /// thresholds as in a shared buffer (Choudhury and Hahne), so that however many flood, each
+    /// other one finds a place.
+    fn has_one_for(&mut self, slot: usize, class: HostClass, free: usize) -> bool {
+        while self.holders.len() > PUNT_FRAMES - free {
+            let Some(holder) = self.holders.pop_front() else { break };
+            self.held[usize::from(holder)] -= 1;
+        }
+        usize::from(self.held[Self::holder(slot, class)]) < class.places_per_free() * free
+    }
+
+    /// A frame of `class` was put into the ring.
+    fn put(&mut self, slot: usize, class: HostClass) {
+        let holder = Self::holder(slot, class);
+        self.held[holder] += 1;
+        self.holders.push_back(u16::try_from(holder).unwrap_or(u16::MAX));
+    }
+}
+
 /// The policers of a worker, by slot of its receive queues.
 #[derive(Clone, Debug)]
-pub(crate) struct HostPolicers(Box<[QueuePolicers]>);
+pub(crate) struct HostPolicers {
+    queues: Box<[QueuePolicers]>,
+    places: Places,
+}
 
 impl HostPolicers {
     /// For so many receive queues.
@@ -166,10 +213,11 @@ impl HostPolicers {
         let limiters = core::array::from_fn(|class| RateLimiter::of(rates[class]));
         let queue = QueuePolicers { limiters, counters: HostCounters::default() };
         let all: Vec<_> = (0..queues).map(|_| queue.clone()).collect();
-        Self(all.into_boxed_slice())
+        Self { queues: all.into_boxed_slice(), places: Places::new(queues) }
     }
 
     /// Whether a frame of `class` may go to the control thread now, into a ring with `free` places.
+    /// If so, it does ([`Self::pass`]).
     pub(crate) fn admits(
         &mut self,
         slot: usize,
@@ -177,21 +225,24 @@ impl HostPolicers {
         free: usize,
         now: Instant,
     ) -> bool {
-        (class.has_whole_ring() || free > PUNT_FRAMES / 2)
-            && self.0[slot].limiters[class as usize].take(now)
+        self.places.has_one_for(slot, class, free)
+            && self.queues[slot].limiters[class as usize].take(now)
     }
 
-    /// Counts a frame of `class`.
-    pub(crate) fn count(&mut self, slot: usize, class: HostClass, is_passed: bool) {
-        let counters = &mut self.0[slot].counters;
-        let frames =
-            if is_passed { &mut counters.passed_frames } else { &mut counters.dropped_frames };
-        frames[class as usize] += 1;
+    /// A frame of `class` was put into the ring.
+    pub(crate) fn pass(&mut self, slot: usize, class: HostClass) {
+        self.places.put(slot, class);
+        self.queues[slot].counters.passed_frames[class as usize] += 1;
+    }
+
+    /// A frame of `class` was dropped.
+    pub(crate) fn drop(&mut self, slot: usize, class: HostClass) {
+        self.queues[slot].counters.dropped_frames[class as usize] += 1;
     }
 
     /// What was counted.
     pub(crate) fn counters(&self, slot: usize) -> HostCounters {
-        self.0.get(slot).map(|queue| queue.counters).unwrap_or_default()
+        self.queues.get(slot).map(|queue| queue.counters).unwrap_or_default()
     }
 }
 

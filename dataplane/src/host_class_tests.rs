@@ -88,8 +88,41 @@ fn a_class_or_a_queue_that_floods_spends_its_own_share() {
     assert_eq!(passed(0, HostClass::Local, PUNT_FRAMES), 10);
     assert_eq!(passed(0, HostClass::Bfd, PUNT_FRAMES), 10, "another class");
     assert_eq!(passed(1, HostClass::Local, PUNT_FRAMES), 10, "another receive queue");
-    assert_eq!(passed(1, HostClass::Icmp, PUNT_FRAMES / 2), 0, "half of the ring stays free");
-    assert_eq!(passed(1, HostClass::Bgp, 1), 10, "for those that need it");
+}
+
+/// Beside the ring stands a list that names the holder of each place.
+#[test]
+fn classes_that_fill_the_ring_leave_places_to_the_others() {
+    let rate = PoliceRate { per_second: u32::MAX, burst: u32::MAX };
+    let mut policers = HostPolicers::new(&[rate; HostClass::COUNT], 2);
+    let mut ring: VecDeque<(usize, HostClass)> = VecDeque::new();
+    let mut put = |ring: &mut VecDeque<_>, holder: (usize, HostClass)| {
+        let (slot, class) = holder;
+        let free = PUNT_FRAMES - ring.len();
+        let held = ring.iter().filter(|&&other| other == holder).count();
+        let is_admitted = policers.admits(slot, class, free, Instant::from_ns(5));
+        assert_eq!(is_admitted, held < free * class.places_per_free(), "{holder:?} of {free}");
+        if is_admitted {
+            policers.pass(slot, class);
+            ring.push_back(holder);
+        }
+        is_admitted
+    };
+    let floods = [HostClass::Local, HostClass::Exception, HostClass::Other, HostClass::Bgp];
+    for round in 0..100 {
+        for class in floods {
+            while put(&mut ring, (0, class)) {}
+        }
+        // Its other classes, and then all classes of another queue.
+        for &class in HostClass::ALL.iter().filter(|class| !floods.contains(class)) {
+            assert!(put(&mut ring, (0, class)), "{class:?}");
+        }
+        for &class in HostClass::ALL {
+            assert!(put(&mut ring, (1, class)), "{class:?} of another queue");
+        }
+        // The control thread takes some: at the least four times what the others send.
+        ring.drain(..ring.len().min(64 + round * 7 % 200));
+    }
 }
 
 #[test]

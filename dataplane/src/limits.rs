@@ -22,7 +22,7 @@ pub const WIRE_OVERHEAD_BYTES: usize = 24;
 pub const ECMP_MAX: usize = 64;
 /// Frames of a worker that may wait for the control thread. Few, because they occupy data-path
 /// buffers.
-pub const PUNT_FRAMES: usize = 256;
+pub const PUNT_FRAMES: usize = 512;
 
 const _: () = assert!(PORTS_MAX * PRIORITIES <= u16::MAX as usize, "a VIQ index is 16 bits");
 const _: () = assert!(FRAME_BYTES_MAX <= u16::MAX as usize, "a frame's length is kept in 16 bits");

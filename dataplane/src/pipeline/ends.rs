@@ -79,7 +79,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 let host_class = HostClass::of(reason, frame.head(), frame.len());
                 let free = self.punted.slots();
                 if !policers.admits(slot, host_class, free, self.accounting.now) {
-                    policers.count(slot, host_class, false);
+                    policers.drop(slot, host_class);
                     return self.drop(frame, slot, DropReason::PuntPoliced, class);
                 }
                 Some(host_class)
@@ -94,22 +94,36 @@ impl<D: Device, V: Driver> Core<D, V> {
         };
         let port = self.inputs[slot].port;
         let (drop_reason, is_lost_anyway) = loss(reason);
-        let pushed = self.punted.push(Punted { frame, port, reason, class: host_class });
-        if let Some((policers, host_class)) = self.host_policers.as_mut().zip(host_class) {
-            policers.count(slot, host_class, pushed.is_ok());
-        }
-        match pushed {
+        match self.push_punted(Punted { frame, port, reason, class: host_class }, slot) {
             Ok(()) => {
-                self.ports[slot].counters.punted_frames += 1;
-                self.accounting.totals.punted += 1;
                 if is_lost_anyway {
                     self.count_loss(slot, drop_reason, class);
                 }
             }
-            Err(rtrb::PushError::Full(punted)) => {
-                self.drop(punted.frame, slot, drop_reason, class);
+            Err(frame) => {
+                if let Some((policers, host_class)) = self.host_policers.as_mut().zip(host_class) {
+                    policers.drop(slot, host_class);
+                }
+                self.drop(frame, slot, drop_reason, class);
             }
         }
+    }
+
+    /// Puts a frame into the ring to the control thread and counts it; gives it back if the ring
+    /// is full.
+    pub(super) fn push_punted(
+        &mut self,
+        punted: Punted<D::Frame>,
+        slot: usize,
+    ) -> Result<(), D::Frame> {
+        let class = punted.class;
+        self.punted.push(punted).map_err(|rtrb::PushError::Full(punted)| punted.frame)?;
+        if let Some((policers, class)) = self.host_policers.as_mut().zip(class) {
+            policers.pass(slot, class);
+        }
+        self.ports[slot].counters.punted_frames += 1;
+        self.accounting.totals.punted += 1;
+        Ok(())
     }
 
     /// Frames of the receive queue at `slot` for the control thread, by class.

@@ -63,17 +63,14 @@ impl<D: Device, V: Driver> Core<D, V> {
         let Some(frame) = self.device.copy(frame) else { return false };
         let (port, reason) = (self.inputs[slot].port, PuntReason::Resolve);
         let class = self.host_policers.is_some().then_some(HostClass::Exception);
-        let punted = Punted { frame, port, reason, class };
-        match self.punted.push(punted) {
+        match self.push_punted(Punted { frame, port, reason, class }, slot) {
             Ok(()) => {
                 self.accounting.totals.copied += 1;
-                self.accounting.totals.punted += 1;
                 self.ports[slot].counters.copied_frames += 1;
-                self.ports[slot].counters.punted_frames += 1;
                 true
             }
-            Err(rtrb::PushError::Full(punted)) => {
-                self.free(punted.frame);
+            Err(frame) => {
+                self.free(frame);
                 false
             }
         }
