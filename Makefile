@@ -24,9 +24,16 @@ fleet: build ## three members of etcd, eight switches with lossless traffic, pro
 	@scripts/setup.sh
 	@/usr/bin/python3 scripts/fleet
 
-fabric: build ## four leaves and two spines that FRR drives: sessions, a flood, a spine killed and back: two minutes
+fabric: build ## four leaves and two spines that FRR drives: sessions, a flood, a spine killed and back: two minutes; make fabric DEBIAN=13
 	@scripts/setup.sh frr
+ifdef DEBIAN
+	@scripts/debian_root.sh make $(DEBIAN) $(CURDIR)/target/debian$(DEBIAN)/frr ca-certificates
+	@scripts/debian_root.sh enter $(CURDIR)/target/debian$(DEBIAN)/frr sh -c \
+	  'test -x /usr/lib/frr/zebra || apt-get install -y -qq --no-install-recommends frr >/var/log/frr-install.log'
+	@FABRIC_ROOT=$(CURDIR)/target/debian$(DEBIAN)/frr /usr/bin/python3 scripts/fabric
+else
 	@/usr/bin/python3 scripts/fabric
+endif
 
 # As anybody: the few tests that need root then say that they are skipped.
 check: export KNOTLESS_SKIP_ROOT = 1
@@ -178,7 +185,7 @@ bench-tagger-runtime: setup ## run time of the Tagger paper's algorithms from 10
 bench-fib: setup ## a table of 1,000,000 routes: lookups, memory, what a change costs
 	cargo bench -q -p knotless-dataplane --locked --bench fib_changes
 
-bench-fpm: privileges build ## 200,000 routes of BGP by FPM beside the kernel's, and 5,000 changes a second (root)
+bench-fpm: privileges build ## 200,000 routes of BGP by FPM beside the kernel's, and 5,000 changes a second under traffic (root)
 	@/usr/bin/python3 bench/fpm/bgp.py --seconds $(or $(SECONDS),60)
 
 bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 rules

@@ -61,6 +61,8 @@ class Speaker:
         if kind != KEEPALIVE:
             raise RuntimeError(f"bgpd does not open the session: message {kind}")
         self.connection.settimeout(None)
+        # Until bgpd ends the session.
+        self.is_up = True
         threading.Thread(target=self.listen, daemon=True).start()
 
     def receive(self) -> tuple[int, bytes]:
@@ -87,11 +89,20 @@ class Speaker:
                 elif kind == NOTIFICATION:
                     raise ConnectionError(f"bgpd ends the session: {body.hex()}")
         except OSError as error:
+            self.is_up = False
             print(f"speaker: {error}")
 
     def announce(self, next_hop: str, numbers: range | list[int]) -> None:
         for update in updates(self.asn, next_hop, numbers):
             self.connection.sendall(update)
+
+    def announce_table(self, next_hops: list[str], count: int) -> None:
+        """Announces so many prefixes with the first next hop, the last few of them with the others: bgpd forgets a
+        next hop that no route uses, and withdraws routes that come to it until zebra has found it anew."""
+        others = next_hops[1:]
+        self.announce(next_hops[0], range(count - len(others)))
+        for number, next_hop in enumerate(others, count - len(others)):
+            self.announce(next_hop, [number])
 
     def churn(self, next_hops: list[str], numbers: range, rate: int, seconds: float) -> int:
         """Changes the next hop of one prefix after the other, `rate` a second; returns how many."""

@@ -1,5 +1,6 @@
 """FRR's daemons beside one switch: zebra, bgpd and bfdd, in the switch's network namespace."""
 
+import functools
 import json
 import os
 import pathlib
@@ -18,8 +19,14 @@ AS_BASE = 65_100
 BFD = "detect-multiplier 3\n  receive-interval 300\n  transmit-interval 300"
 
 
+# A bfdd that loses zebra ends its sessions in FRR 10, and the neighbors would take that for a link that is down while
+# they wait for bgpd. (FRR 8.4's bfdd does not, and its bgpd then ignores BFD when a neighbor dies.)
+CONTROL_PLANE = " neighbor FABRIC bfd check-control-plane-failure\n"
+
+
 def router(number: int, ports: list, networks: list) -> str:
     """The configuration of router `number`, with unnumbered sessions at `ports`."""
+    control_plane = CONTROL_PLANE if is_ten() else ""
     neighbors = "\n".join(f" neighbor {port} interface peer-group FABRIC" for port in ports)
     four = "\n".join(f"  network {net}" for net in networks if ":" not in net)
     six = "\n".join(f"  network {net}" for net in networks if ":" in net)
@@ -38,7 +45,7 @@ router bgp {AS_BASE + number}
  neighbor FABRIC remote-as external
  neighbor FABRIC bfd
  neighbor FABRIC bfd profile fabric
- neighbor FABRIC capability extended-nexthop
+{control_plane} neighbor FABRIC capability extended-nexthop
 {neighbors}
  address-family ipv4 unicast
 {four}
@@ -53,15 +60,25 @@ exit
 """
 
 
+@functools.cache
 def version() -> str:
     """Which FRR it is."""
     said = subprocess.run([*prefix(), str(DAEMONS / "zebra"), "--version"], capture_output=True, text=True)
     words = said.stdout.split()
-    return words[2] if len(words) > 2 else "unknown"
+    return words[2] if len(words) > 2 else "0"
+
+
+# Mounts are seen by this command and its children only.
+ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+
+
+def is_ten() -> bool:
+    """Whether it is FRR 10 or later."""
+    return int(version().split(".")[0]) >= 10
 
 
 def prefix() -> list:
-    return ["chroot", ROOT] if ROOT else []
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, ROOT] if ROOT else []
 
 
 def is_installed() -> bool:
@@ -97,7 +114,8 @@ class Frr:
             if daemon == "zebra":
                 # Routes of the daemon before it stay for so many seconds.
                 words += ["-K", "60", "-M", "dplane_fpm_nl"]
-            if daemon == "bfdd":
+            if daemon == "bfdd" and not is_ten():
+                # FRR 10 has no such socket.
                 words += ["--bfdctl", self.inside / "bfdd.sock"]
             name = f"{self.namespace}-{daemon}-{self.started}"
             self.processes[daemon] = self.lab.start(words, self.namespace, name)
@@ -116,6 +134,16 @@ class Frr:
                 (self.folder / f"{daemon}.{end}").unlink(missing_ok=True)
             if daemon == "zebra":
                 (self.folder / "zserv.api").unlink(missing_ok=True)
+
+    def revive(self) -> str:
+        """Starts all daemons again if zebra has ended by itself, as watchfrr does; what to say of it."""
+        status = self.processes["zebra"].poll()
+        if status is None:
+            return ""
+        daemons = list(self.processes)
+        self.kill(*daemons)
+        self.start(*daemons)
+        return f"zebra ended with status {status}"
 
     def vtysh(self, daemon: str, *commands: str) -> str:
         """What a daemon answers."""

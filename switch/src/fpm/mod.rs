@@ -13,6 +13,7 @@
 //! | `next_hops` | next hops by their numbers, and the groups of the table |
 //! | `state` | what messages change in the routing table; stale routes |
 //! | `waiting` | routes whose next hops come later |
+//! | `read_back` | what a restarted zebra loses of its own routes |
 //! | `ports` | from the kernel's interface numbers to ports |
 //! | `acknowledgements` | routes that are in use, told to zebra |
 //! | `session`, `server` | the sockets |
@@ -26,6 +27,7 @@ mod fuzzed;
 mod netlink;
 mod next_hops;
 mod ports;
+mod read_back;
 mod server;
 mod session;
 mod state;

@@ -10,6 +10,7 @@ use super::netlink::{
 };
 use super::next_hops::{NextHops, Resolved, resolve_all};
 use super::ports::PortIndexes;
+use super::read_back::lacks_gateways;
 use super::waiting::Waiting;
 use dataplane::fib::{Learned, Routes, RoutesError, Target};
 use ipnet::IpNet;
@@ -262,6 +263,7 @@ impl State {
             RTN_UNREACHABLE | RTN_PROHIBIT => Target::Unreachable,
             _ => return Err(Refusal::Unsupported),
         };
+        let target = self.with_gateways(message, target, routes);
         let route = Learned { target, protocol: message.protocol, mark: self.session };
         match routes.set_learned(message.prefix, route) {
             Ok(old) => {
@@ -276,6 +278,18 @@ impl State {
                 Err(refusal(error))
             }
         }
+    }
+
+    /// Where a route leads: as the one that it replaces, if zebra has only lost its gateways.
+    fn with_gateways(&self, message: &RouteMessage, target: Target, routes: &mut Routes) -> Target {
+        let of_old = |old: &Learned| (old.protocol == message.protocol).then_some(old.target);
+        let old = routes.learned_at(message.prefix).and_then(of_old);
+        let (Some(Target::Group(old)), Target::Group(new)) = (old, target) else { return target };
+        if !lacks_gateways(message.prefix, routes.paths(old), routes.paths(new)) {
+            return target;
+        }
+        routes.drop_unused_group(new);
+        Target::Group(old)
     }
 
     fn target(&mut self, ways: &Ways, routes: &mut Routes) -> Result<Target, Refusal> {

@@ -14,19 +14,18 @@ use proptest::prelude::*;
 const RECORDS: [&str; 2] =
     [include_str!("recorded/frr-8.4-groups.hex"), include_str!("recorded/frr-8.4-inline.hex")];
 
-/// The interfaces of the records: p1, p2 and p3.
+/// A zebra that starts while the kernel has the routes of the one before it: all that it says until
+/// BGP is back (`make fabric DEBIAN=13`, a leaf).
+const RESTARTED: &str = include_str!("recorded/frr-10.3-restart.hex");
+
+/// The interfaces of a record: p1, p2 and p3.
 #[derive(Debug)]
-struct Recorded;
+struct Recorded([u32; 3]);
 
 impl PortIndexes for Recorded {
     fn port_of(&mut self, interface: u32) -> Option<PortId> {
-        let number = match interface {
-            3 => 1,
-            5 => 2,
-            7 => 3,
-            _ => return None,
-        };
-        PortId::from_number(number)
+        let place = self.0.iter().position(|&index| index == interface)?;
+        PortId::from_index(place)
     }
 }
 
@@ -45,6 +44,10 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with_interfaces([3, 5, 7])
+    }
+
+    fn with_interfaces(indexes: [u32; 3]) -> Self {
         let mut routes = Routes::new();
         for number in 1..=3 {
             let port = PortId::from_number(number).unwrap();
@@ -58,7 +61,7 @@ impl Bench {
                 });
             }
         }
-        let mut state = State::new(Box::new(Recorded));
+        let mut state = State::new(Box::new(Recorded(indexes)));
         state.begin_session(&mut routes);
         Self { state, routes, effects: Vec::new() }
     }
@@ -160,6 +163,34 @@ fn routes_of_an_earlier_session_stay_until_the_sweep() {
     assert_eq!(bench.state.sweep(&mut bench.routes), before - fresh);
     assert_eq!((bench.routes.learned().len(), bench.state.stale(&bench.routes)), (fresh, 0));
     assert_eq!(bench.at("10.3.0.0/16"), None);
+}
+
+#[test]
+fn a_restarted_zebra_takes_no_gateway_from_a_route() {
+    const BGP: u8 = 186;
+    let mut bench = Bench::with_interfaces([5, 6, 7]);
+    let path = |gateway: &str, port| Path {
+        gateway: Some(gateway.parse().unwrap()),
+        port: PortId::from_number(port),
+        weight: 1,
+    };
+    // As `ctl routes` of the leaf had them before, and 10.1.3.0/24 of another daemon.
+    let paths = [path("fe80::1b:49ff:fe1c:9f02", 2), path("fe80::1b:49ff:fe1e:5202", 3)];
+    for (prefix, protocol) in [("10.1.1.0/24", BGP), ("10.1.3.0/24", 196), ("10.1.4.0/24", BGP)] {
+        let target = Target::Group(bench.routes.group_of(&paths).unwrap());
+        let route = Learned { target, protocol, mark: 1 };
+        bench.routes.set_learned(prefix.parse().unwrap(), route).unwrap();
+    }
+    bench.state.begin_session(&mut bench.routes);
+    bench.feed(&frames(RESTARTED));
+    let unnumbered = [via("fe80::1b:49ff:fe1c:9f02", 2), via("fe80::1b:49ff:fe1e:5202", 3)];
+    assert_eq!(bench.paths("10.1.1.0/24"), unnumbered);
+    assert_eq!(bench.paths("10.1.4.0/24"), unnumbered);
+    assert_eq!(bench.paths("10.1.3.0/24"), [(None, 2), (None, 3)], "what another daemon says");
+    assert_eq!(bench.paths("fd00:1:1::/48"), []);
+    assert_eq!(bench.paths("fd00:1:1::/64"), unnumbered, "of its own family zebra knows it");
+    assert_eq!(bench.state.stale(&bench.routes), 0, "they are routes of this session");
+    assert_eq!(bench.at("10.1.4.0/24").map(|route| route.protocol), Some(BGP));
 }
 
 #[test]
