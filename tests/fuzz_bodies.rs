@@ -113,6 +113,11 @@ fn switch_toml() {
 }
 
 #[test]
+fn trace_frames() {
+    fuzz("trace_frames");
+}
+
+#[test]
 fn worker_ops() {
     fuzz("worker_ops");
 }

@@ -25,11 +25,9 @@ import report  # noqa: E402
 import waits  # noqa: E402
 from common import door, show  # noqa: E402
 from common.lab import Failed, Lab  # noqa: E402
-from ring import NAMES, SPEED, Ring  # noqa: E402
+from ring import NAMES, NETWORK, SPEED, Ring  # noqa: E402
 
-EXAMPLE = door.ROOT / "config" / "examples" / "knot"
-NETWORK = EXAMPLE / "network.toml"
-PLAIN = EXAMPLE / "plain"
+PLAIN = NETWORK.parent / "plain"
 # A ring that has not frozen by then will not; it always has within a few seconds.
 FREEZE_S = 25
 
@@ -79,6 +77,8 @@ def overload(lab: Lab, phase: str, rules: pathlib.Path, seconds: int) -> load.Lo
     what = load.run(ring, seconds)
     if what.over.total("held") > 0:
         print_waits(ring, what.waits)
+        what.why = load.ask_why(ring)
+        print_why(what.why)
     ring.stop()
     return what
 
@@ -92,6 +92,13 @@ def print_waits(ring: Ring, told: dict):
     show.heading(f"Switch {name}, as `knotless top` shows it")
     top = ["top", "--once", "--interval", "1s", "--socket", ring.switches[name].socket]
     for line in ring.lab.run([ring.lab.knotless, *top]).splitlines():
+        print(f"  {line}")
+
+
+def print_why(said: load.Why):
+    """The same as `knotless why` says it, and the moment in which the ring closed."""
+    show.heading(f"Why, as `knotless why` of switch {NAMES[0]} says it")
+    for line in said.text.splitlines():
         print(f"  {line}")
 
 

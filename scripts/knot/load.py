@@ -27,6 +27,10 @@ class Moment:
         """When, in seconds, on the clock of a switch: each is asked a little later than the last."""
         return self.stats[name]["uptime_ns"] / 1e9
 
+    def unix_ms(self, name: str = NAMES[0]) -> int:
+        """When, in milliseconds since 1970."""
+        return self.stats[name]["time_unix_ms"]
+
     def port(self, name: str, port: str) -> dict:
         return next(row for row in self.stats[name]["ports"] if row["name"] == port)
 
@@ -65,6 +69,35 @@ class Moment:
 
 
 @dataclasses.dataclass
+class Why:
+    """What `knotless why` says of a frozen ring, and what flight recorders have of it."""
+
+    text: str
+    # The cycle, as buffers; and when it closed, in milliseconds since 1970, at which queue.
+    cycle: list
+    closed_ms: int
+    closed_by: dict
+    # The pauses that the switch of that queue has recorded, in memory and in its file.
+    recorded: list
+    written: list
+
+    def has_moment(self, events: list) -> bool:
+        """Whether the pause that closed the cycle is among events."""
+        return any(event.get("event") == "paused" and event["port"] == self.closed_by["port"]
+                   and event["priority"] == self.closed_by["priority"]
+                   and event["time_unix_ms"] == self.closed_ms for event in events)
+
+
+def ask_why(ring: Ring) -> Why:
+    """Asks the first switch, which asks the others."""
+    said = json.loads(ring.why(NAMES[0], "--json"))
+    chain = said["chain"]
+    closed = chain["queues"][chain["closed_by"]] if chain["cycle"] else {}
+    events, lines = ring.recorded(closed.get("switch", NAMES[0]))
+    return Why(ring.why(NAMES[0]), chain["cycle"], closed.get("since_unix_ms", 0), closed, events, lines)
+
+
+@dataclasses.dataclass
 class Load:
     """What came of an overload."""
 
@@ -82,6 +115,8 @@ class Load:
     # By switch: what its host sent, and what it received.
     sent: dict
     received: dict
+    # What `knotless why` says, if frames were held in the end.
+    why: Why | None = None
 
     def mbps(self, name: str, port: str) -> float:
         """What left by a port in the last seconds with senders."""

@@ -111,6 +111,17 @@ def stays(load: Load) -> bool:
     return 0 < held == load.stopped.frames_held() and load.over.moved() == load.stopped.moved()
 
 
+def is_explained(run: Run) -> bool:
+    """Whether `knotless why` names the cycle of the rules, and a moment of the overload."""
+    why, moments = run.load.why, run.load.moments
+    if why is None or not why.cycle:
+        return False
+    ring = "deadlock: " + hops({"cycle": run.verified["cycle"]})
+    return (sorted(why.cycle) == sorted(f"{hop['switch']}:{hop['in']}" for hop in run.verified["cycle"])
+            and ring in why.text and "the cycle closed at" in why.text
+            and moments[0].unix_ms() <= why.closed_ms <= moments[-1].unix_ms())
+
+
 def print_verdict(plain: Run, ruled: Run) -> bool:
     """Answers whether all was as it should be, one line each."""
     knot, freed = plain.load, ruled.load
@@ -124,6 +135,9 @@ def print_verdict(plain: Run, ruled: Run) -> bool:
         (stays(knot) and is_refreshed(knot),
          f"plain PFC: {seconds:.0f} s after the sources stopped it is frozen still, its pauses refreshed"),
         (in_ring, "plain PFC: A waits for B waits for C waits for A, say the switches themselves"),
+        (is_explained(plain), "plain PFC: `knotless why` names the cycle that `verify` names, and when it closed"),
+        (knot.why is not None and knot.why.has_moment(knot.why.recorded) and knot.why.has_moment(knot.why.written),
+         "plain PFC: the flight recorder of the switch that closed it has that moment, and its file too"),
         (len(knot.wires) == len(NAMES) and all(wire.is_silenced() for wire in knot.wires),
          f"plain PFC: on the ring's wires tshark sees {pfc} PFC frames, all XOFF, and no frame of a host"),
         (knot.over.lossless_drops() == 0 and is_balanced(knot),

@@ -5,10 +5,12 @@ import pathlib
 import shutil
 
 from common import ring
+from common.door import ROOT
 from common.lab import Lab
 from common.ring import DSCP, FRAME_BYTES, RING_FRAMES
 from common.switch import Switch
 
+NETWORK = ROOT / "config" / "examples" / "knot" / "network.toml"
 # Clockwise. Flows go that way round only, each from a switch's host to the one two hops on.
 NAMES = ("A", "B", "C")
 # The rate of every link, hosts' links too. What counts is how long a pause lasts: 65,535 quanta are
@@ -51,11 +53,17 @@ def switch_toml(name: str, rules: pathlib.Path) -> str:
     onward, back = f"to-{after(name)}", f"from-{before(name)}"
     ports = ((host(name), f"kk{number(name)}"), (onward, onward), (back, back))
     text = ring.switch_toml(name, rules, (number(name), number(before(name))), ports, SPEED)
-    return text + """
+    return text + f"""
 # As most hardware: frames leave in the order in which they came. Served in turn, the default here, transit
 # keeps its half of each link, and the ring rarely freezes by itself.
 [scheduler]
 fair = false
+
+# The moment in which the ring closes is to be found when the script asks for it.
+[flight_recorder]
+file = "{name}.flight.jsonl"
+duration = "120s"
+sample = "50ms"
 """
 
 
@@ -145,6 +153,20 @@ class Ring:
             name: json.loads(switch.ctl("waits", "--json"))["waits"]
             for name, switch in self.switches.items()
         }
+
+    def why(self, name: str, *arguments: str) -> str:
+        """What `knotless why` says of a switch's port to the next one, asked of all switches."""
+        socket = self.switches[name].socket
+        command = [self.lab.knotless, "why", f"to-{after(name)}", "--socket", socket, "--over", "1s",
+                   "--sockets", socket.parent, "--network", NETWORK]
+        return self.lab.run([*command, *arguments])
+
+    def recorded(self, name: str) -> tuple:
+        """What a switch's flight recorder has in memory, and the lines of its file."""
+        switch = self.switches[name]
+        events = json.loads(switch.ctl("recorder", "--json"))["events"]
+        file = switch.socket.with_suffix(".flight.jsonl")
+        return events, [json.loads(line) for line in file.read_text().splitlines()]
 
     def stop(self) -> list:
         """Ends the switches as Ctrl-C would; their last words."""

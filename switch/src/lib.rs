@@ -19,6 +19,7 @@ mod drain_filter;
 pub mod fleet;
 #[cfg(feature = "dpdk")]
 mod fleet_agent;
+mod flight_recorder;
 pub mod fpm;
 pub mod generate;
 pub mod headroom;
@@ -50,7 +51,10 @@ pub mod simulate;
 #[allow(unsafe_code)]
 mod tap_queue;
 pub mod top;
+pub mod trace;
 pub mod traffic;
 mod unix_socket;
 pub mod usage;
+pub mod watch;
+pub mod why;
 mod worker_loop;

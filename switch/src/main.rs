@@ -9,7 +9,7 @@ use switch::roce::{self, RoceCommand};
 use switch::traffic::{self, TrafficCommand};
 use switch::{
     apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, import, network, output,
-    plan, simulate, top, usage,
+    plan, simulate, top, trace, usage, watch, why,
 };
 
 /// A lossless Ethernet switch in software.
@@ -65,6 +65,12 @@ enum Command {
     Ctl(ctl::CtlArgs),
     /// Live view of a running switch: rates, queues, pauses, drops
     Top(top::TopArgs),
+    /// Events of a running switch as they happen: pauses, storms, drops, links, neighbors, stalls
+    Watch(watch::WatchArgs),
+    /// What is slow or lossy at a port, since when, and because of what
+    Why(why::WhyArgs),
+    /// Walk a frame through the tables of a switch, stage by stage, without sending it
+    Trace(trace::TraceArgs),
     /// Send and receive test traffic on a Linux interface; the sender obeys PFC as a RoCE NIC does
     #[command(subcommand)]
     Traffic(TrafficCommand),
@@ -107,6 +113,9 @@ fn main() -> ExitCode {
         Command::Import(command) => import::run(&command),
         Command::Ctl(arguments) => ctl::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Traffic(command) => traffic::run(&command),
         Command::Roce(command) => roce::run(&command),
         Command::Generate(arguments) => generate::run(&arguments, CommandLine::command()),

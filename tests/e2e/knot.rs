@@ -11,7 +11,7 @@ fn answers(said: &str, answer: &str) -> usize {
 }
 
 /// What it shows of the first part, whatever the second may be.
-const FROZEN: [&str; 10] = [
+const FROZEN: [&str; 14] = [
     "NOT deadlock-free: 3 buffers form a dependency cycle",
     "A waits for B: ",
     "B waits for C: ",
@@ -20,8 +20,13 @@ const FROZEN: [&str; 10] = [
     // `knotless top` of switch A.
     "waits: ",
     "came in by from-C class 1, which pauses its peer for ",
+    // `knotless why` of switch A.
+    "deadlock: A:3 > B:3 > C:3 > A:3",
+    "the cycle closed at ",
     "yes  plain PFC: the ring freezes; ",
     "it is frozen still, its pauses refreshed",
+    "yes  plain PFC: `knotless why` names the cycle that `verify` names, and when it closed",
+    "yes  plain PFC: the flight recorder of the switch that closed it has that moment",
     "yes  plain PFC: 0 lossless drops; sent = delivered + held, to the frame",
 ];
 
@@ -39,7 +44,7 @@ fn the_ring_freezes_with_plain_pfc_and_flows_with_the_rules() {
         "yes  rules: 0 lossless drops; each flow arrives whole and in order",
     ];
     assert_said(&said, &parts);
-    assert_eq!((answers(&said, "yes"), answers(&said, "NO ")), (11, 0), "{said}");
+    assert_eq!((answers(&said, "yes"), answers(&said, "NO ")), (13, 0), "{said}");
 }
 
 #[test]

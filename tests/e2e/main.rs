@@ -52,6 +52,7 @@ mod switch;
 mod switched;
 mod taps;
 mod ways_out;
+mod why;
 
 use privilege::can_run;
 

@@ -8,6 +8,7 @@ mod buffer;
 mod changes;
 mod device;
 mod fleet;
+mod flight_recorder;
 mod gfc;
 mod host;
 mod inband_telemetry;
@@ -34,6 +35,7 @@ mod watchdog;
 
 pub use changes::Changes;
 pub use fleet::{Fleet, is_network_name};
+pub use flight_recorder::{FlightRecorder, Trigger};
 pub use lldp::Lldp;
 pub use metrics::MetricsAddress;
 pub use reload::changes_needing_restart;
@@ -105,6 +107,8 @@ pub struct SwitchConfig {
     pub fpm: Option<Fpm>,
     /// The store that the switch takes its rules from, if there is one.
     pub fleet: Option<Fleet>,
+    /// What is kept of the last events, and when it is written down.
+    pub flight_recorder: FlightRecorder,
     /// Whether DPDK makes its telemetry socket.
     pub telemetry: bool,
     /// What works but is probably not meant, in the form of errors.
@@ -357,6 +361,7 @@ fn assemble(
         metrics: metrics::address(source, &file, &socket)?,
         fpm: routing::fpm(source, &file)?,
         fleet: fleet::build(source, &file)?,
+        flight_recorder: flight_recorder::build(source, &file)?,
         telemetry: file.dpdk.telemetry,
         socket,
         warnings,

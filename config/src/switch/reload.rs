@@ -92,6 +92,7 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     changes.compare("metrics.listen", &metrics(old), &metrics(new));
     changes.differ("routing", &old.fpm, &new.fpm);
     changes.differ("fleet", &old.fleet, &new.fleet);
+    changes.differ("flight_recorder", &old.flight_recorder, &new.flight_recorder);
     changes.compare("dpdk.telemetry", &old.telemetry, &new.telemetry);
     changes.compare_workers(&old.workers, &new.workers);
     changes.compare_memory(&old.memory, &new.memory);

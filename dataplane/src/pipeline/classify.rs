@@ -183,7 +183,7 @@ impl Classifier {
 impl Classifier {
     /// The class of a parsed frame.
     #[inline]
-    pub(crate) fn of(&self, parsed: &Parsed) -> Class {
+    pub fn of(&self, parsed: &Parsed) -> Class {
         let is_ip = matches!(parsed.kind, Kind::Ipv4 | Kind::Ipv6);
         let dscp = is_ip.then_some(parsed.tos >> 2);
         let class = self.classify(dscp, parsed.is_tagged().then(|| ethernet::pcp(parsed.tci)));

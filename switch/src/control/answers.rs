@@ -102,6 +102,8 @@ impl<P: Platform> Control<P> {
                 send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));
             }
             Request::Rules => send(&reply, Reply::Rules(self.rules())),
+            Request::Trace(request) => send(&reply, self.trace(&request)),
+            Request::Recorder { after } => send(&reply, self.recording(after)),
         }
     }
 
@@ -146,6 +148,7 @@ impl<P: Platform> Control<P> {
                         let events = self.events.poll(&stats, self.tables.config(), now);
                         events.iter().for_each(Event::log);
                     }
+                    self.record(&stats, now);
                     for client in &clients {
                         send(client, Reply::Stats(stats.clone()));
                     }
@@ -159,7 +162,8 @@ impl<P: Platform> Control<P> {
                 }
             }
         }
-        if self.pending.stats.is_empty() && !self.events.is_due(now) {
+        let is_due = self.events.is_due(now) || self.recorder.is_due(now);
+        if self.pending.stats.is_empty() && !is_due {
             return;
         }
         let clients = std::mem::take(&mut self.pending.stats);
@@ -167,6 +171,7 @@ impl<P: Platform> Control<P> {
             Some(collector) => self.pending.round = Some((collector, clients)),
             None => {
                 self.events.postpone(now);
+                self.recorder.postpone(now);
                 let error = Reply::failed(
                     "a worker has not answered the last request; its core is blocked",
                 );

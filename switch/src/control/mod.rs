@@ -20,6 +20,8 @@
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
+//! | `recorder` | the flight recorder's samples |
+//! | `traces` | frames walked through the tables |
 //! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
@@ -45,6 +47,7 @@ pub(crate) mod merge;
 #[allow(unsafe_code)]
 mod peer_groups;
 pub(crate) mod protocol;
+mod recorder;
 mod reload;
 mod route_rows;
 pub(crate) mod server;
@@ -55,6 +58,7 @@ mod table_pair;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod waits;
 mod workers;
 
@@ -62,6 +66,7 @@ mod workers;
 pub(crate) use drain::Quiesced;
 pub(crate) use tables::Tables;
 
+use crate::flight_recorder::FlightRecorder;
 use crate::fpm::FpmServer;
 use crate::host_taps::HostTaps;
 use crate::log::{self, Event, Level};
@@ -165,6 +170,8 @@ pub(crate) struct Control<P: Platform> {
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     events: Events,
+    /// The events of the last seconds.
+    recorder: FlightRecorder,
     /// Takes routes from a routing daemon, if it is configured.
     fpm: Option<FpmServer>,
     /// What it has changed since the tables were made.
@@ -203,6 +210,7 @@ impl<P: Platform> Control<P> {
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             events: Events::default(),
+            recorder: FlightRecorder::new(&tables.config().flight_recorder),
             fpm: None,
             learned: Learned::default(),
             fleet: None,

@@ -12,7 +12,10 @@
 
 use super::difference::Difference;
 use super::stats::Stats;
+use crate::flight_recorder::Recording;
 use crate::output;
+use crate::trace::reply::Trace;
+use crate::trace::request::TraceRequest;
 use config::json::{self, JsonError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -86,6 +89,14 @@ pub(crate) enum Request {
         /// Whether frames are to pass.
         up: bool,
     },
+    /// Walks a frame through the tables, and sends it to nobody: [`Trace`].
+    Trace(TraceRequest),
+    /// What the flight recorder has: [`Recording`].
+    Recorder {
+        /// Number of the last event that need not be told.
+        #[serde(default)]
+        after: u64,
+    },
     /// Stops the switch: [`Stopping`]; the reply is sent before the switch stops.
     Stop,
 }
@@ -108,6 +119,8 @@ impl Request {
             | Self::Routes { .. }
             | Self::Mac { .. }
             | Self::Rules
+            | Self::Trace(_)
+            | Self::Recorder { .. }
             | Self::Diff => false,
             Self::SetRules { .. }
             | Self::SetRoutes { .. }
@@ -144,6 +157,10 @@ pub(crate) enum Reply {
     Difference(Box<Difference>),
     /// To [`Request::Link`].
     LinkSet(LinkSet),
+    /// To [`Request::Trace`].
+    Trace(Box<Trace>),
+    /// To [`Request::Recorder`].
+    Recorder(Recording),
     /// To [`Request::Stop`].
     Stopping(Stopping),
     /// To any request that was not fulfilled.

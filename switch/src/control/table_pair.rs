@@ -23,6 +23,11 @@ pub(super) struct TablePair {
 }
 
 impl TablePair {
+    /// The tables that workers use, or are about to; `None` if they have those of the start still.
+    pub(super) fn in_use(&self) -> Option<&Arc<Snapshot>> {
+        self.in_use.as_ref().map(|made| &made.snapshot)
+    }
+
     /// The tables as they are to be, with number `epoch`. Workers must use the ones before: nobody
     /// has the idle ones then.
     pub(super) fn next(&mut self, tables: &mut Tables, epoch: u64) -> Arc<Snapshot> {

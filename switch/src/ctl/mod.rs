@@ -9,6 +9,7 @@
 //! | `host` | TAPs, and what passes to the host by class |
 //! | `waits` | queues that the peer has paused |
 //! | `bounces` | raised tags, and the bounces to provision |
+//! | `recorder` | what the flight recorder has |
 //! | `save` | changes against the files |
 //! | `metrics` | the same for Prometheus |
 
@@ -16,6 +17,7 @@ mod bounces;
 pub(crate) mod client;
 mod host;
 mod neighbors;
+mod recorder;
 mod save;
 pub(crate) mod tables;
 mod views;
@@ -28,6 +30,7 @@ use crate::control::stats::Stats;
 use crate::metrics::{self, Format};
 use crate::old_names::OldNames;
 use crate::output;
+use crate::why::switches::recording;
 use bounces::SwitchBounces;
 use clap::{Args, Subcommand, ValueEnum};
 use client::{Client, CtlError, find_socket};
@@ -69,6 +72,8 @@ enum CtlCommand {
     Queues,
     /// Queues that the peer has paused, and the ingress ports of their frames
     Waits,
+    /// The events of the last seconds, from the flight recorder
+    Recorder,
     /// LLDP neighbors, with levels and port types; then the ARP and ND table
     Neighbors,
     /// The host's TAPs of the ports, and the frames for the host, by class
@@ -181,6 +186,10 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
             |stats| waits::text(&stats.waits),
             |stats| json!({ "waits": stats.waits }),
         ),
+        CtlCommand::Recorder => {
+            let events = recording(client)?;
+            Ok(Answer { text: recorder::text(&events), json: json!({ "events": events }) })
+        }
         CtlCommand::Host => stats(client, host::text, host::json),
         CtlCommand::Latency => stats(client, views::latency, views::latency_json),
         CtlCommand::Metrics => {

@@ -19,6 +19,7 @@ pub mod rules_json;
 pub mod scenario_toml;
 mod seeds;
 pub mod switch_toml;
+pub mod trace_frames;
 mod upstream;
 pub mod worker_ops;
 
@@ -36,7 +37,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
     Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
@@ -51,5 +52,6 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
     Target { name: "scenario_toml", run: scenario_toml::run, bytes_max: 4_096 },
     Target { name: "switch_toml", run: switch_toml::run, bytes_max: 4_096 },
+    Target { name: "trace_frames", run: trace_frames::run, bytes_max: 2_048 },
     Target { name: "worker_ops", run: worker_ops::run, bytes_max: 1_024 },
 ];

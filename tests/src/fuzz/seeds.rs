@@ -15,6 +15,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
         "lldp_frames" => exchanges(),
         "switch_toml" => texts("config/examples", "toml").into_iter().chain(switches()).collect(),
         "fpm_session" => records(),
+        "trace_frames" => captures(),
         "network_toml" => texts("config/examples/networks", "toml"),
         "scenario_toml" => texts("netsim/scenarios", "toml")
             .into_iter()
@@ -49,6 +50,22 @@ fn found(target: &str) -> Vec<Vec<u8>> {
 fn frames() -> Vec<Vec<u8>> {
     let cases = cases().unwrap_or_default();
     cases.into_iter().filter_map(|(_, case)| case.ok()).flat_map(|case| case.frames()).collect()
+}
+
+/// Captures of one frame each, and a request.
+fn captures() -> Vec<Vec<u8>> {
+    let capture = |frame: &Vec<u8>| {
+        let length = u32::try_from(frame.len()).unwrap_or(u32::MAX).to_le_bytes();
+        let head = [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes);
+        [&head.concat(), &[0; 8][..], &length, &length, frame].concat()
+    };
+    let mut seeds: Vec<Vec<u8>> = frames().iter().map(capture).collect();
+    let request = r#"{"request":"trace","port":"a","frame":{"described":{"source":"10.0.1.1",
+        "destination":"10.0.2.1","dscp":26,"protocol":17,"source_port":1,"destination_port":4791,
+        "ttl":64,"vlan":null,"pcp":0,"frame_bytes":128,"source_mac":null,"destination_mac":null}},
+        "stations":[{"vlan":1,"mac":"02:00:00:00:02:01","port":"c"}]}"#;
+    seeds.push(request.into());
+    seeds
 }
 
 /// What a real zebra sent: each record as a whole, and its frames one by one.

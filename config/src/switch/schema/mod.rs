@@ -29,7 +29,8 @@ pub(super) use queueing::{
 };
 pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
 pub(super) use runtime::{
-    ControlTable, DpdkTable, MemoryTable, MetricsTable, SecurityTable, WorkersTable,
+    ControlTable, DpdkTable, FlightRecorderTable, MemoryTable, MetricsTable, SecurityTable,
+    WorkersTable,
 };
 
 use serde::Deserialize;
@@ -113,6 +114,9 @@ pub(in crate::switch) struct SwitchFile {
     pub(in crate::switch) routing: RoutingTable,
     /// The store that the switch takes its rules from. Default: none.
     pub(in crate::switch) fleet: Field<FleetTable>,
+    /// What is kept of the last events.
+    #[serde(default)]
+    pub(in crate::switch) flight_recorder: FlightRecorderTable,
     /// DPDK itself.
     #[serde(default)]
     pub(in crate::switch) dpdk: DpdkTable,

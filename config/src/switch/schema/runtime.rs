@@ -1,8 +1,8 @@
 //! What the program runs on, how it is reached, and what it may do: `[workers]`, `[memory]`,
-//! `[dpdk]`, `[control]`, `[metrics]` and `[security]`.
+//! `[dpdk]`, `[control]`, `[metrics]`, `[flight_recorder]` and `[security]`.
 
 use super::Field;
-use crate::fields::Size;
+use crate::fields::{Duration, Size};
 use crate::switch::rx_queue::IDLE_SLEEP_NS_MAX;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -125,6 +125,23 @@ pub(in crate::switch) struct MetricsTable {
     /// `"ADDRESS:PORT"`, such as `"127.0.0.1:9477"`, or `"unix:PATH"`. Port 0 is any free one.
     /// Default: nothing listens.
     pub(in crate::switch) listen: Field<String>,
+}
+
+/// `[flight_recorder]`: the last events of the switch, which `knotless ctl recorder` shows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct FlightRecorderTable {
+    /// The file that the events are appended to on a trigger, as JSON lines. At 16 MiB it becomes
+    /// `FILE.1`. Default: none, and the events stay in memory.
+    pub(in crate::switch) file: Field<PathBuf>,
+    /// How long an event is kept: 1 s to 600 s. Default 30 s.
+    pub(in crate::switch) duration: Field<Duration>,
+    /// How often counters and queues are looked at: 10 ms to 10 s. Default 100 ms.
+    pub(in crate::switch) sample: Field<Duration>,
+    /// A queue that the peer has paused for longer is stalled: 10 ms to 600 s. Default 1 s.
+    pub(in crate::switch) stall: Field<Duration>,
+    /// What the file is written for: `"storm"`, `"lossless_drop"`, `"stall"`. Default: all three.
+    pub(in crate::switch) triggers: Option<Vec<Spanned<String>>>,
 }
 
 /// `[dpdk]`: options of DPDK itself.

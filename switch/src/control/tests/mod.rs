@@ -7,6 +7,7 @@ mod lldp;
 mod reload;
 mod slow_path;
 mod socket;
+mod traces;
 mod waits;
 
 use super::kept_changes::KeptChanges;
