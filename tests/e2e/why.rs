@@ -50,8 +50,9 @@ fn a_paused_queue_is_explained_by_each_command() {
         (&"sent".into(), &"h3".into())
     );
     assert_eq!(free["end"]["now"], Value::Array(vec![]), "{free}");
-    let mac = lab.host(3).run("cat", "/sys/class/net/kt3/address").success();
-    assert!(free["stages"][2]["next_hops"][0]["mac"] == mac.trim(), "{free}");
+    let links = lab.host(3).run("ip", "-j link show kt3").success();
+    let links: Value = serde_json::from_str(&links).expect("iproute2 writes JSON");
+    assert_eq!(free["stages"][2]["next_hops"][0]["mac"], links[0]["address"], "{free}");
     let calm = knotless_says(&lab, "why h3 --over 200ms");
     assert!(calm.contains("port h3: nothing is slow or lossy here"), "{calm}");
 

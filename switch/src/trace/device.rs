@@ -73,7 +73,8 @@ impl Device for MemoryDevice {
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<MemoryFrame>) {
         if frames_max > 0
             && !into.is_full()
-            && let Some((_, frame)) = self.arriving.pop_front_if(|(at, _)| *at == port)
+            && self.arriving.front().is_some_and(|(at, _)| *at == port)
+            && let Some((_, frame)) = self.arriving.pop_front()
         {
             into.push(frame);
         }

@@ -178,7 +178,7 @@ fn across(arguments: &TraceArgs, file: &Path) -> Result<(), Error> {
     let given = |value: &Option<String>| value.clone().unwrap_or_default();
     let found = network::trace(&NetworkQuestion {
         file,
-        rules: arguments.rules.as_deref().unwrap_or(Path::new(".")),
+        rules: arguments.rules.as_deref().unwrap_or_else(|| Path::new(".")),
         from: &given(&arguments.from),
         to: &given(&arguments.to),
         tag: arguments.tag,

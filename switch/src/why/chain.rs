@@ -9,9 +9,6 @@ use fabric::network::Peer;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A pause counts as the recorded one if their times differ by no more.
-const SLACK_MS: u64 = 100;
-
 /// What one switch says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SwitchView {
@@ -122,12 +119,14 @@ impl World {
         let view = self.switches.get(switch);
         let now = view.map_or(0, |view| view.stats.time_unix_ms);
         let since = now.saturating_sub(wait.paused_for_ns / 1_000_000);
-        let is_it = |event: &FlightEvent| {
-            matches!(&event.what, What::Paused { port, priority }
+        // The pause lasts: it is the last one that was recorded, and has no end. Times do not tell,
+        // as a busy switch's report is older than its answer.
+        let is_of_it = |event: &&FlightEvent| {
+            matches!(&event.what, What::Paused { port, priority } | What::Resumed { port, priority, .. }
                 if *port == wait.name && *priority == wait.priority)
-                && event.time_unix_ms.abs_diff(since) <= SLACK_MS
         };
-        let moment = view.and_then(|view| view.events.iter().rev().find(|event| is_it(event)));
+        let last = view.and_then(|view| view.events.iter().rev().find(is_of_it));
+        let moment = last.filter(|event| matches!(event.what, What::Paused { .. }));
         Waiting {
             switch: switch.to_owned(),
             port: wait.name.clone(),
