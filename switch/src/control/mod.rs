@@ -21,11 +21,14 @@
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
 //! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
+//! | `capture`, `capture_stream` | who sees frames; the records on their way to the client |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
 pub(crate) mod access;
 mod answers;
+mod capture;
+pub(crate) mod capture_stream;
 mod clients;
 mod collector;
 pub(crate) mod difference;
@@ -70,6 +73,8 @@ use crate::service_manager::ServiceManager;
 use crate::worker_loop::ControlSampleRings;
 use agents::host::NeighborKey;
 use answers::PendingReplies;
+use capture::CaptureControl;
+use capture_stream::CaptureClient;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
@@ -107,6 +112,8 @@ pub(crate) enum ReplyTo {
     Thread(Sender<Reply>),
     /// A task of the metrics server.
     Task(tokio::sync::mpsc::Sender<Reply>),
+    /// A client of the control socket that wants to capture.
+    Capture(Sender<Reply>, CaptureClient),
 }
 
 /// Who asked has gone or has a reply already.
@@ -117,7 +124,7 @@ impl ReplyTo {
     /// Replies, without waiting.
     pub(crate) fn send(&self, reply: Reply) -> Result<(), ClientGone> {
         match self {
-            Self::Thread(to) => to.try_send(reply).map_err(|_| ClientGone),
+            Self::Thread(to) | Self::Capture(to, _) => to.try_send(reply).map_err(|_| ClientGone),
             Self::Task(to) => to.try_send(reply).map_err(|_| ClientGone),
         }
     }
@@ -164,6 +171,7 @@ pub(crate) struct Control<P: Platform> {
     /// Ports whose links are down because their workers hang.
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
+    captures: CaptureControl,
     events: Events,
     /// Takes routes from a routing daemon, if it is configured.
     fpm: Option<FpmServer>,
@@ -202,6 +210,7 @@ impl<P: Platform> Control<P> {
             links: LinkWatch::new(settings.ports.len()),
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
+            captures: CaptureControl::default(),
             events: Events::default(),
             fpm: None,
             learned: Learned::default(),
@@ -330,6 +339,7 @@ impl<P: Platform> Control<P> {
             self.slow_path.release(&self.platform, &mut self.workers);
             any = true;
         }
+        self.captures.end_if_over(&mut self.workers);
         self.answer(now);
         match (any, any_of_host) {
             (true, _) => Some(BUSY_NS),
