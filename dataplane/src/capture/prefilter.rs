@@ -30,12 +30,11 @@ struct Compare {
 type Path = ArrayVec<Compare, COMPARES_MAX>;
 
 /// See the module's head.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Prefilter {
-    /// No frame is told.
-    None,
-    /// A frame has to fulfill all compares of one of these.
-    Paths(ArrayVec<Path, PATHS_MAX>),
+#[derive(Clone, Debug)]
+pub(super) struct Prefilter {
+    /// A frame has to fulfill all compares of one of these; `None` if it is not known what it has
+    /// to fulfill.
+    paths: Option<ArrayVec<Path, PATHS_MAX>>,
 }
 
 impl Prefilter {
@@ -43,20 +42,13 @@ impl Prefilter {
     pub(super) fn of(ops: &[Op]) -> Self {
         let mut search = Search { ops, paths: Vec::new(), steps: 0 };
         let found = search.follow(0, Accumulator::Unknown, &[]);
-        let paths: Option<ArrayVec<Path, PATHS_MAX>> = found.and_then(|()| {
-            let mut paths = ArrayVec::new();
-            for path in &search.paths {
-                paths.try_push(compares(path)?).ok()?;
-            }
-            Some(paths)
-        });
-        paths.map_or(Self::None, Self::Paths)
+        Self { paths: found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect()) }
     }
 
     /// Whether the frame that begins with `head` may match.
     #[inline(always)]
     pub(super) fn may_match(&self, head: &[u8]) -> bool {
-        let Self::Paths(paths) = self else { return true };
+        let Some(paths) = &self.paths else { return true };
         paths.iter().any(|path| path.iter().all(|compare| compare.holds(head)))
     }
 }

@@ -2,7 +2,7 @@
 //! them, at the ends of the pipeline. No frame comes here while no client captures.
 //!
 //! A frame alone has the result that it has in its burst (`dataplane/tests/bursts.rs`), so a capture
-//! changes no frame and no counter (`dataplane/tests/capture.rs`).
+//! changes no frame and no counter (the same test).
 
 use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::control_rings::Punted;

@@ -99,7 +99,9 @@ mod tests {
 
     /// Frames that expressions speak of: octets that are compared stand where they are looked for.
     fn frame() -> impl Strategy<Value = Vec<u8>> {
-        let pick = proptest::sample::select;
+        fn pick<T: Clone + std::fmt::Debug + 'static>(of: Vec<T>) -> impl Strategy<Value = T> {
+            proptest::sample::select(of)
+        }
         let mac = || pick(vec![[2, 0, 0, 0, 1, 1], [0xFF; 6], [1, 0, 0x5E, 0, 0, 1], [2, 0, 0, 0, 0, 9]]);
         let kind = pick(vec![0x0800_u16, 0x86DD, 0x0806, 0x8808, 0x88CC, 0x0100]);
         let vlan = proptest::option::of(pick(vec![10_u16, 11, 0xE00A]));

@@ -130,6 +130,7 @@ fn capture(arguments: &CaptureArgs) -> Result<(), CaptureError> {
         snap: arguments.snap,
         filter,
     })?;
+    output::note("capturing");
     let explainer = Explainer::new(capturing, rules);
     let mut sink = match &arguments.write {
         None => Sink::Lines(explainer),
