@@ -47,8 +47,8 @@ impl Capture {
     }
 }
 
-/// What tshark says of each packet of `file`, with the dissector of the packages. It runs as nobody:
-/// as root it loads no scripts.
+/// What tshark says of each packet of `file`, with the dissector of the packages. It runs as
+/// nobody: as root it loads no scripts.
 fn tshark(lab: &Lab, file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let script = lab.path("knotless.lua");
     fs::copy(tree::root().join("packaging/wireshark/knotless.lua"), &script).expect("it is there");
@@ -82,8 +82,7 @@ fn ipv4(ttl: u8, from: [u8; 4], to: [u8; 4]) -> Vec<u8> {
     let mut header = vec![0x45, 0, 0, 46, 0, 0, 0, 0, ttl, 17, 0, 0];
     header.extend(from);
     header.extend(to);
-    let sum: u32 =
-        header.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1])).sum();
+    let sum: u32 = header.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1])).sum();
     let folded = (sum & 0xFFFF) + (sum >> 16);
     let checksum = !u16::try_from((folded & 0xFFFF) + (folded >> 16)).expect("16 bits");
     header[10..12].copy_from_slice(&checksum.to_be_bytes());
@@ -102,7 +101,8 @@ fn send_raw(lab: &Lab, host: &Host, frames: &[Vec<u8>]) {
                  s.send(bytes.fromhex(octets))\n        \
                  time.sleep(0.001)\n",
     );
-    let hex = |frame: &Vec<u8>| frame.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+    let hex =
+        |frame: &Vec<u8>| frame.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     let frames: Vec<String> = frames.iter().map(hex).collect();
     let arguments = format!("{} {} {}", script.display(), host.dev, frames.join(" "));
     host.run("/usr/bin/python3", &arguments).success();
@@ -150,22 +150,27 @@ fn captured_drops_are_those_of_the_counters_cause_by_cause() {
         frame[at] ^= octet;
         frame
     };
-    send_raw(&lab, lab.host(1), &[
-        with(25, 1),
-        with(14, 0x10),
-        frame(PORT_MAC, 0x0800, &[0x45, 0, 0xFF, 0xFF]),
-        frame([2, 0, 0, 0, 0, 0x77], 0x0800, &ipv4(9, from, to)),
-        frame([1, 0, 0x5E, 0, 0, 9], 0x88B5, &[]),
-        packet([127, 0, 0, 1], to),
-        packet(from, [10, 66, 1, 1]),
-        packet([10, 1, 2, 9], to),
-        packet(from, [10, 1, 2, 2]),
-    ]);
+    send_raw(
+        &lab,
+        lab.host(1),
+        &[
+            with(25, 1),
+            with(14, 0x10),
+            frame(PORT_MAC, 0x0800, &[0x45, 0, 0xFF, 0xFF]),
+            frame([2, 0, 0, 0, 0, 0x77], 0x0800, &ipv4(9, from, to)),
+            frame([1, 0, 0x5E, 0, 0, 9], 0x88B5, &[]),
+            packet([127, 0, 0, 1], to),
+            packet(from, [10, 66, 1, 1]),
+            packet([10, 1, 2, 9], to),
+            packet(from, [10, 1, 2, 2]),
+        ],
+    );
     send_raw(&lab, lab.host(2), &[packet([10, 1, 2, 2], to)]);
     lab.switch.ask(&json!({ "request": "link", "port": "h2", "up": true }));
 
     let after = lab.switch.settled();
-    let fields = ["frame.interface_name", "knotless.drop_cause", "knotless.verdict", "frame.comment"];
+    let fields =
+        ["frame.interface_name", "knotless.drop_cause", "knotless.verdict", "frame.comment"];
     let mut seen = BTreeMap::new();
     for packet in drops.stop(&lab, &fields) {
         let [port, cause, verdict, comment] = packet.try_into().expect("four fields");
@@ -176,8 +181,16 @@ fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     assert_eq!(seen, dropped_between(&before, &after));
     let causes: Vec<&str> = seen.keys().map(|(_, cause)| cause.as_str()).collect();
     for cause in [
-        "tail_drop", "bad_checksum", "bad_header", "truncated", "not_our_mac", "not_ip", "unroutable",
-        "blackhole", "source_check", "port_down",
+        "tail_drop",
+        "bad_checksum",
+        "bad_header",
+        "truncated",
+        "not_our_mac",
+        "not_ip",
+        "unroutable",
+        "blackhole",
+        "source_check",
+        "port_down",
     ] {
         assert!(causes.contains(&cause), "no {cause}: {seen:?}");
     }
@@ -190,7 +203,11 @@ fn a_flow_is_followed_from_port_to_port_and_pauses_are_seen() {
     lab.host(1).ping("10.1.3.2");
     let before = lab.switch.settled();
     // One of three flows, by its marking.
-    let flow = Capture::start(&lab, "flow", &["--filter", "udp and ip[1] & 0xfc == 104", "--dir", "in", "--dir", "out"]);
+    let flow = Capture::start(
+        &lab,
+        "flow",
+        &["--filter", "udp and ip[1] & 0xfc == 104", "--dir", "in", "--dir", "out"],
+    );
     let receiver = lab.host(3).recv("");
     let sender = lab.host(1).send(
         "--speed 1G --duration 2s --flow name=three,dst-ip=10.1.3.2,dscp=26,size=1000,rate=10M \
@@ -201,8 +218,17 @@ fn a_flow_is_followed_from_port_to_port_and_pauses_are_seen() {
     receiver.report();
     lab.switch.settled();
     let fields = [
-        "knotless.dir", "knotless.verdict", "knotless.in_port", "knotless.out_port", "knotless.in_class",
-        "knotless.out_class", "knotless.in_tag", "knotless.out_tag", "knotless.waited_ns", "frame.len", "ip.dsfield.dscp",
+        "knotless.dir",
+        "knotless.verdict",
+        "knotless.in_port",
+        "knotless.out_port",
+        "knotless.in_class",
+        "knotless.out_class",
+        "knotless.in_tag",
+        "knotless.out_tag",
+        "knotless.waited_ns",
+        "frame.len",
+        "ip.dsfield.dscp",
         "frame.interface_name",
     ];
     let packets = flow.stop(&lab, &fields);
@@ -212,7 +238,11 @@ fn a_flow_is_followed_from_port_to_port_and_pauses_are_seen() {
         assert_eq!(of_dir.len() as u64, three.frames, "{dir}");
         for packet in of_dir {
             assert_eq!(packet[1..6], [verdict, "h1", "h3", "3", "3"], "{packet:?}");
-            assert_eq!((&packet[7][..], &packet[9][..], &packet[10][..]), ("1", "1000", "26"), "{packet:?}");
+            assert_eq!(
+                (&packet[7][..], &packet[9][..], &packet[10][..]),
+                ("1", "1000", "26"),
+                "{packet:?}"
+            );
             assert_eq!(packet[11], at);
             assert_eq!(dir == "out", packet[8].parse::<u64>().is_ok(), "{packet:?}");
         }
@@ -248,7 +278,10 @@ fn filters_and_second_captures_are_refused_in_a_line() {
     };
     for (arguments, expected) in [
         (["--filter", "host and"], "filter `host and`: "),
-        (["--port", "h9"], "there is no port `h9`; name a port of `ctl ports`, or a number, 1 to 3"),
+        (
+            ["--port", "h9"],
+            "there is no port `h9`; name a port of `ctl ports`, or a number, 1 to 3",
+        ),
         (["--class", "8"], "`8` is wrong for `--class <N>`; it takes a whole number, 0 to 7"),
     ] {
         let output = run(&arguments);

@@ -261,8 +261,8 @@ impl Capture {
         self.arrival = Some(record);
     }
 
-    /// Writes that record; `depths_of` tells the state of the queues. Not if the frame `has_to_wait`
-    /// outside of the stages and will arrive again.
+    /// Writes that record; `depths_of` tells the state of the queues. Not if the frame
+    /// `has_to_wait` outside of the stages and will arrive again.
     pub(crate) fn has_arrived(
         &mut self,
         has_to_wait: bool,

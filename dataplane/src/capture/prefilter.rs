@@ -2,8 +2,8 @@
 //!
 //! It is a condition that each matching frame fulfills, derived from the program: each path to a
 //! verdict other than 0 compares some fields with constants, and the frame has to equal all of
-//! one path. A frame that passes may still not match; the program decides. Where no such condition
-//! is found, every frame passes.
+//! one path. Paths that begin with a compare of the same field share a load. A frame that passes
+//! may still not match; the program decides. Where no such condition is found, every frame passes.
 
 use super::program::{Arithmetic, Condition, Op, Operand};
 use alloc::vec::Vec;
@@ -34,7 +34,61 @@ type Path = ArrayVec<Compare, COMPARES_MAX>;
 pub(super) struct Prefilter {
     /// A frame has to fulfill all compares of one of these; `None` if it is not known what it has
     /// to fulfill.
-    paths: Option<ArrayVec<Path, PATHS_MAX>>,
+    paths: Option<Paths>,
+}
+
+#[derive(Clone, Debug)]
+struct Paths {
+    /// The first compares of all paths, by field.
+    first: ArrayVec<Field, PATHS_MAX>,
+    all: ArrayVec<Path, PATHS_MAX>,
+}
+
+/// Eight octets under a mask, and the values that the paths want there.
+#[derive(Clone, Debug)]
+struct Field {
+    at: usize,
+    mask: u64,
+    values: ArrayVec<u64, PATHS_MAX>,
+}
+
+impl Paths {
+    fn new(all: ArrayVec<Path, PATHS_MAX>) -> Self {
+        let mut first: ArrayVec<Field, PATHS_MAX> = ArrayVec::new();
+        for &Compare { at, mask, value } in all.iter().filter_map(|path| path.first()) {
+            match first.iter_mut().find(|field| (field.at, field.mask) == (at, mask)) {
+                Some(field) if field.values.contains(&value) => {}
+                Some(field) => field.values.push(value),
+                None => first.push(Field { at, mask, values: [value].into_iter().collect() }),
+            }
+        }
+        Self { first, all }
+    }
+
+    /// Whether the frame equals the first compare of a path, or is too short to tell.
+    #[inline(always)]
+    fn may_begin(&self, head: &[u8]) -> bool {
+        let mut may = false;
+        for field in &self.first {
+            let Some(octets) = eight(head, field.at) else { return true };
+            for &value in &field.values {
+                may |= octets & field.mask == value;
+            }
+        }
+        may
+    }
+
+    /// Whether the frame equals all compares of a path, or is too short to tell.
+    #[inline(never)]
+    fn may_match(&self, head: &[u8]) -> bool {
+        self.all.iter().any(|path| path.iter().all(|compare| compare.holds(head)))
+    }
+}
+
+/// Eight octets of the frame.
+#[inline(always)]
+fn eight(head: &[u8], at: usize) -> Option<u64> {
+    head.get(at..at + 8)?.first_chunk().map(|&octets| u64::from_ne_bytes(octets))
 }
 
 impl Prefilter {
@@ -42,14 +96,14 @@ impl Prefilter {
     pub(super) fn of(ops: &[Op]) -> Self {
         let mut search = Search { ops, paths: Vec::new(), steps: 0 };
         let found = search.follow(0, Accumulator::Unknown, &[]);
-        Self { paths: found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect()) }
+        let paths = found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect());
+        Self { paths: paths.map(Paths::new) }
     }
 
     /// Whether the frame that begins with `head` may match.
     #[inline(always)]
     pub(super) fn may_match(&self, head: &[u8]) -> bool {
-        let Some(paths) = &self.paths else { return true };
-        paths.iter().any(|path| path.iter().all(|compare| compare.holds(head)))
+        self.paths.as_ref().is_none_or(|paths| paths.may_begin(head) && paths.may_match(head))
     }
 }
 
@@ -57,14 +111,13 @@ impl Compare {
     /// Whether the frame equals it, or is too short to tell.
     #[inline(always)]
     fn holds(&self, head: &[u8]) -> bool {
-        let eight = head.get(self.at..).and_then(|rest| rest.first_chunk());
-        eight.is_none_or(|&eight| u64::from_ne_bytes(eight) & self.mask == self.value)
+        eight(head, self.at).is_none_or(|octets| octets & self.mask == self.value)
     }
 }
 
 /// A field that has to have a value: big-endian at `at`, `bytes` long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
+struct Constant {
     at: usize,
     bytes: usize,
     mask: u32,
@@ -76,19 +129,19 @@ struct Field {
 enum Accumulator {
     Unknown,
     /// These bits of a field; `value` is not set yet.
-    Field(Field),
+    Field(Constant),
 }
 
 struct Search<'a> {
     ops: &'a [Op],
     /// The fields of each path to a verdict other than 0.
-    paths: Vec<Vec<Field>>,
+    paths: Vec<Vec<Constant>>,
     steps: usize,
 }
 
 impl Search<'_> {
     /// Follows all paths from the instruction with index `at`; `None` if they are too many.
-    fn follow(&mut self, mut at: usize, mut a: Accumulator, fields: &[Field]) -> Option<()> {
+    fn follow(&mut self, mut at: usize, mut a: Accumulator, fields: &[Constant]) -> Option<()> {
         loop {
             self.steps += 1;
             if self.steps > STEPS_MAX {
@@ -100,7 +153,7 @@ impl Search<'_> {
                 Op::LoadAt(size, k) => {
                     let bytes = size.bytes();
                     let mask = u32::MAX >> (32 - 8 * bytes);
-                    let field = Field { at: k as usize, bytes, mask, value: 0 };
+                    let field = Constant { at: k as usize, bytes, mask, value: 0 };
                     a = Accumulator::Field(field);
                 }
                 Op::Compute(Arithmetic::And, Operand::Constant(k)) => {
@@ -146,8 +199,8 @@ fn if_holds(
     a: Accumulator,
     condition: Condition,
     operand: Operand,
-    fields: &[Field],
-) -> Option<Vec<Field>> {
+    fields: &[Constant],
+) -> Option<Vec<Constant>> {
     let mut fields = fields.to_vec();
     if let (Accumulator::Field(field), Condition::Equal, Operand::Constant(value)) =
         (a, condition, operand)
@@ -155,13 +208,13 @@ fn if_holds(
         if value & !field.mask != 0 {
             return None;
         }
-        fields.push(Field { value, ..field });
+        fields.push(Constant { value, ..field });
     }
     Some(fields)
 }
 
 /// The compares of a path's fields, those of most bits first; `None` if there is none.
-fn compares(fields: &[Field]) -> Option<Path> {
+fn compares(fields: &[Constant]) -> Option<Path> {
     let mut all: Vec<Compare> = Vec::new();
     for field in fields.iter().filter(|field| field.at + field.bytes <= REACH_BYTES) {
         let at = field.at.min(REACH_BYTES - 8);

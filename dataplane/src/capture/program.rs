@@ -28,7 +28,9 @@ pub enum FilterError {
     #[error("the filter has no instruction; it needs at least a return")]
     Empty,
     /// It would take too long for one frame.
-    #[error("the filter has {0} instructions, a worker runs {INSTRUCTIONS_MAX} for a frame; ask for less")]
+    #[error(
+        "the filter has {0} instructions, a worker runs {INSTRUCTIONS_MAX} for a frame; ask for less"
+    )]
     TooLong(usize),
     /// Classic BPF has no such instruction.
     #[error("instruction {at}: {code:#06x} is no instruction of classic BPF")]
@@ -58,7 +60,9 @@ pub enum FilterError {
     #[error("the last instruction must return a verdict")]
     NoReturn,
     /// It reads where no frame has bytes.
-    #[error("instruction {at}: it reads {end} bytes of a frame, and the longest has {FRAME_BYTES_MAX}")]
+    #[error(
+        "instruction {at}: it reads {end} bytes of a frame, and the longest has {FRAME_BYTES_MAX}"
+    )]
     BeyondFrame {
         /// Its index.
         at: usize,

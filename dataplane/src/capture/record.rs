@@ -209,9 +209,8 @@ impl Record {
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        let word = |at: usize| {
-            u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
-        };
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let port = |at: usize| PortId::from_index(usize::from(half(at)));
         let at_ns = u64::from(word(20)) | u64::from(word(24)) << 32;
         let record = Self {

@@ -1,8 +1,8 @@
 //! Capture: takes the frames that match through the stages one by one, and records what becomes of
 //! them, at the ends of the pipeline. No frame comes here while no client captures.
 //!
-//! A frame alone has the result that it has in its burst (`dataplane/tests/bursts.rs`), so a capture
-//! changes no frame and no counter (the same test).
+//! A frame alone has the result that it has in its burst, so a capture changes no frame and no
+//! counter (`dataplane/tests/bursts.rs`).
 
 use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::control_rings::Punted;

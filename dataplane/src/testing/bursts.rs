@@ -1,6 +1,6 @@
 //! One switch that receives the same frames in bursts of different lengths: N bursts of one frame
-//! have the result of one burst of N frames, which is why there may be a path for single frames. And
-//! one that is captured has the result of one that is not.
+//! have the result of one burst of N frames, which is why there may be a path for single frames.
+//! And one that is captured has the result of one that is not.
 
 use super::captured::Captured;
 use super::drivers::report_lines;

@@ -8,10 +8,12 @@ use crate::control::protocol::{Capturing, RuleRow, Rules};
 use dataplane::capture::record::{Ending, Kind, Record};
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::wire::parse::{Kind as FrameKind, parse};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// What the comment for programs begins with.
-pub(super) const MARK: &str = "knotless:";
+const MARK: &str = "knotless:";
+/// Room for a list.
+const LIST_BYTES: usize = 320;
 
 /// The names of a switch.
 #[derive(Debug)]
@@ -97,39 +99,32 @@ impl Explainer {
     /// For programs: names and values, separated by blanks.
     pub(super) fn list(&self, event: &Captured) -> String {
         let record = &event.record;
-        let mut list = format!("{MARK} dir={} verdict={}", Self::kind(record), Self::verdict(record));
-        let mut add = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                // Writing to a string cannot fail.
-                let _infallible = write!(list, " {name}={value}");
-            }
-        };
-        let port = |port: Option<PortId>| port.map(|port| self.port(port).to_owned());
-        let class = |class: Option<Priority>| class.map(|class| class.to_string());
-        let cause = self.cause(record).map(str::to_owned);
-        let is_drop = record.ending == Ending::Dropped;
-        add("drop_cause", cause.clone().filter(|_| is_drop));
-        add("punt_cause", cause.filter(|_| !is_drop));
-        add("in_port", port(record.in_port));
-        add("out_port", port(record.out_port));
-        add("in_class", class(record.in_class));
-        add("out_class", class(record.out_class));
-        add("in_tag", record.in_tag.map(|tag: Tag| tag.to_string()));
-        add("out_tag", self.out_tag(event).map(|tag| tag.to_string()));
-        add("rule", self.rule(record).map(|rule| rule.to_string()));
         let depths = record.depths;
-        let has_in = record.in_class.is_some();
-        let has_out = record.out_class.is_some();
-        add("viq_bytes", has_in.then(|| depths.viq_bytes.to_string()));
-        add("headroom_bytes", has_in.then(|| depths.headroom_bytes.to_string()));
-        add("veq_bytes", has_out.then(|| depths.veq_bytes.to_string()));
-        add("veq_frames", has_out.then(|| depths.veq_frames.to_string()));
-        add("rx_paused", Some(format!("{:#04x}", depths.rx_paused_bits)));
-        add("tx_paused", Some(format!("{:#04x}", depths.tx_paused_bits)));
+        let mut list = String::with_capacity(LIST_BYTES);
+        list.push_str(MARK);
+        add(&mut list, "dir", Some(Self::kind(record)));
+        add(&mut list, "verdict", Some(Self::verdict(record)));
+        let cause = self.cause(record);
+        let is_drop = record.ending == Ending::Dropped;
+        add(&mut list, "drop_cause", cause.filter(|_| is_drop));
+        add(&mut list, "punt_cause", cause.filter(|_| !is_drop));
+        add(&mut list, "in_port", record.in_port.map(|port| self.port(port)));
+        add(&mut list, "out_port", record.out_port.map(|port| self.port(port)));
+        add(&mut list, "in_class", record.in_class);
+        add(&mut list, "out_class", record.out_class);
+        add(&mut list, "in_tag", record.in_tag);
+        add(&mut list, "out_tag", self.out_tag(event));
+        add(&mut list, "rule", self.rule(record));
+        add(&mut list, "viq_bytes", record.in_class.map(|_| depths.viq_bytes));
+        add(&mut list, "headroom_bytes", record.in_class.map(|_| depths.headroom_bytes));
+        add(&mut list, "veq_bytes", record.out_class.map(|_| depths.veq_bytes));
+        add(&mut list, "veq_frames", record.out_class.map(|_| depths.veq_frames));
+        add(&mut list, "rx_paused", Some(format_args!("{:#04x}", depths.rx_paused_bits)));
+        add(&mut list, "tx_paused", Some(format_args!("{:#04x}", depths.tx_paused_bits)));
         let waited = matches!(record.kind, Kind::Out | Kind::Drop) && record.is_outbound;
-        add("waited_ns", waited.then(|| record.waited_ns.to_string()));
-        add("worker", Some(record.worker.to_string()));
-        add("missed", (record.missed != 0).then(|| record.missed.to_string()));
+        add(&mut list, "waited_ns", Some(record.waited_ns).filter(|_| waited));
+        add(&mut list, "worker", Some(record.worker));
+        add(&mut list, "missed", Some(record.missed).filter(|&missed| missed != 0));
         list
     }
 
@@ -137,7 +132,8 @@ impl Explainer {
     pub(super) fn words(&self, event: &Captured) -> String {
         let record = &event.record;
         let cause = self.cause(record).unwrap_or("no cause given");
-        let from = self.side("from", record.in_port, record.in_class, record.in_tag.map(Tag::value));
+        let from =
+            self.side("from", record.in_port, record.in_class, record.in_tag.map(Tag::value));
         let to = self.side("to", record.out_port, record.out_class, self.out_tag(event));
         let rule = self.rule(record).map_or_else(String::new, |rule| format!(" by rule {rule}"));
         let mut text = match (record.kind, record.ending) {
@@ -187,6 +183,14 @@ impl Explainer {
         let class = class.map_or_else(String::new, |class| format!(" priority {class}"));
         let tag = tag.map_or_else(String::new, |tag| format!(" tag {tag}"));
         format!(" {word} {}{class}{tag}", self.port(port))
+    }
+}
+
+/// Adds a value to a list, if there is one.
+fn add(list: &mut String, name: &str, value: Option<impl Display>) {
+    if let Some(value) = value {
+        // Writing to a string cannot fail.
+        let _infallible = write!(list, " {name}={value}");
     }
 }
 

@@ -92,7 +92,8 @@ mod tests {
     fn both(expression: &str) -> (Filter, pcap::BpfProgram) {
         let ours = compile(expression).unwrap_or_else(|error| panic!("{error}"));
         let ours = ours.into_iter().map(|(code, jt, jf, k)| Instruction { code, jt, jf, k });
-        let ours = Filter::new(&ours.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{expression}: {error}"));
+        let ours = Filter::new(&ours.collect::<Vec<_>>())
+            .unwrap_or_else(|error| panic!("{expression}: {error}"));
         let dead = Capture::dead(Linktype::ETHERNET).unwrap();
         (ours, dead.compile(expression, true).unwrap())
     }
@@ -102,39 +103,66 @@ mod tests {
         fn pick<T: Clone + std::fmt::Debug + 'static>(of: Vec<T>) -> impl Strategy<Value = T> {
             proptest::sample::select(of)
         }
-        let mac = || pick(vec![[2, 0, 0, 0, 1, 1], [0xFF; 6], [1, 0, 0x5E, 0, 0, 1], [2, 0, 0, 0, 0, 9]]);
+        let mac =
+            || pick(vec![[2, 0, 0, 0, 1, 1], [0xFF; 6], [1, 0, 0x5E, 0, 0, 1], [2, 0, 0, 0, 0, 9]]);
         let kind = pick(vec![0x0800_u16, 0x86DD, 0x0806, 0x8808, 0x88CC, 0x0100]);
         let vlan = proptest::option::of(pick(vec![10_u16, 11, 0xE00A]));
-        let v4 = || pick(vec![[10, 1, 1, 2], [10, 1, 3, 2], [10, 1, 2, 2], [10, 1, 1, 7], [192, 0, 2, 1]]);
+        let v4 = || {
+            pick(vec![[10, 1, 1, 2], [10, 1, 3, 2], [10, 1, 2, 2], [10, 1, 1, 7], [192, 0, 2, 1]])
+        };
         let protocol = pick(vec![6_u8, 17, 1, 58, 132]);
         let port = || pick(vec![80_u16, 443, 4791, 1500, 9]);
         let rest = proptest::collection::vec(any::<u8>(), 0..90);
-        (mac(), mac(), kind, vlan, (v4(), v4()), protocol, (port(), port()), any::<[u8; 10]>(), rest, any::<bool>())
-            .prop_map(|(dst, src, kind, vlan, (from, to), protocol, ports, noise, rest, is_whole)| {
-                let mut frame = [dst, src].concat();
-                if let Some(tci) = vlan {
-                    frame.extend([0x81, 0]);
-                    frame.extend(tci.to_be_bytes());
-                }
-                frame.extend(kind.to_be_bytes());
-                if kind == 0x0800 {
-                    frame.extend([0x45, noise[0], 0, 60, noise[1], noise[2], noise[3] & 1, 0, noise[4], protocol]);
-                    frame.extend([noise[5], noise[6]]);
-                    frame.extend(from);
-                    frame.extend(to);
-                } else if kind == 0x86DD {
-                    frame.extend([0x60, 0, 0, 0, 0, 20, protocol, noise[4]]);
-                    frame.extend([0xFD, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, from[3]]);
-                    frame.extend([0xFD, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, to[3]]);
-                }
-                frame.extend(ports.0.to_be_bytes());
-                frame.extend(ports.1.to_be_bytes());
-                frame.extend(rest);
-                if !is_whole {
-                    frame.truncate(usize::from(noise[9]) % frame.len());
-                }
-                frame
-            })
+        (
+            mac(),
+            mac(),
+            kind,
+            vlan,
+            (v4(), v4()),
+            protocol,
+            (port(), port()),
+            any::<[u8; 10]>(),
+            rest,
+            any::<bool>(),
+        )
+            .prop_map(
+                |(dst, src, kind, vlan, (from, to), protocol, ports, noise, rest, is_whole)| {
+                    let mut frame = [dst, src].concat();
+                    if let Some(tci) = vlan {
+                        frame.extend([0x81, 0]);
+                        frame.extend(tci.to_be_bytes());
+                    }
+                    frame.extend(kind.to_be_bytes());
+                    if kind == 0x0800 {
+                        frame.extend([
+                            0x45,
+                            noise[0],
+                            0,
+                            60,
+                            noise[1],
+                            noise[2],
+                            noise[3] & 1,
+                            0,
+                            noise[4],
+                            protocol,
+                        ]);
+                        frame.extend([noise[5], noise[6]]);
+                        frame.extend(from);
+                        frame.extend(to);
+                    } else if kind == 0x86DD {
+                        frame.extend([0x60, 0, 0, 0, 0, 20, protocol, noise[4]]);
+                        frame.extend([0xFD, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, from[3]]);
+                        frame.extend([0xFD, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, to[3]]);
+                    }
+                    frame.extend(ports.0.to_be_bytes());
+                    frame.extend(ports.1.to_be_bytes());
+                    frame.extend(rest);
+                    if !is_whole {
+                        frame.truncate(usize::from(noise[9]) % frame.len());
+                    }
+                    frame
+                },
+            )
     }
 
     proptest! {

@@ -30,7 +30,8 @@ pub(super) fn of(event: &Captured, explainer: &Explainer) -> String {
 /// What a frame is, as far as a line has room for it.
 fn frame(head: &[u8], frame_bytes: usize) -> String {
     let parsed = parse(head, frame_bytes);
-    let vlan = if parsed.is_tagged() { format!("vlan {} ", parsed.tci & 0xFFF) } else { String::new() };
+    let vlan =
+        if parsed.is_tagged() { format!("vlan {} ", parsed.tci & 0xFFF) } else { String::new() };
     let l3 = usize::from(parsed.l3);
     let rest = match parsed.kind {
         Kind::Ipv4 => addresses::<4>(head, l3 + 12)

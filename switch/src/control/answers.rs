@@ -1,7 +1,6 @@
 //! Requests of the control socket's clients: those answered at once, and those that wait for
 //! workers, files or tables.
 
-use super::capture::Wanted;
 use super::collector::{ANSWER_NS_MAX, Collector, Round};
 use super::events::POLL_NS;
 use super::mac_walk::MacWalk;
@@ -98,10 +97,7 @@ impl<P: Platform> Control<P> {
             }
             Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
             Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
-            Request::Capture { ports, dirs, class, snap, filter } => {
-                let wanted = Wanted { ports, dirs, class, snap, filter };
-                send(&reply, self.begin_capture(&wanted, &reply));
-            }
+            Request::Capture { .. } => send(&reply, self.begin_capture(request, &reply)),
             Request::Stop => {
                 self.pending.stop = true;
                 send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));

@@ -3,7 +3,7 @@
 
 use super::answers::find;
 use super::capture_stream::CaptureReaders;
-use super::protocol::{CaptureDir, CapturedPort, Capturing, Reply};
+use super::protocol::{CaptureDir, CapturedPort, Capturing, Reply, Request};
 use super::workers::Workers;
 use super::{Control, ReplyTo};
 use crate::log;
@@ -25,12 +25,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a client asks for.
 #[derive(Debug)]
-pub(super) struct Wanted {
-    pub(super) ports: Vec<String>,
-    pub(super) dirs: Vec<CaptureDir>,
-    pub(super) class: Option<u8>,
-    pub(super) snap: u16,
-    pub(super) filter: Option<Vec<(u16, u8, u8, u32)>>,
+struct Wanted {
+    ports: Vec<String>,
+    dirs: Vec<CaptureDir>,
+    class: Option<u8>,
+    snap: u16,
+    filter: Option<Vec<(u16, u8, u8, u32)>>,
 }
 
 /// Who captures.
@@ -45,7 +45,8 @@ pub(super) struct CaptureControl {
 impl CaptureControl {
     /// Ends the capture of a client that has gone.
     pub(super) fn end_if_over<F: Frame>(&mut self, workers: &mut Workers<F>) {
-        let is_over = |(_, is_over): &mut (String, Arc<AtomicBool>)| is_over.load(Ordering::Relaxed);
+        let is_over =
+            |(_, is_over): &mut (String, Arc<AtomicBool>)| is_over.load(Ordering::Relaxed);
         if let Some((who, _)) = self.client.take_if(is_over) {
             workers.iter_mut().for_each(|worker| worker.command(Command::Capture(None)));
             log::info("capture", format!("{who} has ended its capture"));
@@ -55,15 +56,21 @@ impl CaptureControl {
 
 impl<P: Platform> Control<P> {
     /// Begins the capture that a client asks for, and gives it the rings.
-    pub(super) fn begin_capture(&mut self, wanted: &Wanted, client: &ReplyTo) -> Reply {
+    pub(super) fn begin_capture(&mut self, request: Request, client: &ReplyTo) -> Reply {
+        let Request::Capture { ports, dirs, class, snap, filter } = request else {
+            return Reply::failed("this asks for no capture");
+        };
+        let wanted = Wanted { ports, dirs, class, snap, filter };
         let ReplyTo::Capture(_, client) = client else {
             return Reply::failed("a capture needs a connection of its own");
         };
         self.captures.end_if_over(&mut self.workers);
         if let Some((who, _)) = &self.captures.client {
-            return Reply::failed(format!("{who} captures already; there is one capture at a time"));
+            return Reply::failed(format!(
+                "{who} captures already; there is one capture at a time"
+            ));
         }
-        let settings = match self.capture_settings(wanted) {
+        let settings = match self.capture_settings(&wanted) {
             Ok(settings) => settings,
             Err(why) => return Reply::failed(why),
         };
