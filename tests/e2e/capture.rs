@@ -59,7 +59,9 @@ fn tshark(lab: &Lab, file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/", "tshark"]);
     command.arg("-X").arg(format!("lua_script:{}", script.display()));
     command.args(["-r", "-", "-T", "fields"]);
-    fields.iter().for_each(|field| drop(command.args(["-e", field])));
+    for field in fields {
+        command.args(["-e", field]);
+    }
     command.stdin(File::open(file).expect("it was written")).stderr(Stdio::piped());
     let output = command.output().expect("tshark is installed");
     let told = String::from_utf8_lossy(&output.stderr);

@@ -4,7 +4,7 @@ use crate::limits::FRAME_BYTES_MAX;
 use alloc::vec::Vec;
 
 /// Instructions of a program, and so the steps that it takes for one frame, at the most.
-pub const INSTRUCTIONS_MAX: usize = 256;
+pub(crate) const INSTRUCTIONS_MAX: usize = 256;
 /// Words of scratch memory.
 pub(super) const WORDS: usize = 16;
 
