@@ -53,6 +53,11 @@ fn buffer_ops() {
 }
 
 #[test]
+fn capture_filter() {
+    fuzz("capture_filter");
+}
+
+#[test]
 fn lldp_frames() {
     fuzz("lldp_frames");
 }

@@ -2,6 +2,7 @@
 //! the totals.
 
 use crate::buffer::{Buffer, Ledger, LedgerWriter, ViqId};
+use crate::capture::Capture;
 use crate::counters::Totals;
 use crate::driver::Driver;
 use crate::frame::Frame;
@@ -12,6 +13,7 @@ use crate::queue::veq::{FrameMeta, FramePool};
 use crate::rx_queues::rx_queues;
 use crate::settings::{EcnSettings, SwitchSettings};
 use crate::time::Instant;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use rand_core::SeedableRng;
@@ -34,6 +36,8 @@ pub(crate) struct Accounting<F, V> {
     /// Decides which frames ECN marks.
     pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
+    /// The capture of a client, if there is one. Looked at once a burst.
+    pub(crate) capture: Option<Box<Capture>>,
     /// What the driver keeps of a turn, and the probe. The probe may be large, so it comes after
     /// what every frame needs.
     pub(crate) driver: V,
@@ -72,6 +76,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             rng: SplitMix64::seed_from_u64(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
+            capture: None,
             driver,
             ledger: LedgerWriter::new(ledger),
             has_releases: false,
@@ -80,6 +85,18 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             lossless_bits,
             port_of: rx_queues.iter().map(|queue| queue.port).collect(),
         }
+    }
+
+    /// Whether a client captures. Nobody captures in the emulator.
+    #[inline(always)]
+    pub(crate) const fn is_capturing(&self) -> bool {
+        !V::IS_EVENT_DRIVEN && self.capture.is_some()
+    }
+
+    /// The capture, if a client captures.
+    #[inline(always)]
+    pub(crate) fn capturing(&mut self) -> Option<&mut Capture> {
+        if V::IS_EVENT_DRIVEN { None } else { self.capture.as_deref_mut() }
     }
 
     /// Whether the frame may be tail-dropped. The switch's own frames may not: they are few, and

@@ -43,7 +43,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.rx.is_empty() {
             return false;
         }
-        self.receive(snapshot, Arrival { slot, is_new: true });
+        let arrival = Arrival { slot, is_new: true };
+        if self.accounting.is_capturing() {
+            self.receive_captured(snapshot, arrival, true);
+        } else {
+            self.receive(snapshot, arrival);
+        }
         true
     }
 
@@ -102,7 +107,12 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn receive_deferred(&mut self, snapshot: &Snapshot, slot: usize) -> bool {
         self.rx = core::mem::take(&mut self.deferred[slot]);
         let before = self.rx.len();
-        self.receive_burst(snapshot, Arrival { slot, is_new: true });
+        let arrival = Arrival { slot, is_new: true };
+        if self.accounting.is_capturing() {
+            self.receive_captured(snapshot, arrival, false);
+        } else {
+            self.receive_burst(snapshot, arrival);
+        }
         self.deferred[slot].len() < before
     }
 

@@ -2,6 +2,7 @@
 //! and one reader each.
 
 use crate::buffer::{Ledger, Parts};
+use crate::capture::Capture;
 use crate::handoff::ring::handoff_ring;
 use crate::host_class::HostClass;
 use crate::ids::{PortId, WorkerId};
@@ -44,6 +45,9 @@ pub enum Command<F> {
     Report(Box<Report>),
     /// Fill in this part of the MAC table. It is returned in a [`Reply::MacTable`].
     MacTable(Box<MacSlice>),
+    /// Record for this capture from now on, or for none. The one before is returned in a
+    /// [`Reply::Capture`].
+    Capture(Option<Box<Capture>>),
     /// Send this frame at this port.
     Send(PortId, F),
     /// Process this frame as if it was just received at this port.
@@ -69,6 +73,8 @@ pub enum Reply {
     Report(Box<Report>),
     /// The requested part of the MAC table.
     MacTable(Box<MacSlice>),
+    /// A capture that this worker no longer records for; the control thread frees it.
+    Capture(Box<Capture>),
 }
 
 /// One worker's ends of all its rings.

@@ -18,6 +18,7 @@ extern crate std;
 mod accounting;
 mod backpressure;
 pub mod buffer;
+pub mod capture;
 pub mod control_rings;
 pub mod counters;
 pub mod device;

@@ -30,6 +30,7 @@ use crate::wire::MacAddress;
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
+mod captured;
 mod enqueue;
 pub(crate) mod flow_control;
 mod gauges;
@@ -356,6 +357,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         reason: DropReason,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
+        if accounting.is_capturing() {
+            self.capture_drop_queued(&queued, reason, accounting);
+        }
         accounting.release(&queued.meta);
         accounting.totals.dropped += 1;
         self.counters.count_drop(reason);

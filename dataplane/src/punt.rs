@@ -1,9 +1,10 @@
 //! Why a frame leaves the packet path for the control thread.
 
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 
 /// Why the packet path gave a frame to the control thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum PuntReason {
     /// ARP, neighbor discovery, or IP to one of our addresses.
     ForUs,
@@ -29,4 +30,9 @@ pub enum PuntReason {
 impl PuntReason {
     /// All of them, in the order of their numbers.
     pub const ALL: &[Self] = Self::VARIANTS;
+
+    /// Its name, as captures show it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }

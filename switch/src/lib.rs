@@ -7,6 +7,8 @@
 pub mod apply;
 pub mod bounces;
 pub mod campaign;
+#[cfg(feature = "dpdk")]
+pub mod capture;
 pub mod check;
 pub mod compare;
 pub mod control;

@@ -63,6 +63,9 @@ enum Command {
     Import(ImportCommand),
     /// Show and change the state of a running switch
     Ctl(ctl::CtlArgs),
+    /// Capture frames of a running switch, each with what became of it and why
+    #[cfg(feature = "dpdk")]
+    Capture(switch::capture::CaptureArgs),
     /// Live view of a running switch: rates, queues, pauses, drops
     Top(top::TopArgs),
     /// Events of a running switch as they happen: pauses, storms, drops, links, neighbors, stalls
@@ -112,6 +115,8 @@ fn main() -> ExitCode {
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Import(command) => import::run(&command),
         Command::Ctl(arguments) => ctl::run(&arguments),
+        #[cfg(feature = "dpdk")]
+        Command::Capture(arguments) => switch::capture::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

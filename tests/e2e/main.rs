@@ -13,7 +13,7 @@
 //! | `taps` | one switch on taps that stay without it |
 //! | `drills` | what happens when something around a switch fails |
 //! | `account` | where every frame of a test has gone |
-//! | `capture` | flow control as tshark sees it |
+//! | `pfc_frames` | flow control as tshark sees it |
 //! | `script` | a script of `make`, with a lab of its own |
 //! | `privilege` | what a test needs here, failed or skipped without |
 //! | `examples` | the shipped examples under an overload, and what the figure of losses says |
@@ -38,6 +38,7 @@ mod neighbor;
 mod overload;
 mod parity;
 mod pauses;
+mod pfc_frames;
 #[path = "../../switch/tests/privilege/mod.rs"]
 mod privilege;
 mod process;

@@ -1,9 +1,9 @@
 //! Two hosts send twice what the port of a third carries.
 
 use crate::account::Load;
-use crate::capture::{Capture, PfcSeen};
 use crate::lab::{Lab, Setup};
 use crate::load_seconds;
+use crate::pfc_frames::{Capture, PfcSeen};
 use switch::control::stats::Stats;
 
 /// One lossless and one lossy flow of a host to h3: at 160 + 120 Mb/s for two hosts, nearly three

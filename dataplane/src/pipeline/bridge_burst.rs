@@ -5,6 +5,7 @@
 //!
 //! Counts: `copied_frames`.
 
+use crate::capture::record::Ending;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -188,8 +189,9 @@ impl<D: Device, V: Driver> Core<D, V> {
                 }
                 Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
             };
-            if self.is_oversize(&frame_outcome) {
-                // It is dropped: it may go ahead of the frames before it.
+            let is_in_hand = self.accounting.capturing().is_some_and(|it| it.has_in_hand());
+            if is_in_hand || self.is_oversize(&frame_outcome) {
+                // It is dropped, so it may go ahead of the frames before it; or it is alone.
                 self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
                 self.dispatch_frame(frame, &frame_outcome, slot);
                 continue;
@@ -224,6 +226,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
         let &Flooded { vid, class, ref parsed, slot } = flooded;
         let input = self.inputs[slot];
+        if self.accounting.is_capturing() {
+            self.capture_goes_on(Ending::Flooded);
+        }
         let members = snapshot.vlans.members(vid);
         let Some(&last) = members.iter().rfind(|&&port| port != input.port) else {
             return self.drop(frame, slot, DropReason::NoFloodMembers, Some(class.priority()));
@@ -232,7 +237,11 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.accounting.totals.copied += 1;
             self.ports[slot].counters.copied_frames += 1;
             let Some(mut copy) = self.device.copy(&frame) else {
-                self.count_drop(slot, DropReason::NoBuffer, Some(class.priority()));
+                let class = Some(class.priority());
+                if self.accounting.is_capturing() {
+                    self.capture_drop(&frame, slot, DropReason::NoBuffer, class);
+                }
+                self.count_drop(slot, DropReason::NoBuffer, class);
                 continue;
             };
             let frame_outcome =

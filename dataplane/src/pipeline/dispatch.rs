@@ -207,7 +207,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         match disposition {
             Disposition::End => self.end(frame, outcome, slot),
             Disposition::Discard => {
-                self.drop(frame, slot, DropReason::Watchdog, Some(outcome.viq().priority()));
+                let queued = QueuedFrame { frame, meta };
+                self.drop_bound(queued, outcome.out(), slot, DropReason::Watchdog);
             }
             Disposition::AdmitEach => self.admit(QueuedFrame { frame, meta }, outcome.out(), slot),
             Disposition::Enqueue
@@ -222,14 +223,28 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Charges one frame to its VIQ and takes it to its queue, or drops it.
     fn admit(&mut self, queued: QueuedFrame<D::Frame>, out: PortId, slot: usize) {
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(queued.meta.bytes));
-        let class = Some(queued.meta.viq.priority());
         match self.accounting.buffer.admit(queued.meta.viq, cost_bytes) {
             Ok(()) => {
                 self.mark_headroom(queued.meta.viq, slot);
                 self.enqueue(queued, out, slot);
             }
-            Err(reason) => self.drop(queued.frame, slot, reason, class),
+            Err(reason) => self.drop_bound(queued, out, slot, reason),
         }
+    }
+
+    /// Drops a frame that was to leave by `out`, in the class of its VIQ.
+    #[cold]
+    fn drop_bound(
+        &mut self,
+        queued: QueuedFrame<D::Frame>,
+        out: PortId,
+        slot: usize,
+        reason: DropReason,
+    ) {
+        if self.accounting.is_capturing() {
+            self.capture_bound(out, Priority::from_low_bits(queued.meta.priority));
+        }
+        self.drop(queued.frame, slot, reason, Some(queued.meta.viq.priority()));
     }
 
     /// Takes an admitted frame to its queue, at this worker or at another.
@@ -245,8 +260,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             port.enqueue(queued, &mut self.device, &mut self.accounting);
         } else if let Err(queued) = self.handoff_tx.push(queued, &mut self.accounting) {
             self.accounting.release(&queued.meta);
-            let class = Some(queued.meta.viq.priority());
-            self.drop(queued.frame, slot, DropReason::PortDown, class);
+            self.drop_bound(queued, out, slot, DropReason::PortDown);
         }
     }
 
@@ -262,16 +276,18 @@ impl<D: Device, V: Driver> Core<D, V> {
             return self.end(frame, outcome, slot);
         }
         self.count_tag_change(outcome, 1, slot);
+        let mut meta = meta_of(outcome, frame_outcome.bytes, self.accounting.now);
+        if self.accounting.is_capturing() {
+            self.capture_forward(outcome, &mut meta);
+        }
+        let (queued, out) = (QueuedFrame { frame, meta }, outcome.out());
         if self.ports[slot].discards(outcome.viq().priority()) {
-            let class = Some(outcome.viq().priority());
-            return self.drop(frame, slot, DropReason::Watchdog, class);
+            return self.drop_bound(queued, out, slot, DropReason::Watchdog);
         }
         if self.is_oversize(frame_outcome) {
-            let class = Some(outcome.viq().priority());
-            return self.drop(frame, slot, DropReason::Oversize, class);
+            return self.drop_bound(queued, out, slot, DropReason::Oversize);
         }
-        let meta = meta_of(outcome, frame_outcome.bytes, self.accounting.now);
-        self.admit(QueuedFrame { frame, meta }, outcome.out(), slot);
+        self.admit(queued, out, slot);
     }
 
     /// Whether the frame is forwarded and too long for its egress port.

@@ -26,6 +26,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             },
             Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class()),
             Verdict::Consume => {
+                if self.accounting.is_capturing() {
+                    self.capture_consumed(&frame, slot);
+                }
                 self.accounting.totals.consumed += 1;
                 self.free(frame);
             }
@@ -45,6 +48,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         reason: DropReason,
         class: Option<Priority>,
     ) {
+        if self.accounting.is_capturing() {
+            self.capture_drop(&frame, slot, reason, class);
+        }
         self.count_drop(slot, reason, class);
         self.free(frame);
     }
@@ -94,7 +100,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         };
         let port = self.inputs[slot].port;
         let (drop_reason, is_lost_anyway) = loss(reason);
-        match self.push_punted(Punted { frame, port, reason, class: host_class }, slot) {
+        let punted = Punted { frame, port, reason, class: host_class };
+        match self.push_punted(punted, slot, class) {
             Ok(()) => {
                 if is_lost_anyway {
                     self.count_loss(slot, drop_reason, class);
@@ -109,14 +116,18 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
     }
 
-    /// Puts a frame into the ring to the control thread and counts it; gives it back if the ring
-    /// is full.
+    /// Puts a frame of `priority` into the ring to the control thread and counts it; gives it back
+    /// if the ring is full.
     pub(super) fn push_punted(
         &mut self,
         punted: Punted<D::Frame>,
         slot: usize,
+        priority: Option<Priority>,
     ) -> Result<(), D::Frame> {
         let class = punted.class;
+        if self.accounting.is_capturing() && !self.punted.is_full() {
+            self.capture_punt(&punted, slot, priority);
+        }
         self.punted.push(punted).map_err(|rtrb::PushError::Full(punted)| punted.frame)?;
         if let Some((policers, class)) = self.host_policers.as_mut().zip(class) {
             policers.pass(slot, class);

@@ -16,11 +16,13 @@
 //! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
 //! | end: drop, hand to the control thread, consume | [`ends`] |
 //! | wait for the next hop, lossless frames only | [`next_hop`] |
+//! | while a client captures: one by one what matches | [`captured`] |
 
 pub(crate) mod admit;
 pub(crate) mod arrival;
 pub(crate) mod bridge;
 mod bridge_burst;
+mod captured;
 pub mod class;
 pub mod classify;
 pub(crate) mod dispatch;

@@ -3,6 +3,7 @@
 //! Counts: `copied_frames`, `punted_frames`. Drop reasons: `headroom_overrun`, `unresolved`.
 
 use crate::buffer::ViqId;
+use crate::capture::record::Ending;
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -10,7 +11,6 @@ use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::host_class::HostClass;
 use crate::ids::{PortId, Priority};
-use crate::pipeline::arrival::Arrival;
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 use crate::snapshot::Snapshot;
@@ -39,7 +39,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             return self.drop(frame, slot, DropReason::HeadroomOverrun, Some(class));
         }
         self.mark_headroom(viq, slot);
-        if known.is_none() && self.ask_for(&frame, slot) {
+        if self.accounting.is_capturing() {
+            self.capture_goes_on(Ending::Waits);
+        }
+        if known.is_none() && self.ask_for(&frame, slot, class) {
             let until = self.accounting.now + ASK_EVERY_NS;
             self.unresolved.remember(Destination { address, until, is_given_up: false });
         }
@@ -59,11 +62,11 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Punts a copy of `frame`, so that the control thread resolves its next hop. Returns whether
     /// the copy was queued.
-    fn ask_for(&mut self, frame: &D::Frame, slot: usize) -> bool {
+    fn ask_for(&mut self, frame: &D::Frame, slot: usize, priority: Priority) -> bool {
         let Some(frame) = self.device.copy(frame) else { return false };
         let (port, reason) = (self.inputs[slot].port, PuntReason::Resolve);
         let class = self.host_policers.is_some().then_some(HostClass::Exception);
-        match self.push_punted(Punted { frame, port, reason, class }, slot) {
+        match self.push_punted(Punted { frame, port, reason, class }, slot, Some(priority)) {
             Ok(()) => {
                 self.accounting.totals.copied += 1;
                 self.ports[slot].counters.copied_frames += 1;
@@ -82,7 +85,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             let Some((frame, slot, meta)) = self.take_unresolved() else { break };
             self.unresolved.arrived_ns = Some(meta.arrived_ns);
             self.rx.push(frame);
-            self.receive(snapshot, Arrival { slot, is_new: false });
+            self.receive_again(snapshot, slot);
         }
         self.unresolved.arrived_ns = None;
         self.set_unresolved_until();
@@ -103,7 +106,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             let (address, until) = (destination(&frame), self.accounting.now + GIVEN_UP_NS);
             self.unresolved.remember(Destination { address, until, is_given_up: true });
             let class = Some(meta.viq.priority());
+            self.take_in_hand(&frame);
             self.punt(frame, slot, PuntReason::Unreachable, class);
+            self.put_down();
         }
         self.flush_free_burst();
         self.set_unresolved_until();

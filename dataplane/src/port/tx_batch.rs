@@ -50,6 +50,17 @@ impl<F: Frame> TxBatch<F> {
         self.frames.is_empty()
     }
 
+    /// The metadata of each run.
+    pub(crate) fn run_metas(&self) -> impl Iterator<Item = &FrameMeta> {
+        self.runs.iter().map(|run| &run.meta)
+    }
+
+    /// Each frame, with the metadata of its run.
+    pub(crate) fn with_metas(&self) -> impl Iterator<Item = (&F, &FrameMeta)> {
+        let run = |&run: &u8| &self.runs[usize::from(run)].meta;
+        self.frames.iter().zip(self.run_of.iter().map(run))
+    }
+
     /// The number of frames that still fit.
     #[inline(always)]
     pub(crate) fn room(&self) -> usize {

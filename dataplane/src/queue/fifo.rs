@@ -29,7 +29,7 @@ pub struct FrameMeta {
     pub arrived_ns: u32,
     /// Index of the egress port.
     pub out: u16,
-    /// Egress priority.
+    /// Egress priority; above its three bits, a mark if a capture follows the frame.
     pub priority: u8,
     /// Offset of the IP header, which ECN marks; 0 if there is none.
     pub l3: u8,
@@ -39,6 +39,22 @@ impl FrameMeta {
     /// The metadata of no frame.
     pub(crate) const NONE: Self =
         Self { viq: ViqId::NONE, bytes: 0, arrived_ns: 0, out: 0, priority: 0, l3: 0 };
+
+    /// Marks, "none" included: as many as there are values above the priority.
+    pub(crate) const MARKS: u8 = 1 << (u8::BITS - Self::MARK_SHIFT);
+    const MARK_SHIFT: u32 = 3;
+
+    /// The mark of a frame that a capture follows; 0 for none. Frames with different marks are of
+    /// different [runs](Self::run_key).
+    #[inline(always)]
+    pub(crate) const fn mark(&self) -> u8 {
+        self.priority >> Self::MARK_SHIFT
+    }
+
+    /// Sets the mark.
+    pub(crate) const fn set_mark(&mut self, mark: u8) {
+        self.priority = self.priority & 7 | mark << Self::MARK_SHIFT;
+    }
 
     /// `frame`, with this metadata and its own length.
     #[inline(always)]

@@ -1,6 +1,8 @@
 //! One switch that receives the same frames in bursts of different lengths: N bursts of one frame
 //! have the result of one burst of N frames, which is why there may be a path for single frames.
+//! And one that is captured has the result of one that is not.
 
+use super::captured::Captured;
 use super::drivers::report_lines;
 use super::random_switch::{self, port_id};
 use super::{RigBuilder, Script, TestDevice, TestFrame};
@@ -33,14 +35,22 @@ const ROOM_BYTES: u32 = 20_000;
 pub fn run(data: &[u8]) {
     let mut script = Script::new(data);
     let Some(builder) = random_switch::switch(&mut script) else { return };
-    let switches = [BURST_MAX, 1, 5].map(|burst_frames| Switch::new(&builder, burst_frames));
+    let [whole, ones, fives] =
+        [BURST_MAX, 1, 5].map(|burst_frames| Switch::new(&builder, burst_frames));
+    let [all, some] = [Captured::all, Captured::some].map(|captured| {
+        let mut switch = Switch::new(&builder, BURST_MAX);
+        switch.captured = Some(captured(&mut switch.worker));
+        switch
+    });
+    let switches = [whole, ones, fives, all, some];
     let mut all = Switches { switches, builder, now: Instant::from_ns(1_000), epoch: 0 };
     while all.step(&mut script).is_some() {}
     all.compare(Switch::report);
+    all.each(Switch::check_captured);
 }
 
 struct Switches {
-    switches: [Switch; 3],
+    switches: [Switch; 5],
     builder: RigBuilder,
     now: Instant,
     epoch: u64,
@@ -115,7 +125,9 @@ impl Switches {
         let expected = ask(whole, now);
         for switch in split {
             let found = ask(switch, now);
-            assert_eq!(found, expected, "bursts of {} and whole ones", switch.burst_frames);
+            let is_captured = switch.captured.is_some();
+            let burst_frames = switch.burst_frames;
+            assert_eq!(found, expected, "bursts of {burst_frames}, captured: {is_captured}");
         }
     }
 }
@@ -138,6 +150,8 @@ struct Switch {
     control: ControlRings<TestFrame>,
     /// The longest burst.
     burst_frames: usize,
+    /// What a client sees of it.
+    captured: Option<Captured>,
 }
 
 impl Switch {
@@ -146,7 +160,7 @@ impl Switch {
         // The receive ring decides how many frames a burst has, which is decided here already.
         device.has_no_rx_ring = true;
         let (worker, control) = builder.worker(device, Polling::default());
-        Self { worker, control, burst_frames }
+        Self { worker, control, burst_frames, captured: None }
     }
 
     /// A port without limit, or one whose device queues and takes that many frames more.
@@ -159,6 +173,9 @@ impl Switch {
 
     /// One turn at `now`, in which `frames` are received at `port`.
     fn receive(&mut self, port: PortId, frames: &[TestFrame], now: Instant) {
+        if let Some(captured) = &mut self.captured {
+            captured.receives(&self.worker, port, frames);
+        }
         let Worker { core, snapshot, .. } = &mut self.worker;
         core.accounting.now = now;
         for port in &mut core.ports {
@@ -166,13 +183,19 @@ impl Switch {
         }
         for burst in frames.chunks(self.burst_frames) {
             core.rx.extend(burst.iter().cloned());
-            core.receive(snapshot, Arrival { slot: port.index(), is_new: true });
+            let arrival = Arrival { slot: port.index(), is_new: true };
+            if core.accounting.is_capturing() {
+                core.receive_captured(snapshot, arrival, true);
+            } else {
+                core.receive(snapshot, arrival);
+            }
         }
         self.worker.turn(now);
     }
 
     /// What was sent and punted since last asked, and the totals.
     fn results(&mut self, _now: Instant) -> Results {
+        self.captured.iter_mut().for_each(Captured::read);
         let totals = self.worker.totals();
         assert_eq!(totals.imbalance(), 0, "every frame is accounted for: {totals:?}");
         let ports = &mut self.worker.device_mut().ports;
@@ -195,5 +218,12 @@ impl Switch {
             (gauges.viq_peak_bytes, gauges.headroom_peak_bytes) = (0, 0);
         }
         report_lines(&report)
+    }
+
+    /// What was captured is what was counted.
+    fn check_captured(&mut self) {
+        if let Some(captured) = &mut self.captured {
+            captured.check(&self.worker);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A whole switch in plain memory, for tests and benches of whoever builds on the core.
 
 pub mod bursts;
+mod captured;
 mod counters;
 mod device;
 pub mod drivers;

@@ -8,7 +8,6 @@ use crate::driver::Driver;
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::MacEntry;
-use crate::pipeline::arrival::Arrival;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::wire::ethernet::HEADER_BYTES;
 
@@ -39,13 +38,19 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 self.core.accounting.totals.injected += 1;
                 self.core.ports[slot].counters.injected_frames += 1;
                 self.core.rx.push(frame);
-                self.core.receive(&self.snapshot, Arrival { slot, is_new: false });
+                self.core.receive_again(&self.snapshot, slot);
             }
             Command::Link(port, up) => {
                 self.core.device.commanded(port, PortCommand::Link(up));
                 self.set_link(port, up, true);
             }
             Command::LinkLost(port) => self.set_link(port, false, false),
+            Command::Capture(capture) => {
+                let before = core::mem::replace(&mut self.core.accounting.capture, capture);
+                if let Some(before) = before {
+                    self.reply(Reply::Capture(before));
+                }
+            }
             Command::FlushMacTable(port) => self.flush_mac_table(port),
             Command::PausePeer(port) => {
                 let Some(slot) = self.core.handoff_tx.slot(port) else { return };
@@ -74,11 +79,21 @@ impl<D: Device, V: Driver> Worker<D, V> {
     /// Sends a frame of the switch's own: charged to no VIQ, in a priority that is never paused.
     fn send(&mut self, port: PortId, frame: D::Frame) {
         let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+        self.core.take_in_hand(&frame);
+        self.send_at(slot, frame);
+        self.core.put_down();
+    }
+
+    fn send_at(&mut self, slot: usize, frame: D::Frame) {
         self.core.accounting.totals.injected += 1;
         self.core.accounting.driver.mark_tx(slot);
         let port = &mut self.core.ports[slot];
         port.counters.injected_frames += 1;
-        let meta = FrameMeta::own(&frame, port.id, port.control_priority, self.core.accounting.now);
+        let now = self.core.accounting.now;
+        let mut meta = FrameMeta::own(&frame, port.id, port.control_priority, now);
+        if let Some(capture) = self.core.accounting.capturing() {
+            capture.mark(&mut meta);
+        }
         // No device sends it, and the two drivers would try at different times: an empty frame fits
         // into no room at all.
         if usize::from(meta.bytes) < HEADER_BYTES {

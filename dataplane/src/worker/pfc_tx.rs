@@ -44,7 +44,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
     #[inline(never)]
     fn send_pfc(&mut self, slot: usize, pfc: &Pfc) {
         let port = &mut self.core.ports[slot];
-        let Some(frame) = self.core.device.make_control(&pfc.to_frame(port.mac)) else { return };
+        let bytes = pfc.to_frame(port.mac);
+        let Some(frame) = self.core.device.make_control(&bytes) else { return };
         let mut burst: Burst<D::Frame> = Burst::new();
         burst.push(frame);
         self.core.device.tx_burst(port.id, &mut burst, self.core.accounting.now);
@@ -52,6 +53,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
             port.generator.sent(pfc, self.core.accounting.now);
             let is_paused = port.generator.has_sent_pause();
             self.core.accounting.driver.mark_xoff(slot, is_paused);
+            if self.core.accounting.is_capturing() {
+                self.core.capture_pfc_tx(slot, &bytes);
+            }
         } else {
             self.core.device.recycle(&mut burst);
         }

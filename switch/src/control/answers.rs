@@ -97,6 +97,7 @@ impl<P: Platform> Control<P> {
             }
             Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
             Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
+            Request::Capture { .. } => send(&reply, self.begin_capture(request, &reply)),
             Request::Stop => {
                 self.pending.stop = true;
                 send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));
@@ -305,7 +306,7 @@ impl<P: Platform> Control<P> {
 }
 
 /// The port with the name or number `name`.
-fn find<'a>(ports: &'a [PortConfig], name: &str) -> Option<&'a PortConfig> {
+pub(super) fn find<'a>(ports: &'a [PortConfig], name: &str) -> Option<&'a PortConfig> {
     let named = ports.iter().find(|port| port.name == name);
     named.or_else(|| ports.iter().find(|port| port.id.number().to_string() == name))
 }

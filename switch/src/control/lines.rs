@@ -122,6 +122,11 @@ impl LineStream {
         self.reader.get_ref().write_all(&text(reply)?)
     }
 
+    /// The connection, for what is not lines.
+    pub(super) fn stream(&self) -> &UnixStream {
+        self.reader.get_ref()
+    }
+
     /// Whether the client has closed its end and will see no reply.
     pub(super) fn is_closed(&self) -> bool {
         let mut ends = [PollFd::new(self.reader.get_ref().as_fd(), PollFlags::empty())];

@@ -23,11 +23,14 @@
 //! | `recorder` | the flight recorder's samples |
 //! | `traces` | frames walked through the tables |
 //! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
+//! | `capture`, `capture_stream` | who sees frames; the records on their way to the client |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
 pub(crate) mod access;
 mod answers;
+mod capture;
+pub(crate) mod capture_stream;
 mod clients;
 mod collector;
 pub(crate) mod difference;
@@ -75,6 +78,8 @@ use crate::service_manager::ServiceManager;
 use crate::worker_loop::ControlSampleRings;
 use agents::host::NeighborKey;
 use answers::PendingReplies;
+use capture::CaptureControl;
+use capture_stream::CaptureClient;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
@@ -112,6 +117,8 @@ pub(crate) enum ReplyTo {
     Thread(Sender<Reply>),
     /// A task of the metrics server.
     Task(tokio::sync::mpsc::Sender<Reply>),
+    /// A client of the control socket that wants to capture.
+    Capture(Sender<Reply>, CaptureClient),
 }
 
 /// Who asked has gone or has a reply already.
@@ -122,7 +129,7 @@ impl ReplyTo {
     /// Replies, without waiting.
     pub(crate) fn send(&self, reply: Reply) -> Result<(), ClientGone> {
         match self {
-            Self::Thread(to) => to.try_send(reply).map_err(|_| ClientGone),
+            Self::Thread(to) | Self::Capture(to, _) => to.try_send(reply).map_err(|_| ClientGone),
             Self::Task(to) => to.try_send(reply).map_err(|_| ClientGone),
         }
     }
@@ -169,6 +176,7 @@ pub(crate) struct Control<P: Platform> {
     /// Ports whose links are down because their workers hang.
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
+    captures: CaptureControl,
     events: Events,
     /// The events of the last seconds.
     recorder: FlightRecorder,
@@ -209,6 +217,7 @@ impl<P: Platform> Control<P> {
             links: LinkWatch::new(settings.ports.len()),
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
+            captures: CaptureControl::default(),
             events: Events::default(),
             recorder: FlightRecorder::new(&tables.config().flight_recorder),
             fpm: None,
@@ -338,6 +347,7 @@ impl<P: Platform> Control<P> {
             self.slow_path.release(&self.platform, &mut self.workers);
             any = true;
         }
+        self.captures.end_if_over(&mut self.workers);
         self.answer(now);
         match (any, any_of_host) {
             (true, _) => Some(BUSY_NS),

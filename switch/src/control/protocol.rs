@@ -97,6 +97,24 @@ pub(crate) enum Request {
         #[serde(default)]
         after: u64,
     },
+    /// Captures frames: [`Capturing`], and then, instead of further lines, chunks of records (see
+    /// `capture_stream`) until the client closes its end.
+    Capture {
+        /// Names or numbers of ports; none is all ports.
+        #[serde(default)]
+        ports: Vec<String>,
+        /// Events; none is all events.
+        #[serde(default)]
+        dirs: Vec<CaptureDir>,
+        /// An ingress or egress priority.
+        #[serde(default)]
+        class: Option<u8>,
+        /// Bytes of a frame, at most.
+        snap: u16,
+        /// Instructions of classic BPF, each code, jt, jf and k, as `tcpdump -ddd` prints them.
+        #[serde(default)]
+        filter: Option<Vec<(u16, u8, u8, u32)>>,
+    },
     /// Stops the switch: [`Stopping`]; the reply is sent before the switch stops.
     Stop,
 }
@@ -122,7 +140,9 @@ impl Request {
             | Self::Trace(_)
             | Self::Recorder { .. }
             | Self::Diff => false,
-            Self::SetRules { .. }
+            // It shows what others send.
+            Self::Capture { .. }
+            | Self::SetRules { .. }
             | Self::SetRoutes { .. }
             | Self::AddRoute { .. }
             | Self::DelRoute { .. }
@@ -161,6 +181,8 @@ pub(crate) enum Reply {
     Trace(Box<Trace>),
     /// To [`Request::Recorder`].
     Recorder(Recording),
+    /// To [`Request::Capture`].
+    Capturing(Box<Capturing>),
     /// To [`Request::Stop`].
     Stopping(Stopping),
     /// To any request that was not fulfilled.
@@ -370,6 +392,46 @@ pub(crate) struct LinkSet {
     pub up: bool,
 }
 
+/// An event that a capture records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CaptureDir {
+    /// A port received a frame
+    In,
+    /// A port sent a frame
+    Out,
+    /// A frame was dropped, under the name of its counter
+    Drop,
+    /// A frame went to the control thread
+    Punt,
+    /// A port received or sent a MAC control frame: PFC, PAUSE
+    Pause,
+}
+
+/// A capture has begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Capturing {
+    /// By port number, from 1.
+    pub ports: Vec<CapturedPort>,
+    /// The Unix time, in nanoseconds, at which the workers' clock was 0.
+    pub unix_ns: u64,
+    /// The names of drop causes, by the numbers in records.
+    pub drops: Vec<String>,
+    /// The names of reasons to punt, by the numbers in records.
+    pub punts: Vec<String>,
+    /// By DSCP: the tag that it encodes.
+    pub dscp_tags: Vec<u8>,
+}
+
+/// A port of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CapturedPort {
+    /// Its name.
+    pub name: String,
+    /// Bits per second.
+    pub speed_bps: u64,
+}
+
 /// The switch is stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stopping {
@@ -467,6 +529,13 @@ mod tests {
             Request::AddRoute { to: "10.0.0.0/8".into(), via: vec!["10.1.1.1".into()] },
             Request::DelRoute { to: "10.0.0.0/8".into() },
             Request::Reload,
+            Request::Capture {
+                ports: vec!["up1".into()],
+                dirs: vec![CaptureDir::Drop],
+                class: Some(3),
+                snap: 128,
+                filter: Some(vec![(6, 0, 0, 1)]),
+            },
             Request::Link { port: "\"".into(), up: true },
             Request::Stop,
         ] {

@@ -2,6 +2,7 @@
 //! The control thread receives whole requests only, so no client can block it.
 
 use super::access::{Access, Role};
+use super::capture_stream::{self, CaptureClient};
 use super::clients::{Clients, Place};
 use super::lines::{LineError, LineStream};
 use super::protocol::{Reply, Request};
@@ -161,6 +162,11 @@ fn serve(mut lines: LineStream, calls: &Sender<Call>, place: &Place) -> io::Resu
             Err(error) => return lines.write(&Reply::failed(error)),
         };
         place.set_idle(false);
+        if let Ok(request @ Request::Capture { .. }) = Request::read(line)
+            && place.role() == Role::Change
+        {
+            return capture(lines, request, calls);
+        }
         let reply = match Request::read(line) {
             Ok(request) if request.is_change() && place.role() == Role::Read => Reply::failed(
                 "this needs the right to change the switch; ask as root or as a member of \
@@ -179,10 +185,31 @@ fn serve(mut lines: LineStream, calls: &Sender<Call>, place: &Place) -> io::Resu
     }
 }
 
+/// Captures for a client until it has had enough.
+fn capture(mut lines: LineStream, request: Request, calls: &Sender<Call>) -> io::Result<()> {
+    let (client, readers) = CaptureClient::of(lines.stream());
+    let reply = ask_for(request, calls, |reply| ReplyTo::Capture(reply, client));
+    lines.write(&reply)?;
+    match readers.try_recv() {
+        Ok(readers) => capture_stream::serve(lines.stream(), readers),
+        // It was refused.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Passes the request to the control thread.
 fn ask(request: Request, calls: &Sender<Call>) -> Reply {
+    ask_for(request, calls, ReplyTo::Thread)
+}
+
+/// Passes the request to the control thread; `to` makes of a channel who waits for the reply.
+fn ask_for(
+    request: Request,
+    calls: &Sender<Call>,
+    to: impl FnOnce(Sender<Reply>) -> ReplyTo,
+) -> Reply {
     let (reply, answer) = bounded(1);
-    if calls.send_timeout(Call { request, reply: ReplyTo::Thread(reply) }, CALL_MAX).is_err() {
+    if calls.send_timeout(Call { request, reply: to(reply) }, CALL_MAX).is_err() {
         return Reply::failed("the switch is too busy to answer or is stopping");
     }
     match answer.recv_timeout(REPLY_MAX) {

@@ -152,6 +152,12 @@ impl Client {
         json::read(&String::from_utf8_lossy(&line)).map_err(CtlError::Unclear)
     }
 
+    /// The connection, and what was read of it after the last reply: for a request whose reply is
+    /// followed by something else than lines.
+    pub(crate) fn into_stream(self) -> (UnixStream, Vec<u8>) {
+        (self.writer, self.reader.buffer().to_vec())
+    }
+
     /// Asks for all neighbors.
     ///
     /// # Errors

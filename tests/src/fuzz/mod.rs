@@ -8,6 +8,7 @@ pub mod agent_frames;
 pub mod buffer_ops;
 pub mod burst_lengths;
 pub mod campaign_toml;
+pub mod capture_filter;
 pub mod drivers;
 pub mod fpm_session;
 pub mod lldp_frames;
@@ -42,6 +43,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
     Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
     Target { name: "campaign_toml", run: campaign_toml::run, bytes_max: 2_048 },
+    Target { name: "capture_filter", run: capture_filter::run, bytes_max: 1_024 },
     Target { name: "drivers", run: drivers::run, bytes_max: 1_024 },
     Target { name: "lldp_frames", run: lldp_frames::run, bytes_max: 2_048 },
     Target { name: "network_toml", run: network_toml::run, bytes_max: 4_096 },

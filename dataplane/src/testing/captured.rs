@@ -1,0 +1,137 @@
+//! What a client sees of a captured switch, against the switch's own counters.
+
+use super::{TestDevice, TestFrame};
+use crate::capture::filter::Filter;
+use crate::capture::program::Instruction;
+use crate::capture::record::{HEAD_BYTES, Kind, Record};
+use crate::capture::{CaptureReader, CaptureSettings, connect};
+use crate::counters::DropReason;
+use crate::frame::Frame;
+use crate::ids::PortId;
+use crate::report::Report;
+use crate::wire::parse::{Kind as FrameKind, parse};
+use crate::worker::Worker;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// Room for all records of a step.
+const RING_BYTES: usize = 1 << 20;
+const SNAP_BYTES: u16 = 64;
+
+/// The records of one switch, counted.
+#[derive(Debug)]
+pub(super) struct Captured {
+    reader: CaptureReader,
+    filter: Option<Filter>,
+    /// Frames that arrived and match.
+    arrived: u64,
+    /// By kind, port and, of drops, cause.
+    seen: BTreeMap<(u8, PortId, Option<u8>), u64>,
+}
+
+impl Captured {
+    /// All events at all ports of `worker`.
+    pub(super) fn all(worker: &mut Worker<TestDevice>) -> Self {
+        Self::with(worker, None)
+    }
+
+    /// The events of frames whose IPv4 header ends in an odd octet.
+    pub(super) fn some(worker: &mut Worker<TestDevice>) -> Self {
+        let instruction = |code, jt, jf, k| Instruction { code, jt, jf, k };
+        let program = [
+            // ldb [33]; jset #1; ret #0; ret #1
+            instruction(0x30, 0, 0, 33),
+            instruction(0x45, 1, 0, 1),
+            instruction(0x06, 0, 0, 0),
+            instruction(0x06, 0, 0, 1),
+        ];
+        Self::with(worker, Some(Filter::new(&program).expect("a sound program")))
+    }
+
+    fn with(worker: &mut Worker<TestDevice>, filter: Option<Filter>) -> Self {
+        let kinds = Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
+        let settings = CaptureSettings {
+            kinds,
+            ports: None,
+            class: None,
+            filter: filter.clone(),
+            snap_bytes: SNAP_BYTES,
+        };
+        let (capture, reader) = connect(settings, 0, 7, RING_BYTES);
+        worker.core.accounting.capture = Some(capture);
+        Self { reader, filter, arrived: 0, seen: BTreeMap::new() }
+    }
+
+    /// `frames` arrive at `port` next.
+    pub(super) fn receives(
+        &mut self,
+        worker: &Worker<TestDevice>,
+        port: PortId,
+        frames: &[TestFrame],
+    ) {
+        let is_up = worker.core.ports[port.index()].up;
+        let is_data = |frame: &&TestFrame| {
+            !is_up || parse(frame.head(), frame.len()).kind != FrameKind::MacControl
+        };
+        let matches = |frame: &&TestFrame| {
+            let filter = self.filter.as_ref();
+            filter.is_none_or(|filter| filter.program_matches(frame.head(), frame.len()))
+        };
+        self.arrived += frames.iter().filter(is_data).filter(matches).count() as u64;
+    }
+
+    /// Reads all records.
+    pub(super) fn read(&mut self) {
+        let chunk = self.reader.ring.read_chunk(self.reader.ring.slots()).expect("they are there");
+        let (first, second) = chunk.as_slices();
+        let bytes: Vec<u8> = first.iter().chain(second).copied().collect();
+        chunk.commit_all();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (record, captured) = Record::read(rest).expect("records are whole");
+            let frame_bytes = record.frame_bytes as usize;
+            assert_eq!(captured.len(), frame_bytes.min(SNAP_BYTES.into()), "{record:?}");
+            rest = &rest[HEAD_BYTES + captured.len()..];
+            let cause = record.cause.filter(|_| record.kind == Kind::Drop);
+            *self.seen.entry((record.kind as u8, record.port, cause)).or_default() += 1;
+        }
+    }
+
+    fn seen(&self, kind: Kind, port: PortId, cause: Option<DropReason>) -> u64 {
+        let key = (kind as u8, port, cause.map(|cause| cause as u8));
+        self.seen.get(&key).copied().unwrap_or_default()
+    }
+
+    /// The records are those of the counters if all frames are captured, else no more than those.
+    pub(super) fn check(&mut self, worker: &Worker<TestDevice>) {
+        self.read();
+        assert_eq!(self.reader.missed(), 0);
+        let arrivals = |(&(kind, ..), &count): (&(u8, _, _), &u64)| {
+            if kind == Kind::In as u8 { count } else { 0 }
+        };
+        assert_eq!(self.seen.iter().map(arrivals).sum::<u64>(), self.arrived);
+        let mut report = Box::<Report>::default();
+        worker.report(&mut report, crate::time::Instant::ZERO);
+        for port in &report.ports {
+            let counters = &port.counters;
+            let out: u64 = counters.tx_frames.iter().sum();
+            let pauses = counters.pfc.rx_consumed() + counters.pfc.tx_frames;
+            let mut figures = Vec::from([
+                (Kind::Out, None, out),
+                (Kind::Punt, None, counters.punted_frames),
+                (Kind::Pause, None, pauses),
+            ]);
+            let drops = DropReason::ALL.iter();
+            figures.extend(drops.map(|&why| (Kind::Drop, Some(why), counters.dropped(why))));
+            for (kind, cause, counted) in figures {
+                let seen = self.seen(kind, port.port, cause);
+                if self.filter.is_none() {
+                    assert_eq!(seen, counted, "{kind:?} {cause:?} at {}", port.port);
+                } else {
+                    assert!(seen <= counted, "{kind:?} {cause:?} at {}", port.port);
+                }
+            }
+        }
+    }
+}
