@@ -177,7 +177,7 @@ fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     for packet in drops.stop(&lab, &fields) {
         let [port, cause, verdict, comment] = packet.try_into().expect("four fields");
         assert_eq!(verdict, "drop", "{comment}");
-        assert!(comment.starts_with(&format!("dropped: {cause} from ")), "{comment}");
+        assert!(comment.starts_with(&format!("dropped: {cause} ")), "{comment}");
         *seen.entry((port, cause)).or_default() += 1;
     }
     assert_eq!(seen, dropped_between(&before, &after));

@@ -57,7 +57,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "EXPR")]
     filter: Option<String>,
     /// Only frames of this ingress or egress priority
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..8))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
     class: Option<u8>,
     /// Bytes to capture of each frame
     #[arg(long, value_name = "BYTES", default_value = "128", value_parser = clap::value_parser!(u16).range(14..=9_728))]
