@@ -19,6 +19,7 @@ use crate::punt::PuntReason;
 use crate::queue::veq::FrameMeta;
 use crate::snapshot::Snapshot;
 use crate::wire::parse::{Kind as FrameKind, parse};
+use crate::wire::{be16, ethernet};
 use crate::worker::Core;
 use arrayvec::ArrayVec;
 
@@ -66,8 +67,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         let burst = core::mem::take(&mut self.rx);
         let marked = (0..).zip(burst).map(|(at, frame): (u32, _)| (bits >> at & 1 == 1, frame));
         let mut frames: ArrayVec<(bool, D::Frame), BURST_MAX> = marked.collect();
-        // A pause takes effect before the data frames of its burst.
-        frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
+        // A pause takes effect before the data frames of its burst. Few bursts have one.
+        if frames.iter().any(|(_, frame)| is_mac_control(frame)) {
+            frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
+        }
         let mut frames = frames.into_iter();
         while let Some((is_captured, frame)) = frames.next() {
             if is_captured {
@@ -302,5 +305,8 @@ impl<D: Device, V: Driver> Core<D, V> {
 }
 
 fn is_mac_control(frame: &impl Frame) -> bool {
-    parse(frame.head(), frame.len()).kind == FrameKind::MacControl
+    let head = frame.head();
+    // Mostly it is IP, which the ethertype says.
+    !matches!(be16(head, 12), Some(ethernet::IPV4 | ethernet::IPV6))
+        && parse(head, frame.len()).kind == FrameKind::MacControl
 }
