@@ -104,7 +104,9 @@ mod tests {
     #[test]
     fn what_is_written_is_pcapng() {
         let mut file = PcapngFile::begin(Vec::new(), explainer(), 128).unwrap();
-        file.write(&event(Kind::Out, Ending::Sent)).unwrap();
+        let mut sent = event(Kind::Out, Ending::Sent);
+        sent.record.is_outbound = true;
+        file.write(&sent).unwrap();
         let mut missed = event(Kind::In, Ending::Forwarded);
         missed.record.missed = 7;
         file.write(&missed).unwrap();
