@@ -31,6 +31,9 @@ const CHUNK_BYTES_MAX: usize = 64 << 10;
 const PAUSE: Duration = Duration::from_millis(1);
 /// How long it waits for the client before it looks whether that is still there.
 const WRITE_WAIT: Duration = Duration::from_millis(200);
+/// A client that has closed its end is given up after so many of these in which it took nothing: it
+/// may just not have begun to read what is left.
+const CLOSED_WAITS_MAX: u32 = 25;
 
 /// A client that wants to capture, as the control thread sees it.
 #[derive(Clone, Debug)]
@@ -129,13 +132,15 @@ fn write_chunk(stream: &UnixStream, worker: u8, what: u8, bytes: &[u8]) -> io::R
 
 /// Writes all of `bytes`, however slowly the client takes them, as long as it is there.
 fn write_all(mut stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    let mut waits = 0;
     while !bytes.is_empty() {
         match stream.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
+            Ok(written) => (bytes, waits) = (&bytes[written..], 0),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A client that has closed its end and reads no more is given up.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && !has_closed(stream) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && waits < CLOSED_WAITS_MAX => {
+                waits += u32::from(has_closed(stream));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -147,4 +152,27 @@ fn has_closed(stream: &UnixStream) -> bool {
     let mut ends = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
     let what = poll(&mut ends, PollTimeout::ZERO).ok().and_then(|_| ends[0].revents());
     what.is_some_and(|what| what.intersects(PollFlags::POLLIN | PollFlags::POLLHUP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::Shutdown;
+
+    #[test]
+    fn a_client_that_closes_its_end_still_gets_what_is_left() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_write_timeout(Some(WRITE_WAIT)).unwrap();
+        // More than a socket holds.
+        let bytes = vec![7; 4 << 20];
+        let expected = bytes.clone();
+        let writer = thread::spawn(move || write_all(&ours, &bytes));
+        theirs.shutdown(Shutdown::Write).unwrap();
+        thread::sleep(2 * WRITE_WAIT);
+        let mut all = Vec::new();
+        theirs.read_to_end(&mut all).unwrap();
+        assert!(writer.join().unwrap().is_ok());
+        assert_eq!(all, expected);
+    }
 }
