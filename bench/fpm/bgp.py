@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ sys.dont_write_bytecode = True
 import flood
 import rate
 from router import FRR, NEXT_HOPS, NS, Router, open_session, speaker_namespace, wait_for
-from speaker import Speaker
+from speaker import Speaker, host
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SWITCH = """
@@ -91,16 +92,11 @@ def traffic(router: Router, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def prefix_host(number: int) -> str:
-    """A host of the prefix with this number."""
-    return f"{20 + (number >> 16)}.{number >> 8 & 0xFF}.{number & 0xFF}.1"
-
-
 def churn(router: Router, speaker: Speaker, per_second: int, seconds: float) -> dict:
     """Changes next hops under lossless traffic."""
     mac = router.ctl("stats")["ports"][0]["mac"]
     common = f"src-ip=10.0.1.9,dst-mac={mac},dscp=26,size=200,fps={FLOW_FPS}"
-    flows = [part for number in FLOWS for part in ("--flow", f"dst-ip={prefix_host(number)},{common}")]
+    flows = [part for number in FLOWS for part in ("--flow", f"dst-ip={socket.inet_ntoa(host(number))},{common}")]
     receiver = traffic(router, "recv", "--dev", "kp2", "--any-mac", "--idle", "5s", "--duration", f"{seconds + 90}s")
     time.sleep(1)
     sender = traffic(router, "send", "--dev", "kp1", "--duration", f"{seconds + 2}s", *flows)

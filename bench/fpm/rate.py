@@ -15,7 +15,7 @@ import sys
 import time
 
 from router import NEXT_HOPS, Router, open_session, speaker_namespace, wait_for
-from speaker import Speaker
+from speaker import Speaker, host
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "line"))
 
@@ -56,11 +56,7 @@ tap = "kp2"
 
 def frame(number: int) -> bytes:
     """To a host of the prefix with this number."""
-    made = bytearray(frames.udp(1, number, 64))
-    made[30:34] = bytes([20 + (number >> 16), number >> 8 & 0xFF, number & 0xFF, 1])
-    made[24:26] = b"\0\0"
-    made[24:26] = frames.checksum(bytes(made[14:34])).to_bytes(2, "big")
-    return bytes(made)
+    return frames.udp(1, number, 64, to=host(number))
 
 
 def sent(router: Router) -> int:

@@ -28,9 +28,14 @@ def attributes(asn: int, next_hop: str) -> bytes:
     )  # fmt: skip
 
 
+def host(number: int) -> bytes:
+    """A host of the /24 with this number, from 20.0.0.0 on."""
+    return bytes([20 + (number >> 16), number >> 8 & 0xFF, number & 0xFF, 1])
+
+
 def nlri(number: int) -> bytes:
-    """The /24 with this number, from 20.0.0.0 on."""
-    return bytes([24, 20 + (number >> 16), number >> 8 & 0xFF, number & 0xFF])
+    """That /24."""
+    return bytes([24]) + host(number)[:3]
 
 
 def updates(asn: int, next_hop: str, numbers: range | list[int]) -> list[bytes]:

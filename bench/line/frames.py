@@ -39,14 +39,15 @@ def destination(port: int, flow: int) -> bytes:
     return bytes([20 if port == 2 else 40, route >> 8, route & 0xFF, 1 + flow % 250])
 
 
-def udp(port: int, flow: int, frame_bytes: int, dscp: int | None = None) -> bytes:
+def udp(port: int, flow: int, frame_bytes: int, dscp: int | None = None, to: bytes | None = None) -> bytes:
     """Frame `flow` that arrives at `port`; `frame_bytes` is its length on the wire, FCS included. Every
-    other flow is lossless, if `dscp` does not say otherwise."""
+    other flow is lossless, if `dscp` does not say otherwise. `to` is the address that it goes to, if that is not
+    behind the other port."""
     ip_bytes = frame_bytes - 4 - 14
     if dscp is None:
         dscp = LOSSLESS_DSCP if flow % 2 else 0
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, dscp << 2, ip_bytes, flow, 0x4000, 64, 17, 0,
-                     bytes([10, 0, port, 1]), destination(port, flow))
+                     bytes([10, 0, port, 1]), to or destination(port, flow))
     ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
     payload = struct.pack("!HHHH", 49_152 + flow, 4791, ip_bytes - 20, 0)
     frame = port_mac(port) + host_mac(port) + b"\x08\x00" + ip + payload
