@@ -4,6 +4,7 @@
 //! A frame alone has the result that it has in its burst, so a capture changes no frame and no
 //! counter (`dataplane/tests/bursts.rs`).
 
+use crate::capture::Capture;
 use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
@@ -100,12 +101,20 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         self.receive_other(snapshot, frame, arrival);
         let has_to_wait = !self.deferred[arrival.slot].is_empty();
-        if let Some(mut capture) = self.accounting.capture.take() {
+        self.with_capture(|core, capture| {
             capture.has_arrived(has_to_wait, |record| {
                 let out = record.out_port.zip(record.out_class);
-                self.depths(arrival.slot, record.in_class, out)
+                core.depths(arrival.slot, record.in_class, out)
             });
             capture.put_down();
+        });
+    }
+
+    /// Gives the capture, if there is one, to `record` beside the rest of the core, which tells it
+    /// the state of the queues.
+    fn with_capture(&mut self, record: impl FnOnce(&Self, &mut Capture)) {
+        if let Some(mut capture) = self.accounting.capture.take() {
+            record(self, &mut capture);
             self.accounting.capture = Some(capture);
         }
     }
@@ -201,21 +210,21 @@ impl<D: Device, V: Driver> Core<D, V> {
         reason: DropReason,
         class: Option<Priority>,
     ) {
-        let Some(mut capture) = self.accounting.capture.take() else { return };
-        let bound = capture.take_bound();
-        capture.goes_on(Ending::Dropped, Some(reason as u8));
-        if capture.captures_this(Kind::Drop) {
-            let record = Record {
-                cause: Some(reason as u8),
-                in_class: class,
-                out_port: bound.map(|out| out.0),
-                out_class: bound.map(|out| out.1),
-                depths: self.depths(slot, class, bound),
-                ..self.event(Kind::Drop, Ending::Dropped, slot)
-            };
-            capture.record(record, frame);
-        }
-        self.accounting.capture = Some(capture);
+        self.with_capture(|core, capture| {
+            let bound = capture.take_bound();
+            capture.goes_on(Ending::Dropped, Some(reason as u8));
+            if capture.captures_this(Kind::Drop) {
+                let record = Record {
+                    cause: Some(reason as u8),
+                    in_class: class,
+                    out_port: bound.map(|out| out.0),
+                    out_class: bound.map(|out| out.1),
+                    depths: core.depths(slot, class, bound),
+                    ..core.event(Kind::Drop, Ending::Dropped, slot)
+                };
+                capture.record(record, frame);
+            }
+        });
     }
 
     /// The control thread gets a frame, of `class`, that came in at the port at `slot`.
@@ -226,53 +235,53 @@ impl<D: Device, V: Driver> Core<D, V> {
         slot: usize,
         class: Option<Priority>,
     ) {
-        let Some(mut capture) = self.accounting.capture.take() else { return };
-        // What waits on the packet path is not punted: only a copy of it is.
-        if punted.reason != PuntReason::Resolve {
-            capture.goes_on(Ending::Punted, Some(punted.reason as u8));
-        }
-        if capture.captures_this(Kind::Punt) {
-            let record = Record {
-                cause: Some(punted.reason as u8),
-                in_class: class,
-                depths: self.depths(slot, class, None),
-                ..self.event(Kind::Punt, Ending::Punted, slot)
-            };
-            capture.record(record, &punted.frame);
-        }
-        self.accounting.capture = Some(capture);
+        self.with_capture(|core, capture| {
+            // What waits on the packet path is not punted: only a copy of it is.
+            if punted.reason != PuntReason::Resolve {
+                capture.goes_on(Ending::Punted, Some(punted.reason as u8));
+            }
+            if capture.captures_this(Kind::Punt) {
+                let record = Record {
+                    cause: Some(punted.reason as u8),
+                    in_class: class,
+                    depths: core.depths(slot, class, None),
+                    ..core.event(Kind::Punt, Ending::Punted, slot)
+                };
+                capture.record(record, &punted.frame);
+            }
+        });
     }
 
     /// A MAC control frame that came in at the port at `slot` is consumed.
     #[cold]
     pub(super) fn capture_consumed(&mut self, frame: &D::Frame, slot: usize) {
-        let Some(mut capture) = self.accounting.capture.take() else { return };
-        capture.goes_on(Ending::Consumed, None);
-        if capture.captures_this(Kind::Pause) {
-            let mut record = self.event(Kind::Pause, Ending::Consumed, slot);
-            // The port's owner obeys it.
-            if let Some(own) = self.handoff_tx.slot(record.port) {
-                record.depths = self.depths(own, None, None);
-                record.depths.rx_paused_bits = self.ports[own].receiver.paused_bits();
+        self.with_capture(|core, capture| {
+            capture.goes_on(Ending::Consumed, None);
+            if capture.captures_this(Kind::Pause) {
+                let mut record = core.event(Kind::Pause, Ending::Consumed, slot);
+                // The port's owner obeys it.
+                if let Some(own) = core.handoff_tx.slot(record.port) {
+                    record.depths = core.depths(own, None, None);
+                    record.depths.rx_paused_bits = core.ports[own].receiver.paused_bits();
+                }
+                capture.record(record, frame);
             }
-            capture.record(record, frame);
-        }
-        self.accounting.capture = Some(capture);
+        });
     }
 
     /// The port at `slot` has sent a PFC frame.
     #[cold]
     pub(crate) fn capture_pfc_tx(&mut self, slot: usize, frame: &[u8]) {
-        let Some(mut capture) = self.accounting.capture.take() else { return };
-        if capture.wants(Kind::Pause) && capture.matches(frame, frame.len()) {
-            let mut depths = self.depths(slot, None, None);
-            depths.rx_paused_bits = self.ports[slot].receiver.paused_bits();
-            let event = self.event(Kind::Pause, Ending::Sent, slot);
-            let out_port = Some(event.port);
-            let record = Record { is_outbound: true, in_port: None, out_port, depths, ..event };
-            capture.record_bytes(record, frame, frame.len());
-        }
-        self.accounting.capture = Some(capture);
+        self.with_capture(|core, capture| {
+            if capture.wants(Kind::Pause) && capture.matches(frame, frame.len()) {
+                let mut depths = core.depths(slot, None, None);
+                depths.rx_paused_bits = core.ports[slot].receiver.paused_bits();
+                let event = core.event(Kind::Pause, Ending::Sent, slot);
+                let out_port = Some(event.port);
+                let record = Record { is_outbound: true, in_port: None, out_port, depths, ..event };
+                capture.record_bytes(record, frame, frame.len());
+            }
+        });
     }
 
     /// Takes up a frame that does not enter the pipeline, if a client captures.

@@ -6,6 +6,7 @@
 
 use super::{array_at, be16, ethernet, ipv4, ipv6};
 use crate::counters::DropReason;
+use core::net::IpAddr;
 
 /// What the pipeline does next depends on this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +146,21 @@ fn parse_ipv6(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
     }
     #[expect(clippy::cast_possible_truncation, reason = "at most 22")]
     Parsed { kind: Kind::Ipv6, l3: at as u8, tos: ipv6::traffic_class(header), ttl: header[7], tci }
+}
+
+/// Source and destination of a frame that [`parse`] found to be IP at offset `l3`.
+pub fn addresses(head: &[u8], kind: Kind, l3: usize) -> Option<(IpAddr, IpAddr)> {
+    Some(match kind {
+        Kind::Ipv4 => {
+            let address = |at: usize| array_at::<4>(head, l3 + at).map(|&it| IpAddr::from(it));
+            (address(12)?, address(16)?)
+        }
+        Kind::Ipv6 => {
+            let address = |at: usize| array_at::<16>(head, l3 + at).map(|&it| IpAddr::from(it));
+            (address(8)?, address(24)?)
+        }
+        _ => return None,
+    })
 }
 
 /// Protocol and ports of an IP packet, for the flow hash; ports are 0 where there are none, and for
