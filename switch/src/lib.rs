@@ -37,6 +37,7 @@ pub mod old_names;
 pub mod output;
 pub mod plan;
 pub mod platform;
+mod ports;
 #[cfg(feature = "dpdk")]
 mod record;
 mod replace_file;
@@ -50,6 +51,7 @@ mod security;
 mod service_manager;
 mod side_files;
 pub mod simulate;
+mod stop_flag;
 #[allow(unsafe_code)]
 mod tap_queue;
 pub mod top;

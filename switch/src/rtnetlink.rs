@@ -58,10 +58,11 @@ pub(crate) fn error_of(payload: &[u8]) -> Option<io::Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn framed(message_type: u16, payload: &[u8]) -> Vec<u8> {
+    /// A message with this content.
+    pub(crate) fn framed(message_type: u16, payload: &[u8]) -> Vec<u8> {
         let length = u32::try_from(16 + payload.len()).unwrap();
         let mut bytes = length.to_ne_bytes().to_vec();
         bytes.extend(message_type.to_ne_bytes());

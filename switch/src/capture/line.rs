@@ -5,9 +5,8 @@ use super::stream::Captured;
 use dataplane::ids::Priority;
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::MacControl;
-use dataplane::wire::parse::{Kind, Parsed, flow_ports, parse};
-use std::fmt::Display;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use dataplane::wire::parse::{Kind, Parsed, addresses, flow_ports, parse};
+use std::net::IpAddr;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -34,10 +33,8 @@ fn frame(head: &[u8], frame_bytes: usize) -> String {
         if parsed.is_tagged() { format!("vlan {} ", parsed.tci & 0xFFF) } else { String::new() };
     let l3 = usize::from(parsed.l3);
     let rest = match parsed.kind {
-        Kind::Ipv4 => addresses::<4>(head, l3 + 12)
-            .map(|both| ip("IP", both.map(Ipv4Addr::from), &parsed, head)),
-        Kind::Ipv6 => addresses::<16>(head, l3 + 8)
-            .map(|both| ip("IP6", both.map(Ipv6Addr::from), &parsed, head)),
+        Kind::Ipv4 => addresses(head, parsed.kind, l3).map(|both| ip("IP", both, &parsed, head)),
+        Kind::Ipv6 => addresses(head, parsed.kind, l3).map(|both| ip("IP6", both, &parsed, head)),
         Kind::Arp => Some("ARP".to_owned()),
         Kind::Lldp => Some("LLDP".to_owned()),
         Kind::MacControl => Some(control(head)),
@@ -47,14 +44,7 @@ fn frame(head: &[u8], frame_bytes: usize) -> String {
     format!("{vlan}{rest}")
 }
 
-/// The two addresses of `N` octets from offset `at` on.
-fn addresses<const N: usize>(head: &[u8], at: usize) -> Option<[[u8; N]; 2]> {
-    let rest = head.get(at..)?;
-    let (from, rest) = rest.split_first_chunk()?;
-    Some([*from, *rest.first_chunk()?])
-}
-
-fn ip(name: &str, [from, to]: [impl Display; 2], parsed: &Parsed, head: &[u8]) -> String {
+fn ip(name: &str, (from, to): (IpAddr, IpAddr), parsed: &Parsed, head: &[u8]) -> String {
     let flow = flow_ports(head, parsed.kind, usize::from(parsed.l3));
     let protocol = match flow.protocol {
         1 | 58 => "ICMP".to_owned(),
@@ -83,7 +73,8 @@ fn control(head: &[u8]) -> String {
 }
 
 fn ethernet(head: &[u8]) -> Option<String> {
-    let [to, from] = addresses::<6>(head, 0)?.map(MacAddress);
+    let mac = |at: usize| Some(MacAddress(*head.get(at..)?.first_chunk()?));
+    let (to, from) = (mac(0)?, mac(6)?);
     let &[high, low] = head.get(12..)?.first_chunk()?;
     Some(format!("{from} > {to} ethertype {:#06x}", u16::from_be_bytes([high, low])))
 }

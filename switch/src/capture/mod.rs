@@ -17,9 +17,10 @@ mod line;
 mod pcapng;
 mod stream;
 
-use crate::control::protocol::{CaptureDir, Capturing, Request, Rules};
-use crate::ctl::client::{Client, CtlError, find_socket};
+use crate::control::protocol::{CaptureDir, CaptureRequest, Capturing, Request, Rules};
+use crate::ctl::client::{Client, CtlError, SwitchArgs};
 use crate::output;
+use crate::stop_flag::StopFlag;
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
 use explain::Explainer;
@@ -29,8 +30,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stream::{Captured, RecordStream};
 
@@ -40,12 +39,8 @@ const END_MAX: Duration = Duration::from_secs(5);
 /// `knotless capture`
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// The switch's control socket
-    #[arg(long, value_name = "PATH", conflicts_with = "name")]
-    socket: Option<PathBuf>,
-    /// The switch's name: its socket is /run/knotless/NAME.sock
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    switch: SwitchArgs,
     /// Only at this port, by name or number; may be given several times
     #[arg(long = "port", value_name = "PORT")]
     ports: Vec<String>,
@@ -119,17 +114,17 @@ pub fn run(arguments: &CaptureArgs) -> ExitCode {
 
 fn capture(arguments: &CaptureArgs) -> Result<(), CaptureError> {
     let filter = arguments.filter.as_deref().map(expression::compile).transpose()?;
-    let stop = stop_flag().map_err(CaptureError::Signals)?;
-    let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
+    let stop = StopFlag::on_signals().map_err(CaptureError::Signals)?;
+    let socket = arguments.switch.socket()?;
     let mut client = Client::connect(&socket)?;
     let rules: Rules = client.ask(&Request::Rules)?;
-    let capturing: Capturing = client.ask(&Request::Capture {
+    let capturing: Capturing = client.ask(&Request::Capture(CaptureRequest {
         ports: arguments.ports.clone(),
         dirs: arguments.dirs.clone(),
         class: arguments.class,
         snap: arguments.snap,
         filter,
-    })?;
+    }))?;
     output::note("capturing");
     let explainer = Explainer::new(capturing, rules);
     let mut sink = match &arguments.write {
@@ -156,9 +151,8 @@ fn capture(arguments: &CaptureArgs) -> Result<(), CaptureError> {
             let path = arguments.write.clone().unwrap_or_else(|| PathBuf::from("-"));
             return Err(CaptureError::File { path, error });
         }
-        let is_due = stop.load(Ordering::Relaxed)
-            || left(taken) == 0
-            || end.is_some_and(|end| Instant::now() >= end);
+        let is_due =
+            stop.asked() || left(taken) == 0 || end.is_some_and(|end| Instant::now() >= end);
         if is_due && closing.is_none() {
             stream.close().map_err(CaptureError::Broken)?;
             closing = Some(Instant::now() + END_MAX);
@@ -205,13 +199,4 @@ fn open(path: &Path) -> io::Result<Box<dyn Write>> {
         return Ok(Box::new(BufWriter::new(io::stdout())));
     }
     Ok(Box::new(BufWriter::new(File::create(path)?)))
-}
-
-/// Set by SIGINT and SIGTERM.
-fn stop_flag() -> io::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    Ok(flag)
 }

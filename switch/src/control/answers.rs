@@ -12,9 +12,9 @@ use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
 use super::{Call, Control, ReplyTo, apply_link};
 use crate::log::{self, Event, Level};
 use crate::platform::Platform;
+use crate::ports::find_port;
 use agents::host::NeighborState;
 use config::rule_file;
-use config::switch::PortConfig;
 use crossbeam::channel::{Receiver, TryRecvError};
 use dataplane::control_rings::Command;
 use dataplane::ids::{PortId, Tag};
@@ -97,7 +97,7 @@ impl<P: Platform> Control<P> {
             }
             Request::Routes { offset } => send(&reply, Reply::Routes(self.routes(offset))),
             Request::Link { port, up } => send(&reply, self.set_link(&port, up)),
-            Request::Capture { .. } => send(&reply, self.begin_capture(request, &reply)),
+            Request::Capture(wanted) => send(&reply, self.begin_capture(&wanted, &reply)),
             Request::Stop => {
                 self.pending.stop = true;
                 send(&reply, Reply::Stopping(Stopping { stopping: std::process::id() }));
@@ -233,7 +233,7 @@ impl<P: Platform> Control<P> {
 
     fn set_link(&mut self, name: &str, up: bool) -> Reply {
         let config = self.tables.config();
-        let Some(port) = find(&config.ports, name) else {
+        let Some(port) = find_port(&config.ports, name) else {
             let count = config.ports.len();
             return Reply::failed(format!(
                 "there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}"
@@ -303,12 +303,6 @@ impl<P: Platform> Control<P> {
             entries: entries.collect(),
         }
     }
-}
-
-/// The port with the name or number `name`.
-pub(super) fn find<'a>(ports: &'a [PortConfig], name: &str) -> Option<&'a PortConfig> {
-    let named = ports.iter().find(|port| port.name == name);
-    named.or_else(|| ports.iter().find(|port| port.id.number().to_string() == name))
 }
 
 const fn state_name(state: NeighborState) -> &'static str {

@@ -1,13 +1,13 @@
 //! The capture of a client: begun at all workers, and ended when the client has gone. There is one
 //! at a time.
 
-use super::answers::find;
 use super::capture_stream::CaptureReaders;
-use super::protocol::{CaptureDir, CapturedPort, Capturing, Reply, Request};
+use super::protocol::{CaptureDir, CaptureRequest, CapturedPort, Capturing, Reply};
 use super::workers::Workers;
 use super::{Control, ReplyTo};
 use crate::log;
 use crate::platform::Platform;
+use crate::ports::find_port;
 use dataplane::capture::filter::Filter;
 use dataplane::capture::program::Instruction;
 use dataplane::capture::record::Kind;
@@ -22,16 +22,6 @@ use dataplane::rules::PortSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// What a client asks for.
-#[derive(Debug)]
-struct Wanted {
-    ports: Vec<String>,
-    dirs: Vec<CaptureDir>,
-    class: Option<u8>,
-    snap: u16,
-    filter: Option<Vec<(u16, u8, u8, u32)>>,
-}
 
 /// Who captures.
 #[derive(Debug, Default)]
@@ -56,11 +46,7 @@ impl CaptureControl {
 
 impl<P: Platform> Control<P> {
     /// Begins the capture that a client asks for, and gives it the rings.
-    pub(super) fn begin_capture(&mut self, request: Request, client: &ReplyTo) -> Reply {
-        let Request::Capture { ports, dirs, class, snap, filter } = request else {
-            return Reply::failed("this asks for no capture");
-        };
-        let wanted = Wanted { ports, dirs, class, snap, filter };
+    pub(super) fn begin_capture(&mut self, wanted: &CaptureRequest, client: &ReplyTo) -> Reply {
         let ReplyTo::Capture(_, client) = client else {
             return Reply::failed("a capture needs a connection of its own");
         };
@@ -70,7 +56,7 @@ impl<P: Platform> Control<P> {
                 "{who} captures already; there is one capture at a time"
             ));
         }
-        let settings = match self.capture_settings(&wanted) {
+        let settings = match self.capture_settings(wanted) {
             Ok(settings) => settings,
             Err(why) => return Reply::failed(why),
         };
@@ -91,12 +77,12 @@ impl<P: Platform> Control<P> {
         Reply::Capturing(Box::new(capturing))
     }
 
-    fn capture_settings(&self, wanted: &Wanted) -> Result<CaptureSettings, String> {
-        let Wanted { ports, dirs, class, snap, filter } = wanted;
+    fn capture_settings(&self, wanted: &CaptureRequest) -> Result<CaptureSettings, String> {
+        let CaptureRequest { ports, dirs, class, snap, filter } = wanted;
         let all = &self.tables.config().ports;
         let mut set = PortSet::EMPTY;
         for name in ports {
-            let port = find(all, name).ok_or_else(|| {
+            let port = find_port(all, name).ok_or_else(|| {
                 let count = all.len();
                 format!("there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}")
             })?;

@@ -47,6 +47,7 @@ mod lldp;
 mod lossless;
 mod mac_walk;
 pub(crate) mod merge;
+pub(crate) mod new_drops;
 #[allow(unsafe_code)]
 mod peer_groups;
 pub(crate) mod protocol;

@@ -99,22 +99,7 @@ pub(crate) enum Request {
     },
     /// Captures frames: [`Capturing`], and then, instead of further lines, chunks of records (see
     /// `capture_stream`) until the client closes its end.
-    Capture {
-        /// Names or numbers of ports; none is all ports.
-        #[serde(default)]
-        ports: Vec<String>,
-        /// Events; none is all events.
-        #[serde(default)]
-        dirs: Vec<CaptureDir>,
-        /// An ingress or egress priority.
-        #[serde(default)]
-        class: Option<u8>,
-        /// Bytes of a frame, at most.
-        snap: u16,
-        /// Instructions of classic BPF, each code, jt, jf and k, as `tcpdump -ddd` prints them.
-        #[serde(default)]
-        filter: Option<Vec<(u16, u8, u8, u32)>>,
-    },
+    Capture(CaptureRequest),
     /// Stops the switch: [`Stopping`]; the reply is sent before the switch stops.
     Stop,
 }
@@ -141,7 +126,7 @@ impl Request {
             | Self::Recorder { .. }
             | Self::Diff => false,
             // It shows what others send.
-            Self::Capture { .. }
+            Self::Capture(_)
             | Self::SetRules { .. }
             | Self::SetRoutes { .. }
             | Self::AddRoute { .. }
@@ -392,6 +377,26 @@ pub(crate) struct LinkSet {
     pub up: bool,
 }
 
+/// Which frames to capture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaptureRequest {
+    /// Names or numbers of ports; none is all ports.
+    #[serde(default)]
+    pub ports: Vec<String>,
+    /// Events; none is all events.
+    #[serde(default)]
+    pub dirs: Vec<CaptureDir>,
+    /// An ingress or egress priority.
+    #[serde(default)]
+    pub class: Option<u8>,
+    /// Bytes of a frame, at most.
+    pub snap: u16,
+    /// Instructions of classic BPF, each code, jt, jf and k, as `tcpdump -ddd` prints them.
+    #[serde(default)]
+    pub filter: Option<Vec<(u16, u8, u8, u32)>>,
+}
+
 /// An event that a capture records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -529,13 +534,13 @@ mod tests {
             Request::AddRoute { to: "10.0.0.0/8".into(), via: vec!["10.1.1.1".into()] },
             Request::DelRoute { to: "10.0.0.0/8".into() },
             Request::Reload,
-            Request::Capture {
+            Request::Capture(CaptureRequest {
                 ports: vec!["up1".into()],
                 dirs: vec![CaptureDir::Drop],
                 class: Some(3),
                 snap: 128,
                 filter: Some(vec![(6, 0, 0, 1)]),
-            },
+            }),
             Request::Link { port: "\"".into(), up: true },
             Request::Stop,
         ] {

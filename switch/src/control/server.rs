@@ -162,7 +162,7 @@ fn serve(mut lines: LineStream, calls: &Sender<Call>, place: &Place) -> io::Resu
             Err(error) => return lines.write(&Reply::failed(error)),
         };
         place.set_idle(false);
-        if let Ok(request @ Request::Capture { .. }) = Request::read(line)
+        if let Ok(request @ Request::Capture(_)) = Request::read(line)
             && place.role() == Role::Change
         {
             return capture(lines, request, calls);

@@ -3,6 +3,7 @@
 use crate::control::protocol::{
     Failed, MacRow, MacTable, NeighborRow, Neighbors, Request, RouteRow, Routes,
 };
+use clap::Args;
 use config::json::{self, JsonError};
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -63,6 +64,27 @@ impl CtlError {
             Self::Broken(_) | Self::Unclear(_) | Self::NotSaved(_) => 1,
             Self::NoSwitch { .. } | Self::NotYours { .. } | Self::Which(_) | Self::Refused(_) => 2,
         }
+    }
+}
+
+// Which switch. A doc comment would describe the commands that have these options.
+#[derive(Debug, Args)]
+pub(crate) struct SwitchArgs {
+    /// The switch's control socket
+    #[arg(long, value_name = "PATH", conflicts_with = "name")]
+    socket: Option<PathBuf>,
+    /// The switch's name: its socket is /run/knotless/NAME.sock
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl SwitchArgs {
+    /// The socket of the switch.
+    ///
+    /// # Errors
+    /// As [`find_socket`].
+    pub(crate) fn socket(&self) -> Result<PathBuf, CtlError> {
+        find_socket(self.socket.as_deref(), self.name.as_deref())
     }
 }
 

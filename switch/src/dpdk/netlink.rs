@@ -215,6 +215,7 @@ fn number(value: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtnetlink::tests::framed;
 
     /// `RTM_NEWLINK` of a persistent, multi-queue tap that is up, as Linux 6.18 sends it, without
     /// the attributes that are not read.
@@ -243,15 +244,6 @@ mod tests {
         message.extend(attribute(IFLA_STATS64, &stats));
         message.extend(attribute(IFLA_LINKINFO, &info.concat()));
         framed(RTM_NEWLINK, &message)
-    }
-
-    fn framed(message_type: u16, payload: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(16 + payload.len()).unwrap();
-        let mut bytes = length.to_ne_bytes().to_vec();
-        bytes.extend(message_type.to_ne_bytes());
-        bytes.extend([0; 10]);
-        bytes.extend(payload);
-        bytes
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Events from two samples: what differs between them, and what passes a limit.
 
 use super::event::{StallOrigin, What};
+use crate::control::new_drops::{NewDrops, new_drops};
 use crate::control::stats::{PortStats, Stats, Wait};
 use dataplane::limits::PRIORITIES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,18 +197,9 @@ fn of_pauses(
 }
 
 fn of_drops(before: &PortStats, port: &PortStats, now: u64, events: &mut Vec<Timed>) {
-    let new = |of: fn(&PortStats) -> &BTreeMap<String, u64>, cause: &String| {
-        let count = |port: &PortStats| of(port).get(cause).copied().unwrap_or_default();
-        count(port).saturating_sub(count(before))
-    };
-    let causes: BTreeSet<&String> =
-        port.drops.keys().chain(port.lossless_drops_by_cause.keys()).collect();
-    for cause in causes {
-        let lossless_frames = new(|port| &port.lossless_drops_by_cause, cause);
-        // What a device lost is in the second figure only.
-        let frames = new(|port| &port.drops, cause).max(lossless_frames);
+    for NewDrops { cause, frames, lossless_frames } in new_drops(before, port) {
         if frames > 0 {
-            let (port, cause) = (port.name.clone(), cause.clone());
+            let (port, cause) = (port.name.clone(), cause.to_owned());
             events.push((now, What::Drops { port, cause, frames, lossless_frames }));
         }
     }

@@ -5,7 +5,7 @@ use super::args::LinkArgs;
 use super::client::Requester;
 use super::report::{BenchReport, EndpointReport, goodputs, latency};
 use crate::traffic::report::rate_bps;
-use crate::traffic::{StopFlag, set_timer_slack};
+use crate::traffic::{set_timer_slack, stop_flag};
 use clap::{Args, ValueEnum};
 use config::units::{parse_count, parse_duration_ns, parse_size};
 use dataplane::time::Instant;
@@ -86,7 +86,7 @@ const FILL: u8 = 0x5A;
 pub(super) fn run(arguments: &BenchArgs) -> Result<(), RoceError> {
     let link = &arguments.link;
     link.check()?;
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let size = if arguments.op.is_atomic() { 8 } else { arguments.size };
     let bytes = u32::try_from(size)

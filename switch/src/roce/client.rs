@@ -4,7 +4,7 @@ use super::RoceError;
 use super::args::LinkArgs;
 use super::driver::{Driver, packet_mtu};
 use super::exchange::{Client, Pair};
-use crate::traffic::StopFlag;
+use crate::stop_flag::StopFlag;
 use crate::traffic::interface::Interface;
 use dataplane::time::Instant;
 use hdrhistogram::Histogram;

@@ -6,7 +6,7 @@ use super::driver::{Driver, packet_mtu};
 use super::exchange::{Pair, Progress, Session};
 use super::report::{EndpointReport, RecvReport};
 use crate::traffic::interface::Interface;
-use crate::traffic::{StopFlag, set_timer_slack};
+use crate::traffic::{set_timer_slack, stop_flag};
 use clap::Args;
 use config::units::{parse_duration_ns, parse_size};
 use roce::memory::{Region, RegionId};
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), RoceError> {
     if !(1..=1 << 30).contains(&arguments.size) {
         return Err(RoceError::Arguments("--size: 1 byte to 1 GiB".to_owned()));
     }
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let interface = Interface::find(&link.dev)?;
     let at = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), link.port);

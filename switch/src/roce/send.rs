@@ -5,7 +5,7 @@ use super::args::LinkArgs;
 use super::client::Requester;
 use super::report::{BenchReport, EndpointReport, goodputs, latency};
 use crate::traffic::report::rate_bps;
-use crate::traffic::{StopFlag, set_timer_slack};
+use crate::traffic::{set_timer_slack, stop_flag};
 use clap::Args;
 use config::units::parse_size;
 use dataplane::time::Instant;
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), RoceError> {
         let what = "--qps: a file goes by one queue pair, whose messages come in order";
         return Err(RoceError::Arguments(what.to_owned()));
     }
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let file = &arguments.file;
     let bytes =

@@ -24,13 +24,13 @@ mod plain;
 mod sample;
 mod view;
 
-use crate::ctl::client::{Client, CtlError, find_socket};
+use crate::ctl::client::{Client, CtlError, SwitchArgs};
 use crate::output;
 use clap::Args;
 use config::units::parse_duration_ns;
 use history::History;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -46,12 +46,8 @@ const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
 /// `knotless top`
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// The switch's control socket
-    #[arg(long, value_name = "PATH", conflicts_with = "name")]
-    socket: Option<PathBuf>,
-    /// The switch's name: its socket is /run/knotless/NAME.sock
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    switch: SwitchArgs,
     /// Refresh interval, such as 1s or 250ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     interval: Duration,
@@ -105,7 +101,7 @@ pub fn run(arguments: &TopArgs) -> ExitCode {
 }
 
 fn show(arguments: &TopArgs) -> Result<(), TopError> {
-    let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
+    let socket = arguments.switch.socket()?;
     if arguments.once || !io::stdout().is_terminal() {
         return run_plain(&socket, arguments);
     }

@@ -12,7 +12,7 @@ use dataplane::pipeline::class::Class;
 use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::settings::Threshold;
 use dataplane::snapshot::{PortMode, Snapshot};
-use dataplane::wire::parse::{Kind, Parsed, flow_ports, parse};
+use dataplane::wire::parse::{Kind, Parsed, addresses, flow_ports, parse};
 use dataplane::wire::{MacAddress, ethernet};
 use std::net::IpAddr;
 
@@ -42,19 +42,7 @@ impl Walk<'_> {
     }
 
     fn addresses(&self, parsed: &Parsed) -> Option<(IpAddr, IpAddr)> {
-        let ip = self.head.get(usize::from(parsed.l3)..)?;
-        match parsed.kind {
-            Kind::Ipv4 => {
-                let address = |at: usize| ip.get(at..at + 4)?.try_into().ok().map(<[u8; 4]>::into);
-                Some((IpAddr::V4(address(12)?), IpAddr::V4(address(16)?)))
-            }
-            Kind::Ipv6 => {
-                let address =
-                    |at: usize| ip.get(at..at + 16)?.try_into().ok().map(<[u8; 16]>::into);
-                Some((IpAddr::V6(address(8)?), IpAddr::V6(address(24)?)))
-            }
-            _ => None,
-        }
+        addresses(self.head, parsed.kind, usize::from(parsed.l3))
     }
 
     fn destination_mac(&self) -> MacAddress {

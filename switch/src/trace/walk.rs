@@ -5,6 +5,7 @@ use super::reply::{Dropped, End, Sent, Stage, Trace};
 use super::request::{Description, HEAD_BYTES_MAX, Station, TraceRequest, TracedFrame, hex, unhex};
 use super::scratch::{Ends, Scratch};
 use super::stages::Walk;
+use crate::ports::find_port;
 use config::SwitchConfig;
 use dataplane::fib::Routes;
 use dataplane::ids::PortId;
@@ -14,7 +15,7 @@ use dataplane::snapshot::{PortMode, Snapshot};
 use dataplane::time::Instant;
 use dataplane::wire::MacAddress;
 use dataplane::wire::ethernet;
-use dataplane::wire::parse::{Kind, parse};
+use dataplane::wire::parse::{addresses, parse};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ fn end(ends: &Ends, name: impl Fn(PortId) -> String) -> End {
             .iter()
             .map(|&(port, reason)| Dropped { port: name(port), cause: reason.name().to_owned() })
             .collect(),
-        punted: ends.punted.iter().map(|&reason| punt_name(reason).to_owned()).collect(),
+        punted: ends.punted.iter().map(|reason| reason.name().to_owned()).collect(),
         now: Vec::new(),
     }
 }
@@ -153,9 +154,8 @@ fn ingress(
 ) -> Result<PortId, TraceError> {
     let ports = &config.ports;
     if let Some(text) = named {
-        let found = ports.iter().find(|port| port.name == text);
-        let found = found.or_else(|| ports.iter().find(|it| it.id.number().to_string() == text));
-        return found.map(|it| it.id).ok_or_else(|| TraceError::NoPort(text.into(), ports.len()));
+        let found = find_port(ports, text).map(|port| port.id);
+        return found.ok_or_else(|| TraceError::NoPort(text.into(), ports.len()));
     }
     let source = source.ok_or(TraceError::NoIngress)?;
     let has_source = |port: &&config::switch::PortConfig| {
@@ -167,12 +167,7 @@ fn ingress(
 /// The source address of an IP frame.
 fn source_of(head: &[u8], frame_bytes: usize) -> Option<IpAddr> {
     let parsed = parse(head, frame_bytes);
-    let ip = head.get(usize::from(parsed.l3)..)?;
-    match parsed.kind {
-        Kind::Ipv4 => ip.get(12..16)?.try_into().ok().map(|it: [u8; 4]| IpAddr::V4(it.into())),
-        Kind::Ipv6 => ip.get(8..24)?.try_into().ok().map(|it: [u8; 16]| IpAddr::V6(it.into())),
-        _ => None,
-    }
+    addresses(head, parsed.kind, usize::from(parsed.l3)).map(|it| it.0)
 }
 
 fn described(description: &Description, port_mac: MacAddress) -> Result<Vec<u8>, TraceError> {
@@ -206,19 +201,4 @@ fn learn(
     frame.resize(64, 0);
     scratch.receive(port, &frame, frame.len());
     Ok(())
-}
-
-/// Why the control thread is given a frame, in words.
-const fn punt_name(reason: PuntReason) -> &'static str {
-    match reason {
-        PuntReason::ForUs => "for_us",
-        PuntReason::TtlExpired => "ttl_expired",
-        PuntReason::Unresolved => "unresolved",
-        PuntReason::TooBig => "too_big",
-        PuntReason::NoRoute => "no_route",
-        PuntReason::Lldp => "lldp",
-        PuntReason::Resolve => "resolve",
-        PuntReason::Unreachable => "unreachable",
-        PuntReason::Host => "host",
-    }
 }

@@ -33,13 +33,12 @@ pub use recv::RecvArgs;
 pub use send::SendArgs;
 
 use crate::output;
+use crate::stop_flag::StopFlag;
 use clap::Subcommand;
 use config::units::{UnitError, parse_rate_bps};
 use std::io;
 use std::net::IpAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// `knotless traffic ...`
@@ -137,23 +136,9 @@ fn print_line(what: &str) {
     output::error(format_args!("knotless traffic: {what}"));
 }
 
-/// Set by SIGINT and SIGTERM.
-#[derive(Debug)]
-pub(crate) struct StopFlag(Arc<AtomicBool>);
-
-impl StopFlag {
-    pub(crate) fn on_signals() -> Result<Self, TrafficError> {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&flag))
-                .map_err(|source| TrafficError::System { what: "catch signals", source })?;
-        }
-        Ok(Self(flag))
-    }
-
-    pub(crate) fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
+/// A flag that SIGINT and SIGTERM set.
+pub(crate) fn stop_flag() -> Result<StopFlag, TrafficError> {
+    StopFlag::on_signals().map_err(|source| TrafficError::System { what: "catch signals", source })
 }
 
 /// The longest sleep, which bounds the delay of a signal that arrives just before it.

@@ -2,7 +2,7 @@
 
 use super::interface::Interface;
 use super::socket::{Listen, PacketSocket};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, report, set_timer_slack};
+use super::{SLEEP_NS_MAX, TrafficError, priority, report, set_timer_slack, stop_flag};
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
@@ -59,7 +59,7 @@ struct PfcReport {
 
 /// Runs the command.
 pub(super) fn run(arguments: &PfcArgs) -> Result<(), TrafficError> {
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let mut socket = PacketSocket::open(&interface, Listen::Nothing)?;

@@ -7,8 +7,9 @@ use super::pause_generator::{PauseGenerator, PauseSchedule};
 use super::report::{self, BouncesReport, PauseReport, PriorityReceived, RecvReport};
 use super::rx_stats::{RxFrame, RxStats};
 use super::socket::{Listen, PacketSocket, ReceiveRing, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, priority, set_timer_slack, speed};
+use super::{SLEEP_NS_MAX, TrafficError, priority, set_timer_slack, speed, stop_flag};
 use crate::bounces::share;
+use crate::stop_flag::StopFlag;
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
 use dataplane::ids::Priority;
@@ -89,7 +90,7 @@ pub(super) fn run(arguments: &RecvArgs) -> Result<(), TrafficError> {
         let what = "--pause-every: must be longer than --pause-for, or use --pause-for alone";
         return Err(TrafficError::Arguments(what.to_owned()));
     }
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let _held: Vec<UdpSocket> =

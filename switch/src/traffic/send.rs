@@ -9,7 +9,8 @@ use super::pfc_socket::PfcSocket;
 use super::report::{self, FlowSent, PrioritySent, SendReport};
 use super::schedule::{Pace, Schedule, Step};
 use super::socket::{Listen, PacketSocket, SOCKET_BURST_MAX};
-use super::{SLEEP_NS_MAX, StopFlag, TrafficError, set_timer_slack, speed};
+use super::{SLEEP_NS_MAX, TrafficError, set_timer_slack, speed, stop_flag};
+use crate::stop_flag::StopFlag;
 use arrayvec::ArrayVec;
 use clap::Args;
 use config::units::parse_duration_ns;
@@ -84,7 +85,7 @@ pub(super) fn run(arguments: &SendArgs) -> Result<(), TrafficError> {
     if arguments.gentle {
         super::print_line("`--gentle` is now `--gfc`");
     }
-    let stop = StopFlag::on_signals()?;
+    let stop = stop_flag()?;
     set_timer_slack()?;
     let interface = Interface::find(&arguments.dev)?;
     let streams = streams(&interface, &arguments.flows)?;

@@ -2,16 +2,16 @@
 //! that stalls also who waits for whom, asked of the other switches.
 
 use crate::control::protocol::Request;
-use crate::ctl::client::{Client, CtlError, find_socket};
+use crate::ctl::client::{Client, SwitchArgs};
 use crate::flight_recorder::Recording;
 use crate::flight_recorder::event::{FlightEvent, What};
 use crate::output;
+use crate::why::chain::World;
 use crate::why::clock::clock;
 use crate::why::duration;
-use crate::why::switches::{WorldError, world};
+use crate::why::switches::{OtherSwitches, WorldError};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -21,12 +21,8 @@ const POLL: Duration = Duration::from_millis(100);
 /// `knotless watch`
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// The switch's control socket
-    #[arg(long, value_name = "PATH", conflicts_with = "name")]
-    socket: Option<PathBuf>,
-    /// The switch's name: its socket is /run/knotless/NAME.sock
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    switch: SwitchArgs,
     /// Begin with what the switch has recorded already
     #[arg(long)]
     last: bool,
@@ -36,24 +32,11 @@ pub struct WatchArgs {
     /// Stop after this time; otherwise at Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
-    /// Directory of the sockets of the other switches, to follow who waits for whom
-    #[arg(long, value_name = "DIR")]
-    sockets: Option<PathBuf>,
-    /// NETWORK.toml with the links between the switches; otherwise LLDP says them
-    #[arg(long, value_name = "NETWORK.toml")]
-    network: Option<PathBuf>,
+    #[command(flatten)]
+    others: OtherSwitches,
     /// Print JSON lines
     #[arg(long)]
     json: bool,
-}
-
-/// Why there are no events: one line.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error(transparent)]
-    Ctl(#[from] CtlError),
-    #[error(transparent)]
-    World(#[from] WorldError),
 }
 
 /// Watches. Exit 2: there is no such switch; 1: the connection broke.
@@ -62,13 +45,13 @@ pub fn run(arguments: &WatchArgs) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::error(&error);
-            ExitCode::from(if let Error::Ctl(error) = &error { error.exit_code() } else { 2 })
+            ExitCode::from(error.exit_code())
         }
     }
 }
 
-fn watch(arguments: &WatchArgs) -> Result<(), Error> {
-    let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
+fn watch(arguments: &WatchArgs) -> Result<(), WorldError> {
+    let socket = arguments.switch.socket()?;
     let mut client = Client::connect(&socket)?;
     let mut after = 0;
     if !arguments.last {
@@ -83,13 +66,19 @@ fn watch(arguments: &WatchArgs) -> Result<(), Error> {
         if after > 0 && next > after + 1 {
             missed(arguments, &page.switch, next - after - 1);
         }
+        // Asked once for all queues that have stalled.
+        let mut world = None;
         for event in &page.events {
             after = event.seq;
             if arguments.depths || !matches!(event.what, What::Depth { .. }) {
                 show(arguments, &page.switch, event);
             }
             if let What::Stall { port, priority, .. } = &event.what {
-                show_chain(arguments, &socket, &page.switch, (port, *priority))?;
+                let world = match &mut world {
+                    Some(world) => world,
+                    None => world.insert(arguments.others.world(&socket)?),
+                };
+                show_chain(arguments, world, &page.switch, (port, *priority));
             }
         }
         if !page.events.is_empty() && after < page.last {
@@ -125,21 +114,14 @@ fn missed(arguments: &WatchArgs, switch: &str, events: u64) {
 }
 
 /// Who waits for whom, from a queue that has stalled.
-fn show_chain(
-    arguments: &WatchArgs,
-    socket: &Path,
-    switch: &str,
-    (port, priority): (&str, usize),
-) -> Result<(), Error> {
-    let world = world(socket, arguments.sockets.as_deref(), arguments.network.as_deref())?;
+fn show_chain(arguments: &WatchArgs, world: &World, switch: &str, (port, priority): (&str, usize)) {
     let ports = world.switches.get(switch).map(|view| &view.stats.ports);
     let number = ports.and_then(|ports| ports.iter().find(|it| it.name == port));
     let chain = number.and_then(|port| world.chain(switch, port.number, Some(priority)));
-    let Some(chain) = chain else { return Ok(()) };
+    let Some(chain) = chain else { return };
     if arguments.json {
         output::print(json!({ "event": "chain", "switch": switch, "chain": chain }));
     } else {
         chain.lines().iter().for_each(|line| output::print(format_args!("  {line}")));
     }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::clock::{clock, seconds};
 use super::remedies::remedy;
+use crate::control::new_drops::{NewDrops, new_drops};
 use crate::control::protocol::NeighborRow;
 use crate::control::stats::{PortStats, Stats, Wait};
 use crate::flight_recorder::event::{FlightEvent, What};
@@ -253,25 +254,14 @@ impl Pair<'_> {
     }
 
     fn drops(&self) -> Vec<Finding> {
-        let new = |of: fn(&PortStats) -> &BTreeMap<String, u64>, cause: &str| {
-            let count = |port: &PortStats| of(port).get(cause).copied().unwrap_or_default();
-            count(self.now).saturating_sub(count(self.before))
-        };
-        let port = self.now;
-        let mut causes: Vec<&String> =
-            port.drops.keys().chain(port.lossless_drops_by_cause.keys()).collect();
-        causes.sort();
-        causes.dedup();
         let mut found = Vec::new();
-        for cause in causes {
-            let lossless = new(|port| &port.lossless_drops_by_cause, cause);
-            let frames = new(|port| &port.drops, cause).max(lossless);
+        for NewDrops { cause, frames, lossless_frames } in new_drops(self.before, self.now) {
             let recorded = self.recorded_drops(cause);
             if frames == 0 && recorded.is_none() {
                 continue;
             }
             let mut text = format!(
-                "port {}: {frames} frames dropped in the last {:.1} s, {lossless} of them lossless: {cause}",
+                "port {}: {frames} frames dropped in the last {:.1} s, {lossless_frames} of them lossless: {cause}",
                 self.name(),
                 self.elapsed_s
             );
@@ -283,7 +273,7 @@ impl Pair<'_> {
             }
             let mut drops = finding("drops", None, recorded.map(|it| it.0), text);
             drops.figures.insert("frames", frames as f64);
-            drops.figures.insert("lossless_frames", lossless as f64);
+            drops.figures.insert("lossless_frames", lossless_frames as f64);
             found.push(drops);
         }
         found

@@ -20,16 +20,16 @@ pub(crate) use remedies::remedy;
 
 use crate::control::protocol::Request;
 use crate::control::stats::{PortStats, Stats};
-use crate::ctl::client::{Client, CtlError, find_socket};
+use crate::ctl::client::{Client, CtlError, SwitchArgs};
 use crate::output;
+use crate::ports::find_port;
 use chain::Chain;
 use clap::Args;
 use finding::{Finding, Readings};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use switches::{WorldError, recording, world};
+use switches::{OtherSwitches, WorldError, recording};
 
 /// `knotless why`
 #[derive(Debug, Args)]
@@ -39,21 +39,13 @@ pub struct WhyArgs {
     /// The priority, 0 to 7; otherwise all
     #[arg(value_parser = clap::value_parser!(u8).range(0..8))]
     class: Option<u8>,
-    /// The switch's control socket
-    #[arg(long, value_name = "PATH", conflicts_with = "name")]
-    socket: Option<PathBuf>,
-    /// The switch's name: its socket is /run/knotless/NAME.sock
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    switch: SwitchArgs,
     /// How long to look
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     over: Duration,
-    /// Directory of the sockets of the other switches, to follow who waits for whom
-    #[arg(long, value_name = "DIR")]
-    sockets: Option<PathBuf>,
-    /// NETWORK.toml with the links between the switches; otherwise LLDP says them
-    #[arg(long, value_name = "NETWORK.toml")]
-    network: Option<PathBuf>,
+    #[command(flatten)]
+    others: OtherSwitches,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -69,11 +61,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(transparent)]
-    Ctl(#[from] CtlError),
-    #[error(transparent)]
-    World(#[from] WorldError),
+    Switch(#[from] WorldError),
     #[error("there is no port `{0}`; name a port of `ctl ports`, or a number, 1 to {1}")]
     NoPort(String, usize),
+}
+
+impl From<CtlError> for Error {
+    fn from(error: CtlError) -> Self {
+        Self::Switch(error.into())
+    }
 }
 
 /// The answer.
@@ -97,20 +93,22 @@ pub fn run(arguments: &WhyArgs) -> ExitCode {
         }
         Err(error) => {
             output::error(&error);
-            ExitCode::from(if let Error::Ctl(error) = &error { error.exit_code() } else { 2 })
+            ExitCode::from(match &error {
+                Error::Switch(error) => error.exit_code(),
+                Error::NoPort(..) => 2,
+            })
         }
     }
 }
 
 /// The port with this name or number.
 fn find<'a>(stats: &'a Stats, text: &str) -> Result<&'a PortStats, Error> {
-    let named = stats.ports.iter().find(|port| port.name == text);
-    let found = named.or_else(|| stats.ports.iter().find(|port| port.number.to_string() == text));
+    let found = find_port(&stats.ports, text);
     found.ok_or_else(|| Error::NoPort(text.to_owned(), stats.ports.len()))
 }
 
 fn answer(arguments: &WhyArgs) -> Result<Answer, Error> {
-    let socket = find_socket(arguments.socket.as_deref(), arguments.name.as_deref())?;
+    let socket = arguments.switch.socket()?;
     let mut client = Client::connect(&socket)?;
     let before: Stats = client.ask(&Request::Stats)?;
     let number = find(&before, &arguments.port)?.number;
@@ -121,7 +119,7 @@ fn answer(arguments: &WhyArgs) -> Result<Answer, Error> {
     let readings = Readings { before: &before, now: &now, neighbors: &neighbors, events: &events };
     let class = arguments.class.map(usize::from);
     let findings = readings.findings(number, class);
-    let world = world(&socket, arguments.sockets.as_deref(), arguments.network.as_deref())?;
+    let world = arguments.others.world(&socket)?;
     let port = find(&now, &arguments.port)?.name.clone();
     let chain = world.chain(&now.name, number, class);
     Ok(Answer { switch: now.name, port, findings, chain })

@@ -6,6 +6,7 @@ use crate::control::stats::Stats;
 use crate::ctl::client::{Client, CtlError};
 use crate::flight_recorder::Recording;
 use crate::flight_recorder::event::FlightEvent;
+use clap::Args;
 use config::{ConfigError, NetworkConfig};
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,6 +33,16 @@ pub(crate) enum WorldError {
     /// The switch itself.
     #[error(transparent)]
     Ctl(#[from] CtlError),
+}
+
+impl WorldError {
+    /// 1 for a failure, 2 for a wrong request.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Ctl(error) => error.exit_code(),
+            Self::Config(_) | Self::Sockets { .. } => 2,
+        }
+    }
 }
 
 /// Everything that a switch's flight recorder has.
@@ -64,34 +75,43 @@ fn view(socket: &Path) -> Result<SwitchView, CtlError> {
     Ok(SwitchView { stats, events: recording(&mut client)?, lldp })
 }
 
-/// The switch behind `own`, and those of the sockets in `directory` that answer.
-///
-/// # Errors
-/// A file is wrong, the directory cannot be read, or the first switch does not answer.
-pub(crate) fn world(
-    own: &Path,
-    directory: Option<&Path>,
-    network: Option<&Path>,
-) -> Result<World, WorldError> {
-    let mut world = World::default();
-    if let Some(file) = network {
-        world.network = Some(NetworkConfig::load(file)?.network);
-    }
-    let first = view(own)?;
-    world.switches.insert(first.stats.name.clone(), first);
-    let mut sockets = BTreeSet::new();
-    if let Some(path) = directory {
-        let wrong = |error| WorldError::Sockets { path: path.to_owned(), error };
-        for entry in fs::read_dir(path).map_err(wrong)? {
-            let socket = entry.map_err(wrong)?.path();
-            if socket.extension().is_some_and(|end| end == "sock") && socket != own {
-                sockets.insert(socket);
+// Those beside it. A doc comment would describe the commands that have these options.
+#[derive(Debug, Args)]
+pub(crate) struct OtherSwitches {
+    /// Directory of the sockets of the other switches, to follow who waits for whom
+    #[arg(long, value_name = "DIR")]
+    sockets: Option<PathBuf>,
+    /// NETWORK.toml with the links between the switches; otherwise LLDP says them
+    #[arg(long, value_name = "NETWORK.toml")]
+    network: Option<PathBuf>,
+}
+
+impl OtherSwitches {
+    /// The switch behind `own`, and those of the sockets in the directory that answer.
+    ///
+    /// # Errors
+    /// A file is wrong, the directory cannot be read, or the first switch does not answer.
+    pub(crate) fn world(&self, own: &Path) -> Result<World, WorldError> {
+        let mut world = World::default();
+        if let Some(file) = &self.network {
+            world.network = Some(NetworkConfig::load(file)?.network);
+        }
+        let first = view(own)?;
+        world.switches.insert(first.stats.name.clone(), first);
+        let mut sockets = BTreeSet::new();
+        if let Some(path) = &self.sockets {
+            let wrong = |error| WorldError::Sockets { path: path.clone(), error };
+            for entry in fs::read_dir(path).map_err(wrong)? {
+                let socket = entry.map_err(wrong)?.path();
+                if socket.extension().is_some_and(|end| end == "sock") && socket != own {
+                    sockets.insert(socket);
+                }
             }
         }
+        // A switch that does not answer is where the chain ends.
+        for view in sockets.iter().filter_map(|socket| view(socket).ok()) {
+            world.switches.entry(view.stats.name.clone()).or_insert(view);
+        }
+        Ok(world)
     }
-    // A switch that does not answer is where the chain ends.
-    for view in sockets.iter().filter_map(|socket| view(socket).ok()) {
-        world.switches.entry(view.stats.name.clone()).or_insert(view);
-    }
-    Ok(world)
 }
