@@ -4,7 +4,12 @@
 
 use bench::loop_device::LoopDevice;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dataplane::control_rings::connect;
+use dataplane::capture::filter::Filter;
+use dataplane::capture::program::Instruction;
+use dataplane::capture::record::Kind;
+use dataplane::capture::{CaptureReader, CaptureSettings, RING_BYTES, connect as connect_capture};
+use dataplane::control_rings::{Command, ControlRings, connect};
+use dataplane::device::Device;
 use dataplane::driver::Polling;
 use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
@@ -19,13 +24,16 @@ use std::sync::Arc;
 
 const PORTS: u8 = 2;
 
+/// The control thread's ends, which live as long as the worker.
+type Control = ControlRings<<LoopDevice as Device>::Frame>;
+
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).expect("a port")
 }
 
 /// Two routed ports, 1,000 routes by port 2's host and 1,000 by port 1's, 64 entries of which the
 /// last ones match.
-fn switch(burst_frames: usize) -> Worker<LoopDevice> {
+fn switch(burst_frames: usize) -> (Worker<LoopDevice>, Control) {
     let mut builder = RigBuilder::routed(PORTS);
     for (number, first) in [(1, 20_u8), (2, 40)] {
         let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
@@ -57,11 +65,11 @@ fn switch(burst_frames: usize) -> Worker<LoopDevice> {
         (0..1_024).map(one).collect()
     });
     let snapshot = Arc::new(builder.snapshot(0));
-    let (mut links, control) = connect(1, usize::from(PORTS));
-    // The control thread's ends must live as long as the worker, and have nothing to do here.
-    Box::leak(Box::new(control));
+    let (mut links, mut control) = connect(1, usize::from(PORTS));
     let device = LoopDevice::new(templates.to_vec(), 4_096, burst_frames);
-    Worker::new(&builder.settings, snapshot, device, links.remove(0), Polling::default())
+    let worker =
+        Worker::new(&builder.settings, snapshot, device, links.remove(0), Polling::default());
+    (worker, control.remove(0))
 }
 
 /// One turn routes a burst each way, and the frames look as they must.
@@ -78,7 +86,7 @@ fn check(worker: &mut Worker<LoopDevice>) {
 fn uncongested(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     for burst_frames in [1, 8, 32, 64] {
-        let mut worker = switch(burst_frames);
+        let (mut worker, _control) = switch(burst_frames);
         check(&mut worker);
         group.throughput(Throughput::Elements(2 * burst_frames as u64));
         let mut now = 0;
@@ -99,7 +107,7 @@ fn uncongested(criterion: &mut Criterion) {
 fn congested(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     for burst_frames in [8, 32] {
-        let mut worker = switch(burst_frames);
+        let (mut worker, _control) = switch(burst_frames);
         group.throughput(Throughput::Elements(2 * burst_frames as u64));
         let mut now = 0;
         group.bench_function(BenchmarkId::new("queued", burst_frames), |bencher| {
@@ -119,5 +127,68 @@ fn congested(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, uncongested, congested);
+/// `dst host 40.1.244.9 or dst host 20.1.244.9`, as `tcpdump -ddd -y EN10MB` prints it: one flow of
+/// the 1,000 that arrive at each port.
+const ONE_FLOW: [(u16, u8, u8, u32); 11] = [
+    (0x28, 0, 0, 12),
+    (0x15, 0, 2, 0x0800),
+    (0x20, 0, 0, 30),
+    (0x15, 5, 4, 0x2801_F409),
+    (0x15, 1, 0, 0x0806),
+    (0x15, 0, 4, 0x8035),
+    (0x20, 0, 0, 38),
+    (0x15, 1, 0, 0x2801_F409),
+    (0x15, 0, 1, 0x1401_F409),
+    (0x06, 0, 0, 262_144),
+    (0x06, 0, 0, 0),
+];
+
+/// Nobody captures; a client captures what never comes; and one flow of 1,000.
+fn captured(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("captured");
+    group.throughput(Throughput::Elements(2 * 64));
+    for (name, host) in [("nobody", None), ("no frame", Some(0)), ("one flow of 1,000", Some(9))] {
+        let (mut worker, mut control) = switch(64);
+        check(&mut worker);
+        let mut reader = host.map(|host| capture(&mut control, host));
+        let (mut now, mut events) = (0, 0);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                now += 1_000;
+                let turn = worker.turn(Instant::from_ns(now));
+                if let Some(reader) = reader.as_mut().filter(|_| now % 1_000_000 == 0) {
+                    let bytes = reader.ring.slots();
+                    events += bytes;
+                    reader.ring.read_chunk(bytes).expect("they are there").commit_all();
+                }
+                black_box(turn)
+            });
+        });
+        assert_eq!(events > 0, host == Some(9), "{name}");
+        assert_eq!(reader.map_or(0, |reader| reader.missed()), 0);
+        assert_eq!(worker.totals().imbalance(), 0);
+        assert_eq!(worker.totals().dropped, 0);
+    }
+    group.finish();
+}
+
+/// Captures what goes to the host of [`ONE_FLOW`], with its last octet `host`.
+fn capture(control: &mut Control, host: u32) -> CaptureReader {
+    let program = ONE_FLOW.map(|(code, jt, jf, k)| {
+        let k = if k & 0xFFFF == 0xF409 { k & !0xFF | host } else { k };
+        Instruction { code, jt, jf, k }
+    });
+    let settings = CaptureSettings {
+        kinds: Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit()),
+        ports: None,
+        class: None,
+        filter: Some(Filter::new(&program).expect("a sound program")),
+        snap_bytes: 128,
+    };
+    let (capture, reader) = connect_capture(settings, 0, 0, RING_BYTES);
+    control.commands.push(Command::Capture(Some(capture))).expect("room for a command");
+    reader
+}
+
+criterion_group!(benches, uncongested, congested, captured);
 criterion_main!(benches);

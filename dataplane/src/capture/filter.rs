@@ -11,7 +11,6 @@ use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
 };
 use crate::frame::Frame;
-use crate::limits::BURST_MAX;
 use alloc::boxed::Box;
 
 /// A checked program.
@@ -40,14 +39,13 @@ impl Filter {
 
     /// Bit i is set if frame i matches.
     pub(super) fn matching<F: Frame>(&self, frames: &[F]) -> u64 {
-        let mut bits = 0;
-        for (at, frame) in frames.iter().enumerate().take(BURST_MAX) {
-            let head = frame.head();
-            if self.prefilter.may_match(head) {
-                bits |= u64::from(self.run(head, frame.len())) << at;
-            }
+        let may_match = self.prefilter.may_match_burst(frames);
+        if may_match == 0 {
+            return 0;
         }
-        bits
+        let frames = (0..).zip(frames).filter(|(at, _)| may_match >> at & 1 == 1);
+        let matching = frames.filter(|(_, frame)| self.run(frame.head(), frame.len()));
+        matching.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
     }
 
     /// [`Self::matches`] without the prefilter, which is only faster: its oracle.

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::capture::program::INSTRUCTIONS_MAX;
+use crate::limits::BURST_MAX;
+use crate::testing::TestFrame;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 use std::string::ToString;
@@ -105,6 +107,17 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(octet, 0..80)
 }
 
+/// Any frame, or one to an IPv4 host that may be the one of [`DST_HOST`].
+fn frame_to_host() -> impl Strategy<Value = Vec<u8>> {
+    let to_host = |(mut frame, last): (Vec<u8>, u8)| {
+        frame.resize(60, 0);
+        frame[12..14].copy_from_slice(&[8, 0]);
+        frame[30..34].copy_from_slice(&[10, 1, 3, last]);
+        frame
+    };
+    prop_oneof![any_frame(), (any_frame(), 0..8_u8).prop_map(to_host)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
@@ -116,6 +129,22 @@ proptest! {
             prop_assert_eq!(filter.run(&frame, length), expected);
             // The prefilter passes all that matches.
             prop_assert_eq!(filter.matches(&frame, length), expected);
+        }
+    }
+
+    #[test]
+    fn a_burst_has_the_verdicts_of_its_frames(
+        program in any_program(),
+        frames in proptest::collection::vec(frame_to_host(), 0..=BURST_MAX),
+    ) {
+        for program in [&program[..], &DST_HOST] {
+            let Ok(filter) = Filter::new(program) else { continue };
+            let verdict = |(at, frame): (usize, &Vec<u8>)| {
+                u64::from(by_the_letter(program, frame, frame.len() as u32).unwrap_or(0) != 0) << at
+            };
+            let expected = frames.iter().enumerate().map(verdict).fold(0, |bits, bit| bits | bit);
+            let burst: Vec<TestFrame> = frames.iter().map(|frame| TestFrame::new(frame)).collect();
+            prop_assert_eq!(filter.matching(&burst), expected);
         }
     }
 

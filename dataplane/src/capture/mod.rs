@@ -300,14 +300,20 @@ impl Capture {
 
     /// The device has taken the first `taken` frames of the burst.
     pub(crate) fn has_sent(&mut self, taken: usize) {
+        if self.offered.is_empty() {
+            return;
+        }
         let step = usize::from(self.settings.snap_bytes);
         let bytes = core::mem::take(&mut self.offered_bytes);
-        for (number, offered) in core::mem::take(&mut self.offered).into_iter().enumerate() {
-            if offered.at < taken {
-                let record = Record { number: self.next_number(), ..offered.record };
-                self.push(&record, &bytes[number * step..number * step + offered.snap_bytes]);
+        // One after the other: to take the whole list is to copy all the room that it has.
+        for number in 0..self.offered.len() {
+            let Offered { at, record, snap_bytes } = self.offered[number];
+            if at < taken {
+                let record = Record { number: self.next_number(), ..record };
+                self.push(&record, &bytes[number * step..number * step + snap_bytes]);
             }
         }
+        self.offered.clear();
         self.offered_bytes = bytes;
     }
 

@@ -4,8 +4,13 @@
 //! verdict other than 0 compares some fields with constants, and the frame has to equal all of
 //! one path. Paths that begin with a compare of the same field share a load. A frame that passes
 //! may still not match; the program decides. Where no such condition is found, every frame passes.
+//!
+//! For a burst the fields are loaded first and then compared all at once, which the compiler does
+//! with vectors: at full rate a nanosecond a frame is three percent.
 
 use super::program::{Arithmetic, Condition, Op, Operand};
+use crate::frame::Frame;
+use crate::limits::BURST_MAX;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
@@ -18,12 +23,12 @@ const STEPS_MAX: usize = 4_096;
 /// Fields that end by here are compared: a frame of the least length has as many bytes.
 const REACH_BYTES: usize = 56;
 
-/// Eight octets of the frame, compared under a mask.
+/// Four octets of the frame, compared under a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compare {
     at: usize,
-    mask: u64,
-    value: u64,
+    mask: u32,
+    value: u32,
 }
 
 /// What frames of one path have in common.
@@ -44,12 +49,31 @@ struct Paths {
     all: ArrayVec<Path, PATHS_MAX>,
 }
 
-/// Eight octets under a mask, and the values that the paths want there.
+/// Four octets under a mask, and the values that the paths want there.
 #[derive(Clone, Debug)]
 struct Field {
     at: usize,
-    mask: u64,
-    values: ArrayVec<u64, PATHS_MAX>,
+    mask: u32,
+    values: ArrayVec<u32, PATHS_MAX>,
+}
+
+impl Field {
+    #[inline(always)]
+    fn is_wanted(&self, octets: u32) -> bool {
+        self.values.contains(&(octets & self.mask))
+    }
+
+    /// Whether one of the words is wanted: without a branch, so that it is done with vectors.
+    #[inline(always)]
+    fn wants_any(&self, words: &[u32; BURST_MAX]) -> bool {
+        let mut is_any = 0;
+        for &value in &self.values {
+            for word in words {
+                is_any |= u32::from(word & self.mask == value);
+            }
+        }
+        is_any != 0
+    }
 }
 
 impl Paths {
@@ -70,12 +94,17 @@ impl Paths {
     fn may_begin(&self, head: &[u8]) -> bool {
         let mut may = false;
         for field in &self.first {
-            let Some(octets) = eight(head, field.at) else { return true };
-            for &value in &field.values {
-                may |= octets & field.mask == value;
-            }
+            let Some(octets) = four(head, field.at) else { return true };
+            may |= field.is_wanted(octets);
         }
         may
+    }
+
+    /// Bit i is set if frame i equals the first compare of a path, or is too short to tell.
+    #[inline(always)]
+    fn may_begin_burst<F: Frame>(&self, frames: &[F]) -> u64 {
+        let pairs = self.first.chunks(2).filter_map(|pair| Some([pair.first()?, pair.last()?]));
+        pairs.map(|pair| may_begin_with(pair, frames)).fold(0, |bits, more| bits | more)
     }
 
     /// Whether the frame equals all compares of a path, or is too short to tell.
@@ -83,12 +112,45 @@ impl Paths {
     fn may_match(&self, head: &[u8]) -> bool {
         self.all.iter().any(|path| path.iter().all(|compare| compare.holds(head)))
     }
+
+    /// The bits of the frames that [`Self::may_match`], of those in `bits`.
+    #[inline(never)]
+    fn may_match_of<F: Frame>(&self, bits: u64, frames: &[F]) -> u64 {
+        let frames = (0..).zip(frames).filter(|(at, _)| bits >> at & 1 == 1);
+        let matching = frames.filter(|(_, frame)| self.may_match(frame.head()));
+        matching.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
+    }
 }
 
-/// Eight octets of the frame.
+/// Bit i is set if frame i has what one of two fields wants, or is too short to tell.
 #[inline(always)]
-fn eight(head: &[u8], at: usize) -> Option<u64> {
-    head.get(at..at + 8)?.first_chunk().map(|&octets| u64::from_ne_bytes(octets))
+fn may_begin_with<F: Frame>([one, other]: [&Field; 2], frames: &[F]) -> u64 {
+    let (mut words, mut others) = ([0; BURST_MAX], [0; BURST_MAX]);
+    let mut bits = 0;
+    let end = one.at.max(other.at) + 4;
+    for (at, (frame, (word, other_word))) in
+        frames.iter().zip(words.iter_mut().zip(&mut others)).enumerate()
+    {
+        // One comparison of the length a frame: those of the offsets are the same for all.
+        let octets = frame.head().get(..end).map(|head| (four(head, one.at), four(head, other.at)));
+        match octets {
+            Some((Some(octets), Some(others))) => (*word, *other_word) = (octets, others),
+            _ => bits |= 1 << at,
+        }
+    }
+    if one.wants_any(&words) || other.wants_any(&others) {
+        let both = words.iter().zip(&others).take(frames.len()).enumerate();
+        for (at, (&word, &other_word)) in both {
+            bits |= u64::from(one.is_wanted(word) | other.is_wanted(other_word)) << at;
+        }
+    }
+    bits
+}
+
+/// Four octets of the frame.
+#[inline(always)]
+fn four(head: &[u8], at: usize) -> Option<u32> {
+    head.get(at..at + 4)?.first_chunk().map(|&octets| u32::from_ne_bytes(octets))
 }
 
 impl Prefilter {
@@ -105,13 +167,23 @@ impl Prefilter {
     pub(super) fn may_match(&self, head: &[u8]) -> bool {
         self.paths.as_ref().is_none_or(|paths| paths.may_begin(head) && paths.may_match(head))
     }
+
+    /// Bit i is set if frame i, of [`BURST_MAX`] at the most, may match.
+    #[inline(always)]
+    pub(super) fn may_match_burst<F: Frame>(&self, frames: &[F]) -> u64 {
+        let Some(paths) = &self.paths else {
+            return u64::MAX >> (BURST_MAX - frames.len().clamp(1, BURST_MAX));
+        };
+        let bits = paths.may_begin_burst(frames);
+        if bits == 0 { 0 } else { paths.may_match_of(bits, frames) }
+    }
 }
 
 impl Compare {
     /// Whether the frame equals it, or is too short to tell.
     #[inline(always)]
     fn holds(&self, head: &[u8]) -> bool {
-        eight(head, self.at).is_none_or(|octets| octets & self.mask == self.value)
+        four(head, self.at).is_none_or(|octets| octets & self.mask == self.value)
     }
 }
 
@@ -217,9 +289,9 @@ fn if_holds(
 fn compares(fields: &[Constant]) -> Option<Path> {
     let mut all: Vec<Compare> = Vec::new();
     for field in fields.iter().filter(|field| field.at + field.bytes <= REACH_BYTES) {
-        let at = field.at.min(REACH_BYTES - 8);
-        let shift = 8 * (8 - field.bytes - (field.at - at));
-        let place = |value: u32| u64::from_ne_bytes((u64::from(value) << shift).to_be_bytes());
+        let at = field.at.min(REACH_BYTES - 4);
+        let shift = 8 * (4 - field.bytes - (field.at - at));
+        let place = |value: u32| u32::from_ne_bytes((value << shift).to_be_bytes());
         let compare = Compare { at, mask: place(field.mask), value: place(field.value) };
         if !all.contains(&compare) {
             all.push(compare);

@@ -10,7 +10,7 @@ use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
+use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
@@ -65,21 +65,21 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// through the stages by itself.
     #[inline(never)]
     fn receive_split(&mut self, snapshot: &Snapshot, arrival: Arrival, bits: u64) {
-        let burst = core::mem::take(&mut self.rx);
-        let marked = (0..).zip(burst).map(|(at, frame): (u32, _)| (bits >> at & 1 == 1, frame));
-        let mut frames: ArrayVec<(bool, D::Frame), BURST_MAX> = marked.collect();
+        let mut frames = core::mem::take(&mut self.rx);
+        let mut bits = bits;
         // A pause takes effect before the data frames of its burst. Few bursts have one.
-        if frames.iter().any(|(_, frame)| is_mac_control(frame)) {
-            frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
+        if frames.iter().any(is_mac_control) {
+            (frames, bits) = mac_control_first(frames, bits);
         }
         let mut frames = frames.into_iter();
-        while let Some((is_captured, frame)) = frames.next() {
+        while let Some(frame) = frames.next() {
+            let is_captured = bits & 1 == 1;
+            bits >>= 1;
             if is_captured {
                 self.receive_rest(snapshot, arrival);
             }
             if !self.deferred[arrival.slot].is_empty() {
-                let later = frames.map(|(_, frame)| frame);
-                return self.defer(core::iter::once(frame).chain(later), arrival.slot);
+                return self.defer(core::iter::once(frame).chain(frames), arrival.slot);
             }
             if is_captured {
                 self.receive_in_hand(snapshot, frame, arrival);
@@ -311,6 +311,16 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.receive(snapshot, arrival);
         }
     }
+}
+
+/// The burst with its MAC control frames first, and the bits of its frames in that order.
+#[cold]
+fn mac_control_first<F: Frame>(burst: Burst<F>, bits: u64) -> (Burst<F>, u64) {
+    let marked = (0..).zip(burst).map(|(at, frame): (u32, F)| (bits >> at & 1, frame));
+    let mut frames: ArrayVec<(u64, F), BURST_MAX> = marked.collect();
+    frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
+    let bits = (0..).zip(&frames).fold(0, |bits, (at, (bit, _)): (u32, _)| bits | bit << at);
+    (frames.into_iter().map(|(_, frame)| frame).collect(), bits)
 }
 
 fn is_mac_control(frame: &impl Frame) -> bool {

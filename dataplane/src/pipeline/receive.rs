@@ -34,11 +34,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         {
             return self.receive_one(snapshot, frame, arrival);
         }
+        self.rx.iter().for_each(Frame::prefetch);
         self.receive_burst(snapshot, arrival);
     }
 
-    /// [`Self::receive`] for frames whose arrival is already counted, without the fast path for a
-    /// single frame.
+    /// [`Self::receive`] for frames whose arrival is already counted and whose headers are
+    /// prefetched, without the fast path for a single frame.
     #[inline]
     pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, arrival: Arrival) {
         let input = self.inputs[arrival.slot].port;
@@ -49,7 +50,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !self.ports[arrival.slot].up {
             return self.drop_all(Some(tables), arrival);
         }
-        self.rx.iter().for_each(Frame::prefetch);
         match &*tables.mode {
             PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, arrival),
             PortMode::Bridged(vlan_port) => {
