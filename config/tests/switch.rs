@@ -29,7 +29,7 @@ fn four_ports_of_defaults_fit_256_mb_with_two_lossless_priorities() {
     assert_eq!((buffer.size_bytes, buffer.lossy_bytes), (12_000_000, 3_000_000));
     assert!(buffer.frames_max as u64 * u64::from(buffer.cell_bytes) >= buffer.size_bytes);
     let viq = config.settings.ports[0].lossless[3].unwrap();
-    assert_eq!(viq.threshold, Threshold::Dynamic { alpha_log2: 0 });
+    assert_eq!(viq.threshold, Threshold::dynamic(0));
     assert_eq!((viq.reserved_bytes, viq.xon_offset_bytes), (3_044, 3_044));
     assert!(dataplane::buffer::lossless_shared_bytes(&config.settings) > 6_000_000);
     assert_eq!(config.warnings, []);

@@ -45,6 +45,7 @@ mod port;
 mod port_mask;
 pub mod probe;
 pub mod punt;
+pub mod qos_map;
 pub mod queue;
 pub mod report;
 pub mod rules;

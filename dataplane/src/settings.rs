@@ -119,12 +119,30 @@ impl ViqSettings {
     pub fn limit_bytes(&self, free_bytes: u64) -> u64 {
         match self.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-            Threshold::Dynamic { alpha_log2 } => {
+            Threshold::Dynamic { alpha_log2, .. } => {
                 let shift = u32::from(alpha_log2.unsigned_abs());
                 let share = if alpha_log2 < 0 { free_bytes >> shift } else { free_bytes << shift };
                 u64::from(self.reserved_bytes) + share
             }
         }
+    }
+
+    /// The most bytes with which XON is due while XOFF is due above `limit_bytes`: max(xon, limit -
+    /// xon_offset), as in SONiC. A dynamic threshold can fall below the offset, and below `xon`. So
+    /// a VIQ within its reserve still resumes, as otherwise it never would; and none resumes above
+    /// the threshold, as it would be paused again at once.
+    #[inline(always)]
+    pub fn xon_limit_bytes(&self, limit_bytes: u64) -> u64 {
+        let offset_bytes = u64::from(self.xon_offset_bytes);
+        let reserved_bytes = u64::from(self.reserved_bytes);
+        let least_bytes = match self.threshold {
+            Threshold::Static { .. } => 0,
+            Threshold::Dynamic { xon_bytes, .. } => u64::from(xon_bytes).min(limit_bytes),
+        };
+        limit_bytes
+            .saturating_sub(offset_bytes)
+            .max(reserved_bytes.saturating_sub(offset_bytes))
+            .max(least_bytes)
     }
 }
 
@@ -159,7 +177,8 @@ pub struct ViqSettings {
     pub reserved_bytes: u32,
     /// When XOFF is due.
     pub threshold: Threshold,
-    /// XON is due once the VIQ is this far below the threshold: at least 2 MTU of hysteresis.
+    /// XON is due once the VIQ is this far below the threshold: at least 2 MTU of hysteresis. See
+    /// [`Self::xon_limit_bytes`].
     pub xon_offset_bytes: u32,
     /// Buffer for the frames that still arrive after XOFF was sent.
     pub headroom_bytes: u32,
@@ -180,7 +199,17 @@ pub enum Threshold {
     Dynamic {
         /// SONiC's `dynamic_th`: -3 is alpha 1/8.
         alpha_log2: i8,
+        /// XON is due at so many bytes, even if that is less than the offset below the threshold
+        /// (SONiC's `xon`).
+        xon_bytes: u32,
     },
+}
+
+impl Threshold {
+    /// A dynamic threshold without a least XON.
+    pub const fn dynamic(alpha_log2: i8) -> Self {
+        Self::Dynamic { alpha_log2, xon_bytes: 0 }
+    }
 }
 
 /// The shared buffer. What is not reserve, headroom or lossy is the shared lossless pool.

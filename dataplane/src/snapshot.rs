@@ -5,11 +5,12 @@
 //! reorders no frame.
 
 use crate::fib::{Fib, FlowHash};
-use crate::ids::{PortId, Tag};
+use crate::ids::{PortId, Priority, Tag};
 use crate::l2::{Vid, VlanPort, VlanTable};
 use crate::limits::TAGS;
 use crate::pipeline::class::Class;
 use crate::pipeline::classify::{Classifier, PortTrust, TagMap};
+use crate::qos_map::{QosMap, QosMaps};
 use crate::rules::RuleTable;
 use crate::ttl_class::TtlClassTable;
 use crate::wire::MacAddress;
@@ -44,6 +45,8 @@ pub struct PortForwarding {
     pub checks_source: bool,
     /// Whether the host has a TAP for the port: what the switch does not handle is punted.
     pub has_tap: bool,
+    /// The priorities of tags on this port; `None`: those of the switch's [`TagMap`].
+    pub qos_map: Option<Arc<QosMap>>,
 }
 
 /// A station that the operator has put on a bridged port.
@@ -78,6 +81,8 @@ pub struct Snapshot {
     pub vlans: VlanTable,
     /// Stations that the operator has put on ports.
     pub static_macs: Vec<StaticMac>,
+    /// The priorities of tags by port; `None`: those of `tags`, on every port.
+    pub(crate) qos_maps: Option<QosMaps>,
 }
 
 /// One port's tables, compiled for the packet path. What a fast-path frame needs is here, in one
@@ -117,8 +122,14 @@ pub(crate) struct FastPathPort {
 
 impl PortTables {
     /// Compiles the tables of `port`; `before` are the tables of the ports before it.
-    fn compile(tags: &TagMap, port: &PortForwarding, before: &[Self]) -> Self {
-        let classifier = Classifier::compile(tags, &port.trust);
+    fn compile(
+        tags: &TagMap,
+        maps: Option<&QosMaps>,
+        port: &PortForwarding,
+        before: &[Self],
+    ) -> Self {
+        let id = PortId::from_index(before.len()).unwrap_or_default();
+        let classifier = Classifier::compile_mapped(tags, &port.trust, id, maps);
         let by_dscp = classifier.of_untagged_ip();
         let alike =
             before.iter().map(|tables| &tables.fast_path.by_dscp).find(|it| ***it == by_dscp);
@@ -158,9 +169,11 @@ impl Snapshot {
         fib: Fib,
         seed: u64,
     ) -> Self {
+        let qos_maps: Vec<_> = ports.iter().map(|port| port.qos_map.clone()).collect();
+        let qos_maps = QosMaps::compile(tags.priority, &qos_maps);
         let mut tables: Vec<PortTables> = Vec::with_capacity(ports.len());
         for port in ports {
-            tables.push(PortTables::compile(&tags, port, &tables));
+            tables.push(PortTables::compile(&tags, qos_maps.as_ref(), port, &tables));
         }
         let ids = (0..).filter_map(PortId::from_index);
         let bridged = ids.zip(ports).filter_map(|(id, port)| match &port.mode {
@@ -176,6 +189,7 @@ impl Snapshot {
             vlans: VlanTable::compile(&bridged.collect::<Vec<_>>()),
             flow_hash: FlowHash::from_seed(seed),
             static_macs: Vec::new(),
+            qos_maps,
         }
     }
 
@@ -187,5 +201,22 @@ impl Snapshot {
             Some(rules) if class.is_lossless() => rules.lookup(class.tag(), input, output),
             _ => class.tag(),
         }
+    }
+
+    /// The priority in which a frame of `class` leaves `output` with `new_tag`.
+    pub fn egress_priority(&self, class: Class, new_tag: Tag, output: PortId) -> Priority {
+        let mapped = self.qos_maps.as_ref().and_then(|maps| maps.queue(new_tag, output));
+        mapped.unwrap_or_else(|| {
+            // With TTL classes the tag alone does not determine the priority.
+            let is_own = new_tag == class.tag();
+            if is_own { class.priority() } else { self.tags.priority[new_tag.index()] }
+        })
+    }
+
+    /// The priority of the VIQ that a frame from `input` is charged to once it is demoted to
+    /// `lossy_tag`.
+    pub fn demoted_viq_priority(&self, lossy_tag: Tag, input: PortId) -> Priority {
+        let mapped = self.qos_maps.as_ref().and_then(|maps| maps.priority_group(lossy_tag, input));
+        mapped.unwrap_or_else(|| self.tags.priority[lossy_tag.index()])
     }
 }

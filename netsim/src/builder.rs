@@ -476,6 +476,7 @@ impl NetworkBuilder {
             trust,
             checks_source: false,
             has_tap: false,
+            qos_map: None,
         });
         let mut tables = TableParts {
             forwarding: forwarding.collect(),

@@ -25,7 +25,7 @@ pub(crate) fn network(seed: u64, polls_all_ports: bool, threads: NonZeroUsize) -
     builder.lossless(tags[0], Priority::from_low_bits(3));
     builder.lossless(tags[1], Priority::from_low_bits(4));
     let threshold = match rng.below(3) {
-        0 => Threshold::Dynamic { alpha_log2: -4 },
+        0 => Threshold::dynamic(-4),
         _ => Threshold::Static { xoff_bytes: 8_000 },
     };
     let spec = SwitchSpec { threshold, lossy_queue_bytes: 20_000, ..SwitchSpec::default() };

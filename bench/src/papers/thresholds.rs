@@ -67,7 +67,7 @@ pub(crate) fn ring() -> Result<Vec<AlphaPoint>, Box<dyn Error>> {
     config.duration_ns = RING_NS;
     let point = |alpha_log2| -> Result<AlphaPoint, String> {
         let mut config = config.clone();
-        config.buffers.threshold = Threshold::Dynamic { alpha_log2 };
+        config.buffers.threshold = Threshold::dynamic(alpha_log2);
         let all: Result<Vec<_>, _> = (0..SEEDS_MIN)
             .into_par_iter()
             .map(|seed| closed_us(&config, SchemeKind::Pfc, seed))

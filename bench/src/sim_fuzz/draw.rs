@@ -108,7 +108,7 @@ fn buffers(network: &Network, priorities: u8, rng: &mut SplitMix64) -> Buffers {
     let threshold = if rng.one_in(2) {
         Threshold::Static { xoff_bytes: rng.pick(&[5_000, 20_000, 40_000, 100_000]) }
     } else {
-        Threshold::Dynamic { alpha_log2: rng.pick(&[-5, -3, -1, 0, 1]) }
+        Threshold::dynamic(rng.pick(&[-5, -3, -1, 0, 1]))
     };
     let shared_bytes = rng.pick(&[10_000, 100_000, 1_000_000, 10_000_000]);
     let kmin_bytes = rng.pick(&[5_000, 50_000]);

@@ -122,7 +122,7 @@ pub(super) fn buffers(reader: &Reader<'_>, table: &SwitchesTable) -> Result<Buff
         }
         (None, Some(field)) => {
             let alpha_log2 = reader.number("dynamic_th", field, -7..=3)?;
-            Threshold::Dynamic { alpha_log2: i8::try_from(alpha_log2).unwrap_or_default() }
+            Threshold::dynamic(i8::try_from(alpha_log2).unwrap_or_default())
         }
         (static_th, None) => {
             let xoff_bytes = narrow(reader, static_th)?.unwrap_or(40_000);

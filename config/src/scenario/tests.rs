@@ -86,7 +86,7 @@ fn every_setting_is_read() {
         cell_bytes: 208,
         lossy_bytes: 2_000_000,
         lossy_queue_bytes: 100_000,
-        threshold: Threshold::Dynamic { alpha_log2: -2 },
+        threshold: Threshold::dynamic(-2),
         xon_offset_bytes: Some(4_000),
         ecn: Some(ecn),
     };

@@ -2,6 +2,7 @@
 //! can keep what that promises.
 
 use super::gfc;
+use super::lossless::{self, PortTables};
 use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
@@ -19,28 +20,6 @@ const SIZE_MIN: u64 = 64_000;
 const SIZE_MAX: u64 = 64_000_000_000;
 const CELL_DEFAULT: u64 = 256;
 const LOSSY_QUEUE_DEFAULT: u64 = 512_000;
-
-/// The priorities of `[[lossless]]`, as bits.
-///
-/// # Errors
-/// One stands there twice, or none is left for lossy frames.
-pub(super) fn lossless_priorities(source: &Source, file: &SwitchFile) -> Result<u8, ConfigError> {
-    let mut bits = 0;
-    for table in &file.lossless {
-        let field = &table.get_ref().priority;
-        let priority = field.get_ref().0;
-        if bits & priority.bit() != 0 {
-            let message = format!("priority {priority} has a [[lossless]] already; one is enough");
-            return Err(source.at(field.span(), message));
-        }
-        bits |= priority.bit();
-        if bits == u8::MAX {
-            let message = "all eight priorities are lossless; leave one for lossy frames";
-            return Err(source.at(field.span(), message));
-        }
-    }
-    Ok(bits)
-}
 
 /// The buffer; fills in the VIQs and the transmit limit of each port.
 ///
@@ -66,12 +45,13 @@ pub(super) fn build(
         idle_gap_ns: file.workers.idle_gap_ns(),
         warnings,
     };
-    for port in &mut *ports {
+    let tables = lossless::by_port(source, file, ports)?;
+    for (port, tables) in ports.iter_mut().zip(&tables) {
         port.settings.gfc = planner.gfc().filter(|_| port.pfc);
         port.config.tx_limit_bytes = planner.tx_limit(port)?;
-        for table in file.lossless.iter().filter(|_| port.pfc) {
-            let priority = table.get_ref().priority.get_ref().0;
-            port.settings.lossless[priority.index()] = Some(planner.viq(table, port)?);
+        for (priority, table) in tables.iter().enumerate() {
+            let viq = table.map(|table| planner.viq(table, port)).transpose()?;
+            port.settings.lossless[priority] = viq;
         }
         port.config.promise = planner.promise(port);
     }
@@ -95,7 +75,7 @@ pub(super) fn build(
     let partition_bytes = partitions(file, pool);
     // No priority reaches more than its partition.
     let reach = partition_bytes.map_or(pool, |sizes| sizes.into_iter().max().unwrap_or_default());
-    check_reach(source, file, ports, reach, warnings)?;
+    check_reach(source, &tables, ports, reach, warnings)?;
     Ok(BufferSettings { partition_bytes, ..buffer })
 }
 
@@ -181,17 +161,20 @@ fn check_sum(
 /// worth a warning: then a full pool, not `static_th`, decides when to pause.
 fn check_reach(
     source: &Source,
-    file: &SwitchFile,
+    tables: &[PortTables<'_>],
     ports: &[PortDraft<'_>],
     pool: u64,
     warnings: &mut Vec<ConfigError>,
 ) -> Result<(), ConfigError> {
     let mut shares = 0;
     let mut last = None;
-    for table in &file.lossless {
-        let (priority, field) = (table.get_ref().priority.get_ref().0, &table.get_ref().static_th);
-        for viq in ports.iter().filter_map(|port| port.settings.lossless[priority.index()]) {
+    for (priority, (port, tables)) in
+        Priority::EACH.into_iter().flat_map(|p| ports.iter().zip(tables).map(move |of| (p, of)))
+    {
+        let viq = port.settings.lossless[priority.index()];
+        if let (Some(viq), Some(table)) = (viq, tables[priority.index()]) {
             let Threshold::Static { xoff_bytes } = viq.threshold else { continue };
+            let field = &table.get_ref().static_th;
             let share = u64::from(xoff_bytes.saturating_sub(viq.reserved_bytes));
             let span = field.as_ref().map_or(0..0, Spanned::span);
             if share > pool {

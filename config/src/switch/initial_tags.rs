@@ -1,7 +1,7 @@
 //! `[[initial_tag]]`: which markings select which application class at untrusted ports (Tagger,
 //! VI-A; IEEE 802.1Q, 6.9.4: priority regeneration).
 
-use super::port_draft::PortDraft;
+use super::port_draft::{PortDraft, named_port};
 use super::schema::{InitialTagTable, SwitchFile};
 use crate::error::ConfigError;
 use crate::source::Source;
@@ -199,28 +199,6 @@ impl Entry {
         }
         Ok(())
     }
-}
-
-/// The index of the port with this name or number.
-fn named_port(
-    source: &Source,
-    name: &Spanned<String>,
-    ports: &[PortDraft<'_>],
-) -> Result<usize, ConfigError> {
-    let wanted = name.get_ref();
-    let named = ports.iter().position(|port| port.name() == wanted);
-    let numbered = || ports.iter().position(|port| port.config.id.number().to_string() == *wanted);
-    named.or_else(numbered).ok_or_else(|| {
-        let names = ports.iter().map(PortDraft::name);
-        let message = match crate::did_you_mean::nearest(wanted, names) {
-            Some(near) => format!("there is no port `{wanted}`; did you mean `{near}`?"),
-            None => format!(
-                "there is no port `{wanted}`; use a [[port]]'s name, or 1 to {}",
-                ports.len()
-            ),
-        };
-        source.at(name.span(), message)
-    })
 }
 
 /// The tags whose bits are set.

@@ -14,11 +14,13 @@ mod host;
 mod inband_telemetry;
 mod initial_tags;
 mod lldp;
+mod lossless;
 mod metrics;
 mod mode;
 mod old_words;
 mod port_draft;
 mod ports;
+mod qos_map;
 mod reload;
 mod routes;
 mod routing;
@@ -53,6 +55,7 @@ use crate::units::Length;
 use dataplane::fib::Route;
 use dataplane::ids::PortId;
 use dataplane::pipeline::classify::{PortTrust, TagMap};
+use dataplane::qos_map::QosMap;
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::{PortMode, StaticMac};
 use dataplane::wire::MacAddress;
@@ -61,6 +64,7 @@ use ipnet::IpNet;
 use schema::SwitchFile;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::Spanned;
 
 /// A switch, read and checked.
@@ -133,6 +137,8 @@ pub struct PortConfig {
     pub mode: PortMode,
     /// Its part in classification.
     pub trust: PortTrust,
+    /// The priorities of tags here; `None`: those of the switch's tags.
+    pub qos_map: Option<Arc<QosMap>>,
     /// Whether frames whose source belongs to another port are dropped.
     pub checks_source: bool,
     /// The longest packet, without the Ethernet header.
@@ -298,7 +304,7 @@ fn assemble(
     let file = old_words::read(source, &mut warnings)?;
     check_name(source, &file.name)?;
     let workers = runtime::workers(source, &file)?;
-    let lossless = buffer::lossless_priorities(source, &file)?;
+    let lossless = lossless::priorities(source, &file)?;
     let own_rules = lldp::first_rules(source, &file, rules.is_some())?;
     let ttl_classes = ttl::classes(source, &file)?;
     gfc::check(source, &file)?;
@@ -318,6 +324,7 @@ fn assemble(
         ttl::apply(source, &file, ttl_classes, &mut drafts)?;
     }
     initial_tags::apply(source, &file, &tag_map, &mut drafts)?;
+    qos_map::apply(source, &file, lossless, &tag_map, &mut drafts)?;
     watchdog::apply(source, &file, &mut drafts)?;
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;

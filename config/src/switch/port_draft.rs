@@ -60,3 +60,28 @@ impl PortReader<'_> {
 pub(super) fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
     field.as_ref().map(Spanned::span)
 }
+
+/// The index of the port with this name or number.
+///
+/// # Errors
+/// There is none.
+pub(super) fn named_port(
+    source: &Source,
+    name: &Spanned<String>,
+    ports: &[PortDraft<'_>],
+) -> Result<usize, ConfigError> {
+    let wanted = name.get_ref();
+    let named = ports.iter().position(|port| port.name() == wanted);
+    let numbered = || ports.iter().position(|port| port.config.id.number().to_string() == *wanted);
+    named.or_else(numbered).ok_or_else(|| {
+        let names = ports.iter().map(PortDraft::name);
+        let message = match crate::did_you_mean::nearest(wanted, names) {
+            Some(near) => format!("there is no port `{wanted}`; did you mean `{near}`?"),
+            None => format!(
+                "there is no port `{wanted}`; use a [[port]]'s name, or 1 to {}",
+                ports.len()
+            ),
+        };
+        source.at(name.span(), message)
+    })
+}

@@ -136,6 +136,7 @@ impl PortReader<'_> {
             addresses,
             mode,
             trust,
+            qos_map: None,
             checks_source: table.source_check,
             mtu,
             length,

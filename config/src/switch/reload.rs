@@ -1,8 +1,8 @@
 //! What a running switch can take over from changed files, and what needs a restart.
 //!
-//! Rules, tags, routes, neighbors, addresses, VLANs and trust are a snapshot that workers swap in
-//! between two turns. What the devices, the buffer and the cores were built with stays until the
-//! next start.
+//! Rules, tags, QoS maps, routes, neighbors, addresses, VLANs and trust are a snapshot that workers
+//! swap in between two turns. What the devices, the buffer and the cores were built with stays
+//! until the next start.
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, old_words, routes};
 use crate::error::ConfigError;
@@ -178,6 +178,7 @@ impl Changes {
             addresses: _,
             mode: _,
             trust: _,
+            qos_map: _,
             checks_source: _,
             mtu: _,
             length: _,

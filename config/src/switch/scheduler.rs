@@ -127,7 +127,7 @@ fn check_early(
     let thresholds = ports.iter().filter_map(|port| port.settings.lossless[priority.index()]).map(
         |viq| match viq.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-            Threshold::Dynamic { alpha_log2 } => {
+            Threshold::Dynamic { alpha_log2, .. } => {
                 let share = if alpha_log2 >= 0 { pool } else { pool >> -alpha_log2 };
                 u64::from(viq.reserved_bytes) + share
             }

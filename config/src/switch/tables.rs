@@ -18,6 +18,7 @@ impl SwitchConfig {
                 trust: port.trust,
                 checks_source: port.checks_source,
                 has_tap: port.tap.is_some(),
+                qos_map: port.qos_map.clone(),
             })
             .collect()
     }
@@ -32,10 +33,9 @@ impl SwitchConfig {
     pub fn snapshot(&self, epoch: u64, fib: Fib) -> Snapshot {
         let (tags, seed) = (self.tag_map.clone(), self.settings.seed);
         let (ports, rules) = (self.forwarding(), self.rule_table());
-        Snapshot {
-            static_macs: self.static_macs.clone(),
-            ..Snapshot::new(epoch, &ports, tags, rules, fib, seed)
-        }
+        let mut snapshot = Snapshot::new(epoch, &ports, tags, rules, fib, seed);
+        snapshot.static_macs.clone_from(&self.static_macs);
+        snapshot
     }
 
     /// The routed ports as the control thread's agent sees them.

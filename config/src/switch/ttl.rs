@@ -108,6 +108,10 @@ fn check_lossless(
     ttl_classes: &TtlClasses,
 ) -> Result<(), ConfigError> {
     for table in &file.lossless {
+        if let Some(ports) = &table.get_ref().ports {
+            let message = "the classes of [ttl] are lossless on every port; remove `ports`";
+            return Err(source.at(ports.span(), message));
+        }
         let field = &table.get_ref().priority;
         let priority = field.get_ref().0;
         if ttl_classes.lossless_bits() & priority.bit() == 0 {

@@ -171,16 +171,14 @@ impl Planner<'_> {
     }
 
     fn dynamic(&self, table: &LosslessTable) -> Result<Threshold, ConfigError> {
-        if let Some(xon) = &table.xon {
-            let message = "`xon` belongs to `static_th`; with a dynamic threshold use `xon_offset`";
-            return self.wrong(xon.span(), message.to_owned());
-        }
+        let xon = table.xon.as_ref().map_or(0, |field| field.get_ref().0);
+        let xon_bytes = u32::try_from(xon).unwrap_or(u32::MAX);
         let Some(field) = &table.dynamic_th else {
-            return Ok(Threshold::Dynamic { alpha_log2: 0 });
+            return Ok(Threshold::Dynamic { alpha_log2: 0, xon_bytes });
         };
         match i8::try_from(*field.get_ref()) {
             Ok(alpha_log2) if (-8..=8).contains(&alpha_log2) => {
-                Ok(Threshold::Dynamic { alpha_log2 })
+                Ok(Threshold::Dynamic { alpha_log2, xon_bytes })
             }
             _ => {
                 let alpha = field.get_ref();
@@ -206,12 +204,12 @@ impl Planner<'_> {
             Threshold::Dynamic { .. } => None,
         };
         let (offset, span) = match (&table.xon, &table.xon_offset, static_xoff) {
-            (Some(_), Some(field), _) => {
-                let message = "XON is given as `xon` or as `xon_offset`, not both";
-                return self.wrong(field.span(), message.to_owned());
-            }
-            (Some(field), None, Some(xoff)) => match xoff.checked_sub(field.get_ref().0) {
-                Some(offset) if offset > 0 => (offset, field.span()),
+            (Some(field), other, Some(xoff)) => match xoff.checked_sub(field.get_ref().0) {
+                // XON is due at the higher one of the two.
+                Some(offset) if offset > 0 => match other {
+                    Some(other) if other.get_ref().0 < offset => (other.get_ref().0, other.span()),
+                    _ => (offset, field.span()),
+                },
                 _ => {
                     let message = format!(
                         "`xon` {} is not below `static_th`, {}; for port `{}` it is {} at the most",

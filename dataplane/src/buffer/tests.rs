@@ -131,7 +131,7 @@ fn once_headroom_is_used_arrivals_go_there_until_it_is_empty() {
 
 #[test]
 fn a_dynamic_threshold_follows_what_is_free() {
-    let dynamic = viq(Threshold::Dynamic { alpha_log2: 0 });
+    let dynamic = viq(Threshold::dynamic(0));
     // Three ports of 12,000 set aside: 60,000 are shared.
     let mut buffer = Buffer::new(&settings(&[(3, dynamic)], 96_000, 0));
     assert_eq!(buffer.pool.shared.size_bytes, 60_000);
@@ -151,7 +151,7 @@ fn a_dynamic_threshold_follows_what_is_free() {
 
 #[test]
 fn a_dynamic_threshold_below_the_offset_does_not_hold_an_empty_viq() {
-    let dynamic = viq(Threshold::Dynamic { alpha_log2: -7 });
+    let dynamic = viq(Threshold::dynamic(-7));
     let mut buffer = Buffer::new(&settings(&[(3, dynamic)], 60_000, 0));
     (0..30).for_each(|_| _ = buffer.admit(id(0, 3), 256));
     assert_eq!(xoff(&mut buffer, 0), 1 << 3);
@@ -246,7 +246,7 @@ impl Oracle {
     fn limit(&self, settings: &SwitchSettings, p: usize, viq: &ViqSettings) -> u64 {
         match viq.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
-            Threshold::Dynamic { alpha_log2 } => {
+            Threshold::Dynamic { alpha_log2, .. } => {
                 let free = self.free(settings, p).max(0);
                 let share = (free as f64 * f64::from(alpha_log2).exp2()) as u64;
                 u64::from(viq.reserved_bytes) + share
@@ -310,8 +310,16 @@ impl Oracle {
         let headroom = self.sum(port, p, Segment::Headroom);
         let limit = self.limit(settings, p, &viq);
         let reserve = u64::from(viq.reserved_bytes);
-        let offset = if self.xoff[port][p] { u64::from(viq.xon_offset_bytes) } else { 0 };
-        let over = base + offset > limit && base + offset > reserve && base > 0;
+        let over = if self.xoff[port][p] {
+            let offset = u64::from(viq.xon_offset_bytes);
+            let is_at_xon = match viq.threshold {
+                Threshold::Static { .. } => false,
+                Threshold::Dynamic { xon_bytes, .. } => base <= u64::from(xon_bytes).min(limit),
+            };
+            base > 0 && base + offset > limit && base + offset > reserve && !is_at_xon
+        } else {
+            base > limit && base > reserve
+        };
         self.xoff[port][p] = headroom > 0 || over;
         self.xoff[port][p]
     }
@@ -327,10 +335,11 @@ proptest! {
     #[test]
     fn the_buffer_agrees_with_the_oracle(
         dynamic: bool, alpha_log2 in -4_i8..3, parts: bool,
+        xon_bytes in prop_oneof![Just(0_u32), 1_000..40_000_u32],
         steps in proptest::collection::vec(step(), 1..400),
     ) {
         let threshold = if dynamic {
-            Threshold::Dynamic { alpha_log2 }
+            Threshold::Dynamic { alpha_log2, xon_bytes }
         } else {
             Threshold::Static { xoff_bytes: 15_000 }
         };

@@ -104,7 +104,7 @@ impl Viq {
         let below = settings.limit_bytes(free).saturating_sub(u64::from(self.all_base_bytes()));
         let below = match settings.threshold {
             Threshold::Static { .. } => below.min(free),
-            Threshold::Dynamic { alpha_log2 } => below.min(free) >> (alpha_log2.max(0) + 1),
+            Threshold::Dynamic { alpha_log2, .. } => below.min(free) >> (alpha_log2.max(0) + 1),
         };
         let below = u32::try_from(below).unwrap_or(u32::MAX).saturating_sub(frame_bytes);
         left_bytes.saturating_add(below)
@@ -250,9 +250,8 @@ impl Viq {
         rate_map.map_or(0, |rate_map| rate_map.code(self.all_bytes(), sent))
     }
 
-    /// Whether upstream must be paused: from the first byte over the threshold until the VIQ is
-    /// `xon_offset_bytes` below it. A dynamic threshold can fall below the offset. Then an empty
-    /// VIQ, or one within its reserve, still resumes; otherwise it never would.
+    /// Whether upstream must be paused: from the first byte over the threshold until the VIQ is at
+    /// [`ViqSettings::xon_limit_bytes`]. An empty VIQ always resumes.
     #[inline(always)]
     pub(super) fn xoff(&mut self, pool: &Pool) -> bool {
         let Some(settings) = &self.settings else { return false };
@@ -265,8 +264,7 @@ impl Viq {
         if self.all_headroom_bytes() > 0 {
             self.xoff = true;
         } else if self.xoff {
-            let with_offset = u64::from(base_bytes) + u64::from(settings.xon_offset_bytes);
-            self.xoff = with_offset > limit && with_offset > u64::from(settings.reserved_bytes);
+            self.xoff = u64::from(base_bytes) > settings.xon_limit_bytes(limit);
         } else {
             self.xoff = u64::from(base_bytes) > limit && base_bytes > settings.reserved_bytes;
         }

@@ -47,6 +47,18 @@ impl Class {
         self.0 >> 24 & 1 == 1
     }
 
+    /// Whether the frame may leave in a priority other than its ingress priority, or with another
+    /// marking, even though its tag stays.
+    #[inline(always)]
+    pub(crate) const fn may_change(self) -> bool {
+        self.0 >> 24 != 0
+    }
+
+    /// The same class, of which some port's [`QosMap`](crate::qos_map::QosMap) has another queue.
+    pub(crate) const fn with_other_queue(self) -> Self {
+        Self(self.0 | 1 << 25)
+    }
+
     /// The same class in another priority.
     #[inline(always)]
     pub(crate) const fn with_priority(self, priority: Priority) -> Self {
@@ -55,7 +67,7 @@ impl Class {
 
     /// The same class, to be re-marked or not.
     pub(crate) const fn with_remark(self, remark: bool) -> Self {
-        Self::new(self.tag(), self.priority(), self.is_lossless(), remark)
+        Self(self.0 & !(1 << 24) | (remark as u32) << 24)
     }
 
     /// The class with this packed value, which [`Self::bits`] returned.
@@ -78,6 +90,7 @@ impl core::fmt::Debug for Class {
             .field("priority", &self.priority())
             .field("is_lossless", &self.is_lossless())
             .field("must_remark", &self.must_remark())
+            .field("may_change", &self.may_change())
             .finish()
     }
 }

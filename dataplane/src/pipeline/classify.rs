@@ -5,9 +5,10 @@
 //! Reads: DSCP, PCP, the port's trust. Writes: tag, VIQ priority, whether the marking must change.
 //! Counts: nothing; every frame has a class.
 
-use crate::ids::{Priority, Tag};
+use crate::ids::{PortId, Priority, Tag};
 use crate::limits::{PRIORITIES, TAGS};
 use crate::pipeline::class::Class;
+use crate::qos_map::QosMaps;
 use crate::ttl_class::{TtlClassTable, TtlClasses};
 use crate::wire::ethernet;
 use crate::wire::parse::{Kind, Parsed};
@@ -20,7 +21,8 @@ pub struct TagMap {
     pub dscp_to_tag: [Tag; TAGS],
     /// The tag of each PCP.
     pub pcp_to_tag: [Tag; PRIORITIES],
-    /// The priority of each tag, VIQ and VEQ alike.
+    /// The priority of each tag, VIQ and VEQ alike, on ports without a
+    /// [`QosMap`](crate::qos_map::QosMap).
     pub priority: [Priority; TAGS],
     /// The DSCP that encodes each tag.
     pub dscp: [u8; TAGS],
@@ -124,15 +126,29 @@ pub struct Classifier {
 impl Classifier {
     /// Compiles `trust` under `tags`.
     pub fn compile(tags: &TagMap, trust: &PortTrust) -> Self {
+        Self::compile_mapped(tags, trust, PortId::FIRST, None)
+    }
+
+    /// The same for `port` of a switch whose ports have QoS maps.
+    pub(crate) fn compile_mapped(
+        tags: &TagMap,
+        trust: &PortTrust,
+        port: PortId,
+        maps: Option<&QosMaps>,
+    ) -> Self {
+        let class_of = |tag: Tag, remark: bool| {
+            let mapped = maps.and_then(|maps| maps.priority_group(tag, port));
+            let priority = mapped.unwrap_or_else(|| tags.priority[tag.index()]);
+            let class = Class::new(tag, priority, tags.is_lossless(tag), remark);
+            let differs = maps.is_some_and(|maps| maps.may_differ(tag, priority));
+            if differs { class.with_other_queue() } else { class }
+        };
         let class = |marked: Tag, selected: Option<Tag>| {
             let starts_here = tags.initial_tags >> marked.index() & 1 == 1;
             let reset = tags.is_lossless(marked) && !trust.trusted && !starts_here;
             let tag = selected.unwrap_or(if reset { tags.initial_tag } else { marked });
-            let lossless = tags.is_lossless(tag);
-            Class::new(tag, tags.priority[tag.index()], lossless, tag != marked)
+            class_of(tag, tag != marked)
         };
-        let tag = trust.default_tag;
-        let default = Class::new(tag, tags.priority[tag.index()], tags.is_lossless(tag), false);
         Self {
             by: trust.by,
             by_dscp: core::array::from_fn(|dscp| {
@@ -141,7 +157,7 @@ impl Classifier {
             by_pcp: core::array::from_fn(|pcp| {
                 class(tags.pcp_to_tag[pcp], trust.initial.by_pcp[pcp])
             }),
-            default,
+            default: class_of(trust.default_tag, false),
             dscp_tag: tags.dscp_to_tag,
             pcp_tag: tags.pcp_to_tag,
             lossless_tags: tags.lossless_tags,

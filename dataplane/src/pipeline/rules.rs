@@ -29,7 +29,7 @@ pub(crate) struct Tagged {
 #[inline(always)]
 pub(crate) fn apply(snapshot: &Snapshot, class: Class, input: Ingress, output: PortId) -> Tagged {
     let tag = snapshot.new_tag(class, input.port, output);
-    if tag != class.tag() || class.must_remark() {
+    if tag != class.tag() || class.may_change() {
         return changed(snapshot, class, tag, input, output);
     }
     let priority = class.priority();
@@ -38,20 +38,24 @@ pub(crate) fn apply(snapshot: &Snapshot, class: Class, input: Ingress, output: P
     Tagged { tag, dscp: None, outcome }
 }
 
-/// [`apply`] for a frame whose tag or marking changes.
+/// [`apply`] for a frame whose tag, marking or priority may change.
 #[inline(never)]
 fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: Ingress, output: PortId) -> Tagged {
     let is_own = tag == class.tag();
-    // With TTL classes the tag alone does not determine the priority.
-    let priority = if is_own { class.priority() } else { snapshot.tags.priority[tag.index()] };
+    let priority = snapshot.egress_priority(class, tag, output);
     let change = match tag {
-        _ if is_own => TagChange::Remarked,
+        _ if is_own && class.must_remark() => TagChange::Remarked,
+        _ if is_own => TagChange::None,
         _ if snapshot.tags.is_lossless(tag) => TagChange::Raised,
         _ => TagChange::Demoted,
     };
-    let charged = if change == TagChange::Demoted { priority } else { class.priority() };
+    let charged = match change {
+        TagChange::Demoted => snapshot.demoted_viq_priority(tag, input.port),
+        _ => class.priority(),
+    };
     let viq = ViqId::new(input.queue, charged);
     let outcome = Outcome::forward(viq, output, priority, change, class.priority());
     let outcome = if is_own { outcome } else { outcome.with_tags(class.tag(), tag) };
-    Tagged { tag, dscp: Some(snapshot.tags.dscp[tag.index()]), outcome }
+    let dscp = (change != TagChange::None).then(|| snapshot.tags.dscp[tag.index()]);
+    Tagged { tag, dscp, outcome }
 }

@@ -5,12 +5,14 @@ use super::wire::{Udp, host_mac, host_v4, port_mac};
 use super::{RigBuilder, Script};
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
+use crate::qos_map::QosMap;
 use crate::rules::{TagMatch, TcamEntry};
 use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
 use crate::ttl_class::{Parity, TtlClasses};
 use crate::wire::MacAddress;
 use crate::wire::mac_control::Pfc;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
@@ -61,7 +63,7 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
             viq.xon_offset_bytes = 3_000.min(xoff_bytes);
             viq.reserved_bytes = 1_000;
             viq.threshold = if has(4) {
-                Threshold::Dynamic { alpha_log2 }
+                Threshold::Dynamic { alpha_log2, xon_bytes: xoff_bytes / 2 }
             } else {
                 Threshold::Static { xoff_bytes }
             };
@@ -78,7 +80,28 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     if has(7) && !has(0) {
         builder.rules = Some(rules(script, ports)?);
     }
+    if builder.tags.ttl_classes.is_none() && script.below(3)? == 0 {
+        give_qos_maps(&mut builder, script)?;
+    }
     Some(builder)
+}
+
+/// A QoS map for some ports: the lossless tags in either of the lossless priorities, the others in
+/// any of the others.
+fn give_qos_maps(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()> {
+    const LOSSY: [u8; 6] = [0, 1, 2, 5, 6, 7];
+    for port in &mut builder.forwarding {
+        let bits = script.octet()?;
+        let mut map = QosMap::plain(builder.tags.priority);
+        for (bit, priorities) in [(0, &mut map.priority_group), (2, &mut map.queue)] {
+            let lossy = LOSSY[usize::from(bits >> 4 >> bit & 3)];
+            priorities.fill(Priority::from_low_bits(lossy));
+            priorities[1] = Priority::from_low_bits(3 + (bits >> bit & 1));
+            priorities[2] = Priority::from_low_bits(3 + (bits >> bit >> 1 & 1));
+        }
+        port.qos_map = (bits != 0).then(|| Arc::new(map));
+    }
+    Some(())
 }
 
 /// TTL classes on the two lossless priorities.

@@ -147,6 +147,7 @@ impl RigBuilder {
             trust,
             checks_source: false,
             has_tap: false,
+            qos_map: None,
         };
         Self {
             settings: settings(ports),

@@ -249,11 +249,8 @@ impl<'a> Picture<'a> {
 /// it and `free_bytes` are free in the pool. Headroom is given back first, and while any is used
 /// there is no XON.
 fn resumes(viq: &ViqSettings, gauges: &QueueGauges, left_bytes: u64, free_bytes: u64) -> bool {
-    let reserved_bytes = u64::from(viq.reserved_bytes);
-    let limit_bytes = viq.limit_bytes(free_bytes);
-    let with_offset = left_bytes + u64::from(viq.xon_offset_bytes);
-    left_bytes == 0
-        || left_bytes <= base_bytes(gauges) && with_offset <= limit_bytes.max(reserved_bytes)
+    let xon_limit_bytes = viq.xon_limit_bytes(viq.limit_bytes(free_bytes));
+    left_bytes == 0 || left_bytes <= base_bytes(gauges) && left_bytes <= xon_limit_bytes
 }
 
 /// Whether `frame` resumes `priority`.
@@ -307,7 +304,7 @@ mod tests {
     #[test]
     fn a_dynamic_threshold_is_what_it_will_be_when_the_rest_has_left() {
         let dynamic =
-            |alpha_log2| ViqSettings { threshold: Threshold::Dynamic { alpha_log2 }, ..STATIC };
+            |alpha_log2| ViqSettings { threshold: Threshold::dynamic(alpha_log2), ..STATIC };
         let full = gauges(30_000, 0);
         assert!(resumes(&dynamic(-1), &full, 9_000, 20_000));
         assert!(!resumes(&dynamic(-1), &full, 9_001, 20_000));

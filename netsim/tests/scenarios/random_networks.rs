@@ -68,7 +68,7 @@ impl RandomNetwork {
             let threshold = if rng.one_in(2) {
                 Threshold::Static { xoff_bytes: 10_000 + 10_000 * small(&mut rng, 6) }
             } else {
-                Threshold::Dynamic { alpha_log2: -8 }
+                Threshold::dynamic(-8)
             };
             builder.switch(&format!("S{number}"), SwitchSpec { threshold, ..SwitchSpec::default() })
         });

@@ -42,7 +42,7 @@ fn plain_pfc_deadlocks_the_cycle_is_named_and_nothing_unties_it() {
 
 #[test]
 fn a_dynamic_threshold_only_puts_it_off() {
-    let threshold = Threshold::Dynamic { alpha_log2: -5 };
+    let threshold = Threshold::dynamic(-5);
     let after_us = [SwitchSpec::default().threshold, threshold].map(|threshold| {
         let mut builder = lossless_network(1, 1);
         let spec = SwitchSpec { threshold, ..SwitchSpec::default() };

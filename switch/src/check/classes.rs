@@ -4,10 +4,11 @@
 use crate::ctl::tables::{port_lines, port_names, table, text};
 use config::SwitchConfig;
 use config::units::show_size;
-use dataplane::ids::Tag;
+use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
-use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust};
+use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
+use dataplane::qos_map::QosMap;
 use serde_json::{Value, json};
 
 /// The numbers that lead to one priority.
@@ -64,6 +65,7 @@ pub(super) fn lines(config: &SwitchConfig) -> Vec<String> {
         ));
     }
     lines.extend(trust_lines(config));
+    lines.extend(qos_map_lines(config));
     lines.extend(watchdog_line(config));
     lines
 }
@@ -115,6 +117,31 @@ fn trust_lines(config: &SwitchConfig) -> Vec<String> {
         format!("{by}; tag {} without it; {believed}{selected}", trust.default_tag)
     };
     port_lines(config.ports.iter().map(|port| (port.name.as_str(), describe(&port.trust))))
+}
+
+/// A line for each QoS map, with the ports that have it; none if no port has one.
+fn qos_map_lines(config: &SwitchConfig) -> Vec<String> {
+    let plain = QosMap::plain(config.tag_map.priority);
+    let side = |what: &str, priorities: &[Priority; TAGS], plain: &[Priority; TAGS]| {
+        let parts = Priority::all().filter_map(|priority| {
+            let moved = (0..TAGS)
+                .filter(|&tag| priorities[tag] == priority && plain[tag] != priority)
+                .collect::<Vec<_>>();
+            (!moved.is_empty()).then(|| format!("tags {} in priority {priority}", ranges(&moved)))
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        (!parts.is_empty()).then(|| format!("{what} {parts}"))
+    };
+    let describe = |map: &QosMap| {
+        let sides = [
+            side("receives", &map.priority_group, &plain.priority_group),
+            side("sends", &map.queue, &plain.queue),
+        ];
+        sides.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    };
+    let maps = config.ports.iter().map(|port| (port.name.as_str(), port.qos_map.as_deref()));
+    let maps = maps.filter_map(|(name, map)| Some((name, describe(map?))));
+    port_lines(maps.filter(|(_, described)| !described.is_empty()))
 }
 
 /// What `[[initial_tag]]` says of a port: `; DSCP 46,48 become tag 2`.
@@ -201,6 +228,16 @@ pub(super) fn trust_json(trust: &PortTrust) -> Value {
         "initial_tag_by_dscp": selected(&trust.initial.by_dscp),
         "initial_tag_by_pcp": selected(&trust.initial.by_pcp),
     })
+}
+
+/// The priorities of tags on a port where they differ from those of the switch's tags.
+pub(super) fn qos_map_json(map: Option<&QosMap>, tags: &TagMap) -> Value {
+    let Some(map) = map else { return Value::Null };
+    let moved = |priorities: &[Priority; TAGS]| -> Value {
+        let all = (0..TAGS).filter(|&tag| priorities[tag] != tags.priority[tag]);
+        all.map(|tag| (tag.to_string(), json!(priorities[tag].value()))).collect()
+    };
+    json!({ "priority_group": moved(&map.priority_group), "queue": moved(&map.queue) })
 }
 
 /// The watchdog of a port.

@@ -131,7 +131,7 @@ fn queues(config: &SwitchConfig) -> Option<String> {
     for (port, priority, viq) in viqs(config) {
         let threshold = match viq.threshold {
             Threshold::Static { xoff_bytes } => show_size(u64::from(xoff_bytes)),
-            Threshold::Dynamic { alpha_log2 } => format!("2^{alpha_log2} x free"),
+            Threshold::Dynamic { alpha_log2, .. } => format!("2^{alpha_log2} x free"),
         };
         rows.add_row([
             port.to_owned(),
@@ -162,6 +162,7 @@ fn as_json(config: &SwitchConfig) -> Value {
             "worker": settings.worker.0,
             "mac": settings.mac.to_string(),
             "trust": classes::trust_json(&port.trust),
+            "qos_map": classes::qos_map_json(port.qos_map.as_deref(), &config.tag_map),
             "watchdog": classes::watchdog_json(settings.watchdog),
             "lossless": lossless.collect::<Vec<_>>(),
             "promise": port.promise.as_ref().map(|promise| json!({
@@ -203,7 +204,10 @@ fn queue_json(priority: usize, viq: ViqSettings) -> Value {
     });
     match viq.threshold {
         Threshold::Static { xoff_bytes } => queue["xoff_bytes"] = json!(xoff_bytes),
-        Threshold::Dynamic { alpha_log2 } => queue["dynamic_th"] = json!(alpha_log2),
+        Threshold::Dynamic { alpha_log2, xon_bytes } => {
+            queue["dynamic_th"] = json!(alpha_log2);
+            queue["xon_bytes"] = json!(xon_bytes);
+        }
     }
     queue
 }

@@ -83,10 +83,12 @@ impl Walk<'_> {
         let new_tag = self.snapshot.new_tag(class, self.port, out);
         let lossless = self.config.tag_map.is_lossless(new_tag);
         let is_own = new_tag == class.tag();
-        let priority =
-            if is_own { class.priority() } else { self.config.tag_map.priority[new_tag.index()] };
-        // A frame that becomes lossy is charged to the lossy VIQ.
-        let charged = if lossless || is_own { class.priority() } else { priority };
+        let priority = self.snapshot.egress_priority(class, new_tag, out);
+        let charged = if lossless || is_own {
+            class.priority()
+        } else {
+            self.snapshot.demoted_viq_priority(new_tag, self.port)
+        };
         let headers = |bytes: &[u8]| hex(&bytes[..bytes.len().min(HEADERS_SHOWN)]);
         vec![
             Stage::Rules(RuleFound {
@@ -323,7 +325,7 @@ impl Walk<'_> {
             }),
             dynamic_th: viq.and_then(|viq| match viq.threshold {
                 Threshold::Static { .. } => None,
-                Threshold::Dynamic { alpha_log2 } => Some(alpha_log2),
+                Threshold::Dynamic { alpha_log2, .. } => Some(alpha_log2),
             }),
             reserved_bytes: viq.map_or(0, |viq| viq.reserved_bytes),
             headroom_size_bytes: viq.map_or(0, |viq| viq.headroom_bytes),

@@ -29,7 +29,7 @@ fn admit(admission: &mut Admission, port: &PortStats, stats: &Stats) -> Option<S
     if let Some(alpha_log2) = admission.dynamic_th {
         let viq = ViqSettings {
             reserved_bytes: admission.reserved_bytes,
-            threshold: Threshold::Dynamic { alpha_log2 },
+            threshold: Threshold::dynamic(alpha_log2),
             xon_offset_bytes: 0,
             headroom_bytes: 0,
             rate_map: None,

@@ -55,7 +55,10 @@ fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
                 even if even % 2 == 0 => {
                     Threshold::Static { xoff_bytes: reserved_bytes + 16 * u32::from(even) }
                 }
-                odd => Threshold::Dynamic { alpha_log2: i8::try_from(odd % 17).ok()? - 8 },
+                odd => Threshold::Dynamic {
+                    alpha_log2: i8::try_from(odd % 17).ok()? - 8,
+                    xon_bytes: 8 * u32::from(script.octet()?),
+                },
             };
             let xon_offset_bytes = 4 * u32::from(script.octet()?);
             let viq = ViqSettings {

@@ -1,8 +1,9 @@
-//! What class a frame has: `[[tag]]` and `[ttl]`.
+//! What class a frame has: `[[tag]]`, `[[initial_tag]]`, `[[qos_map]]` and `[ttl]`.
 
 use super::Field;
 use crate::fields::{Dscp, Pcp, PriorityField, TagField};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// `[[tag]]`: one tag. With no `[[tag]]` at all, a tag travels in the DSCP of its number and the
@@ -38,6 +39,23 @@ pub(in crate::switch) struct InitialTagTable {
     /// Names or numbers of the ports. Default: every untrusted port that has no entry of its own
     /// for the marking.
     pub(in crate::switch) ports: Field<Vec<Spanned<String>>>,
+}
+
+/// `[[qos_map]]`: the priorities of tags on some ports (SONiC: PORT_QOS_MAP), where they differ
+/// from those of `[[tag]]`. So a tag may have one priority where it is received and another where
+/// it is sent. Neither tag nor marking changes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct QosMapTable {
+    /// Names or numbers of the ports. Default: every port that no other `[[qos_map]]` names.
+    pub(in crate::switch) ports: Field<Vec<Spanned<String>>>,
+    /// By tag, the priority of the VIQ of frames that these ports receive (SONiC:
+    /// TC_TO_PRIORITY_GROUP_MAP): `{ 3 = 3, "8-45" = 0 }`. A tag without an entry keeps its own.
+    #[serde(default)]
+    pub(in crate::switch) priority_group: BTreeMap<String, Spanned<PriorityField>>,
+    /// By tag, the priority of the VEQ of frames that these ports send (SONiC: TC_TO_QUEUE_MAP).
+    #[serde(default)]
+    pub(in crate::switch) queue: BTreeMap<String, Spanned<PriorityField>>,
 }
 
 /// `[ttl]`: lossless frames go by the hops they have made. A frame's class is `start` less the TTL

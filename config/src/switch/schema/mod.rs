@@ -15,7 +15,7 @@ mod port;
 mod queueing;
 mod runtime;
 
-pub(super) use classes::{InitialTagTable, TagTable, TreeField, TtlTable};
+pub(super) use classes::{InitialTagTable, QosMapTable, TagTable, TreeField, TtlTable};
 pub(super) use fleet::FleetTable;
 pub(super) use forwarding::{
     MacTableTable, NeighborTable, RouteTable, RoutingTable, StaticMacTable,
@@ -68,6 +68,9 @@ pub(in crate::switch) struct SwitchFile {
     /// Which markings select which application class at untrusted ports.
     #[serde(default)]
     pub(in crate::switch) initial_tag: Vec<Spanned<InitialTagTable>>,
+    /// Priorities of tags by port, where VIQ and VEQ differ or ports do.
+    #[serde(default)]
+    pub(in crate::switch) qos_map: Vec<Spanned<QosMapTable>>,
     /// The ports, numbered from 1 in this order.
     #[serde(default)]
     pub(in crate::switch) port: Vec<Spanned<PortTable>>,

@@ -43,12 +43,16 @@ pub(in crate::switch) struct HeadroomTable {
     pub(in crate::switch) response: Field<Duration>,
 }
 
-/// `[[lossless]]`: one lossless priority, on every port with `pfc`.
+/// `[[lossless]]`: one lossless priority, on every port with `pfc` or on those that it names. Where
+/// two tables have the same priority, the one that names a port is the port's.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::switch) struct LosslessTable {
     /// 0 to 7.
     pub(in crate::switch) priority: Spanned<PriorityField>,
+    /// Names or numbers of the ports. Default: every port with `pfc` that no other table names for
+    /// this priority.
+    pub(in crate::switch) ports: Field<Vec<Spanned<String>>>,
     /// Bytes set aside for each port, used first. Default and least: two and one of the port's
     /// longest frames.
     pub(in crate::switch) size: Field<Size>,
@@ -57,7 +61,8 @@ pub(in crate::switch) struct LosslessTable {
     /// Dynamic threshold: XOFF is due at `size` plus `2^dynamic_th` times what is free in the
     /// shared pool; -8 to 8. Default 0, unless `static_th` is given.
     pub(in crate::switch) dynamic_th: Field<i64>,
-    /// XON is due at or below this; only with `static_th`. Excludes `xon_offset`.
+    /// XON is due at or below this, if it is above what `xon_offset` gives: at max(`xon`, threshold
+    /// - `xon_offset`), and never above a dynamic threshold. Default: `xon_offset` alone.
     pub(in crate::switch) xon: Field<Size>,
     /// XON is due this far below the threshold. Default and least: two of the port's longest
     /// frames.
