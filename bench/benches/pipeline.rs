@@ -164,7 +164,8 @@ fn captured(criterion: &mut Criterion) {
                 black_box(turn)
             });
         });
-        assert_eq!(events > 0, host == Some(9), "{name}");
+        // Nothing ran if another row was asked for.
+        assert!(now == 0 || (events > 0) == (host == Some(9)), "{name}");
         assert_eq!(reader.map_or(0, |reader| reader.missed()), 0);
         assert_eq!(worker.totals().imbalance(), 0);
         assert_eq!(worker.totals().dropped, 0);

@@ -6,6 +6,7 @@
 //! A load beyond the frame ends the program, and the frame does not match, as in libpcap and in
 //! Linux (S. McCanne, V. Jacobson: "The BSD Packet Filter", 1993).
 
+pub(crate) use super::prefilter::HeaderCompare;
 use super::prefilter::Prefilter;
 use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
@@ -35,6 +36,12 @@ impl Filter {
     #[inline]
     pub fn matches(&self, head: &[u8], frame_bytes: usize) -> bool {
         self.prefilter.may_match(head) && self.run(head, frame_bytes)
+    }
+
+    /// Compares of which each matching frame of untagged IPv4, with a header of 20 octets, fulfills
+    /// one; `None` if it is not known which.
+    pub(crate) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+        self.prefilter.header_compares()
     }
 
     /// Bit i is set if frame i matches.

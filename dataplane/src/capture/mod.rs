@@ -29,7 +29,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use arrayvec::ArrayVec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filter::Filter;
+use filter::{Filter, HeaderCompare};
 use record::{Ending, HEAD_BYTES, Kind, Record};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -169,6 +169,14 @@ impl Capture {
             Some(_) if !self.may_end_elsewhere() && !self.is_at(port) => 0,
             Some(filter) => filter.matching(frames),
         }
+    }
+
+    /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;
+    /// `None` if such a frame is not told by its header, or all frames are captured or none is.
+    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderCompare]> {
+        let filter = self.settings.filter.as_ref()?;
+        let may_be_followed = self.may_end_elsewhere() || self.is_at(port);
+        filter.header_compares().filter(|_| may_be_followed)
     }
 
     /// Whether a frame may be recorded at another port than where it came in.

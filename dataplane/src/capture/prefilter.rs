@@ -11,6 +11,7 @@
 use super::program::{Arithmetic, Condition, Op, Operand};
 use crate::frame::Frame;
 use crate::limits::BURST_MAX;
+use crate::wire::{ethernet, ipv4};
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
@@ -20,6 +21,8 @@ const PATHS_MAX: usize = 12;
 const COMPARES_MAX: usize = 4;
 /// Steps of the search for paths.
 const STEPS_MAX: usize = 4_096;
+/// Where the ethertype of an untagged frame is.
+const TYPE_AT: usize = 12;
 /// Fields that end by here are compared: a frame of the least length has as many bytes.
 const REACH_BYTES: usize = 56;
 
@@ -40,6 +43,8 @@ pub(super) struct Prefilter {
     /// A frame has to fulfill all compares of one of these; `None` if it is not known what it has
     /// to fulfill.
     paths: Option<Paths>,
+    /// One compare of each path that untagged IPv4 can take; `None` if a path has none.
+    header: Option<ArrayVec<HeaderCompare, PATHS_MAX>>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +52,17 @@ struct Paths {
     /// The first compares of all paths, by field.
     first: ArrayVec<Field, PATHS_MAX>,
     all: ArrayVec<Path, PATHS_MAX>,
+}
+
+/// A compare of a word of an IPv4 header, for the fast path, which has these words in vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderCompare {
+    /// Which word, 0 to 4.
+    pub(crate) word: u8,
+    /// The bits that count; the word's first octet is the lowest.
+    pub(crate) mask: u32,
+    /// What they have to be.
+    pub(crate) value: u32,
 }
 
 /// Four octets under a mask, and the values that the paths want there.
@@ -63,16 +79,24 @@ impl Field {
         self.values.contains(&(octets & self.mask))
     }
 
-    /// Whether one of the words is wanted: without a branch, so that it is done with vectors.
+    /// Bit i is set if word i is wanted. Eight words are looked at without a branch, so that it is
+    /// done with vectors; few of them have one that is wanted.
     #[inline(always)]
-    fn wants_any(&self, words: &[u32; BURST_MAX]) -> bool {
-        let mut is_any = 0;
-        for &value in &self.values {
-            for word in words {
-                is_any |= u32::from(word & self.mask == value);
+    fn wanted_bits(&self, words: &[u32; BURST_MAX]) -> u64 {
+        let mut bits = 0;
+        for (first, eight) in (0..).step_by(8).zip(words.as_chunks::<8>().0) {
+            let mut is_any = 0;
+            for &value in &self.values {
+                for word in eight {
+                    is_any |= u32::from(word & self.mask == value);
+                }
+            }
+            if is_any != 0 {
+                let wanted = (first..).zip(eight).filter(|(_, word)| self.is_wanted(**word));
+                bits = wanted.fold(bits, |bits, (at, _): (u32, _)| bits | 1 << at);
             }
         }
-        is_any != 0
+        bits
     }
 }
 
@@ -138,13 +162,8 @@ fn may_begin_with<F: Frame>([one, other]: [&Field; 2], frames: &[F]) -> u64 {
             _ => bits |= 1 << at,
         }
     }
-    if one.wants_any(&words) || other.wants_any(&others) {
-        let both = words.iter().zip(&others).take(frames.len()).enumerate();
-        for (at, (&word, &other_word)) in both {
-            bits |= u64::from(one.is_wanted(word) | other.is_wanted(other_word)) << at;
-        }
-    }
-    bits
+    let wanted = [one.wanted_bits(&words), other.wanted_bits(&others)];
+    bits | (wanted[0] | wanted[1]) & u64::MAX >> (BURST_MAX - frames.len().clamp(1, BURST_MAX))
 }
 
 /// Four octets of the frame.
@@ -159,7 +178,13 @@ impl Prefilter {
         let mut search = Search { ops, paths: Vec::new(), steps: 0 };
         let found = search.follow(0, Accumulator::Unknown, &[]);
         let paths = found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect());
-        Self { paths: paths.map(Paths::new) }
+        let header = found.and_then(|()| header_compares(&search.paths));
+        Self { paths: paths.map(Paths::new), header }
+    }
+
+    /// See [`Filter::header_compares`](super::filter::Filter::header_compares).
+    pub(super) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+        self.header.as_deref()
     }
 
     /// Whether the frame that begins with `head` may match.
@@ -283,6 +308,40 @@ fn if_holds(
         fields.push(Constant { value, ..field });
     }
     Some(fields)
+}
+
+/// For each path that a frame of untagged IPv4 can take, the compare of most bits in its header;
+/// `None` if a path has none.
+fn header_compares(paths: &[Vec<Constant>]) -> Option<ArrayVec<HeaderCompare, PATHS_MAX>> {
+    let ethertype = |value| Constant { at: TYPE_AT, bytes: 2, mask: 0xFFFF, value };
+    let is_other = |field: &Constant| {
+        let v4 = ethertype(u32::from(ethernet::IPV4));
+        *field != v4 && Constant { value: v4.value, ..*field } == v4
+    };
+    let mut all = ArrayVec::new();
+    for path in paths.iter().filter(|path| !path.iter().any(is_other)) {
+        let compare = path.iter().filter_map(Constant::in_header);
+        let compare = compare.max_by_key(|compare| compare.mask.count_ones())?;
+        if !all.contains(&compare) {
+            all.push(compare);
+        }
+    }
+    Some(all)
+}
+
+impl Constant {
+    /// The same, if it is in one word of an IPv4 header without options behind Ethernet.
+    fn in_header(&self) -> Option<HeaderCompare> {
+        let from = self.at.checked_sub(ethernet::HEADER_BYTES)?;
+        let (word, offset) = (from / 4, from % 4);
+        if offset + self.bytes > 4 || word >= ipv4::HEADER_BYTES / 4 {
+            return None;
+        }
+        let shift = 8 * (4 - self.bytes - offset);
+        let place = |value: u32| u32::from_le_bytes((value << shift).to_be_bytes());
+        let (mask, value) = (place(self.mask), place(self.value));
+        Some(HeaderCompare { word: u8::try_from(word).ok()?, mask, value })
+    }
 }
 
 /// The compares of a path's fields, those of most bits first; `None` if there is none.

@@ -197,11 +197,13 @@ impl Record {
             self.waited_ns,
             self.frame_bytes,
         ];
-        let halves = halves.iter().flat_map(|half| half.to_le_bytes());
-        let words = words.iter().flat_map(|word| word.to_le_bytes());
-        let all = bytes.into_iter().chain(halves).chain(self.at_ns.to_le_bytes()).chain(words);
-        for (place, octet) in to.iter_mut().zip(all) {
-            *place = octet;
+        to[..12].copy_from_slice(&bytes);
+        for (place, half) in to[12..20].as_chunks_mut().0.iter_mut().zip(halves) {
+            *place = half.to_le_bytes();
+        }
+        to[20..28].copy_from_slice(&self.at_ns.to_le_bytes());
+        for (place, word) in to[28..60].as_chunks_mut().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
         }
     }
 

@@ -14,11 +14,13 @@ use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
+use crate::pipeline::lanes::eight::Eight;
+use crate::pipeline::lanes::{LANES, lanes_of};
 use crate::pipeline::outcome::{Outcome, TagChange};
 use crate::probe::Probe;
 use crate::punt::PuntReason;
 use crate::queue::veq::FrameMeta;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{PortMode, Snapshot};
 use crate::wire::parse::{Kind as FrameKind, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -40,12 +42,42 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         self.rx.iter().for_each(Frame::prefetch);
         let port = self.inputs[arrival.slot].port;
-        let capture = self.accounting.capture.as_deref();
-        let bits = capture.map_or(0, |capture| capture.to_follow(port, &self.rx));
+        let mode = snapshot.ports.get(port.index()).map(|tables| &*tables.mode);
+        let takes_fast_path = self.rx.len() > 1
+            && self.ports[arrival.slot].up
+            && matches!(mode, Some(PortMode::Routed { .. }));
+        let bits = match self.accounting.capture.as_deref() {
+            // The fast path asks, once it has read the headers: `captured_of_burst`.
+            Some(capture) if takes_fast_path && capture.header_compares(port).is_some() => 0,
+            Some(capture) => capture.to_follow(port, &self.rx),
+            None => 0,
+        };
         if bits == 0 {
             return self.receive_rest(snapshot, arrival);
         }
-        self.receive_split(snapshot, arrival, bits);
+        let has_control = self.rx.iter().any(is_mac_control);
+        self.receive_split(snapshot, arrival, bits, has_control);
+    }
+
+    /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
+    /// to go through the stages by itself. The headers tell most frames that do not match.
+    #[inline(never)]
+    pub(super) fn captured_of_burst(&self, port: PortId) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+        let Some(compares) = capture.header_compares(port).filter(|_| !capture.has_in_hand())
+        else {
+            return 0;
+        };
+        let mut bits = 0;
+        let lanes = Eight::lanes_with(&self.lanes.eights, compares);
+        let eights = lanes.into_iter().zip(self.rx.chunks(LANES));
+        for (first, (lanes, frames)) in (0..).step_by(LANES).zip(eights) {
+            for lane in lanes_of(lanes) {
+                let Some(frame) = frames.get(lane) else { break };
+                bits |= u64::from(capture.matches(frame.head(), frame.len())) << (first + lane);
+            }
+        }
+        bits
     }
 
     /// Receives the burst in `self.rx`, whose arrival is counted and of which no frame is captured.
@@ -61,14 +93,19 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
     }
 
-    /// Splits the burst in `self.rx` around the frames whose bits are set in `bits`: each goes
-    /// through the stages by itself.
+    /// Splits the burst in `self.rx`, which has MAC control frames or not, around the frames whose
+    /// bits are set in `bits`: each goes through the stages by itself.
     #[inline(never)]
-    fn receive_split(&mut self, snapshot: &Snapshot, arrival: Arrival, bits: u64) {
+    pub(super) fn receive_split(
+        &mut self,
+        snapshot: &Snapshot,
+        arrival: Arrival,
+        mut bits: u64,
+        has_control: bool,
+    ) {
         let mut frames = core::mem::take(&mut self.rx);
-        let mut bits = bits;
         // A pause takes effect before the data frames of its burst. Few bursts have one.
-        if frames.iter().any(is_mac_control) {
+        if has_control {
             (frames, bits) = mac_control_first(frames, bits);
         }
         let mut frames = frames.into_iter();

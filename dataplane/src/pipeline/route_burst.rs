@@ -35,6 +35,12 @@ impl<D: Device, V: Driver> Core<D, V> {
             &self.rx,
             frame_bytes_max,
         );
+        if self.accounting.is_capturing() {
+            let bits = self.captured_of_burst(ingress.port);
+            if bits != 0 {
+                return self.receive_split(snapshot, arrival, bits, control_bits != 0);
+            }
+        }
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
         }

@@ -72,12 +72,11 @@ impl<D: Device, V: Driver> Port<D, V> {
     #[inline(never)]
     pub(super) fn capture_offered(&self, accounting: &mut Accounting<D::Frame, V>) {
         let Some(mut capture) = accounting.capture.take() else { return };
-        if self.tx_batch.run_metas().any(|meta| capture.captures_queued(Kind::Out, meta)) {
-            for (at, (frame, meta)) in self.tx_batch.with_metas().enumerate() {
-                if capture.captures_queued(Kind::Out, meta) {
-                    let event = self.event(Kind::Out, Ending::Sent, meta, accounting);
-                    capture.offer(at, event, frame);
-                }
+        let runs = self.tx_batch.runs_of(|meta| capture.captures_queued(Kind::Out, meta));
+        if runs != 0 {
+            for (at, frame, meta) in self.tx_batch.frames_of(runs) {
+                let event = self.event(Kind::Out, Ending::Sent, meta, accounting);
+                capture.offer(at, event, frame);
             }
         }
         accounting.capture = Some(capture);

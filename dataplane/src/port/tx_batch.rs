@@ -50,15 +50,17 @@ impl<F: Frame> TxBatch<F> {
         self.frames.is_empty()
     }
 
-    /// The metadata of each run.
-    pub(crate) fn run_metas(&self) -> impl Iterator<Item = &FrameMeta> {
-        self.runs.iter().map(|run| &run.meta)
+    /// Bit i is set if `is_wanted` says so of the metadata of run i.
+    pub(crate) fn runs_of(&self, is_wanted: impl Fn(&FrameMeta) -> bool) -> u64 {
+        let runs = (0..).zip(&self.runs).filter(|(_, run)| is_wanted(&run.meta));
+        runs.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
     }
 
-    /// Each frame, with the metadata of its run.
-    pub(crate) fn with_metas(&self) -> impl Iterator<Item = (&F, &FrameMeta)> {
-        let run = |&run: &u8| &self.runs[usize::from(run)].meta;
-        self.frames.iter().zip(self.run_of.iter().map(run))
+    /// The frames of the runs in `runs`: index in the batch, frame, metadata of its run.
+    pub(crate) fn frames_of(&self, runs: u64) -> impl Iterator<Item = (usize, &F, &FrameMeta)> {
+        let frames = self.frames.iter().zip(&self.run_of).enumerate();
+        let of_runs = frames.filter(move |(_, (_, run))| runs >> **run & 1 == 1);
+        of_runs.map(|(at, (frame, &run))| (at, frame, &self.runs[usize::from(run)].meta))
     }
 
     /// The number of frames that still fit.

@@ -37,12 +37,13 @@ pub fn run(data: &[u8]) {
     let Some(builder) = random_switch::switch(&mut script) else { return };
     let [whole, ones, fives] =
         [BURST_MAX, 1, 5].map(|burst_frames| Switch::new(&builder, burst_frames));
-    let [all, some] = [Captured::all, Captured::some].map(|captured| {
+    let captures = [Captured::all, Captured::some, Captured::to_one_net];
+    let [all, some, to_one_net] = captures.map(|captured| {
         let mut switch = Switch::new(&builder, BURST_MAX);
         switch.captured = Some(captured(&mut switch.worker));
         switch
     });
-    let switches = [whole, ones, fives, all, some];
+    let switches = [whole, ones, fives, all, some, to_one_net];
     let mut all = Switches { switches, builder, now: Instant::from_ns(1_000), epoch: 0 };
     while all.step(&mut script).is_some() {}
     all.compare(Switch::report);
@@ -50,7 +51,7 @@ pub fn run(data: &[u8]) {
 }
 
 struct Switches {
-    switches: [Switch; 5],
+    switches: [Switch; 6],
     builder: RigBuilder,
     now: Instant,
     epoch: u64,

@@ -49,6 +49,23 @@ impl Captured {
         Self::with(worker, Some(Filter::new(&program).expect("a sound program")))
     }
 
+    /// The events of IPv4 frames to an address of port 2, which the fast path tells by the header.
+    pub(super) fn to_one_net(worker: &mut Worker<TestDevice>) -> Self {
+        let instruction = |code, jt, jf, k| Instruction { code, jt, jf, k };
+        let program = [
+            // ldh [12]; jeq #0x800, else end; ldb [32]; jeq #2, else end; ret #1; end: ret #0
+            instruction(0x28, 0, 0, 12),
+            instruction(0x15, 0, 3, 0x800),
+            instruction(0x30, 0, 0, 32),
+            instruction(0x15, 0, 1, 2),
+            instruction(0x06, 0, 0, 1),
+            instruction(0x06, 0, 0, 0),
+        ];
+        let filter = Filter::new(&program).expect("a sound program");
+        assert!(filter.header_compares().is_some());
+        Self::with(worker, Some(filter))
+    }
+
     fn with(worker: &mut Worker<TestDevice>, filter: Option<Filter>) -> Self {
         let kinds = Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
         let settings = CaptureSettings {

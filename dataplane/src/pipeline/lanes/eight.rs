@@ -1,7 +1,8 @@
 //! Reads and classifies the headers of eight frames.
 
 use super::marking::{DEI, PCP, TAGGED};
-use super::{LANES, be16, lanes_of, octet, of_lanes};
+use super::{ALL, EIGHTS, LANES, be16, lanes_of, octet, of_lanes};
+use crate::capture::filter::HeaderCompare;
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
@@ -20,15 +21,13 @@ const fn ethertype(value: u16) -> u32 {
 /// Eight frames, or fewer. All have a VLAN tag or none has; other frames are not taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eight {
-    /// The first 12 octets of the IP header.
-    words: [u32x8; 3],
+    /// The first 20 octets of the IP header: all of it, in IPv4.
+    words: [u32x8; 5],
     is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
     /// that is not taken.
     pub(super) marking: u32x8,
-    /// Destination address of an IPv4 packet, in network byte order.
-    pub(super) destination: u32x8,
     /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to; of a bridged frame,
     /// of the [`Target`](super::stations::Target).
     pub(super) leaves: u32x8,
@@ -42,11 +41,10 @@ impl Default for Eight {
     fn default() -> Self {
         let none = u32x8::ZERO;
         Self {
-            words: [none; 3],
+            words: [none; 5],
             is_v6: none,
             frame_bytes: none,
             marking: u32x8::splat(OTHER),
-            destination: none,
             leaves: none,
             v6: 0,
             is_tagged: false,
@@ -135,11 +133,10 @@ impl Eight {
             marking |= u32x8::splat(1 << TAGGED);
         }
         let eight = Self {
-            words: [first, second, third],
+            words: [first, second, third, source, destination],
             is_v6,
             frame_bytes,
             marking,
-            destination,
             leaves: u32x8::ZERO,
             v6: is_v6.to_bitmask(),
             is_tagged,
@@ -221,7 +218,7 @@ impl Eight {
             is_taken &= vid.simd_eq(u32x8::ZERO) | vid.simd_eq(u32x8::splat(port.vlan));
         }
         let mut addresses =
-            is_v4_source(octet(source)) & octet(eight.destination).simd_lt(u32x8::splat(224));
+            is_v4_source(octet(source)) & octet(eight.destination()).simd_lt(u32x8::splat(224));
         if eight.v6 != 0 {
             let v6 = eight.v6_addresses(frames);
             addresses = eight.is_v6.select(v6, addresses);
@@ -302,6 +299,33 @@ impl Eight {
             & target.simd_ne(u32x8::splat(0xFF))
     }
 
+    /// Destination addresses of IPv4 packets, in network byte order.
+    #[inline(always)]
+    pub(super) const fn destination(&self) -> u32x8 {
+        self.words[4]
+    }
+
+    /// By eight: the lanes of the frames that fulfill one of `compares`, or that it does not tell
+    /// apart: those that are not taken, or not IPv4 without a VLAN tag.
+    #[inline(always)]
+    pub(crate) fn lanes_with(eights: &[Self; EIGHTS], compares: &[HeaderCompare]) -> [u32; EIGHTS] {
+        let mut lanes = [0; EIGHTS];
+        for (lanes, eight) in lanes.iter_mut().zip(eights) {
+            *lanes = if eight.is_tagged { ALL } else { eight.others() | eight.v6 };
+        }
+        for &HeaderCompare { word, mask, value } in compares {
+            let (mask, value) = (u32x8::splat(mask), u32x8::splat(value));
+            for (lanes, eight) in lanes.iter_mut().zip(eights) {
+                let holds = eight.words.get(usize::from(word)).map_or(u32x8::MAX, |&words| {
+                    let octets: u32x8 = words & mask;
+                    octets.simd_eq(value)
+                });
+                *lanes |= holds.to_bitmask();
+            }
+        }
+        lanes
+    }
+
     /// The destination address of a frame with IPv6.
     #[inline(always)]
     pub(super) fn v6_destination<F: Frame>(&self, frame: &F) -> Option<[u8; 16]> {
@@ -344,7 +368,7 @@ impl Eight {
     /// those of `tos_set`, and the TTL less `hops`. The checksum is mended for both.
     #[inline(always)]
     pub(super) fn rewritten(&self, tos_kept: u32x8, tos_set: u32x8, hops: u32x8) -> [u32x8; 3] {
-        let [first, second, third] = self.words;
+        let [first, second, third, ..] = self.words;
         let (octet_1, low) = (u32x8::splat(0xFF00), u32x8::splat(0xFFFF));
         // RFC 1624, equation 3, as in `ipv4::set_tos_and_ttl`.
         let v4_first: u32x8 = first & (tos_kept << 8 | !octet_1) | tos_set << 8;

@@ -29,13 +29,16 @@ use wide::u32x8;
 /// Frames of one step.
 pub(crate) const LANES: usize = 8;
 
+/// Steps of the longest burst.
+pub(crate) const EIGHTS: usize = BURST_MAX / LANES;
+
 /// Bits of lanes: all of them.
 pub(crate) const ALL: u32 = (1 << LANES) - 1;
 
 /// The memory of the fast path: it lasts for a burst.
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
-    pub(crate) eights: [Eight; BURST_MAX / LANES],
+    pub(crate) eights: [Eight; EIGHTS],
     pub(crate) pairs: Pairs,
 }
 

@@ -16,7 +16,7 @@ impl Eight {
     #[inline(always)]
     pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
         if self.v6 != ALL {
-            self.leaves = look_up(fib.v4_trie(), from_be(self.destination));
+            self.leaves = look_up(fib.v4_trie(), from_be(self.destination()));
         }
         if self.v6 != 0 {
             self.look_up_v6(fib, frames);
