@@ -198,7 +198,11 @@ fn drops_are_those_of_the_counters_cause_by_cause_beside_a_capture() {
             frame(PORT_MAC, 0x0800, &ipv4(1, from, to)),
             packet(from, [10, 99, 1, 1]),
             long(1_400),
-            frame(PORT_MAC, 0x8100, &[[0x03, 0xE7, 8, 0].to_vec(), ipv4(9, from, to)].concat()),
+            frame(
+                PORT_MAC,
+                0x8100,
+                &[&[0x03, 0xE7, 8, 0][..], &ipv4(9, from, to), &[0; 26]].concat(),
+            ),
         ],
     );
     // Port h2 is out of service: what is for it has nowhere to go, and what comes from it neither.
@@ -296,7 +300,7 @@ fn one_frame_in_fifty_is_sampled_and_sfcapd_counts_them() {
     let flows_of = lab.path("nfdump");
     std::fs::create_dir(&flows_of).expect("the directory is ours");
     let mut sfcapd = lab.namespace.command("sfcapd");
-    sfcapd.args(["-b", "127.0.0.1", "-p", "6343", "-l"]).arg(&flows_of);
+    sfcapd.args(["-b", "127.0.0.1", "-p", "6343", "-w"]).arg(&flows_of);
     let sfcapd = Running::start(sfcapd, lab.directory.path(), "sfcapd");
     let wire = Wire::record(&lab, "wire");
     let before = settled(&mut lab);
