@@ -29,8 +29,8 @@ use crate::worker::Core;
 use arrayvec::ArrayVec;
 
 impl<D: Device, V: Driver> Core<D, V> {
-    /// [`Self::receive`] of the burst in `self.rx` while frames are captured or sampled. The arrival
-    /// in the worker is counted if it `is_first`.
+    /// [`Self::receive`] of the burst in `self.rx` while frames are captured or sampled. The
+    /// arrival in the worker is counted if it `is_first`.
     #[inline(never)]
     pub(crate) fn receive_captured(
         &mut self,

@@ -107,7 +107,8 @@ impl SflowControl {
 }
 
 impl<P: Platform> Control<P> {
-    /// Exports what the configuration says by `sockets`, from a thread with what `rights` leaves it.
+    /// Exports what the configuration says by `sockets`, from a thread with what `rights` leaves
+    /// it.
     ///
     /// # Errors
     /// The thread cannot be started.
