@@ -10,6 +10,7 @@ packages=(
   libdpdk-dev dpdk-dev                     # the library, testpmd
   iproute2 iputils-ping traceroute iperf3  # hosts in network namespaces
   tshark python3-scapy                     # foreign tools that check frames
+  nfdump nfdump-sflow                      # a foreign collector of sFlow
   lldpd                                    # a foreign neighbor; its tests run their own
   frr                                      # a foreign router; its tests run their own
   prometheus python3-prometheus-client     # foreign readers of the metrics: promtool, a strict parser

@@ -110,6 +110,7 @@ fn the_examples_show_every_field() {
         "[metrics]",
         "[fleet]",
         "[dpdk]",
+        "[sflow]",
         "[host]",
     ];
     for header in [""].into_iter().chain(tables).chain(single).chain(["[mac_table]"]) {

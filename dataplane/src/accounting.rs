@@ -3,6 +3,7 @@
 
 use crate::buffer::{Buffer, Ledger, LedgerWriter, ViqId};
 use crate::capture::Capture;
+use crate::capture::in_hand::InHand;
 use crate::counters::Totals;
 use crate::driver::Driver;
 use crate::frame::Frame;
@@ -11,6 +12,7 @@ use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, FramePool};
 use crate::rx_queues::rx_queues;
+use crate::sampling::Sampling;
 use crate::settings::{EcnSettings, SwitchSettings};
 use crate::time::Instant;
 use alloc::boxed::Box;
@@ -36,7 +38,9 @@ pub(crate) struct Accounting<F, V> {
     /// Decides which frames ECN marks.
     pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
-    /// The capture of a client, if there is one. Looked at once a burst.
+    /// Whether frames are captured or sampled. Looked at once a burst.
+    is_observed: bool,
+    /// The capture of a client, if there is one.
     pub(crate) capture: Option<Box<Capture>>,
     /// What the driver keeps of a turn, and the probe. The probe may be large, so it comes after
     /// what every frame needs.
@@ -48,6 +52,10 @@ pub(crate) struct Accounting<F, V> {
     port_of: Vec<PortId>,
     /// Shared and lossy bytes as last published to the other workers.
     published_bytes: (u64, u64),
+    /// The sampling, if there is any.
+    pub(crate) sampling: Option<Box<Sampling>>,
+    /// The frame that goes through the stages, if it is captured or sampled.
+    pub(crate) in_hand: InHand,
 }
 
 impl<F: Frame, V: Driver> Accounting<F, V> {
@@ -76,7 +84,10 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             rng: SplitMix64::seed_from_u64(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
+            is_observed: false,
             capture: None,
+            sampling: None,
+            in_hand: InHand::default(),
             driver,
             ledger: LedgerWriter::new(ledger),
             has_releases: false,
@@ -85,6 +96,35 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             lossless_bits,
             port_of: rx_queues.iter().map(|queue| queue.port).collect(),
         }
+    }
+
+    /// Sets the capture; returns the one before.
+    pub(crate) fn set_capture(&mut self, capture: Option<Box<Capture>>) -> Option<Box<Capture>> {
+        let before = core::mem::replace(&mut self.capture, capture);
+        self.is_observed = self.capture.is_some() || self.sampling.is_some();
+        before
+    }
+
+    /// Sets the sampling; returns the one before.
+    pub(crate) fn set_sampling(
+        &mut self,
+        sampling: Option<Box<Sampling>>,
+    ) -> Option<Box<Sampling>> {
+        let before = core::mem::replace(&mut self.sampling, sampling);
+        self.is_observed = self.capture.is_some() || self.sampling.is_some();
+        before
+    }
+
+    /// Whether frames are captured or sampled. Nobody does that in the emulator.
+    #[inline(always)]
+    pub(crate) const fn is_observed(&self) -> bool {
+        !V::IS_EVENT_DRIVEN && self.is_observed
+    }
+
+    /// Whether the frame in hand is captured or sampled.
+    #[inline(always)]
+    pub(crate) const fn has_in_hand(&self) -> bool {
+        self.is_observed() && self.in_hand.followers.any()
     }
 
     /// Whether a client captures. Nobody captures in the emulator.

@@ -44,7 +44,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             return false;
         }
         let arrival = Arrival { slot, is_new: true };
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, true);
         } else {
             self.receive(snapshot, arrival);
@@ -108,7 +108,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.rx = core::mem::take(&mut self.deferred[slot]);
         let before = self.rx.len();
         let arrival = Arrival { slot, is_new: true };
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, false);
         } else {
             self.rx.iter().for_each(Frame::prefetch);

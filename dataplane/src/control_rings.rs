@@ -10,6 +10,7 @@ use crate::l2::MacSlice;
 use crate::limits::PUNT_FRAMES;
 use crate::punt::PuntReason;
 use crate::report::Report;
+use crate::sampling::Sampling;
 use crate::snapshot::Snapshot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -48,6 +49,9 @@ pub enum Command<F> {
     /// Record for this capture from now on, or for none. The one before is returned in a
     /// [`Reply::Capture`].
     Capture(Option<Box<Capture>>),
+    /// Sample so from now on, or not at all. What was sampled with before is returned in a
+    /// [`Reply::Sample`].
+    Sample(Option<Box<Sampling>>),
     /// Send this frame at this port.
     Send(PortId, F),
     /// Process this frame as if it was just received at this port.
@@ -75,6 +79,8 @@ pub enum Reply {
     MacTable(Box<MacSlice>),
     /// A capture that this worker no longer records for; the control thread frees it.
     Capture(Box<Capture>),
+    /// What this worker no longer samples with; the control thread frees it.
+    Sample(Box<Sampling>),
 }
 
 /// One worker's ends of all its rings.

@@ -50,6 +50,7 @@ pub mod queue;
 pub mod report;
 pub mod rules;
 pub mod rx_queues;
+pub mod sampling;
 pub mod settings;
 pub mod share;
 pub mod snapshot;

@@ -357,7 +357,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         reason: DropReason,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
-        if accounting.is_capturing() {
+        if accounting.is_observed() {
             self.capture_drop_queued(&queued, reason, accounting);
         }
         accounting.release(&queued.meta);

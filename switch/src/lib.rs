@@ -49,6 +49,7 @@ mod rtnetlink;
 pub mod run;
 mod security;
 mod service_manager;
+mod sflow;
 mod side_files;
 pub mod simulate;
 mod stop_flag;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use tests::tree;
 
-const SWITCH: [&str; 12] = [
+const SWITCH: [&str; 13] = [
     "config/src/switch/schema/mod.rs",
     "config/src/switch/schema/classes.rs",
     "config/src/switch/schema/fleet.rs",
@@ -16,6 +16,7 @@ const SWITCH: [&str; 12] = [
     "config/src/switch/schema/port.rs",
     "config/src/switch/schema/queueing.rs",
     "config/src/switch/schema/runtime.rs",
+    "config/src/switch/schema/sflow.rs",
     // The types of single keys.
     "agents/src/lldp/peer_policy.rs",
     "agents/src/lldp/topology.rs",

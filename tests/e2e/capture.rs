@@ -71,7 +71,7 @@ fn tshark(lab: &Lab, file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// A frame from `from` with this destination, ethertype and payload.
-fn frame(to: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(to: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = [to, [2, 0, 0, 0, 0, 9]].concat();
     frame.extend(ethertype.to_be_bytes());
     frame.extend(payload);
@@ -80,7 +80,7 @@ fn frame(to: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 /// An IPv4 header of 20 octets, of a packet of UDP, with a correct checksum.
-fn ipv4(ttl: u8, from: [u8; 4], to: [u8; 4]) -> Vec<u8> {
+pub(crate) fn ipv4(ttl: u8, from: [u8; 4], to: [u8; 4]) -> Vec<u8> {
     let mut header = vec![0x45, 0, 0, 46, 0, 0, 0, 0, ttl, 17, 0, 0];
     header.extend(from);
     header.extend(to);
@@ -92,7 +92,7 @@ fn ipv4(ttl: u8, from: [u8; 4], to: [u8; 4]) -> Vec<u8> {
 }
 
 /// Sends each of `frames` so many times as its place says, from 1.
-fn send_raw(lab: &Lab, host: &Host, frames: &[Vec<u8>]) {
+pub(crate) fn send_raw(lab: &Lab, host: &Host, frames: &[Vec<u8>]) {
     let script = lab.write(
         "send.py",
         "import socket, sys, time\n\
@@ -111,7 +111,7 @@ fn send_raw(lab: &Lab, host: &Host, frames: &[Vec<u8>]) {
 }
 
 /// Frames dropped by port and cause, between two samples.
-fn dropped_between(before: &Stats, after: &Stats) -> BTreeMap<(String, String), u64> {
+pub(crate) fn dropped_between(before: &Stats, after: &Stats) -> BTreeMap<(String, String), u64> {
     let mut dropped = BTreeMap::new();
     for (old, new) in before.ports.iter().zip(&after.ports) {
         for (cause, frames) in &new.drops {
@@ -125,7 +125,7 @@ fn dropped_between(before: &Stats, after: &Stats) -> BTreeMap<(String, String), 
 }
 
 /// The MAC address of the first port, set so.
-const PORT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub(crate) const PORT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 #[test]
 fn captured_drops_are_those_of_the_counters_cause_by_cause() {

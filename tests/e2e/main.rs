@@ -48,6 +48,7 @@ mod restart;
 mod roce;
 mod routing;
 mod script;
+mod sflow;
 mod stopped;
 mod switch;
 mod switched;

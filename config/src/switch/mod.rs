@@ -28,6 +28,7 @@ mod runtime;
 mod rx_queue;
 mod scheduler;
 mod schema;
+mod sflow;
 mod static_macs;
 mod tables;
 mod tags;
@@ -44,6 +45,7 @@ pub use reload::changes_needing_restart;
 pub use routing::Fpm;
 pub use rx_queue::{DeviceKind, IDLE_SLEEP_NS_MAX, PACKET_FRAMES_DEFAULT};
 pub use schema::{Capabilities, Hugepages, Idle, Seccomp};
+pub use sflow::Sflow;
 pub use tables::TablesError;
 pub use watchdog::action as watchdog_action;
 
@@ -113,6 +115,8 @@ pub struct SwitchConfig {
     pub fleet: Option<Fleet>,
     /// What is kept of the last events, and when it is written down.
     pub flight_recorder: FlightRecorder,
+    /// What is sampled for sFlow, and who gets it, if anybody does.
+    pub sflow: Option<Sflow>,
     /// Whether DPDK makes its telemetry socket.
     pub telemetry: bool,
     /// What works but is probably not meant, in the form of errors.
@@ -355,6 +359,7 @@ fn assemble(
         tag_map,
         neighbors: routes::neighbors(source, &file, &ports)?,
         static_macs: static_macs::build(source, &file, &ports)?,
+        sflow: sflow::build(source, &file, &ports)?,
         lldp: lldp::build(source, &file, &ports)?,
         ports,
         routes,

@@ -4,23 +4,25 @@
 //! |---|---|
 //! | [`program`], [`filter`], `prefilter` | which frames match |
 //! | [`record`] | what is recorded |
-//! | this one | the worker's end: what is wanted, the frame in hand, the ring |
+//! | `in_hand` | the frame that goes through the stages |
+//! | this one | the worker's end: what is wanted, the ring |
 //!
 //! A frame is matched once, as it was received. From then on it is *captured*: while a stage has it
-//! in hand, [`Capture::has_in_hand`] says so, and in a queue its metadata has a mark
-//! ([`Capture::mark`]). So each end of the frame (out, drop, punt) is recorded whatever the stages
-//! have rewritten. Without a filter every frame is captured, and nothing has to be marked.
+//! in hand, `InHand` says so, and in a queue its metadata has a mark ([`Capture::mark`]). So each
+//! end of the frame (out, drop, punt) is recorded whatever the stages have rewritten. Without a
+//! filter every frame is captured, and nothing has to be marked.
 //!
 //! A worker without a capture looks once a burst for one. The ring is bounded: a record that finds
 //! no room is counted and lost, and the worker goes on.
 
 pub mod filter;
+pub(crate) mod in_hand;
 mod prefilter;
 pub mod program;
 pub mod record;
 
 use crate::frame::Frame;
-use crate::ids::{PortId, Priority, Tag};
+use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::queue::veq::FrameMeta;
 use crate::rules::PortSet;
@@ -30,6 +32,7 @@ use alloc::vec;
 use arrayvec::ArrayVec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use filter::{Filter, HeaderCompare};
+use in_hand::InHand;
 use record::{Ending, HEAD_BYTES, Kind, Record};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -52,16 +55,6 @@ pub struct CaptureSettings {
     pub snap_bytes: u16,
 }
 
-/// The frame in hand: one that matched, on its way through the stages.
-#[derive(Clone, Copy, Debug, Default)]
-struct InHand {
-    is_captured: bool,
-    ending: Ending,
-    cause: Option<u8>,
-    out: Option<(PortId, Priority)>,
-    tags: Option<(Tag, Tag)>,
-}
-
 /// A frame that was offered to a device, and its record if the device takes it.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
@@ -82,9 +75,6 @@ pub struct Capture {
     missed: u32,
     missed_in_all: Arc<AtomicU64>,
     ring: Producer<u8>,
-    in_hand: InHand,
-    /// Where the frame that is dropped next was to go.
-    bound: Option<(PortId, Priority)>,
     /// The record of the arrival of the frame in hand, and its captured bytes.
     arrival: Option<Record>,
     arrival_bytes: Snap,
@@ -136,8 +126,6 @@ pub fn connect(
         missed: 0,
         missed_in_all: Arc::clone(&missed_in_all),
         ring,
-        in_hand: InHand::default(),
-        bound: None,
         arrival: None,
         arrival_bytes: Snap { bytes: zeroed(snap_bytes), len: 0 },
         offered: ArrayVec::new(),
@@ -193,27 +181,9 @@ impl Capture {
         self.settings.filter.as_ref().is_none_or(|filter| filter.matches(head, frame_bytes))
     }
 
-    /// A stage takes up a frame, which is captured or not.
-    pub(crate) fn take_in_hand(&mut self, is_captured: bool) {
-        self.in_hand = InHand { is_captured, ..InHand::default() };
-        self.bound = None;
-    }
-
-    /// The frame in hand has gone its way.
-    pub(crate) fn put_down(&mut self) {
-        self.in_hand = InHand::default();
-        self.bound = None;
-    }
-
-    /// Whether the frame in hand is captured by the filter.
-    #[inline(always)]
-    pub(crate) const fn has_in_hand(&self) -> bool {
-        self.in_hand.is_captured
-    }
-
     /// Whether the frame that a stage has, which is in no queue, is captured.
-    pub(crate) const fn captures_this(&self, kind: Kind) -> bool {
-        self.wants(kind) && (self.takes_all() || self.in_hand.is_captured)
+    pub(crate) const fn captures_this(&self, kind: Kind, in_hand: &InHand) -> bool {
+        self.wants(kind) && (self.takes_all() || in_hand.followers.capture)
     }
 
     /// Whether a frame that was in a queue with `meta` is captured.
@@ -226,38 +196,9 @@ impl Capture {
         meta.mark() == self.mark
     }
 
-    /// Marks the metadata of the frame in hand, if that is captured.
+    /// Marks the metadata of a frame that is captured.
     pub(crate) fn mark(&self, meta: &mut FrameMeta) {
-        if self.in_hand.is_captured {
-            meta.set_mark(self.mark);
-        }
-    }
-
-    /// The frame in hand ends so, or goes on so. What is copied stays flooded, whatever becomes of
-    /// the copies.
-    pub(crate) fn goes_on(&mut self, ending: Ending, cause: Option<u8>) {
-        if self.in_hand.ending != Ending::Flooded {
-            self.in_hand.ending = ending;
-            self.in_hand.cause = cause;
-        }
-    }
-
-    /// The frame that is dropped next was to leave by this port in this priority.
-    pub(crate) const fn set_bound(&mut self, out: (PortId, Priority)) {
-        self.bound = Some(out);
-    }
-
-    /// The frame in hand is to leave by this port in this priority, and its tag changes so.
-    pub(crate) fn is_bound_for(&mut self, out: (PortId, Priority), tags: Option<(Tag, Tag)>) {
-        if self.in_hand.ending != Ending::Flooded {
-            self.in_hand.out = Some(out);
-            self.in_hand.tags = tags.or(self.in_hand.tags);
-        }
-    }
-
-    /// Where the frame that is being dropped was to go.
-    pub(crate) const fn take_bound(&mut self) -> Option<(PortId, Priority)> {
-        self.bound.take()
+        meta.set_mark(self.mark);
     }
 
     /// Keeps a record of the arrival of the frame in hand until it is known what becomes of it.
@@ -273,6 +214,7 @@ impl Capture {
     /// `has_to_wait` outside of the stages and will arrive again.
     pub(crate) fn has_arrived(
         &mut self,
+        in_hand: &InHand,
         has_to_wait: bool,
         depths_of: impl FnOnce(&Record) -> record::Depths,
     ) {
@@ -280,7 +222,7 @@ impl Capture {
         if has_to_wait {
             return;
         }
-        let InHand { ending, cause, out, tags, .. } = self.in_hand;
+        let InHand { ending, cause, out, tags, .. } = *in_hand;
         record.ending = ending;
         record.cause = cause;
         record.out_port = out.map(|out| out.0);

@@ -189,7 +189,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 }
                 Destination::Ends(verdict) => ends_with(verdict, class.priority(), rx_bytes),
             };
-            let is_in_hand = self.accounting.capturing().is_some_and(|it| it.has_in_hand());
+            let is_in_hand = self.accounting.has_in_hand();
             if is_in_hand || self.is_oversize(&frame_outcome) {
                 // It is dropped, so it may go ahead of the frames before it; or it is alone.
                 self.count_outcome(&OutcomeGroup::of_one(&frame_outcome), arrival);
@@ -226,7 +226,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn flood(&mut self, snapshot: &Snapshot, mut frame: D::Frame, flooded: &Flooded) {
         let &Flooded { vid, class, ref parsed, slot } = flooded;
         let input = self.inputs[slot];
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.capture_goes_on(Ending::Flooded);
         }
         let members = snapshot.vlans.members(vid);
@@ -238,7 +238,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.ports[slot].counters.copied_frames += 1;
             let Some(mut copy) = self.device.copy(&frame) else {
                 let class = Some(class.priority());
-                if self.accounting.is_capturing() {
+                if self.accounting.is_observed() {
                     self.capture_drop(&frame, slot, DropReason::NoBuffer, class);
                 }
                 self.count_drop(slot, DropReason::NoBuffer, class);

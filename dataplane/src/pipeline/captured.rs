@@ -1,10 +1,12 @@
-//! Capture: takes the frames that match through the stages one by one, and records what becomes of
-//! them, at the ends of the pipeline. No frame comes here while no client captures.
+//! Capture and sampling: takes the frames that are followed through the stages one by one, and
+//! records what becomes of them, at the ends of the pipeline. No frame comes here while no client
+//! captures and nothing is sampled.
 //!
-//! A frame alone has the result that it has in its burst, so a capture changes no frame and no
-//! counter (`dataplane/tests/bursts.rs`).
+//! A frame alone has the result that it has in its burst, so this changes no frame and no counter
+//! (`dataplane/tests/bursts.rs`).
 
 use crate::capture::Capture;
+use crate::capture::in_hand::{Followers, InHand};
 use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
@@ -14,12 +16,14 @@ use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
+use crate::pipeline::ends::loss;
 use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::{LANES, lanes_of};
 use crate::pipeline::outcome::{Outcome, TagChange};
 use crate::probe::Probe;
 use crate::punt::PuntReason;
 use crate::queue::veq::FrameMeta;
+use crate::sampling::Sampling;
 use crate::snapshot::{PortMode, Snapshot};
 use crate::wire::parse::{Kind as FrameKind, parse};
 use crate::wire::{be16, ethernet};
@@ -27,8 +31,8 @@ use crate::worker::Core;
 use arrayvec::ArrayVec;
 
 impl<D: Device, V: Driver> Core<D, V> {
-    /// [`Self::receive`] of the burst in `self.rx` while a client captures. The arrival in the
-    /// worker is counted if it `is_first`.
+    /// [`Self::receive`] of the burst in `self.rx` while frames are captured or sampled. The
+    /// arrival in the worker is counted if it `is_first`.
     #[inline(never)]
     pub(crate) fn receive_captured(
         &mut self,
@@ -40,23 +44,27 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.accounting.totals.received += self.rx.len() as u64;
             self.accounting.driver.probe().received(self.rx.len());
         }
-        self.rx.iter().for_each(Frame::prefetch);
         let port = self.inputs[arrival.slot].port;
+        self.rx.iter().for_each(Frame::prefetch);
+        // A frame that had to wait for room has had its chance.
+        let sampling = self.accounting.sampling.as_deref_mut().filter(|_| is_first);
+        let sampled = sampling.map_or(0, |sampling| sampling.arrive(port, self.rx.len()));
         let mode = snapshot.ports.get(port.index()).map(|tables| &*tables.mode);
         let takes_fast_path = self.rx.len() > 1
             && self.ports[arrival.slot].up
             && matches!(mode, Some(PortMode::Routed { .. }));
-        let bits = match self.accounting.capture.as_deref() {
+        let by_header = takes_fast_path && sampled == 0;
+        let captured = match self.accounting.capture.as_deref() {
             // The fast path asks, once it has read the headers: `captured_of_burst`.
-            Some(capture) if takes_fast_path && capture.header_compares(port).is_some() => 0,
+            Some(capture) if by_header && capture.header_compares(port).is_some() => 0,
             Some(capture) => capture.to_follow(port, &self.rx),
             None => 0,
         };
-        if bits == 0 {
+        if captured | sampled == 0 {
             return self.receive_rest(snapshot, arrival);
         }
         let has_control = self.rx.iter().any(is_mac_control);
-        self.receive_split(snapshot, arrival, bits, has_control);
+        self.receive_split(snapshot, arrival, [captured, sampled], has_control);
     }
 
     /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
@@ -64,10 +72,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(never)]
     pub(super) fn captured_of_burst(&self, port: PortId) -> u64 {
         let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
-        let Some(compares) = capture.header_compares(port).filter(|_| !capture.has_in_hand())
-        else {
-            return 0;
-        };
+        let Some(compares) = capture.header_compares(port) else { return 0 };
         let mut bits = 0;
         let lanes = Eight::lanes_with(&self.lanes.eights, compares);
         let eights = lanes.into_iter().zip(self.rx.chunks(LANES));
@@ -80,7 +85,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         bits
     }
 
-    /// Receives the burst in `self.rx`, whose arrival is counted and of which no frame is captured.
+    /// Receives the burst in `self.rx`, whose arrival is counted and of which no frame is followed.
     fn receive_rest(&mut self, snapshot: &Snapshot, arrival: Arrival) {
         match self.rx.len() {
             0 => {}
@@ -94,13 +99,14 @@ impl<D: Device, V: Driver> Core<D, V> {
     }
 
     /// Splits the burst in `self.rx`, which has MAC control frames or not, around the frames whose
-    /// bits are set in `bits`: each goes through the stages by itself.
+    /// bits are set in `bits`, of those that are captured and those that are sampled: each goes
+    /// through the stages by itself.
     #[inline(never)]
     pub(super) fn receive_split(
         &mut self,
         snapshot: &Snapshot,
         arrival: Arrival,
-        mut bits: u64,
+        mut bits: [u64; 2],
         has_control: bool,
     ) {
         let mut frames = core::mem::take(&mut self.rx);
@@ -110,16 +116,17 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         let mut frames = frames.into_iter();
         while let Some(frame) = frames.next() {
-            let is_captured = bits & 1 == 1;
-            bits >>= 1;
-            if is_captured {
+            let followers = Followers { capture: bits[0] & 1 == 1, sampling: bits[1] & 1 == 1 };
+            if followers.any() {
                 self.receive_rest(snapshot, arrival);
             }
             if !self.deferred[arrival.slot].is_empty() {
-                return self.defer(core::iter::once(frame).chain(frames), arrival.slot);
+                let later = core::iter::once(frame).chain(frames).collect();
+                return self.defer_followed(later, bits[1], arrival.slot);
             }
-            if is_captured {
-                self.receive_in_hand(snapshot, frame, arrival);
+            bits = bits.map(|bits| bits >> 1);
+            if followers.any() {
+                self.receive_in_hand(snapshot, frame, arrival, followers);
             } else {
                 self.rx.push(frame);
             }
@@ -127,24 +134,50 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.receive_rest(snapshot, arrival);
     }
 
-    /// Takes a captured frame through the stages.
-    fn receive_in_hand(&mut self, snapshot: &Snapshot, frame: D::Frame, arrival: Arrival) {
+    /// Defers `frames`, the rest of a burst. Those whose bits are set in `sampled` are sampled now:
+    /// they are not chosen again.
+    #[cold]
+    fn defer_followed(&mut self, frames: Burst<D::Frame>, sampled: u64, slot: usize) {
+        let chosen = (0_u32..).zip(&frames).filter(|(at, _)| sampled >> at & 1 == 1);
+        for (_, frame) in chosen {
+            self.with_sampling(|core, sampling| {
+                sampling.take(core.event(Kind::In, Ending::Unknown, slot), frame);
+            });
+        }
+        self.defer(frames.into_iter(), slot);
+    }
+
+    /// Takes a frame that is followed through the stages.
+    fn receive_in_hand(
+        &mut self,
+        snapshot: &Snapshot,
+        frame: D::Frame,
+        arrival: Arrival,
+        followers: Followers,
+    ) {
         let record = self.arrival_of(snapshot, &frame, arrival);
-        if let Some(capture) = self.accounting.capturing() {
-            capture.take_in_hand(true);
-            if let Some(record) = record.filter(|_| capture.wants(Kind::In)) {
-                capture.arrives(record, &frame);
-            }
+        self.accounting.in_hand = InHand::new(followers);
+        if let Some(capture) = self.accounting.capturing()
+            && let Some(record) = record.filter(|_| followers.capture && capture.wants(Kind::In))
+        {
+            capture.arrives(record, &frame);
+        }
+        if followers.sampling {
+            self.with_sampling(|core, sampling| {
+                let event = || core.event(Kind::In, Ending::Unknown, arrival.slot);
+                sampling.hold(record.unwrap_or_else(event), &frame);
+            });
         }
         self.receive_other(snapshot, frame, arrival);
         let has_to_wait = !self.deferred[arrival.slot].is_empty();
+        let in_hand = core::mem::take(&mut self.accounting.in_hand);
         self.with_capture(|core, capture| {
-            capture.has_arrived(has_to_wait, |record| {
+            capture.has_arrived(&in_hand, has_to_wait, |record| {
                 let out = record.out_port.zip(record.out_class);
                 core.depths(arrival.slot, record.in_class, out)
             });
-            capture.put_down();
         });
+        self.with_sampling(|_, sampling| sampling.release(&in_hand));
     }
 
     /// Gives the capture, if there is one, to `record` beside the rest of the core, which tells it
@@ -153,6 +186,14 @@ impl<D: Device, V: Driver> Core<D, V> {
         if let Some(mut capture) = self.accounting.capture.take() {
             record(self, &mut capture);
             self.accounting.capture = Some(capture);
+        }
+    }
+
+    /// The same of the sampling.
+    fn with_sampling(&mut self, record: impl FnOnce(&Self, &mut Sampling)) {
+        if let Some(mut sampling) = self.accounting.sampling.take() {
+            record(self, &mut sampling);
+            self.accounting.sampling = Some(sampling);
         }
     }
 
@@ -211,31 +252,31 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// The frame in hand is to be forwarded.
     #[cold]
     pub(super) fn capture_forward(&mut self, outcome: Outcome, meta: &mut FrameMeta) {
-        let Some(capture) = self.accounting.capturing() else { return };
-        if !capture.has_in_hand() {
+        let in_hand = &mut self.accounting.in_hand;
+        if !in_hand.followers.any() {
             return;
         }
         let is_changed = matches!(outcome.change(), TagChange::Raised | TagChange::Demoted);
         let tags = is_changed.then(|| outcome.tags());
-        capture.is_bound_for((outcome.out(), outcome.priority()), tags);
-        capture.goes_on(Ending::Forwarded, None);
-        capture.mark(meta);
+        in_hand.is_bound_for((outcome.out(), outcome.priority()), tags);
+        in_hand.goes_on(Ending::Forwarded, None);
+        if in_hand.followers.capture
+            && let Some(capture) = self.accounting.capturing()
+        {
+            capture.mark(meta);
+        }
     }
 
     /// The frame in hand, if any, goes on so.
     #[cold]
     pub(super) fn capture_goes_on(&mut self, ending: Ending) {
-        if let Some(capture) = self.accounting.capturing() {
-            capture.goes_on(ending, None);
-        }
+        self.accounting.in_hand.goes_on(ending, None);
     }
 
     /// The frame that is dropped next was to leave by this port in this priority.
     #[cold]
     pub(super) fn capture_bound(&mut self, out: PortId, priority: Priority) {
-        if let Some(capture) = self.accounting.capturing() {
-            capture.set_bound((out, priority));
-        }
+        self.accounting.in_hand.set_bound((out, priority));
     }
 
     /// A frame that came in at the port at `slot`, in `class`, is dropped.
@@ -247,19 +288,25 @@ impl<D: Device, V: Driver> Core<D, V> {
         reason: DropReason,
         class: Option<Priority>,
     ) {
+        let cause = Some(reason as u8);
+        let bound = self.accounting.in_hand.take_bound();
+        self.accounting.in_hand.goes_on(Ending::Dropped, cause);
+        let record = |core: &Self| Record {
+            cause,
+            in_class: class,
+            out_port: bound.map(|out| out.0),
+            out_class: bound.map(|out| out.1),
+            depths: core.depths(slot, class, bound),
+            ..core.event(Kind::Drop, Ending::Dropped, slot)
+        };
         self.with_capture(|core, capture| {
-            let bound = capture.take_bound();
-            capture.goes_on(Ending::Dropped, Some(reason as u8));
-            if capture.captures_this(Kind::Drop) {
-                let record = Record {
-                    cause: Some(reason as u8),
-                    in_class: class,
-                    out_port: bound.map(|out| out.0),
-                    out_class: bound.map(|out| out.1),
-                    depths: core.depths(slot, class, bound),
-                    ..core.event(Kind::Drop, Ending::Dropped, slot)
-                };
-                capture.record(record, frame);
+            if capture.captures_this(Kind::Drop, &core.accounting.in_hand) {
+                capture.record(record(core), frame);
+            }
+        });
+        self.with_sampling(|core, sampling| {
+            if sampling.reports(core.accounting.now) {
+                sampling.report(record(core), frame);
             }
         });
     }
@@ -272,29 +319,38 @@ impl<D: Device, V: Driver> Core<D, V> {
         slot: usize,
         class: Option<Priority>,
     ) {
+        let cause = Some(punted.reason as u8);
+        // What waits on the packet path is not punted: only a copy of it is.
+        if punted.reason != PuntReason::Resolve {
+            self.accounting.in_hand.goes_on(Ending::Punted, cause);
+        }
+        let record = |core: &Self| Record {
+            cause,
+            in_class: class,
+            depths: core.depths(slot, class, None),
+            ..core.event(Kind::Punt, Ending::Punted, slot)
+        };
         self.with_capture(|core, capture| {
-            // What waits on the packet path is not punted: only a copy of it is.
-            if punted.reason != PuntReason::Resolve {
-                capture.goes_on(Ending::Punted, Some(punted.reason as u8));
-            }
-            if capture.captures_this(Kind::Punt) {
-                let record = Record {
-                    cause: Some(punted.reason as u8),
-                    in_class: class,
-                    depths: core.depths(slot, class, None),
-                    ..core.event(Kind::Punt, Ending::Punted, slot)
-                };
-                capture.record(record, &punted.frame);
+            if capture.captures_this(Kind::Punt, &core.accounting.in_hand) {
+                capture.record(record(core), &punted.frame);
             }
         });
+        // Its receiver will lack it, though its sender is told.
+        if loss(punted.reason).1 {
+            self.with_sampling(|core, sampling| {
+                if sampling.reports(core.accounting.now) {
+                    sampling.report(record(core), &punted.frame);
+                }
+            });
+        }
     }
 
     /// A MAC control frame that came in at the port at `slot` is consumed.
     #[cold]
     pub(super) fn capture_consumed(&mut self, frame: &D::Frame, slot: usize) {
+        self.accounting.in_hand.goes_on(Ending::Consumed, None);
         self.with_capture(|core, capture| {
-            capture.goes_on(Ending::Consumed, None);
-            if capture.captures_this(Kind::Pause) {
+            if capture.captures_this(Kind::Pause, &core.accounting.in_hand) {
                 let mut record = core.event(Kind::Pause, Ending::Consumed, slot);
                 // The port's owner obeys it.
                 if let Some(own) = core.handoff_tx.slot(record.port) {
@@ -325,16 +381,16 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline]
     pub(crate) fn take_in_hand(&mut self, frame: &D::Frame) {
         if let Some(capture) = self.accounting.capturing() {
-            let is_captured = capture.matches(frame.head(), frame.len());
-            capture.take_in_hand(is_captured);
+            let capture = capture.matches(frame.head(), frame.len());
+            self.accounting.in_hand = InHand::new(Followers { capture, sampling: false });
         }
     }
 
     /// Puts down the frame of [`Self::take_in_hand`].
     #[inline]
     pub(crate) fn put_down(&mut self) {
-        if let Some(capture) = self.accounting.capturing() {
-            capture.put_down();
+        if self.accounting.is_capturing() {
+            self.accounting.in_hand = InHand::default();
         }
     }
 
@@ -342,7 +398,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// their next hop.
     pub(crate) fn receive_again(&mut self, snapshot: &Snapshot, slot: usize) {
         let arrival = Arrival { slot, is_new: false };
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, false);
         } else {
             self.receive(snapshot, arrival);
@@ -352,12 +408,15 @@ impl<D: Device, V: Driver> Core<D, V> {
 
 /// The burst with its MAC control frames first, and the bits of its frames in that order.
 #[cold]
-fn mac_control_first<F: Frame>(burst: Burst<F>, bits: u64) -> (Burst<F>, u64) {
-    let marked = (0..).zip(burst).map(|(at, frame): (u32, F)| (bits >> at & 1, frame));
-    let mut frames: ArrayVec<(u64, F), BURST_MAX> = marked.collect();
+fn mac_control_first<F: Frame>(burst: Burst<F>, bits: [u64; 2]) -> (Burst<F>, [u64; 2]) {
+    let marked = (0..).zip(burst).map(|(at, frame): (u32, F)| (bits.map(|it| it >> at & 1), frame));
+    let mut frames: ArrayVec<([u64; 2], F), BURST_MAX> = marked.collect();
     frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
-    let bits = (0..).zip(&frames).fold(0, |bits, (at, (bit, _)): (u32, _)| bits | bit << at);
-    (frames.into_iter().map(|(_, frame)| frame).collect(), bits)
+    let mut sorted = [0; 2];
+    for (at, (bits, _)) in (0_u32..).zip(&frames) {
+        sorted = [sorted[0] | bits[0] << at, sorted[1] | bits[1] << at];
+    }
+    (frames.into_iter().map(|(_, frame)| frame).collect(), sorted)
 }
 
 fn is_mac_control(frame: &impl Frame) -> bool {

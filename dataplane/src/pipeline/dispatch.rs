@@ -241,7 +241,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         slot: usize,
         reason: DropReason,
     ) {
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.capture_bound(out, Priority::from_low_bits(queued.meta.priority));
         }
         self.drop(queued.frame, slot, reason, Some(queued.meta.viq.priority()));
@@ -277,7 +277,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         self.count_tag_change(outcome, 1, slot);
         let mut meta = meta_of(outcome, frame_outcome.bytes, self.accounting.now);
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.capture_forward(outcome, &mut meta);
         }
         let (queued, out) = (QueuedFrame { frame, meta }, outcome.out());

@@ -26,7 +26,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             },
             Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class()),
             Verdict::Consume => {
-                if self.accounting.is_capturing() {
+                if self.accounting.is_observed() {
                     self.capture_consumed(&frame, slot);
                 }
                 self.accounting.totals.consumed += 1;
@@ -48,7 +48,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         reason: DropReason,
         class: Option<Priority>,
     ) {
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.capture_drop(&frame, slot, reason, class);
         }
         self.count_drop(slot, reason, class);
@@ -125,7 +125,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         priority: Option<Priority>,
     ) -> Result<(), D::Frame> {
         let class = punted.class;
-        if self.accounting.is_capturing() && !self.punted.is_full() {
+        if self.accounting.is_observed() && !self.punted.is_full() {
             self.capture_punt(&punted, slot, priority);
         }
         self.punted.push(punted).map_err(|rtrb::PushError::Full(punted)| punted.frame)?;
@@ -162,7 +162,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
 /// Why a frame for the control thread is not delivered: the name of the drop if the control thread
 /// cannot take it, and whether it is lost even if it is punted.
-const fn loss(reason: PuntReason) -> (DropReason, bool) {
+pub(super) const fn loss(reason: PuntReason) -> (DropReason, bool) {
     match reason {
         PuntReason::TtlExpired => (DropReason::TtlExpired, true),
         PuntReason::TooBig => (DropReason::TooBig, true),

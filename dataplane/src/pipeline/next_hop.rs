@@ -39,7 +39,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             return self.drop(frame, slot, DropReason::HeadroomOverrun, Some(class));
         }
         self.mark_headroom(viq, slot);
-        if self.accounting.is_capturing() {
+        if self.accounting.is_observed() {
             self.capture_goes_on(Ending::Waits);
         }
         if known.is_none() && self.ask_for(&frame, slot, class) {

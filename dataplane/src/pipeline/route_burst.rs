@@ -36,9 +36,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             frame_bytes_max,
         );
         if self.accounting.is_capturing() {
-            let bits = self.captured_of_burst(ingress.port);
-            if bits != 0 {
-                return self.receive_split(snapshot, arrival, bits, control_bits != 0);
+            let captured = self.captured_of_burst(ingress.port);
+            if captured != 0 {
+                return self.receive_split(snapshot, arrival, [captured, 0], control_bits != 0);
             }
         }
         if control_bits != 0 {

@@ -7,6 +7,7 @@ use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
+use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
 use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 
@@ -55,16 +56,27 @@ impl<D: Device, V: Driver> Port<D, V> {
         reason: DropReason,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
-        let Some(mut capture) = accounting.capture.take() else { return };
         let QueuedFrame { frame, meta } = queued;
-        if capture.has_in_hand() && capture.is_marked(meta) {
-            capture.goes_on(Ending::Dropped, Some(reason as u8));
-        }
-        if capture.captures_queued(Kind::Drop, meta) {
+        let cause = Some(reason as u8);
+        let record = |accounting: &Accounting<D::Frame, V>| {
             let event = self.event(Kind::Drop, Ending::Dropped, meta, accounting);
-            capture.record(Record { cause: Some(reason as u8), ..event }, frame);
+            Record { cause, ..event }
+        };
+        if accounting.has_in_hand() && is_in_hand(meta, accounting) {
+            accounting.in_hand.goes_on(Ending::Dropped, cause);
         }
-        accounting.capture = Some(capture);
+        if let Some(mut capture) = accounting.capture.take() {
+            if capture.captures_queued(Kind::Drop, meta) {
+                capture.record(record(accounting), frame);
+            }
+            accounting.capture = Some(capture);
+        }
+        if let Some(mut sampling) = accounting.sampling.take() {
+            if sampling.reports(accounting.now) {
+                sampling.report(record(accounting), frame);
+            }
+            accounting.sampling = Some(sampling);
+        }
     }
 
     /// Keeps the starts of the captured frames of the transmit batch, which is offered to the
@@ -81,4 +93,15 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
         accounting.capture = Some(capture);
     }
+}
+
+/// Whether the frame with `meta` is the one in hand: not so if it was queued before, and its place
+/// was needed.
+fn is_in_hand<F: Frame, V: Driver>(meta: &FrameMeta, accounting: &Accounting<F, V>) -> bool {
+    let followers = accounting.in_hand.followers;
+    if followers.capture {
+        return accounting.capture.as_ref().is_some_and(|capture| capture.is_marked(meta));
+    }
+    let out = accounting.in_hand.out.map(|out| out.0.index());
+    out == Some(usize::from(meta.out)) && meta.arrived_ns == low_32_bits(accounting.now)
 }

@@ -1,10 +1,11 @@
 //! One switch that receives the same frames in bursts of different lengths: N bursts of one frame
 //! have the result of one burst of N frames, which is why there may be a path for single frames.
-//! And one that is captured has the result of one that is not.
+//! And one that is captured or sampled has the result of one that is not.
 
 use super::captured::Captured;
 use super::drivers::report_lines;
 use super::random_switch::{self, port_id};
+use super::sampled::Sampled;
 use super::{RigBuilder, Script, TestDevice, TestFrame};
 use crate::control_rings::{Command, ControlRings};
 use crate::counters::Totals;
@@ -43,15 +44,22 @@ pub fn run(data: &[u8]) {
         switch.captured = Some(captured(&mut switch.worker));
         switch
     });
-    let switches = [whole, ones, fives, all, some, to_one_net];
+    let [one, few] =
+        [(1, None), (3, Some(Captured::some as fn(&mut _) -> _))].map(|(rate, captured)| {
+            let mut switch = Switch::new(&builder, BURST_MAX);
+            switch.sampled = Some(Sampled::new(&mut switch.worker, rate));
+            switch.captured = captured.map(|captured| captured(&mut switch.worker));
+            switch
+        });
+    let switches = [whole, ones, fives, all, some, to_one_net, one, few];
     let mut all = Switches { switches, builder, now: Instant::from_ns(1_000), epoch: 0 };
     while all.step(&mut script).is_some() {}
     all.compare(Switch::report);
-    all.each(Switch::check_captured);
+    all.each(Switch::check_observed);
 }
 
 struct Switches {
-    switches: [Switch; 6],
+    switches: [Switch; 8],
     builder: RigBuilder,
     now: Instant,
     epoch: u64,
@@ -127,8 +135,11 @@ impl Switches {
         for switch in split {
             let found = ask(switch, now);
             let is_captured = switch.captured.is_some();
-            let burst_frames = switch.burst_frames;
-            assert_eq!(found, expected, "bursts of {burst_frames}, captured: {is_captured}");
+            let (burst_frames, is_sampled) = (switch.burst_frames, switch.sampled.is_some());
+            assert_eq!(
+                found, expected,
+                "bursts of {burst_frames}, captured: {is_captured}, sampled: {is_sampled}"
+            );
         }
     }
 }
@@ -153,6 +164,8 @@ struct Switch {
     burst_frames: usize,
     /// What a client sees of it.
     captured: Option<Captured>,
+    /// What is sampled of it.
+    sampled: Option<Sampled>,
 }
 
 impl Switch {
@@ -161,7 +174,7 @@ impl Switch {
         // The receive ring decides how many frames a burst has, which is decided here already.
         device.has_no_rx_ring = true;
         let (worker, control) = builder.worker(device, Polling::default());
-        Self { worker, control, burst_frames, captured: None }
+        Self { worker, control, burst_frames, captured: None, sampled: None }
     }
 
     /// A port without limit, or one whose device queues and takes that many frames more.
@@ -183,9 +196,10 @@ impl Switch {
             port.begin(&mut core.device, now);
         }
         for burst in frames.chunks(self.burst_frames) {
+            self.sampled.iter_mut().for_each(|sampled| sampled.receives(port, burst.len()));
             core.rx.extend(burst.iter().cloned());
             let arrival = Arrival { slot: port.index(), is_new: true };
-            if core.accounting.is_capturing() {
+            if core.accounting.is_observed() {
                 core.receive_captured(snapshot, arrival, true);
             } else {
                 core.receive(snapshot, arrival);
@@ -197,6 +211,7 @@ impl Switch {
     /// What was sent and punted since last asked, and the totals.
     fn results(&mut self, _now: Instant) -> Results {
         self.captured.iter_mut().for_each(Captured::read);
+        self.sampled.iter_mut().for_each(Sampled::read);
         let totals = self.worker.totals();
         assert_eq!(totals.imbalance(), 0, "every frame is accounted for: {totals:?}");
         let ports = &mut self.worker.device_mut().ports;
@@ -221,10 +236,13 @@ impl Switch {
         report_lines(&report)
     }
 
-    /// What was captured is what was counted.
-    fn check_captured(&mut self) {
+    /// What was captured and sampled is what was counted.
+    fn check_observed(&mut self) {
         if let Some(captured) = &mut self.captured {
             captured.check(&self.worker);
+        }
+        if let Some(sampled) = &mut self.sampled {
+            sampled.check(&self.worker);
         }
     }
 }

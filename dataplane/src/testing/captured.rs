@@ -76,7 +76,7 @@ impl Captured {
             snap_bytes: SNAP_BYTES,
         };
         let (capture, reader) = connect(settings, 0, 7, RING_BYTES);
-        worker.core.accounting.capture = Some(capture);
+        let _none_before = worker.core.accounting.set_capture(Some(capture));
         Self { reader, filter, arrived: 0, seen: BTreeMap::new() }
     }
 

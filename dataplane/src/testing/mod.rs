@@ -7,6 +7,7 @@ mod device;
 pub mod drivers;
 pub mod random_switch;
 mod rig;
+mod sampled;
 mod script;
 pub mod stages;
 pub mod wire;

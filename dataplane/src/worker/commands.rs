@@ -46,9 +46,13 @@ impl<D: Device, V: Driver> Worker<D, V> {
             }
             Command::LinkLost(port) => self.set_link(port, false, false),
             Command::Capture(capture) => {
-                let before = core::mem::replace(&mut self.core.accounting.capture, capture);
-                if let Some(before) = before {
+                if let Some(before) = self.core.accounting.set_capture(capture) {
                     self.reply(Reply::Capture(before));
+                }
+            }
+            Command::Sample(sampling) => {
+                if let Some(before) = self.core.accounting.set_sampling(sampling) {
+                    self.reply(Reply::Sample(before));
                 }
             }
             Command::FlushMacTable(port) => self.flush_mac_table(port),
@@ -91,7 +95,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
         port.counters.injected_frames += 1;
         let now = self.core.accounting.now;
         let mut meta = FrameMeta::own(&frame, port.id, port.control_priority, now);
-        if let Some(capture) = self.core.accounting.capturing() {
+        if self.core.accounting.has_in_hand()
+            && let Some(capture) = self.core.accounting.capturing()
+        {
             capture.mark(&mut meta);
         }
         // No device sends it, and the two drivers would try at different times: an empty frame fits

@@ -150,6 +150,7 @@ impl<P: Platform> Control<P> {
                         events.iter().for_each(Event::log);
                     }
                     self.record(&stats, now);
+                    self.sflow.poll(&stats, now);
                     for client in &clients {
                         send(client, Reply::Stats(stats.clone()));
                     }
@@ -163,7 +164,7 @@ impl<P: Platform> Control<P> {
                 }
             }
         }
-        let is_due = self.events.is_due(now) || self.recorder.is_due(now);
+        let is_due = self.events.is_due(now) || self.recorder.is_due(now) || self.sflow.is_due(now);
         if self.pending.stats.is_empty() && !is_due {
             return;
         }
@@ -173,6 +174,7 @@ impl<P: Platform> Control<P> {
             None => {
                 self.events.postpone(now);
                 self.recorder.postpone(now);
+                self.sflow.postpone(now);
                 let error = Reply::failed(
                     "a worker has not answered the last request; its core is blocked",
                 );

@@ -168,6 +168,7 @@ impl<P: Platform> Control<P> {
         for (worker, end) in self.workers.iter_mut().zip(ends) {
             worker.set_exit(end);
         }
+        self.sflow.finish();
         self.stats(self.platform.now())
     }
 

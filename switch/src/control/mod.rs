@@ -24,6 +24,7 @@
 //! | `traces` | frames walked through the tables |
 //! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
 //! | `capture`, `capture_stream` | who sees frames; the records on their way to the client |
+//! | `sflow` | who samples frames and counters |
 //! | `drain` | the end |
 //! | `protocol`, `server`, `clients`, `lines`, `access`, `peer_groups` | the socket |
 
@@ -55,6 +56,7 @@ mod recorder;
 mod reload;
 mod route_rows;
 pub(crate) mod server;
+mod sflow;
 mod slow_path;
 mod snapshot;
 pub mod stats;
@@ -94,6 +96,7 @@ use links::LinkWatch;
 use lldp::LldpControl;
 use protocol::{Reply, Request};
 use reload::ReloadRequest;
+use sflow::SflowControl;
 use slow_path::SlowPath;
 use stats::Stats;
 use std::sync::Arc;
@@ -178,6 +181,7 @@ pub(crate) struct Control<P: Platform> {
     kept_from_workers: Vec<PortId>,
     pending: PendingReplies,
     captures: CaptureControl,
+    sflow: SflowControl,
     events: Events,
     /// The events of the last seconds.
     recorder: FlightRecorder,
@@ -219,6 +223,7 @@ impl<P: Platform> Control<P> {
             kept_from_workers: Vec::new(),
             pending: PendingReplies::default(),
             captures: CaptureControl::default(),
+            sflow: SflowControl::default(),
             events: Events::default(),
             recorder: FlightRecorder::new(&tables.config().flight_recorder),
             fpm: None,
@@ -420,6 +425,7 @@ impl<P: Platform> Control<P> {
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
         self.pin_neighbors(&old.config().neighbors);
+        self.reload_sflow(old.config().sflow.as_ref());
         let now = self.platform.now();
         if let Some(lldp) = &mut self.lldp {
             lldp.reload(now, &mut self.tables);

@@ -41,6 +41,7 @@ impl<P: Platform> Control<P> {
             lldp: self.lldp.as_ref().map(LldpControl::stats),
             fpm: self.fpm.as_ref().map(|fpm| fpm.stats(self.tables.routes())),
             fleet: self.fleet.as_ref().map(FleetStatus::get),
+            sflow: self.sflow.stats(),
             taps: self.host.as_ref().map(|host| host.stats(config)).unwrap_or_default(),
             latency_ns: histograms.latency_ns(),
             burst_frames: histograms.burst_frames(),

@@ -11,7 +11,7 @@ use agents::host::AgentCounters;
 use dataplane::counters::{PortCounters, Totals};
 use dataplane::limits::PRIORITIES;
 use dataplane::report::QueueGauges;
-use derive_more::{Deref, DerefMut};
+use derive_more::{AddAssign, Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,6 +60,9 @@ pub struct Stats {
     /// Where the fleet's agent stands, if there is a `[fleet]`.
     #[serde(default)]
     pub fleet: Option<FleetStats>,
+    /// sFlow, if there is an `[sflow]`.
+    #[serde(default)]
+    pub sflow: Option<SflowStats>,
     /// The host's TAPs, in port order.
     #[serde(default)]
     pub taps: Vec<TapStats>,
@@ -140,6 +143,45 @@ pub struct FleetStats {
     pub losses: u64,
     /// Why the store does not answer, or the switch does not have what is wanted.
     pub error: Option<String>,
+}
+
+/// What is sampled for sFlow, and what was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SflowStats {
+    /// The address that collectors know the switch by.
+    pub agent: String,
+    /// Where samples are sent.
+    pub collectors: Vec<String>,
+    /// By port: one of so many received frames is sampled; 0 is none.
+    pub sample_rates: Vec<u32>,
+    /// How often the counters are sent, in nanoseconds; 0 is never.
+    pub polling_ns: u64,
+    /// Dropped frames that are reported in a second, at most.
+    pub drop_monitor_limit: u32,
+    /// What was sent, and what was not.
+    #[serde(flatten)]
+    pub counters: SflowCounters,
+}
+
+/// Samples of sFlow since the switch started, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
+pub struct SflowCounters {
+    /// Received frames that were sampled.
+    pub flow_samples: u64,
+    /// Samples of counters of a port.
+    pub counter_samples: u64,
+    /// Dropped frames that were reported.
+    pub drop_samples: u64,
+    /// Dropped frames above `drop_monitor_limit`, which were not.
+    pub suppressed_drops: u64,
+    /// Received frames that were to be sampled, and found the worker's ring full.
+    pub missed_samples: u64,
+    /// Dropped frames that were to be reported, and found the worker's ring full.
+    pub missed_drops: u64,
+    /// Datagrams sent, to all collectors together.
+    pub sent_datagrams: u64,
+    /// Datagrams that the system did not take.
+    pub lost_datagrams: u64,
 }
 
 /// A port as an interface of the host.

@@ -78,7 +78,7 @@ impl<F: Frame> WorkerLink<F> {
                 Reply::Report(report) => self.report = Some(report),
                 Reply::MacTable(slice) => self.mac_slice = Some(slice),
                 // Its ring is freed here, on this thread.
-                Reply::Capture(_) => {}
+                Reply::Capture(_) | Reply::Sample(_) => {}
             }
         }
         if let Ok(mut sample) = self.samples.replies.pop() {

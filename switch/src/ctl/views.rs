@@ -43,6 +43,7 @@ pub(super) fn stats(stats: &Stats) -> String {
         ),
         fleet(stats),
         fpm(stats),
+        sflow(stats),
         ports,
         format!(
             "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
@@ -92,6 +93,43 @@ fn fpm(stats: &Stats) -> String {
     }
     for (cause, count) in fpm.refused.iter().filter(|(_, count)| **count > 0) {
         line += &format!(", {count} refused ({cause})");
+    }
+    line
+}
+
+/// What sFlow has sent; empty if nothing is sampled.
+fn sflow(stats: &Stats) -> String {
+    let Some(sflow) = &stats.sflow else { return String::new() };
+    let counters = &sflow.counters;
+    let rates = &sflow.sample_rates;
+    let rate = match rates.iter().filter(|rate| **rate > 0).collect::<Vec<_>>()[..] {
+        [] => "no frames".to_owned(),
+        [rate, ref others @ ..] if others.iter().all(|other| *other == rate) => {
+            format!("1 frame in {rate}")
+        }
+        _ => "frames at a rate of each port".to_owned(),
+    };
+    let polling = match sflow.polling_ns {
+        0 => "never".to_owned(),
+        ns => format!("every {} s", ns / 1_000_000_000),
+    };
+    let limit = sflow.drop_monitor_limit;
+    let mut line = format!(
+        "sflow {} to {}: {rate}, counters {polling}, {limit} drops a second at most\n\
+         sflow sent: {} flow samples, {} counter samples, {} drops; {} drops above the limit",
+        sflow.agent,
+        sflow.collectors.join(", "),
+        counters.flow_samples,
+        counters.counter_samples,
+        counters.drop_samples,
+        counters.suppressed_drops,
+    );
+    let missed = counters.missed_samples + counters.missed_drops;
+    if missed > 0 {
+        line += &format!(", {missed} found a ring full");
+    }
+    if counters.lost_datagrams > 0 {
+        line += &format!(", {} datagrams not sent", counters.lost_datagrams);
     }
     line
 }

@@ -2,8 +2,8 @@
 
 use super::{Format, silent_text, text};
 use crate::control::stats::{
-    FleetStats, FpmStats, HostClassStats, LldpPortStats, LldpStats, Origin, PortStats, Stats,
-    TagChange, TapStats, Wait, WorkerStats,
+    FleetStats, FpmStats, HostClassStats, LldpPortStats, LldpStats, Origin, PortStats, SflowStats,
+    Stats, TagChange, TapStats, Wait, WorkerStats,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -56,6 +56,12 @@ fn skeleton() -> Stats {
             revision: Some(0),
             wanted: Some(0),
             ..FleetStats::default()
+        }),
+        sflow: Some(SflowStats {
+            agent: "10.0.0.1".to_owned(),
+            collectors: vec!["10.0.0.9:6343".to_owned()],
+            sample_rates: vec![0, 0],
+            ..SflowStats::default()
         }),
         tag_changes: vec![
             TagChange { tag: 1, new_tag: 2, frames: 0 },

@@ -40,7 +40,8 @@ pub(super) fn families(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     agent(page, &stats.agent)?;
     lldp(page, stats)?;
     fpm(page, stats)?;
-    fleet(page, stats)
+    fleet(page, stats)?;
+    sflow(page, stats)
 }
 
 /// Routes from a routing daemon.
@@ -80,6 +81,48 @@ fn fleet(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     page.gauge("knotless_fleet_wanted_revision", help, |samples| samples.add(&[], wanted))?;
     let help = "Times that the store was lost";
     page.counter("knotless_fleet_losses", help, |samples| samples.add(&[], fleet.losses))
+}
+
+/// Samples of sFlow.
+fn sflow(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(sflow) = &stats.sflow else { return Ok(()) };
+    let counters = &sflow.counters;
+    let help = "Received frames of which sFlow samples one; 0 samples none";
+    page.gauge("knotless_sflow_sample_rate", help, |samples| {
+        let mut ports = stats.ports.iter().zip(&sflow.sample_rates);
+        ports.try_for_each(|(port, rate)| samples.add(&[("port", &port.name)], u64::from(*rate)))
+    })?;
+    let help = "Interval of sFlow's samples of counters; 0 is never";
+    page.gauge("knotless_sflow_polling_interval_seconds", help, |samples| {
+        samples.add(&[], Value::Ns(sflow.polling_ns))
+    })?;
+    let help = "Dropped frames a second that sFlow reports, at most";
+    page.gauge("knotless_sflow_drop_monitor_limit", help, |samples| {
+        samples.add(&[], u64::from(sflow.drop_monitor_limit))
+    })?;
+    let help = "Samples of sFlow, by what was sampled: frames, counters of a port, dropped frames";
+    let kinds = [
+        ("flow", counters.flow_samples),
+        ("counter", counters.counter_samples),
+        ("drop", counters.drop_samples),
+    ];
+    page.counter("knotless_sflow_samples", help, |samples| {
+        kinds.into_iter().try_for_each(|(kind, count)| samples.add(&[("kind", kind)], count))
+    })?;
+    let help = "Dropped frames above the limit of sFlow's drop monitor, which were not reported";
+    page.counter("knotless_sflow_suppressed_drops", help, |samples| {
+        samples.add(&[], counters.suppressed_drops)
+    })?;
+    let help = "Samples of sFlow that found a worker's ring full";
+    let missed = [("flow", counters.missed_samples), ("drop", counters.missed_drops)];
+    page.counter("knotless_sflow_missed_samples", help, |samples| {
+        missed.into_iter().try_for_each(|(kind, count)| samples.add(&[("kind", kind)], count))
+    })?;
+    let help = "Datagrams of sFlow, to all collectors, by whether the system took them";
+    let datagrams = [("sent", counters.sent_datagrams), ("lost", counters.lost_datagrams)];
+    page.counter("knotless_sflow_datagrams", help, |samples| {
+        datagrams.into_iter().try_for_each(|(end, count)| samples.add(&[("end", end)], count))
+    })
 }
 
 fn gauges(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

@@ -26,6 +26,7 @@ use crate::platform::Platform;
 use crate::record::{PortRecorder, RecordingThread};
 use crate::security::{self, Rights, SecurityError};
 use crate::service_manager::ServiceManager;
+use crate::sflow::{Sockets, SocketsError};
 use crate::worker_loop::{Phase, SharedPhase, set_timer_slack};
 use clap::Args;
 use config::switch::TablesError;
@@ -82,6 +83,8 @@ enum RunError {
     Metrics(#[from] ListenError),
     #[error(transparent)]
     Fpm(#[from] FpmError),
+    #[error(transparent)]
+    Sflow(#[from] SocketsError),
     #[error("fleet: {0}")]
     FleetThread(io::Error),
     #[error("metrics: {0}")]
@@ -138,6 +141,7 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     let config = changes.make_again(config)?;
     let tables = Tables::new(config.clone())?;
     let listener = config.metrics.as_ref().map(MetricsListener::bind).transpose()?;
+    let samples_by = config.sflow.as_ref().map(Sockets::open).transpose()?;
     let signals = Signals::install().map_err(RunError::Signals)?;
     let phase = SharedPhase::default();
     let (dpdk_platform, queues) = DpdkPlatform::start(&config, arguments.verbose, &phase)?;
@@ -179,6 +183,9 @@ fn start(arguments: &RunArgs) -> Result<RunOutcome, RunError> {
     }
     if let Some(fpm) = fpm {
         control.take_routes_from(fpm);
+    }
+    if let Err(error) = control.export_sflow(samples_by, rights.clone()) {
+        return Err(stop(&phase, threads, error.into()));
     }
     let agent_rights = rights.clone();
     let served = serve(&config, ServerOptions { access, rights }, listener);

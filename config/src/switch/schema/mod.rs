@@ -14,6 +14,7 @@ mod lldp;
 mod port;
 mod queueing;
 mod runtime;
+mod sflow;
 
 pub(super) use classes::{InitialTagTable, QosMapTable, TagTable, TreeField, TtlTable};
 pub(super) use fleet::FleetTable;
@@ -32,6 +33,7 @@ pub(super) use runtime::{
     ControlTable, DpdkTable, FlightRecorderTable, MemoryTable, MetricsTable, SecurityTable,
     WorkersTable,
 };
+pub(super) use sflow::{AdminState, SflowTable};
 
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -120,6 +122,8 @@ pub(in crate::switch) struct SwitchFile {
     /// What is kept of the last events.
     #[serde(default)]
     pub(in crate::switch) flight_recorder: FlightRecorderTable,
+    /// Samples of frames, counters and drops. Default: none.
+    pub(in crate::switch) sflow: Field<SflowTable>,
     /// DPDK itself.
     #[serde(default)]
     pub(in crate::switch) dpdk: DpdkTable,

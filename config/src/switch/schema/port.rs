@@ -71,6 +71,9 @@ pub(in crate::switch) struct PortTable {
     /// Receive queues, 1 to 16: the owner polls the first, and the other workers in turn the next
     /// ones. A NIC spreads flows over them (RSS). Default 1.
     pub(in crate::switch) queues: Field<u64>,
+    /// One of so many frames received here is sampled for sFlow; 0 is none. Default: that of
+    /// `[sflow]`.
+    pub(in crate::switch) sample_rate: Field<u32>,
     /// Descriptors of each receive ring. Default 1024.
     pub(in crate::switch) rx_desc: Field<u64>,
     /// Descriptors of the transmit ring. Default 1024.
