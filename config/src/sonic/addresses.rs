@@ -53,7 +53,7 @@ fn in_vrf(reader: &mut Reader<'_>, table: &str, key: &str) {
 }
 
 fn add_address(reader: &mut Reader<'_>, port: &mut Port, place: &Place, address: &str) {
-    match address.parse::<IpNet>() {
+    match address.trim().parse::<IpNet>() {
         Ok(network) => port.addresses.push(Said::new(network.to_string(), place.to_string())),
         Err(_) => {
             reader.wrong(place, "has no address with the length of its network, as 10.0.0.1/31");

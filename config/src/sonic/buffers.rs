@@ -395,12 +395,10 @@ fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<u64
         if whole == 0 {
             return None;
         }
-        // A queue that grows alone ends at a / (1 + a) of the pool.
-        let power = u32::try_from(power.value.unsigned_abs()).unwrap_or_default();
-        let (one, other) = (1_u64 << power, 1_u64);
-        let negative = reader.number(TABLE, profile, "dynamic_th", -8..=-1).is_some();
-        let (over, under) = if negative { (other, one) } else { (one, other) };
-        return Some(size + whole / (over + under) * over);
+        // A queue that grows alone ends at a / (1 + a) of the pool, with a = 2^power.
+        let of_two = 1_u64 << power.value.unsigned_abs().min(8);
+        let part = if power.value < 0 { 1 } else { of_two };
+        return Some(size + whole / (of_two + 1) * part);
     }
     let fixed = reader.bytes(TABLE, profile, "static_th")?.value;
     Some(if fixed == 0 { whole } else { size + fixed })

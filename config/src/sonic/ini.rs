@@ -16,7 +16,7 @@ pub(super) struct LookupLine {
     pub(super) xoff: u64,
     pub(super) dynamic_th: i64,
     pub(super) xon_offset: Option<u64>,
-    /// File and line, to be named.
+    /// Speed and cable, to be named.
     pub(super) from: String,
 }
 
@@ -25,9 +25,8 @@ pub(super) struct LookupLine {
 /// # Errors
 /// A line has other words than speed, cable, size, xon, xoff, threshold and maybe xon_offset.
 pub(super) fn pg_lookup(source: &Source) -> Result<Vec<LookupLine>, ConfigError> {
-    let file = source.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut lines = Vec::new();
-    for (number, (offset, words)) in words(source).enumerate() {
+    for (offset, words) in words(source) {
         let wrong = |word: &str| {
             let message = format!(
                 "`{word}` is not right here; a line is SPEED CABLE SIZE XON XOFF THRESHOLD [XON_OFFSET], \
@@ -50,7 +49,7 @@ pub(super) fn pg_lookup(source: &Source) -> Result<Vec<LookupLine>, ConfigError>
             xoff: bytes(xoff)?,
             dynamic_th: threshold.parse().map_err(|_| wrong(threshold))?,
             xon_offset: rest.first().map(|word| bytes(word)).transpose()?,
-            from: format!("{file}, entry {}", number + 1),
+            from: format!("pg_profile_lookup.ini|{mbps} {cable}"),
         });
     }
     Ok(lines)

@@ -22,8 +22,6 @@ mod ports;
 mod profiles;
 mod reader;
 mod tables;
-#[cfg(test)]
-mod tests;
 mod toml_text;
 
 pub use export::{Exported, export};
@@ -159,7 +157,9 @@ fn tables_of(reader: &mut Reader<'_>) -> Vec<String> {
             Some(Treatment::Skip) => skipped.push(name.to_owned()),
             Some(Treatment::Refuse(why)) => reader.refuse(&place, why),
             Some(Treatment::LeaveOut(why, instead)) => {
-                for key in db.keys(name) {
+                // An interface without an address behind it says nothing.
+                let bare = |key: &&str| !name.ends_with("_INTERFACE") || key.contains('|');
+                for key in db.keys(name).filter(bare) {
                     reader.approximate(&Place::new(name, key, ""), why, instead);
                 }
             }

@@ -43,8 +43,8 @@ pub(super) fn name(reader: &mut Reader<'_>) -> Option<Said<String>> {
     Some(name)
 }
 
-/// The ports that are up, in the order of their numbers. A port that is down takes no part; where
-/// no port says whether it is up, all are.
+/// The ports that are up, in the order of their numbers. A port that is down takes no part. Where no
+/// port says whether it is up, those are that `PORT_QOS_MAP` names, and all if it names none.
 pub(super) fn ports(reader: &mut Reader<'_>) -> Vec<Port> {
     let db = reader.db;
     let mut names: Vec<&str> = db.keys("PORT").collect();
@@ -53,18 +53,21 @@ pub(super) fn ports(reader: &mut Reader<'_>) -> Vec<Port> {
         (stem, name[stem.len()..].parse::<u64>().unwrap_or_default())
     });
     let any_says = names.iter().any(|name| db.value("PORT", name, "admin_status").is_some());
+    let any_named = names.iter().any(|name| qos_key(reader, name).is_some());
     let mut ports = Vec::new();
+    let mut any_is_up = false;
     for name in names {
         let status = reader.text("PORT", name, "admin_status");
         let is_up = match &status {
             Some(status) => status.value == "up",
-            None => !any_says,
+            None => !any_says && (!any_named || qos_key(reader, name).is_some()),
         };
+        any_is_up |= is_up;
         if is_up && let Some(port) = port(reader, name) {
             ports.push(port);
         }
     }
-    if ports.is_empty() {
+    if !any_is_up {
         let why = "no port is up; give PORT tables, or port_config.ini by --ports";
         reader.wrong(&Place::new("PORT", "", ""), why);
     }
