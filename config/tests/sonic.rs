@@ -303,8 +303,7 @@ fn ports_come_from_the_devices_file_too() {
     assert_eq!(speeds, [100_000_000_000, 2_500_000_000]);
 }
 
-/// A priority group and a queue that differ are a `[[qos_map]]`; so is a queue that differs by
-/// port. Text only: what the table means is the switch's.
+/// A priority group and a queue that differ are a `[[qos_map]]`; so is a queue that differs by port.
 #[test]
 fn what_differs_by_port_is_a_qos_map() {
     let text = EXACT.replace("\"3\": \"3\", \"4\": \"0\"", "\"3\": \"3\", \"4\": \"4\"")

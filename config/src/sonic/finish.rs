@@ -2,7 +2,7 @@
 //! what was written is a switch.
 
 use super::model::Model;
-use super::toml_text::{Sizes, Text, write};
+use super::toml_text::{Text, write};
 use super::{ImportOptions, SonicError};
 use crate::error::ConfigError;
 use crate::message;
@@ -30,7 +30,7 @@ pub(super) fn text(
     let name: String =
         stem.trim_start_matches('.').chars().filter(|&c| plain(c)).take(63).collect();
     let name = if name.is_empty() { "sonic".to_owned() } else { name };
-    let written = |sizes: Sizes| write(model, &name, &options.device, approximations, sizes);
+    let written = |size: Option<u64>| write(model, &name, &options.device, approximations, size);
     let refuse = |text: &Text, error: &ConfigError| {
         let from = text.from(error.line);
         let place = if from.is_empty() { String::new() } else { format!("{from}: ") };
@@ -45,7 +45,7 @@ pub(super) fn text(
         (true, _, lossy) => lossy.map(|lossy| lossy.max(SIZE_MIN)),
         (false, None, None) => None,
         (false, shared, lossy) => {
-            let ample = Sizes { size: Some(AMPLE), maps: false };
+            let ample = Some(AMPLE);
             let settings = check(&written(ample))?.settings;
             let ports = settings.ports.iter();
             let aside: u64 = ports.map(|port| port.set_aside_bytes()).fold(0, u64::saturating_add);
@@ -55,7 +55,7 @@ pub(super) fn text(
             Some(lossless.saturating_add(lossy.unwrap_or(lossless / 3 + 1)).max(SIZE_MIN))
         }
     };
-    let sizes = Sizes { size, maps: false };
-    check(&written(sizes))?;
-    Ok(written(Sizes { maps: true, ..sizes }).to_string())
+    let text = written(size);
+    check(&text)?;
+    Ok(text.to_string())
 }

@@ -62,21 +62,13 @@ impl Display for Text {
     }
 }
 
-/// What the buffer takes: `size`, and whether to say it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sizes {
-    pub(super) size: Option<u64>,
-    /// Whether `[[qos_map]]` is written.
-    pub(super) maps: bool,
-}
-
 /// The switch. `name` is used where the database has none.
 pub(super) fn write(
     model: &Model,
     name: &str,
     device: &str,
     approximations: &[String],
-    sizes: Sizes,
+    size: Option<u64>,
 ) -> Text {
     let mut text = Text::default();
     text.bare("# Written by `knotless import sonic`. Behind each line: the key that it came from.");
@@ -96,11 +88,9 @@ pub(super) fn write(
         text.head("[routing]", from);
         text.say("fpm = \"127.0.0.1:2620\"", "where SONiC's own fpmsyncd listens");
     }
-    buffer(&mut text, model, sizes.size);
+    buffer(&mut text, model, size);
     lossless(&mut text, model);
-    if sizes.maps {
-        model.maps.iter().for_each(|map| qos_map(&mut text, map));
-    }
+    model.maps.iter().for_each(|map| qos_map(&mut text, map));
     queues(&mut text, model);
     model.ports.iter().enumerate().for_each(|(index, port)| {
         port_table(&mut text, model, port, &opened(device, index, &port.name));
