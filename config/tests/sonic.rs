@@ -381,7 +381,8 @@ fn assert_same(one: &SwitchConfig, other: &SwitchConfig) {
             (b.speed, b.frame_bytes_max, b.watchdog)
         );
         assert_eq!(a.lossless, b.lossless, "{}", port.name);
-        assert_eq!((port.mode, &port.addresses), (same.mode, &same.addresses));
+        assert_eq!(format!("{:?}", port.mode), format!("{:?}", same.mode), "{}", port.name);
+        assert_eq!(port.addresses, same.addresses);
         assert_eq!((port.length, port.trust.by), (same.length, same.trust.by));
     }
     let SwitchSettings { buffer, scheduler, ecn, .. } = &one.settings;

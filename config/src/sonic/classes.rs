@@ -31,31 +31,29 @@ impl Classes<'_> {
         let by_dscp = self.maps.iter().any(|maps| maps.dscp.is_some());
         let classes = self.classes(by_dscp);
         self.say_classes(reader, model, by_dscp, &classes);
-        let mut used = 0;
+        let of_tag = |tag: u8| classes[usize::from(tag)];
+        let lossless: Vec<Option<u8>> =
+            (0..64).map(|tag| self.lossless_group(reader, model, tag, of_tag(tag))).collect();
+        let used = lossless.iter().flatten().fold(0, |bits, group| bits | 1 << group);
         let mut groups: Vec<Vec<(u8, u8)>> = vec![Vec::new(); self.maps.len()];
         let mut queues = groups.clone();
-        let lossy = self.lossy_priority();
-        for tag in 0..64 {
-            let class = classes[usize::from(tag)];
-            let group = self.lossless_group(reader, model, tag, class);
-            let chosen: Vec<u8> =
-                self.maps.iter().map(|maps| self.queue(maps, class, group)).collect();
-            if let Some(at) = chosen.iter().position(|&queue| queue >= QUEUES) {
-                let place =
-                    Place::new("TC_TO_QUEUE_MAP", &self.maps[at].queue_name, &class.to_string());
+        for (tag, group) in (0..64).zip(lossless) {
+            let class = of_tag(tag);
+            let own: Vec<u8> = self.maps.iter().map(|maps| maps.queue(class)).collect();
+            if let Some(at) = own.iter().position(|&queue| queue >= QUEUES) {
+                let name = &self.maps[at].queue_name;
+                let place = Place::new("TC_TO_QUEUE_MAP", name, &class.to_string());
                 reader.refuse(&place, "there are eight queues, 0 to 7");
                 continue;
             }
-            self.say_lossless_queues(reader, class, group);
+            let chosen: Vec<u8> = own
+                .iter()
+                .zip(self.maps)
+                .map(|(&queue, maps)| chosen_queue(reader, maps, class, queue, group, used))
+                .collect();
             let common = most_common(&chosen).copied().unwrap_or_default();
-            let all_lossless = self.lossless.iter().fold(0, |all, bits| all | bits);
-            let priority = match group {
-                Some(group) => group,
-                None if all_lossless >> common & 1 == 1 => lossy,
-                None => common,
-            };
+            let priority = group.unwrap_or(common);
             if let Some(group) = group {
-                used |= 1 << group;
                 self.other_groups(tag, class, group, &mut groups);
             }
             for (queue, of_port) in chosen.iter().zip(&mut queues) {
@@ -63,12 +61,8 @@ impl Classes<'_> {
                     of_port.push((tag, *queue));
                 }
             }
-            model.tags.push(Tag {
-                tag,
-                priority,
-                pcp: None,
-                from: self.from(by_dscp, tag, class, group),
-            });
+            let from = self.from(by_dscp, tag, class, group);
+            model.tags.push(Tag { tag, priority, pcp: None, from });
         }
         self.pcps(reader, model, by_dscp, &classes);
         self.maps_of_ports(model, groups, queues);
@@ -158,34 +152,6 @@ impl Classes<'_> {
             }
         }
         Some(group)
-    }
-
-    /// The queue of a class at a port. A lossless frame leaves by a lossless queue.
-    fn queue(&self, maps: &PortMaps, class: u8, group: Option<u8>) -> u8 {
-        let queue = maps.queue(class);
-        let all_lossless = self.lossless.iter().fold(0, |all, bits| all | bits);
-        match group {
-            Some(group) if !is_in(all_lossless, queue) => group,
-            _ => queue,
-        }
-    }
-
-    fn say_lossless_queues(&self, reader: &mut Reader<'_>, class: u8, group: Option<u8>) {
-        let Some(group) = group else { return };
-        for maps in self.maps {
-            if self.queue(maps, class, Some(group)) != maps.queue(class) {
-                let place = Place::new("TC_TO_QUEUE_MAP", &maps.queue_name, &class.to_string());
-                let why = format!("class {class} is lossless, and its queue is not");
-                let instead = format!("it leaves by queue {group}");
-                reader.approximate(&place, why, instead);
-            }
-        }
-    }
-
-    /// A priority for tags whose queue is lossless while they are not.
-    fn lossy_priority(&self) -> u8 {
-        let all_lossless = self.lossless.iter().fold(0, |all, bits| all | bits);
-        (0..QUEUES).find(|&priority| !is_in(all_lossless, priority)).unwrap_or_default()
     }
 
     /// Ports where the class has another lossless group.
@@ -290,4 +256,27 @@ impl Classes<'_> {
 
 fn is_in(bits: u8, priority: u8) -> bool {
     priority < 8 && bits >> priority & 1 == 1
+}
+
+/// The queue of a class at a port, where `queue` is what its map says. A lossless frame leaves by a
+/// lossless queue, and a lossy one by a lossy queue.
+fn chosen_queue(
+    reader: &mut Reader<'_>,
+    maps: &PortMaps,
+    class: u8,
+    queue: u8,
+    group: Option<u8>,
+    lossless: u8,
+) -> u8 {
+    if group.is_some() == is_in(lossless, queue) {
+        return queue;
+    }
+    let place = Place::new("TC_TO_QUEUE_MAP", &maps.queue_name, &class.to_string());
+    let lossy = (0..QUEUES).find(|&priority| !is_in(lossless, priority)).unwrap_or_default();
+    let (instead, why) = match group {
+        Some(group) => (group, format!("class {class} is lossless, and its queue is not")),
+        None => (lossy, format!("class {class} is lossy, and its queue is lossless")),
+    };
+    reader.approximate(&place, why, format!("it leaves by queue {instead}"));
+    instead
 }

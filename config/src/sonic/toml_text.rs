@@ -170,16 +170,29 @@ fn qos_map(text: &mut Text, map: &QosMap) {
     text.head("[[qos_map]]", &map.from);
     let ports: Vec<String> = map.ports.iter().map(|port| quote(port)).collect();
     text.say(format!("ports = [{}]", ports.join(", ")), "PORT_QOS_MAP of these");
-    let pairs = |pairs: &[(u8, u8)]| {
-        let pairs: Vec<String> = pairs.iter().map(|(tag, to)| format!("{tag} = {to}")).collect();
-        format!("{{ {} }}", pairs.join(", "))
-    };
     if !map.priority_group.is_empty() {
         text.say(format!("priority_group = {}", pairs(&map.priority_group)), &map.from);
     }
     if !map.queue.is_empty() {
         text.say(format!("queue = {}", pairs(&map.queue)), &map.from);
     }
+}
+
+/// `{ 3 = 3, "8-45" = 1 }`: tags in a row that have the same are one key.
+fn pairs(pairs: &[(u8, u8)]) -> String {
+    let mut runs: Vec<(u8, u8, u8)> = Vec::new();
+    for &(tag, to) in pairs {
+        match runs.last_mut() {
+            Some((_, last, same)) if *last + 1 == tag && *same == to => *last = tag,
+            _ => runs.push((tag, tag, to)),
+        }
+    }
+    let run = |(first, last, to): &(u8, u8, u8)| match first == last {
+        true => format!("{first} = {to}"),
+        false => format!("\"{first}-{last}\" = {to}"),
+    };
+    let runs: Vec<String> = runs.iter().map(run).collect();
+    format!("{{ {} }}", runs.join(", "))
 }
 
 fn queues(text: &mut Text, model: &Model) {
