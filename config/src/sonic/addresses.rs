@@ -171,7 +171,7 @@ fn routes(reader: &mut Reader<'_>, model: &mut Model) {
             continue;
         }
         let Ok(prefix) = prefix.parse::<IpNet>() else {
-            reader.wrong(&place, "is no PREFIX/LENGTH");
+            reader.wrong(&place, "is no prefix; write it as 10.9.0.0/16");
             continue;
         };
         if let Some(other) = db
@@ -213,12 +213,15 @@ fn neighbors(reader: &mut Reader<'_>, model: &mut Model) {
         let parts = key.split_once('|');
         let address = parts.and_then(|(_, address)| address.parse::<IpAddr>().ok());
         let (Some((port, _)), Some(address)) = (parts, address) else {
-            reader.wrong(&place, "is no PORT|ADDRESS");
+            reader.wrong(&place, "is no PORT|ADDRESS; write it as Ethernet0|10.0.0.1");
             continue;
         };
         let Some(mac) = reader.text("NEIGH", key, "neigh") else { continue };
         let Ok(mac) = mac.value.parse::<MacAddress>() else {
-            reader.wrong(&Place::new("NEIGH", key, "neigh"), "is no MAC address");
+            reader.wrong(
+                &Place::new("NEIGH", key, "neigh"),
+                "is no MAC address; write it as 02:00:00:00:00:01",
+            );
             continue;
         };
         if !model.ports.iter().any(|known| known.name == port) {

@@ -7,48 +7,20 @@
 
 use super::SonicError;
 use super::export_qos;
+use super::export_tables::Tables;
 use crate::message;
 use crate::switch::{PortConfig, SwitchConfig};
 use dataplane::fib::Route;
 use dataplane::l2::{Vid, VlanPort};
 use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::snapshot::PortMode;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A switch, exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// `config_db.json`.
     pub text: String,
-}
-
-/// The fields of an entry.
-type Fields = BTreeMap<String, String>;
-
-/// Tables while they are written.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    tables: BTreeMap<String, BTreeMap<String, Fields>>,
-    refused: Vec<String>,
-}
-
-impl Tables {
-    /// Sets a field of an entry.
-    pub(super) fn set(&mut self, table: &str, key: &str, field: &str, value: impl Into<String>) {
-        self.entry(table, key).insert(field.to_owned(), value.into());
-    }
-
-    /// An entry, with or without fields.
-    pub(super) fn entry(&mut self, table: &str, key: &str) -> &mut Fields {
-        self.tables.entry(table.to_owned()).or_default().entry(key.to_owned()).or_default()
-    }
-
-    pub(super) fn refuse(&mut self, place: impl Into<String>, why: &str) {
-        let line = format!("{}: {why}", place.into());
-        if !self.refused.contains(&line) {
-            self.refused.push(line);
-        }
-    }
 }
 
 /// Writes the switch as `config_db.json`.
@@ -73,13 +45,10 @@ pub fn export(config: &SwitchConfig) -> Result<Exported, SonicError> {
         tables.set("NEIGH", &key, "family", family);
     }
     export_qos::write(&mut tables, config, &names);
-    if !tables.refused.is_empty() {
+    let text = tables.into_json().map_err(|refused| {
         let file = message::path(config.file());
-        let lines = tables.refused.into_iter().map(|line| format!("{file}: {line}"));
-        return Err(SonicError::Refused(lines.collect()));
-    }
-    let mut text = serde_json::to_string_pretty(&tables.tables).unwrap_or_default();
-    text.push('\n');
+        SonicError::Refused(refused.iter().map(|line| format!("{file}: {line}")).collect())
+    })?;
     Ok(Exported { text })
 }
 

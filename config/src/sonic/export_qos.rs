@@ -2,7 +2,7 @@
 //!
 //! A traffic class is a priority here, and so are its priority group and its queue.
 
-use super::export::Tables;
+use super::export_tables::Tables;
 use crate::switch::{PortConfig, SwitchConfig};
 use dataplane::ids::Priority;
 use dataplane::pfc::watchdog::Action;

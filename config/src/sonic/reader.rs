@@ -143,7 +143,10 @@ impl<'a> Reader<'a> {
         let mut found = Vec::new();
         for key in db.keys(table) {
             let Some((ports, numbers)) = key.rsplit_once('|') else {
-                self.wrong(&Place::new(table, key, ""), "is no PORT|NUMBER");
+                self.wrong(
+                    &Place::new(table, key, ""),
+                    "is no PORT|NUMBER; write it as Ethernet0|3-4",
+                );
                 continue;
             };
             if ports.contains('|') {
@@ -152,7 +155,10 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let Some((first, last)) = range(numbers) else {
-                self.wrong(&Place::new(table, key, ""), "has no number or range behind the port");
+                self.wrong(
+                    &Place::new(table, key, ""),
+                    "has no number behind the port; write it as Ethernet0|3-4",
+                );
                 continue;
             };
             for port in split(ports) {
