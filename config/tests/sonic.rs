@@ -194,7 +194,7 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
             "\"xon_offset\": \"2288\"",
             "two of the port's longest frames",
         ),
-        ("\"xon\": \"0\"", "\"xon\": \"4000\"", "XON is at a distance"),
+        ("\"xon\": \"0\"", "\"xon\": \"4000\"", ""),
         (
             "\"size\": \"20000000\"",
             "\"size\": \"20000000\", \"xoff\": \"500000\"",
@@ -281,10 +281,12 @@ fn a_generated_profile_comes_from_the_lookup_file() {
 /// Under the dynamic model nothing is said, and headroom is computed there as here.
 #[test]
 fn the_dynamic_model_leaves_headroom_to_be_computed() {
+    let default_th =
+        r#""DEFAULT_LOSSLESS_BUFFER_PARAMETER": { "AZURE": { "default_dynamic_th": "1" } }"#;
     let text = EXACT
         .replace("{ \"profile\": \"lossless\" }", "{ \"profile\": \"NULL\" }")
         .replace("{ \"profile\": \"[BUFFER_PROFILE|lossless]\" }", "{ \"profile\": \"NULL\" }")
-        .replace("\"NTP_SERVER\": { \"10.0.0.9\": {} }", "\"DEFAULT_LOSSLESS_BUFFER_PARAMETER\": { \"AZURE\": { \"default_dynamic_th\": \"1\" } }");
+        .replace("\"NTP_SERVER\": { \"10.0.0.9\": {} }", default_th);
     let imported = import(&text, false).unwrap();
     assert!(!imported.text.contains("headroom"));
     assert!(plain(&imported.text).contains(&"dynamic_th = 1"), "{}", imported.text);
@@ -303,13 +305,21 @@ fn ports_come_from_the_devices_file_too() {
     assert_eq!(speeds, [100_000_000_000, 2_500_000_000]);
 }
 
+/// Class 5 has another queue at one of the ports.
+fn with_two_queue_maps() -> String {
+    let other = r#""OTHER": { "0": "0", "3": "3", "4": "4", "5": "6" }"#;
+    let port = r#""Ethernet4": { "dscp_to_tc_map": "AZURE", "tc_to_pg_map": "AZURE",
+                                 "tc_to_queue_map": "OTHER", "pfc_enable": "3" }"#;
+    EXACT
+        .replace("\"TC_TO_QUEUE_MAP\": {", &format!("\"TC_TO_QUEUE_MAP\": {{ {other},"))
+        .replace("\"PORT_QOS_MAP\": {", &format!("\"PORT_QOS_MAP\": {{ {port},"))
+        .replace("\"Ethernet0,Ethernet4\": { \"dscp", "\"Ethernet0\": { \"dscp")
+}
+
 /// A priority group and a queue that differ are a `[[qos_map]]`; so is a queue that differs by port.
 #[test]
 fn what_differs_by_port_is_a_qos_map() {
-    let text = EXACT.replace("\"3\": \"3\", \"4\": \"0\"", "\"3\": \"3\", \"4\": \"4\"")
-        .replace("\"TC_TO_QUEUE_MAP\": {", "\"TC_TO_QUEUE_MAP\": { \"OTHER\": { \"0\": \"0\", \"3\": \"3\", \"4\": \"4\", \"5\": \"6\" },")
-        .replace("\"PORT_QOS_MAP\": {", "\"PORT_QOS_MAP\": { \"Ethernet4\": { \"dscp_to_tc_map\": \"AZURE\", \"tc_to_pg_map\": \"AZURE\", \"tc_to_queue_map\": \"OTHER\", \"pfc_enable\": \"3\" },")
-        .replace("\"Ethernet0,Ethernet4\": { \"dscp", "\"Ethernet0\": { \"dscp");
+    let text = with_two_queue_maps();
     let imported = import(&text, false).unwrap();
     let lines = plain(&imported.text);
     let at = lines.iter().position(|line| *line == "[[qos_map]]").expect("a map");
@@ -322,6 +332,8 @@ fn what_differs_by_port_is_a_qos_map() {
 fn an_export_is_imported_as_the_same_switch() {
     let mut texts = vec![
         import(EXACT, false).unwrap().text,
+        import(&EXACT.replace("\"xon\": \"0\"", "\"xon\": \"4000\""), false).unwrap().text,
+        import(&with_two_queue_maps(), false).unwrap().text,
         // Ports that differ in MTU, a static threshold, marking of a lossy priority, VLANs.
         "name = 'a'\n[[lossless]]\npriority = 1\nstatic_th = '90KB'\n[[lossless]]\npriority = 6\n\
          [[tag]]\ntag = 7\ndscp = 48\npriority = 1\n[[tag]]\ntag = 8\ndscp = 8\npriority = 6\n\

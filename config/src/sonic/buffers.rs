@@ -84,8 +84,9 @@ impl Groups {
             said.value.map(|value| Said { value, from })
         });
         let threshold = threshold.filter(|said| in_reach(reader, &of, ports, said.value));
+        let xon = xon(reader, &of);
         let xon_offset = hysteresis(reader, ports, &of);
-        Lossless { priority, from, size, threshold, xon_offset, headroom: None }
+        Lossless { priority, from, size, threshold, xon, xon_offset, headroom: None }
     }
 
     /// Headroom stands at the priority if all ports have the same, and at the port otherwise.
@@ -218,6 +219,21 @@ fn reserve(reader: &mut Reader<'_>, ports: &[Port], of: &[(usize, &Profile)]) ->
     Some(said)
 }
 
+/// `xon` of dynamic thresholds, where it can be above the limit less `xon_offset`.
+fn xon(reader: &mut Reader<'_>, of: &[(usize, &Profile)]) -> Option<Said<u64>> {
+    let matters = |profile: &Profile| {
+        let is_static = matches!(profile.threshold, Some(Threshold::Static(_)));
+        let size = profile.size.unwrap_or(u64::MAX);
+        !is_static && profile.xon > size.saturating_sub(profile.xon_offset)
+    };
+    if !of.iter().any(|(_, profile)| matters(profile)) {
+        return None;
+    }
+    let values: Vec<_> =
+        of.iter().map(|(_, profile)| (profile.xon, profile.from.clone())).collect();
+    uniform(reader, of, &values, "xon", "one")
+}
+
 /// XON is due at or below the larger of `xon` and the limit less `xon_offset`.
 fn hysteresis(
     reader: &mut Reader<'_>,
@@ -227,20 +243,17 @@ fn hysteresis(
     let mut offsets = Vec::new();
     let mut is_default = true;
     for (port, profile) in of {
-        let Some(size) = profile.size else { continue };
+        if profile.size.is_none() {
+            continue;
+        }
         let least = 2 * ports[*port].frame_bytes();
-        let (offset, xon_matters) = match profile.threshold {
+        let offset = match profile.threshold {
             Some(Threshold::Static(limit)) => {
                 let xon = profile.xon.max(limit.saturating_sub(profile.xon_offset)).min(limit);
-                (limit - xon, false)
+                limit - xon
             }
-            _ => (profile.xon_offset, profile.xon > size.saturating_sub(profile.xon_offset)),
+            _ => profile.xon_offset,
         };
-        if xon_matters {
-            let place = place_of(profile, "xon");
-            let why = "XON is at a distance from a dynamic threshold, and at no fixed place";
-            reader.approximate(&place, why, "only xon_offset counts");
-        }
         if offset < least {
             let place = place_of(profile, "xon_offset");
             let why = "XON is less than two of the port's longest frames below XOFF, so that each \

@@ -178,13 +178,13 @@ impl Classes<'_> {
         let marking = marking.map_or("DSCP_TO_TC_MAP", String::as_str);
         let (table, name) = match group {
             Some(_) => ("TC_TO_PRIORITY_GROUP_MAP", self.maps.iter().map(|maps| &maps.group_name)),
-            None => return self.from_queue(marking, tag, class),
+            None => return self.key_of_queue(marking, tag, class),
         };
         let name = name.clone().find(|name| !name.is_empty()).map_or("", String::as_str);
         format!("{marking}|{tag} = \"{class}\", {table}|{name}|{class}")
     }
 
-    fn from_queue(&self, marking: &str, tag: u8, class: u8) -> String {
+    fn key_of_queue(&self, marking: &str, tag: u8, class: u8) -> String {
         let names = self.maps.iter().map(|maps| maps.queue_name.as_str());
         let name = names.clone().find(|name| !name.is_empty()).unwrap_or_default();
         format!("{marking}|{tag} = \"{class}\", TC_TO_QUEUE_MAP|{name}|{class}")

@@ -121,7 +121,7 @@ impl Db {
         let table = self.tables.get(&place.table);
         let entry = table.and_then(|table| table.get(&place.key).or_else(|| table.values().next()));
         let file = entry.map_or(0, |entry| entry.file);
-        self.files.get(file).map_or(Path::new(""), PathBuf::as_path)
+        self.files.get(file).map_or_else(|| Path::new(""), PathBuf::as_path)
     }
 }
 

@@ -1,25 +1,34 @@
 //! Classes, buffers, queues and the watchdog of a switch, in SONiC's tables.
 //!
-//! A traffic class is a priority here, and so are its priority group and its queue.
+//! A traffic class is a priority here, and so are its priority group and its queue, but for ports
+//! with a `[[qos_map]]`.
 
 use super::export_tables::Tables;
 use crate::switch::{PortConfig, SwitchConfig};
-use dataplane::ids::Priority;
+use dataplane::ids::{Priority, Tag};
+use dataplane::limits::TAGS;
 use dataplane::pfc::watchdog::Action;
-use dataplane::pipeline::classify::ClassifyBy;
+use dataplane::pipeline::classify::{ClassifyBy, TagMap};
+use dataplane::qos_map::QosMap;
 use dataplane::settings::{Threshold, ViqSettings};
 
 /// The name of maps.
 const MAP: &str = "AZURE";
+/// Traffic classes that SONiC can have.
+const CLASSES: u8 = 16;
 const LOSSLESS_POOL: &str = "ingress_lossless_pool";
 const LOSSY_POOL: &str = "ingress_lossy_pool";
 
 pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]) {
     let lossless = config.settings.ports.iter().fold(0, |bits, port| bits | port.lossless_bits());
-    maps(tables, config);
+    let Some(classes) = Classes::new(config) else {
+        tables.refuse("[[qos_map]]", "SONiC has 16 classes, and these maps need more");
+        return;
+    };
+    maps(tables, config, &classes);
     pools(tables, config, lossless);
     for (port, name) in config.ports.iter().zip(names) {
-        qos_map(tables, config, port, name);
+        qos_map(tables, config, port, name, classes.name(port.qos_map.as_deref()));
         groups(tables, config, port, name);
         queues(tables, config, name, lossless);
         watchdog(tables, config, port, name);
@@ -27,24 +36,83 @@ pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]
     markings(tables, config);
 }
 
-/// DSCP and PCP to class, and the identity from class to priority group and queue.
-fn maps(tables: &mut Tables, config: &SwitchConfig) {
+/// Classes of tags, and maps from class to priority group and queue: one for each kind of port.
+struct Classes<'a> {
+    of_tag: [u8; TAGS],
+    maps: Vec<(Option<&'a QosMap>, String)>,
+}
+
+impl<'a> Classes<'a> {
+    /// Tags that have the same priorities at all ports share a class, if they can that of their
+    /// priority.
+    fn new(config: &'a SwitchConfig) -> Option<Self> {
+        let mut maps: Vec<(Option<&QosMap>, String)> = vec![(None, MAP.to_owned())];
+        for port in &config.ports {
+            let map = port.qos_map.as_deref();
+            if !maps.iter().any(|(known, _)| *known == map) {
+                let name = format!("{MAP}_{}", maps.len());
+                maps.push((map, name));
+            }
+        }
+        let tags = &config.tag_map;
+        let signature = |tag: Tag| -> Vec<(Priority, Priority)> {
+            maps.iter().map(|(map, _)| priorities(*map, tags, tag)).collect()
+        };
+        let mut taken: Vec<(u8, Vec<(Priority, Priority)>)> = Vec::new();
+        let mut of_tag = [0; TAGS];
+        for tag in Tag::all() {
+            let own = signature(tag);
+            let known = taken.iter().find(|(_, same)| *same == own).map(|(class, _)| *class);
+            let class = match known {
+                Some(class) => class,
+                None => {
+                    let wanted = [tags.priority[tag.index()].value()].into_iter().chain(8..CLASSES);
+                    let is_free = |class: &u8| !taken.iter().any(|(other, _)| other == class);
+                    let class = wanted.chain(0..8).find(is_free)?;
+                    taken.push((class, own));
+                    class
+                }
+            };
+            of_tag[tag.index()] = class;
+        }
+        Some(Self { of_tag, maps })
+    }
+
+    fn name(&self, map: Option<&QosMap>) -> &str {
+        self.maps.iter().find(|(known, _)| *known == map).map_or(MAP, |(_, name)| name)
+    }
+}
+
+/// The priority group and the queue of a tag at ports with this map.
+fn priorities(map: Option<&QosMap>, tags: &TagMap, tag: Tag) -> (Priority, Priority) {
+    let own = tags.priority[tag.index()];
+    map.map_or((own, own), |map| (map.priority_group[tag.index()], map.queue[tag.index()]))
+}
+
+/// DSCP and PCP to class, and class to priority group and queue.
+fn maps(tables: &mut Tables, config: &SwitchConfig, classes: &Classes<'_>) {
     let tags = &config.tag_map;
     for (dscp, tag) in tags.dscp_to_tag.iter().enumerate() {
-        let class = tags.priority[tag.index()].to_string();
+        let class = classes.of_tag[tag.index()].to_string();
         tables.set("DSCP_TO_TC_MAP", MAP, &dscp.to_string(), class);
     }
     if config.ports.iter().any(|port| port.trust.by == ClassifyBy::Pcp) {
         for (pcp, tag) in tags.pcp_to_tag.iter().enumerate() {
-            let class = tags.priority[tag.index()].to_string();
+            let class = classes.of_tag[tag.index()].to_string();
             tables.set("DOT1P_TO_TC_MAP", MAP, &pcp.to_string(), class);
+        }
+    }
+    for (map, name) in &classes.maps {
+        for tag in Tag::all() {
+            let class = classes.of_tag[tag.index()].to_string();
+            let (group, queue) = priorities(*map, tags, tag);
+            tables.set("TC_TO_PRIORITY_GROUP_MAP", name, &class, group.to_string());
+            tables.set("TC_TO_QUEUE_MAP", name, &class, queue.to_string());
         }
     }
     for number in 0..8 {
         let number = number.to_string();
-        for table in ["TC_TO_PRIORITY_GROUP_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"] {
-            tables.set(table, MAP, &number, number.clone());
-        }
+        tables.set("MAP_PFC_PRIORITY_TO_QUEUE", MAP, &number, number.clone());
     }
 }
 
@@ -83,14 +151,14 @@ fn viqs(config: &SwitchConfig) -> impl Iterator<Item = &ViqSettings> {
     config.settings.ports.iter().flat_map(|port| port.lossless.iter().flatten())
 }
 
-fn qos_map(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &str) {
+fn qos_map(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &str, map: &str) {
     const TABLE: &str = "PORT_QOS_MAP";
     match port.trust.by {
         ClassifyBy::Dscp | ClassifyBy::Port => tables.set(TABLE, name, "dscp_to_tc_map", MAP),
         ClassifyBy::Pcp => tables.set(TABLE, name, "dot1p_to_tc_map", MAP),
     }
-    tables.set(TABLE, name, "tc_to_pg_map", MAP);
-    tables.set(TABLE, name, "tc_to_queue_map", MAP);
+    tables.set(TABLE, name, "tc_to_pg_map", map);
+    tables.set(TABLE, name, "tc_to_queue_map", map);
     tables.set(TABLE, name, "pfc_to_queue_map", MAP);
     let settings = &config.settings.ports[port.id.index()];
     let bits = settings.lossless_bits();
@@ -125,32 +193,32 @@ fn groups(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &
 
 fn lossless_profile(tables: &mut Tables, viq: &ViqSettings) -> String {
     const TABLE: &str = "BUFFER_PROFILE";
-    let (field, threshold, kind) = match viq.threshold {
-        Threshold::Dynamic { alpha_log2 } => {
+    let (field, threshold, kind, xon) = match viq.threshold {
+        Threshold::Dynamic { alpha_log2, xon_bytes } => {
             if alpha_log2 > 7 {
                 tables.refuse("[[lossless]] dynamic_th", "SONiC's is 7 at the most");
             }
-            ("dynamic_th", i64::from(alpha_log2), 'd')
+            ("dynamic_th", i64::from(alpha_log2), 'd', u64::from(xon_bytes))
         }
         // SONiC's does not count what is set aside.
         Threshold::Static { xoff_bytes } => {
             if xoff_bytes <= viq.reserved_bytes {
                 tables.refuse("[[lossless]] static_th", "SONiC's is above `size`; make it larger");
             }
-            ("static_th", i64::from(xoff_bytes) - i64::from(viq.reserved_bytes), 's')
+            ("static_th", i64::from(xoff_bytes) - i64::from(viq.reserved_bytes), 's', 0)
         }
     };
     let ViqSettings { reserved_bytes, xon_offset_bytes, headroom_bytes, .. } = *viq;
-    // A size of xon + xoff or more would count as one with the headroom in it.
-    let xon = u64::from(reserved_bytes).saturating_sub(u64::from(headroom_bytes));
-    let xon = if reserved_bytes >= headroom_bytes { xon + 1 } else { 0 };
+    let (reserved, headroom) = (u64::from(reserved_bytes), u64::from(headroom_bytes));
+    // A size of xon + xoff or more is one with the headroom in it.
+    let size = if reserved >= xon + headroom { reserved + headroom } else { reserved };
     let name = format!(
-        "lossless_{reserved_bytes}_{headroom_bytes}_{kind}{threshold}_{xon_offset_bytes}_profile"
+        "lossless_{reserved}_{headroom}_{kind}{threshold}_{xon}_{xon_offset_bytes}_profile"
     );
     tables.set(TABLE, &name, "pool", LOSSLESS_POOL);
     tables.set(TABLE, &name, field, threshold.to_string());
-    tables.set(TABLE, &name, "size", reserved_bytes.to_string());
-    tables.set(TABLE, &name, "xoff", headroom_bytes.to_string());
+    tables.set(TABLE, &name, "size", size.to_string());
+    tables.set(TABLE, &name, "xoff", headroom.to_string());
     tables.set(TABLE, &name, "xon", xon.to_string());
     tables.set(TABLE, &name, "xon_offset", xon_offset_bytes.to_string());
     name

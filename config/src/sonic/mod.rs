@@ -143,7 +143,7 @@ fn of_sources(
         return Err(SonicError::Refused(errors));
     }
     let approximations = findings.approximations();
-    let file = databases.first().map_or(Path::new(""), Source::file);
+    let file = databases.first().map_or_else(|| Path::new(""), Source::file);
     let text = finish::text(file, &model, &approximations, options)?;
     Ok(Imported { text, approximations, skipped })
 }

@@ -69,6 +69,7 @@ pub(super) struct Lossless {
     pub(super) from: String,
     pub(super) size: Option<Said<u64>>,
     pub(super) threshold: Option<Said<Threshold>>,
+    pub(super) xon: Option<Said<u64>>,
     pub(super) xon_offset: Option<Said<u64>>,
     pub(super) headroom: Option<Said<u64>>,
 }

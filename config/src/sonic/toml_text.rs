@@ -161,6 +161,7 @@ fn lossless(text: &mut Text, model: &Model) {
             };
             text.say(line, &said.from);
         }
+        text.optional("xon", lossless.xon.as_ref());
         text.optional("xon_offset", lossless.xon_offset.as_ref());
         text.optional("headroom", lossless.headroom.as_ref());
     }
