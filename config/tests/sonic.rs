@@ -316,7 +316,8 @@ fn with_two_queue_maps() -> String {
         .replace("\"Ethernet0,Ethernet4\": { \"dscp", "\"Ethernet0\": { \"dscp")
 }
 
-/// A priority group and a queue that differ are a `[[qos_map]]`; so is a queue that differs by port.
+/// A priority group and a queue that differ are a `[[qos_map]]`; so is a queue that differs by
+/// port.
 #[test]
 fn what_differs_by_port_is_a_qos_map() {
     let text = with_two_queue_maps();

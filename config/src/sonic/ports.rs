@@ -43,8 +43,8 @@ pub(super) fn name(reader: &mut Reader<'_>) -> Option<Said<String>> {
     Some(name)
 }
 
-/// The ports that are up, in the order of their numbers. A port that is down takes no part. Where no
-/// port says whether it is up, those are that `PORT_QOS_MAP` names, and all if it names none.
+/// The ports that are up, in the order of their numbers. A port that is down takes no part. Where
+/// no port says whether it is up, those are that `PORT_QOS_MAP` names, and all if it names none.
 pub(super) fn ports(reader: &mut Reader<'_>) -> Vec<Port> {
     let db = reader.db;
     let mut names: Vec<&str> = db.keys("PORT").collect();
