@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -120,6 +120,9 @@ report: setup ## the page of a simulation, as a browser shows it (installs Chrom
 
 fuzz: setup ## fuzz one target: make fuzz TARGET=worker_ops SECONDS=60
 	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS),60)
+
+sonic-corpus: ## import the real databases of SONiC that are in a folder, by the manifest: make sonic-corpus FOLDER=sonic-files
+	KNOTLESS_SONIC_CORPUS="$(abspath $(FOLDER))" cargo test -p knotless-config --locked --test sonic_corpus -- --nocapture
 
 compare: build ## the ways out of a deadlock side by side, under the same failures
 	@target/release/knotless compare netsim/scenarios/compare/*.toml

@@ -108,6 +108,11 @@ fn rules_json() {
 }
 
 #[test]
+fn sonic_json() {
+    fuzz("sonic_json");
+}
+
+#[test]
 fn scenario_toml() {
     fuzz("scenario_toml");
 }

@@ -31,6 +31,7 @@ pub mod plan_file;
 pub mod rule_file;
 pub mod scenario;
 mod shard;
+pub mod sonic;
 mod source;
 pub mod switch;
 pub mod units;

@@ -1,9 +1,11 @@
-//! `knotless import`: files of other simulators, written as a SCENARIO.toml.
+//! `knotless import`: files of other simulators, written as a SCENARIO.toml, and SONiC's
+//! configuration, written as a SWITCH.toml.
 
 use crate::output;
 use clap::{Args, Subcommand};
 use config::ConfigError;
 use config::import::{Imported, ScenarioOptions, hpcc, htsim, scenario_text};
+use config::sonic::{self, ImportFiles, ImportOptions, SonicError};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ pub enum ImportCommand {
     Hpcc(ImportArgs),
     /// htsim's .topo and .cm
     Htsim(ImportArgs),
+    /// SONiC's config_db.json, as a switch
+    Sonic(SonicArgs),
 }
 
 /// What every import takes.
@@ -36,10 +40,35 @@ pub struct ImportArgs {
     out: PathBuf,
 }
 
+/// What the import of SONiC's configuration takes.
+#[derive(Debug, Args)]
+pub struct SonicArgs {
+    /// config_db.json; further files add to it, as with `sonic-cfggen -j`
+    #[arg(required = true, value_name = "config_db.json")]
+    databases: Vec<PathBuf>,
+    /// pg_profile_lookup.ini of the device: lossless profiles by speed and cable
+    #[arg(long, value_name = "FILE")]
+    pg_lookup: Option<PathBuf>,
+    /// port_config.ini of the device: what the database does not say of its ports
+    #[arg(long, value_name = "FILE")]
+    ports: Option<PathBuf>,
+    /// Approximate what has no exact counterpart, and say each
+    #[arg(long)]
+    approximate: bool,
+    /// Device of each port; {index} counts from 0, {number} from 1, {name} is the port's name
+    #[arg(long, value_name = "DEVICE", default_value = sonic::DEVICE_TEMPLATE)]
+    device_template: String,
+    /// SWITCH.toml to write
+    #[arg(long, value_name = "SWITCH.toml")]
+    out: PathBuf,
+}
+
 #[derive(Debug, thiserror::Error)]
 enum ImportError {
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error(transparent)]
+    Sonic(#[from] SonicError),
     #[error("{}: {error}", path.display())]
     Write { path: PathBuf, error: io::Error },
     #[error("--out {} is one of the files that are read", path.display())]
@@ -48,21 +77,53 @@ enum ImportError {
 
 /// Imports. Exit 2: a file is wrong, or says what cannot be said here.
 pub fn run(command: &ImportCommand) -> ExitCode {
-    let (arguments, imported) = match command {
-        ImportCommand::Hpcc(arguments) => {
-            (arguments, hpcc::load(&arguments.topology, &arguments.flows))
-        }
-        ImportCommand::Htsim(arguments) => {
-            (arguments, htsim::load(&arguments.topology, &arguments.flows))
-        }
+    let done = match command {
+        ImportCommand::Hpcc(arguments) => hpcc::load(&arguments.topology, &arguments.flows)
+            .map_err(ImportError::from)
+            .and_then(|imported| write(arguments, &imported)),
+        ImportCommand::Htsim(arguments) => htsim::load(&arguments.topology, &arguments.flows)
+            .map_err(ImportError::from)
+            .and_then(|imported| write(arguments, &imported)),
+        ImportCommand::Sonic(arguments) => import_sonic(arguments),
     };
-    match imported.map_err(ImportError::from).and_then(|imported| write(arguments, &imported)) {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(ImportError::Sonic(SonicError::Refused(lines))) => {
+            lines.iter().for_each(output::error);
+            ExitCode::from(2)
+        }
         Err(error) => {
             output::error(error);
             ExitCode::from(2)
         }
     }
+}
+
+fn import_sonic(arguments: &SonicArgs) -> Result<(), ImportError> {
+    let path = &arguments.out;
+    let read = arguments.databases.iter().chain(&arguments.pg_lookup).chain(&arguments.ports);
+    if read.into_iter().any(|read| is_same_file(read, path)) {
+        return Err(ImportError::Overwrites { path: path.clone() });
+    }
+    let files = ImportFiles {
+        databases: arguments.databases.clone(),
+        pg_lookup: arguments.pg_lookup.clone(),
+        ports: arguments.ports.clone(),
+    };
+    let options = ImportOptions {
+        approximate: arguments.approximate,
+        device: arguments.device_template.clone(),
+    };
+    let imported = sonic::import(&files, &options)?;
+    for line in &imported.approximations {
+        output::note(&format!("approximated: {line}"));
+    }
+    if !imported.skipped.is_empty() {
+        let tables = imported.skipped.join(", ");
+        output::note(&format!("skipped, since they are not about the data path: {tables}"));
+    }
+    let failed = |error| ImportError::Write { path: path.clone(), error };
+    fs::write(path, imported.text).map_err(failed)
 }
 
 fn write(arguments: &ImportArgs, imported: &Imported) -> Result<(), ImportError> {

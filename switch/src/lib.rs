@@ -18,6 +18,7 @@ pub mod ctl;
 #[allow(unsafe_code)]
 pub mod dpdk;
 mod drain_filter;
+pub mod export;
 pub mod fleet;
 #[cfg(feature = "dpdk")]
 mod fleet_agent;

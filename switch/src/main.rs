@@ -4,12 +4,13 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use switch::export::ExportCommand;
 use switch::import::ImportCommand;
 use switch::roce::{self, RoceCommand};
 use switch::traffic::{self, TrafficCommand};
 use switch::{
-    apply, campaign, check, compare, cpu, ctl, fleet, generate, headroom, import, network, output,
-    plan, simulate, top, trace, usage, watch, why,
+    apply, campaign, check, compare, cpu, ctl, export, fleet, generate, headroom, import, network,
+    output, plan, simulate, top, trace, usage, watch, why,
 };
 
 /// A lossless Ethernet switch in software.
@@ -58,9 +59,12 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Simulate scenarios with many seeds and values, on several machines, and sum up
     Campaign(campaign::CampaignArgs),
-    /// Write a scenario from the files of another simulator
+    /// Write a scenario from the files of another simulator, or a switch from SONiC's
     #[command(subcommand)]
     Import(ImportCommand),
+    /// Write a switch as SONiC's configuration
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Show and change the state of a running switch
     Ctl(ctl::CtlArgs),
     /// Capture frames of a running switch, each with what became of it and why
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Import(command) => import::run(&command),
+        Command::Export(command) => export::run(&command),
         Command::Ctl(arguments) => ctl::run(&arguments),
         #[cfg(feature = "dpdk")]
         Command::Capture(arguments) => switch::capture::run(&arguments),

@@ -19,6 +19,7 @@ pub mod roce_frames;
 pub mod rules_json;
 pub mod scenario_toml;
 mod seeds;
+pub mod sonic_json;
 pub mod switch_toml;
 pub mod trace_frames;
 mod upstream;
@@ -38,7 +39,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "agent_frames", run: agent_frames::run, bytes_max: 2_048 },
     Target { name: "buffer_ops", run: buffer_ops::run, bytes_max: 1_024 },
     Target { name: "burst_lengths", run: burst_lengths::run, bytes_max: 1_024 },
@@ -53,6 +54,7 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "roce_frames", run: roce_frames::run, bytes_max: 1_024 },
     Target { name: "rules_json", run: rules_json::run, bytes_max: 2_048 },
     Target { name: "scenario_toml", run: scenario_toml::run, bytes_max: 4_096 },
+    Target { name: "sonic_json", run: sonic_json::run, bytes_max: 32_768 },
     Target { name: "switch_toml", run: switch_toml::run, bytes_max: 4_096 },
     Target { name: "trace_frames", run: trace_frames::run, bytes_max: 2_048 },
     Target { name: "worker_ops", run: worker_ops::run, bytes_max: 1_024 },

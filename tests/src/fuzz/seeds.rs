@@ -27,6 +27,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
             .chain(texts("config/examples/plans", "json"))
             .collect(),
         "rules_json" => texts("config/examples/rules", "json"),
+        "sonic_json" => texts("config/tests/sonic", "json"),
         // Scripts have no form that would have to be met; anything counts up.
         _ => {
             (0..8_u8).map(|step| (0..255).map(|n: u8| n.wrapping_mul(step + 1)).collect()).collect()

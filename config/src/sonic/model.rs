@@ -1,0 +1,137 @@
+//! What a database says of a switch, in the words of SWITCH.toml.
+
+use super::reader::Said;
+
+/// The switch.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    pub(super) name: Option<Said<String>>,
+    pub(super) ports: Vec<Port>,
+    pub(super) lossless: Vec<Lossless>,
+    pub(super) tags: Vec<Tag>,
+    pub(super) maps: Vec<QosMap>,
+    pub(super) buffer: Buffer,
+    pub(super) weights: Vec<(u8, Said<u64>)>,
+    pub(super) strict: Vec<(u8, String)>,
+    pub(super) ecn: Vec<Ecn>,
+    pub(super) watchdog: Option<Watchdog>,
+    pub(super) routes: Vec<Route>,
+    pub(super) neighbors: Vec<Neighbor>,
+    /// The key that says that there is a routing daemon.
+    pub(super) routing: Option<String>,
+}
+
+/// A port that is up.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) mbps: Said<u64>,
+    pub(super) mtu: Said<u64>,
+    pub(super) cable: Option<Said<String>>,
+    pub(super) addresses: Vec<Said<String>>,
+    /// Untagged.
+    pub(super) access: Option<Said<u16>>,
+    /// Tagged.
+    pub(super) vlans: Vec<Said<u16>>,
+    /// Goes by PCP instead of by DSCP; the key that says so.
+    pub(super) by_pcp: Option<String>,
+    /// `pfc_enable`, as bits.
+    pub(super) pfc: Said<u8>,
+    /// Headroom of its lossless priorities, if it is not the same as that of all ports.
+    pub(super) headroom: Option<Said<u64>>,
+    /// Whether the watchdog looks after it.
+    pub(super) watched: bool,
+}
+
+/// What a frame costs at the least: the default `cell`.
+const CELL_BYTES: u64 = 256;
+
+impl Port {
+    /// What the longest frame costs the buffer: Ethernet's header and two VLAN tags around it.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        (self.mtu.value + 14 + 8).max(CELL_BYTES)
+    }
+}
+
+/// A threshold of a lossless priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Threshold {
+    Dynamic(i64),
+    /// Bytes, those that are set aside included.
+    Static(u64),
+}
+
+/// A lossless priority. What is `None` has its default here.
+#[derive(Debug)]
+pub(super) struct Lossless {
+    pub(super) priority: u8,
+    pub(super) from: String,
+    pub(super) size: Option<Said<u64>>,
+    pub(super) threshold: Option<Said<Threshold>>,
+    pub(super) xon: Option<Said<u64>>,
+    pub(super) xon_offset: Option<Said<u64>>,
+    pub(super) headroom: Option<Said<u64>>,
+}
+
+/// A tag: the DSCP of its number, and what follows from it.
+#[derive(Debug)]
+pub(super) struct Tag {
+    pub(super) tag: u8,
+    pub(super) priority: u8,
+    pub(super) pcp: Option<u8>,
+    pub(super) from: String,
+}
+
+/// What differs at some ports from what the tags say.
+#[derive(Debug)]
+pub(super) struct QosMap {
+    pub(super) ports: Vec<String>,
+    pub(super) priority_group: Vec<(u8, u8)>,
+    pub(super) queue: Vec<(u8, u8)>,
+    pub(super) from: String,
+}
+
+/// Sizes of pools.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    /// Bytes of the ingress pool of lossless traffic that all its groups share; headroom is beside
+    /// it.
+    pub(super) shared: Option<Said<u64>>,
+    pub(super) lossy: Option<Said<u64>>,
+    pub(super) lossy_queue: Option<Said<u64>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Ecn {
+    pub(super) priority: u8,
+    pub(super) from: String,
+    pub(super) kmin: Said<u64>,
+    pub(super) kmax: Said<u64>,
+    /// In percent.
+    pub(super) pmax: Said<i64>,
+}
+
+/// Times in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Watchdog {
+    pub(super) detection: Said<i64>,
+    pub(super) restoration: Said<i64>,
+    pub(super) action: Said<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) to: String,
+    /// Empty: a blackhole.
+    pub(super) via: Vec<String>,
+    pub(super) from: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Neighbor {
+    pub(super) address: String,
+    pub(super) mac: String,
+    pub(super) port: String,
+    pub(super) from: String,
+}
