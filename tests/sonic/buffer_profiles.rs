@@ -94,7 +94,7 @@ fn lossless_pg() {
     let port = "speed = \"100G\"\ncable_length = \"40m\"";
     for dynamic_th in [-7, -3, 1, 3] {
         let groups = settings(port, &format!("dynamic_th = {dynamic_th}")).ports[0].lossless;
-        assert_eq!(groups[3].unwrap().threshold, Threshold::Dynamic { alpha_log2: dynamic_th });
+        assert_eq!(groups[3].unwrap().threshold, Threshold::dynamic(dynamic_th));
         assert_eq!(groups[4], settings(port, "").ports[0].lossless[4]);
     }
     assert!(parse(port, "dynamic_th = 40", "").is_err());

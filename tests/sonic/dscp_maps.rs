@@ -3,23 +3,19 @@
 use crate::dut::{self, Dut, POOL, PROFILE, default_queue, dscp_of};
 use dataplane::ids::{Priority, Tag};
 use dataplane::pipeline::classify::ClassifyBy;
+use dataplane::qos_map::QosMap;
 use dataplane::testing::RigBuilder;
 use dataplane::testing::wire::Udp;
+use std::sync::Arc;
 
 /// Frames of each priority for one frame of each DSCP, by SONiC's default map.
 const OF_EACH: [u64; 8] = [1, 58, 1, 1, 1, 1, 1, 0];
 
-/// One frame of each DSCP from port 1 to port 2.
-fn all_dscps() -> Dut {
-    let mut dut = Dut::new(dut::builder(2, PROFILE, POOL));
-    (0..64).for_each(|dscp| dut.send(1, 2, dscp, 64, 1));
-    dut
-}
-
 /// DscpMappingPB: each DSCP leaves by its queue, and with its marking.
 #[test]
 fn qos_sai_dscp_queue_mapping() {
-    let mut dut = all_dscps();
+    let mut dut = Dut::new(dut::builder(2, PROFILE, POOL));
+    (0..64).for_each(|dscp| dut.send(1, 2, dscp, 64, 1));
     let counters = dut.rig.report(2).counters;
     assert_eq!(counters.tx_frames, OF_EACH);
     let dscps: Vec<u8> = dut.left(2).iter().map(|frame| dscp_of(frame)).collect();
@@ -28,17 +24,67 @@ fn qos_sai_dscp_queue_mapping() {
     assert_eq!((drops, counters.pfc.tx_frames), (0, 0));
 }
 
-/// DscpToPgMapping: the same at the ingress.
+/// The priority group of a DSCP by SONiC's default maps: lossy traffic shares group 0.
+fn default_group(dscp: u8) -> u8 {
+    if dut::LOSSLESS.contains(&dscp) { dscp } else { 0 }
+}
+
+/// The map of a port.
+fn qos_map(group: impl Fn(u8) -> u8, queue: impl Fn(u8) -> u8) -> Option<Arc<QosMap>> {
+    let mapped = |of: &dyn Fn(u8) -> u8| {
+        std::array::from_fn(|tag| Priority::from_low_bits(of(u8::try_from(tag).unwrap())))
+    };
+    Some(Arc::new(QosMap { priority_group: mapped(&group), queue: mapped(&queue) }))
+}
+
+/// DscpToPgMapping: of one frame of each DSCP, those of DSCP 3 and 4 are in their own group, and all
+/// others in group 0.
 #[test]
 fn qos_sai_dscp_to_pg_mapping() {
-    let dut = all_dscps();
-    assert_eq!(dut.rig.report(1).counters.rx_frames, OF_EACH);
-    for dscp in 0..64 {
-        let mut dut = Dut::new(dut::builder(2, PROFILE, POOL));
-        dut.send(1, 2, dscp, 64, 1);
-        let expected = |priority| u32::from(priority == default_queue(dscp)) * 256;
-        let peaks = [0, 1, 2, 3, 4, 5, 6, 7].map(|p| dut.queue(1, p).viq_peak_bytes);
-        assert_eq!(peaks, [0, 1, 2, 3, 4, 5, 6, 7].map(expected), "DSCP {dscp}");
+    let mut builder = dut::builder(2, PROFILE, POOL);
+    for port in &mut builder.forwarding {
+        port.qos_map = qos_map(default_group, default_queue);
+    }
+    let mut dut = Dut::new(builder);
+    (0..64).for_each(|dscp| dut.send(1, 2, dscp, 64, 1));
+    assert_eq!(dut.rig.report(1).counters.rx_frames, [62, 0, 0, 1, 1, 0, 0, 0]);
+    assert_eq!(dut.rig.report(2).counters.tx_frames, OF_EACH, "the queues are as before");
+    let peaks = [0, 1, 2, 3, 4, 5, 6, 7].map(|p| dut.queue(1, p).viq_peak_bytes);
+    assert_eq!(peaks, [256, 0, 0, 256, 256, 0, 0, 0], "and the buffer is charged so");
+}
+
+/// testQosSaiSeparatedDscpQueueMapping and -PgMapping, and test_separated_qos_map_on_tor: DSCP 2 and
+/// 6 have queues and groups of their own in one direction only. There the map of the port that
+/// receives says the queue; here that of the port that sends, which comes to the same where all
+/// uplinks have one map and all downlinks another.
+#[test]
+fn qos_sai_separated_dscp_mapping() {
+    let extra = |dscp: u8| matches!(dscp, 2 | 6);
+    let queue = |dscp: u8| match dscp {
+        8 => 0,
+        3 | 4 => dscp,
+        46 => 5,
+        48 => 7,
+        _ => 1,
+    };
+    let (up, down) = (1, 2);
+    for (from, to) in [(up, down), (down, up)] {
+        let mut builder = dut::builder(2, PROFILE, POOL);
+        let upward = |dscp: u8| if extra(dscp) { dscp } else { queue(dscp) };
+        let from_below = |dscp: u8| if extra(dscp) { dscp } else { default_group(dscp) };
+        builder.forwarding[0].qos_map = qos_map(default_group, upward);
+        builder.forwarding[1].qos_map = qos_map(from_below, queue);
+        let mut dut = Dut::new(builder);
+        (0..64).for_each(|dscp| dut.send(from, to, dscp, 64, 1));
+        let (groups, queues) = if from == up {
+            ([62, 0, 0, 1, 1, 0, 0, 0], [1, 59, 0, 1, 1, 1, 0, 1])
+        } else {
+            ([60, 0, 1, 1, 1, 0, 1, 0], [1, 57, 1, 1, 1, 1, 1, 1])
+        };
+        assert_eq!(dut.rig.report(from).counters.rx_frames, groups);
+        assert_eq!(dut.rig.report(to).counters.tx_frames, queues);
+        let dscps: Vec<u8> = dut.left(to).iter().map(|frame| dscp_of(frame)).collect();
+        assert_eq!(dscps, (0..64).collect::<Vec<u8>>(), "unchanged");
     }
 }
 

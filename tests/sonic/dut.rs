@@ -70,7 +70,7 @@ pub(crate) fn map(builder: &mut RigBuilder, queue: impl Fn(u8) -> u8) {
 pub(crate) fn buffers(settings: &mut SwitchSettings, profile: Profile, pool: u64) {
     let viq = ViqSettings {
         reserved_bytes: profile.size,
-        threshold: Threshold::Dynamic { alpha_log2: profile.dynamic_th },
+        threshold: Threshold::dynamic(profile.dynamic_th),
         xon_offset_bytes: profile.xon_offset,
         headroom_bytes: profile.xoff,
         rate_map: None,
