@@ -37,8 +37,8 @@ fn qos_map(group: impl Fn(u8) -> u8, queue: impl Fn(u8) -> u8) -> Option<Arc<Qos
     Some(Arc::new(QosMap { priority_group: mapped(&group), queue: mapped(&queue) }))
 }
 
-/// DscpToPgMapping: of one frame of each DSCP, those of DSCP 3 and 4 are in their own group, and all
-/// others in group 0.
+/// DscpToPgMapping: of one frame of each DSCP, those of DSCP 3 and 4 are in their own group, and
+/// all others in group 0.
 #[test]
 fn qos_sai_dscp_to_pg_mapping() {
     let mut builder = dut::builder(2, PROFILE, POOL);
@@ -53,8 +53,8 @@ fn qos_sai_dscp_to_pg_mapping() {
     assert_eq!(peaks, [256, 0, 0, 256, 256, 0, 0, 0], "and the buffer is charged so");
 }
 
-/// testQosSaiSeparatedDscpQueueMapping and -PgMapping, and test_separated_qos_map_on_tor: DSCP 2 and
-/// 6 have queues and groups of their own in one direction only. There the map of the port that
+/// testQosSaiSeparatedDscpQueueMapping and -PgMapping, and test_separated_qos_map_on_tor: DSCP 2
+/// and 6 have queues and groups of their own in one direction only. There the map of the port that
 /// receives says the queue; here that of the port that sends, which comes to the same where all
 /// uplinks have one map and all downlinks another.
 #[test]

@@ -1,5 +1,5 @@
-//! The switch under test, as SONiC's tests see one: ports that are blocked and released, frames of a
-//! DSCP, and counters of which a test says which moved.
+//! The switch under test, as SONiC's tests see one: ports that are blocked and released, frames of
+//! a DSCP, and counters of which a test says which moved.
 
 use crate::model::Profile;
 use dataplane::control_rings::{Command, Reply};
@@ -188,8 +188,8 @@ impl Dut {
         self.rig.report(number).queues[usize::from(priority)]
     }
 
-    /// The control thread asks for a report, which begins new watermarks. Says what it has of a port
-    /// and priority.
+    /// The control thread asks for a report, which begins new watermarks. Says what it has of a
+    /// port and priority.
     pub(crate) fn take_watermarks(&mut self, number: u8, priority: u8) -> QueueGauges {
         self.rig.command(|| Command::Report(Box::default()));
         self.rig.settle();

@@ -14,9 +14,9 @@ const CHANGED: Weights = [(8, 10), (1, 10), (5, 10), (3, 30), (4, 25), (46, 10),
 const LIMIT: u32 = 80;
 const BYTES: usize = 1_000;
 
-/// Blocks a port of a switch with `weights`, fills each queue in proportion to `filled`, releases the
-/// port, and looks when each queue has sent its last frame. Says how many frames of all queues were
-/// then left, at most.
+/// Blocks a port of a switch with `weights`, fills each queue in proportion to `filled`, releases
+/// the port, and looks when each queue has sent its last frame. Says how many frames of all queues
+/// were then left, at most.
 fn most_left(weights: Weights, filled: Weights) -> u32 {
     let profile = Profile { dynamic_th: 3, ..PROFILE };
     let mut builder = dut::builder(2, profile, 3 * POOL);
@@ -58,8 +58,8 @@ fn qos_sai_dwrr() {
 }
 
 /// WRRtest after other weights (testQosSaiDwrrWeightChange). Weights are fixed at the start of a
-/// switch here, so the change is a restart. With the weights of before, the same traffic is far from
-/// the limit.
+/// switch here, so the change is a restart. With the weights of before, the same traffic is far
+/// from the limit.
 #[test]
 fn qos_sai_dwrr_weight_change() {
     let left = most_left(CHANGED, CHANGED);

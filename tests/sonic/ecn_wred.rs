@@ -10,8 +10,8 @@ const ECT_0: u8 = 0b10;
 const NOT_ECT: u8 = 0;
 const CE: u8 = 0b11;
 
-/// `frames` frames with this ECN field wait for a port that a pause holds. The ECN fields with which
-/// they leave, in order.
+/// `frames` frames with this ECN field wait for a port that a pause holds. The ECN fields with
+/// which they leave, in order.
 fn released(ecn: EcnSettings, frames: u32, field: u8, seed: u64) -> (Vec<u8>, u64) {
     let profile = Profile { dynamic_th: 3, ..PROFILE };
     let mut builder = dut::builder(2, profile, 10 * POOL).ecn(3, ecn);

@@ -76,8 +76,8 @@ fn qos_sai_headroom_pool_size_and_watermark() {
     assert_eq!(watermark(&dut), full, "what is dropped raises no watermark");
 }
 
-/// HeadroomPoolProbing: each group's headroom found by search, after the one before was filled. Their
-/// sum is the pool.
+/// HeadroomPoolProbing: each group's headroom found by search, after the one before was filled.
+/// Their sum is the pool.
 #[test]
 fn qos_headroom_pool_probe() {
     let mut pool = 0;

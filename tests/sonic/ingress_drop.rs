@@ -26,8 +26,8 @@ fn qos_ingress_drop_probe() {
     }
 }
 
-/// PGDropTest: the same switch, filled and drained again and again. Theirs wants three iterations of
-/// four right within a margin; here all are right to the frame.
+/// PGDropTest: the same switch, filled and drained again and again. Theirs wants three iterations
+/// of four right within a margin; here all are right to the frame.
 #[test]
 fn qos_sai_pg_drop() {
     const MARGIN: u32 = 20;

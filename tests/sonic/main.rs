@@ -2,8 +2,8 @@
 //! are in sonic-mgmt: `tests/qos`, `tests/saitests`, `tests/pfcwd` and `tests/pfc_asym`. Each one
 //! here has the name of the original; `docs/sonic-tests.md` has a row for each of theirs.
 //!
-//! The switch is a whole worker on a device in memory, and time moves only when a test says so. What
-//! is expected comes from `model`, which knows SONiC's formulas and nothing of the code.
+//! The switch is a whole worker on a device in memory, and time moves only when a test says so.
+//! What is expected comes from `model`, which knows SONiC's formulas and nothing of the code.
 //!
 //! | file | idea |
 //! |---|---|

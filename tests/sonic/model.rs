@@ -1,9 +1,9 @@
 //! SONiC's buffer model, one frame at a time: `BUFFER_PROFILE` and `BUFFER_POOL`.
 //!
-//! A priority group has `size` bytes for itself. Beyond them it may hold alpha times what is free in
-//! the shared pool, where alpha is 2 to the power of `dynamic_th`. What exceeds that is charged to
-//! its headroom, `xoff` bytes. XOFF is due from the first byte over the limit; XON is due once the
-//! headroom is empty and the group is `xon_offset` below the limit.
+//! A priority group has `size` bytes for itself. Beyond them it may hold alpha times what is free
+//! in the shared pool, where alpha is 2 to the power of `dynamic_th`. What exceeds that is charged
+//! to its headroom, `xoff` bytes. XOFF is due from the first byte over the limit; XON is due once
+//! the headroom is empty and the group is `xon_offset` below the limit.
 
 /// A `BUFFER_PROFILE` of a lossless priority group, in SONiC's words.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use crate::dut::{self, Dut, LOSSLESS, MS, POOL, PROFILE, received};
 /// A DSCP of each priority.
 const DSCPS: [u8; 7] = [8, 1, 5, 3, 4, 46, 48];
 
-/// Each lossless class, paused, beside each other class: the paused one delivers nothing for as long
-/// as pauses come, the other everything.
+/// Each lossless class, paused, beside each other class: the paused one delivers nothing for as
+/// long as pauses come, the other everything.
 #[test]
 fn pfc_pause_lossless() {
     for class in LOSSLESS {
@@ -43,8 +43,8 @@ fn no_pfc() {
     }
 }
 
-/// PfcAsymOffOnTxTest: buffers full of every class, and PFC goes out for the lossless ones only. That
-/// is so with asymmetric PFC and without.
+/// PfcAsymOffOnTxTest: buffers full of every class, and PFC goes out for the lossless ones only.
+/// That is so with asymmetric PFC and without.
 #[test]
 fn pfc_asym_tx_pfc() {
     const SERVERS: u8 = 4;

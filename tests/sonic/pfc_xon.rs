@@ -72,8 +72,8 @@ fn qos_pfc_xon_probe() {
     }
 }
 
-/// XonHysteresisTest: several groups of several ports wait at several ports. The last is paused, and
-/// stays so when the first port is released; when all are, it resumes.
+/// XonHysteresisTest: several groups of several ports wait at several ports. The last is paused,
+/// and stays so when the first port is released; when all are, it resumes.
 #[test]
 fn qos_sai_xon_hysteresis() {
     const BYTES: usize = 1_000;

@@ -21,7 +21,8 @@ pub(crate) fn watched(ports: u8, action: Action) -> Dut {
     Dut::new(builder)
 }
 
-/// The peer of each of `ports` pauses the classes of its bits for `ms` milliseconds without a break.
+/// The peer of each of `ports` pauses the classes of its bits for `ms` milliseconds without a
+/// break.
 pub(crate) fn storm(dut: &mut Dut, ports: &[(u8, u8)], ms: u64) {
     for _ in 0..ms {
         for &(number, bits) in ports {

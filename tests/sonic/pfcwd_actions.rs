@@ -4,8 +4,8 @@ use crate::dut::{Dut, MS};
 use crate::pfcwd::{FRAMES, detected, restored, storms, watched};
 use dataplane::pfc::watchdog::Action;
 
-/// A storm in queue 3 of port 2. What becomes of frames by the stormed queue and into its group, and
-/// that other queues, groups and ports lose nothing.
+/// A storm in queue 3 of port 2. What becomes of frames by the stormed queue and into its group,
+/// and that other queues, groups and ports lose nothing.
 fn acts(action: Action, expected: &[String]) -> Dut {
     let mut dut = watched(3, action);
     detected(&mut dut, &[(2, 1 << 3)]);

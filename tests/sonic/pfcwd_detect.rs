@@ -52,8 +52,8 @@ fn pfcwd_no_traffic() {
     assert_eq!((storms(&dut, 2, 4), dut.rig.totals().dropped), ((1, 1), 0));
 }
 
-/// test_pfcwd_mmu_change: the tables change while a queue storms, and are changed back, with 3 and 4
-/// in turn. Buffer thresholds are fixed at the start of a switch here; what can change leaves a
+/// test_pfcwd_mmu_change: the tables change while a queue storms, and are changed back, with 3 and
+/// 4 in turn. Buffer thresholds are fixed at the start of a switch here; what can change leaves a
 /// storm as it is.
 #[test]
 fn pfcwd_mmu_change() {

@@ -41,8 +41,8 @@ fn pfcwd_wb_storm() {
     assert_eq!((after.left(2).len(), storms(&after, 2, 3)), (FRAMES as usize, (1, 1)));
 }
 
-/// `async_storm`: a storm that begins and ends at any time. What is left of it after the restart is a
-/// storm if that lasts for the detection time.
+/// `async_storm`: a storm that begins and ends at any time. What is left of it after the restart is
+/// a storm if that lasts for the detection time.
 #[test]
 fn pfcwd_wb_async_storm() {
     for left_ms in [1, 100, DETECTION_MS - 1, DETECTION_MS + 1, 3 * DETECTION_MS] {

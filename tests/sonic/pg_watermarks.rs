@@ -1,5 +1,5 @@
-//! Watermarks of priority groups: what is shared, and headroom. Theirs allow a margin of cells; here
-//! each is exact to the byte.
+//! Watermarks of priority groups: what is shared, and headroom. Theirs allow a margin of cells;
+//! here each is exact to the byte.
 
 use crate::dut::{self, Dut, LOSSY_DSCP, POOL, PROFILE, cost};
 use crate::model::{Charge, Mmu};

@@ -4,8 +4,8 @@ use crate::dut::{self, Dut, POOL, PROFILE, default_queue};
 
 const DSCPS: [u8; 7] = [8, 1, 5, 3, 4, 46, 48];
 
-/// FullMeshTrafficSanity and TrafficSanityTest: every port sends to every other, in every queue, and
-/// nothing is lost or paused.
+/// FullMeshTrafficSanity and TrafficSanityTest: every port sends to every other, in every queue,
+/// and nothing is lost or paused.
 #[test]
 fn qos_sai_full_mesh_traffic_sanity() {
     const PORTS: u8 = 8;

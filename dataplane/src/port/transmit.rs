@@ -261,10 +261,10 @@ impl<D: Device, V: Driver> Port<D, V> {
         all
     }
 
-    /// Puts batched frames back to the front of the VEQs that they were taken from. A full device may
-    /// refuse a frame many times. So that ECN decides once about each, it does not look at these
-    /// again: they no longer tell where their IP header is. Telemetry needs that, so there ECN may
-    /// look again.
+    /// Puts batched frames back to the front of the VEQs that they were taken from. A full device
+    /// may refuse a frame many times. So that ECN decides once about each, it does not look at
+    /// these again: they no longer tell where their IP header is. Telemetry needs that, so there
+    /// ECN may look again.
     #[cold]
     fn put_back_served(&mut self, accounting: &mut Accounting<D::Frame, V>) {
         self.spill_pending(accounting);

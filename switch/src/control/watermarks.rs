@@ -1,8 +1,8 @@
 //! Watermarks: the most that queues and pools have held since they were cleared.
 //!
-//! A worker reports peaks since its last report, and begins new ones. This file keeps the most of all
-//! reports, three times: since the start, which the statistics show as `*_peak_bytes`, and since two
-//! kinds of watermarks were cleared, as SONiC has them.
+//! A worker reports peaks since its last report, and begins new ones. This file keeps the most of
+//! all reports, three times: since the start, which the statistics show as `*_peak_bytes`, and
+//! since two kinds of watermarks were cleared, as SONiC has them.
 
 use super::stats::Stats;
 use dataplane::limits::PRIORITIES;
