@@ -26,12 +26,12 @@ tag = 4
 priority = 4
 [[port]]
 name = "p1"
-device = "0000:01:00.0"
+pci = "0000:01:00.0"
 addresses = ["10.0.1.1/24"]
 {port}
 [[port]]
 name = "p2"
-device = "0000:01:00.1"
+pci = "0000:01:00.1"
 speed = "100G"
 addresses = ["10.0.2.1/24"]
 "#
@@ -49,7 +49,8 @@ fn profile(port: &str, lossless: &str) -> ViqSettings {
 }
 
 /// test_change_speed_cable, test_buffer_pg and test_buffer_deployment: headroom follows the cable,
-/// there and back at the speed of light in glass, 5 ns a metre.
+/// there and back at the speed of light in glass, 5 ns a metre, filled with the frames that cost
+/// the buffer most: the shortest, 84 bytes on the wire, of which each takes a cell of 256.
 #[test]
 fn change_speed_cable() {
     for (speed, bytes_a_us) in [("10G", 1_250), ("100G", 12_500), ("400G", 50_000)] {
@@ -58,7 +59,7 @@ fn change_speed_cable() {
             u64::from(profile(&port, "").headroom_bytes)
         };
         let longer = headroom(300) - headroom(40);
-        let flight = 2 * 260 * 5 * bytes_a_us / 1_000;
+        let flight = 2 * 260 * 5 * bytes_a_us / 1_000 * 256 / 84;
         assert!(
             longer.abs_diff(flight) <= flight / 20,
             "{speed}: {longer} B more, and not {flight}"
@@ -104,8 +105,8 @@ fn lossless_pg() {
 #[test]
 fn exceeding_headroom() {
     let port = "speed = \"100G\"\ncable_length = \"300m\"";
-    let fits = parse(port, "", "size = \"12MB\"").unwrap();
-    assert!(fits.settings.buffer.size_bytes == 12_000_000);
-    let error = parse(port, "headroom = \"20MB\"", "size = \"12MB\"").unwrap_err();
+    let fits = parse(port, "", "size = \"24MB\"").unwrap();
+    assert!(fits.settings.buffer.size_bytes == 24_000_000);
+    let error = parse(port, "headroom = \"30MB\"", "size = \"24MB\"").unwrap_err();
     assert!(error.message.contains("buffer") || error.message.contains("headroom"), "{error}");
 }
