@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
+.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-sonic test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -53,6 +53,9 @@ lint: setup ## rustfmt and clippy, warnings are errors
 unit: setup ## unit, property and in-process tests of every crate
 	cargo test --workspace --locked
 	/usr/bin/python3 -m unittest discover -s bench/line
+
+test-sonic: setup ## SONiC's tests of QoS and of the PFC watchdog, as far as a software switch can have them (part of `make unit`)
+	cargo test -p knotless-tests --locked --test sonic
 
 loom: setup ## what crosses workers, under every order of loads and stores
 	RUSTFLAGS="--cfg loom" cargo test -p knotless-dataplane --locked --lib --target-dir target/loom -- buffer::ledger buffer::parts handoff::grants handoff::pauses

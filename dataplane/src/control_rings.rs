@@ -42,7 +42,8 @@ pub struct Punted<F> {
 pub enum Command<F> {
     /// Use these tables from now on. The old ones are returned in a [`Reply::Retired`].
     Install(Arc<Snapshot>),
-    /// Fill in the report. It is returned in a [`Reply::Report`].
+    /// Fill in the report. It is returned in a [`Reply::Report`]. Its peaks are those since the
+    /// last such command: new ones begin at what is in use now.
     Report(Box<Report>),
     /// Fill in this part of the MAC table. It is returned in a [`Reply::MacTable`].
     MacTable(Box<MacSlice>),

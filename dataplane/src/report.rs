@@ -67,6 +67,11 @@ pub struct QueueGauges {
     pub viq_bytes: u32,
     /// The peak of `viq_bytes`.
     pub viq_peak_bytes: u32,
+    /// The peak of what the VIQ held of the shared pool, without its reserve and its headroom
+    /// (SONiC: shared watermark of a priority group). Of a lossy VIQ, the peak of `viq_bytes`.
+    // The control thread tells it as a watermark.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub shared_peak_bytes: u32,
     /// Headroom in use.
     pub headroom_bytes: u32,
     /// The peak of headroom in use.

@@ -326,6 +326,29 @@ fn ecn_marks_what_leaves_a_long_queue_until_it_is_short() {
     assert_eq!(rig.report(2).counters.ecn_marked_frames[3], 10);
 }
 
+/// A full device refuses what it is offered in each turn. A frame is then as likely to be marked as
+/// one that was offered once, and counted once.
+#[test]
+fn a_frame_that_the_device_refuses_is_marked_once_or_not_at_all() {
+    let ecn = EcnSettings { kmin_bytes: 10_000, kmax_bytes: 400_000, pmax_q16: 3_277 };
+    let mut builder = RigBuilder::routed(2).ecn(3, ecn);
+    builder.settings.ports[0].lossless[3].as_mut().unwrap().headroom_bytes = 400_000;
+    let mut rig = builder.build();
+    rig.port(2).takes_frames = Some(0);
+    let tos = 26 << 2 | 0b10;
+    let frame = Udp { tos, frame_bytes: 1_000, ..Udp::routed(1, 2, 0) };
+    rig.arrive_numbered(1, &frame, 0..300);
+    (0..1_000).for_each(|_| _ = rig.turn());
+    rig.port(2).takes_frames = None;
+    rig.settle();
+    let frames = sent(&mut rig, 2).1;
+    assert_eq!(frames.len(), 300);
+    let marked = frames.iter().filter(|frame| frame[15] & 3 == 3).count();
+    assert_eq!(rig.report(2).counters.ecn_marked_frames[3], marked as u64);
+    // 5.6 are due if all 300 are offered once; 70 were marked when each turn decided anew.
+    assert!((1..=18).contains(&marked), "{marked} frames");
+}
+
 #[test]
 fn a_port_that_goes_down_lets_go_of_what_it_held() {
     let mut rig = RigBuilder::routed(2).build();

@@ -23,6 +23,7 @@ use crate::limits::PRIORITIES;
 use crate::pfc::generator::RateCodes;
 use crate::rx_queues::rx_queues;
 use crate::settings::{BufferSettings, PortSettings, SwitchSettings};
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// Index of a VIQ: ingress port times eight, plus priority.
@@ -80,6 +81,9 @@ impl ViqId {
 #[derive(Debug)]
 pub struct Buffer {
     viqs: Vec<Viq>,
+    /// By VIQ: the peak of all its bytes while it used headroom. Not in the VIQ's cache line, since
+    /// few frames are charged to headroom.
+    headroom_totals_bytes: Vec<u32>,
     /// What all VIQs share, and the other workers' use of it.
     pub pool: Pool,
     cell_bytes: u32,
@@ -88,7 +92,7 @@ pub struct Buffer {
 impl Buffer {
     /// An empty buffer for `settings`, which `config` has checked.
     pub fn new(settings: &SwitchSettings) -> Self {
-        let viqs = rx_queues(settings)
+        let viqs: Vec<Viq> = rx_queues(settings)
             .into_iter()
             .flat_map(|queue| {
                 let port = &settings.ports[queue.port.index()];
@@ -99,6 +103,7 @@ impl Buffer {
             })
             .collect();
         Self {
+            headroom_totals_bytes: vec![0; viqs.len()],
             viqs,
             pool: Pool::new(
                 lossless_shared_bytes(settings),
@@ -128,6 +133,30 @@ impl Buffer {
     #[inline(always)]
     pub fn admit(&mut self, viq: ViqId, cost_bytes: u32) -> Result<(), DropReason> {
         self.viqs[viq.index()].admit(cost_bytes, &mut self.pool)
+    }
+
+    /// `viq` was charged and uses headroom: its bytes may be at their peak. The caller of the
+    /// methods that charge it says so, since it looks for headroom anyway.
+    #[cold]
+    pub fn note_headroom(&mut self, viq: ViqId) {
+        let total_bytes = self.viqs[viq.index()].bytes();
+        let peak_bytes = &mut self.headroom_totals_bytes[viq.index()];
+        *peak_bytes = total_bytes.max(*peak_bytes);
+    }
+
+    /// The peak of bytes in `viq`.
+    pub fn peak_bytes(&self, viq: ViqId) -> u32 {
+        let base_peak_bytes = self.viqs[viq.index()].base_peak_bytes();
+        base_peak_bytes.max(self.headroom_totals_bytes[viq.index()])
+    }
+
+    /// Begins new peaks at what is in use now.
+    pub(crate) fn reset_peaks(&mut self) {
+        self.pool.reset_peaks();
+        for (viq, total_bytes) in self.viqs.iter_mut().zip(&mut self.headroom_totals_bytes) {
+            viq.reset_peaks();
+            *total_bytes = viq.bytes();
+        }
     }
 
     /// Whether frames of `cost_bytes` in total, part of which are charged to `viq`, are admitted in

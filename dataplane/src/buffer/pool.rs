@@ -68,6 +68,12 @@ impl Pool {
         }
     }
 
+    /// Begins new peaks at what is in use now.
+    pub(super) const fn reset_peaks(&mut self) {
+        self.shared.peak_bytes = self.shared.bytes;
+        self.lossy.peak_bytes = self.lossy.bytes;
+    }
+
     /// The shared bytes in use by priority; 0 for all of them if there are no partitions.
     pub(crate) fn partition_use(&self) -> [u64; PRIORITIES] {
         self.partitions.map_or([0; PRIORITIES], |parts| parts.map(|part| part.bytes))

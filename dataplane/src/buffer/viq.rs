@@ -24,7 +24,8 @@ pub struct Viq {
     base_bytes: u32,
     headroom_used_bytes: u32,
     xoff: bool,
-    peak_bytes: u32,
+    /// The peak of `base_bytes`.
+    base_peak_bytes: u32,
     headroom_peak_bytes: u32,
     /// What the other parts of the VIQ hold, if its port has several receive queues: as of the end
     /// of their workers' last turns, so it can be a burst too low.
@@ -110,9 +111,21 @@ impl Viq {
         left_bytes.saturating_add(below)
     }
 
-    /// The peak of bytes in the VIQ.
-    pub const fn peak_bytes(&self) -> u32 {
-        self.peak_bytes
+    /// The peak of bytes charged to reserve and pool.
+    pub(super) const fn base_peak_bytes(&self) -> u32 {
+        self.base_peak_bytes
+    }
+
+    /// The peak of bytes in the shared pool; of a lossy VIQ, the peak of all its bytes.
+    pub(crate) fn shared_peak_bytes(&self) -> u32 {
+        let reserved_bytes = self.settings.as_ref().map_or(0, |settings| settings.reserved_bytes);
+        beyond(self.base_peak_bytes, reserved_bytes)
+    }
+
+    /// Begins new peaks at what is in use now.
+    pub(super) const fn reset_peaks(&mut self) {
+        self.base_peak_bytes = self.base_bytes;
+        self.headroom_peak_bytes = self.headroom_used_bytes;
     }
 
     /// The peak of headroom in use.
@@ -159,7 +172,7 @@ impl Viq {
             pool.lossy.take(cost_bytes);
         }
         self.base_bytes = filled;
-        self.peak_bytes = self.peak_bytes.max(filled);
+        self.base_peak_bytes = self.base_peak_bytes.max(filled);
         true
     }
 
@@ -209,7 +222,6 @@ impl Viq {
         }
         self.headroom_used_bytes = used_bytes;
         self.headroom_peak_bytes = self.headroom_peak_bytes.max(used_bytes);
-        self.peak_bytes = self.peak_bytes.max(self.bytes());
         true
     }
 

@@ -97,6 +97,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(always)]
     pub(crate) fn mark_headroom(&mut self, viq: ViqId, slot: usize) {
         if self.accounting.buffer.viq(viq).headroom_used_bytes() != 0 {
+            self.accounting.buffer.note_headroom(viq);
             self.accounting.driver.mark_headroom(slot);
         }
     }

@@ -43,6 +43,11 @@ impl<D: Device, V: Driver> Port<D, V> {
         Origins::of(metas, |viq| accounting.port_of(viq))
     }
 
+    /// Begins new peaks of the queues at what they hold now.
+    pub(crate) fn reset_peaks(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.veq.reset_peak());
+    }
+
     /// Counters and gauges at `now`.
     pub(crate) fn report(&self, accounting: &Accounting<D::Frame, V>, now: Instant) -> PortReport {
         let mut counters = PortCounters::clone(&self.counters);
@@ -62,10 +67,12 @@ impl<D: Device, V: Driver> Port<D, V> {
             let tx_paused_for_ns = self.generator.running_ns(upstream, now);
             counters.pfc.rx_paused_ns[p] += rx_paused_for_ns;
             counters.pfc.tx_paused_ns[p] += self.generator.running_ns(priority, now);
-            let viq = accounting.buffer.viq(ViqId::new(self.id, priority));
+            let viq_id = ViqId::new(self.id, priority);
+            let viq = accounting.buffer.viq(viq_id);
             queues[p] = QueueGauges {
                 viq_bytes: viq.bytes(),
-                viq_peak_bytes: viq.peak_bytes(),
+                viq_peak_bytes: accounting.buffer.peak_bytes(viq_id),
+                shared_peak_bytes: viq.shared_peak_bytes(),
                 headroom_bytes: viq.headroom_used_bytes(),
                 headroom_peak_bytes: viq.headroom_peak_bytes(),
                 headroom_size_bytes: viq.headroom_size_bytes(),

@@ -78,7 +78,11 @@ impl<D: Device, V: Driver> Port<D, V> {
                 self.tx_batch.push(queued.frame, run);
             }
             let is_last = self.tx_batch.frames.len() < BURST_MAX;
-            if self.tx_batch.is_empty() || !self.flush(device, accounting) || is_last {
+            if self.tx_batch.is_empty() {
+                return;
+            }
+            let has_sent_all = self.flush_or(device, accounting, Self::put_back_served);
+            if !has_sent_all || is_last {
                 return;
             }
         }
@@ -223,6 +227,17 @@ impl<D: Device, V: Driver> Port<D, V> {
         device: &mut D,
         accounting: &mut Accounting<D::Frame, V>,
     ) -> bool {
+        self.flush_or(device, accounting, |port, accounting| port.unbatch(0xFF, accounting))
+    }
+
+    /// The same; `put_back` puts the frames back that the device did not take.
+    #[inline(always)]
+    fn flush_or(
+        &mut self,
+        device: &mut D,
+        accounting: &mut Accounting<D::Frame, V>,
+        put_back: impl FnOnce(&mut Self, &mut Accounting<D::Frame, V>),
+    ) -> bool {
         if !V::IS_EVENT_DRIVEN && self.holds_whole_batch(accounting) {
             return true;
         }
@@ -241,9 +256,24 @@ impl<D: Device, V: Driver> Port<D, V> {
         let all = self.tx_batch.is_empty();
         if !all {
             self.bypasses_queue = false;
-            self.unbatch(0xFF, accounting);
+            put_back(self, accounting);
         }
         all
+    }
+
+    /// Puts batched frames back to the front of the VEQs that they were taken from. A full device
+    /// may refuse a frame many times. So that ECN decides once about each, it does not look at
+    /// these again: they no longer tell where their IP header is. Telemetry needs that, so there
+    /// ECN may look again.
+    #[cold]
+    fn put_back_served(&mut self, accounting: &mut Accounting<D::Frame, V>) {
+        self.spill_pending(accounting);
+        for mut queued in self.tx_batch.take_back(0xFF) {
+            if !self.writes_telemetry {
+                queued.meta.l3 = 0;
+            }
+            self.put_departed_front(queued, accounting);
+        }
     }
 
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.

@@ -46,6 +46,11 @@ impl Veq {
         self.peak_bytes
     }
 
+    /// Begins a new peak at what is queued now.
+    pub(crate) const fn reset_peak(&mut self) {
+        self.peak_bytes = self.bytes;
+    }
+
     /// Whether the queue has no frames.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {

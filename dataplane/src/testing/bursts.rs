@@ -232,6 +232,7 @@ impl Switch {
         (report.pool.shared.peak_bytes, report.pool.lossy.peak_bytes) = (0, 0);
         for gauges in report.ports.iter_mut().flat_map(|port| &mut port.queues) {
             (gauges.viq_peak_bytes, gauges.headroom_peak_bytes) = (0, 0);
+            gauges.shared_peak_bytes = 0;
         }
         report_lines(&report)
     }

@@ -8,6 +8,7 @@ use crate::driver::Driver;
 use crate::handoff::ring::MacEvent;
 use crate::ids::PortId;
 use crate::l2::MacEntry;
+use crate::port::Port;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use crate::wire::ethernet::HEADER_BYTES;
 
@@ -23,6 +24,8 @@ impl<D: Device, V: Driver> Worker<D, V> {
             }
             Command::Report(mut report) => {
                 self.report(&mut report, self.core.accounting.now);
+                self.core.accounting.buffer.reset_peaks();
+                self.core.ports.iter_mut().for_each(Port::reset_peaks);
                 self.reply(Reply::Report(report));
             }
             Command::MacTable(mut slice) => {

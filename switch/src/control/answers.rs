@@ -9,6 +9,8 @@ use super::protocol::{
     TagRow,
 };
 use super::reload::{self, Loaded, LoadedTables, Refusal, ReloadRequest};
+use super::stats::Stats;
+use super::watermarks::WatermarkKind;
 use super::{Call, Control, ReplyTo, apply_link};
 use crate::log::{self, Event, Level};
 use crate::platform::Platform;
@@ -26,9 +28,9 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies {
     /// For the reports of a round that has not begun.
-    stats: Vec<ReplyTo>,
+    stats: Vec<(Wanted, ReplyTo)>,
     /// For the reports of the round that has.
-    round: Option<(Collector, Vec<ReplyTo>)>,
+    round: Option<(Collector, Vec<(Wanted, ReplyTo)>)>,
     /// For files to be read, in order; the first is being read.
     reloads: VecDeque<(ReloadRequest, Option<ReplyTo>)>,
     loading: Option<Receiver<Result<Loaded, Refusal>>>,
@@ -42,6 +44,13 @@ pub(super) struct PendingReplies {
     silent: Option<usize>,
     /// Whether a client has sent `stop`.
     pub(super) stop: bool,
+}
+
+/// What a client wants of the workers' reports.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Stats,
+    Watermarks { kind: WatermarkKind, clear: bool },
 }
 
 impl PendingReplies {
@@ -70,7 +79,10 @@ impl<P: Platform> Control<P> {
     pub(crate) fn handle_call(&mut self, call: Call) {
         let Call { request, reply } = call;
         match request {
-            Request::Stats => self.pending.stats.push(reply),
+            Request::Stats => self.pending.stats.push((Wanted::Stats, reply)),
+            Request::Watermarks { kind, clear } => {
+                self.pending.stats.push((Wanted::Watermarks { kind, clear }, reply));
+            }
             Request::Reload => self.read_again(ReloadRequest::Everything, Some(reply)),
             Request::Diff => self.read_again(ReloadRequest::Difference, Some(reply)),
             Request::Rollback => self.read_again(ReloadRequest::Rollback, Some(reply)),
@@ -143,7 +155,7 @@ impl<P: Platform> Control<P> {
                 }
                 Round::Complete => {
                     self.all_answered(now);
-                    let stats = Box::new(self.stats(now));
+                    let stats = Box::new(self.new_stats(now));
                     if self.events.is_due(now) {
                         self.events.postpone(now);
                         let events = self.events.poll(&stats, self.tables.config(), now);
@@ -151,8 +163,9 @@ impl<P: Platform> Control<P> {
                     }
                     self.record(&stats, now);
                     self.sflow.poll(&stats, now);
-                    for client in &clients {
-                        send(client, Reply::Stats(stats.clone()));
+                    for (wanted, client) in &clients {
+                        let reply = self.reply_of(*wanted, &stats);
+                        send(client, reply);
                     }
                 }
                 Round::Silent(worker) => {
@@ -160,7 +173,7 @@ impl<P: Platform> Control<P> {
                     log::error("worker", &error);
                     self.pending.silent = Some(worker);
                     self.keep_from_hung_workers();
-                    clients.iter().for_each(|client| send(client, Reply::failed(&error)));
+                    clients.iter().for_each(|(_, client)| send(client, Reply::failed(&error)));
                 }
             }
         }
@@ -178,7 +191,20 @@ impl<P: Platform> Control<P> {
                 let error = Reply::failed(
                     "a worker has not answered the last request; its core is blocked",
                 );
-                clients.iter().for_each(|client| send(client, error.clone()));
+                clients.iter().for_each(|(_, client)| send(client, error.clone()));
+            }
+        }
+    }
+
+    fn reply_of(&mut self, wanted: Wanted, stats: &Stats) -> Reply {
+        match wanted {
+            Wanted::Stats => Reply::Stats(Box::new(stats.clone())),
+            Wanted::Watermarks { kind, clear } => {
+                let watermarks = self.watermarks.read(kind, stats);
+                if clear {
+                    self.watermarks.clear(kind);
+                }
+                Reply::Watermarks(watermarks)
             }
         }
     }

@@ -104,6 +104,7 @@ fn add_received_for_owner(stats: &mut PortStats, report: &PortReport) {
     for (queue, part) in stats.queues.iter_mut().zip(&report.queues) {
         queue.viq_bytes += part.viq_bytes;
         queue.viq_peak_bytes += part.viq_peak_bytes;
+        queue.shared_peak_bytes += part.shared_peak_bytes;
         queue.headroom_bytes += part.headroom_bytes;
         queue.headroom_peak_bytes += part.headroom_peak_bytes;
     }

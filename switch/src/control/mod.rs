@@ -20,6 +20,7 @@
 //! | `events` | what an operator should hear of as it happens |
 //! | `lossless` | the figure of lossless frames that were not delivered |
 //! | `waits` | who waits for whom, in those reports |
+//! | `watermarks` | peaks of those reports, kept until they are cleared |
 //! | `recorder` | the flight recorder's samples |
 //! | `traces` | frames walked through the tables |
 //! | `answers`, `mac_walk`, `route_rows` | what clients ask for |
@@ -66,6 +67,7 @@ mod tables;
 mod tests;
 mod traces;
 mod waits;
+pub(crate) mod watermarks;
 mod workers;
 
 #[cfg(feature = "dpdk")]
@@ -103,6 +105,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use table_pair::TablePair;
+use watermarks::WatermarkStore;
 use workers::{WorkerLink, Workers};
 
 /// A request, and where its reply goes.
@@ -185,6 +188,7 @@ pub(crate) struct Control<P: Platform> {
     events: Events,
     /// The events of the last seconds.
     recorder: FlightRecorder,
+    watermarks: WatermarkStore,
     /// Takes routes from a routing daemon, if it is configured.
     fpm: Option<FpmServer>,
     /// What it has changed since the tables were made.
@@ -226,6 +230,7 @@ impl<P: Platform> Control<P> {
             sflow: SflowControl::default(),
             events: Events::default(),
             recorder: FlightRecorder::new(&tables.config().flight_recorder),
+            watermarks: WatermarkStore::default(),
             fpm: None,
             learned: Learned::default(),
             fleet: None,
@@ -454,7 +459,17 @@ impl<P: Platform> Control<P> {
 
     /// The state of the switch from the workers' last answers.
     pub(crate) fn stats(&self, now: Instant) -> Stats {
-        self.snapshot(now)
+        let mut stats = self.snapshot(now);
+        self.watermarks.show(&mut stats);
+        stats
+    }
+
+    /// The same, as soon as all workers have answered: their peaks are new.
+    fn new_stats(&mut self, now: Instant) -> Stats {
+        let mut stats = self.snapshot(now);
+        self.watermarks.add(&stats);
+        self.watermarks.show(&mut stats);
+        stats
     }
 }
 

@@ -12,6 +12,7 @@
 
 use super::difference::Difference;
 use super::stats::Stats;
+use super::watermarks::{WatermarkKind, Watermarks};
 use crate::flight_recorder::Recording;
 use crate::output;
 use crate::trace::reply::Trace;
@@ -32,6 +33,15 @@ pub(crate) const ROWS_MAX: usize = 5_000;
 pub(crate) enum Request {
     /// Everything that is counted: [`Stats`].
     Stats,
+    /// The most that queues and pools have held: [`Watermarks`].
+    Watermarks {
+        /// Which of them.
+        #[serde(default)]
+        kind: WatermarkKind,
+        /// Whether they then begin again.
+        #[serde(default)]
+        clear: bool,
+    },
     /// ARP and ND: [`Neighbors`].
     Neighbors {
         /// Rows to leave out.
@@ -125,6 +135,7 @@ impl Request {
             | Self::Trace(_)
             | Self::Recorder { .. }
             | Self::Diff => false,
+            Self::Watermarks { clear, .. } => *clear,
             // It shows what others send.
             Self::Capture(_)
             | Self::SetRules { .. }
@@ -145,6 +156,8 @@ impl Request {
 pub(crate) enum Reply {
     /// To [`Request::Stats`].
     Stats(Box<Stats>),
+    /// To [`Request::Watermarks`].
+    Watermarks(Watermarks),
     /// To [`Request::Neighbors`].
     Neighbors(Neighbors),
     /// To [`Request::Lldp`].

@@ -8,6 +8,7 @@
 //! | `neighbors` | LLDP neighbors, ARP and ND |
 //! | `host` | TAPs, and what passes to the host by class |
 //! | `waits` | queues that the peer has paused |
+//! | `watermarks` | the most that was held since it was cleared |
 //! | `bounces` | raised tags, and the bounces to provision |
 //! | `recorder` | what the flight recorder has |
 //! | `save` | changes against the files |
@@ -22,11 +23,13 @@ mod save;
 pub(crate) mod tables;
 mod views;
 mod waits;
+mod watermarks;
 
 use crate::bounces::share;
 use crate::control::difference::Difference;
 use crate::control::protocol::{LinkSet, LldpTable, Reloaded, Request, Rules, Stopping};
 use crate::control::stats::Stats;
+use crate::control::watermarks::{WatermarkKind, Watermarks};
 use crate::metrics::{self, Format};
 use crate::old_names::OldNames;
 use crate::output;
@@ -70,6 +73,15 @@ enum CtlCommand {
     Pfc,
     /// Queue and headroom occupancy, by port and priority
     Queues,
+    /// The most that priority groups, queues and pools have held since they were cleared
+    Watermarks {
+        /// Those that are meant to stay, which are cleared apart
+        #[arg(long)]
+        persistent: bool,
+        /// Clear them, after they are shown
+        #[arg(long)]
+        clear: bool,
+    },
     /// Queues that the peer has paused, and the ingress ports of their frames
     Waits,
     /// The events of the last seconds, from the flight recorder
@@ -181,6 +193,12 @@ fn answer(arguments: &CtlArgs) -> Result<Answer, CtlError> {
         CtlCommand::Queues => stats(client, views::queues, |stats| {
             views::by_port(stats, |port| json!({ "queues": port.queues }))
         }),
+        CtlCommand::Watermarks { persistent, clear } => {
+            let kind = if *persistent { WatermarkKind::Persistent } else { WatermarkKind::User };
+            let watermarks: Watermarks =
+                client.ask(&Request::Watermarks { kind, clear: *clear })?;
+            Ok(Answer { text: watermarks::as_text(&watermarks), json: json!(watermarks) })
+        }
         CtlCommand::Waits => stats(
             client,
             |stats| waits::text(&stats.waits),

@@ -122,6 +122,7 @@ impl State {
         let viq = self.buffer.viq(viq_id(port, priority));
         let (held, in_headroom) = (viq.bytes(), viq.headroom_used_bytes());
         let admission = self.buffer.admit(viq_id(port, priority), cost);
+        self.note_headroom(viq_id(port, priority));
         let slow = self.slow.entry((port, priority)).or_default();
         match (settings, admission) {
             (_, Ok(())) => {
@@ -143,6 +144,13 @@ impl State {
         }
     }
 
+    /// As the pipeline does after it has charged a VIQ.
+    fn note_headroom(&mut self, viq: ViqId) {
+        if self.buffer.viq(viq).headroom_used_bytes() != 0 {
+            self.buffer.note_headroom(viq);
+        }
+    }
+
     /// A run comes in as a whole or not at all; and into headroom, all of it, if that is in use and
     /// has the room.
     fn admit_run(&mut self, port: u8, priority: u8, cost: u32) {
@@ -150,6 +158,7 @@ impl State {
         let before = self.buffer.viq(id).bytes();
         let in_headroom = self.buffer.viq(id).headroom_used_bytes();
         let came_in = self.buffer.admit_run(id, cost);
+        self.note_headroom(id);
         let viq = self.buffer.viq(id);
         let more = if came_in { cost } else { 0 };
         let more_headroom = if in_headroom > 0 { more } else { 0 };
@@ -202,7 +211,7 @@ impl State {
         for (&(port, priority), slow) in &self.slow {
             let viq = self.buffer.viq(viq_id(port, priority));
             assert_eq!(viq.bytes(), slow.bytes(), "port {port} priority {priority}");
-            assert!(viq.peak_bytes() >= viq.bytes());
+            assert!(self.buffer.peak_bytes(viq_id(port, priority)) >= viq.bytes());
             all += u64::from(viq.bytes());
             if let Some(settings) = self.viq(port, priority) {
                 assert!(viq.headroom_used_bytes() <= settings.headroom_bytes);

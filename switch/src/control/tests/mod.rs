@@ -9,6 +9,7 @@ mod slow_path;
 mod socket;
 mod traces;
 mod waits;
+mod watermarks;
 
 use super::kept_changes::KeptChanges;
 use super::protocol::{Reply, Request};
