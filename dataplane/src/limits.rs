@@ -9,6 +9,11 @@ pub const TAGS: usize = 64;
 /// Frames processed together in one pass. Large enough to hide a cache miss behind the work on the
 /// next frame; small enough that a burst's metadata stays in the L1 cache.
 pub const BURST_MAX: usize = 64;
+/// A bit for each of the first `frames` frames of a burst.
+pub(crate) const fn burst_bits(frames: usize) -> u64 {
+    if frames >= BURST_MAX { u64::MAX } else { !(u64::MAX << frames) }
+}
+
 /// Worker cores of one switch.
 pub const WORKERS_MAX: usize = 16;
 /// The shortest frame on a link, without its FCS.

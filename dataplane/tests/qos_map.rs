@@ -6,7 +6,7 @@ use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::qos_map::QosMap;
 use dataplane::rules::{PortSet, TagMatch, TcamEntry, linear};
 use dataplane::testing::wire::{Udp, host_mac};
-use dataplane::testing::{Rig, RigBuilder};
+use dataplane::testing::{Rig, RigBuilder, tag_of};
 use dataplane::wire::mac_control::Pfc;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,15 +27,6 @@ type Sent = (u8, u8, u8);
 
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).unwrap()
-}
-
-/// The tag of a DSCP under the rig's map: 26 and 27 are the lossless tags 1 and 2.
-const fn tag_of(dscp: u8) -> Tag {
-    match dscp {
-        26 => Tag::from_low_bits(1),
-        27 => Tag::from_low_bits(2),
-        _ => LOSSY,
-    }
 }
 
 /// The DSCP of a tag that a rule writes.

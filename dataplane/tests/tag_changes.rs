@@ -4,7 +4,7 @@
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry, linear};
 use dataplane::testing::wire::Udp;
-use dataplane::testing::{Rig, RigBuilder};
+use dataplane::testing::{Rig, RigBuilder, tag_of};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -18,15 +18,6 @@ type Sent = (u8, u8, u8);
 
 fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).unwrap()
-}
-
-/// The tag of a DSCP under the rig's map: 26 and 27 are the lossless tags 1 and 2.
-const fn tag_of(dscp: u8) -> Tag {
-    match dscp {
-        26 => Tag::from_low_bits(1),
-        27 => Tag::from_low_bits(2),
-        _ => LOSSY,
-    }
 }
 
 /// By tag and new tag: the frames whose tag changes.

@@ -51,7 +51,7 @@ impl Filter {
             return 0;
         }
         let frames = (0..).zip(frames).filter(|(at, _)| may_match >> at & 1 == 1);
-        let matching = frames.filter(|(_, frame)| self.run(frame.head(), frame.len()));
+        let matching = frames.filter(|(_, frame)| self.matches(frame.head(), frame.len()));
         matching.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
     }
 

@@ -23,7 +23,7 @@ pub mod record;
 
 use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, burst_bits};
 use crate::queue::veq::FrameMeta;
 use crate::rules::PortSet;
 use alloc::boxed::Box;
@@ -153,7 +153,7 @@ impl Capture {
             // The ends of a frame are recorded without this; only what becomes of it is not known
             // when it arrives.
             None if !self.wants(Kind::In) || !self.is_at(port) => 0,
-            None => u64::MAX >> (BURST_MAX - frames.len().clamp(1, BURST_MAX)),
+            None => burst_bits(frames.len()),
             Some(_) if !self.may_end_elsewhere() && !self.is_at(port) => 0,
             Some(filter) => filter.matching(frames),
         }

@@ -10,7 +10,7 @@
 
 use super::program::{Arithmetic, Condition, Op, Operand};
 use crate::frame::Frame;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, burst_bits};
 use crate::wire::{ethernet, ipv4};
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -136,14 +136,6 @@ impl Paths {
     fn may_match(&self, head: &[u8]) -> bool {
         self.all.iter().any(|path| path.iter().all(|compare| compare.holds(head)))
     }
-
-    /// The bits of the frames that [`Self::may_match`], of those in `bits`.
-    #[inline(never)]
-    fn may_match_of<F: Frame>(&self, bits: u64, frames: &[F]) -> u64 {
-        let frames = (0..).zip(frames).filter(|(at, _)| bits >> at & 1 == 1);
-        let matching = frames.filter(|(_, frame)| self.may_match(frame.head()));
-        matching.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
-    }
 }
 
 /// Bit i is set if frame i has what one of two fields wants, or is too short to tell.
@@ -163,7 +155,7 @@ fn may_begin_with<F: Frame>([one, other]: [&Field; 2], frames: &[F]) -> u64 {
         }
     }
     let wanted = [one.wanted_bits(&words), other.wanted_bits(&others)];
-    bits | (wanted[0] | wanted[1]) & u64::MAX >> (BURST_MAX - frames.len().clamp(1, BURST_MAX))
+    bits | (wanted[0] | wanted[1]) & burst_bits(frames.len())
 }
 
 /// Four octets of the frame.
@@ -193,14 +185,11 @@ impl Prefilter {
         self.paths.as_ref().is_none_or(|paths| paths.may_begin(head) && paths.may_match(head))
     }
 
-    /// Bit i is set if frame i, of [`BURST_MAX`] at the most, may match.
+    /// Bit i is set if frame i, of [`BURST_MAX`] at the most, may match by its first compare.
     #[inline(always)]
     pub(super) fn may_match_burst<F: Frame>(&self, frames: &[F]) -> u64 {
-        let Some(paths) = &self.paths else {
-            return u64::MAX >> (BURST_MAX - frames.len().clamp(1, BURST_MAX));
-        };
-        let bits = paths.may_begin_burst(frames);
-        if bits == 0 { 0 } else { paths.may_match_of(bits, frames) }
+        let paths = self.paths.as_ref();
+        paths.map_or_else(|| burst_bits(frames.len()), |paths| paths.may_begin_burst(frames))
     }
 }
 

@@ -38,30 +38,24 @@ impl Captured {
 
     /// The events of frames whose IPv4 header ends in an odd octet.
     pub(super) fn some(worker: &mut Worker<TestDevice>) -> Self {
-        let instruction = |code, jt, jf, k| Instruction { code, jt, jf, k };
-        let program = [
-            // ldb [33]; jset #1; ret #0; ret #1
-            instruction(0x30, 0, 0, 33),
-            instruction(0x45, 1, 0, 1),
-            instruction(0x06, 0, 0, 0),
-            instruction(0x06, 0, 0, 1),
-        ];
-        Self::with(worker, Some(Filter::new(&program).expect("a sound program")))
+        // ldb [33]; jset #1; ret #0; ret #1
+        const ODD: [(u16, u8, u8, u32); 4] =
+            [(0x30, 0, 0, 33), (0x45, 1, 0, 1), (0x06, 0, 0, 0), (0x06, 0, 0, 1)];
+        Self::with(worker, Some(filter(&ODD)))
     }
 
     /// The events of IPv4 frames to an address of port 2, which the fast path tells by the header.
     pub(super) fn to_one_net(worker: &mut Worker<TestDevice>) -> Self {
-        let instruction = |code, jt, jf, k| Instruction { code, jt, jf, k };
-        let program = [
-            // ldh [12]; jeq #0x800, else end; ldb [32]; jeq #2, else end; ret #1; end: ret #0
-            instruction(0x28, 0, 0, 12),
-            instruction(0x15, 0, 3, 0x800),
-            instruction(0x30, 0, 0, 32),
-            instruction(0x15, 0, 1, 2),
-            instruction(0x06, 0, 0, 1),
-            instruction(0x06, 0, 0, 0),
+        // ldh [12]; jeq #0x800, else end; ldb [32]; jeq #2, else end; ret #1; end: ret #0
+        const TO_PORT_2: [(u16, u8, u8, u32); 6] = [
+            (0x28, 0, 0, 12),
+            (0x15, 0, 3, 0x800),
+            (0x30, 0, 0, 32),
+            (0x15, 0, 1, 2),
+            (0x06, 0, 0, 1),
+            (0x06, 0, 0, 0),
         ];
-        let filter = Filter::new(&program).expect("a sound program");
+        let filter = filter(&TO_PORT_2);
         assert!(filter.header_compares().is_some());
         Self::with(worker, Some(filter))
     }
@@ -151,4 +145,11 @@ impl Captured {
             }
         }
     }
+}
+
+/// The filter of a program, written as `tcpdump -ddd` does.
+fn filter(program: &[(u16, u8, u8, u32)]) -> Filter {
+    let instruction = |&(code, jt, jf, k): &(u16, u8, u8, u32)| Instruction { code, jt, jf, k };
+    let program: Vec<Instruction> = program.iter().map(instruction).collect();
+    Filter::new(&program).expect("a sound program")
 }

@@ -14,6 +14,6 @@ pub mod wire;
 mod wires;
 
 pub use device::{TestDevice, TestFrame, TestPort};
-pub use rig::{Rig, RigBuilder};
+pub use rig::{Rig, RigBuilder, tag_of};
 pub use script::Script;
 pub use wires::{Sent, WireDevice};

@@ -83,6 +83,16 @@ fn tag_map() -> TagMap {
     map
 }
 
+/// The tag of a DSCP of the rig's frames: 26 and 27 are the lossless tags 1 and 2, all else is as
+/// lossy as tag 0.
+pub const fn tag_of(dscp: u8) -> Tag {
+    match dscp {
+        26 => Tag::from_low_bits(1),
+        27 => Tag::from_low_bits(2),
+        _ => Tag::from_low_bits(0),
+    }
+}
+
 /// An index below 64.
 fn six_bits(index: usize) -> u8 {
     u8::try_from(index).expect("below 64")
