@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 /// A value written as text, as a whole number, or as either.
 pub(crate) trait Value: Sized {
@@ -64,6 +65,14 @@ macro_rules! fields {
             }
         }
     )*};
+}
+
+/// The numbers of `3` or `3-4`, below `end`.
+pub(crate) fn number_range(text: &str, end: u8) -> Option<RangeInclusive<u8>> {
+    let number = |text: &str| text.trim().parse::<u8>().ok().filter(|&number| number < end);
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (number(first)?, number(last)?);
+    (first <= last).then_some(first..=last)
 }
 
 fields! {

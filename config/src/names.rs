@@ -6,6 +6,16 @@ use fabric::Network;
 use fabric::network::End;
 use std::collections::HashMap;
 
+/// Whether `c` may be in the name of a switch or node.
+pub(crate) const fn is_in_names(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// Whether `text` may be the name of a switch or node, and so of a file.
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=63).contains(&text.len()) && !text.starts_with('.') && text.chars().all(is_in_names)
+}
+
 /// Nodes by name. Ordered output never comes from it, so its order does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct Names<'a> {

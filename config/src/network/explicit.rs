@@ -3,7 +3,7 @@
 use super::Tables;
 use super::schema::LinkTable;
 use crate::error::ConfigError;
-use crate::names::{Names, Node, find_end};
+use crate::names::{Names, Node, find_end, is_name};
 use crate::source::Source;
 use dataplane::limits::PORTS_MAX;
 use fabric::Network;
@@ -48,8 +48,7 @@ pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, Confi
 /// A name becomes the name of a rule file, and a word of a path file.
 fn check_name(source: &Source, name: &Spanned<String>) -> Result<(), ConfigError> {
     let text = name.get_ref();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if (1..=63).contains(&text.len()) && !text.starts_with('.') && text.chars().all(plain) {
+    if is_name(text) {
         return Ok(());
     }
     let message = format!("`{text}` is no name for a node; use letters, digits, `-`, `_` and `.`");

@@ -6,14 +6,9 @@ use super::toml_text::{Text, write};
 use super::{ImportOptions, SonicError};
 use crate::error::ConfigError;
 use crate::message;
-use crate::switch::SwitchConfig;
+use crate::names::is_in_names;
+use crate::switch::{SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, SwitchConfig};
 use std::path::Path;
-
-/// A size that any promise fits into, to learn what is promised.
-const AMPLE: u64 = 64_000_000_000;
-/// The least and the default size of a buffer.
-const SIZE_MIN: u64 = 64_000;
-const SIZE_DEFAULT: u64 = 12_000_000;
 
 /// SWITCH.toml.
 ///
@@ -26,9 +21,8 @@ pub(super) fn text(
     options: &ImportOptions,
 ) -> Result<String, SonicError> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name: String =
-        stem.trim_start_matches('.').chars().filter(|&c| plain(c)).take(63).collect();
+    let plain = stem.trim_start_matches('.').chars().filter(|&c| is_in_names(c));
+    let name: String = plain.take(63).collect();
     let name = if name.is_empty() { "sonic".to_owned() } else { name };
     let written = |size: Option<u64>| write(model, &name, &options.device, approximations, size);
     let refuse = |text: &Text, error: &ConfigError| {
@@ -45,8 +39,8 @@ pub(super) fn text(
         (true, _, lossy) => lossy.map(|lossy| lossy.max(SIZE_MIN)),
         (false, None, None) => None,
         (false, shared, lossy) => {
-            let ample = Some(AMPLE);
-            let settings = check(&written(ample))?.settings;
+            // Any promise fits into the largest buffer: so it is learned what is promised.
+            let settings = check(&written(Some(SIZE_MAX)))?.settings;
             let ports = settings.ports.iter();
             let aside: u64 = ports.map(|port| port.set_aside_bytes()).fold(0, u64::saturating_add);
             // Where only one of the two is said, the other is as by default.

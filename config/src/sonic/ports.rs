@@ -3,6 +3,7 @@
 use super::findings::Place;
 use super::model::Port;
 use super::reader::{Reader, Said, split};
+use crate::names::{is_in_names, is_name};
 use crate::units::parse_length;
 
 const MTU_DEFAULT: u64 = 9_100;
@@ -34,8 +35,7 @@ pub(super) fn name(reader: &mut Reader<'_>) -> Option<Said<String>> {
         reader.refuse(&Place::new(TABLE, "localhost", "sub_role"), why);
     }
     let name = reader.text(TABLE, "localhost", "hostname")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.value.len() > 63 || name.value.starts_with('.') || !name.value.chars().all(plain) {
+    if !is_name(&name.value) {
         let why = "is no name for a switch; use letters, digits, `-`, `_` and `.`, at most 63";
         reader.wrong(&Place::new(TABLE, "localhost", "hostname"), why);
         return None;
@@ -76,10 +76,9 @@ pub(super) fn ports(reader: &mut Reader<'_>) -> Vec<Port> {
 
 fn port(reader: &mut Reader<'_>, name: &str) -> Option<Port> {
     let place = |field: &str| Place::new("PORT", name, field);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty()
         || name.len() > 15
-        || !name.chars().all(plain)
+        || !name.chars().all(is_in_names)
         || !name.starts_with(|c: char| c.is_ascii_alphabetic())
     {
         reader

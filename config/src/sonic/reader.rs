@@ -2,6 +2,7 @@
 
 use super::db::{self, Db};
 use super::findings::{Findings, Place};
+use crate::fields::number_range;
 use crate::message;
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -154,7 +155,7 @@ impl<'a> Reader<'a> {
                 self.refuse(&Place::new(table, "", ""), why);
                 continue;
             }
-            let Some((first, last)) = range(numbers) else {
+            let Some(numbers) = number_range(numbers, 64) else {
                 self.wrong(
                     &Place::new(table, key, ""),
                     "has no number behind the port; write it as Ethernet0|3-4",
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
                 continue;
             };
             for port in split(ports) {
-                found.extend((first..=last).map(|number| (port.clone(), number, key)));
+                found.extend(numbers.clone().map(|number| (port.clone(), number, key)));
             }
         }
         found
@@ -182,17 +183,6 @@ fn referred(text: &str, target: &str) -> Option<String> {
 
 pub(super) fn split(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-/// `3` or `3-4`; at most 0 to 63.
-pub(super) fn range(text: &str) -> Option<(u8, u8)> {
-    let number = |text: &str| text.trim().parse::<u8>().ok().filter(|&number| number < 64);
-    match text.split_once('-') {
-        Some((first, last)) => {
-            Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)
-        }
-        None => number(text).map(|number| (number, number)),
-    }
 }
 
 /// `key` of the ports that it names.
@@ -231,11 +221,11 @@ mod tests {
 
     #[test]
     fn a_range_has_two_ends_in_order() {
-        assert_eq!(range("3"), Some((3, 3)));
-        assert_eq!(range("3-4"), Some((3, 4)));
-        assert_eq!(range("4-3"), None);
-        assert_eq!(range("-1"), None);
-        assert_eq!(range("64"), None);
+        assert_eq!(number_range("3", 64), Some(3..=3));
+        assert_eq!(number_range("3-4", 64), Some(3..=4));
+        assert_eq!(number_range("4-3", 64), None);
+        assert_eq!(number_range("-1", 64), None);
+        assert_eq!(number_range("64", 64), None);
     }
 
     #[test]

@@ -15,9 +15,10 @@ use dataplane::limits::PRIORITIES;
 use dataplane::settings::{BufferSettings, Threshold, ViqSettings};
 use toml::Spanned;
 
-const SIZE_DEFAULT: u64 = 12_000_000;
-const SIZE_MIN: u64 = 64_000;
-const SIZE_MAX: u64 = 64_000_000_000;
+/// The default, least and largest `size`.
+pub(crate) const SIZE_DEFAULT: u64 = 12_000_000;
+pub(crate) const SIZE_MIN: u64 = 64_000;
+pub(crate) const SIZE_MAX: u64 = 64_000_000_000;
 const CELL_DEFAULT: u64 = 256;
 const LOSSY_QUEUE_DEFAULT: u64 = 512_000;
 

@@ -2,6 +2,7 @@
 
 use super::schema::SwitchFile;
 use crate::error::ConfigError;
+use crate::names::is_in_names;
 use crate::source::Source;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,8 +92,7 @@ fn check_network(source: &Source, name: &Spanned<String>) -> Result<(), ConfigEr
 
 /// Whether this names a network in the store.
 pub fn is_network_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=63).contains(&text.len()) && text.chars().all(fits)
+    (1..=63).contains(&text.len()) && text.chars().all(is_in_names)
 }
 
 #[cfg(test)]

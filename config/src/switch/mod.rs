@@ -36,6 +36,7 @@ mod ttl;
 mod viq;
 mod watchdog;
 
+pub(crate) use buffer::{SIZE_DEFAULT, SIZE_MAX, SIZE_MIN};
 pub use changes::Changes;
 pub use fleet::{Fleet, is_network_name};
 pub use flight_recorder::{FlightRecorder, Trigger};
@@ -51,6 +52,7 @@ pub use watchdog::action as watchdog_action;
 
 use crate::error::ConfigError;
 use crate::file_kind::FileKind;
+use crate::names::is_name;
 use crate::rule_file;
 use crate::source::Source;
 use crate::units::Length;
@@ -383,9 +385,7 @@ fn assemble(
 
 fn check_name(source: &Source, name: &Spanned<String>) -> Result<(), ConfigError> {
     let text = name.get_ref();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let right = (1..=63).contains(&text.len()) && !text.starts_with('.') && text.chars().all(plain);
-    if right {
+    if is_name(text) {
         return Ok(());
     }
     let message =

@@ -2,6 +2,7 @@
 
 use super::PortConfig;
 use super::schema::PortTable;
+use crate::did_you_mean::nearest;
 use crate::error::ConfigError;
 use crate::source::Source;
 use dataplane::ids::PortId;
@@ -70,18 +71,19 @@ pub(super) fn named_port(
     name: &Spanned<String>,
     ports: &[PortDraft<'_>],
 ) -> Result<usize, ConfigError> {
-    let wanted = name.get_ref();
-    let named = ports.iter().position(|port| port.name() == wanted);
-    let numbered = || ports.iter().position(|port| port.config.id.number().to_string() == *wanted);
-    named.or_else(numbered).ok_or_else(|| {
-        let names = ports.iter().map(PortDraft::name);
-        let message = match crate::did_you_mean::nearest(wanted, names) {
-            Some(near) => format!("there is no port `{wanted}`; did you mean `{near}`?"),
-            None => format!(
-                "there is no port `{wanted}`; use a [[port]]'s name, or 1 to {}",
-                ports.len()
-            ),
-        };
-        source.at(name.span(), message)
+    let names: Vec<&str> = ports.iter().map(PortDraft::name).collect();
+    index_of(&names, name.get_ref()).map_err(|message| source.at(name.span(), message))
+}
+
+/// The place in `names`, which are those of all ports in order, of the port with the name or number
+/// `wanted`; or why there is none.
+pub(super) fn index_of(names: &[&str], wanted: &str) -> Result<usize, String> {
+    let named = names.iter().position(|name| *name == wanted);
+    let numbered = || (0..names.len()).find(|index| (index + 1).to_string() == wanted);
+    named.or_else(numbered).ok_or_else(|| match nearest(wanted, names.iter().copied()) {
+        Some(near) => format!("there is no port `{wanted}`; did you mean `{near}`?"),
+        None => {
+            format!("there is no port `{wanted}`; use a [[port]]'s name, or 1 to {}", names.len())
+        }
     })
 }

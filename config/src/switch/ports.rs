@@ -2,11 +2,10 @@
 //! addresses and VLANs in `mode.rs`, its lossless queues in `viq.rs`.
 
 use super::mode::check_networks;
-use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, span};
+use super::port_draft::{PortDraft, PortReader, VLAN_BYTES, index_of, span};
 use super::rx_queue::{DeviceKind, POLL_GAP_NS, nic_rx_ring, tap_queue_frames};
 use super::schema::{PortTable, SwitchFile};
 use super::{PortConfig, Workers};
-use crate::did_you_mean;
 use crate::error::ConfigError;
 use crate::source::Source;
 use crate::units::Length;
@@ -64,17 +63,8 @@ pub(super) fn build<'a>(
 
 /// The port with the name or number `name`.
 pub(super) fn find(ports: &[PortConfig], name: &str) -> Result<PortId, String> {
-    let named = ports.iter().find(|port| port.name == name);
-    let numbered = || ports.iter().find(|port| port.id.number().to_string() == name);
-    named.or_else(numbered).map(|port| port.id).ok_or_else(|| {
-        let names = ports.iter().map(|port| port.name.as_str());
-        match did_you_mean::nearest(name, names) {
-            Some(near) => format!("there is no port `{name}`; did you mean `{near}`?"),
-            None => {
-                format!("there is no port `{name}`; use a [[port]]'s name, or 1 to {}", ports.len())
-            }
-        }
-    })
+    let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+    Ok(ports[index_of(&names, name)?].id)
 }
 
 /// Receive queues of a port at the most.

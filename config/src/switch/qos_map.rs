@@ -3,16 +3,19 @@
 use super::port_draft::{PortDraft, named_port};
 use super::schema::{QosMapTable, SwitchFile};
 use crate::error::ConfigError;
-use crate::fields::PriorityField;
+use crate::fields::{PriorityField, number_range};
 use crate::source::Source;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::TAGS;
 use dataplane::pipeline::classify::TagMap;
 use dataplane::qos_map::QosMap;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
+
+/// Above the last tag.
+const TAGS_END: u8 = 64;
+const _: () = assert!(TAGS_END as usize == TAGS, "a tag has six bits");
 
 /// Gives the ports their maps.
 ///
@@ -91,13 +94,13 @@ impl Reader<'_> {
         for (key, field) in entries {
             let priority = field.get_ref().0;
             let wrong = |message: String| Err(self.source.at(field.span(), message));
-            let Some(range) = tags_of(key) else {
+            let Some(range) = number_range(key, TAGS_END) else {
                 return wrong(format!(
                     "`{key}` is no tag; a key of `{name}` is a tag, 0 to 63, or a range, \"8-45\""
                 ));
             };
-            for index in range {
-                let tag = Tag::from_low_bits(u8::try_from(index).unwrap_or_default());
+            for tag in range.map(Tag::from_low_bits) {
+                let index = tag.index();
                 if seen >> index & 1 == 1 {
                     return wrong(format!("tag {tag} stands twice in `{name}`; keep one"));
                 }
@@ -134,12 +137,4 @@ impl Reader<'_> {
             _ => None,
         }
     }
-}
-
-/// The tags of a key: `3`, or `8-45`.
-fn tags_of(key: &str) -> Option<Range<usize>> {
-    let (first, last) = key.split_once('-').unwrap_or((key, key));
-    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&tag| tag < TAGS);
-    let (first, last) = (number(first)?, number(last)?);
-    (first <= last).then_some(first..last + 1)
 }
