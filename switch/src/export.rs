@@ -1,5 +1,6 @@
 //! `knotless export`: a switch in the words of another one.
 
+use crate::import::sonic_failed;
 use crate::output;
 use clap::{Args, Subcommand};
 use config::sonic::{self, SonicError};
@@ -42,10 +43,7 @@ pub fn run(command: &ExportCommand) -> ExitCode {
     let ExportCommand::Sonic(arguments) = command;
     match export(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(ExportError::Sonic(SonicError::Refused(lines))) => {
-            lines.iter().for_each(output::error);
-            ExitCode::from(2)
-        }
+        Err(ExportError::Sonic(error)) => sonic_failed(&error),
         Err(error) => {
             output::error(error);
             ExitCode::from(2)

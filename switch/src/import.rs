@@ -88,15 +88,21 @@ pub fn run(command: &ImportCommand) -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(ImportError::Sonic(SonicError::Refused(lines))) => {
-            lines.iter().for_each(output::error);
-            ExitCode::from(2)
-        }
+        Err(ImportError::Sonic(error)) => sonic_failed(&error),
         Err(error) => {
             output::error(error);
             ExitCode::from(2)
         }
     }
+}
+
+/// Says what SONiC's configuration cannot say here, or the other way around, a line each.
+pub(crate) fn sonic_failed(error: &SonicError) -> ExitCode {
+    match error {
+        SonicError::Refused(lines) => lines.iter().for_each(output::error),
+        SonicError::File(error) => output::error(error),
+    }
+    ExitCode::from(2)
 }
 
 fn import_sonic(arguments: &SonicArgs) -> Result<(), ImportError> {

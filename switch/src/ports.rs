@@ -31,8 +31,20 @@ impl NamedPort for PortStats {
     }
 }
 
+/// There is no such port.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}")]
+pub(crate) struct NoPort {
+    name: String,
+    count: usize,
+}
+
 /// The port with the name `text`, or else with that number.
-pub(crate) fn find_port<'a, P: NamedPort>(ports: &'a [P], text: &str) -> Option<&'a P> {
+///
+/// # Errors
+/// There is none.
+pub(crate) fn find_port<'a, P: NamedPort>(ports: &'a [P], text: &str) -> Result<&'a P, NoPort> {
     let named = ports.iter().find(|port| port.name() == text);
-    named.or_else(|| ports.iter().find(|port| port.number().to_string() == text))
+    let numbered = || ports.iter().find(|port| port.number().to_string() == text);
+    named.or_else(numbered).ok_or_else(|| NoPort { name: text.to_owned(), count: ports.len() })
 }

@@ -261,11 +261,9 @@ impl<P: Platform> Control<P> {
 
     fn set_link(&mut self, name: &str, up: bool) -> Reply {
         let config = self.tables.config();
-        let Some(port) = find_port(&config.ports, name) else {
-            let count = config.ports.len();
-            return Reply::failed(format!(
-                "there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}"
-            ));
+        let port = match find_port(&config.ports, name) {
+            Ok(port) => port,
+            Err(error) => return Reply::failed(error),
         };
         let (id, name) = (port.id, port.name.clone());
         let now = self.platform.now();

@@ -82,11 +82,7 @@ impl<P: Platform> Control<P> {
         let all = &self.tables.config().ports;
         let mut set = PortSet::EMPTY;
         for name in ports {
-            let port = find_port(all, name).ok_or_else(|| {
-                let count = all.len();
-                format!("there is no port `{name}`; name a port of `ctl ports`, or a number, 1 to {count}")
-            })?;
-            set.insert(port.id);
+            set.insert(find_port(all, name).map_err(|error| error.to_string())?.id);
         }
         let class = class.map(|class| {
             Priority::new(class).ok_or_else(|| format!("there is no class {class}; it is 0 to 7"))

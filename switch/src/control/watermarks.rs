@@ -61,8 +61,8 @@ pub(crate) struct QueueWatermarks {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WatermarkStore {
     since_start: Peaks,
-    user: Peaks,
-    persistent: Peaks,
+    /// By [`WatermarkKind`].
+    kinds: [Peaks; 2],
 }
 
 /// The peaks of a switch since some moment.
@@ -106,9 +106,8 @@ impl Peaks {
 impl WatermarkStore {
     /// Adds the peaks of `stats`, which are of reports that were not added before.
     pub(super) fn add(&mut self, stats: &Stats) {
-        [&mut self.since_start, &mut self.user, &mut self.persistent]
-            .into_iter()
-            .for_each(|peaks| peaks.raise(stats));
+        let all = self.kinds.iter_mut().chain([&mut self.since_start]);
+        all.for_each(|peaks| peaks.raise(stats));
     }
 
     /// Makes the peaks of `stats` those since the start.
@@ -128,10 +127,7 @@ impl WatermarkStore {
 
     /// The watermarks of `kind`; `stats` says what the ports are.
     pub(super) fn read(&self, kind: WatermarkKind, stats: &Stats) -> Watermarks {
-        let peaks = match kind {
-            WatermarkKind::User => &self.user,
-            WatermarkKind::Persistent => &self.persistent,
-        };
+        let peaks = &self.kinds[kind as usize];
         let places = stats.ports.iter().flat_map(|port| (0..PRIORITIES).map(move |p| (port, p)));
         let rows = places.zip(&peaks.queues).map(|((port, priority), peaks)| QueueWatermarks {
             port: port.name.clone(),
@@ -152,10 +148,6 @@ impl WatermarkStore {
 
     /// Clears the watermarks of `kind`: they begin again at the next report.
     pub(super) fn clear(&mut self, kind: WatermarkKind) {
-        let peaks = match kind {
-            WatermarkKind::User => &mut self.user,
-            WatermarkKind::Persistent => &mut self.persistent,
-        };
-        *peaks = Peaks::default();
+        self.kinds[kind as usize] = Peaks::default();
     }
 }

@@ -155,7 +155,7 @@ fn ingress(
     let ports = &config.ports;
     if let Some(text) = named {
         let found = find_port(ports, text).map(|port| port.id);
-        return found.ok_or_else(|| TraceError::NoPort(text.into(), ports.len()));
+        return found.map_err(|_| TraceError::NoPort(text.into(), ports.len()));
     }
     let source = source.ok_or(TraceError::NoIngress)?;
     let has_source = |port: &&config::switch::PortConfig| {

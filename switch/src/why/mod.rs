@@ -19,10 +19,10 @@ mod tests;
 pub(crate) use remedies::remedy;
 
 use crate::control::protocol::Request;
-use crate::control::stats::{PortStats, Stats};
+use crate::control::stats::Stats;
 use crate::ctl::client::{Client, CtlError, SwitchArgs};
 use crate::output;
-use crate::ports::find_port;
+use crate::ports::{NoPort, find_port};
 use chain::Chain;
 use clap::Args;
 use finding::{Finding, Readings};
@@ -62,8 +62,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 enum Error {
     #[error(transparent)]
     Switch(#[from] WorldError),
-    #[error("there is no port `{0}`; name a port of `ctl ports`, or a number, 1 to {1}")]
-    NoPort(String, usize),
+    #[error(transparent)]
+    NoPort(#[from] NoPort),
 }
 
 impl From<CtlError> for Error {
@@ -101,17 +101,11 @@ pub fn run(arguments: &WhyArgs) -> ExitCode {
     }
 }
 
-/// The port with this name or number.
-fn find<'a>(stats: &'a Stats, text: &str) -> Result<&'a PortStats, Error> {
-    let found = find_port(&stats.ports, text);
-    found.ok_or_else(|| Error::NoPort(text.to_owned(), stats.ports.len()))
-}
-
 fn answer(arguments: &WhyArgs) -> Result<Answer, Error> {
     let socket = arguments.switch.socket()?;
     let mut client = Client::connect(&socket)?;
     let before: Stats = client.ask(&Request::Stats)?;
-    let number = find(&before, &arguments.port)?.number;
+    let number = find_port(&before.ports, &arguments.port)?.number;
     std::thread::sleep(arguments.over);
     let now: Stats = client.ask(&Request::Stats)?;
     let neighbors = client.neighbors()?;
@@ -120,7 +114,7 @@ fn answer(arguments: &WhyArgs) -> Result<Answer, Error> {
     let class = arguments.class.map(usize::from);
     let findings = readings.findings(number, class);
     let world = arguments.others.world(&socket)?;
-    let port = find(&now, &arguments.port)?.name.clone();
+    let port = find_port(&now.ports, &arguments.port)?.name.clone();
     let chain = world.chain(&now.name, number, class);
     Ok(Answer { switch: now.name, port, findings, chain })
 }

@@ -24,9 +24,11 @@ use crossbeam::channel::{Receiver, bounded};
 use dataplane::control_rings::connect;
 use dataplane::driver::Polling;
 use dataplane::frame::Frame;
-use dataplane::ids::PortId;
+use dataplane::ids::{PortId, Priority};
 use dataplane::testing::{TestDevice, TestFrame};
 use dataplane::time::Instant;
+use dataplane::wire::MacAddress;
+use dataplane::wire::mac_control::Pfc;
 use dataplane::worker::Worker;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -97,7 +99,31 @@ struct Rig {
 /// What a turn of the rig takes.
 const TURN_NS: u64 = 10_000;
 
+/// A switch of so many bridged ports, `a`, `b` and so on. Priority 3 is lossless, XOFF is due above
+/// 5,000 bytes; `lossless` is said of it, too.
+fn bridged(ports: u8, lossless: &str) -> String {
+    let port = |number: u8| {
+        let name = char::from(b'a' + number);
+        format!(
+            "[[port]]\nname = \"{name}\"\ndevice = \"net_null{number}\"\n\
+             mac = \"02:00:00:00:00:{:02x}\"\nspeed = \"10G\"\npace = false\nvlan = 7\n",
+            number + 1
+        )
+    };
+    let head = format!(
+        "name = \"s1\"\n[control]\nsocket = \"s1.sock\"\n[[lossless]]\npriority = 3\n\
+         static_th = \"5KB\"\nxon = \"1KB\"\nheadroom = \"60KB\"\n{lossless}\n"
+    );
+    head + &(0..ports).map(port).collect::<String>()
+}
+
 impl Rig {
+    /// Has the peer of port `number` pause class 3, or not any more.
+    fn pause(&mut self, number: usize, quanta: u16) {
+        let pfc = Pfc::default().with(Priority::from_low_bits(3), quanta);
+        self.arrive(number, &pfc.to_frame(MacAddress([2, 0, 0, 9, 9, 9])));
+    }
+
     /// A switch with this SWITCH.toml.
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();

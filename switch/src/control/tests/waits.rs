@@ -1,51 +1,12 @@
 //! Queues that the peer has paused, and the pauses that follow upstream.
 
-use super::Rig;
+use super::{Rig, bridged};
 use crate::control::stats::Origin;
-use dataplane::ids::Priority;
 use dataplane::testing::wire::Udp;
-use dataplane::wire::MacAddress;
-use dataplane::wire::mac_control::Pfc;
 
 /// Three bridged ports, `b` with a worker of its own.
-const SWITCH: &str = r#"
-name = "s1"
-[control]
-socket = "s1.sock"
-[[lossless]]
-priority = 3
-static_th = "5KB"
-xon = "1KB"
-headroom = "60KB"
-[[port]]
-name = "a"
-device = "net_null0"
-mac = "02:00:00:00:00:01"
-speed = "10G"
-pace = false
-vlan = 7
-[[port]]
-name = "b"
-device = "net_null1"
-mac = "02:00:00:00:00:02"
-speed = "10G"
-pace = false
-vlan = 7
-[[port]]
-name = "c"
-device = "net_null2"
-mac = "02:00:00:00:00:03"
-speed = "10G"
-pace = false
-vlan = 7
-[workers]
-count = 2
-"#;
-
-/// Has the peer of port `number` pause class 3, or not any more.
-fn pause(rig: &mut Rig, number: usize, quanta: u16) {
-    let pfc = Pfc::default().with(Priority::from_low_bits(3), quanta);
-    rig.arrive(number, &pfc.to_frame(MacAddress([2, 0, 0, 9, 9, 9])));
+fn rig() -> Rig {
+    Rig::new(&(bridged(3, "") + "[workers]\ncount = 2\n"))
 }
 
 /// `count` frames of 1,000 bytes to the host behind port 2, whose address is known by now.
@@ -60,13 +21,13 @@ fn load(rig: &mut Rig, from: u8, count: u32) {
 
 #[test]
 fn a_paused_queue_lists_its_ingress_ports_and_whether_they_pause_their_peers() {
-    let mut rig = Rig::new(SWITCH);
+    let mut rig = rig();
     rig.turns(3);
     rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());
     rig.turns(3);
     load(&mut rig, 1, 1);
     assert_eq!(rig.stats().waits, [], "nothing is paused");
-    pause(&mut rig, 2, 0xFFFF);
+    rig.pause(2, 0xFFFF);
     rig.turns(3);
     assert_eq!(rig.stats().waits, [], "nothing waits");
 
@@ -83,7 +44,7 @@ fn a_paused_queue_lists_its_ingress_ports_and_whether_they_pause_their_peers() {
     let below_xoff = Origin { port: 3, name: "c".to_owned(), priority: 3, ..Origin::default() };
     assert_eq!(*c, below_xoff);
 
-    pause(&mut rig, 2, 0);
+    rig.pause(2, 0);
     rig.turns(4);
     assert_eq!(rig.stats().waits, []);
 }

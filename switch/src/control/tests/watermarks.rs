@@ -1,43 +1,17 @@
 //! Watermarks, read and cleared by kind, and the peaks of the statistics beside them.
 
-use super::Rig;
+use super::{Rig, bridged};
 use crate::control::protocol::{Reply, Request};
 use crate::control::watermarks::{WatermarkKind, Watermarks};
-use dataplane::ids::Priority;
 use dataplane::testing::wire::Udp;
-use dataplane::wire::MacAddress;
-use dataplane::wire::mac_control::Pfc;
 
 /// Two bridged ports: 2,000 bytes for each group, XOFF above 5,000.
-const SWITCH: &str = r#"
-name = "s1"
-[control]
-socket = "s1.sock"
-[[lossless]]
-priority = 3
-size = "2KB"
-static_th = "5KB"
-xon = "1KB"
-headroom = "60KB"
-[[port]]
-name = "a"
-device = "net_null0"
-mac = "02:00:00:00:00:01"
-speed = "10G"
-pace = false
-vlan = 7
-[[port]]
-name = "b"
-device = "net_null1"
-mac = "02:00:00:00:00:02"
-speed = "10G"
-pace = false
-vlan = 7
-"#;
+fn rig() -> Rig {
+    Rig::new(&bridged(2, "size = \"2KB\""))
+}
 
 fn pause(rig: &mut Rig, quanta: u16) {
-    let pfc = Pfc::default().with(Priority::from_low_bits(3), quanta);
-    rig.arrive(2, &pfc.to_frame(MacAddress([2, 0, 0, 9, 9, 9])));
+    rig.pause(2, quanta);
     rig.turns(3);
 }
 
@@ -69,7 +43,7 @@ fn rows(watermarks: &Watermarks) -> Vec<(&str, [u32; 3])> {
 #[test]
 fn each_kind_of_watermark_is_cleared_by_itself() {
     use WatermarkKind::{Persistent, User};
-    let mut rig = Rig::new(SWITCH);
+    let mut rig = rig();
     rig.turns(3);
     rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());
     rig.turns(3);
