@@ -1,9 +1,9 @@
 //! `knotless capture` at a switch under load: what it sees is what the counters say, tshark reads
 //! it, and nobody who captures harms the switch.
 
-use crate::host::Host;
 use crate::lab::{Lab, Setup, knotless};
 use crate::process::Running;
+use crate::raw_frames::{HOSTS, dead_ends, dropped_between, packet, send_raw};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,7 +14,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use switch::control::stats::Stats;
 use tests::tree;
 
 /// How long a process may take to end.
@@ -70,63 +69,6 @@ fn tshark(lab: &Lab, file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// A frame from `from` with this destination, ethertype and payload.
-pub(crate) fn frame(to: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
-    let mut frame = [to, [2, 0, 0, 0, 0, 9]].concat();
-    frame.extend(ethertype.to_be_bytes());
-    frame.extend(payload);
-    frame.resize(frame.len().max(60), 0);
-    frame
-}
-
-/// An IPv4 header of 20 octets, of a packet of UDP, with a correct checksum.
-pub(crate) fn ipv4(ttl: u8, from: [u8; 4], to: [u8; 4]) -> Vec<u8> {
-    let mut header = vec![0x45, 0, 0, 46, 0, 0, 0, 0, ttl, 17, 0, 0];
-    header.extend(from);
-    header.extend(to);
-    let sum: u32 = header.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1])).sum();
-    let folded = (sum & 0xFFFF) + (sum >> 16);
-    let checksum = !u16::try_from((folded & 0xFFFF) + (folded >> 16)).expect("16 bits");
-    header[10..12].copy_from_slice(&checksum.to_be_bytes());
-    header
-}
-
-/// Sends each of `frames` so many times as its place says, from 1.
-pub(crate) fn send_raw(lab: &Lab, host: &Host, frames: &[Vec<u8>]) {
-    let script = lab.write(
-        "send.py",
-        "import socket, sys, time\n\
-         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n\
-         s.bind((sys.argv[1], 0))\n\
-         for n, octets in enumerate(sys.argv[2:], 1):\n    \
-             for _ in range(n):\n        \
-                 s.send(bytes.fromhex(octets))\n        \
-                 time.sleep(0.001)\n",
-    );
-    let hex =
-        |frame: &Vec<u8>| frame.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
-    let frames: Vec<String> = frames.iter().map(hex).collect();
-    let arguments = format!("{} {} {}", script.display(), host.dev, frames.join(" "));
-    host.run("/usr/bin/python3", &arguments).success();
-}
-
-/// Frames dropped by port and cause, between two samples.
-pub(crate) fn dropped_between(before: &Stats, after: &Stats) -> BTreeMap<(String, String), u64> {
-    let mut dropped = BTreeMap::new();
-    for (old, new) in before.ports.iter().zip(&after.ports) {
-        for (cause, frames) in &new.drops {
-            let meanwhile = frames - old.drops.get(cause).copied().unwrap_or_default();
-            if meanwhile > 0 {
-                dropped.insert((new.name.clone(), cause.clone()), meanwhile);
-            }
-        }
-    }
-    dropped
-}
-
-/// The MAC address of the first port, set so.
-pub(crate) const PORT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-
 #[test]
 fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     let setup = Setup::new()
@@ -145,28 +87,10 @@ fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     receiver.report();
     // Port h2 is out of service: what is for it has nowhere to go, and what comes from it neither.
     lab.switch.ask(&json!({ "request": "link", "port": "h2", "up": false }));
-    let (from, to) = ([10, 1, 1, 2], [10, 1, 3, 2]);
-    let packet = |from, to| frame(PORT_MAC, 0x0800, &ipv4(9, from, to));
-    let with = |at: usize, octet: u8| {
-        let mut frame = packet(from, to);
-        frame[at] ^= octet;
-        frame
-    };
-    send_raw(
-        &lab,
-        lab.host(1),
-        &[
-            with(25, 1),
-            with(14, 0x10),
-            frame(PORT_MAC, 0x0800, &[0x45, 0, 0xFF, 0xFF]),
-            frame([2, 0, 0, 0, 0, 0x77], 0x0800, &ipv4(9, from, to)),
-            frame([1, 0, 0x5E, 0, 0, 9], 0x88B5, &[]),
-            packet([127, 0, 0, 1], to),
-            packet(from, [10, 66, 1, 1]),
-            packet([10, 1, 2, 9], to),
-            packet(from, [10, 1, 2, 2]),
-        ],
-    );
+    let (from, to) = HOSTS;
+    let mut frames = dead_ends();
+    frames.push(packet(from, [10, 1, 2, 2]));
+    send_raw(&lab, lab.host(1), &frames);
     send_raw(&lab, lab.host(2), &[packet([10, 1, 2, 2], to)]);
     lab.switch.ask(&json!({ "request": "link", "port": "h2", "up": true }));
 

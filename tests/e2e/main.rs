@@ -43,6 +43,7 @@ mod pfc_frames;
 mod privilege;
 mod process;
 mod queues;
+mod raw_frames;
 mod reload;
 mod restart;
 mod roce;

@@ -2,9 +2,11 @@
 //! the collectors get; tshark and nfdump's sfcapd decode it, and the crate `sflow-parser`, which
 //! knows samples of dropped frames.
 
-use crate::capture::{PORT_MAC, dropped_between, frame, ipv4, send_raw};
 use crate::lab::{Lab, Setup, knotless};
 use crate::process::Running;
+use crate::raw_frames::{
+    HOSTS, PORT_MAC, dead_ends, dropped_between, frame, ipv4, long, packet, send_raw,
+};
 use nix::sys::signal::Signal;
 use serde_json::json;
 use sflow_parser::models::{CountersSample, DiscardedPacket, FlowData, FlowSample};
@@ -179,49 +181,15 @@ fn drops_are_those_of_the_counters_cause_by_cause_beside_a_capture() {
     let flow = "--speed 1G --duration 2s --flow name=a,dst-ip=10.1.3.2,dscp=0,size=1000,rate=120M";
     lab.host(1).send(flow).report();
     receiver.report();
-    let (from, to) = ([10, 1, 1, 2], [10, 1, 3, 2]);
-    let packet = |from, to| frame(PORT_MAC, 0x0800, &ipv4(9, from, to));
-    let with = |at: usize, octet: u8| {
-        let mut frame = packet(from, to);
-        frame[at] ^= octet;
-        frame
-    };
-    let long = |octets: usize| {
-        let mut frame = packet(from, [10, 1, 2, 2]);
-        let total = u16::try_from(octets - 14).expect("a length of IPv4");
-        frame[16..18].copy_from_slice(&total.to_be_bytes());
-        frame[20..22].copy_from_slice(&[0x40, 0]);
-        frame[24..26].fill(0);
-        let sum: u32 =
-            frame[14..34].chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1])).sum();
-        let folded = (sum & 0xFFFF) + (sum >> 16);
-        let checksum = !u16::try_from((folded & 0xFFFF) + (folded >> 16)).expect("16 bits");
-        frame[24..26].copy_from_slice(&checksum.to_be_bytes());
-        frame.resize(octets, 0);
-        frame
-    };
-    send_raw(
-        &lab,
-        lab.host(1),
-        &[
-            with(25, 1),
-            with(14, 0x10),
-            frame(PORT_MAC, 0x0800, &[0x45, 0, 0xFF, 0xFF]),
-            frame([2, 0, 0, 0, 0, 0x77], 0x0800, &ipv4(9, from, to)),
-            frame([1, 0, 0x5E, 0, 0, 9], 0x88B5, &[]),
-            packet([127, 0, 0, 1], to),
-            packet(from, [10, 66, 1, 1]),
-            packet([10, 1, 2, 9], to),
-            frame(PORT_MAC, 0x0800, &ipv4(1, from, to)),
-            packet(from, [10, 99, 1, 1]),
-            long(1_400),
-            frame(
-                PORT_MAC,
-                0x8100,
-                &[&[0x03, 0xE7, 8, 0][..], &ipv4(9, from, to), &[0; 26]].concat(),
-            ),
-        ],
-    );
+    let (from, to) = HOSTS;
+    let mut frames = dead_ends();
+    frames.extend([
+        frame(PORT_MAC, 0x0800, &ipv4(1, from, to)),
+        packet(from, [10, 99, 1, 1]),
+        long(1_386, from, [10, 1, 2, 2]),
+        frame(PORT_MAC, 0x8100, &[&[0x03, 0xE7, 8, 0][..], &ipv4(9, from, to), &[0; 26]].concat()),
+    ]);
+    send_raw(&lab, lab.host(1), &frames);
     // Port h2 is out of service: what is for it has nowhere to go, and what comes from it neither.
     lab.switch.ask(&json!({ "request": "link", "port": "h2", "up": false }));
     send_raw(&lab, lab.host(1), &[packet(from, [10, 1, 2, 2])]);
